@@ -1,0 +1,1 @@
+"""From folded runs to grids; pure."""

@@ -1,0 +1,1 @@
+"""The filesystems and options that fsconsole knows."""

@@ -1,0 +1,1 @@
+"""Starting an engine, attaching to it, asking it for something."""

@@ -1,0 +1,1 @@
+"""Discovery, identity, hazards and scratch devices."""

@@ -1,0 +1,1 @@
+"""What a filesystem did: extents, effective features, check verdicts."""

@@ -1,0 +1,62 @@
+"""A program to run and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from fsconsole.plaintext import decode
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One program call; never a shell line."""
+
+    argv: tuple[str, ...]
+    timeout_s: float | None = None
+    stdin: bytes = b""
+    environment: tuple[tuple[str, str], ...] = ()
+    """Added to a clean environment (PATH, LANG=C, LC_ALL=C): outputs are parsed, so never translated."""
+    inherit_fds: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Resources of a finished process and all its waited-for descendants (man 2 wait4, man 2 getrusage)."""
+
+    elapsed_s: float
+    user_s: float
+    system_s: float
+    max_rss_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """What a program did: exit_code is negative for a signal, as subprocess has it."""
+
+    argv: tuple[str, ...]
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+    usage: Usage
+    timed_out: bool = False
+    kernel_log: tuple[str, ...] = field(default=())
+    """Lines that the kernel logged while it ran (man 4 kmsg)."""
+
+    @property
+    def out(self) -> str:
+        """Standard output as text; bytes that are not UTF-8 become escapes."""
+        return decode(self.stdout)
+
+    @property
+    def err(self) -> str:
+        """Standard error as text."""
+        return decode(self.stderr)
+
+
+class Executor(Protocol):
+    """The one door to programs. Raises errors.ToolMissing where argv[0] is not to be found."""
+
+    def run(self, command: Command) -> CommandResult:
+        """Run to the end (or its time limit) and return what came of it, whatever the exit code."""
+        ...

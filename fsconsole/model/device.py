@@ -1,0 +1,181 @@
+"""Block devices as the kernel shows them, what is written on them, and who they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class DeviceKind(str, Enum):
+    """What a block device is; the values are printed."""
+
+    DISK = "disk"
+    PARTITION = "partition"
+    MD = "md"
+    DM = "dm"
+    LOOP = "loop"
+    OTHER = "other"
+
+
+class Usage(str, Enum):
+    """What a signature says its bytes are for (blkid's USAGE)."""
+
+    FILESYSTEM = "filesystem"
+    PARTITION_TABLE = "partition-table"
+    RAID = "raid"
+    CRYPTO = "crypto"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One magic string found on a device by a fresh low-level probe (man 8 wipefs)."""
+
+    type: str
+    usage: Usage
+    offset_bytes: int
+    label: str = ""
+    uuid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentSample:
+    """Blocks spread over a device and read: no signature is not empty."""
+
+    blocks_read: int
+    blocks_nonzero: int
+    digest: str
+    """sha256 over the sampled blocks, hexadecimal: changes when what is there changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopBacking:
+    """The file below a loop device (LOOP_GET_STATUS64, man 4 loop)."""
+
+    path: str
+    file_device: int
+    inode: int
+    direct_io: bool
+    autoclear: bool
+    offset_bytes: int = 0
+    scratch_id: str = ""
+    """The marker that fsconsole put on the file it made; empty on anybody else's."""
+
+
+@dataclass(frozen=True, slots=True)
+class MdMember:
+    """One device of an md array with its slot, and its flags as mdstat prints them (F, S, W, R, J)."""
+
+    name: str
+    slot: int
+    flags: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MdArray:
+    """An md array as /proc/mdstat shows it (Documentation/admin-guide/md.rst)."""
+
+    name: str
+    active: bool
+    read_only: bool
+    level: str
+    """"linear", "raid0" ... "raid10"; empty for an inactive array."""
+    members: tuple[MdMember, ...]
+    size_bytes: int
+    chunk_bytes: int = 0
+    slots: str = ""
+    """The health string between brackets, "UU_U"; empty for levels without redundancy."""
+    degraded: int = 0
+    action: str = ""
+    """"resync", "recovery", "reshape", "check"; "PENDING" or "DELAYED" where it waits; empty when idle."""
+    progress_percent: float | None = None
+    finish_min: float | None = None
+    speed_bytes_s: float | None = None
+    bitmap: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MountUse:
+    """A place where a device is mounted, and in whose mount table that stands."""
+
+    mount_point: str
+    filesystem: str
+    seen_in: str
+    """"self" or "init" (/proc/1/mountinfo)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a device is. Within one boot every field must agree; across boots stable_key() must.
+
+    device_number is makedev(major, minor); diskseq counts devices since boot (0 where the kernel has none).
+    """
+
+    name: str
+    boot_id: str
+    device_number: int
+    size_bytes: int
+    diskseq: int = 0
+    wwn: str = ""
+    serial: str = ""
+    partition_start_bytes: int = 0
+    partition_uuid: str = ""
+    dm_uuid: str = ""
+    dm_table: str = ""
+    backing_device: int = 0
+    backing_inode: int = 0
+    scratch_id: str = ""
+
+    def stable_key(self) -> tuple[str | int, ...]:
+        """Return what survives a reboot and a change of name; its first field is empty where nothing does."""
+        lasting = self.wwn or self.serial or self.dm_uuid or self.scratch_id
+        return (lasting, self.size_bytes, self.partition_start_bytes, self.partition_uuid)
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A block device with all that is known without opening it, plus signatures where they were probed."""
+
+    name: str
+    """The kernel's name, as in /sys/class/block: "sda1", "md0", "nvme0n1"."""
+    path: str
+    kind: DeviceKind
+    major: int
+    minor: int
+    size_bytes: int
+    read_only: bool = False
+    removable: bool = False
+    rotational: bool | None = None
+    model: str = ""
+    serial: str = ""
+    wwn: str = ""
+    transport: str = ""
+    diskseq: int = 0
+    logical_sector_bytes: int = 512
+    physical_sector_bytes: int = 512
+    optimal_io_bytes: int = 0
+    minimum_io_bytes: int = 0
+    read_ahead_bytes: int = 0
+    scheduler: str = ""
+    schedulers: tuple[str, ...] = ()
+    write_cache: str = ""
+    """"write back" or "write through" as queue/write_cache says; empty where the kernel doesn't."""
+    parent: str = ""
+    """The whole disk of a partition; empty otherwise."""
+    partition_start_bytes: int = 0
+    partition_uuid: str = ""
+    holders: tuple[str, ...] = ()
+    lower: tuple[str, ...] = ()
+    """Devices that this one is made of: md members, dm's lower devices (sysfs slaves/)."""
+    md: MdArray | None = None
+    dm_name: str = ""
+    dm_uuid: str = ""
+    loop: LoopBacking | None = None
+    mounts: tuple[MountUse, ...] = ()
+    swap: bool = False
+    signatures: tuple[Signature, ...] = ()
+
+    @property
+    def is_scratch(self) -> bool:
+        """True for a loop device over a file that carries fsconsole's marker."""
+        return self.loop is not None and self.loop.scratch_id != ""

@@ -1,0 +1,180 @@
+"""The figures of a finished step, each with its unit and the words that say how it was taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Unit(str, Enum):
+    """What a stored value counts. Values are stored in these base units, and rounded only when printed."""
+
+    BYTES = "B"
+    BYTES_PER_S = "B/s"
+    SECONDS = "s"
+    PERCENT = "%"
+    COUNT = "count"
+    PER_SECOND = "1/s"
+
+
+class Metric(str, Enum):
+    """Names of measurements as stored in the journal."""
+
+    WRITE = "write"
+    DURABLE = "durable"
+    WRITTEN = "written"
+    WRITE_TIME = "write_time"
+    DRAIN = "drain"
+    FIRST_DONE = "first_done"
+    LAST_DONE = "last_done"
+    CPU = "cpu"
+    CPU_GENERATOR = "cpu_generator"
+    CPU_PER_GIB = "cpu_per_gib"
+    FILES_PER_S = "files_per_s"
+    EXTENTS_MEAN = "extents_mean"
+    EXTENTS_MEDIAN = "extents_median"
+    EXTENTS_MAX = "extents_max"
+    EXTENT_SIZE_MEDIAN = "extent_size_median"
+    FILES_MAPPED = "files_mapped"
+    FILES_COMPRESSED = "files_compressed"
+    MKFS = "mkfs"
+    MKFS_USER = "mkfs_user"
+    MKFS_SYSTEM = "mkfs_system"
+    MOUNT = "mount"
+    UNMOUNT = "unmount"
+    CHECK = "check"
+    CHECK_USER = "check_user"
+    CHECK_SYSTEM = "check_system"
+    CHECK_RSS = "check_rss"
+    DELETE = "delete"
+    DELETE_USER = "delete_user"
+    DELETE_SYSTEM = "delete_system"
+    DELETE_DURABLE = "delete_durable"
+    USABLE = "usable"
+    OVERHEAD = "overhead"
+    PEAK_DIRTY = "peak_dirty"
+    OBSERVER = "observer"
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """How a metric is called in a grid's head, its unit, and how it is taken, in one sentence."""
+
+    metric: Metric
+    column: str
+    unit: Unit
+    help: str
+
+
+DEFINITIONS: dict[Metric, Definition] = {
+    d.metric: d
+    for d in (
+        Definition(
+            Metric.WRITE,
+            "write",
+            Unit.BYTES_PER_S,
+            "bytes written / (last writer done - first writer started): what the application sees",
+        ),
+        Definition(
+            Metric.DURABLE,
+            "durable",
+            Unit.BYTES_PER_S,
+            "the same bytes / (drain done - first writer started)",
+        ),
+        Definition(Metric.WRITTEN, "written", Unit.BYTES, "bytes that the writers handed to the kernel"),
+        Definition(Metric.WRITE_TIME, "write time", Unit.SECONDS, "last writer done - first writer started"),
+        Definition(Metric.DRAIN, "drain", Unit.SECONDS, "syncfs and device flush after the last writer"),
+        Definition(
+            Metric.FIRST_DONE,
+            "first done",
+            Unit.SECONDS,
+            "first writer started to first writer done",
+        ),
+        Definition(Metric.LAST_DONE, "last done", Unit.SECONDS, "first writer started to last writer done"),
+        Definition(
+            Metric.CPU,
+            "CPU",
+            Unit.PERCENT,
+            "busy share of all CPUs, start to drain done, from /proc/stat; kernel writeback counts",
+        ),
+        Definition(
+            Metric.CPU_GENERATOR,
+            "CPU (FFSB)",
+            Unit.PERCENT,
+            "the generator's own CPU time / elapsed, as FFSB prints",
+        ),
+        Definition(Metric.CPU_PER_GIB, "CPU/GiB", Unit.SECONDS, "busy CPU seconds per GiB moved"),
+        Definition(
+            Metric.FILES_PER_S,
+            "files/s",
+            Unit.PER_SECOND,
+            "files finished / (last writer done - first writer started)",
+        ),
+        Definition(
+            Metric.EXTENTS_MEAN,
+            "extents/file",
+            Unit.COUNT,
+            "mean over all files of the workload, physically contiguous runs merged, as filefrag counts",
+        ),
+        Definition(Metric.EXTENTS_MEDIAN, "extents p50", Unit.COUNT, "median extents per file"),
+        Definition(Metric.EXTENTS_MAX, "extents max", Unit.COUNT, "most extents in one file"),
+        Definition(Metric.EXTENT_SIZE_MEDIAN, "extent size", Unit.BYTES, "median size of an extent"),
+        Definition(Metric.FILES_MAPPED, "files", Unit.COUNT, "files whose extents were read"),
+        Definition(
+            Metric.FILES_COMPRESSED,
+            "compressed",
+            Unit.COUNT,
+            "files with compressed extents, which are not fragments",
+        ),
+        Definition(Metric.MKFS, "mkfs", Unit.SECONDS, "real time of the mkfs command"),
+        Definition(Metric.MKFS_USER, "mkfs user", Unit.SECONDS, "user time of the mkfs command"),
+        Definition(Metric.MKFS_SYSTEM, "mkfs sys", Unit.SECONDS, "system time of the mkfs command"),
+        Definition(Metric.MOUNT, "mount", Unit.SECONDS, "real time of the mount command"),
+        Definition(Metric.UNMOUNT, "unmount", Unit.SECONDS, "real time of unmounting the loaded filesystem"),
+        Definition(Metric.CHECK, "check", Unit.SECONDS, "real time of the forced full check, unmounted"),
+        Definition(Metric.CHECK_USER, "check user", Unit.SECONDS, "user time of the check"),
+        Definition(Metric.CHECK_SYSTEM, "check sys", Unit.SECONDS, "system time of the check"),
+        Definition(Metric.CHECK_RSS, "check memory", Unit.BYTES, "peak resident memory of the check"),
+        Definition(Metric.DELETE, "delete", Unit.SECONDS, "real time of removing the tree, cold"),
+        Definition(Metric.DELETE_USER, "delete user", Unit.SECONDS, "user time of removing the tree"),
+        Definition(Metric.DELETE_SYSTEM, "delete sys", Unit.SECONDS, "system time of removing the tree"),
+        Definition(
+            Metric.DELETE_DURABLE,
+            "durable delete",
+            Unit.SECONDS,
+            "removing the tree and unmounting",
+        ),
+        Definition(Metric.USABLE, "usable", Unit.BYTES, "free space after mkfs (statfs)"),
+        Definition(
+            Metric.OVERHEAD,
+            "overhead",
+            Unit.PERCENT,
+            "share of the device that the empty filesystem keeps to itself",
+        ),
+        Definition(
+            Metric.PEAK_DIRTY,
+            "peak dirty",
+            Unit.BYTES,
+            "highest Dirty + Writeback, from /proc/meminfo samples",
+        ),
+        Definition(
+            Metric.OBSERVER,
+            "observer",
+            Unit.PERCENT,
+            "CPU of engine and sampler themselves, as share of all CPUs",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One figure in its base unit; the metric's definition says what it means."""
+
+    metric: Metric
+    value: float
+
+    @property
+    def unit(self) -> Unit:
+        """The base unit of value."""
+        return DEFINITIONS[self.metric].unit

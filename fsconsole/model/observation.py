@@ -1,0 +1,195 @@
+"""What the journal holds: things that were seen to happen, in order; never a state that could be wrong.
+
+A step that has StepStarted and no StepFinished is unknown, not failed: whoever wrote it may have died.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from fsconsole.model.device import Identity
+from fsconsole.model.hazard import Hazard
+from fsconsole.model.measurement import Measurement
+from fsconsole.model.step import StepKind
+
+
+class Outcome(str, Enum):
+    """How a step, a cell or a run ended."""
+
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    STOPPED = "stopped"
+    UNAVAILABLE = "unavailable"
+
+
+class WarningKind(str, Enum):
+    """Warnings on a cell; each has a sentence and a hint in the observation."""
+
+    CACHED = "cached"
+    SHORT = "short"
+    NOT_COMPARABLE = "not-comparable"
+    KERNEL_LOG = "kernel-log"
+    NEARLY_FULL = "nearly-full"
+    TARGET_FULL = "target-full"
+    JOURNAL_SHARED_DISK = "journal-shared-disk"
+    DRIVER = "driver"
+    OBSERVER = "observer"
+
+
+class Verb(str, Enum):
+    """What may be asked of a living engine through its control socket."""
+
+    PAUSE = "pause"
+    CONTINUE = "continue"
+    SKIP = "skip"
+    STOP_AFTER = "stop-after"
+    STOP_NOW = "stop-now"
+    STATUS = "status"
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """An engine has begun (or, with attempt > 1, begun again) on this run."""
+
+    attempt: int
+    version: str
+    boot_id: str
+    kernel: str
+    hostname: str
+    facts: tuple[tuple[str, str], ...] = ()
+    """Rare, open-ended facts of the machine: CPUs, RAM, tool versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetAccepted:
+    """A device passed the gate, with what was shown on it: the ground for the next cells and for resume."""
+
+    path: str
+    identity: Identity
+    hazards: tuple[Hazard, ...]
+    consent: str
+
+
+@dataclass(frozen=True, slots=True)
+class CellStarted:
+    """A cell begins; attempt counts from 1 over resumes."""
+
+    cell: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """Durable before the step's first command is executed."""
+
+    cell: int
+    attempt: int
+    step: int
+    kind: StepKind
+    title: str
+    commands: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFinished:
+    """One command of a step, with where its raw output lies (relative to the run folder)."""
+
+    cell: int
+    attempt: int
+    step: int
+    argv: tuple[str, ...]
+    exit_code: int
+    elapsed_s: float
+    user_s: float
+    system_s: float
+    max_rss_bytes: int
+    output: str
+    kernel_log: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepFinished:
+    """A step ended; verdict is its word ("clean", "repaired", ...) where it has one."""
+
+    cell: int
+    attempt: int
+    step: int
+    outcome: Outcome
+    elapsed_s: float
+    reason: str = ""
+    verdict: str = ""
+    measurements: tuple[Measurement, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSeen:
+    """One effective feature or mount option, read back: ("mkfs", "has_journal", "on")."""
+
+    cell: int
+    attempt: int
+    scope: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class WarningRaised:
+    """Something a reader of the figures must know, with what to do about it; cell None: the whole run."""
+
+    cell: int | None
+    attempt: int
+    kind: WarningKind
+    reason: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class CellFinished:
+    """Durable together with everything of the cell before it: what has this is never lost."""
+
+    cell: int
+    attempt: int
+    outcome: Outcome
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlRequested:
+    """Somebody asked the engine for something."""
+
+    verb: Verb
+
+
+@dataclass(frozen=True, slots=True)
+class RunInterrupted:
+    """Written by cleanup: the engine had died without a word, and nothing of it is left."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """The engine's last word."""
+
+    outcome: Outcome
+    reason: str = ""
+    hint: str = ""
+    exit_code: int = 0
+
+
+Observation = (
+    RunStarted
+    | TargetAccepted
+    | CellStarted
+    | StepStarted
+    | CommandFinished
+    | StepFinished
+    | FeatureSeen
+    | WarningRaised
+    | CellFinished
+    | ControlRequested
+    | RunInterrupted
+    | RunFinished
+)

@@ -1,0 +1,106 @@
+"""Cells in their order, with the steps of each: nothing in here has happened yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fsconsole.model.step import Step
+from fsconsole.model.variant import Variant
+from fsconsole.model.workload import Workload
+
+
+class Order(str, Enum):
+    """In which order the cells run (measurement: drift must favour no variant)."""
+
+    SHUFFLED = "shuffled"
+    INTERLEAVED = "interleaved"
+    AS_LISTED = "as-listed"
+
+
+class Equalise(str, Enum):
+    """What every target goes through before each cell, so that no variant inherits a fresher device."""
+
+    DISCARD = "discard"
+    ZERO = "zero"
+    PRECONDITION = "precondition"
+    NONE = "none"
+
+
+class DeleteWith(str, Enum):
+    """How the tree is removed at the end of a cell."""
+
+    RM = "rm"
+    BUILT_IN = "built-in"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Device and kernel settings of a cell as (name, value) pairs; empty: as the machine has them."""
+
+    values: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySpec:
+    """An md array to be made of the targets."""
+
+    level: str
+    chunk_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """What happens to the filesystem after its workloads."""
+
+    check: bool = True
+    crash: bool = False
+    delete: DeleteWith = DeleteWith.RM
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One filesystem's life: (target or array, setting, variant, repeat) with its workloads in order."""
+
+    index: int
+    """Position in the plan's order, from 0."""
+    target: str
+    """Path of the device."""
+    array: ArraySpec | None
+    setting: Setting
+    variant: Variant
+    repeat: int
+    """From 1."""
+    workloads: tuple[Workload, ...]
+    after: After
+    equalise: Equalise
+    uuid: str
+    """The filesystem's UUID that this run assigns: the gate's proof that a signature is ours."""
+    steps: tuple[Step, ...]
+    unavailable: str = ""
+    """Why this cell can't run here, in words; empty where it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a plan will cost: bytes written to targets, seconds, and the rates assumed for them."""
+
+    bytes_to_write: int
+    elapsed_s: float
+    assumed_bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan file applied to devices: every cell with the exact commands that will be executed."""
+
+    title: str
+    source: str
+    """The plan file's text, kept with the run."""
+    seed: int
+    order: Order
+    repeats: int
+    targets: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    estimate: Estimate

@@ -1,0 +1,34 @@
+"""What a run folder says about itself before anything has happened in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fsconsole.model.device import Identity
+from fsconsole.model.hazard import Hazard
+from fsconsole.model.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A device that the operator has agreed to have wiped: who it is, and exactly what was shown on it."""
+
+    path: str
+    identity: Identity
+    shown: tuple[Hazard, ...]
+    content_digest: str
+    consent: str
+    """The consent code; empty for a scratch device, which needs none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """All that an engine needs to carry out a run; immutable, stored in the run's folder."""
+
+    run_id: str
+    created_wall_ns: int
+    version: str
+    plan: Plan
+    targets: tuple[Target, ...]
+    owned_scratch: str = ""
+    """Path of a scratch file that was made for this run alone and goes when it is finished."""

@@ -1,0 +1,105 @@
+"""A run as folded from its journal: what live view, attach, results and replay all look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fsconsole.model.measurement import Measurement, Metric
+from fsconsole.model.observation import (
+    CommandFinished,
+    FeatureSeen,
+    Outcome,
+    RunStarted,
+    TargetAccepted,
+    WarningRaised,
+)
+from fsconsole.model.run import RunRequest
+from fsconsole.model.sample import Sample
+from fsconsole.model.step import StepKind
+
+
+class CellStatus(str, Enum):
+    """Where a cell stands; UNKNOWN: begun, and no word of its end though the engine is gone."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    STOPPED = "stopped"
+    UNAVAILABLE = "unavailable"
+    UNKNOWN = "unknown"
+
+
+class RunStatus(str, Enum):
+    """Where a run stands by its journal; whether a RUNNING one lives is for the lock to say."""
+
+    NEW = "new"
+    RUNNING = "running"
+    PAUSED = "paused"
+    INTERRUPTED = "interrupted"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class StepState:
+    """A step of the cell's latest attempt; outcome None: begun and not finished."""
+
+    number: int
+    kind: StepKind
+    title: str
+    started_monotonic_ns: int
+    outcome: Outcome | None = None
+    elapsed_s: float = 0.0
+    reason: str = ""
+    verdict: str = ""
+    commands: tuple[CommandFinished, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CellState:
+    """A cell of the plan with what is known of its latest attempt."""
+
+    index: int
+    status: CellStatus = CellStatus.PENDING
+    attempt: int = 0
+    reason: str = ""
+    steps: tuple[StepState, ...] = ()
+    features: tuple[FeatureSeen, ...] = ()
+    warnings: tuple[WarningRaised, ...] = ()
+
+    def value(self, metric: Metric) -> float | None:
+        """Return the cell's last figure of that metric, or None where it has none."""
+        for step in reversed(self.steps):
+            for measurement in step.measurements:
+                if measurement.metric is metric:
+                    return measurement.value
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """Everything known of a run."""
+
+    request: RunRequest
+    status: RunStatus = RunStatus.NEW
+    started: tuple[RunStarted, ...] = ()
+    targets: tuple[TargetAccepted, ...] = ()
+    cells: tuple[CellState, ...] = ()
+    current_cell: int | None = None
+    last_sample: Sample | None = None
+    warnings: tuple[WarningRaised, ...] = ()
+    outcome: Outcome | None = None
+    reason: str = ""
+    hint: str = ""
+    exit_code: int | None = None
+
+    @property
+    def current_step(self) -> StepState | None:
+        """The step that is going on, or None between steps."""
+        if self.current_cell is None:
+            return None
+        steps = self.cells[self.current_cell].steps
+        return steps[-1] if steps and steps[-1].outcome is None else None

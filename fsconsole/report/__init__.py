@@ -1,0 +1,1 @@
+"""Grids and runs as text, csv, json and markdown."""

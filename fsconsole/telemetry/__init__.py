@@ -1,0 +1,1 @@
+"""Readers of /proc, /sys and debugfs, and the sampler over them."""

@@ -1,0 +1,112 @@
+"""Quantities as text: the only place that parses sizes and rounds figures.
+
+MB is 10**6 bytes, MiB is 2**20. Every printed figure carries its unit.
+"""
+
+from __future__ import annotations
+
+import re
+
+from fsconsole.errors import BadQuantity
+
+KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
+SECTOR_BYTES = 512
+"""The unit of the kernel's sector counts, whatever the device's own sector (Documentation/block/stat.rst)."""
+
+_SIZE_FACTORS = {
+    "": 1, "B": 1,
+    "k": 1000, "kB": 1000, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "TB": 1000**4,
+    "K": KIB, "M": MIB, "G": GIB, "T": TIB,
+    "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": TIB, "PiB": 2**50,
+}  # fmt: skip
+_TIME_FACTORS = {
+    "": 1.0,
+    "s": 1.0,
+    "ms": 0.001,
+    "us": 0.000001,
+    "min": 60.0,
+    "m": 60.0,
+    "h": 3600.0,
+}
+_QUANTITY = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[A-Za-z]*)")
+_BINARY_STEPS = (("TiB", TIB), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB))
+
+
+def parse_bytes(text: str) -> int:
+    """Return the bytes that a size such as "64KiB", "1.5GiB" or "4096" means.
+
+    Single letters are binary (4G is 4 GiB), as mkfs and truncate read them. Raises BadQuantity.
+    """
+    number, unit = _split(text, "a size")
+    if unit not in _SIZE_FACTORS:
+        raise BadQuantity(text=text, wanted="a size", examples="4096, 64KiB, 1.5GiB, 500MB")
+    value = number * _SIZE_FACTORS[unit]
+    if value != int(value) or value >= 2**63:
+        raise BadQuantity(text=text, wanted="a whole number of bytes below 8 EiB", examples="64KiB")
+    return int(value)
+
+
+def parse_seconds(text: str) -> float:
+    """Return the seconds that a duration such as "90", "250ms" or "10min" means. Raises BadQuantity."""
+    number, unit = _split(text, "a duration")
+    if unit not in _TIME_FACTORS:
+        raise BadQuantity(text=text, wanted="a duration", examples="30s, 250ms, 10min, 2h")
+    return number * _TIME_FACTORS[unit]
+
+
+def _split(text: str, wanted: str) -> tuple[float, str]:
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None:
+        raise BadQuantity(text=text, wanted=wanted, examples="64KiB, 30s")
+    return float(match["number"]), match["unit"]
+
+
+def format_bytes(size_bytes: int | float) -> str:
+    """Return a size in the largest binary unit that keeps it at 1 or more: "4.0 GiB", "512 B"."""
+    for unit, factor in _BINARY_STEPS:
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.1f} {unit}"
+    return f"{size_bytes:.0f} B"
+
+
+def format_bytes_exact(size_bytes: int) -> str:
+    """Return a size that parses back to the same bytes: "64KiB", "1000B"."""
+    for unit, factor in _BINARY_STEPS:
+        if size_bytes and size_bytes % factor == 0:
+            return f"{size_bytes // factor}{unit}"
+    return f"{size_bytes}B"
+
+
+def format_rate(bytes_per_s: float) -> str:
+    """Return a throughput in MB/s (10**6): "78.9 MB/s"."""
+    return f"{significant(bytes_per_s / 1e6)} MB/s"
+
+
+def format_seconds(elapsed_s: float) -> str:
+    """Return a duration: "0.043 s", "12.3 s", "4 min 02 s", "1 h 05 min"."""
+    if elapsed_s < 100:
+        return f"{significant(elapsed_s)} s"
+    minutes, seconds = divmod(round(elapsed_s), 60)
+    if minutes < 100:
+        return f"{minutes} min {seconds:02d} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min"
+
+
+def format_percent(share_percent: float) -> str:
+    """Return a share with its sign: "29.6 %"."""
+    return f"{share_percent:.1f} %"
+
+
+def significant(value: float) -> str:
+    """Return a figure with three significant digits, never in exponent form: "0.00431", "12.3", "1204"."""
+    if value == 0:
+        return "0"
+    magnitude = abs(value)
+    if magnitude >= 100:
+        return f"{value:.0f}"
+    if magnitude >= 10:
+        return f"{value:.1f}"
+    if magnitude >= 1:
+        return f"{value:.2f}"
+    return f"{value:.3g}" if magnitude >= 0.001 else f"{value:.5f}"
