@@ -1,0 +1,80 @@
+"""What one cell measured, taken from its finished steps only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fsconsole.model.measurement import Measurement, Metric
+from fsconsole.model.observation import Outcome
+from fsconsole.model.plan import Cell
+from fsconsole.model.state import CellState, CellStatus, StepState
+from fsconsole.model.step import StepKind
+
+_WORST_FIRST = ("failed", "errors", "repaired")
+CLEAN = "clean"
+
+
+@dataclass(frozen=True, slots=True)
+class CellFigures:
+    """One cell's share of a row; workload is an index into the cell's workloads, None for all of them."""
+
+    cell: int
+    repeat: int
+    attempt: int
+    status: CellStatus
+    reason: str
+    verdict: str
+    """Of the check: "clean", "repaired", "errors", "failed"; empty where none was finished."""
+    measurements: tuple[Measurement, ...]
+
+    def value(self, metric: Metric) -> float | None:
+        """Return the figure of that metric, or None where the cell has none."""
+        for measurement in self.measurements:
+            if measurement.metric is metric:
+                return measurement.value
+        return None
+
+
+def parts_of(cell: Cell) -> tuple[int | None, ...]:
+    """Return what a cell's figures are kept apart by: its workloads where it has several, else nothing."""
+    if len(cell.workloads) < 2:
+        return (None,)
+    return tuple(range(len(cell.workloads)))
+
+
+def figures_of(cell: Cell, state: CellState, workload: int | None) -> CellFigures:
+    """Return a cell's figures for one of its workloads.
+
+    What belongs to the filesystem's whole life (mkfs, extents, check, delete) stands with each workload. A
+    step that failed or was stopped measured something else than what its metric says: it gives no figure.
+    """
+    latest: dict[Metric, Measurement] = {}
+    verdict = ""
+    for step in state.steps:
+        if step.outcome is not Outcome.DONE or not _belongs(cell, step, workload):
+            continue
+        latest.update({measurement.metric: measurement for measurement in step.measurements})
+        verdict = step.verdict if step.kind is StepKind.CHECK else verdict
+    return CellFigures(
+        cell=cell.index,
+        repeat=cell.repeat,
+        attempt=state.attempt,
+        status=state.status,
+        reason=state.reason,
+        verdict=verdict,
+        measurements=tuple(latest.values()),
+    )
+
+
+def worst_verdict(verdicts: tuple[str, ...]) -> str:
+    """Return the worst verdict of several checks; a word that isn't known counts as bad as any."""
+    given = [verdict for verdict in verdicts if verdict]
+    strange = [verdict for verdict in given if verdict not in (*_WORST_FIRST, CLEAN)]
+    ordered = [*strange, *(word for word in (*_WORST_FIRST, CLEAN) if word in given)]
+    return ordered[0] if ordered else ""
+
+
+def _belongs(cell: Cell, step: StepState, workload: int | None) -> bool:
+    if workload is None or step.number >= len(cell.steps):
+        return True
+    return cell.steps[step.number].workload in (None, workload)

@@ -1,0 +1,82 @@
+"""The grid: one row per variant (and whatever else the plan varies), its figures over the repeats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fsconsole.analysis.columns import DEFAULT_SORT, highest_first
+from fsconsole.analysis.figures import CellFigures, figures_of, parts_of, worst_verdict
+from fsconsole.analysis.names import RowKey, row_names
+from fsconsole.analysis.notes import row_notes
+from fsconsole.analysis.statistics import Summary, summarise
+from fsconsole.analysis.warnings import Noted, spread_warnings, warnings_seen
+from fsconsole.model.measurement import Metric
+from fsconsole.model.state import RunState
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row; a metric that no cell of it has is absent from figures."""
+
+    name: str
+    key: RowKey
+    cells: tuple[CellFigures, ...]
+    """In the order in which the plan runs them, those without figures too."""
+    figures: tuple[tuple[Metric, Summary], ...]
+    verdict: str
+    """The worst verdict of its checks; empty where none was finished."""
+    notes: tuple[str, ...]
+    """Why figures are missing, in words; empty where none is."""
+
+    def figure(self, metric: Metric) -> Summary | None:
+        """Return the summary of that metric, or None where no cell has it."""
+        for known, summary in self.figures:
+            if known is metric:
+                return summary
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Rows in the order of sorted_by; warnings name cells, so that each is found in the journal."""
+
+    rows: tuple[Row, ...]
+    sorted_by: Metric
+    warnings: tuple[Noted, ...]
+
+    @property
+    def repeats(self) -> tuple[int, ...]:
+        """The different numbers of figures behind the medians of the sorted column, ascending."""
+        summaries = [row.figure(self.sorted_by) for row in self.rows]
+        return tuple(sorted({summary.n for summary in summaries if summary is not None}))
+
+
+def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT) -> Grid:
+    """Return the grid of a run as far as it has come."""
+    grouped: dict[RowKey, list[CellFigures]] = {}
+    for cell, cell_state in zip(state.request.plan.cells, state.cells, strict=True):
+        for part in parts_of(cell):
+            key = RowKey(cell.target, cell.array, cell.setting, cell.variant, cell.workloads, part)
+            grouped.setdefault(key, []).append(figures_of(cell, cell_state, part))
+    names = row_names(tuple(grouped))
+    rows = [_row(name, key, tuple(cells)) for name, (key, cells) in zip(names, grouped.items(), strict=True)]
+    spread = spread_warnings(tuple((row.name, row.cells, row.figure(DEFAULT_SORT)) for row in rows))
+    return Grid(_sorted(rows, sort_by), sort_by, (*warnings_seen(state), *spread))
+
+
+def _row(name: str, key: RowKey, cells: tuple[CellFigures, ...]) -> Row:
+    figures = tuple(
+        (metric, summarise(values))
+        for metric in Metric
+        if (values := tuple(value for cell in cells if (value := cell.value(metric)) is not None))
+    )
+    verdict = worst_verdict(tuple(cell.verdict for cell in cells))
+    return Row(name, key, cells, figures, verdict, row_notes(cells))
+
+
+def _sorted(rows: list[Row], metric: Metric) -> tuple[Row, ...]:
+    """Sort by medians; the sort is stable, so that equal rows stay in the plan's order."""
+    having = [(summary.median, row) for row in rows if (summary := row.figure(metric)) is not None]
+    having.sort(key=lambda pair: pair[0], reverse=highest_first(metric))
+    lacking = [row for row in rows if row.figure(metric) is None]
+    return (*(row for _, row in having), *lacking)

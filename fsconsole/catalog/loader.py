@@ -1,0 +1,161 @@
+"""Reads the shipped filesystem declarations: one TOML file each, in the package's own folder."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+import tomli
+
+from fsconsole.catalog.arguments import Argument, ArgumentKind
+from fsconsole.catalog.filesystem import (
+    Catalog,
+    CommandTemplates,
+    Filesystem,
+    Flag,
+    FlagKind,
+    MountWords,
+    Option,
+    Rule,
+    Scope,
+)
+from fsconsole.catalog.tables import Table
+
+ORDER = ("ext2", "ext3", "ext4", "xfs", "btrfs")
+"""How filesystems are listed; a file that is not named here comes after, by name."""
+
+_NO_SIZE_LIMIT = 2**63 - 1
+_BARE = Argument(ArgumentKind.BARE)
+
+
+@cache
+def load_catalog() -> Catalog:
+    """Return all shipped filesystems; raises PlanBadValue or PlanUnknownKey for a damaged file."""
+    folder = files("fsconsole.catalog") / "filesystems"
+    entries = [entry for entry in folder.iterdir() if entry.name.endswith(".toml")]
+    found = [parse_filesystem(entry.read_text("utf-8"), entry.name) for entry in entries]
+    rank = {name: number for number, name in enumerate(ORDER)}
+    return Catalog(tuple(sorted(found, key=lambda fs: (rank.get(fs.name, len(rank)), fs.name))))
+
+
+def parse_filesystem(text: str, path: str) -> Filesystem:
+    """Return the filesystem that a declaration's text describes; the same errors as load_catalog."""
+    table = Table(path, "", tomli.loads(text))
+    table.only(*_KEYS)
+    return Filesystem(
+        name=table.text("name"),
+        title=table.text("title"),
+        driver=table.text("driver"),
+        package=table.text("package"),
+        tools=table.texts("tools"),
+        min_bytes=table.size("min_bytes", low=1, high=_NO_SIZE_LIMIT),
+        max_bytes=table.size("max_bytes", low=1, high=_NO_SIZE_LIMIT),
+        metadata_share=table.number("metadata_share"),
+        base_mkfs=table.text("base_mkfs"),
+        check_note=table.text("check_note"),
+        commands=_commands(table.table("commands")),
+        mkfs_flags=_flags(table.tables("mkfs_flag")),
+        tune_flags=_flags(table.tables("tune_flag")),
+        mount_words=_mount_words(table),
+        options=tuple(_option(item) for item in table.tables("option")),
+        rules=tuple(_rule(item) for item in table.tables("rule")),
+    )
+
+
+_KEYS = (
+    "name", "title", "driver", "package", "tools", "min_bytes", "max_bytes", "metadata_share", "base_mkfs",
+    "check_note", "commands", "mkfs_flag", "tune_flag", "mount_words", "mount_aliases", "option", "rule",
+)  # fmt: skip
+
+
+def _commands(table: Table) -> CommandTemplates:
+    table.only("mkfs", "tune", "mount", "unmount", "check", "features", "delete")
+    return CommandTemplates(
+        mkfs=table.texts("mkfs"),
+        tune=table.texts("tune"),
+        mount=table.texts("mount"),
+        unmount=table.texts("unmount"),
+        check=table.texts("check"),
+        features=table.texts("features"),
+        delete=table.texts("delete"),
+    )
+
+
+def _flags(tables: tuple[Table, ...]) -> tuple[Flag, ...]:
+    return tuple(_flag(table) for table in tables)
+
+
+def _flag(table: Table) -> Flag:
+    table.only("names", "kind", "argument", "keys", "features", "aliases")
+    features = tuple((name, _BARE) for name in table.texts("features"))
+    return Flag(
+        names=table.texts("names"),
+        kind=table.choice("kind", FlagKind, FlagKind.VALUE),
+        argument=_argument(table, "argument") if table.has("argument") else _BARE,
+        keys=features or _arguments(table.table("keys")),
+        aliases=_pairs(table.table("aliases")),
+    )
+
+
+def _mount_words(table: Table) -> MountWords:
+    return MountWords(
+        words=_arguments(table.table("mount_words")), aliases=_pairs(table.table("mount_aliases"))
+    )
+
+
+def _arguments(table: Table) -> tuple[tuple[str, Argument], ...]:
+    return tuple((name, _argument(table, name)) for name in table.names())
+
+
+def _argument(table: Table, name: str) -> Argument:
+    if isinstance(table.raw(name), list):
+        return Argument(ArgumentKind.CHOICES, table.texts(name))
+    return Argument(table.choice(name, ArgumentKind, ArgumentKind.BARE))
+
+
+def _pairs(table: Table) -> tuple[tuple[str, str], ...]:
+    return tuple((name, table.text(name)) for name in table.names())
+
+
+def _option(table: Table) -> Option:
+    table.only(
+        "name", "group", "scope", "help", "texts", "template", "values",
+        "old_names", "since", "until", "refusal", "refused_values",
+    )  # fmt: skip
+    return Option(
+        name=table.text("name"),
+        group=table.text("group"),
+        scope=Scope(table.text("scope")),
+        help=table.text("help"),
+        texts=_option_texts(table),
+        template=table.text("template", ""),
+        argument=None if _is_counted(table) else _argument(table, "values"),
+        old_names=table.texts("old_names"),
+        since=table.text("since", ""),
+        until=table.text("until", ""),
+        refusal=table.text("refusal", ""),
+        refused_values=table.texts("refused_values"),
+    )
+
+
+def _is_counted(table: Table) -> bool:
+    return table.has("texts") or isinstance(table.raw("values"), list)
+
+
+def _option_texts(table: Table) -> tuple[tuple[str, str], ...]:
+    if table.has("texts"):
+        return _pairs(table.table("texts"))
+    if not _is_counted(table):
+        return ()
+    template = table.text("template")
+    return tuple((value, template.replace("{value}", value)) for value in table.texts("values"))
+
+
+def _rule(table: Table) -> Rule:
+    table.only("when", "excludes", "needs", "why")
+    return Rule(
+        when=table.text("when"),
+        excludes=table.texts("excludes"),
+        needs=table.texts("needs"),
+        why=table.text("why"),
+    )

@@ -1,0 +1,213 @@
+"""Scratch devices: loop devices over files that fsconsole made and marked; the safe thing to wipe."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from fsconsole.devices.loops import attached_loops
+from fsconsole.devices.marker import DEFAULT_DIRECTORY, Marker, proven_marker, write_marker
+from fsconsole.devices.scratch_use import held_for_removal
+from fsconsole.devices.space import need_room
+from fsconsole.errors import BadQuantity, NoSpace, ScratchImpossible, ScratchMissing
+from fsconsole.model.device import LoopBacking
+from fsconsole.system import loop
+from fsconsole.units import MIB, format_bytes
+
+MIN_BYTES = MIB
+BLOCK_BYTES = 4096
+"""Sizes are whole blocks, so that direct I/O reaches the file's last byte on disks with 4 KiB sectors."""
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A scratch file, and the loop device over it while one is attached."""
+
+    device: str
+    """Path of the loop device; empty while detached (after a reboot)."""
+    path: str
+    size_bytes: int
+    scratch_id: str
+    purpose: str = ""
+    attached: bool = True
+    direct_io: bool = True
+    """False while detached, and where the filesystem below refuses it: then the host's page cache is between."""
+
+
+Loops = tuple[tuple[str, LoopBacking], ...]
+"""Loop devices with what they stand on, as attached_loops() returns them."""
+
+
+def create(size_bytes: int, directory: str = DEFAULT_DIRECTORY, *, purpose: str = "") -> Scratch:
+    """Make, mark, allocate and attach a scratch file; a failure on the way leaves nothing.
+
+    size_bytes is a multiple of 4 KiB, 1 MiB or more. The directory is made where it is missing, for root
+    alone. Raises BadQuantity, NoSpace, ScratchImpossible, KernelLacks.
+    """
+    if size_bytes < MIN_BYTES or size_bytes % BLOCK_BYTES:
+        raise BadQuantity(
+            text=f"{size_bytes}B",
+            wanted="a size for a scratch device (whole 4 KiB blocks, 1 MiB or more)",
+            examples="512MiB, 4GiB",
+        )
+    marker = Marker(secrets.token_hex(4), purpose)
+    folder = os.path.realpath(directory)
+    path = f"{folder}/scratch-{marker.scratch_id}.img"
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        need_room(folder, size_bytes)
+        with ExitStack() as undo:
+            _make_file(path, size_bytes, marker, undo)
+            made = _attach_proven(path, undo)
+            undo.pop_all()
+    except OSError as error:
+        raise _worded(error, folder, size_bytes) from error
+    return made
+
+
+def attach(path: str) -> Scratch:
+    """Attach a scratch file again, as after a reboot; an attached one is returned as it is.
+
+    Raises ScratchMissing where the file is not marked, ScratchImpossible, KernelLacks.
+    """
+    known = _of_file(path, attached_loops())
+    if known.attached:
+        return known
+    try:
+        with ExitStack() as undo:
+            made = _attach_proven(known.path, undo)
+            undo.pop_all()
+    except OSError as error:
+        raise _worded(error, path, known.size_bytes) from error
+    return made
+
+
+def listing(directory: str = DEFAULT_DIRECTORY) -> tuple[Scratch, ...]:
+    """Return the attached scratch devices, wherever their files lie, and the detached files in directory."""
+    loops = attached_loops()
+    paths = {backing.path for _, backing in loops if backing.scratch_id} | set(_files_in(directory))
+    return tuple(_marked(sorted(paths), loops))
+
+
+def find(name: str, directory: str = DEFAULT_DIRECTORY) -> Scratch:
+    """Return the scratch device that name means: its device, its id, its file's path or the file's name.
+
+    Raises ScratchMissing.
+    """
+    for scratch in listing(directory):
+        if name in _names_of(scratch):
+            return scratch
+    for scratch in _marked([os.path.realpath(name)] if "/" in name else [], attached_loops()):
+        return scratch
+    raise ScratchMissing(name=name)
+
+
+def remove(scratch: Scratch) -> None:
+    """Detach a scratch device and delete its file.
+
+    Raises ScratchMissing where the file is not the marked one any more, and ScratchInUse where anything
+    still uses it; then nothing has changed.
+    """
+    loops = attached_loops()
+    now = _of_file(scratch.path, loops)
+    if now.scratch_id != scratch.scratch_id:
+        raise ScratchMissing(name=scratch.path)
+    devices = [device for device, _ in _loops_over(os.lstat(now.path), loops)]
+    with ExitStack() as held:
+        for device in devices:
+            held.enter_context(held_for_removal(device))
+        # Detached while held exclusively: it goes at the last close, and nobody can come in between.
+        for device in devices:
+            loop.detach(device)
+        os.unlink(now.path)
+
+
+def _make_file(path: str, size_bytes: int, marker: Marker, undo: ExitStack) -> None:
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(path, flags, 0o600)
+    undo.callback(os.unlink, path)
+    try:
+        # Marked before it is filled: what a kill leaves can still be listed and removed.
+        write_marker(fd, marker)
+        os.posix_fallocate(fd, 0, size_bytes)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _attach_proven(path: str, undo: ExitStack) -> Scratch:
+    """Attach path and return the scratch device. Raises ScratchMissing if another file than ours was taken."""
+    device = loop.attach(path)
+    undo.callback(loop.detach, device)
+    made = _of_file(path, tuple(pair for pair in attached_loops() if pair[0] == device))
+    if not made.attached:
+        raise ScratchMissing(name=path)
+    return made
+
+
+def _of_file(path: str, loops: Loops) -> Scratch:
+    """Return the scratch device of a marked file; loops are those to look for it. Raises ScratchMissing."""
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError) as error:
+        raise ScratchMissing(name=path) from error
+    marker = proven_marker(path, found.st_dev, found.st_ino)
+    if not marker.scratch_id:
+        raise ScratchMissing(name=path)
+    over = _loops_over(found, loops)
+    return Scratch(
+        device=over[0][0] if over else "",
+        path=os.path.abspath(path),
+        size_bytes=found.st_size,
+        scratch_id=marker.scratch_id,
+        purpose=marker.purpose,
+        attached=bool(over),
+        direct_io=over[0][1].direct_io if over else False,
+    )
+
+
+def _marked(paths: Iterable[str], loops: Loops) -> Iterator[Scratch]:
+    for path in paths:
+        try:
+            yield _of_file(path, loops)
+        except ScratchMissing:
+            continue
+
+
+def _files_in(directory: str) -> tuple[str, ...]:
+    folder = os.path.realpath(directory)
+    try:
+        return tuple(os.path.join(folder, name) for name in os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+
+
+def _loops_over(found: os.stat_result, loops: Loops) -> Loops:
+    """Return those loop devices that stand on a file."""
+    return tuple(
+        (device, backing)
+        for device, backing in loops
+        if (backing.file_device, backing.inode) == (found.st_dev, found.st_ino)
+    )
+
+
+def _names_of(scratch: Scratch) -> frozenset[str]:
+    names = {scratch.path, os.path.basename(scratch.path), scratch.scratch_id}
+    if scratch.device:
+        names |= {scratch.device, os.path.basename(scratch.device)}
+    return frozenset(names)
+
+
+def _worded(error: OSError, path: str, size_bytes: int) -> NoSpace | ScratchImpossible:
+    if error.errno in _NO_ROOM:
+        return NoSpace(path=path, needed=format_bytes(size_bytes), free="too little")
+    if error.errno == errno.EOPNOTSUPP:
+        why = "its filesystem keeps no extended attributes, so that a file can't be marked as fsconsole's own"
+        return ScratchImpossible(path=path, why=why)
+    return ScratchImpossible(path=path, why=error.strerror or "it can't be written")

@@ -1,0 +1,126 @@
+"""How a device stands, in one short text: free, in use and by what, hazardous and why. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from fsconsole.model.device import Device, DeviceKind, MdArray, Signature, Usage
+from fsconsole.model.hazard import Hazard, Verdict
+from fsconsole.plaintext import printable
+
+
+class Claim(str, Enum):
+    """What a state comes down to; UNKNOWN: nothing seen, but without root not everything is looked at."""
+
+    FREE = "free"
+    IN_USE = "in use"
+    HAZARDOUS = "hazardous"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceState:
+    """A claim with its words, safe to print: "ext4 mounted on /", "member of md0", "holds ext4 'label'"."""
+
+    claim: Claim
+    text: str
+
+
+def device_state(
+    device: Device, devices: tuple[Device, ...], hazards: tuple[Hazard, ...] | None = None
+) -> DeviceState:
+    """Return how a device stands among all devices.
+
+    hazards is what the gate found on it, and None where the gate wasn't asked: then nothing is called free.
+    Its signatures, where they were probed, are in the device; what a scratch device holds is nobody's loss.
+    """
+    uses = tuple(_uses(device, devices))
+    troubles = tuple(_troubles(device))
+    if uses:
+        return _state(Claim.IN_USE, (*uses, *troubles))
+    contents = holdings(device.signatures)
+    held = (f"holds {contents}",) if contents else ()
+    refused = tuple(_clauses(hazards or (), Verdict.REFUSED)) if not troubles else ()
+    asked = tuple(_clauses(hazards or (), Verdict.ASKED)) if not held else ()
+    dangers = (*troubles, *refused, *held, *(asked if not refused else ()))
+    if device.is_scratch and hazards is not None and not (troubles or refused):
+        return _state(Claim.FREE, ("free", *held))
+    if dangers:
+        return _state(Claim.HAZARDOUS, dangers)
+    return _state(Claim.UNKNOWN, ("no use seen",)) if hazards is None else _state(Claim.FREE, ("free",))
+
+
+def holdings(signatures: tuple[Signature, ...]) -> str:
+    """Return what signatures say is on a device: "ext4 'label'", "a gpt partition table"; "" for none.
+
+    Copies of one signature (a backup superblock, the protective table beside gpt) are told once.
+    """
+    return ", ".join(dict.fromkeys(map(_holding, signatures)))
+
+
+def _state(claim: Claim, clauses: tuple[str, ...]) -> DeviceState:
+    return DeviceState(claim, printable("; ".join(dict.fromkeys(clauses))))
+
+
+def _uses(device: Device, devices: tuple[Device, ...]) -> Iterator[str]:
+    if device.mounts:
+        yield _mounted(device)
+    if device.swap:
+        yield "swap"
+    for holder in device.holders:
+        yield _held(holder, devices)
+    for other in devices:
+        if other.loop is not None and other.loop.path == device.path:
+            yield f"held by {other.name}"
+    in_use = [other.name for other in devices if other.parent == device.name and any(_uses(other, devices))]
+    if in_use:
+        yield f"in use: {_some(in_use)}"
+
+
+def _mounted(device: Device) -> str:
+    first, others = device.mounts[0], len(device.mounts) - 1
+    where = f"mounted on {first.mount_point}" if first.mount_point else "mounted out of sight"
+    more = f" and {others} more" if others else ""
+    return f"{first.filesystem} {where}{more}"
+
+
+def _held(holder: str, devices: tuple[Device, ...]) -> str:
+    # An inactive array holds its members though it may not be listed.
+    is_array = holder.startswith("md") or any(d.name == holder and d.kind is DeviceKind.MD for d in devices)
+    return f"member of {holder}" if is_array else f"held by {holder}"
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:3])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
+
+
+def _troubles(device: Device) -> Iterator[str]:
+    if device.md is not None:
+        yield from _array_troubles(device.md)
+    if device.read_only:
+        yield "read-only"
+
+
+def _array_troubles(array: MdArray) -> Iterator[str]:
+    if not array.active:
+        yield "inactive array"
+    if array.progress_percent is not None:
+        yield f"{array.action} {array.progress_percent:.0f} %"
+    elif array.action:
+        yield f"resync {array.action.lower()}"
+    if array.degraded:
+        yield f"degraded {array.slots}"
+
+
+def _clauses(hazards: tuple[Hazard, ...], verdict: Verdict) -> Iterator[str]:
+    return (hazard.reason for hazard in hazards if hazard.verdict is verdict)
+
+
+def _holding(signature: Signature) -> str:
+    # libblkid calls the table of one entry that guards a gpt disk "PMBR".
+    if signature.usage is Usage.PARTITION_TABLE or signature.type == "PMBR":
+        return "a gpt partition table" if signature.type == "PMBR" else f"a {signature.type} partition table"
+    return f"{signature.type} '{signature.label}'" if signature.label else signature.type

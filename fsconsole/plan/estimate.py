@@ -1,0 +1,34 @@
+"""What a plan will cost, before it costs anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fsconsole.catalog.filesystem import Catalog
+from fsconsole.model.plan import Cell, Equalise, Estimate
+from fsconsole.plan.scale import written_bytes
+
+ROTATING_BYTES_PER_S = 150e6
+FLASH_BYTES_PER_S = 500e6
+"""Rates assumed for a disk that turns and for one that doesn't: the orders of today's disks, no promise."""
+FIXED_CELL_S = 3.0
+"""mkfs, mounts, check and delete of a small cell, taken together."""
+
+_PASSES = {Equalise.DISCARD: 0, Equalise.NONE: 0, Equalise.ZERO: 1, Equalise.PRECONDITION: 2}
+"""How often the whole target is written to make cells equal."""
+
+
+def estimate(
+    cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, assumed_bytes_per_s: float
+) -> Estimate:
+    """Return bytes and seconds of all cells that can run; sizes maps target paths to bytes."""
+    running = [cell for cell in cells if not cell.unavailable]
+    total = sum(_cell_bytes(cell, sizes[cell.target], catalog) for cell in running)
+    elapsed_s = total / assumed_bytes_per_s + FIXED_CELL_S * len(running)
+    return Estimate(total, elapsed_s, assumed_bytes_per_s)
+
+
+def _cell_bytes(cell: Cell, size_bytes: int, catalog: Catalog) -> int:
+    share = 0.0 if cell.variant.is_raw else catalog.get(cell.variant.filesystem).metadata_share
+    equalise = _PASSES[cell.equalise] * size_bytes
+    return equalise + int(share * size_bytes) + written_bytes(cell.workloads)

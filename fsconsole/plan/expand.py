@@ -1,0 +1,178 @@
+"""A plan file applied to devices: every cell, in the order in which they run."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from fsconsole.catalog.filesystem import Catalog, Filesystem
+from fsconsole.errors import PlanBadValue
+from fsconsole.model.plan import ArraySpec, Cell, Equalise, Order, Plan, Setting
+from fsconsole.model.workload import Workload
+from fsconsole.plan import availability, limits
+from fsconsole.plan.axes import array_choices, setting_choices, workload_choices
+from fsconsole.plan.estimate import FLASH_BYTES_PER_S, estimate
+from fsconsole.plan.planfile import PlanFile
+from fsconsole.plan.scale import scaled, written_bytes
+from fsconsole.plan.steps import Life, cell_steps
+from fsconsole.plan.target import TargetSpec
+from fsconsole.plan.variants import Row, list_rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a cell stands on the axes, before it has a position in the order."""
+
+    target: TargetSpec
+    array: ArraySpec | None
+    setting: Setting
+    workloads: tuple[Workload, ...]
+    row: Row
+    repeat: int
+
+
+def build_plan(  # noqa: PLR0913 (each is a fact of its own)
+    plan_file: PlanFile,
+    targets: Sequence[TargetSpec],
+    catalog: Catalog,
+    *,
+    run_id: str,
+    kernel: str = "",
+    assumed_bytes_per_s: float = FLASH_BYTES_PER_S,
+) -> Plan:
+    """Return the plan with all its cells and their exact commands; at least one target.
+
+    kernel is the release that will mount the filesystems, empty for one of today. Raises OptionRefused,
+    PlanBadValue.
+    """
+    listed = list_rows(plan_file, catalog, kernel)
+    choices = _scaled_choices(plan_file, targets, listed.rows, catalog)
+    places = _ordered(_places(plan_file, targets, listed.rows, choices), plan_file)
+    cells = tuple(_cell(place, index, plan_file, catalog, run_id) for index, place in enumerate(places))
+    sizes = {target.path: target.size_bytes for target in targets}
+    return Plan(
+        title=plan_file.title,
+        source=plan_file.source,
+        seed=plan_file.seed,
+        order=plan_file.order,
+        repeats=max(1, plan_file.repeats),
+        targets=tuple(target.path for target in targets),
+        cells=cells,
+        estimate=estimate(cells, sizes, catalog, assumed_bytes_per_s),
+        notes=listed.notes + _notes(plan_file, targets, choices),
+    )
+
+
+def require_runnable(plan: Plan, path: str) -> None:
+    """Raise PlanBadValue where not a single cell of the plan can run, with the reasons."""
+    if any(not cell.unavailable for cell in plan.cells):
+        return
+    reasons = "; ".join(dict.fromkeys(cell.unavailable for cell in plan.cells))
+    why = f"no cell of this plan can be run: {reasons or 'it has none'}"
+    raise PlanBadValue(path, "title", f'"{plan.title}"', why, "at least one cell that can run")
+
+
+def cell_uuid(run_id: str, index: int) -> str:
+    """Return the UUID that this run gives to the filesystem of a cell: the same when computed again."""
+    return str(uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, f"fsconsole:{run_id}"), f"cell {index}"))
+
+
+def _scaled_choices(
+    plan_file: PlanFile, targets: Sequence[TargetSpec], rows: tuple[Row, ...], catalog: Catalog
+) -> tuple[tuple[Workload, ...], ...]:
+    names = {row.variant.filesystem for row in rows if not row.variant.is_raw}
+    usable = [availability.usable_bytes(target, catalog.get(name)) for target in targets for name in names]
+    room = min(usable, default=min(target.size_bytes for target in targets))
+    return tuple(scaled(choice, plan_file.scale, room) for choice in workload_choices(plan_file))
+
+
+def _places(
+    plan_file: PlanFile,
+    targets: Sequence[TargetSpec],
+    rows: tuple[Row, ...],
+    choices: tuple[tuple[Workload, ...], ...],
+) -> list[_Place]:
+    arrays, settings = array_choices(plan_file), setting_choices(plan_file)
+    wanted_targets = targets[:1] if plan_file.arrays else targets
+    repeats = max(1, plan_file.repeats)
+    count = len(wanted_targets) * len(arrays) * len(settings) * len(choices) * len(rows) * repeats
+    if count > limits.MAX_CELLS:
+        wanted = f"at most {limits.MAX_CELLS} cells"
+        raise PlanBadValue(plan_file.path, "(all axes together)", str(count), "too many cells", wanted)
+    return [
+        _Place(*place)
+        for place in product(wanted_targets, arrays, settings, choices, rows, range(1, repeats + 1))
+    ]
+
+
+def _ordered(places: list[_Place], plan_file: PlanFile) -> list[_Place]:
+    if plan_file.order is Order.INTERLEAVED:
+        return sorted(places, key=lambda place: place.repeat)
+    if plan_file.order is Order.SHUFFLED:
+        shuffled = list(places)
+        random.Random(plan_file.seed).shuffle(shuffled)  # noqa: S311 (an order, not a secret)
+        return shuffled
+    return places
+
+
+def _cell(place: _Place, index: int, plan_file: PlanFile, catalog: Catalog, run_id: str) -> Cell:
+    variant = place.row.variant
+    filesystem = None if variant.is_raw else catalog.get(variant.filesystem)
+    life = Life(
+        target=place.target,
+        filesystem=filesystem,
+        variant=variant,
+        workloads=place.workloads,
+        setting=place.setting,
+        equalise=_possible(plan_file.equalise, place.target),
+        after=plan_file.after,
+        uuid=cell_uuid(run_id, index),
+    )
+    return Cell(
+        index=index,
+        target=place.target.path,
+        array=place.array,
+        setting=place.setting,
+        variant=variant,
+        repeat=place.repeat,
+        workloads=place.workloads,
+        after=plan_file.after,
+        equalise=life.equalise,
+        uuid=life.uuid,
+        steps=cell_steps(life),
+        unavailable=_unavailable(place, plan_file, filesystem),
+    )
+
+
+def _possible(equalise: Equalise, target: TargetSpec) -> Equalise:
+    """Return what this device can do: without discard, every cell finds the blocks as the last one left them."""
+    discards = equalise is not Equalise.DISCARD or target.can_discard
+    return equalise if discards else Equalise.NONE
+
+
+def _unavailable(place: _Place, plan_file: PlanFile, filesystem: Filesystem | None) -> str:
+    reasons = (
+        *availability.plan_reasons(plan_file),
+        *availability.workload_reasons(place.workloads),
+        *availability.axis_reasons(place.setting, place.array),
+        *availability.size_reasons(place.target, filesystem, written_bytes(place.workloads)),
+    )
+    return "; ".join((place.row.unavailable, *reasons) if place.row.unavailable else reasons)
+
+
+def _notes(
+    plan_file: PlanFile,
+    targets: Sequence[TargetSpec],
+    choices: tuple[tuple[Workload, ...], ...],
+) -> tuple[str, ...]:
+    notes = [
+        f"{target.path} offers no discard: nothing is done between cells to make them equal"
+        for target in targets
+        if _possible(plan_file.equalise, target) is not plan_file.equalise
+    ]
+    if choices != workload_choices(plan_file):
+        notes.append("file sizes were scaled down; the cells show them as they will be")
+    return tuple(notes)

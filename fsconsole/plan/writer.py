@@ -1,0 +1,96 @@
+"""Writes a plan file: what is read back from the text equals what was written."""
+
+from __future__ import annotations
+
+import tomli_w
+
+from fsconsole import units
+from fsconsole.model.workload import Layout
+from fsconsole.plan.planfile import (
+    AUTO_REPEATS,
+    SCHEMA,
+    ArrayAxis,
+    Checklist,
+    PlanFile,
+    ScaleKind,
+    VariantText,
+    WorkloadPlan,
+)
+
+
+def plan_to_toml(plan: PlanFile) -> str:
+    """Return the text of a plan file that reads as this plan."""
+    document: dict[str, object] = {
+        "schema": SCHEMA,
+        "title": plan.title,
+        "repeats": "auto" if plan.repeats == AUTO_REPEATS else plan.repeats,
+        "order": plan.order.value,
+        "seed": plan.seed,
+        "scale": _scale(plan),
+        "equalise": plan.equalise.value,
+        "raw": plan.raw,
+        "settings": {name: list(values) for name, values in plan.settings},
+        "array": [_array(axis) for axis in plan.arrays],
+        "filesystem": [_checklist(checklist) for checklist in plan.checklists],
+        "variant": [_variant(variant) for variant in plan.variants],
+        "workload": [_workload(workload) for workload in plan.workloads],
+        "after": {
+            "check": plan.after.check,
+            "crash": plan.after.crash,
+            "delete": plan.after.delete.value,
+        },
+    }
+    return tomli_w.dumps({key: value for key, value in document.items() if value not in ([], {})})
+
+
+def _scale(plan: PlanFile) -> str | float:
+    return plan.scale.factor if plan.scale.kind is ScaleKind.FACTOR else plan.scale.kind.value
+
+
+def _array(axis: ArrayAxis) -> dict[str, object]:
+    return {"level": list(axis.levels), "chunk": list(axis.chunks_bytes)}
+
+
+def _checklist(checklist: Checklist) -> dict[str, object]:
+    return {
+        "type": checklist.filesystem,
+        "mkfs": {name: list(values) for name, values in checklist.mkfs},
+        "mount": {name: list(values) for name, values in checklist.mount},
+        "exclude": [dict(combination) for combination in checklist.exclude],
+    }
+
+
+def _variant(variant: VariantText) -> dict[str, object]:
+    texts = {
+        "mkfs": variant.mkfs,
+        "mount": variant.mount,
+        "tune": variant.tune,
+        "label": variant.label,
+        "as_printed": variant.as_printed,
+    }
+    return {"type": variant.filesystem, **{key: text for key, text in texts.items() if text}}
+
+
+def _workload(workload: WorkloadPlan) -> dict[str, object]:
+    table: dict[str, object] = {
+        "name": workload.name,
+        "kind": workload.kind.value,
+        "threads": list(workload.threads),
+        "block_size": units.format_bytes_exact(workload.block_size_bytes),
+        "directories": _directories(workload),
+        "data": workload.data.value,
+        "cold": workload.cold,
+    }
+    if workload.file_size_bytes:
+        table["file_size"] = units.format_bytes_exact(workload.file_size_bytes)
+    if workload.files:
+        table["files"] = workload.files
+    if workload.settings:
+        table["with"] = dict(workload.settings)
+    return table
+
+
+def _directories(workload: WorkloadPlan) -> str | int:
+    directories = workload.directories
+    per_count = directories.layout is Layout.PER_COUNT
+    return directories.files_per_directory if per_count else directories.layout.value

@@ -1,0 +1,62 @@
+"""What stands around the table: which run it was, on which device, under which kernel, and when."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from fsconsole.analysis.status import cells_in_words
+from fsconsole.model.run import Target
+from fsconsole.model.state import RunState
+from fsconsole.plaintext import printable
+from fsconsole.units import format_bytes
+
+UNITS_NOTE = "MB = 10^6 bytes, MiB = 2^20 bytes."
+
+
+def heading(state: RunState, standing: str) -> tuple[str, ...]:
+    """Return the run's title and, below it, its name and where it stands."""
+    request = state.request
+    place = f"Run {request.run_id}: {standing}. {cells_in_words(state)}."
+    return (printable(request.plan.title), printable(place))
+
+
+def facts(state: RunState) -> tuple[str, ...]:
+    """Return devices, machine, date and program, a line each."""
+    return (
+        *(_target(target) for target in state.request.targets),
+        *_machines(state),
+        f"Begun {instant(state.request.created_wall_ns)} with fsconsole {printable(state.request.version)}.",
+        *(f"Left out by the plan: {printable(note)}" for note in state.request.plan.notes),
+    )
+
+
+def instant(wall_ns: int) -> str:
+    """Return a wall clock time as UTC to the minute: "2026-11-21 08:10 UTC"."""
+    moment = datetime.fromtimestamp(wall_ns // 10**9, timezone.utc)
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _target(target: Target) -> str:
+    identity = target.identity
+    kinds = (
+        ("scratch device", identity.scratch_id),
+        ("WWN", identity.wwn),
+        ("serial", identity.serial),
+    )
+    named = [word if word == "scratch device" else f"{word} {value}" for word, value in kinds if value]
+    return printable(f"Device {target.path}: {', '.join([format_bytes(identity.size_bytes), *named])}.")
+
+
+def _machines(state: RunState) -> tuple[str, ...]:
+    """Return the machine of each engine that worked on the run; more than one line where they differ."""
+    lines = []
+    for started in state.started:
+        known = dict(started.facts)
+        parts = [f"Kernel {started.kernel} on {started.hostname}"]
+        if "cpus" in known:
+            parts.append(f"{known['cpus']} CPUs")
+        memory = known.get("memory_bytes", "")
+        if memory.isascii() and memory.isdigit() and len(memory) < 20:
+            parts.append(f"{format_bytes(int(memory))} RAM")
+        lines.append(printable(", ".join(parts) + "."))
+    return tuple(dict.fromkeys(lines))

@@ -1,0 +1,103 @@
+"""The grid's table as printable text, before any format lays it out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fsconsole.analysis.columns import highest_first
+from fsconsole.analysis.figures import CLEAN
+from fsconsole.analysis.grid import Grid, Row
+from fsconsole.analysis.statistics import Summary
+from fsconsole.model.measurement import DEFINITIONS, Metric
+from fsconsole.plaintext import printable
+from fsconsole.report.cells import shorten_middle
+from fsconsole.report.figures import Scale, scale_for
+from fsconsole.report.marks import row_marks
+from fsconsole.report.table import Head, Line
+from fsconsole.units import significant
+
+MISSING = "-"
+_WIDEST_VERDICT = len("repaired")
+_NO_FIGURES = "no figures"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Heads and rows; caption says in sentences what the figures of the table are."""
+
+    heads: tuple[Head, ...]
+    lines: tuple[Line, ...]
+    caption: tuple[str, ...]
+
+
+def content_of(grid: Grid, columns: Sequence[Metric]) -> Content:
+    """Return the table of a grid with these columns, and n and spread where there are repeats."""
+    repeated = any(n > 1 for n in grid.repeats)
+    uneven = len(grid.repeats) > 1
+    marked = any(warning.cells for warning in grid.warnings)
+    scales = {metric: scale_for(metric, _medians(grid, metric)) for metric in columns}
+    heads = [_head(DEFINITIONS[metric].column, scales[metric].unit) for metric in columns]
+    heads += [Head("spread", "%")] * repeated + [Head("n", "")] * uneven + [Head("warn", "")] * marked
+    lines = tuple(
+        Line(
+            printable(row.name),
+            _cells(row, grid, scales, (repeated, uneven, marked)),
+            tuple(map(printable, row.notes)) or (() if row.figures else (_NO_FIGURES,)),
+        )
+        for row in grid.rows
+    )
+    return Content(tuple(heads), lines, _caption(grid))
+
+
+def _head(column: str, unit: str) -> Head:
+    """Return a head; a ratio of counts has no unit, so that its second half stands in the unit's place."""
+    name, slash, per = column.partition("/")
+    return Head(name, f"{slash}{per}") if slash and not unit else Head(column, unit)
+
+
+def _medians(grid: Grid, metric: Metric) -> tuple[float, ...]:
+    return tuple(summary.median for row in grid.rows if (summary := row.figure(metric)) is not None)
+
+
+def _cells(
+    row: Row, grid: Grid, scales: dict[Metric, Scale], wanted: tuple[bool, bool, bool]
+) -> tuple[str, ...]:
+    """Return a row's cells; none at all for a row without a single figure."""
+    if not row.figures:
+        return ()
+    repeated, uneven, marked = wanted
+    summary = row.figure(grid.sorted_by)
+    cells = [_figure(row, metric, scale) for metric, scale in scales.items()]
+    cells += [_spread(summary)] * repeated
+    cells += [str(summary.n) if summary is not None else MISSING] * uneven
+    cells += [row_marks(row, grid)] * marked
+    return tuple(cells)
+
+
+def _figure(row: Row, metric: Metric, scale: Scale) -> str:
+    summary = row.figure(metric)
+    text = scale.text(summary.median) if summary is not None else MISSING
+    if metric is Metric.CHECK and row.verdict not in ("", CLEAN):
+        # The verdict gives way, never the figure.
+        return f"{text} {shorten_middle(printable(row.verdict), _WIDEST_VERDICT)}"
+    return text
+
+
+def _spread(summary: Summary | None) -> str:
+    if summary is None or summary.spread_percent is None:
+        return MISSING
+    return significant(min(summary.spread_percent, 9999.0))
+
+
+def _caption(grid: Grid) -> tuple[str, ...]:
+    column = DEFINITIONS[grid.sorted_by].column
+    order = "highest" if highest_first(grid.sorted_by) else "lowest"
+    sorted_by = f"Sorted by {column}, {order} first."
+    if not grid.repeats:
+        return (f"No row has a figure for {column} yet.",)
+    spread = f"spread is (max - min) / median of {column}"
+    if grid.repeats == (1,):
+        return ("One cell per row (n = 1): how far repeats would spread is not known.", sorted_by)
+    n = f"n = {grid.repeats[0]}" if len(grid.repeats) == 1 else "n"
+    return (f"Each figure is the median of {n} cells; {spread}.", sorted_by)

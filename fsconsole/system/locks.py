@@ -1,0 +1,101 @@
+"""Whole-file locks that vanish with their holder, however it ended (man 2 flock)."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from types import TracebackType
+
+_DEVICES = "/dev/"
+_PAUSES_S = (0.005, 0.01, 0.02, 0.04)
+"""is_locked() holds the lock for some microseconds; who acquires must not take that for a holder."""
+
+
+class FileLock:
+    """An exclusive lock on a file or a device node, held until release() or the end of the process.
+
+    A lock belongs to the open file, so a child that inherits the descriptor keeps it: descriptors
+    are close-on-exec.
+    """
+
+    def __init__(self, fd: int, path: str) -> None:
+        self._fd = fd
+        self.path = path
+
+    @classmethod
+    def acquire(cls, path: str) -> FileLock:
+        """Lock path, which is created where it is missing, but never below /dev.
+
+        Raises BlockingIOError where another holder has it, and OSError.
+        """
+        for pause_s in _PAUSES_S:
+            try:
+                return cls._acquire_once(path)
+            except BlockingIOError:
+                time.sleep(pause_s)
+        return cls._acquire_once(path)
+
+    @classmethod
+    def _acquire_once(cls, path: str) -> FileLock:
+        while True:
+            fd = _open_for_locking(path)
+            try:
+                lock_descriptor(fd)
+                if _is_still(fd, path):
+                    return cls(fd, path)
+            except BaseException:
+                os.close(fd)
+                raise
+            os.close(fd)
+
+    def release(self) -> None:
+        """Give the lock back; a second call does nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> FileLock:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def lock_descriptor(fd: int) -> None:
+    """Take the exclusive lock on an open file without waiting. Raises BlockingIOError where it is held."""
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_locked(path: str) -> bool:
+    """Return whether somebody holds the exclusive lock on path; a missing file is not locked.
+
+    Reading permission is enough. Raises OSError.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def _open_for_locking(path: str) -> int:
+    if path.startswith(_DEVICES):
+        # Closing a device that was open for writing makes udev probe it anew (man 7 udev, OPTIONS watch).
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+
+
+def _is_still(fd: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except FileNotFoundError:
+        return False

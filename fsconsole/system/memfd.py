@@ -1,0 +1,96 @@
+"""The counter page of a load in shared memory, passed on by descriptor (man 2 memfd_create)."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from types import TracebackType
+
+from fsconsole.model.counters import (
+    MAGIC,
+    HeaderWord,
+    SlotWord,
+    ThreadCounters,
+    ThreadState,
+    page_bytes,
+    slot_word,
+)
+
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+
+
+class CounterPage:
+    """A mapped counter page: generator threads write their slots, the sampler reads them without a lock."""
+
+    def __init__(self, fd: int, threads: int) -> None:
+        self.fd = fd
+        self.threads = threads
+        self._map = mmap.mmap(fd, page_bytes(threads))
+        self.words = memoryview(self._map).cast("Q")
+        """Every word of the page, as model.counters numbers them."""
+
+    @classmethod
+    def create(cls, threads: int) -> CounterPage:
+        """Make a page with every thread at STARTING.
+
+        Its size is sealed: nobody who holds the descriptor can cut it under a reader (SIGBUS).
+        """
+        fd = os.memfd_create("fsconsole-counters", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(fd, page_bytes(threads))
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
+        page = cls(fd, threads)
+        page.words[HeaderWord.THREADS] = threads
+        page.words[HeaderWord.MAGIC] = MAGIC
+        return page
+
+    @classmethod
+    def from_fd(cls, fd: int) -> CounterPage:
+        """Map a page that another process made; the descriptor becomes this page's own.
+
+        Raises ValueError where it is no counter page.
+        """
+        header = os.pread(fd, page_bytes(0), 0)
+        words = memoryview(header).cast("Q") if len(header) == page_bytes(0) else None
+        if words is None or words[HeaderWord.MAGIC] != MAGIC:
+            raise ValueError(f"descriptor {fd} is not a counter page")
+        threads = words[HeaderWord.THREADS]
+        if os.fstat(fd).st_size != page_bytes(threads):
+            raise ValueError(f"the counter page of descriptor {fd} has another size than its header says")
+        return cls(fd, threads)
+
+    def read(self) -> tuple[ThreadCounters, ...]:
+        """Return the counters of every thread as they are now."""
+        return tuple(self._slot(thread) for thread in range(self.threads))
+
+    def request_stop(self) -> None:
+        """Ask all threads to stop before their next operation."""
+        self.words[HeaderWord.STOP] = 1
+
+    def close(self) -> None:
+        """Unmap the page and close the descriptor; a second call does nothing."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            self.words.release()
+            self._map.close()
+            os.close(fd)
+
+    def _slot(self, thread: int) -> ThreadCounters:
+        words, first = self.words, slot_word(thread, SlotWord.STATE)
+        return ThreadCounters(
+            state=ThreadState(words[first + SlotWord.STATE]),
+            bytes_done=words[first + SlotWord.BYTES],
+            operations=words[first + SlotWord.OPERATIONS],
+            files_done=words[first + SlotWord.FILES_DONE],
+            started_ns=words[first + SlotWord.STARTED_NS],
+            ended_ns=words[first + SlotWord.ENDED_NS],
+            errno=words[first + SlotWord.ERRNO],
+        )
+
+    def __enter__(self) -> CounterPage:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

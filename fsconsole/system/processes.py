@@ -1,0 +1,108 @@
+"""Other processes: who has a block device open, and what an init process must reap."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fsconsole.plaintext import decode
+
+_NEVER_A_DEVICE = ("anon_inode:", "pipe:[", "socket:[")
+"""What most descriptors are; any path may be a block device, in another process's mount namespace too."""
+_INIT_PID = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDescriptor:
+    """A process that has a block device open: its pid in the visible /proc, its name, the path as it sees it."""
+
+    pid: int
+    command: str
+    path: str
+
+
+def holders_of(device_number: int, ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
+    """Return who has the block device of that number (st_rdev) open, by any of its nodes, one entry per descriptor.
+
+    Processes that end meanwhile are passed over, and those that may not be looked at without root.
+    """
+    found: list[OpenDescriptor] = []
+    for pid in _pids("/proc"):
+        if pid not in ignore_pids:
+            found.extend(_matching_descriptors(pid, device_number))
+    return tuple(found)
+
+
+def own_pid_in_host_proc() -> int:
+    """Return this process's pid as the visible /proc counts, which in a PID namespace is not os.getpid()."""
+    return int(os.readlink("/proc/self"))
+
+
+def reap_orphans(proc: str, own_children: frozenset[int]) -> tuple[int, ...]:
+    """Wait for ended children of PID 1 of a namespace that it inherited and didn't start, and return their pids.
+
+    proc is where the namespace's own proc is mounted. Pids in own_children are left to whoever started them.
+    """
+    orphans = [pid for pid in _pids(proc) if pid not in own_children and _is_ended_child_of_init(proc, pid)]
+    return tuple(pid for pid in orphans if _reaped(pid))
+
+
+def parse_stat(text: str) -> tuple[str, str, int]:
+    """Return name, state letter and parent pid from /proc/PID/stat (man 5 proc_pid_stat).
+
+    The name stands in parentheses and may itself hold blanks and parentheses. Raises ValueError.
+    """
+    opening, closing = text.find("("), text.rfind(")")
+    rest = text[closing + 1 :].split()
+    if opening < 0 or closing < opening or len(rest) < 2:
+        raise ValueError(f"not a process's stat line: {text!r}")
+    return text[opening + 1 : closing], rest[0], int(rest[1])
+
+
+def _pids(proc: str) -> Iterator[int]:
+    return (int(name) for name in os.listdir(proc) if name.isdigit())
+
+
+def _matching_descriptors(pid: int, device_number: int) -> Iterator[OpenDescriptor]:
+    directory = f"/proc/{pid}/fd"
+    try:
+        names = os.listdir(directory)
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return
+    for name in names:
+        link = f"{directory}/{name}"
+        try:
+            path = os.readlink(link)
+            if path.startswith(_NEVER_A_DEVICE) or not _is_block_device(link, device_number):
+                continue
+            yield OpenDescriptor(pid, _command(pid), path)
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+
+
+def _is_block_device(link: str, device_number: int) -> bool:
+    found = os.stat(link)
+    return stat.S_ISBLK(found.st_mode) and found.st_rdev == device_number
+
+
+def _command(pid: int) -> str:
+    with open(f"/proc/{pid}/comm", "rb") as file:
+        return decode(file.read()).rstrip("\n")
+
+
+def _is_ended_child_of_init(proc: str, pid: int) -> bool:
+    try:
+        with open(f"{proc}/{pid}/stat", "rb") as file:
+            _, state, parent = parse_stat(decode(file.read()))
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state == "Z" and parent == _INIT_PID
+
+
+def _reaped(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return False

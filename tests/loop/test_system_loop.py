@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import errno
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from fsconsole.model.command import Command
+from fsconsole.system import loop
+from fsconsole.system.blockdev import (
+    device_size_bytes,
+    diskseq,
+    flush_buffers,
+    is_read_only,
+    open_exclusive,
+)
+from fsconsole.system.command import RealExecutor
+from fsconsole.system.sync import fsync_device
+from tests.conftest import MakeLoopDevice, Mount
+
+pytestmark = pytest.mark.root
+MIB = 2**20
+
+
+def backing_file(directory: Path, name: str = "disk") -> Path:
+    path = directory / name
+    with path.open("wb") as file:
+        file.truncate(8 * MIB)
+    return path
+
+
+def is_attached(device: str) -> bool:
+    try:
+        loop.status(device)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return False
+    return True
+
+
+def test_what_was_attached_tells_its_file_and_goes_when_detached(tmp_path: Path) -> None:
+    path = backing_file(tmp_path)
+    device = loop.attach(str(path))
+    try:
+        status, file = loop.status(device), path.stat()
+        assert (status.device_number_of_file, status.inode) == (file.st_dev, file.st_ino)
+        assert device == f"/dev/loop{status.number}"
+        assert status.file_name == str(path)[:63]
+        assert (status.autoclear, status.read_only, status.offset_bytes) == (False, False, 0)
+    finally:
+        loop.detach(device)
+    assert not is_attached(device)
+    with pytest.raises(OSError, match="No such device"):
+        loop.detach(device)
+
+
+def test_direct_io_is_on_where_the_filesystem_below_has_it_and_off_where_not(
+    tmp_path: Path, mounted: Mount
+) -> None:
+    ram = tmp_path / "ram"
+    ram.mkdir()
+    executor = RealExecutor()
+    assert executor.run(Command(("mount", "-t", "ramfs", "ramfs", str(ram)))).exit_code == 0
+    try:
+        # ramfs has no direct I/O (fs/ramfs/file-mmu.c).
+        device = loop.attach(str(backing_file(ram)))
+        try:
+            assert not loop.status(device).direct_io
+        finally:
+            loop.detach(device)
+    finally:
+        executor.run(Command(("umount", str(ram))))
+    for asked in (True, False):
+        device = loop.attach(str(backing_file(tmp_path)), direct_io=asked)
+        try:
+            assert loop.status(device).direct_io is asked
+        finally:
+            loop.detach(device)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_kernel_without_loop_configure_gives_the_same_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
+    monkeypatch.setattr(loop, "_LOOP_CONFIGURE", 0x4CFF)
+    path = backing_file(tmp_path)
+    device = loop.attach(str(path), direct_io=asked)
+    try:
+        status = loop.status(device)
+        assert (status.direct_io, status.inode) == (asked, path.stat().st_ino)
+    finally:
+        loop.detach(device)
+
+
+def test_a_held_device_goes_with_its_holder(tmp_path: Path) -> None:
+    with loop.attach_held(str(backing_file(tmp_path))) as held:
+        assert loop.status(held.path).autoclear
+        device = held.path
+    assert not is_attached(device)
+    held.close()
+
+
+def test_autoclear_can_be_set_while_it_is_in_use(tmp_path: Path) -> None:
+    device = loop.attach(str(backing_file(tmp_path)))
+    fd = os.open(device, os.O_RDONLY)
+    try:
+        loop.set_autoclear(device)
+        assert loop.status(device).autoclear
+    finally:
+        os.close(fd)
+    assert not is_attached(device)
+
+
+def test_many_at_once_get_each_their_own_device(tmp_path: Path) -> None:
+    paths = [str(backing_file(tmp_path, f"disk{number}")) for number in range(12)]
+    with ThreadPoolExecutor(6) as pool:
+        devices = list(pool.map(loop.attach, paths))
+    try:
+        inodes = [loop.status(device).inode for device in devices]
+        assert inodes == [os.stat(path).st_ino for path in paths]
+        assert len(set(devices)) == 12
+    finally:
+        for device in devices:
+            loop.detach(device)
+
+
+def test_a_missing_file_is_an_error_and_attaches_nothing(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        loop.attach(str(tmp_path / "missing"))
+    with pytest.raises(OSError, match=r".+"):
+        loop.attach("/dev/null")
+
+
+def test_a_loop_over_a_device_names_the_device_below(loop_device: MakeLoopDevice) -> None:
+    lower = loop_device(8 * MIB)
+    with loop.attach_held(lower) as upper:
+        assert loop.status(upper.path).backing_device_number == os.stat(lower).st_rdev
+
+
+def test_size_number_and_read_only_state_are_the_devices(loop_device: MakeLoopDevice) -> None:
+    first, second = loop_device(8 * MIB), loop_device(16 * MIB, read_only=True)
+    fds = [os.open(path, os.O_RDONLY) for path in (first, second)]
+    try:
+        assert [device_size_bytes(fd) for fd in fds] == [8 * MIB, 16 * MIB]
+        assert [is_read_only(fd) for fd in fds] == [False, True]
+        assert 0 < diskseq(fds[0]) < diskseq(fds[1])
+        sysfs = Path(f"/sys/class/block/{os.path.basename(first)}/diskseq").read_text()
+        assert diskseq(fds[0]) == int(sysfs)
+        flush_buffers(fds[0])
+        fsync_device(fds[0])
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+def test_what_is_no_block_device_has_no_size(tmp_path: Path) -> None:
+    fd = os.open(backing_file(tmp_path), os.O_RDONLY)
+    try:
+        with pytest.raises(OSError, match="Inappropriate ioctl"):
+            device_size_bytes(fd)
+    finally:
+        os.close(fd)
+
+
+def test_a_mounted_device_cannot_be_had_exclusively(loop_device: MakeLoopDevice, mounted: Mount) -> None:
+    device = loop_device(16 * MIB)
+    assert RealExecutor().run(Command(("mkfs.ext4", "-q", device))).exit_code == 0
+    os.close(open_exclusive(device))
+    mounted(device)
+    with pytest.raises(OSError, match="busy"):
+        open_exclusive(device)

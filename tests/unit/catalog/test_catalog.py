@@ -1,0 +1,184 @@
+"""The shipped filesystem declarations hold together."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import pytest
+
+from fsconsole.catalog.arguments import Argument, ArgumentKind
+from fsconsole.catalog.choose import broken_rules, choose, refusals
+from fsconsole.catalog.filesystem import Filesystem, Option, Scope
+from fsconsole.catalog.kernels import is_after, is_before, release_numbers
+from fsconsole.catalog.loader import load_catalog, parse_filesystem
+from fsconsole.catalog.words import Where
+from fsconsole.errors import PlanUnknownKey
+
+WHERE = Where("plan.toml", "variant[0]")
+FILESYSTEMS = load_catalog().filesystems
+OPTIONS = [(filesystem, option) for filesystem in FILESYSTEMS for option in filesystem.options]
+
+
+def option_id(value: object) -> str:
+    return value.name if isinstance(value, (Filesystem, Option)) else str(value)
+
+
+def sample_values(option: Option) -> list[str]:
+    return [value for value, _ in option.texts] or ["64"]
+
+
+def test_the_five_filesystems_of_the_studies_are_there() -> None:
+    assert load_catalog().names == ("ext2", "ext3", "ext4", "xfs", "btrfs")
+
+
+@pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=option_id)
+def test_every_value_of_every_option_passes_the_allow_list(filesystem: Filesystem, option: Option) -> None:
+    for value in sample_values(option):
+        assert option.accepts(value)
+        text = option.text(value)
+        mkfs, mount = (text, "") if option.scope is Scope.MKFS else ("", text)
+        assert choose(filesystem, mkfs, mount, "", WHERE).own
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
+def test_no_two_options_share_a_name_old_or_new(filesystem: Filesystem) -> None:
+    names = [name for option in filesystem.options for name in (option.name, *option.old_names)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=option_id)
+def test_every_option_says_what_it_does_in_one_line(filesystem: Filesystem, option: Option) -> None:
+    assert option.help
+    assert "\n" not in option.help
+    assert option.group
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
+def test_no_argument_kind_or_choice_could_name_a_path_or_a_second_word(filesystem: Filesystem) -> None:
+    flags = chain(filesystem.mkfs_flags, filesystem.tune_flags)
+    arguments = [argument for flag in flags for argument in (flag.argument, *dict(flag.keys).values())]
+    arguments += dict(filesystem.mount_words.words).values()
+    for choice in chain.from_iterable(argument.choices for argument in arguments):
+        assert not set(choice) & set("/ ,\\'\"$`\t\n")
+        assert not choice.startswith("-")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ArgumentKind if kind is not ArgumentKind.CHOICES])
+@pytest.mark.parametrize("value", ["", "/dev/sda", "-1", "1,2", "1 2", "٣", "1\n", "=", "1/2", "x"])
+def test_no_kind_of_argument_accepts_what_it_is_not(kind: ArgumentKind, value: str) -> None:
+    assert not Argument(kind).accepts(value)
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
+def test_mount_words_that_reach_elsewhere_or_grant_are_not_listed(filesystem: Filesystem) -> None:
+    forbidden = {
+        "suid", "dev", "exec", "ro", "rw", "remount", "bind", "rbind", "move", "loop", "offset", "device", "logdev",
+        "rtdev", "journal_dev", "journal_path", "context", "fscontext", "defcontext", "helper", "uid", "gid", "user",
+        "users", "owner", "group", "subvol", "subvolid", "sb", "resuid", "usrjquota", "grpjquota", "abort", "noload",
+        "norecovery", "rescue", "degraded", "fatal_errors", "x-mount.mkdir", "_netdev", "defaults", "nouuid",
+    }  # fmt: skip
+    assert not forbidden & set(dict(filesystem.mount_words.words))
+    assert "panic" not in str(filesystem.mount_words)
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
+def test_flags_that_name_devices_files_identities_or_force_are_not_listed(filesystem: Filesystem) -> None:
+    names = {name for flag in filesystem.mkfs_flags for name in flag.names}
+    keys = {key for flag in filesystem.mkfs_flags for key, _ in flag.keys}
+    assert not {"-F", "-f", "-U", "-L", "-S", "-t", "-o", "-p", "-c", "-q", "-r", "--force"} & names
+    assert (
+        not {"device", "logdev", "rtdev", "file", "name", "uuid", "journal_dev", "location", "offset"} & keys
+    )
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
+def test_rules_speak_of_words_that_exist(filesystem: Filesystem) -> None:
+    words = dict(filesystem.mount_words.words)
+    flags = {name: flag for flag in filesystem.mkfs_flags for name in flag.names}
+    for rule in filesystem.rules:
+        for fact in (rule.when, *rule.excludes, *rule.needs):
+            program, first, *rest = fact.split(" ")
+            if program == "mount":
+                assert first.partition("=")[0] in words, fact
+            elif rest and flags[first].keys:
+                assert rest[0].partition("=")[0].removeprefix("^") in dict(flags[first].keys), fact
+            else:
+                assert first in flags, fact
+
+
+@pytest.mark.parametrize(
+    ("name", "mkfs", "mount"),
+    [
+        ("ext4", "", "journal_async_commit"),
+        ("ext4", "", "journal_async_commit,data=ordered"),
+        ("ext4", "", "data=journal,delalloc"),
+        ("ext4", "-O ^has_journal", "data=ordered"),
+        ("ext4", "-O ^has_journal", "commit=60"),
+        ("ext4", "-O ^has_journal", "journal_checksum"),
+        ("ext4", "-O ^has_journal -J size=64", ""),
+        ("ext4", "-O ^flex_bg -G 64", ""),
+        ("ext4", "-O ^extents", ""),
+        ("ext4", "-C 65536", ""),
+        ("xfs", "-d su=64k", ""),
+        ("xfs", "-i size=256", ""),
+        ("xfs", "", "sunit=256,swidth=2560"),
+        ("btrfs", "", "nodatacow,compress=zstd"),
+        ("btrfs", "", "space_cache=v1"),
+    ],
+)
+def test_combinations_that_the_tools_refused_are_known(name: str, mkfs: str, mount: str) -> None:
+    filesystem = load_catalog().get(name)
+    assert broken_rules(filesystem, choose(filesystem, mkfs, mount, "", WHERE))
+
+
+@pytest.mark.parametrize(
+    ("name", "mkfs", "mount"),
+    [
+        ("ext4", "", "journal_async_commit,data=writeback"),
+        ("ext4", "", "data=journal,nodelalloc"),
+        ("ext4", "-O ^has_journal", "barrier=0"),
+        ("ext4", "-O ^extent,^64bit,^flex_bg,^uninit_bg", ""),
+        ("ext4", "-O bigalloc -C 65536", ""),
+        ("xfs", "-d su=128k,sw=10", "swalloc"),
+        ("btrfs", "-R ^free-space-tree", "space_cache=v1"),
+    ],
+)
+def test_combinations_that_the_tools_took_break_no_rule(name: str, mkfs: str, mount: str) -> None:
+    filesystem = load_catalog().get(name)
+    assert not broken_rules(filesystem, choose(filesystem, mkfs, mount, "", WHERE))
+
+
+def test_what_2008_used_and_today_refuses_is_said_in_the_kernels_words() -> None:
+    ext4 = load_catalog().get("ext4")
+    chosen = choose(ext4, "", "nomballoc", "", WHERE)
+    (reason,) = refusals(ext4, chosen, "6.18.1")
+    assert "Unknown parameter 'nomballoc'" in reason
+    assert refusals(ext4, chosen, "") == (reason,)
+    assert refusals(ext4, chosen, "2.6.26-rc2") == ()
+
+
+def test_an_option_that_is_too_new_for_the_kernel_says_from_when_it_is_there() -> None:
+    ext4 = load_catalog().get("ext4")
+    chosen = choose(ext4, "-O fast_commit", "", "", WHERE)
+    assert refusals(ext4, chosen, "5.4.0-42-generic") == ("fast_commit: needs Linux 5.10",)
+    assert refusals(ext4, chosen, "5.10.0") == ()
+
+
+def test_only_the_refused_value_of_an_option_is_refused() -> None:
+    xfs = load_catalog().get("xfs")
+    assert refusals(xfs, choose(xfs, "-m crc=0", "", "", WHERE), "6.18")
+    assert not refusals(xfs, choose(xfs, "-m crc=1", "", "", WHERE), "6.18")
+
+
+def test_releases_are_compared_by_number_not_by_letter() -> None:
+    assert release_numbers("6.1.0-18-amd64") == (6, 1, 0)
+    assert release_numbers("unknown") == ()
+    assert is_before("5.4.0", "5.10")
+    assert not is_before("5.10.3", "5.10")
+    assert is_after("2.6.28", "2.6.27")
+    assert not is_after("2.6.27.5-117.fc10.i686", "2.6.27")
+
+
+def test_a_declaration_with_an_unknown_key_is_an_error() -> None:
+    with pytest.raises(PlanUnknownKey):
+        parse_filesystem('name = "x"\nmkfs_flags = []\n', "x.toml")

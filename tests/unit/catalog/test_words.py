@@ -1,0 +1,200 @@
+"""The allow-list: what passes, what never does, and how words are put together again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.catalog.choose import choose
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.catalog.words import Where, to_argv
+from fsconsole.errors import OptionRefused
+from fsconsole.model.variant import Variant
+
+WHERE = Where("plan.toml", "variant[2]")
+NAMES = load_catalog().names
+
+
+def mkfs_argv(name: str, text: str) -> tuple[str, ...]:
+    return to_argv(choose(load_catalog().get(name), text, "", "", WHERE).mkfs)
+
+
+def mount_words(name: str, text: str) -> tuple[str, ...]:
+    return tuple(word.text for word in choose(load_catalog().get(name), "", text, "", WHERE).mount)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("btrfs", "/dev/sdb"),
+        ("btrfs", "-d single /dev/sdb"),
+        ("btrfs", "-d raid1"),
+        ("btrfs", "-K sdb"),
+        ("btrfs", "--rootdir /etc"),
+        ("btrfs", "-r /etc"),
+        ("btrfs", "-- /dev/sdb"),
+        ("xfs", "-l logdev=/dev/sdb"),
+        ("xfs", "-l internal,logdev=/dev/sdb"),
+        ("xfs", "-r rtdev=/dev/sdb"),
+        ("xfs", "-d file,name=/etc/passwd,size=1g"),
+        ("xfs", "-d name=/dev/sdb"),
+        ("xfs", "-m uuid=11111111-1111-1111-1111-111111111111"),
+        ("xfs", "-c options=/etc/passwd"),
+        ("xfs", "-p /etc/passwd"),
+        ("xfs", "-N"),
+        ("xfs", "-f"),
+        ("xfs", "-L name"),
+        ("ext4", "-J device=/dev/sdb"),
+        ("ext4", "-J size=4,device=/dev/sdb"),
+        ("ext4", "-O journal_dev"),
+        ("ext4", "-O has_journal,journal_dev"),
+        ("ext4", "-d /etc"),
+        ("ext4", "-n"),
+        ("ext4", "-F"),
+        ("ext4", "-DF"),
+        ("ext4", "-S"),
+        ("ext4", "-U clear"),
+        ("ext4", "-L \x1b[31m"),
+        ("ext4", "-t ext2"),
+        ("ext4", "-b 4096 1000"),
+        ("ext4", "-b -4096"),
+        ("ext4", "-E offset=4096"),
+        ("ext4", "-E stride=1/2"),
+        ("ext4", "-e panic"),
+        ("ext4", "-I256,512"),
+        ("ext4", "-I"),
+        ("ext4", "-O 'flex_bg /dev/sdb'"),
+        ("ext4", "-m $(reboot)"),
+        ("ext4", "-I 256;reboot"),
+        ("ext4", "-I '256"),
+        ("ext4", "-"),
+        ("ext4", "--"),
+        ("ext4", "''"),
+    ],
+)
+def test_words_that_name_another_device_or_change_the_deed_are_refused(name: str, text: str) -> None:
+    with pytest.raises(OptionRefused) as caught:
+        mkfs_argv(name, text)
+    assert caught.value.key == "variant[2].mkfs"
+    assert caught.value.nearest
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "suid", "dev", "noatime,suid", "remount", "ro", "rw", "loop", "bind", "device=/dev/sdb", "logdev=/dev/sdb",
+        "rtdev=/dev/sdb", "journal_path=/dev/sdb", "journal_dev=0x811", "context=x", "x-mount.mkdir", "helper=x",
+        "uid=0", "noatime /mnt", "-o noatime", "noatime,", ",", "noatime=1", "noatime,,relatime", "commit=-1",
+        "errors=panic", "/dev/sdb", "noatime\nsuid", "noatime\\,suid", "NOATIME", "noatime,dev", "commit=1e3",
+    ],
+)  # fmt: skip
+def test_mount_words_that_reach_elsewhere_or_grant_are_refused(name: str, text: str) -> None:
+    with pytest.raises(OptionRefused) as caught:
+        mount_words(name, text)
+    assert caught.value.key == "variant[2].mount"
+
+
+def test_the_error_names_the_word_and_the_nearest_valid_one() -> None:
+    with pytest.raises(OptionRefused) as caught:
+        mkfs_argv("ext4", "-O flexbg")
+    assert caught.value.word == "flexbg"
+    assert caught.value.nearest.startswith("flex_bg")
+    assert str(caught.value).startswith("plan.toml: variant[2].mkfs: 'flexbg' is refused")
+
+
+def test_one_flag_is_given_once_with_all_its_words() -> None:
+    argv = mkfs_argv("ext4", "-E stride=16 -O ^flex_bg -I 256 -E stripe-width=64 -O uninit_groups,extents")
+    assert argv.count("-E") == argv.count("-O") == 1
+    assert argv[argv.index("-O") + 1] == "^flex_bg,uninit_bg,extent"
+    assert set(argv[argv.index("-E") + 1].split(",")) == {
+        "lazy_itable_init=0", "lazy_journal_init=0", "nodiscard", "stride=16", "stripe_width=64",
+    }  # fmt: skip
+
+
+def test_words_of_the_variant_take_the_place_of_the_base_words() -> None:
+    argv = mkfs_argv("ext4", "-E lazy_itable_init=1,discard")
+    words = set(argv[argv.index("-E") + 1].split(","))
+    assert words == {"lazy_itable_init=1", "lazy_journal_init=0", "discard"}
+
+
+def test_words_attached_to_their_flag_and_long_flags_are_understood() -> None:
+    assert mkfs_argv("ext4", "-Ouninit_groups,flex_bg -G64 -m0")[2:] == (
+        "-O", "uninit_bg,flex_bg", "-G", "64", "-m", "0",
+    )  # fmt: skip
+    assert mkfs_argv("btrfs", "--csum=xxhash --nodesize 16k") == ("-K", "--csum", "xxhash", "-n", "16k")
+
+
+def test_what_is_said_twice_is_kept_once_and_contradictions_are_refused() -> None:
+    assert mkfs_argv("btrfs", "-K -d single -d single") == ("-K", "-d", "single")
+    assert mount_words("ext4", "nobarrier,barrier=0") == ("barrier=0",)
+    for text in ("-I 128 -I 256", "-O flex_bg,^flex_bg", "-E discard,nodiscard"):
+        with pytest.raises(OptionRefused, match="contradicts"):
+            mkfs_argv("ext4", text)
+    for text in ("delalloc,nodelalloc", "data=ordered,data=journal", "barrier=1,nobarrier"):
+        with pytest.raises(OptionRefused, match="contradicts"):
+            mount_words("ext4", text)
+
+
+def test_tuning_words_have_their_own_list() -> None:
+    ext4 = load_catalog().get("ext4")
+    assert to_argv(choose(ext4, "", "", "-c 0 -i 0 -r 102400", WHERE).tune) == (
+        "-c", "0", "-i", "0", "-r", "102400",
+    )  # fmt: skip
+    for text in ("-f -O ^has_journal", "-J device=/dev/sdb", "-U clear", "-L x", "-E mount_opts=suid"):
+        with pytest.raises(OptionRefused):
+            choose(ext4, "", "", text, WHERE)
+    with pytest.raises(OptionRefused):
+        choose(load_catalog().get("btrfs"), "", "", "-n", WHERE)
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        "-O", "-E", "-J", "-I", "-b", "-d", "-l", "-m", "-K", "-n", "-F", "-f", "--csum", "=", ",", "^", " ", "'", '"',
+        "\\", "/dev/sdb", "256", "64k", "flex_bg", "stride", "su", "sw", "single", "size", "device", "logdev", "\t",
+        "uuid", "has_journal", "nodiscard", "--", "$(x)", ";", "../x", "compress", "zstd", "noatime", "suid", "data",
+    ]
+)  # fmt: skip
+TEXTS = st.one_of(st.lists(FRAGMENTS, max_size=8).map("".join), st.text(max_size=30))
+
+
+@given(name=st.sampled_from(NAMES), text=TEXTS)
+def test_accepted_mkfs_words_never_hold_a_path_or_a_word_of_their_own(name: str, text: str) -> None:
+    try:
+        argv = mkfs_argv(name, text)
+    except OptionRefused:
+        return
+    flags = {flag for entry in load_catalog().get(name).mkfs_flags for flag in entry.names}
+    expects_value = False
+    for item in argv:
+        assert re.fullmatch(r"[A-Za-z0-9^_=.,-]+", item)
+        assert expects_value or item in flags, "a word on its own"
+        expects_value = not expects_value and item != "-K" and item not in {"-D", "-M"}
+    assert not expects_value
+    assert mkfs_argv(name, shlex.join(argv)) == argv or set(mkfs_argv(name, shlex.join(argv))) == set(argv)
+
+
+@given(name=st.sampled_from(NAMES), text=TEXTS)
+def test_accepted_mount_words_are_all_on_the_list_and_no_paths(name: str, text: str) -> None:
+    try:
+        words = mount_words(name, text)
+    except OptionRefused:
+        return
+    known = dict(load_catalog().get(name).mount_words.words)
+    for word in words:
+        assert re.fullmatch(r"[A-Za-z0-9_=:.-]+", word)
+        assert word.partition("=")[0] in known
+
+
+def test_a_variant_of_accepted_words_is_a_plain_value() -> None:
+    variant = Variant("x", "ext4", mkfs_argv("ext4", "-I 256"), mount_words("ext4", "noatime"))
+    assert hash(variant)
+
+
+def test_a_word_on_its_own_is_refused_for_what_it_could_be() -> None:
+    with pytest.raises(OptionRefused, match="could be a second device or a path"):
+        mkfs_argv("btrfs", "-d single /dev/sdb")

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.devices.marker import UNMARKED, Marker, parse_marker, proven_marker, read_marker
+from fsconsole.devices.space import kept_free, need_room
+from fsconsole.errors import NoSpace
+from fsconsole.units import GIB, TIB
+
+
+def test_a_mark_is_read_as_it_was_written() -> None:
+    assert parse_marker(b'{"id": "0a1b2c3d", "purpose": "demo"}') == Marker("0a1b2c3d", "demo")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"1",
+        b"[]",
+        b"{}",
+        b'{"id": 5}',
+        b'{"id": ""}',
+        b'{"id": "../../etc"}',
+        b'{"id": "0a1b2c3d", "purpose": 1}',
+        b"\xff",
+        b"[" * 5000,
+    ],
+)
+def test_what_fsconsole_would_not_have_written_is_no_mark(raw: bytes) -> None:
+    assert parse_marker(raw) == UNMARKED
+
+
+@given(
+    st.binary()
+    | st.recursive(st.none() | st.text() | st.integers(), st.lists).map(lambda v: json.dumps(v).encode())
+)
+def test_no_bytes_make_a_mark_fail(raw: bytes) -> None:
+    assert parse_marker(raw).scratch_id == "" or b"id" in raw
+
+
+def test_a_file_without_a_mark_or_no_file_at_all_has_none(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.touch()
+    found = plain.stat()
+    assert read_marker(str(plain)) == ""
+    assert read_marker(str(tmp_path / "missing")) == ""
+    assert proven_marker(str(plain), found.st_dev, found.st_ino) == UNMARKED
+    assert proven_marker("\0", 0, 0) == UNMARKED
+
+
+def test_a_pipe_is_never_opened_for_its_mark(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert read_marker(str(tmp_path / "pipe")) == ""
+
+
+def test_the_larger_of_a_gibibyte_and_a_twentieth_stays_free() -> None:
+    assert kept_free(10 * GIB) == GIB
+    assert kept_free(20 * TIB) == TIB
+
+
+def test_the_last_of_a_disk_is_never_taken(tmp_path: Path) -> None:
+    found = os.statvfs(tmp_path)
+    free_bytes = found.f_bavail * found.f_frsize
+    with pytest.raises(NoSpace):
+        need_room(str(tmp_path), free_bytes - 4096)

@@ -1,0 +1,258 @@
+"""A plan file becomes cells: all of them, in the right order, with reasons for what is left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.errors import PlanBadValue
+from fsconsole.model.plan import Equalise
+from fsconsole.model.step import StepKind
+from fsconsole.plan.expand import cell_uuid, require_runnable
+from fsconsole.plan.needs import least_bytes, most_bytes
+from fsconsole.plan.target import TargetSpec
+from fsconsole.units import GIB, KIB, MIB, TIB
+from tests.unit.plan.examples import DESIGN, DEVICE, SMALLEST, VARIANT, WORKLOAD, build, labels, parse
+
+TWO = "[[variant]]\ntype = 'ext4'\nmount = 'data=ordered'\n[[variant]]\ntype = 'xfs'\n"
+SCRATCH = TargetSpec("/dev/loop3", GIB, is_scratch=True, backing_file="/srv/scratch.img")
+
+
+def checklist(mkfs: str = "", mount: str = "", exclude: str = "[]", head: str = "order = 'as-listed'") -> str:
+    return (
+        f"schema = 1\n{head}\n[[filesystem]]\ntype = 'ext4'\n"
+        f"mkfs = {{ {mkfs} }}\nmount = {{ {mount} }}\nexclude = {exclude}\n{WORKLOAD}"
+    )
+
+
+def test_a_checklist_is_multiplied_out_and_labels_name_only_what_differs() -> None:
+    plan = build(checklist("inode_size = 256", "data = ['ordered', 'writeback'], delalloc = ['on', 'off']"))
+    assert labels(plan) == [
+        "ext4 data=ordered delalloc",
+        "ext4 data=ordered nodelalloc",
+        "ext4 data=writeback delalloc",
+        "ext4 data=writeback nodelalloc",
+    ]
+    assert all("-I" in cell.variant.mkfs_words for cell in plan.cells)
+
+
+def test_a_lone_variant_is_called_by_its_filesystem() -> None:
+    assert labels(build("schema = 1\n[[variant]]\ntype = 'ext4'\nmkfs = '-I 512'\n" + WORKLOAD)) == ["ext4"]
+
+
+def test_excluded_combinations_are_not_there() -> None:
+    options = "flex_bg = ['off', 'on'], flex_bg_size = [16, 64]"
+    plan = build(checklist(options, exclude="[{ flex_bg = 'off' }]"))
+    assert labels(plan) == ["ext4 -G 16", "ext4 -G 64"]
+    assert plan.notes == ()
+
+
+def test_combinations_that_cannot_be_are_left_out_and_listed_with_the_reason() -> None:
+    plan = build(
+        checklist(
+            "flex_bg = ['off', 'on'], flex_bg_size = 64", "data = ['ordered', 'journal'], delalloc = 'on'"
+        )
+    )
+    assert labels(plan) == ["ext4"]
+    assert len(plan.notes) == 3
+    assert any("can't mount with both data=journal and delalloc" in note for note in plan.notes)
+    assert any("Flex_bg feature not enabled" in note for note in plan.notes)
+
+
+def test_variants_that_come_to_the_same_words_are_one() -> None:
+    same = "[[variant]]\ntype = 'ext4'\nmount = 'nobarrier,noatime'\n[[variant]]\ntype = 'ext4'\nmount = 'noatime,barrier=0'\n"
+    plan = build("schema = 1\n" + same + WORKLOAD)
+    assert len(plan.cells) == 1
+    assert "the same variant is there already" in plan.notes[0]
+
+
+def test_two_variants_cannot_have_one_label() -> None:
+    twice = "[[variant]]\ntype = 'ext4'\nlabel = 'a'\n[[variant]]\ntype = 'xfs'\nlabel = 'a'\n"
+    with pytest.raises(PlanBadValue, match="two variants have it"):
+        build("schema = 1\n" + twice + WORKLOAD)
+
+
+def test_a_word_that_todays_kernels_refuse_keeps_its_cell_with_the_kernels_words() -> None:
+    text = "schema = 1\n[[variant]]\ntype = 'ext4'\nmount = 'nomballoc'\n" + WORKLOAD
+    (cell,) = build(text).cells
+    assert "Unknown parameter 'nomballoc'" in cell.unavailable
+    assert build(text, kernel="2.6.26").cells[0].unavailable == ""
+
+
+def test_a_list_of_threads_makes_a_cell_for_each_and_files_default_to_one_per_thread() -> None:
+    text = (
+        "schema = 1\norder = 'as-listed'\n"
+        + VARIANT
+        + WORKLOAD.replace("threads = 4", "threads = [1, 16, 128]")
+    )
+    assert [(c.workloads[0].threads, c.workloads[0].files) for c in build(text).cells] == [
+        (1, 1),
+        (16, 16),
+        (128, 128),
+    ]
+
+
+def test_as_listed_repeats_each_cell_and_interleaved_goes_round() -> None:
+    text = "schema = 1\nrepeats = 2\norder = 'ORDER'\n" + TWO + WORKLOAD
+    listed = [(c.variant.filesystem, c.repeat) for c in build(text.replace("ORDER", "as-listed")).cells]
+    assert listed == [("ext4", 1), ("ext4", 2), ("xfs", 1), ("xfs", 2)]
+    around = [(c.variant.filesystem, c.repeat) for c in build(text.replace("ORDER", "interleaved")).cells]
+    assert around == [("ext4", 1), ("xfs", 1), ("ext4", 2), ("xfs", 2)]
+
+
+@given(seed=st.integers(min_value=0, max_value=2**63 - 1))
+def test_shuffling_keeps_every_cell_and_is_repeated_by_its_seed(seed: int) -> None:
+    text = f"schema = 1\nrepeats = 5\nseed = {seed}\n" + TWO + WORKLOAD
+    first, second = build(text), build(text)
+    assert first == second
+    assert first.seed == seed
+    assert Counter((c.variant.label, c.repeat) for c in first.cells) == Counter(
+        (label, repeat) for label in ("ext4", "xfs") for repeat in range(1, 6)
+    )
+    assert [cell.index for cell in first.cells] == list(range(10))
+
+
+def test_different_seeds_make_different_orders() -> None:
+    text = "schema = 1\nrepeats = 10\nseed = SEED\n" + TWO + WORKLOAD
+    orders = {tuple(labels(build(text.replace("SEED", str(seed))))) for seed in range(5)}
+    assert len(orders) > 1
+
+
+def test_every_target_has_all_cells() -> None:
+    plan = build("schema = 1\n" + TWO + WORKLOAD, DEVICE, SCRATCH)
+    assert plan.targets == ("/dev/loop7", "/dev/loop3")
+    assert Counter(cell.target for cell in plan.cells) == {"/dev/loop7": 2, "/dev/loop3": 2}
+
+
+def test_uuids_are_the_runs_own_one_for_each_cell_and_the_same_when_computed_again() -> None:
+    plan = build("schema = 1\nrepeats = 3\n" + TWO + WORKLOAD, run_id="20260101-a")
+    uuids = [cell.uuid for cell in plan.cells]
+    assert len(set(uuids)) == 6
+    assert uuids == [cell_uuid("20260101-a", index) for index in range(6)]
+    assert all(str(uuid.UUID(text)) == text for text in uuids)
+    assert not set(uuids) & {cell_uuid("20260101-b", index) for index in range(6)}
+
+
+def test_what_this_version_does_not_run_is_a_cell_that_says_so() -> None:
+    plan = build(DESIGN)
+    assert Counter(cell.variant.is_raw for cell in plan.cells)[True] == len(plan.cells) // 6
+    reasons = plan.cells[0].unavailable
+    for words in (
+        '"auto"',
+        "crash = true",
+        "settings of its own",
+        "kind read",
+        "cold",
+        "[settings]",
+        "arrays",
+    ):
+        assert words in reasons
+    assert {"raw rows are not run by this version"} == {
+        cell.unavailable.split("; ")[0] for cell in plan.cells if cell.variant.is_raw
+    }
+    assert plan.estimate.bytes_to_write == 0
+    with pytest.raises(PlanBadValue, match="no cell of this plan can be run"):
+        require_runnable(plan, "plan.toml")
+
+
+def test_a_plan_with_one_cell_that_can_run_is_runnable() -> None:
+    plan = build("schema = 1\nraw = true\n" + VARIANT + WORKLOAD)
+    assert [bool(cell.unavailable) for cell in sorted(plan.cells, key=lambda c: c.variant.label)] == [
+        False,
+        True,
+    ]
+    require_runnable(plan, "plan.toml")
+
+
+def test_too_many_cells_are_refused_before_they_are_made() -> None:
+    axes = ", ".join(
+        f"{name} = [{', '.join(map(str, range(1, 101)))}]"
+        for name in ("stride", "stripe_width", "inode_ratio")
+    )
+    with pytest.raises(PlanBadValue, match="1000000 combinations"):
+        build(checklist(axes))
+    many = f"schema = 1\nrepeats = 1000\n{VARIANT}" + WORKLOAD.replace(
+        "threads = 4", f"threads = {list(range(1, 12))}"
+    )
+    with pytest.raises(PlanBadValue, match="too many cells"):
+        build(many)
+
+
+def test_a_factor_shrinks_files_in_whole_blocks_and_leaves_threads_and_blocks() -> None:
+    text = "schema = 1\nscale = 0.25\n" + VARIANT + WORKLOAD.replace('"1MiB"', '"1000KiB"')
+    (cell,) = build(text).cells
+    (workload,) = cell.workloads
+    assert workload.file_size_bytes == 192 * KIB
+    assert (workload.threads, workload.block_size_bytes) == (4, 64 * KIB)
+
+
+def test_a_file_never_shrinks_below_one_block() -> None:
+    (cell,) = build("schema = 1\nscale = 0.001\n" + VARIANT + WORKLOAD).cells
+    assert cell.workloads[0].file_size_bytes == 64 * KIB
+
+
+@given(threads=st.integers(1, 512), size=st.integers(1, 2**40), device=st.integers(300 * MIB, 16 * GIB))
+def test_fit_keeps_within_its_share_of_the_device_or_at_one_block_per_file(
+    threads: int, size: int, device: int
+) -> None:
+    load = f"[[workload]]\nkind = 'create'\nthreads = {threads}\nfile_size = {size}\nblock_size = 1\n"
+    (cell,) = build("schema = 1\nscale = 'fit'\n" + VARIANT + load, TargetSpec("/dev/x", device)).cells
+    (workload,) = cell.workloads
+    assert workload.file_size_bytes <= size
+    assert workload.total_bytes <= device * 0.60 or workload.file_size_bytes == 1
+    if size * threads <= device * 0.55:
+        assert workload.file_size_bytes == size
+
+
+def test_fit_without_a_device_leaves_sizes_and_scaling_is_noted_where_it_happens() -> None:
+    text = "schema = 1\nscale = 'fit'\n" + VARIANT + WORKLOAD.replace('"1MiB"', '"1GiB"')
+    assert build(text, TargetSpec("DEVICE", 0)).cells[0].workloads[0].file_size_bytes == GIB
+    plan = build(text)
+    assert plan.cells[0].workloads[0].file_size_bytes < GIB
+    assert any("scaled down" in note for note in plan.notes)
+
+
+def test_a_device_that_is_too_small_or_too_full_makes_its_cells_unavailable() -> None:
+    (xfs,) = build(
+        "schema = 1\n[[variant]]\ntype = 'xfs'\n" + WORKLOAD, TargetSpec("/dev/x", 100 * MIB)
+    ).cells
+    assert "xfs needs at least 300.0 MiB" in xfs.unavailable
+    (ext3,) = build(
+        "schema = 1\n[[variant]]\ntype = 'ext3'\n" + WORKLOAD, TargetSpec("/dev/x", 17 * TIB)
+    ).cells
+    assert "at most 16.0 TiB" in ext3.unavailable
+    large = WORKLOAD.replace('"1MiB"', '"2GiB"')
+    assert 'use scale = "fit"' in build("schema = 1\n" + VARIANT + large).cells[0].unavailable
+
+
+def test_the_gate_is_told_how_large_a_device_must_and_may_be() -> None:
+    catalog = load_catalog()
+    plan = parse("schema = 1\n" + TWO + WORKLOAD)
+    assert (least_bytes(plan, catalog), most_bytes(plan, catalog)) == (8 * MIB, 2**63 - 1)
+    assert least_bytes(parse("schema = 1\n" + TWO + WORKLOAD.replace('"1MiB"', '"1GiB"')), catalog) == 4 * GIB
+    fitted = parse("schema = 1\nscale = 'fit'\n" + TWO + WORKLOAD.replace('"1MiB"', '"1GiB"'))
+    assert least_bytes(fitted, catalog) == 8 * MIB
+
+
+def test_a_device_without_discard_is_not_discarded_and_the_plan_says_so() -> None:
+    plan = build(SMALLEST, dataclasses.replace(DEVICE, can_discard=False))
+    (cell,) = plan.cells
+    assert cell.equalise is Equalise.NONE
+    assert StepKind.EQUALISE not in [step.kind for step in cell.steps]
+    assert "offers no discard" in plan.notes[0]
+
+
+def test_bytes_to_write_count_workload_inode_tables_and_equalising() -> None:
+    load = 4 * MIB
+    tables = int(4 * GIB * 0.016)
+    expected = {"discard": 0, "none": 0, "zero": 4 * GIB, "precondition": 8 * GIB}
+    for how, passes in expected.items():
+        plan = build(f"schema = 1\nequalise = '{how}'\n" + VARIANT + WORKLOAD)
+        assert plan.estimate.bytes_to_write == load + tables + passes
+        assert plan.estimate.elapsed_s > plan.estimate.bytes_to_write / plan.estimate.assumed_bytes_per_s

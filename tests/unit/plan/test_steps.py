@@ -1,0 +1,138 @@
+"""A cell's steps are those of a filesystem's life, in order, with the commands that will be executed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from fsconsole.model.step import Step, StepKind
+from fsconsole.plan.target import TargetSpec
+from fsconsole.units import GIB
+from tests.unit.plan.examples import DEVICE, SMALLEST, VARIANT, WORKLOAD, build
+
+LIFE = [
+    "gate", "equalise", "mkfs", "features", "mount", "quiesce", "workload", "drain", "remount", "extents", "unmount",
+    "check", "cold-mount", "delete", "delete-unmount", "release",
+]  # fmt: skip
+
+
+def steps(text: str, target: TargetSpec = DEVICE) -> tuple[Step, ...]:
+    (cell,) = build(text, target).cells
+    return cell.steps
+
+
+def kinds(text: str) -> list[str]:
+    return [step.kind.value for step in steps(text)]
+
+
+def commands(text: str, kind: StepKind, target: TargetSpec = DEVICE) -> tuple[tuple[str, ...], ...]:
+    (found,) = (step.commands for step in steps(text, target) if step.kind is kind)
+    return found
+
+
+def test_the_life_of_a_filesystem_is_in_the_order_of_the_manual() -> None:
+    assert kinds(SMALLEST) == LIFE
+
+
+def test_every_workload_has_its_own_quiet_start_and_drain_and_extents_are_counted_once() -> None:
+    text = SMALLEST + WORKLOAD.replace("large files", "more")
+    load = ["quiesce", "workload", "drain"]
+    assert kinds(text) == [*LIFE[:5], *load, *load, *LIFE[8:]]
+    numbers = [step.workload for step in steps(text) if step.kind.value in load]
+    assert numbers == [0, 0, 0, 1, 1, 1]
+
+
+def test_without_check_and_delete_those_steps_are_not_there() -> None:
+    assert kinds(SMALLEST + "[after]\ncheck = false\ndelete = 'none'\n") == [*LIFE[:11], "release"]
+
+
+def test_settings_come_before_anything_is_written() -> None:
+    assert kinds(SMALLEST + "[settings]\nread_ahead = '2MiB'\n")[:3] == ["gate", "settings", "equalise"]
+
+
+def test_a_raw_row_has_no_filesystem_steps() -> None:
+    assert kinds("schema = 1\nraw = true\n" + WORKLOAD) == ["gate", "equalise", "release"]
+
+
+def test_mkfs_is_forced_once_carries_the_uuid_and_all_words_before_the_device() -> None:
+    text = "schema = 1\n[[variant]]\ntype = 'ext4'\nmkfs = '-I 256 -O ^flex_bg'\n" + WORKLOAD
+    (cell,) = build(text).cells
+    assert commands(text, StepKind.MKFS) == (
+        (
+            "mkfs.ext4", "-F", "-U", cell.uuid, "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard",
+            "-I", "256", "-O", "^flex_bg", "/dev/loop7",
+        ),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "program", "check"),
+    [
+        ("ext2", "mkfs.ext2", ("e2fsck", "-f", "-y", "/dev/loop7")),
+        ("ext3", "mkfs.ext3", ("e2fsck", "-f", "-y", "/dev/loop7")),
+        ("ext4", "mkfs.ext4", ("e2fsck", "-f", "-y", "/dev/loop7")),
+        ("xfs", "mkfs.xfs", ("xfs_repair", "-n", "/dev/loop7")),
+        ("btrfs", "mkfs.btrfs", ("btrfs", "check", "--readonly", "/dev/loop7")),
+    ],
+)
+def test_each_filesystem_has_its_own_tools(filesystem: str, program: str, check: tuple[str, ...]) -> None:
+    text = f"schema = 1\n[[variant]]\ntype = '{filesystem}'\n" + WORKLOAD
+    (mkfs,) = commands(text, StepKind.MKFS)
+    assert mkfs[0] == program
+    assert mkfs[-1] == "/dev/loop7"
+    assert commands(text, StepKind.CHECK) == (check,)
+
+
+def test_every_mount_is_nosuid_and_nodev_before_the_variants_words() -> None:
+    text = "schema = 1\n[[variant]]\ntype = 'ext4'\nmount = 'data=writeback,nodelalloc'\n" + WORKLOAD
+    mount = (
+        "mount", "-t", "ext4", "-o", "nosuid,nodev,data=writeback,nodelalloc", "/dev/loop7", "/run/fsconsole/mnt",
+    )  # fmt: skip
+    unmount = ("umount", "/run/fsconsole/mnt")
+    assert commands(text, StepKind.MOUNT) == (mount,)
+    assert commands(text, StepKind.REMOUNT) == (unmount, mount)
+    assert commands(text, StepKind.COLD_MOUNT) == (mount,)
+    assert commands(text, StepKind.DELETE) == (("rm", "-rf", "--", "/run/fsconsole/mnt/tree"),)
+
+
+def test_a_scratch_file_gets_its_blocks_back_after_the_discard() -> None:
+    scratch = TargetSpec("/dev/loop3", GIB, is_scratch=True, backing_file="/srv/-odd name.img")
+    assert commands(SMALLEST, StepKind.EQUALISE, scratch) == (
+        ("blkdiscard", "-f", "/dev/loop3"),
+        ("fallocate", "-l", str(GIB), "/srv/-odd name.img"),
+    )
+    assert commands(SMALLEST, StepKind.EQUALISE) == (("blkdiscard", "-f", "/dev/loop7"),)
+
+
+@pytest.mark.parametrize(
+    ("how", "argv"),
+    [
+        ("zero", ("blkdiscard", "-z", "-f", "/dev/loop7")),
+        ("precondition", ("shred", "-n", "2", "/dev/loop7")),
+    ],
+)
+def test_zeroing_and_preconditioning_write_the_whole_device(how: str, argv: tuple[str, ...]) -> None:
+    assert commands(f"schema = 1\nequalise = '{how}'\n" + VARIANT + WORKLOAD, StepKind.EQUALISE) == (argv,)
+
+
+def test_tuning_words_are_a_second_command_of_the_mkfs_step() -> None:
+    text = "schema = 1\n[[variant]]\ntype = 'ext4'\ntune = '-c 0 -r 100'\n" + WORKLOAD
+    assert commands(text, StepKind.MKFS)[1] == ("tune2fs", "-c", "0", "-r", "100", "/dev/loop7")
+
+
+def test_every_step_that_wipes_or_writes_says_what_it_changes() -> None:
+    wiping = {"equalise", "mkfs", "mount", "workload", "cold-mount", "delete"}
+    assert {step.kind.value for step in steps(SMALLEST) if step.changes} == wiping
+    assert {step.kind.value for step in steps(SMALLEST) if step.undo} == {"mount", "cold-mount"}
+
+
+def test_the_workloads_title_holds_its_numbers() -> None:
+    (title,) = (step.title for step in steps(SMALLEST) if step.kind is StepKind.WORKLOAD)
+    assert title == "large files: create 4 files of 1MiB by 4 threads in writes of 64KiB, random data"
+
+
+def test_the_same_file_and_run_give_the_same_steps() -> None:
+    first, second = build(SMALLEST, run_id="a").cells[0], build(SMALLEST, run_id="b").cells[0]
+    assert first == build(SMALLEST, run_id="a").cells[0]
+    assert dataclasses.replace(first, uuid="", steps=()) == dataclasses.replace(second, uuid="", steps=())

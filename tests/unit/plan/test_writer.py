@@ -1,0 +1,127 @@
+"""What is written reads back as what it was."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.catalog.filesystem import Filesystem, Option, Scope
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.model.plan import After, DeleteWith, Equalise, Order
+from fsconsole.model.workload import DataKind, Directories, Layout, WorkloadKind
+from fsconsole.plan import limits
+from fsconsole.plan.configs import list_configs
+from fsconsole.plan.planfile import (
+    ArrayAxis,
+    Checklist,
+    PlanFile,
+    Scale,
+    ScaleKind,
+    VariantText,
+    WorkloadPlan,
+)
+from fsconsole.plan.reader import read_plan
+from fsconsole.plan.writer import plan_to_toml
+from tests.unit.plan.examples import DESIGN, SMALLEST, parse
+
+NAMES = st.text(min_size=1, max_size=20).filter(lambda text: bool(text.strip()))
+SETTINGS = st.sampled_from([("read_ahead", "128KiB"), ("scheduler", "none"), ("dirty_ratio", "20")])
+
+
+def distinct(values: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[str, ...]]:
+    return st.lists(values, min_size=1, max_size=3, unique=True).map(tuple)
+
+
+def axis(option: Option) -> st.SearchStrategy[tuple[str, tuple[str, ...]]]:
+    known = [value for value, _ in option.texts] or ["16", "64", "128"]
+    return st.tuples(st.just(option.name), distinct(st.sampled_from(known)))
+
+
+def axes(filesystem: Filesystem, scope: Scope) -> st.SearchStrategy[tuple[tuple[str, tuple[str, ...]], ...]]:
+    options = [option for option in filesystem.options if option.scope is scope]
+    chosen = st.lists(st.sampled_from(options), max_size=3, unique=True)
+    return chosen.flatmap(lambda some: st.tuples(*(axis(option) for option in some)))
+
+
+def excluded(filesystem: Filesystem) -> st.SearchStrategy[tuple[tuple[str, str], ...]]:
+    return st.sampled_from(filesystem.options).flatmap(axis).map(lambda pair: ((pair[0], pair[1][0]),))
+
+
+def checklist(filesystem: Filesystem) -> st.SearchStrategy[Checklist]:
+    return st.builds(
+        Checklist,
+        st.just(filesystem.name),
+        axes(filesystem, Scope.MKFS),
+        axes(filesystem, Scope.MOUNT),
+        st.lists(excluded(filesystem), max_size=2).map(tuple),
+    )
+
+
+CHECKLISTS = st.sampled_from(load_catalog().filesystems).flatmap(checklist)
+VARIANTS = st.builds(
+    VariantText,
+    filesystem=st.just("ext4"),
+    mkfs=st.sampled_from(["", "-I 256", "-O '^flex_bg'"]),
+    mount=st.sampled_from(["", "noatime", "data=writeback,nodelalloc"]),
+    tune=st.sampled_from(["", "-c 0 -i 0"]),
+    label=st.text(max_size=20),
+    as_printed=st.text(max_size=20),
+)
+DIRECTORIES = st.one_of(
+    st.sampled_from([Directories(Layout.ONE), Directories(Layout.PER_THREAD)]),
+    st.integers(1, 1000).map(lambda count: Directories(Layout.PER_COUNT, count)),
+)
+WORKLOADS = st.builds(
+    WorkloadPlan,
+    name=NAMES,
+    kind=st.sampled_from(WorkloadKind),
+    threads=st.lists(st.integers(1, 64), min_size=1, max_size=3, unique=True).map(tuple),
+    file_size_bytes=st.integers(2**20, limits.MAX_FILE_SIZE_BYTES),
+    block_size_bytes=st.integers(1, 2**20),
+    files=st.sampled_from([0, 64, 1000]),
+    directories=DIRECTORIES,
+    data=st.sampled_from(DataKind),
+    cold=st.booleans(),
+    settings=st.lists(SETTINGS, max_size=2, unique_by=lambda pair: pair[0]).map(tuple),
+)
+SCALES = st.one_of(
+    st.sampled_from([Scale(), Scale(ScaleKind.FIT)]),
+    st.floats(min_value=1e-9, max_value=1).map(lambda factor: Scale(ScaleKind.FACTOR, factor)),
+)
+PLANS = st.builds(
+    PlanFile,
+    title=st.text(max_size=40),
+    workloads=st.lists(WORKLOADS, min_size=1, max_size=2).map(tuple),
+    checklists=st.lists(CHECKLISTS, max_size=2).map(tuple),
+    variants=st.lists(VARIANTS, min_size=1, max_size=2).map(tuple),
+    repeats=st.integers(0, limits.MAX_REPEATS),
+    order=st.sampled_from(Order),
+    seed=st.integers(0, limits.MAX_SEED),
+    scale=SCALES,
+    equalise=st.sampled_from(Equalise),
+    raw=st.booleans(),
+    settings=st.lists(
+        SETTINGS.map(lambda pair: (pair[0], (pair[1],))), max_size=2, unique_by=lambda pair: pair[0]
+    ).map(tuple),
+    arrays=st.lists(
+        st.builds(ArrayAxis, distinct(st.sampled_from(["raid0", "raid5"])), st.just((65536, 2**19))),
+        max_size=1,
+    ).map(tuple),
+    after=st.builds(After, st.booleans(), st.booleans(), st.sampled_from(DeleteWith)),
+)
+
+
+@given(PLANS)
+def test_any_plan_reads_back_as_it_was_written(plan: PlanFile) -> None:
+    assert parse(plan_to_toml(plan)) == plan
+
+
+def test_a_plan_as_people_write_it_reads_back_too() -> None:
+    for text in (SMALLEST, DESIGN):
+        assert parse(plan_to_toml(parse(text))) == parse(text)
+
+
+def test_every_shipped_plan_reads_back_too() -> None:
+    for path in list_configs():
+        plan = read_plan(path)
+        assert parse(plan_to_toml(plan)) == plan

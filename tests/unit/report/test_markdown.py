@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.analysis.grid import build_grid
+from fsconsole.model.state import RunState
+from fsconsole.model.variant import Variant
+from fsconsole.report.markdown import escaped, render_markdown
+from tests.unit.analysis import build
+
+
+def _markdown(state: RunState) -> str:
+    return render_markdown(state, build_grid(state), standing="finished")
+
+
+def test_the_table_has_a_head_a_rule_and_a_line_per_row() -> None:
+    lines = _markdown(build.demo()).splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    assert table[0].startswith(r"| variant | write \[MB/s\] | durable \[MB/s\] |")
+    assert table[1].startswith("| --- | ---: |")
+    assert len(table) == 2 + 4
+    assert "| 3.12 errors |" in table[2]
+    assert "failed: mkfs: mkfs.xfs failed" in table[4]
+
+
+@given(st.text(max_size=60))
+def test_no_label_changes_the_table_s_shape(label: str) -> None:
+    state = build.run([build.cell(0, Variant(label, "ext4"))], [build.failed(0, label)])
+    table = [line for line in _markdown(state).split("\n") if line.startswith("|")]
+    bars = {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in table}
+    assert len(table) == 3
+    assert len(bars) == 1
+
+
+def test_markup_is_escaped() -> None:
+    assert escaped("<b>|`*_[x](y)") == r"\<b\>\|\`\*\_\[x\](y)"
+    assert escaped("https://example.org") == r"https\://example.org"
+    assert escaped("a\nb\x1b") == r"a\\nb\\x1b"
+
+
+def test_warnings_and_facts_stand_below() -> None:
+    text = _markdown(build.demo())
+    assert "- a **short** (cells 1-2): it took 3.1 s. Write more" in text
+    assert "- Kernel 6.18.0 on box" in text
+    assert "MB = 10^6 bytes" in text
+
+
+def test_a_plan_without_cells_says_so() -> None:
+    assert "The plan has no cells." in _markdown(build.run([], []))

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.analysis.columns import DEFAULT_COLUMNS
+from fsconsole.analysis.grid import build_grid
+from fsconsole.analysis.status import status_words
+from fsconsole.model.measurement import Measurement, Metric
+from fsconsole.model.observation import WarningKind
+from fsconsole.model.state import CellState, RunState, RunStatus
+from fsconsole.model.variant import Variant
+from fsconsole.plaintext import printable
+from fsconsole.report.cells import cells_of
+from fsconsole.report.text import render_text
+from fsconsole.units import GIB
+from tests.unit.analysis import build
+
+
+def _text(state: RunState, width: int = 80, columns: tuple[Metric, ...] = DEFAULT_COLUMNS) -> str:
+    standing = status_words(state, alive=False)
+    return render_text(state, build_grid(state), standing=standing, columns=columns, width=width)
+
+
+DEMO = """\
+four filesystems
+Run 20261121-081000-k7qf: finished. 4 cells: 2 done, 1 failed, 1 unavailable.
+
+variant                write durable  CPU extents   mkfs       check delete warn
+                        MB/s    MB/s    %   /file      s           s      s
+--------------------------------------------------------------------------------
+ext4 data=writeback,     812     537 29.6    1.02 0.0431 3.12 errors 0.0452    a
+nodelalloc
+ext4 data=ordered        812     410 29.6    1.02 0.0431       0.312 0.0452   ab
+xfs                     failed: mkfs: mkfs.xfs failed with exit code 1: no room
+btrfs                   unavailable: mkfs.btrfs is not installed (package
+                        btrfs-progs)
+
+One cell per row (n = 1): how far repeats would spread is not known.
+Sorted by durable, highest first.
+
+Warnings
+  a  short (cells 1-2): it took 3.1 s
+     -> Write more before you compare variants that are close.
+  b  not comparable (cell 1): the target is a loop device
+     -> Write more before you compare variants that are close.
+
+Columns
+  write         bytes written / (last writer done - first writer started): what
+                the application sees
+  durable       the same bytes / (drain done - first writer started)
+  CPU           busy share of all CPUs, start to drain done, from /proc/stat;
+                kernel writeback counts
+  extents/file  mean over all files of the workload, physically contiguous runs
+                merged, as filefrag counts
+  mkfs          real time of the mkfs command
+  check         real time of the forced full check, unmounted
+  delete        real time of removing the tree, cold
+
+Device /dev/loop7: 2.0 GiB, scratch device.
+Kernel 6.18.0 on box, 2 CPUs, 4.0 GiB RAM.
+Begun 2026-11-21 08:10 UTC with fsconsole 0.1.0.
+MB = 10^6 bytes, MiB = 2^20 bytes.
+"""
+
+
+def test_the_demo_s_table_is_this_one() -> None:
+    assert _text(build.demo()) == DEMO
+
+
+def test_repeats_bring_spread_and_n_into_view() -> None:
+    text = _text(build.repeated())
+    assert "delete spread warn" in text
+    assert "Each figure is the median of n = 3 cells; spread is (max - min) / median of\ndurable." in text
+    assert "  4.00\n" in text
+    assert "  50.0    a\n" in text
+
+
+def test_uneven_repeats_bring_a_column_n() -> None:
+    state = build.repeated()
+    text = _text(replace(state, cells=(*state.cells[:5], build.failed(5, "check: no"))))
+    assert "spread n" in text
+    assert "    1 of 3 failed: check: no\n" in text
+
+
+def test_a_run_of_failures_alone_is_a_table_of_reasons() -> None:
+    text = _text(build.run([build.cell(0), build.cell(1, build.XFS)], [build.failed(0), build.failed(1)]))
+    assert text.count("failed: mkfs: mkfs.xfs failed with exit code 1: no room") == 2
+    assert "No row has a figure for durable yet." in text
+
+
+def test_a_run_that_never_began_is_a_table_of_rows_to_come() -> None:
+    state = build.run([build.cell(0)], [CellState(0)], status=RunStatus.NEW)
+    assert "not run yet" in _text(replace(state, started=()))
+
+
+def test_a_plan_without_cells_says_so() -> None:
+    assert "The plan has no cells." in _text(build.run([], []))
+
+
+def test_a_warning_of_the_whole_run_has_no_letter() -> None:
+    warning = build.warning(None, WarningKind.JOURNAL_SHARED_DISK, "the journal lies on the same disk")
+    text = _text(build.run([build.cell(0)], [build.done(0)], warnings=(warning,)))
+    assert "  -  journal shared disk (the whole run): the journal lies on the same disk\n" in text
+    assert "warn\n" not in text
+
+
+def test_many_reasons_of_one_kind_are_cut_with_their_number() -> None:
+    cells = [build.cell(i, repeat=i + 1) for i in range(5)]
+    states = [build.done(i, warnings=(build.warning(i, reason=f"it took {i} s"),)) for i in range(5)]
+    text = _text(build.run(cells, states))
+    assert "short (cells 1-5): it took 0 s; it took 1 s; it took 2 s; and 2 more like\n" in text
+
+
+def test_columns_that_do_not_fit_beside_each_other_stand_below() -> None:
+    lines = _text(build.demo(), columns=tuple(Metric)).splitlines()
+    assert sum(line.startswith("variant ") for line in lines) > 1
+    assert max(map(cells_of, lines)) <= 80
+
+
+def test_byte_columns_are_in_one_unit_that_stands_in_their_head() -> None:
+    state = build.run([build.cell(0)], [build.done(0)])
+    cell = state.cells[0]
+    figure = Measurement(Metric.PEAK_DIRTY, 1.5 * GIB)
+    steps = (*cell.steps[:-1], replace(cell.steps[-1], measurements=(figure,)))
+    text = _text(replace(state, cells=(replace(cell, steps=steps),)), columns=(Metric.PEAK_DIRTY,))
+    assert "peak dirty\n" in text
+    assert "       GiB\n" in text
+    assert "      1.50\n" in text
+
+
+WORDS = st.text(max_size=60)
+
+
+@given(
+    label=WORDS,
+    title=WORDS,
+    reason=WORDS,
+    verdict=st.sampled_from(["clean", "errors"]) | WORDS,
+    width=st.integers(40, 160),
+    figure=st.floats(0, allow_nan=False, allow_infinity=False),
+)
+def test_no_line_is_wider_than_asked_for_and_none_acts_on_a_terminal(
+    *, label: str, title: str, reason: str, verdict: str, width: int, figure: float
+) -> None:
+    cells = [build.cell(0, Variant(label, "ext4")), build.cell(1, Variant(f"{label}2", "xfs"))]
+    done = build.done(0, verdict=verdict, warnings=(build.warning(0, reason=reason),))
+    wild = replace(done.steps[3], measurements=(Measurement(Metric.DURABLE, figure),))
+    states = (replace(done, steps=(*done.steps[:3], wild, *done.steps[4:])), build.failed(1, reason))
+    text = _text(build.run(cells, states, title=title), width=width)
+    assert all(cells_of(line) <= width for line in text.split("\n"))
+    assert all(printable(line) == line for line in text.split("\n"))
+
+
+@pytest.mark.parametrize("width", [-1, 0, 39])
+def test_below_forty_columns_the_table_stays_at_forty(width: int) -> None:
+    assert _text(build.demo(), width=width) == _text(build.demo(), width=40)

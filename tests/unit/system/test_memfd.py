@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from fsconsole.model.command import Command
+from fsconsole.model.counters import HeaderWord, SlotWord, ThreadCounters, ThreadState, page_bytes, slot_word
+from fsconsole.system.command import RealExecutor
+from fsconsole.system.memfd import CounterPage
+
+WRITER = """
+import sys
+from fsconsole.model.counters import *
+from fsconsole.system.memfd import CounterPage
+page = CounterPage.from_fd(int(sys.argv[1]))
+page.words[slot_word(1, SlotWord.BYTES)] = 2**40
+page.words[slot_word(1, SlotWord.STATE)] = ThreadState.RUNNING
+sys.exit(page.words[HeaderWord.STOP])
+"""
+
+
+def test_a_new_page_has_every_thread_at_its_start() -> None:
+    with CounterPage.create(3) as page:
+        assert page.read() == (ThreadCounters(ThreadState.STARTING, 0, 0, 0, 0, 0, 0),) * 3
+        assert page.words[HeaderWord.THREADS] == 3
+        assert os.fstat(page.fd).st_size == page_bytes(3) == len(page.words) * 8
+
+
+def test_another_process_writes_and_reads_the_same_page() -> None:
+    with CounterPage.create(2) as page:
+        page.request_stop()
+        argv = (sys.executable, "-c", WRITER, str(page.fd))
+        command = Command(argv, inherit_fds=(page.fd,), environment=(("PYTHONPATH", os.getcwd()),))
+        assert RealExecutor().run(command).exit_code == 1
+        assert page.read()[1] == ThreadCounters(ThreadState.RUNNING, 2**40, 0, 0, 0, 0, 0)
+        assert page.read()[0].state is ThreadState.STARTING
+
+
+def test_each_word_of_a_slot_is_its_own_figure() -> None:
+    with CounterPage.create(1) as page:
+        for value, word in enumerate(SlotWord, start=1):
+            page.words[slot_word(0, word)] = value
+        assert page.read() == (ThreadCounters(ThreadState.READY, 2, 3, 4, 5, 6, 7),)
+
+
+def test_nobody_can_cut_the_page_under_its_readers() -> None:
+    with CounterPage.create(4) as page, pytest.raises(PermissionError):
+        os.ftruncate(page.fd, 0)
+
+
+def test_other_descriptors_are_refused() -> None:
+    fd = os.memfd_create("other")
+    try:
+        with pytest.raises(ValueError, match="not a counter page"):
+            CounterPage.from_fd(fd)
+        os.write(fd, bytes(page_bytes(1)))
+        with pytest.raises(ValueError, match="not a counter page"):
+            CounterPage.from_fd(fd)
+        with CounterPage.create(1) as page:
+            os.pwrite(fd, bytes(page.words)[: page_bytes(0)], 0)
+        os.ftruncate(fd, page_bytes(0))
+        with pytest.raises(ValueError, match="another size"):
+            CounterPage.from_fd(fd)
+    finally:
+        os.close(fd)
+
+
+def test_closing_twice_does_nothing() -> None:
+    page = CounterPage.create(1)
+    page.close()
+    page.close()

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fsconsole.system.text import KeptFile, read_int_or, read_text, read_text_or
+
+
+def test_surrounding_blanks_and_nuls_are_no_part_of_an_attribute(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(b"SAMSUNG MZ7   \0\0\n")
+    assert read_text(str(path)) == "SAMSUNG MZ7"
+
+
+def test_bytes_that_are_no_utf8_become_escapes(tmp_path: Path) -> None:
+    path = tmp_path / "serial"
+    path.write_bytes(b"AB\xff\n")
+    assert read_text(str(path)) == "AB\\xff"
+
+
+def test_a_missing_attribute_is_the_default(tmp_path: Path) -> None:
+    missing = str(tmp_path / "diskseq")
+    assert read_text_or(missing, "none") == "none"
+    assert read_int_or(missing, -1) == -1
+    with pytest.raises(FileNotFoundError):
+        read_text(missing)
+
+
+@pytest.mark.parametrize(("content", "expected"), [("42\n", 42), ("-1", -1), ("", 7), ("12 34", 7)])
+def test_only_a_whole_number_is_a_number(tmp_path: Path, content: str, expected: int) -> None:
+    path = tmp_path / "ra"
+    path.write_text(content)
+    assert read_int_or(str(path), 7) == expected
+
+
+def test_a_kept_file_is_fresh_at_every_read(tmp_path: Path) -> None:
+    path = tmp_path / "gauge"
+    path.write_text("one")
+    with KeptFile(str(path)) as kept:
+        assert kept.read() == b"one"
+        path.write_text("three")
+        assert kept.read() == b"three"
+
+
+def test_a_kept_proc_file_tells_what_is_now() -> None:
+    with KeptFile("/proc/self/status") as kept:
+        assert b"Threads:\t" in kept.read()
+        before = kept.read()
+        os.umask(os.umask(0o022) ^ 0o011)
+        after = kept.read()
+        os.umask(0o022)
+    assert before != after
+
+
+def test_a_file_of_many_pages_is_read_whole() -> None:
+    # seq_file hands out about a page at a time, of whichever size the reader asks for.
+    with open("/proc/kallsyms", "rb") as file:
+        whole = file.read()
+    with KeptFile("/proc/kallsyms") as kept:
+        assert kept.read() == whole
+        assert kept.read() == whole
+    assert len(whole) > 65536
+
+
+def test_closing_twice_does_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.touch()
+    kept = KeptFile(str(path))
+    kept.close()
+    kept.close()
