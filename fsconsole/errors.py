@@ -14,7 +14,10 @@ from fsconsole.plaintext import printable
 
 
 class ExitCode(IntEnum):
-    """What each ending of the program means to a script; 2 is the command line parser's own."""
+    """What each ending of the program means to a script.
+
+    2 is the command line parser's own; 130 is what a shell says of a program ended by Ctrl-C.
+    """
 
     OK = 0
     FAILURE = 1
@@ -42,6 +45,7 @@ class ExitCode(IntEnum):
     NO_SPACE = 33
     RUNS_READ_ONLY = 34
     KERNEL_LACKS = 35
+    KERNEL_UNREADABLE = 36
     RUN_MISSING = 40
     RUN_LIVES = 41
     JOURNAL_FULL = 42
@@ -49,8 +53,12 @@ class ExitCode(IntEnum):
     JOURNAL_NEWER = 44
     ENGINE_DIED = 45
     RUN_OVER = 46
+    RUN_COMPLETE = 47
+    ENGINE_NOT_STARTED = 48
     SCRATCH_MISSING = 50
     SCRATCH_IN_USE = 51
+    SCRATCH_IMPOSSIBLE = 52
+    INTERRUPTED = 130
 
 
 @dataclass(eq=False)
@@ -267,6 +275,15 @@ class ConsentStale(FsconsoleError):
 
 
 @dataclass(eq=False)
+class SystemRefused(FsconsoleError):
+    """A system call that failed where no room of fsconsole expected it; what names the file and the reason."""
+
+    what: str
+    sentence = "The system refused a request: {what}."
+    advice = "`fsconsole doctor` looks at this machine's rights, disks and tools."
+
+
+@dataclass(eq=False)
 class NotRoot(FsconsoleError):
     """Needs root."""
 
@@ -274,6 +291,14 @@ class NotRoot(FsconsoleError):
     exit_code = ExitCode.NOT_ROOT
     sentence = "{what} needs root."
     advice = "Run it again with sudo."
+
+
+@dataclass(eq=False)
+class NotPrivate(FsconsoleError):
+    """An engine in the host's own mount namespace, where its mounts would be everybody's."""
+
+    sentence = "The engine has no mount namespace of its own; nothing was mounted."
+    advice = "Start it by `fsconsole run`, which gives it one."
 
 
 @dataclass(eq=False)
@@ -297,6 +322,16 @@ class ToolFailed(FsconsoleError):
     exit_code = ExitCode.TOOL_FAILED
     sentence = "`{command}` failed with exit code {exit_status}: {said}"
     advice = "The words after the colon are the tool's own; `fsconsole doctor` checks what is installed."
+
+
+@dataclass(eq=False)
+class GeneratorFailed(FsconsoleError):
+    """A load generator that ended before its writers could begin."""
+
+    why: str
+    exit_code = ExitCode.TOOL_FAILED
+    sentence = "The load generator could not begin: {why}."
+    advice = "`fsconsole doctor` checks what a generator needs: bubblewrap, memory, a limit on threads."
 
 
 @dataclass(eq=False)
@@ -335,6 +370,28 @@ class KernelLacks(FsconsoleError):
 
 
 @dataclass(eq=False)
+class KernelUnreadable(FsconsoleError):
+    """A kernel file whose text is not understood; whoever guards disks must not guess."""
+
+    path: str
+    line: str
+    exit_code = ExitCode.KERNEL_UNREADABLE
+    sentence = "{path} has a line that is not understood: {line}"
+    advice = "Send that file's text with a bug report; nothing was touched."
+
+
+@dataclass(eq=False)
+class UnknownColumn(FsconsoleError):
+    """A column name that no measurement has."""
+
+    name: str
+    nearest: str
+    exit_code = ExitCode.USAGE
+    sentence = "There is no column '{name}'."
+    advice = "Nearest first: {nearest}; `fsconsole results --help` lists all."
+
+
+@dataclass(eq=False)
 class RunMissing(FsconsoleError):
     """No run of that name."""
 
@@ -343,6 +400,17 @@ class RunMissing(FsconsoleError):
     exit_code = ExitCode.RUN_MISSING
     sentence = "There is no run '{run}' in {runs_dir}."
     advice = "`fsconsole runs` lists what there is."
+
+
+@dataclass(eq=False)
+class RunAmbiguous(FsconsoleError):
+    """A beginning that several runs have; candidates are the newest of them."""
+
+    run: str
+    candidates: str
+    exit_code = ExitCode.RUN_MISSING
+    sentence = "Several runs begin with '{run}'."
+    advice = "Give more of the name; the newest are: {candidates}."
 
 
 @dataclass(eq=False)
@@ -365,6 +433,16 @@ class RunOver(FsconsoleError):
     advice = (
         "`fsconsole results {run}` shows what it found; `fsconsole resume {run}` finishes an incomplete one."
     )
+
+
+@dataclass(eq=False)
+class RunComplete(FsconsoleError):
+    """A run with no cell left to do."""
+
+    run: str
+    exit_code = ExitCode.RUN_COMPLETE
+    sentence = "Run {run} has nothing left to do."
+    advice = "`fsconsole results {run}` shows it; `fsconsole run` starts another."
 
 
 @dataclass(eq=False)
@@ -402,6 +480,26 @@ class JournalNewer(FsconsoleError):
 
 
 @dataclass(eq=False)
+class ExportFailed(FsconsoleError):
+    """A copy of a journal that can't be written."""
+
+    path: str
+    why: str
+    sentence = "The copy {path} can't be written: {why}."
+    advice = "Give the path of a file that does not exist yet, on a disk with room."
+
+
+@dataclass(eq=False)
+class ExtentsUnreadable(FsconsoleError):
+    """A file whose extents can't be counted, or would be counted wrongly."""
+
+    path: str
+    why: str
+    sentence = "The extents of {path} can't be counted: {why}."
+    advice = "The figures of the steps before are kept; `fsconsole doctor` says what this machine offers."
+
+
+@dataclass(eq=False)
 class EngineDied(FsconsoleError):
     """The engine is gone without a word."""
 
@@ -409,6 +507,18 @@ class EngineDied(FsconsoleError):
     exit_code = ExitCode.ENGINE_DIED
     sentence = "The engine of run {run} died without a word."
     advice = "`fsconsole cleanup` gives back what it left; `fsconsole resume {run}` finishes the plan."
+
+
+@dataclass(eq=False)
+class EngineNotStarted(FsconsoleError):
+    """An engine that ended before it had taken its run."""
+
+    run: str
+    said: str
+    folder: str
+    exit_code = ExitCode.ENGINE_NOT_STARTED
+    sentence = "The engine of run {run} did not start: {said}"
+    advice = "Nothing was touched; {folder}/engine.log has all of its words, `fsconsole doctor` may know why."
 
 
 @dataclass(eq=False)
@@ -430,3 +540,14 @@ class ScratchInUse(FsconsoleError):
     exit_code = ExitCode.SCRATCH_IN_USE
     sentence = "{name} is in use: {why}."
     advice = "Stop or unmount what uses it, then try again."
+
+
+@dataclass(eq=False)
+class ScratchImpossible(FsconsoleError):
+    """A directory in which no scratch file can be made or attached."""
+
+    path: str
+    why: str
+    exit_code = ExitCode.SCRATCH_IMPOSSIBLE
+    sentence = "{path} can't hold a scratch device: {why}."
+    advice = "Choose a directory on a local disk filesystem with --dir."

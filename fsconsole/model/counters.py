@@ -19,11 +19,16 @@ HEADER_WORDS = HEADER_BYTES // WORD_BYTES
 
 
 class HeaderWord(IntEnum):
-    """Words of the header; STOP is written by the engine and read by the threads between operations."""
+    """Words of the header.
+
+    STOP is written by the engine and read by the threads between operations. GO is written by the generator's
+    host before it opens the barrier: a barrier that opens without it means that the host has died.
+    """
 
     MAGIC = 0
     THREADS = 1
     STOP = 2
+    GO = 3
 
 
 class SlotWord(IntEnum):

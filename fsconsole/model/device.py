@@ -92,6 +92,8 @@ class MdArray:
     finish_min: float | None = None
     speed_bytes_s: float | None = None
     bitmap: str = ""
+    metadata: str = ""
+    """"1.2", "external:imsm", "non-persistent"; empty for 0.90, which mdstat does not print."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ class MountUse:
     mount_point: str
     filesystem: str
     seen_in: str
-    """"self" or "init" (/proc/1/mountinfo)."""
+    """"self", "init" (/proc/1/mountinfo), or "btrfs": /sys/fs/btrfs says it is mounted, no visible table where,
+    and mount_point is empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ class Metric(str, Enum):
     CHECK_USER = "check_user"
     CHECK_SYSTEM = "check_system"
     CHECK_RSS = "check_rss"
+    NON_CONTIGUOUS = "non_contiguous"
     DELETE = "delete"
     DELETE_USER = "delete_user"
     DELETE_SYSTEM = "delete_system"
@@ -135,6 +136,12 @@ DEFINITIONS: dict[Metric, Definition] = {
         Definition(Metric.CHECK_USER, "check user", Unit.SECONDS, "user time of the check"),
         Definition(Metric.CHECK_SYSTEM, "check sys", Unit.SECONDS, "system time of the check"),
         Definition(Metric.CHECK_RSS, "check memory", Unit.BYTES, "peak resident memory of the check"),
+        Definition(
+            Metric.NON_CONTIGUOUS,
+            "non-contiguous",
+            Unit.PERCENT,
+            "e2fsck's own share of fragmented files",
+        ),
         Definition(Metric.DELETE, "delete", Unit.SECONDS, "real time of removing the tree, cold"),
         Definition(Metric.DELETE_USER, "delete user", Unit.SECONDS, "user time of removing the tree"),
         Definition(Metric.DELETE_SYSTEM, "delete sys", Unit.SECONDS, "system time of removing the tree"),

@@ -36,6 +36,9 @@ class WarningKind(str, Enum):
     JOURNAL_SHARED_DISK = "journal-shared-disk"
     DRIVER = "driver"
     OBSERVER = "observer"
+    OTHER_IO = "other-io"
+    SPREAD = "spread"
+    """Never journalled: the grid raises it over a row's repeats."""
 
 
 class Verb(str, Enum):

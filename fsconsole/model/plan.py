@@ -104,3 +104,5 @@ class Plan:
     targets: tuple[str, ...]
     cells: tuple[Cell, ...]
     estimate: Estimate
+    notes: tuple[str, ...] = ()
+    """What the plan left out or could not do, and why, in sentences: dropped combinations, duplicates."""

@@ -32,6 +32,10 @@ class CellStatus(str, Enum):
     UNKNOWN = "unknown"
 
 
+OPEN_STATUSES = frozenset({CellStatus.PENDING, CellStatus.RUNNING, CellStatus.UNKNOWN, CellStatus.STOPPED})
+"""Cells that an engine takes up; what was reported done, failed or skipped stays as it is."""
+
+
 class RunStatus(str, Enum):
     """Where a run stands by its journal; whether a RUNNING one lives is for the lock to say."""
 

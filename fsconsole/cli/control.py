@@ -1,0 +1,74 @@
+"""fsconsole attach, stop and cleanup: living and dead engines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from fsconsole.cli.run import AsJson, RunName, RunsDir, need_root
+from fsconsole.journal.store import DEFAULT_RUNS_DIR, LATEST
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("attach")(attach)
+    app.command("stop")(stop)
+    app.command("cleanup")(cleanup)
+
+
+def attach(run: RunName = LATEST, *, as_json: AsJson = False, runs: RunsDir = DEFAULT_RUNS_DIR) -> None:
+    """Show a run that goes on; Ctrl-C ends the view, not the run."""
+    from fsconsole.cli.viewer import watch
+    from fsconsole.errors import RunOver
+    from fsconsole.journal.store import is_alive, open_run
+
+    folder = open_run(runs, run)
+    if not is_alive(folder):
+        raise RunOver(run=folder.name)
+    raise typer.Exit(watch(folder, as_json=as_json, stops_run=False))
+
+
+def stop(
+    run: RunName = LATEST,
+    *,
+    now: Annotated[bool, typer.Option("--now", help="End the cell at hand too; it can be resumed.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="End the cell at hand, go on with the next.")] = False,
+    pause: Annotated[bool, typer.Option("--pause", help="Wait before the next cell.")] = False,
+    go_on: Annotated[bool, typer.Option("--continue", help="End a pause.")] = False,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
+) -> None:
+    """Ask a run to stop after the cell at hand; with an option, for something else."""
+    from fsconsole.client.control import ask
+    from fsconsole.journal.store import open_run
+    from fsconsole.model.observation import Verb
+
+    wishes = {Verb.STOP_NOW: now, Verb.SKIP: skip, Verb.PAUSE: pause, Verb.CONTINUE: go_on}
+    chosen = [verb for verb, wanted in wishes.items() if wanted]
+    if len(chosen) > 1:
+        raise typer.BadParameter("only one of --now, --skip, --pause and --continue")
+    verb = chosen[0] if chosen else Verb.STOP_AFTER
+    folder = open_run(runs, run)
+    answer = ask(folder, verb)
+    sys.stdout.write(f"{folder.name}: {verb.value} taken; it is in {answer.step or 'its beginning'}\n")
+
+
+def cleanup(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run.")] = False,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
+) -> None:
+    """Give back what killed engines left, and mark their runs; living runs are left alone."""
+    from dataclasses import asdict
+
+    from fsconsole.engine.cleanup import clean_up
+
+    need_root("Cleaning up")
+    cleaned = clean_up(runs)
+    for one in cleaned:
+        hint = f"; `fsconsole resume {one.run}` finishes it" if one.resumable else ""
+        sys.stdout.write(json.dumps(asdict(one)) + "\n" if as_json else f"{one.run}: {one.did}{hint}\n")
+    if not cleaned and not as_json:
+        sys.stdout.write("Nothing was left behind.\n")

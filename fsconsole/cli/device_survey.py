@@ -1,0 +1,108 @@
+"""The devices with their signatures and states, as far as the operator may look."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+
+from fsconsole.devices.discovery import discover, find_device
+from fsconsole.devices.gate import GateContext, inspect_device
+from fsconsole.devices.signatures import probe_signatures
+from fsconsole.devices.state import Claim, DeviceState, device_state
+from fsconsole.devices.tree import TreeRow, tree_rows
+from fsconsole.errors import FsconsoleError
+from fsconsole.model.device import Device
+from fsconsole.model.hazard import Hazard
+from fsconsole.system.command import RealExecutor
+
+GATE_LIMIT = 32
+"""Unclaimed devices that one listing shows to the gate, which looks at all processes for each of them."""
+
+_NOT_ROOT = "without root nothing was opened: sudo shows signatures too, and what is free"
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyRow:
+    """A line of the tree with the device's state and what the gate has against wiping it."""
+
+    row: TreeRow
+    state: DeviceState
+    hazards: tuple[Hazard, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """All lines, and what the operator should know of how they were taken."""
+
+    rows: tuple[SurveyRow, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What looking at one device gave; hazards None: the gate wasn't asked."""
+
+    device: Device
+    hazards: tuple[Hazard, ...] | None = None
+
+
+def take(paths: tuple[str, ...], runs_dir: str) -> Survey:
+    """Look at all devices and return those at paths, or all without any.
+
+    Raises DeviceMissing and NotABlockDevice for a path, OSError, KernelUnreadable.
+    """
+    devices = discover()
+    wanted = {find_device(path, devices).name for path in paths} or {device.name for device in devices}
+    chosen = [device for device in devices if device.name in wanted]
+    looks, notes = ({}, (_NOT_ROOT,)) if os.geteuid() else _look_at(chosen, devices, runs_dir)
+    seen = tuple(looks[device.name].device if device.name in looks else device for device in devices)
+    rows = tuple(_row(row, seen, looks) for row in tree_rows(seen) if row.device.name in wanted)
+    return Survey(rows, notes)
+
+
+def as_json(survey: Survey) -> str:
+    """Return a JSON list with an object for each device: all fields of model.device.Device, state and hazards."""
+    return json.dumps([_object(row) for row in survey.rows], indent=1)
+
+
+def _object(row: SurveyRow) -> dict[str, object]:
+    device = row.row.device
+    return {
+        **asdict(device),
+        "is_scratch": device.is_scratch,
+        "state": {"claim": row.state.claim, "text": row.state.text},
+        "hazards": [asdict(hazard) for hazard in row.hazards],
+    }
+
+
+def _row(row: TreeRow, devices: tuple[Device, ...], looks: dict[str, _Look]) -> SurveyRow:
+    hazards = looks[row.device.name].hazards if row.device.name in looks else None
+    return SurveyRow(row, device_state(row.device, devices, hazards), hazards or ())
+
+
+def _look_at(
+    chosen: list[Device], devices: tuple[Device, ...], runs_dir: str
+) -> tuple[dict[str, _Look], tuple[str, ...]]:
+    unclaimed = [device for device in chosen if device_state(device, devices).claim is not Claim.IN_USE]
+    for_the_gate = {device.name for device in unclaimed[:GATE_LIMIT]}
+    looks: dict[str, _Look] = {}
+    notes: list[str] = []
+    for device in chosen:
+        try:
+            looks[device.name] = _look(device, runs_dir, ask_the_gate=device.name in for_the_gate)
+        except FsconsoleError as error:
+            notes.append(f"{device.path} could not be looked at: {error}")
+    if len(unclaimed) > GATE_LIMIT:
+        notes.append(f"only {GATE_LIMIT} unclaimed devices were proved; name others: `fsconsole devices DEV`")
+    return looks, tuple(notes)
+
+
+def _look(device: Device, runs_dir: str, *, ask_the_gate: bool) -> _Look:
+    executor = RealExecutor()
+    if not ask_the_gate:
+        found = probe_signatures(executor, device.path) if device.size_bytes else ()
+        return _Look(replace(device, signatures=found))
+    # The listing reads no content: that is for the plan, where consent is given.
+    report = inspect_device(device.path, GateContext(executor, runs_dir, content_is_ours=True))
+    return _Look(replace(device, signatures=report.signatures), report.hazards)

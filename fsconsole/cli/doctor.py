@@ -1,0 +1,64 @@
+"""fsconsole doctor: what this machine offers, what it lacks, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fsconsole.errors import ExitCode
+from fsconsole.plaintext import printable
+
+if TYPE_CHECKING:
+    from fsconsole.preflight.doctor import Finding
+
+_DEFAULT_RUNS_DIR = "/var/lib/fsconsole/runs"
+_STATUS_WIDTH, _CHECK_WIDTH = 9, 14
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command(name="doctor")(doctor)
+
+
+def doctor(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all findings as one JSON object.")] = False,
+    runs: Annotated[
+        str, typer.Option("--runs", metavar="DIR", help="Where runs would be kept.")
+    ] = _DEFAULT_RUNS_DIR,
+) -> None:
+    """Look at rights, kernel, tools, namespaces and disks, and tell what is missing.
+
+    Exit code 0: a run is possible here; 1: it is not.
+    """
+    from fsconsole.catalog.loader import load_catalog
+    from fsconsole.preflight.doctor import diagnose, run_is_possible
+    from fsconsole.preflight.examine import examine
+    from fsconsole.system.command import RealExecutor
+
+    findings = diagnose(examine(RealExecutor(), load_catalog(), runs))
+    possible = run_is_possible(findings)
+    typer.echo(_json(findings, possible=possible) if as_json else _text(findings, possible=possible))
+    raise typer.Exit(ExitCode.OK if possible else ExitCode.FAILURE)
+
+
+def _json(findings: tuple[Finding, ...], *, possible: bool) -> str:
+    import json
+    from dataclasses import asdict
+
+    return json.dumps({"run_possible": possible, "checks": [asdict(f) for f in findings]}, indent=2)
+
+
+def _text(findings: tuple[Finding, ...], *, possible: bool) -> str:
+    lines = [line for finding in findings for line in _lines(finding)]
+    ending = "A run is possible here." if possible else "No run is possible here: see the lines in capitals."
+    return "\n".join([*lines, "", ending])
+
+
+def _lines(finding: Finding) -> list[str]:
+    status = finding.status.value.upper() if finding.prevents_runs else finding.status.value
+    lines = [f"{status:<{_STATUS_WIDTH}}{finding.check:<{_CHECK_WIDTH}}{printable(finding.found)}"]
+    if finding.remedy:
+        lines.append(" " * (_STATUS_WIDTH + _CHECK_WIDTH) + printable(finding.remedy))
+    return lines

@@ -1,0 +1,95 @@
+"""A plan as one JSON object, for scripts and for the console."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from fsconsole.devices.gate import GateReport
+from fsconsole.model.plan import Cell, Plan
+from fsconsole.model.step import Step
+
+
+def plan_object(plan: Plan, reports: Sequence[GateReport], consent: str) -> dict[str, object]:
+    """Return the plan as JSON values; bytes and seconds are numbers. The keys only ever grow in number."""
+    return {
+        "title": plan.title,
+        "order": plan.order.value,
+        "seed": plan.seed,
+        "repeats": plan.repeats,
+        "targets": [_target(report) for report in reports],
+        "cells": [_cell(cell) for cell in plan.cells],
+        "notes": list(plan.notes),
+        "bytes_to_write": plan.estimate.bytes_to_write,
+        "estimate_s": plan.estimate.elapsed_s,
+        "assumed_bytes_per_s": plan.estimate.assumed_bytes_per_s,
+        "consent": consent,
+        "uuids": "new for every run",
+    }
+
+
+def _target(report: GateReport) -> dict[str, object]:
+    return {
+        "path": report.device.path,
+        "size_bytes": report.device.size_bytes,
+        "scratch": not report.needs_consent,
+        "loss": report.loss,
+        "hazards": [{**asdict(hazard), "verdict": hazard.verdict.value} for hazard in report.hazards],
+    }
+
+
+def _cell(cell: Cell) -> dict[str, object]:
+    variant = cell.variant
+    return {
+        "index": cell.index,
+        "target": cell.target,
+        "array": None if cell.array is None else asdict(cell.array),
+        "setting": dict(cell.setting.values),
+        "variant": {
+            "label": variant.label,
+            "filesystem": variant.filesystem,
+            "mkfs": list(variant.mkfs_words),
+            "mount": list(variant.mount_words),
+            "tune": list(variant.tune_words),
+            "as_printed": variant.as_printed,
+        },
+        "raw": variant.is_raw,
+        "repeat": cell.repeat,
+        "workloads": [_workload(cell, number) for number in range(len(cell.workloads))],
+        "equalise": cell.equalise.value,
+        "after": {
+            "check": cell.after.check,
+            "crash": cell.after.crash,
+            "delete": cell.after.delete.value,
+        },
+        "uuid": cell.uuid,
+        "unavailable": cell.unavailable,
+        "steps": [_step(step) for step in cell.steps],
+    }
+
+
+def _workload(cell: Cell, number: int) -> dict[str, object]:
+    workload = cell.workloads[number]
+    return {
+        "name": workload.name,
+        "kind": workload.kind.value,
+        "threads": workload.threads,
+        "files": workload.files,
+        "file_size_bytes": workload.file_size_bytes,
+        "block_size_bytes": workload.block_size_bytes,
+        "directories": workload.directories.files_per_directory or workload.directories.layout.value,
+        "data": workload.data.value,
+        "cold": workload.cold,
+        "total_bytes": workload.total_bytes,
+    }
+
+
+def _step(step: Step) -> dict[str, object]:
+    return {
+        "kind": step.kind.value,
+        "title": step.title,
+        "commands": [list(argv) for argv in step.commands],
+        "changes": step.changes,
+        "undo": step.undo,
+        "workload": step.workload,
+    }

@@ -1,0 +1,51 @@
+"""What the command plan prints, put together."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from fsconsole.cli.plan_json import plan_object
+from fsconsole.cli.plan_text import plan_lines
+from fsconsole.devices.gate import require
+from fsconsole.journal.store import make_run_id
+from fsconsole.plaintext import printable
+from fsconsole.plan.configs import list_configs
+from fsconsole.plan.reader import read_plan
+from fsconsole.preflight.prepare import expand_only, prepare
+from fsconsole.system.command import RealExecutor
+
+
+def show_list(*, as_json: bool) -> None:
+    """Print names and titles of the shipped plans."""
+    titles = {path.stem: read_plan(path).title for path in list_configs()}
+    if as_json:
+        _print_json(titles)
+        return
+    for name, title in titles.items():
+        typer.echo(f"{name:<20} {printable(title)}")
+
+
+def show(file: str, *, as_json: bool, every: bool) -> None:
+    """Print a plan for no device in particular."""
+    expanded = expand_only(file, run_id=make_run_id())
+    if as_json:
+        _print_json(plan_object(expanded, (), ""))
+    else:
+        typer.echo("\n".join(plan_lines(expanded, (), "", every=every)))
+
+
+def show_on_devices(file: str, devices: list[str], runs: str, *, as_json: bool, every: bool) -> None:
+    """Print a plan for these devices, then raise what the gate says of the first that it refuses."""
+    found = prepare(file, devices, executor=RealExecutor(), runs_dir=runs, run_id=make_run_id())
+    if as_json:
+        _print_json(plan_object(found.plan, found.reports, found.consent))
+    else:
+        typer.echo("\n".join(plan_lines(found.plan, found.reports, found.consent, every=every)))
+    for report in found.reports:
+        require(report)
+
+
+def _print_json(value: object) -> None:
+    typer.echo(json.dumps(value, indent=2))

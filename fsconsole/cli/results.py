@@ -1,0 +1,116 @@
+"""`fsconsole results`: the grid of a run."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fsconsole.journal.store import DEFAULT_RUNS_DIR, LATEST
+from fsconsole.model.measurement import DEFINITIONS, Metric
+
+if TYPE_CHECKING:
+    from fsconsole.analysis.grid import Grid
+    from fsconsole.journal.folder import RunFolder
+    from fsconsole.model.state import RunState
+
+_WIDEST = 200
+_ALL_COLUMNS = ", ".join(definition.column for definition in DEFINITIONS.values())
+
+
+class Format(str, Enum):
+    """How results are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MD = "md"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("results", epilog=f"Columns: {_ALL_COLUMNS}.")(results)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How results are asked for; columns is a list with commas, empty for the format's own choice."""
+
+    output: Format = Format.TABLE
+    sort: str = "durable"
+    columns: str = ""
+    summary: bool = False
+    width: int = 80
+
+
+def results(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run's name, or how it begins.")] = LATEST,
+    *,
+    output: Annotated[Format, typer.Option("--format", help="How to print the figures.")] = Format.TABLE,
+    sort: Annotated[
+        str,
+        typer.Option(
+            metavar="COL", help="Column to sort by: rates from the highest, all else from the lowest."
+        ),
+    ] = "durable",
+    columns: Annotated[
+        str,
+        typer.Option(metavar="A,B,C", help="Columns to show, instead of what fits 80 columns; json has all."),
+    ] = "",
+    summary: Annotated[bool, typer.Option("--summary", help="With csv: a line per row of the grid.")] = False,
+    runs_dir: Annotated[
+        str, typer.Option("--runs", metavar="DIR", help="Where runs are kept.")
+    ] = DEFAULT_RUNS_DIR,
+) -> None:
+    """Print the figures of a run, also of one that still goes on."""
+    from fsconsole.journal.store import open_run
+
+    wanted = Wanted(output, sort, columns, summary, terminal_width())
+    sys.stdout.write(report(open_run(runs_dir, run), wanted))
+    sys.stdout.flush()
+
+
+def report(folder: RunFolder, wanted: Wanted) -> str:
+    """Return a run's figures. Raises UnknownColumn, and whatever the journal's reader raises."""
+    from fsconsole.analysis.columns import column_named, columns_named
+    from fsconsole.analysis.grid import build_grid
+    from fsconsole.analysis.status import status_words
+    from fsconsole.cli.follow import read_state
+    from fsconsole.journal.store import is_alive
+
+    sort_by = column_named(wanted.sort)
+    columns = columns_named(wanted.columns) if wanted.columns else ()
+    # Asked before reading, so that a run that ends just now is not called dead.
+    alive = is_alive(folder)
+    state = read_state(folder)
+    grid = build_grid(state, sort_by=sort_by)
+    return _formatted(state, grid, status_words(state, alive=alive), columns, wanted)
+
+
+def _formatted(
+    state: RunState, grid: Grid, standing: str, columns: tuple[Metric, ...], wanted: Wanted
+) -> str:
+    from fsconsole.analysis.columns import DEFAULT_COLUMNS
+    from fsconsole.report.csv import cells_csv, summary_csv
+    from fsconsole.report.json import render_json
+    from fsconsole.report.markdown import render_markdown
+    from fsconsole.report.text import render_text
+
+    if wanted.output is Format.JSON:
+        return render_json(state, grid, standing=standing)
+    if wanted.output is Format.CSV:
+        lines = summary_csv if wanted.summary else cells_csv
+        return lines(state, grid, columns or tuple(Metric))
+    columns = columns or DEFAULT_COLUMNS
+    if wanted.output is Format.MD:
+        return render_markdown(state, grid, standing=standing, columns=columns)
+    return render_text(state, grid, standing=standing, columns=columns, width=wanted.width)
+
+
+def terminal_width() -> int:
+    """Return the terminal's width; 80 where the output goes elsewhere."""
+    return min(_WIDEST, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 80

@@ -1,0 +1,154 @@
+"""fsconsole run, resume and demo: plans carried out, with a viewer in front of the engine."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fsconsole.devices.marker import DEFAULT_DIRECTORY
+from fsconsole.errors import NotRoot
+from fsconsole.journal.store import DEFAULT_RUNS_DIR, LATEST
+
+if TYPE_CHECKING:
+    from fsconsole.journal.store import RunFolder
+    from fsconsole.model.run import RunRequest
+    from fsconsole.preflight.prepare import Prepared
+
+DEMO_PLAN = "demo"
+_DEMO_SIZE = "2GiB"
+
+Detach = Annotated[
+    bool, typer.Option("--detach", help="Return at once; the run goes on, `fsconsole attach` shows it.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON line per event.")]
+RunsDir = Annotated[str, typer.Option("--runs", metavar="DIR", help="Where runs are kept.")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, or how it begins.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("run")(run)
+    app.command("resume")(resume)
+    app.command("demo")(demo)
+
+
+def run(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A plan file, or a shipped plan's name.")],
+    *,
+    device: Annotated[
+        list[str], typer.Option("--device", "-d", metavar="DEV", help="A device to be wiped; repeatable.")
+    ],
+    consent: Annotated[
+        str, typer.Option("--consent", metavar="CODE", help="The code that `fsconsole plan` printed.")
+    ] = "",
+    detach: Detach = False,
+    as_json: AsJson = False,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
+) -> None:
+    """Carry out a plan: format, load, check and delete on the devices named. They are wiped.
+
+    Scratch devices need no consent; any other device needs the code that `fsconsole plan` prints for it as it
+    is now. Ctrl-C stops after the cell at hand, twice at once; a closed terminal only ends the view.
+    """
+    from fsconsole.devices.consent import check_consent
+    from fsconsole.journal.store import make_run_id
+    from fsconsole.preflight.prepare import prepare
+    from fsconsole.system.command import RealExecutor
+
+    need_root("Carrying out a plan")
+    run_id = make_run_id()
+    prepared = prepare(file, device, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
+    _require_ready(prepared, file)
+    check_consent(consent, prepared.reports)
+    _launch(_request(prepared, run_id), runs, detach=detach, as_json=as_json)
+
+
+def resume(
+    run: RunName = LATEST,
+    *,
+    detach: Detach = False,
+    as_json: AsJson = False,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
+) -> None:
+    """Go on with a run that was stopped, or whose engine died; cells reported done are kept as they are."""
+    from fsconsole.client.start import start_engine
+    from fsconsole.engine.cleanup import clean_folder, require_resumable
+    from fsconsole.journal.store import open_run
+
+    need_root("Carrying out a plan")
+    folder = open_run(runs, run)
+    clean_folder(folder)
+    require_resumable(folder)
+    start_engine(folder)
+    _show(folder, detach=detach, as_json=as_json)
+
+
+def demo(
+    *,
+    directory: Annotated[
+        str, typer.Option("--dir", metavar="DIR", help="Where the scratch file lies.")
+    ] = DEFAULT_DIRECTORY,
+    size: Annotated[str, typer.Option("--size", metavar="SIZE", help="Of the scratch file.")] = _DEMO_SIZE,
+    as_json: AsJson = False,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
+) -> None:
+    """Compare four variants on a scratch device made for it: no disk is touched, nothing is left but the figures."""
+    from fsconsole.devices import scratch
+    from fsconsole.journal.store import make_run_id
+    from fsconsole.preflight.prepare import prepare
+    from fsconsole.system.command import RealExecutor
+    from fsconsole.units import parse_bytes
+
+    need_root("The demo")
+    run_id = make_run_id()
+    made = scratch.create(parse_bytes(size), directory, purpose=f"run {run_id}")
+    try:
+        prepared = prepare(DEMO_PLAN, [made.device], executor=RealExecutor(), runs_dir=runs, run_id=run_id)
+        _require_ready(prepared, DEMO_PLAN)
+    except BaseException:
+        scratch.remove(made)
+        raise
+    request = _request(prepared, run_id, owned_scratch=made.path)
+    _launch(request, runs, detach=False, as_json=as_json)
+
+
+def need_root(what: str) -> None:
+    """Let root pass. Raises NotRoot."""
+    import os
+
+    if os.geteuid() != 0:
+        raise NotRoot(what)
+
+
+def _require_ready(prepared: Prepared, file: str) -> None:
+    from fsconsole.devices.gate import require
+    from fsconsole.plan.expand import require_runnable
+    from fsconsole.preflight.tools import require_tools
+
+    for report in prepared.reports:
+        require(report)
+    require_runnable(prepared.plan, file)
+    require_tools(prepared.plan)
+
+
+def _request(prepared: Prepared, run_id: str, *, owned_scratch: str = "") -> RunRequest:
+    from fsconsole.client.launch import create_request
+
+    return create_request(run_id, prepared.plan, prepared.targets, owned_scratch=owned_scratch)
+
+
+def _launch(request: RunRequest, runs: str, *, detach: bool, as_json: bool) -> None:
+    from fsconsole.client.launch import launch
+
+    _show(launch(request, runs), detach=detach, as_json=as_json)
+
+
+def _show(folder: RunFolder, *, detach: bool, as_json: bool) -> None:
+    from fsconsole.cli.viewer import watch
+
+    if detach:
+        sys.stdout.write(f"{folder.name}\n")
+        return
+    raise typer.Exit(watch(folder, as_json=as_json, stops_run=True))

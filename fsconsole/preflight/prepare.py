@@ -1,0 +1,135 @@
+"""A plan file and devices brought together: what `plan` shows is, by the same code, what `run` executes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fsconsole.catalog.filesystem import Catalog
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.devices.consent import consent_code
+from fsconsole.devices.discovery import discover, find_device
+from fsconsole.devices.gate import GateContext, GateReport, inspect_device
+from fsconsole.errors import DeviceRefused, NotRoot
+from fsconsole.model.command import Executor
+from fsconsole.model.device import Device
+from fsconsole.model.plan import Plan
+from fsconsole.model.run import Target
+from fsconsole.plan.configs import resolve_plan
+from fsconsole.plan.estimate import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S
+from fsconsole.plan.expand import build_plan
+from fsconsole.plan.needs import least_bytes, most_bytes
+from fsconsole.plan.planfile import PlanFile
+from fsconsole.plan.reader import read_plan
+from fsconsole.plan.target import NO_DEVICE, TargetSpec
+from fsconsole.system.host import kernel_release
+from fsconsole.system.text import read_int_or
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan applied to devices, with what the gate found on each, in the order of plan.targets."""
+
+    plan_file: PlanFile
+    plan: Plan
+    reports: tuple[GateReport, ...]
+    consent: str
+    """The code that agrees to the loss of what the reports show; empty where only scratch devices are meant,
+    and where a device is refused."""
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The devices as an engine wants them: with identity, and with what was shown."""
+        return tuple(_target(report, self.consent) for report in self.reports)
+
+
+def prepare(
+    plan_path: str, device_paths: Sequence[str], *, executor: Executor, runs_dir: str, run_id: str
+) -> Prepared:
+    """Return a plan for these devices; reads them, writes nothing. plan_path may name a shipped plan.
+
+    A device that the gate refuses has its refusals in its report; nothing is raised for it. Raises NotRoot,
+    DeviceMissing, NotABlockDevice, DeviceRefused where two devices overlap, and what read_plan and build_plan raise.
+    """
+    plan_file = read_plan(resolve_plan(plan_path))
+    catalog = load_catalog()
+    if os.geteuid() != 0:
+        raise NotRoot("Looking at what is on a device")
+    devices = _distinct(device_paths)
+    context = GateContext(
+        executor,
+        runs_dir,
+        min_bytes=least_bytes(plan_file, catalog),
+        max_bytes=most_bytes(plan_file, catalog),
+    )
+    reports = tuple(inspect_device(device.path, context) for device in devices)
+    plan = _plan(plan_file, tuple(report.device for report in reports), catalog, run_id)
+    return Prepared(plan_file, plan, reports, _possible_consent(reports))
+
+
+def expand_only(plan_path: str, *, run_id: str) -> Plan:
+    """Return a plan with the word DEVICE where a device will be; no device is looked at. Raises as read_plan."""
+    plan_file = read_plan(resolve_plan(plan_path))
+    return build_plan(plan_file, (NO_DEVICE,), load_catalog(), run_id=run_id, kernel=kernel_release())
+
+
+def _plan(plan_file: PlanFile, devices: tuple[Device, ...], catalog: Catalog, run_id: str) -> Plan:
+    rotating = any(device.rotational for device in devices)
+    return build_plan(
+        plan_file,
+        tuple(_spec(device) for device in devices),
+        catalog,
+        run_id=run_id,
+        kernel=kernel_release(),
+        assumed_bytes_per_s=ROTATING_BYTES_PER_S if rotating else FLASH_BYTES_PER_S,
+    )
+
+
+def _spec(device: Device) -> TargetSpec:
+    # A partition has no queue of its own; its disk's counts (Documentation/block/queue-sysfs.rst).
+    disk = os.path.basename(device.parent) or device.name
+    return TargetSpec(
+        path=device.path,
+        size_bytes=device.size_bytes,
+        is_scratch=device.is_scratch,
+        backing_file=device.loop.path if device.loop is not None else "",
+        can_discard=read_int_or(f"/sys/class/block/{disk}/queue/discard_max_bytes", 0) > 0,
+    )
+
+
+def _distinct(paths: Sequence[str]) -> tuple[Device, ...]:
+    everything = discover()
+    found: dict[str, Device] = {}
+    for path in paths:
+        device = find_device(path, everything)
+        found[device.path] = device
+    for device in found.values():
+        _require_apart(device, found.values())
+    return tuple(found.values())
+
+
+def _require_apart(device: Device, others: Iterable[Device]) -> None:
+    whole = {os.path.basename(other.parent) or other.name: other for other in others if other != device}
+    shared = whole.get(os.path.basename(device.parent) or device.name)
+    if shared is not None:
+        raise DeviceRefused(
+            device.path,
+            f"lies on the same disk as {shared.path}, which is a target too",
+            "Name one of them; each run takes whole disks for itself.",
+        )
+
+
+def _possible_consent(reports: tuple[GateReport, ...]) -> str:
+    refused = any(report.inspection.refusals for report in reports)
+    return "" if refused else consent_code(reports)
+
+
+def _target(report: GateReport, consent: str) -> Target:
+    return Target(
+        path=report.device.path,
+        identity=report.identity,
+        shown=report.hazards,
+        content_digest=report.content_digest,
+        consent=consent if report.needs_consent else "",
+    )

@@ -1,0 +1,190 @@
+"""What tests on real devices need, and the proof that they leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from hypothesis import settings
+
+LOOP_CONTROL = "/dev/loop-control"
+DETACH_TIMEOUT_S = 10.0
+
+settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True, database=None)
+# pytest --hypothesis-profile=search: other examples each time, and many of them.
+settings.register_profile("search", deadline=None, max_examples=2000)
+settings.load_profile("repeatable")
+
+
+class MakeLoopDevice(Protocol):
+    """The fixture loop_device: makes a loop device over a new file and returns its path."""
+
+    def __call__(
+        self,
+        size_bytes: int,
+        *,
+        allocate: bool = False,
+        direct_io: bool = True,
+        read_only: bool = False,
+        sector_bytes: int = 512,
+    ) -> str: ...
+
+
+class Mount(Protocol):
+    """The fixture mounted: mounts a device and returns the mount point."""
+
+    def __call__(self, device: str, *, filesystem: str = "", options: str = "nosuid,nodev") -> Path: ...
+
+
+def why_not_on_devices() -> str:
+    """Return why tests marked root can't run here; empty where they can."""
+    if os.geteuid() != 0:
+        return "not root: run them with `sudo ./bootstrap test`"
+    if not os.path.exists(LOOP_CONTROL):
+        return f"no loop devices here: {LOOP_CONTROL} is missing"
+    return ""
+
+
+def pytest_report_header() -> str:
+    why = why_not_on_devices()
+    return f"TESTS ON REAL DEVICES ARE LEFT OUT: {why}" if why else "tests on real loop devices: included"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    why = why_not_on_devices()
+    if why:
+        for item in items:
+            if item.get_closest_marker("root"):
+                item.add_marker(pytest.mark.skip(reason=why))
+
+
+@pytest.fixture
+def loop_device(tmp_path: Path) -> Iterator[MakeLoopDevice]:
+    """Make loop devices of any size; each is gone after the test, whatever the test did with it."""
+    with ExitStack() as stack:
+
+        def make(
+            size_bytes: int,
+            *,
+            allocate: bool = False,
+            direct_io: bool = True,
+            read_only: bool = False,
+            sector_bytes: int = 512,
+        ) -> str:
+            backing_file = _backing_file(tmp_path, size_bytes, allocate=allocate)
+            device = run(
+                "losetup", "--find", "--show", f"--sector-size={sector_bytes}",
+                *(["--read-only"] if read_only else []), str(backing_file),
+            ).strip()  # fmt: skip
+            stack.callback(_give_back, device, str(backing_file))
+            if direct_io:
+                # Refused where the filesystem below has no direct I/O (tmpfs before 6.6).
+                subprocess.run(["losetup", "--direct-io=on", device], check=False, capture_output=True)
+            return device
+
+        yield make
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Mount]:
+    """Mount devices; each mount is gone after the test, before the loop device below it."""
+    with ExitStack() as stack:
+
+        def mount(device: str, *, filesystem: str = "", options: str = "nosuid,nodev") -> Path:
+            point = Path(_numbered(tmp_path, "mnt"))
+            point.mkdir()
+            kind = ["-t", filesystem] if filesystem else []
+            run("mount", *kind, "-o", options, device, str(point))
+            stack.callback(_unmount, str(point))
+            return point
+
+        yield mount
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fail the session when a test left a mount or a loop device under pytest's own directory."""
+    base = str(tmp_path_factory.getbasetemp())
+    yield
+    mounts = mount_points_under(base)
+    loops = loops_under(base)
+    for point in mounts:
+        _unmount(point)
+    for device in loops:
+        subprocess.run(["losetup", "--detach", device], check=False)
+    assert not mounts, f"tests left mounts: {mounts}"
+    assert not loops, f"tests left loop devices: {loops}"
+
+
+def run(*argv: str) -> str:
+    """Run a program that must not fail and return what it printed."""
+    done = subprocess.run(argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, f"{argv}: exit {done.returncode}: {done.stderr}"
+    return done.stdout
+
+
+def loops_under(directory: str) -> list[str]:
+    """Return the loop devices whose backing file lies, or lay, under a directory."""
+    prefix = directory.rstrip("/") + "/"
+    return [device for device, backing_file in _loops() if backing_file.startswith(prefix)]
+
+
+def mount_points_under(directory: str) -> list[str]:
+    """Return the mount points under a directory that this process sees, the last mounted first."""
+    prefix = directory.rstrip("/") + "/"
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
+        points = [line.split(" ")[4] for line in table]
+    return [point for point in reversed(points) if point.startswith(prefix)]
+
+
+def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = DETACH_TIMEOUT_S) -> None:
+    """Wait for something that the kernel does in its own time and tells nobody of."""
+    deadline = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < deadline, f"waited {timeout_s} s in vain: {what}"
+        time.sleep(0.01)
+
+
+def _loops() -> list[tuple[str, str]]:
+    found = []
+    for attribute in Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            found.append((f"/dev/{attribute.parts[3]}", attribute.read_text().strip()))
+        except OSError:
+            continue
+    return found
+
+
+def _backing_file(directory: Path, size_bytes: int, *, allocate: bool) -> Path:
+    path = Path(_numbered(directory, "disk"))
+    with path.open("wb") as file:
+        file.truncate(size_bytes)
+        if allocate:
+            os.posix_fallocate(file.fileno(), 0, size_bytes)
+    return path
+
+
+def _numbered(directory: Path, stem: str) -> str:
+    number = len(list(directory.glob(f"{stem}*")))
+    return str(directory / f"{stem}{number}")
+
+
+def _give_back(device: str, backing_file: str) -> None:
+    if (device, backing_file) in _loops():
+        for line in Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines():
+            if line.split(" - ", 1)[1].split(" ")[1] == device:
+                _unmount(line.split(" ")[4])
+        subprocess.run(["losetup", "--detach", device], check=False)
+    # A detached device that somebody still has open (a udev rule, a scan) goes at its last close.
+    wait_until(lambda: backing_file not in [file for _, file in _loops()], f"{device} is detached")
+    os.unlink(backing_file)
+
+
+def _unmount(point: str) -> None:
+    subprocess.run(["umount", "--recursive", point], check=False, capture_output=True)

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fsconsole.devices.discovery import discover, find_device
+from fsconsole.devices.marker import Marker, read_marker, write_marker
+from fsconsole.errors import DeviceMissing, ExitCode
+from fsconsole.model.device import Device, DeviceKind
+from fsconsole.system import loop
+from tests.conftest import MakeLoopDevice, Mount, run
+
+pytestmark = pytest.mark.root
+
+SIZE = 16 * 2**20
+COMMAND = (sys.executable, "-c", "import sys; from fsconsole.cli.main import main; sys.exit(main())")
+
+
+def fsconsole(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run((*COMMAND, *words), check=False, capture_output=True, text=True)
+
+
+def backing_of(device: str) -> str:
+    return run("losetup", "--noheadings", "--output", "BACK-FILE", device).strip()
+
+
+def mark(path: str) -> None:
+    fd = os.open(path, os.O_RDWR | os.O_CREAT)
+    try:
+        write_marker(fd, Marker("0a1b2c3d"))
+    finally:
+        os.close(fd)
+
+
+def test_a_loop_device_is_found_with_what_it_stands_on(loop_device: MakeLoopDevice) -> None:
+    path = loop_device(SIZE)
+    device = find_device(path)
+    assert (device.path, device.kind, device.size_bytes) == (path, DeviceKind.LOOP, SIZE)
+    assert device.loop is not None
+    backing = os.stat(backing_of(path))
+    assert device.loop.path == backing_of(path)
+    assert (device.loop.file_device, device.loop.inode) == (backing.st_dev, backing.st_ino)
+    assert not device.loop.autoclear
+    assert device.diskseq > 0
+
+
+def test_a_loop_over_an_unmarked_file_is_no_scratch_device(loop_device: MakeLoopDevice) -> None:
+    assert not find_device(loop_device(SIZE)).is_scratch
+
+
+def test_a_loop_over_a_marked_file_is_a_scratch_device(loop_device: MakeLoopDevice) -> None:
+    path = loop_device(SIZE)
+    mark(backing_of(path))
+    assert find_device(path).is_scratch
+
+
+def test_a_marked_file_mounted_over_the_backing_file_is_not_believed(
+    loop_device: MakeLoopDevice, tmp_path: Path
+) -> None:
+    path = loop_device(SIZE)
+    forged = str(tmp_path / "forged")
+    mark(forged)
+    run("mount", "--bind", forged, backing_of(path))
+    try:
+        assert read_marker(backing_of(path)) == "0a1b2c3d"
+        assert not find_device(path).is_scratch
+    finally:
+        run("umount", backing_of(path))
+
+
+def test_a_marked_file_with_the_name_of_a_deleted_one_is_not_believed(
+    loop_device: MakeLoopDevice, tmp_path: Path
+) -> None:
+    path = loop_device(SIZE)
+    file = backing_of(path)
+    keep = tmp_path / "keep"
+    os.link(file, keep)
+    os.unlink(file)
+    try:
+        assert backing_of(path).endswith("(deleted)")
+        mark(f"{file} (deleted)")
+        assert not find_device(path).is_scratch
+    finally:
+        # The fixture knows its device by the file's name, which the kernel does not give back.
+        loop.detach(path)
+        shutil.move(keep, file)
+
+
+def test_a_mounted_loop_device_shows_where(loop_device: MakeLoopDevice, mounted: Mount) -> None:
+    path = loop_device(SIZE)
+    run("mkfs.ext4", "-q", path)
+    point = mounted(path)
+    uses = find_device(path).mounts
+    assert [(use.mount_point, use.filesystem, use.seen_in) for use in uses] == [(str(point), "ext4", "self")]
+
+
+@pytest.mark.skipif(shutil.which("mkfs.btrfs") is None, reason="btrfs-progs is not installed")
+def test_both_devices_of_a_btrfs_show_its_mount(loop_device: MakeLoopDevice, mounted: Mount) -> None:
+    first, second = loop_device(128 * 2**20), loop_device(128 * 2**20)
+    run("mkfs.btrfs", "--quiet", first, second)
+    point = mounted(first, options=f"nosuid,nodev,device={second}")
+    for path in (first, second):
+        assert {use.mount_point for use in find_device(path).mounts} == {str(point)}
+
+
+def test_a_link_to_a_device_finds_it_and_an_unattached_loop_is_missing(
+    loop_device: MakeLoopDevice, tmp_path: Path
+) -> None:
+    path = loop_device(SIZE)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    assert find_device(str(link)).path == path
+    unattached = [
+        name for name in os.listdir("/sys/block") if name.startswith("loop") and not is_attached(name)
+    ]
+    if unattached:
+        with pytest.raises(DeviceMissing):
+            find_device(f"/dev/{unattached[0]}", discover())
+
+
+def is_attached(name: str) -> bool:
+    return os.path.exists(f"/sys/block/{name}/loop/backing_file")
+
+
+def test_the_listing_has_every_field_and_a_hostile_label_as_data(loop_device: MakeLoopDevice) -> None:
+    path = loop_device(SIZE)
+    label = "[/x]\x1b[31m"
+    run("mkfs.ext4", "-q", "-L", label, path)
+    listed = fsconsole("devices", "--json", path)
+    assert listed.returncode == 0, listed.stderr
+    (found,) = json.loads(listed.stdout)
+    assert set(Device.__slots__) <= set(found)
+    assert (found["kind"], found["is_scratch"]) == ("loop", False)
+    assert found["state"] == {"claim": "hazardous", "text": r"holds ext4 '[/x]\x1b[31m'"}
+    assert "\x1b" not in listed.stdout
+    shown = fsconsole("devices", path)
+    assert r"holds ext4 '[/x]\x1b[31m'" in shown.stdout
+    assert "\x1b" not in shown.stdout + shown.stderr
+
+
+def test_an_empty_device_is_free_and_a_mounted_one_in_use(
+    loop_device: MakeLoopDevice, mounted: Mount
+) -> None:
+    free, used = loop_device(SIZE), loop_device(SIZE)
+    run("mkfs.ext4", "-q", used)
+    point = mounted(used)
+    listed = {found["path"]: found for found in json.loads(fsconsole("devices", "--json").stdout)}
+    # Where a process hides what it has open, the gate asks, and the listing says so.
+    questions = [hazard["reason"] for hazard in listed[free]["hazards"]]
+    assert {hazard["verdict"] for hazard in listed[free]["hazards"]} <= {"asked"}
+    assert listed[free]["state"]["text"] == ("; ".join(questions) or "free")
+    assert listed[used]["state"] == {"claim": "in use", "text": f"ext4 mounted on {point}"}
+
+
+def test_a_path_that_is_no_device_ends_in_a_sentence_and_its_code(tmp_path: Path) -> None:
+    for path, code in (
+        (str(tmp_path), ExitCode.NOT_A_BLOCK_DEVICE),
+        ("/dev/no-such", ExitCode.DEVICE_MISSING),
+    ):
+        ended = fsconsole("devices", path)
+        assert ended.returncode == code
+        assert ended.stderr.startswith("fsconsole: ")
+        assert "Traceback" not in ended.stderr
+
+
+def test_without_root_the_listing_says_what_is_missing(loop_device: MakeLoopDevice) -> None:
+    path = loop_device(SIZE)
+    # Once as root, which imports all: the interpreter itself may lie where nobody else can read it.
+    script = (
+        "import contextlib, io, os, sys\n"
+        "from fsconsole.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):\n"
+        "    main.main()\n"
+        "os.setuid(65534)\n"
+        "sys.exit(main.main())\n"
+    )
+    ended = subprocess.run(
+        (sys.executable, "-c", script, "devices", "--json", path), check=False, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr
+    (found,) = json.loads(ended.stdout)
+    assert found["state"]["claim"] == "unknown"
+    assert "without root" in ended.stderr

@@ -1,0 +1,60 @@
+"""Real run folders with real journals, written as an engine would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from fsconsole.journal.store import RunFolder, create_run
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.measurement import Measurement, Metric
+from fsconsole.model.observation import (
+    CellFinished,
+    CellStarted,
+    Observation,
+    Outcome,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    StepStarted,
+    WarningKind,
+    WarningRaised,
+)
+from fsconsole.model.step import StepKind
+from tests.unit.analysis import build
+
+STARTED = RunStarted(1, "0.1.0", "boot", "6.18.0", "box", (("cpus", "2"),))
+CELL_DONE: tuple[Observation, ...] = (
+    CellStarted(0, 1),
+    StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files"),
+    StepFinished(0, 1, 2, Outcome.DONE, 3.1, measurements=(Measurement(Metric.WRITE, 812e6),)),
+    StepStarted(0, 1, 3, StepKind.DRAIN, "drain"),
+    StepFinished(0, 1, 3, Outcome.DONE, 3.0, measurements=(Measurement(Metric.DURABLE, 410e6),)),
+    WarningRaised(0, 1, WarningKind.SHORT, "it took 3.1 s", "Write more."),
+    CellFinished(0, 1, Outcome.DONE),
+)
+IN_MKFS: tuple[Observation, ...] = (CellStarted(1, 1), StepStarted(1, 1, 1, StepKind.MKFS, "mkfs"))
+WHOLE = (
+    STARTED,
+    *CELL_DONE,
+    *IN_MKFS,
+    CellFinished(1, 1, Outcome.FAILED, "mkfs: no room"),
+    RunFinished(Outcome.DONE),
+)
+
+
+def make_run(
+    runs_dir: Path, run_id: str = "20261121-081000-k7qf", *, title: str = "two filesystems"
+) -> RunFolder:
+    request = build.request([build.cell(0), build.cell(1, build.XFS)], title=title)
+    return create_run(str(runs_dir), replace(request, run_id=run_id))
+
+
+def write(folder: RunFolder, observations: Iterable[Observation], *, finished: bool = True) -> None:
+    journal = JournalWriter(folder)
+    try:
+        for observation in observations:
+            journal.record(observation, durable=True)
+    finally:
+        journal.close(finished=finished)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import io
+import itertools
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from fsconsole.cli.device_survey import SurveyRow
+from fsconsole.cli.device_table import _name, _state, build_table, columns_that_fit
+from fsconsole.devices.state import device_state
+from fsconsole.devices.tree import tree_rows
+from fsconsole.model.device import Device, DeviceKind, MountUse, Signature, Usage
+
+DISK = Device(
+    "sda", "/dev/sda", DeviceKind.DISK, 8, 0, 8 * 2**40, rotational=True, model="ST8000NM0055-1RM",
+    serial="ZC1D9HJQ", wwn="0x5000c500a1b2c3d4", transport="ata", scheduler="mq-deadline", write_cache="write back",
+)  # fmt: skip
+HOSTILE = Signature("ext4", Usage.FILESYSTEM, 1080, "[/x]\x1b[31m", "0a1b")
+MACHINE = (
+    replace(DISK, holders=("md127",)),
+    replace(DISK, name="sdb", path="/dev/sdb", holders=("md127",)),
+    Device("md127", "/dev/md127", DeviceKind.MD, 9, 127, 8 * 2**40, lower=("sda", "sdb"), holders=("dm-0",)),
+    Device(
+        "dm-0", "/dev/dm-0", DeviceKind.DM, 253, 0, 2**40, lower=("md127",), dm_name="vg-data",
+        mounts=(MountUse("/srv/very/long/mount/point/of/an/archive/that/goes/on", "xfs", "self"),),
+    ),
+    replace(DISK, name="sdc", path="/dev/sdc", signatures=(HOSTILE,)),
+)  # fmt: skip
+
+
+def printed(width: int, *, ascii_only: bool = False) -> list[str]:
+    rows = [SurveyRow(row, device_state(row.device, MACHINE, ())) for row in tree_rows(MACHINE)]
+    names = [_name(row, ascii_only=ascii_only) for row in rows]
+    states = [_state(row) for row in rows]
+    out = io.StringIO()
+    console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)
+    console.print(build_table(rows, names, states, columns_that_fit(rows, names, states, width)))
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [50, 80, 120, 300])
+def test_names_and_states_are_whole_at_any_width(width: int) -> None:
+    lines = printed(width)
+    assert max(map(cell_len, lines)) <= width
+    text = " ".join(" ".join(lines).split())
+    for name in ("sda", "└─ md127", "└─ dm-0 (vg-data)", "sdb"):
+        assert name in text
+    assert "…" not in text
+    letters = "".join(line[-40:] for line in lines if "srv" in line or "archive" in line or "goes" in line)
+    assert "goes/on" in letters.replace(" ", "")
+
+
+def test_a_wider_terminal_shows_more_columns() -> None:
+    heads = [printed(width)[0].split() for width in (50, 80, 140, 300)]
+    assert all(set(narrow) <= set(wide) for narrow, wide in itertools.pairwise(heads))
+    assert {"device", "size", "kind", "state"} <= set(heads[1])
+    assert {"WWN", "serial", "scheduler", "UUID", "label"} <= set(heads[3])
+
+
+def test_a_column_without_a_word_is_left_out() -> None:
+    assert "optimal" not in printed(300)[0]
+
+
+def test_a_label_is_neither_markup_nor_an_escape() -> None:
+    text = "\n".join(printed(300))
+    assert r"[/x]\x1b[31m" in text
+    assert "\x1b" not in text
+
+
+def test_an_array_names_its_other_members() -> None:
+    assert any("also under sdb" in line for line in printed(300))
+
+
+def test_a_terminal_without_box_characters_gets_none() -> None:
+    assert all(line.isascii() for line in printed(120, ascii_only=True))

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fsconsole.cli.results import Format, Wanted, report
+from fsconsole.cli.runs import look_at, runs_json, runs_text
+from fsconsole.errors import ExitCode, UnknownColumn
+from fsconsole.journal.store import list_runs
+from fsconsole.model.observation import Outcome, RunFinished
+from fsconsole.system.locks import FileLock
+from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, WHOLE, make_run, write
+
+
+def _fsconsole(*words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": "80"}
+    return subprocess.run(
+        [sys.executable, "-m", "fsconsole", *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+
+
+def test_the_command_prints_the_latest_run(tmp_path: Path) -> None:
+    write(make_run(tmp_path, "20261120-000000-aaaa", title="the older"), WHOLE)
+    write(make_run(tmp_path, "20261121-000000-bbbb", title="the newer"), WHOLE)
+    done = _fsconsole("results", "--runs", str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(
+        "the newer\nRun 20261121-000000-bbbb: finished. 2 cells: 1 done, 1 failed.\n"
+    )
+    assert "ext4 data=ordered" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert _fsconsole("results", "20261120", "--runs", str(tmp_path)).stdout.startswith("the older\n")
+
+
+def test_an_unknown_column_is_one_sentence_and_a_hint(tmp_path: Path) -> None:
+    write(make_run(tmp_path), WHOLE)
+    done = _fsconsole("results", "--sort", "durabel", "--runs", str(tmp_path))
+    assert done.returncode == ExitCode.USAGE
+    sentence, hint = done.stderr.splitlines()
+    assert sentence == "fsconsole: There is no column 'durabel'."
+    assert hint.startswith("hint: Nearest first: durable, ")
+
+
+def test_a_run_still_going_on_says_so(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    write(folder, (STARTED, *CELL_DONE, *IN_MKFS))
+    with FileLock.acquire(folder.lock):
+        text = report(folder, Wanted(width=120))
+    assert "running: mkfs of cell 2 of 2. 2 cells: 1 running, 1 done." in text
+    assert "running now" in text
+
+
+def test_a_dead_run_says_so(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    write(folder, (STARTED, *CELL_DONE, *IN_MKFS))
+    assert "engine died in mkfs of cell 2" in report(folder, Wanted(width=120))
+
+
+def test_every_format_has_the_figures(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    write(folder, WHOLE)
+    document = json.loads(report(folder, Wanted(Format.JSON)))
+    assert document["rows"][0]["figures"]["durable"]["median"] == 410e6
+    lines = list(csv.DictReader(io.StringIO(report(folder, Wanted(Format.CSV)))))
+    assert lines[0]["durable [B/s]"] == "410000000"
+    (row, _) = csv.DictReader(io.StringIO(report(folder, Wanted(Format.CSV, summary=True, columns="write"))))
+    assert (row["write [B/s]"], row["write n"]) == ("812000000", "1")
+    assert "| ext4 data=ordered | 812 |" in report(folder, Wanted(Format.MD, columns="write"))
+
+
+def test_columns_and_order_are_chosen_by_name(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    write(folder, WHOLE)
+    text = report(folder, Wanted(sort="write", columns="write,drain"))
+    assert "variant            write  drain  warn\n" in text
+    assert "Sorted by write, highest first." in text
+    with pytest.raises(UnknownColumn):
+        report(folder, Wanted(columns="write,drian"))
+
+
+def test_runs_are_listed_with_their_standing_in_words(tmp_path: Path) -> None:
+    write(make_run(tmp_path, "r1-finished"), WHOLE)
+    write(make_run(tmp_path, "r2-died"), (STARTED, *CELL_DONE, *IN_MKFS))
+    write(make_run(tmp_path, "r3-stopped"), (STARTED, *CELL_DONE, RunFinished(Outcome.STOPPED)))
+    living = make_run(tmp_path, "r4-lives")
+    write(living, (STARTED, *CELL_DONE, *IN_MKFS))
+    with FileLock.acquire(living.lock):
+        listed = [look_at(folder) for folder in list_runs(str(tmp_path))]
+    assert [(run.run_id, run.standing, run.status, run.cells_over) for run in listed] == [
+        ("r4-lives", "running: mkfs of cell 2 of 2", "running", 1),
+        ("r3-stopped", "stopped after 1 of 2 cells: fsconsole resume r3-stopped", "finished", 1),
+        ("r2-died", "engine died in mkfs of cell 2: fsconsole resume r2-died", "dead", 1),
+        ("r1-finished", "finished", "finished", 2),
+    ]
+
+
+def test_a_damaged_folder_is_listed_and_hides_no_other(tmp_path: Path) -> None:
+    write(make_run(tmp_path, "whole"), WHOLE)
+    Path(make_run(tmp_path, "broken").journal).write_bytes(b"not a database, \x1b[31mnot at all" * 99)
+    (tmp_path / "empty").mkdir()
+    done = _fsconsole("runs", "--runs", str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "    damaged: The journal" in done.stdout
+    assert "    finished\n" in done.stdout
+    listed = json.loads(_fsconsole("runs", "--json", "--runs", str(tmp_path)).stdout)
+    assert [(run["run_id"], run["status"]) for run in listed] == [
+        ("whole", "finished"), ("empty", "damaged"), ("broken", "damaged"),
+    ]  # fmt: skip
+
+
+def test_the_list_of_runs_is_this_one(tmp_path: Path) -> None:
+    write(make_run(tmp_path, title="evil \x1b[31m\ntitle"), WHOLE)
+    listed = [look_at(folder) for folder in list_runs(str(tmp_path))]
+    assert runs_text(listed, str(tmp_path)) == (
+        "run                   begun                   cells\n"
+        "20261121-081000-k7qf  2026-11-21 08:10 UTC      2/2\n"
+        "    evil \\x1b[31m\\ntitle\n"
+        "    finished\n"
+    )
+    assert json.loads(runs_json(listed))[0]["title"] == "evil \x1b[31m\ntitle"
+
+
+def test_no_runs_at_all_is_said(tmp_path: Path) -> None:
+    assert runs_text([], str(tmp_path)) == f"There are no runs in {tmp_path}.\n"
+    assert runs_json([]) == "[]\n"

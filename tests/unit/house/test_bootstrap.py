@@ -1,0 +1,251 @@
+"""The bootstrap script: what it passes on, what it finds out, and what it leaves alone.
+
+Each test has a checkout of its own in a path with a space, an environment whose python and fsconsole are
+small scripts, and a PATH that holds only what the test gives; no package manager of this machine is reached.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.unit.house.source import CHECKOUT
+
+TOOLS = ("wipefs", "losetup", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "bwrap")
+BASICS = (
+    "cat",
+    "dirname",
+    "flock",
+    "head",
+    "id",
+    "mkdir",
+    "printf",
+    "readlink",
+    "rm",
+    "sh",
+    "sha256sum",
+    "touch",
+)
+SCRIPT = (CHECKOUT / "bootstrap").read_text()
+SYSTEM_DIRECTORIES = "PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin\n"
+PYTHON = """#!/bin/sh
+case "$*" in
+    *--version*) echo "Python 3.11.2" ;;
+    *"-m venv"*) for venv; do :; done; mkdir -p "$venv/bin"; cp "$0" "$venv/bin/python"; cp "$FAKES/fsconsole" "$venv/bin/" ;;
+    *"pip install"*) echo "$*" >>"$FAKES/pip.log" ;;
+esac
+"""
+FSCONSOLE = """#!/bin/sh
+pwd
+for word; do echo "<$word>"; done
+exit 7
+"""
+
+
+class Checkout:
+    """A checkout to bootstrap, with its own idea of what is installed."""
+
+    def __init__(self, folder: Path) -> None:
+        assert SYSTEM_DIRECTORIES in SCRIPT
+        self.root = folder / "a checkout"
+        self.fakes = folder / "fakes"
+        self.programs = folder / "programs"
+        for made in (self.root, self.fakes, self.programs):
+            made.mkdir()
+        for name in ("bootstrap", "requirements.lock", "pyproject.toml"):
+            shutil.copy(CHECKOUT / name, self.root / name)
+        for name in (*BASICS, "cp", "env"):
+            found = shutil.which(name)
+            assert found, name
+            (self.programs / name).symlink_to(found)
+        for name in TOOLS:
+            self.give(name, "#!/bin/sh\n")
+        self.give("python3", PYTHON)
+        self.put(self.fakes / "fsconsole", FSCONSOLE)
+
+    def put(self, path: Path, text: str) -> None:
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def give(self, name: str, text: str) -> None:
+        self.put(self.programs / name, text)
+
+    def take(self, name: str) -> None:
+        (self.programs / name).unlink()
+
+    def pretend_user(self, number: int) -> None:
+        self.take("id")
+        self.give("id", f"#!/bin/sh\necho {number}\n")
+
+    def run(self, *words: str, script: Path | None = None, **how: object) -> subprocess.CompletedProcess[str]:
+        # The script looks at the system's own directories, too; here they are not to be seen.
+        (self.root / "bootstrap").write_text(SCRIPT.replace(SYSTEM_DIRECTORIES, ""))
+        environment = {"PATH": str(self.programs), "FAKES": str(self.fakes)}
+        return subprocess.run(
+            [script or self.root / "bootstrap", *words],
+            check=False, capture_output=True, text=True, env=environment, **how,
+        )  # fmt: skip
+
+    @property
+    def installs(self) -> int:
+        log = self.fakes / "pip.log"
+        return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    made = Checkout(tmp_path)
+    made.pretend_user(0)
+    return made
+
+
+def test_words_reach_fsconsole_unchanged_where_the_caller_stands(checkout, tmp_path):
+    done = checkout.run("plan", "two words", "", "*", cwd=tmp_path)
+    assert done.stdout.splitlines() == [str(tmp_path), "<plan>", "<two words>", "<>", "<*>"]
+
+
+def test_the_exit_code_is_that_of_fsconsole(checkout):
+    assert checkout.run("demo").returncode == 7
+
+
+def test_no_words_ask_for_help(checkout):
+    assert checkout.run().stdout.splitlines()[1:] == ["<--help>"]
+
+
+def test_its_own_words_stay_out_of_stdout(checkout):
+    done = checkout.run("devices", "--json")
+    assert "bootstrap:" not in done.stdout
+    assert "bootstrap: making" in done.stderr
+
+
+def test_a_second_call_installs_nothing_and_says_nothing(checkout):
+    checkout.run("demo")
+    assert checkout.installs == 2
+    done = checkout.run("demo")
+    assert (checkout.installs, done.stderr) == (2, "")
+
+
+def test_it_works_through_a_symbolic_link(checkout, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(checkout.root / "bootstrap")
+    checkout.run("demo", script=link)
+    assert (checkout.root / ".venv").is_dir()
+
+
+def test_a_closed_stdin_is_no_hindrance(checkout):
+    (checkout.fakes / "fsconsole").write_text("#!/bin/sh\nreadlink /proc/$$/fd/0\n")
+    done = checkout.run("demo", preexec_fn=lambda: os.close(0))
+    assert done.stdout == "/dev/null\n", done.stderr
+
+
+def test_an_environment_without_a_stamp_is_made_again(checkout):
+    checkout.run("demo")
+    (checkout.root / ".venv/fsconsole.stamp").unlink()
+    (checkout.root / ".venv/left over").touch()
+    done = checkout.run("demo")
+    assert "making" in done.stderr
+    assert not (checkout.root / ".venv/left over").exists()
+
+
+def test_a_checkout_that_moved_gets_a_new_environment(checkout, tmp_path):
+    checkout.run("demo")
+    checkout.root = checkout.root.rename(tmp_path / "moved")
+    assert f"making {tmp_path}/moved/.venv" in checkout.run("demo").stderr
+
+
+def test_changed_requirements_are_installed_into_the_environment_that_is_there(checkout):
+    checkout.run("demo")
+    with (checkout.root / "pyproject.toml").open("a") as file:
+        file.write("# changed\n")
+    done = checkout.run("demo")
+    assert "making" not in done.stderr
+    assert checkout.installs == 4
+
+
+def test_a_failed_installation_is_not_taken_for_a_whole_one(checkout):
+    whole = (checkout.programs / "python3").read_text()
+    checkout.give("python3", whole.replace('*"pip install"*)', '*"pip install"*) exit 1;; *nothing*)'))
+    assert checkout.run("demo").returncode == 1
+    checkout.give("python3", whole)
+    assert "making" in checkout.run("demo").stderr
+
+
+def test_missing_packages_are_named_then_installed_with_apt(checkout):
+    checkout.take("mkfs.xfs")
+    checkout.take("bwrap")
+    checkout.give("apt-get", '#!/bin/sh\necho "$*" >>"$FAKES/apt.log"\n')
+    done = checkout.run("demo")
+    assert "bootstrap: installing with apt: xfsprogs bubblewrap" in done.stderr
+    update, install = (checkout.fakes / "apt.log").read_text().splitlines()
+    assert update == "update"
+    assert install.startswith("install --yes --no-install-recommends")
+    assert install.endswith(" xfsprogs bubblewrap")
+
+
+def test_apt_is_left_alone_when_nothing_is_missing(checkout):
+    checkout.give("apt-get", '#!/bin/sh\ntouch "$FAKES/apt.log"\n')
+    checkout.run("demo")
+    assert not (checkout.fakes / "apt.log").exists()
+
+
+@pytest.mark.parametrize(
+    ("manager", "package"),
+    [("dnf", "btrfs-progs"), ("zypper", "btrfsprogs"), ("pacman", "btrfs-progs"), ("apk", "btrfs-progs")],
+)
+def test_other_package_managers_are_told_of_and_not_run(checkout, manager, package):
+    checkout.take("mkfs.btrfs")
+    checkout.give(manager, '#!/bin/sh\ntouch "$FAKES/manager.log"\n')
+    done = checkout.run("demo")
+    assert done.returncode == 1
+    assert f"install these packages ({manager}), then run this again: {package}\n" in done.stderr
+    assert "installing" not in done.stderr
+    assert not (checkout.fakes / "manager.log").exists()
+    assert not (checkout.root / ".venv").exists()
+
+
+def test_without_root_it_goes_on_and_says_what_is_left_out(checkout):
+    checkout.pretend_user(1000)
+    checkout.take("bwrap")
+    checkout.give("apt-get", '#!/bin/sh\ntouch "$FAKES/apt.log"\n')
+    done = checkout.run("doctor")
+    assert "without root these packages are left out, and what needs them: bubblewrap" in done.stderr
+    assert done.returncode == 7
+    assert not (checkout.fakes / "apt.log").exists()
+
+
+def test_without_a_python_it_stops_in_words(checkout):
+    checkout.pretend_user(1000)
+    checkout.give("python3", "#!/bin/sh\nexit 1\n")
+    done = checkout.run("doctor")
+    assert done.returncode == 1
+    assert "no Python 3.10 or later" in done.stderr
+
+
+def test_all_checks_run_and_one_failure_is_the_exit_code(checkout):
+    checkout.run("demo")
+    scripts = checkout.root / ".venv/bin"
+    for name, code in (("ruff", 0), ("mypy", 1), ("lint-imports", 0)):
+        checkout.put(scripts / name, f'#!/bin/sh\necho "{name} $*"\nexit {code}\n')
+    done = checkout.run("test", "-k", "some thing")
+    assert done.stdout.splitlines() == ["ruff check", "ruff format --check", "mypy ", "lint-imports "]
+    assert "failed before pytest: mypy" in done.stderr
+    assert done.returncode == 1
+
+
+def test_a_failure_of_pytest_is_the_exit_code(checkout):
+    checkout.run("demo")
+    for name in ("ruff", "mypy", "lint-imports"):
+        checkout.put(checkout.root / ".venv/bin" / name, "#!/bin/sh\n")
+    checkout.put(checkout.root / ".venv/bin/python", PYTHON + 'case "$*" in *pytest*) exit 5 ;; esac\n')
+    assert checkout.run("test").returncode == 5
+
+
+def test_ci_runs_the_test_command_and_nothing_else():
+    words = (CHECKOUT / ".ci/run").read_text().splitlines()
+    assert words == ["#!/bin/sh", 'exec "$(dirname -- "$0")/../bootstrap" test']
+    assert os.access(CHECKOUT / ".ci/run", os.X_OK)
+    assert os.access(CHECKOUT / "bootstrap", os.X_OK)

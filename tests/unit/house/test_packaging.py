@@ -1,0 +1,95 @@
+"""What is shipped: a wheel that is whole, and a lock file that pins it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import tomli
+
+import fsconsole
+from tests.unit.house.source import CHECKOUT, PACKAGE
+
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, object]:
+    with (CHECKOUT / "pyproject.toml").open("rb") as file:
+        return tomli.load(file)["project"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel with what is installed, without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [
+        *PIP,
+        "wheel",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        f"--wheel-dir={folder}",
+        CHECKOUT,
+    ]
+    done = subprocess.run(build, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def shipped(folder: Path, prefix: str) -> set[str]:
+    files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {f"{prefix}/{path.relative_to(folder)}" for path in files}
+
+
+def test_the_wheel_holds_the_package_and_the_plans_and_nothing_else(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert held == shipped(PACKAGE, "fsconsole") | shipped(CHECKOUT / "configs", "fsconsole/configs")
+
+
+def test_the_wheel_holds_plans_filesystems_and_the_mark_of_typed_code(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        held = set(archive.namelist())
+    assert {
+        "fsconsole/py.typed",
+        "fsconsole/configs/demo.toml",
+        "fsconsole/catalog/filesystems/ext4.toml",
+    } <= held
+
+
+def test_an_installed_wheel_finds_its_plans_and_its_catalog(wheel, tmp_path):
+    target = tmp_path / "installed"
+    subprocess.run([*PIP, "install", "--no-deps", "--no-index", f"--target={target}", wheel], check=True)
+    code = (
+        f"import sys; sys.path.insert(0, {str(target)!r})\n"
+        "import fsconsole.plan.configs, fsconsole.catalog.loader\n"
+        "print(fsconsole.__file__)\n"
+        "print(*fsconsole.plan.configs.list_configs())\n"
+        "print(*fsconsole.catalog.loader.load_catalog().names)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    where, configs, filesystems = done.stdout.splitlines()
+    assert where.startswith(str(target))
+    assert f"{target}/fsconsole/configs/demo.toml" in configs.split()
+    assert "ext4" in filesystems.split()
+
+
+def test_version_is_the_same_everywhere(project):
+    assert project["version"] == fsconsole.__version__
+
+
+def test_the_lock_file_pins_every_requirement_with_a_hash_and_names_no_host(project):
+    text = (CHECKOUT / "requirements.lock").read_text()
+    assert "://" not in text
+    entries = text.replace("\\\n", "").splitlines()
+    assert all("==" in entry and "--hash=sha256:" in entry for entry in entries)
+    pinned = {entry.split("==")[0] for entry in entries}
+    extras = project["optional-dependencies"]["test"]
+    assert {name.split(">=")[0] for name in [*project["dependencies"], *extras]} <= pinned

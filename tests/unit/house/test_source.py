@@ -1,0 +1,111 @@
+"""Rules of the house that no linter knows: sizes, handlers, shells, hosts."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.unit.house.source import CHECKOUT, modules, tree, where, written_files
+
+MAX_FILE_LINES = 400
+LONG_FOR_A_REASON = {"fsconsole/errors.py": "all words of all errors stand in one place"}
+MAX_FUNCTION_LINES = 60
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+BROAD = {"Exception", "BaseException"}
+SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput"}
+
+# Put together here, so that this file doesn't name what no file may name.
+HOSTS = (
+    "py" + "pi.",
+    "python" + "hosted.",
+    "debian" + ".org",
+    "ubuntu" + ".com",
+    "conda" + ".",
+    "--index" + "-url",
+    "index" + "_url",
+)
+HOST = re.compile("|".join(map(re.escape, HOSTS)), re.IGNORECASE)
+
+
+def lines_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def swallowing_handlers(module: ast.Module) -> Iterator[ast.ExceptHandler]:
+    """Give the handlers that catch everything and do not end by raising it again."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.ExceptHandler):
+            last = node.body[-1]
+            raises_again = isinstance(last, ast.Raise) and last.exc is None
+            if is_broad(node.type) and not raises_again:
+                yield node
+
+
+def is_broad(kind: ast.expr | None) -> bool:
+    if kind is None:
+        return True
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return any(isinstance(name, ast.Name) and name.id in BROAD for name in kinds)
+
+
+def shell_calls(module: ast.Module) -> Iterator[ast.expr | ast.keyword]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.keyword) and node.arg == "shell":
+            yield node
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in SHELLS:
+            yield node
+
+
+def test_files_are_short():
+    long = {
+        str(path.relative_to(CHECKOUT))
+        for path in modules()
+        if len(path.read_text().splitlines()) > MAX_FILE_LINES
+    }
+    assert long <= set(LONG_FOR_A_REASON), f"over {MAX_FILE_LINES} lines"
+
+
+def test_functions_are_short():
+    long = [
+        f"{where(path, node)} {node.name}"
+        for path in modules()
+        for node in ast.walk(tree(path))
+        if isinstance(node, FUNCTIONS) and lines_of(node) > MAX_FUNCTION_LINES
+    ]
+    assert not long, f"over {MAX_FUNCTION_LINES} lines: {long}"
+
+
+def test_no_handler_swallows_everything():
+    broad = [where(path, node) for path in modules() for node in swallowing_handlers(tree(path))]
+    assert not broad
+
+
+def test_a_swallowing_handler_would_be_seen():
+    text = "try: pass\nexcept (OSError, Exception): pass\ntry: pass\nexcept: pass\n"
+    assert len(list(swallowing_handlers(ast.parse(text)))) == 2
+    assert not list(swallowing_handlers(ast.parse("try: pass\nexcept BaseException:\n  x()\n  raise")))
+
+
+def test_no_program_runs_through_a_shell():
+    calls = [where(path, node) for path in modules() for node in shell_calls(tree(path))]
+    assert not calls
+
+
+def test_a_shell_would_be_seen():
+    text = "run('ls', shell=True)\nos.system('ls')\nsubprocess.getoutput('ls')"
+    assert len(list(shell_calls(ast.parse(text)))) == 3
+
+
+def test_no_file_names_a_registry_or_a_mirror():
+    named = [
+        f"{path.relative_to(CHECKOUT)}: {found.group()}"
+        for path in written_files()
+        if (found := HOST.search(text_of(path)))
+    ]
+    assert not named
+
+
+def text_of(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", errors="replace")
