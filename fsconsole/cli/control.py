@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fsconsole.cli.run import AsJson, RunName, RunsDir, need_root
-from fsconsole.journal.store import DEFAULT_RUNS_DIR, LATEST
+from fsconsole.journal.folder import DEFAULT_RUNS_DIR, LATEST
 
 
 def register(app: typer.Typer) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.journal.store import DEFAULT_RUNS_DIR
+from fsconsole.journal.folder import DEFAULT_RUNS_DIR
 
 if TYPE_CHECKING:
     from fsconsole.cli.device_survey import Survey

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.errors import ExitCode
+from fsconsole.journal.folder import DEFAULT_RUNS_DIR
 from fsconsole.plaintext import printable
 
 if TYPE_CHECKING:
     from fsconsole.preflight.doctor import Finding
 
-_DEFAULT_RUNS_DIR = "/var/lib/fsconsole/runs"
 _STATUS_WIDTH, _CHECK_WIDTH = 9, 14
 
 
@@ -26,7 +26,7 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as one JSON object.")] = False,
     runs: Annotated[
         str, typer.Option("--runs", metavar="DIR", help="Where runs would be kept.")
-    ] = _DEFAULT_RUNS_DIR,
+    ] = DEFAULT_RUNS_DIR,
 ) -> None:
     """Look at rights, kernel, tools, namespaces and disks, and tell what is missing.
 

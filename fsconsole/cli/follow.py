@@ -68,12 +68,6 @@ def follow(folder: RunFolder, view: View, *, until: Callable[[RunState], bool] =
             time.sleep(POLL_S)
 
 
-def read_state(folder: RunFolder) -> RunState:
-    """Return all that a run's journal says by now, folded, with its latest sample. Raises what the reader raises."""
-    reader = JournalReader(folder.journal)
-    return fold(start(reader.request()), reader.read_since(reader.recent(samples=1)))
-
-
 def json_lines(batch: Batch) -> Iterator[str]:
     """Yield one JSON object per observation, then one per sample, without line ends.
 

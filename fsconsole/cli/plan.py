@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fsconsole.errors import PlanMissing
-from fsconsole.journal.store import DEFAULT_RUNS_DIR
+from fsconsole.journal.folder import DEFAULT_RUNS_DIR
 
 
 def register(app: typer.Typer) -> None:

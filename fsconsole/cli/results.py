@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.journal.store import DEFAULT_RUNS_DIR, LATEST
+from fsconsole.journal.folder import DEFAULT_RUNS_DIR, LATEST
 from fsconsole.model.measurement import DEFINITIONS, Metric
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def report(folder: RunFolder, wanted: Wanted) -> str:
     from fsconsole.analysis.columns import column_named, columns_named
     from fsconsole.analysis.grid import build_grid
     from fsconsole.analysis.status import status_words
-    from fsconsole.cli.follow import read_state
+    from fsconsole.journal.history import read_state
     from fsconsole.journal.store import is_alive
 
     sort_by = column_named(wanted.sort)

@@ -9,7 +9,7 @@ import typer
 
 from fsconsole.devices.marker import DEFAULT_DIRECTORY
 from fsconsole.errors import NotRoot
-from fsconsole.journal.store import DEFAULT_RUNS_DIR, LATEST
+from fsconsole.journal.folder import DEFAULT_RUNS_DIR, LATEST
 
 if TYPE_CHECKING:
     from fsconsole.journal.store import RunFolder

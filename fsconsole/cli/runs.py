@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.errors import FsconsoleError, NotRoot
-from fsconsole.journal.store import DEFAULT_RUNS_DIR
+from fsconsole.journal.folder import DEFAULT_RUNS_DIR
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import pad_left, pad_right, wrap
 
@@ -57,7 +57,7 @@ def runs(
 def look_at(folder: RunFolder) -> Listed:
     """Return one run's line; whatever is wrong with its folder is said in it."""
     from fsconsole.analysis.status import cells_over, status_words
-    from fsconsole.cli.follow import read_state
+    from fsconsole.journal.history import read_state
     from fsconsole.journal.store import is_alive
     from fsconsole.model.state import RunStatus
 

@@ -36,9 +36,9 @@ def watch(folder: RunFolder, *, as_json: bool, stops_run: bool) -> int:
 
 
 def _tell(folder: RunFolder, state: RunState) -> None:
-    from fsconsole.cli.results import Wanted, report
+    from fsconsole.cli.results import Wanted, report, terminal_width
 
-    sys.stdout.write("\n" + report(folder, Wanted()))
+    sys.stdout.write("\n" + report(folder, Wanted(width=terminal_width())))
     sys.stdout.flush()
     if state.exit_code:
         sys.stderr.write(f"fsconsole: {state.reason}\nhint: {state.hint}\n")

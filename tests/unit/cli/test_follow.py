@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from fsconsole.cli import follow as module
-from fsconsole.cli.follow import JsonView, follow, json_lines, read_state
+from fsconsole.cli.follow import JsonView, follow, json_lines
 from fsconsole.errors import EngineDied
 from fsconsole.journal.batch import Batch, Cursor, Entry
+from fsconsole.journal.history import read_state
 from fsconsole.journal.store import RunFolder, is_alive
 from fsconsole.model.observation import Outcome, RunFinished, RunStarted
 from fsconsole.model.state import CellStatus, RunState, RunStatus

@@ -1,0 +1,116 @@
+"""Holding a device for a run, and proving right before a tool starts that nobody else does."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from contextlib import ExitStack
+from types import TracebackType
+
+from fsconsole.devices.discovery import discover
+from fsconsole.devices.relatives import DeviceGraph, number_of
+from fsconsole.devices.uses import read_graph
+from fsconsole.errors import DeviceChanged, DeviceLocked, DeviceRefused
+from fsconsole.model.device import Device
+from fsconsole.system.blockdev import open_exclusive
+from fsconsole.system.locks import FileLock
+
+_UDEV_LOCK_S = 0.5
+"""Udev's workers hold a shared lock on a whole disk while they probe it (systemd: BLOCK_DEVICE_LOCKING)."""
+_PAUSE_S = 0.05
+
+TOOLS_WITH_O_EXCL = frozenset(
+    {
+        "mkfs.ext2",
+        "mkfs.ext3",
+        "mkfs.ext4",
+        "mke2fs",
+        "mkfs.xfs",
+        "mkfs.btrfs",
+        "mkswap",
+        "mount",
+    }
+)
+"""Tools that refuse a device which another descriptor holds with O_EXCL; each was tried (tests/loop)."""
+
+TOOLS_WITHOUT_O_EXCL = frozenset({"mkfs.nilfs2", "blkdiscard", "wipefs", "fio", "dd"})
+"""Tools that go ahead on it, tried too: mkfs.nilfs2, blkdiscard and wipefs when given -f, fio and dd always."""
+
+
+class DeviceLocks:
+    """The locks on one device's disks, held until release() or the end of the process."""
+
+    def __init__(self, locks: ExitStack, paths: tuple[str, ...]) -> None:
+        self._locks = locks
+        self.paths = paths
+
+    def release(self) -> None:
+        """Give all of them back; a second call does nothing."""
+        self._locks.close()
+
+    def __enter__(self) -> DeviceLocks:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def lock_paths(device: Device, graph: DeviceGraph) -> tuple[str, ...]:
+    """Return the nodes that a run locks: the whole disk, and every disk below md, dm or a loop over a device."""
+    disks = {number_of(disk): disk.path for disk in map(graph.disk, graph.down(device))}
+    return tuple(disks[number] for number in sorted(disks))
+
+
+def lock_whole_disk(device: Device) -> DeviceLocks:
+    """Take flock(LOCK_EX) on the device's whole disk and on all disks below it.
+
+    Raises DeviceLocked where a run or a tool has one of them, DeviceChanged where the device is gone, OSError.
+    """
+    graph = read_graph(discover())
+    current = graph.by_number.get(number_of(device))
+    if current is None:
+        raise DeviceChanged(device.path, "it is gone")
+    paths = lock_paths(current, graph)
+    with ExitStack() as locks:
+        for path in paths:
+            locks.enter_context(_acquire(path, device.path))
+        return DeviceLocks(locks.pop_all(), paths)
+
+
+def _acquire(path: str, device_path: str) -> FileLock:
+    deadline = time.monotonic() + _UDEV_LOCK_S
+    while True:
+        try:
+            return FileLock.acquire(path)
+        except BlockingIOError as error:
+            if time.monotonic() >= deadline:
+                raise DeviceLocked(device_path) from error
+            time.sleep(_PAUSE_S)
+
+
+def prove_exclusive(path: str) -> None:
+    """Open the device with O_EXCL and close it again: at this moment nothing in the kernel has claimed it.
+
+    Raises DeviceRefused where something has, DeviceChanged where it can't be opened at all.
+    """
+    try:
+        os.close(open_exclusive(path))
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise DeviceChanged(path, f"it can't be opened for writing: {error.strerror}") from error
+        raise DeviceRefused(
+            path,
+            "is claimed by something else now (O_EXCL says busy)",
+            "`lsblk DEVICE` and `fuser --verbose DEVICE` help to find who it is.",
+        ) from error
+
+
+def needs_proof(argv: tuple[str, ...]) -> bool:
+    """Return whether prove_exclusive() must come right before this command.
+
+    True for every tool that is not known to take O_EXCL itself.
+    """
+    return os.path.basename(argv[0]) not in TOOLS_WITH_O_EXCL

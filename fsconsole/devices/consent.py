@@ -1,0 +1,60 @@
+"""Consent codes: short words for one device's identity and exactly what was shown on it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from fsconsole.devices.gate import GateReport
+from fsconsole.errors import ConsentMissing, ConsentStale
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""Crockford's base 32: no I, L, O, U, so that a code can be read aloud and typed."""
+_GROUPS, _GROUP_CHARACTERS, _BITS = 3, 5, 5
+_MISREAD = str.maketrans("ILO", "110", "- ")
+
+
+def consent_code(reports: Sequence[GateReport]) -> str:
+    """Return the code, "7K2QX-9M4PT-0ABCD", for the devices that need consent, in this order; "" for none.
+
+    It fits one boot, one device and one state: identity, hazards, signatures and sampled blocks are hashed.
+    75 bits: nobody guesses it, and two states don't share it by chance.
+    """
+    asked = [report for report in reports if report.needs_consent]
+    if not asked:
+        return ""
+    text = json.dumps([_shown(report) for report in asked], sort_keys=True)
+    value = int.from_bytes(hashlib.sha256(text.encode("ascii")).digest(), "big")
+    characters = [_ALPHABET[value >> _BITS * place & 31] for place in range(_GROUPS * _GROUP_CHARACTERS)]
+    text = "".join(characters)
+    return "-".join(text[i : i + _GROUP_CHARACTERS] for i in range(0, len(text), _GROUP_CHARACTERS))
+
+
+def _shown(report: GateReport) -> dict[str, object]:
+    return {
+        "identity": asdict(report.identity),
+        "hazards": [(h.check, h.verdict.value, h.device, h.reason) for h in report.hazards],
+        "signatures": [(found.device.path, asdict(found.signature)) for found in report.found],
+        "content": report.content_digest,
+    }
+
+
+def check_consent(code: str, reports: Sequence[GateReport]) -> None:
+    """Let a run pass whose code fits the devices as they are now; scratch devices alone need none.
+
+    Raises ConsentMissing for an empty code, ConsentStale for one that doesn't fit.
+    """
+    asked = [report for report in reports if report.needs_consent]
+    if not asked:
+        return
+    if not _plain(code):
+        raise ConsentMissing(asked[0].device.path, asked[0].loss)
+    if _plain(code) != _plain(consent_code(reports)):
+        raise ConsentStale(", ".join(report.device.path for report in asked))
+
+
+def _plain(code: str) -> str:
+    """Return a code as it is compared: upper case, no dashes or blanks, and the letters that Crockford maps."""
+    return code.upper().translate(_MISREAD)

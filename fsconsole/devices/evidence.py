@@ -1,0 +1,132 @@
+"""What the wipe gate is told and what it knows about one device: values only; gather.py reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fsconsole.model.command import Executor
+from fsconsole.model.device import ContentSample, Device, MdArray, Signature
+
+
+@dataclass(frozen=True, slots=True)
+class GateContext:
+    """What the gate must know beside the device's path."""
+
+    executor: Executor
+    runs_dir: str
+    """Where runs are kept: its disk is never wiped."""
+    min_bytes: int = 0
+    max_bytes: int = 0
+    """0: no upper limit."""
+    own_pids: frozenset[int] = frozenset()
+    """Processes, beside this one, whose open descriptors on the device are no hazard."""
+    holds_lock: bool = False
+    """True while this run holds the lock of claims.lock_whole_disk()."""
+    content_is_ours: bool = False
+    """True once this run has begun to write on the device: what is sampled from then on is its own."""
+
+
+class Role(str, Enum):
+    """How another block device relates to the bytes of the device that is asked about."""
+
+    SELF = "self"
+    INSIDE = "inside"
+    """A partition of it (or of the device under a loop)."""
+    DISK = "disk"
+    """The whole disk that it is a partition of; other partitions of that disk may well be in use."""
+    UNDER = "under"
+    """The block device that it is a loop over; anything that uses that one uses the same bytes."""
+    BELOW = "below"
+    """What md or dm made it of, down to whole disks; those are rightly held by md and dm."""
+    TWIN = "twin"
+    """Another path to one of its disks, or a partition on that path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """One device in one role. number is makedev(major, minor)."""
+
+    number: int
+    path: str
+    role: Role
+
+
+class UseKind(str, Enum):
+    """The ways in which a block device can be claimed by something."""
+
+    MOUNT = "mount"
+    BTRFS = "btrfs"
+    SWAP = "swap"
+    HOLDER = "holder"
+    ARRAY = "array"
+    VOLUME_GROUP = "volume-group"
+    LOOP = "loop"
+    SAME_FILE = "same-file"
+    EXPORT = "export"
+    OPEN = "open"
+    BUSY = "busy"
+    LOCKED = "locked"
+    RESERVED = "reserved"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One claim on the device of that number; clause completes "/dev/sdb ...": "is mounted on /srv"."""
+
+    kind: UseKind
+    number: int
+    clause: str
+    by: int = 0
+    """The number of the device that claims it (a loop over it); 0 where no device does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPlace:
+    """A folder that the machine or the run lives in, with every device from its filesystem down to the disks."""
+
+    place: str
+    numbers: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSignature:
+    """A signature with the device that it was found on: the one asked about, or a partition of it."""
+
+    device: Device
+    signature: Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Something that could not be determined: source names it, why says what was in the way."""
+
+    source: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that the checks decide over; what is empty here was looked at and found empty.
+
+    A source that could not be read stands in unread, never as an empty value.
+    """
+
+    device: Device
+    relatives: tuple[Relative, ...]
+    partitions: tuple[Device, ...] = ()
+    uses: tuple[Use, ...] = ()
+    system_places: tuple[SystemPlace, ...] = ()
+    arrays: tuple[MdArray, ...] = ()
+    """md arrays that are the device or lie below it."""
+    signatures: tuple[FoundSignature, ...] = ()
+    content: ContentSample | None = None
+    """None where content was not asked about: refused before, or this run's own by now."""
+    hidden_processes: tuple[str, ...] = ()
+    """Processes, "1 (init)", that show their descriptors to nobody, not even to CAP_SYS_PTRACE."""
+    min_bytes: int = 0
+    max_bytes: int = 0
+    """0: no upper limit."""
+    strange_node: str = ""
+    """A clause, where the device node does not lead to the device of its name."""
+    unread: tuple[Unread, ...] = ()

@@ -1,0 +1,111 @@
+"""Who a device is: read, compared within one boot and across boots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fsconsole.devices.relatives import number_of
+from fsconsole.errors import ToolFailed
+from fsconsole.model.command import Command, Executor
+from fsconsole.model.device import Device, Identity
+from fsconsole.system.host import boot_id
+from fsconsole.units import format_bytes_exact
+
+_DM_TIMEOUT_S = 30.0
+_WORDS = {
+    "name": "name",
+    "boot_id": "boot",
+    "device_number": "device number",
+    "size_bytes": "size",
+    "diskseq": "sequence number (diskseq)",
+    "wwn": "WWN",
+    "serial": "serial number",
+    "partition_start_bytes": "partition start",
+    "partition_uuid": "PARTUUID",
+    "dm_uuid": "device-mapper UUID",
+    "dm_table": "device-mapper table",
+    "backing_device": "filesystem of the backing file",
+    "backing_inode": "inode of the backing file",
+    "scratch_id": "scratch marker",
+}
+"""Every field of Identity, so that none is left out of the comparison; a test holds that true."""
+
+_LASTING = (
+    "wwn",
+    "serial",
+    "dm_uuid",
+    "scratch_id",
+    "backing_inode",
+    "size_bytes",
+    "partition_start_bytes",
+    "partition_uuid",
+)
+"""What Identity.stable_key() is made of, and the inode, without which a copied scratch file would pass."""
+
+
+def read_identity(device: Device, executor: Executor) -> Identity:
+    """Return who a device is now. Raises ToolMissing or ToolFailed for a dm device whose table can't be read."""
+    loop = device.loop
+    return Identity(
+        name=device.name,
+        boot_id=boot_id(),
+        device_number=number_of(device),
+        size_bytes=device.size_bytes,
+        diskseq=device.diskseq,
+        wwn=device.wwn,
+        serial=device.serial,
+        partition_start_bytes=device.partition_start_bytes,
+        partition_uuid=device.partition_uuid,
+        dm_uuid=device.dm_uuid,
+        dm_table=_dm_table(device.dm_name, executor) if device.dm_name else "",
+        backing_device=loop.file_device if loop else 0,
+        backing_inode=loop.inode if loop else 0,
+        scratch_id=loop.scratch_id if loop else "",
+    )
+
+
+def _dm_table(name: str, executor: Executor) -> str:
+    """Return the lines of the device-mapper table (man 8 dmsetup); without --showkeys it tells no key."""
+    result = executor.run(Command(("dmsetup", "table", name), timeout_s=_DM_TIMEOUT_S))
+    if result.exit_code != 0 or result.timed_out:
+        raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no word")
+    return result.out.strip()
+
+
+def differences(expected: Identity, found: Identity) -> tuple[str, ...]:
+    """Return every difference within one boot in words, "size: 64MiB, now 128MiB"; empty where all agree."""
+    return _differences(expected, found, _WORDS)
+
+
+def _shown(name: str, identity: Identity) -> str:
+    value: object = getattr(identity, name)
+    if name in {"size_bytes", "partition_start_bytes"}:
+        return format_bytes_exact(int(str(value)))
+    return str(value) or "none"
+
+
+def differences_across_boots(
+    expected: Identity, found: Identity, uuids_found: frozenset[str], ours: frozenset[str]
+) -> tuple[str, ...]:
+    """Return what speaks against a device of this boot being one of an earlier boot; empty where it is proved.
+
+    Names and numbers may have changed. WWN, serial or dm UUID, size and partition must agree, and a UUID
+    that this run assigned must be on it; a scratch device is proved by its marker and size. uuids_found and
+    ours are in lower case.
+    """
+    if not expected.stable_key()[0]:
+        return ("it has no WWN, serial number or marker that lasts across a reboot",)
+    lasting = _differences(expected, found, _LASTING)
+    if lasting:
+        return lasting
+    if not expected.scratch_id and not uuids_found & ours:
+        return ("the machine was started anew, and no filesystem of this run is on it as proof",)
+    return ()
+
+
+def _differences(expected: Identity, found: Identity, names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(
+        f"{_WORDS[name]}: {_shown(name, expected)}, now {_shown(name, found)}"
+        for name in names
+        if getattr(expected, name) != getattr(found, name)
+    )

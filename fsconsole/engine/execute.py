@@ -1,0 +1,115 @@
+"""Carries out the cells of a plan in order: intent first, durably, then the act, then what came of it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+
+from fsconsole.engine.steps import HANDLERS
+from fsconsole.engine.work import CellWork, Interrupted, RunWork, StepFailed, StepResult
+from fsconsole.errors import ExtentsUnreadable, FsconsoleError, GeneratorFailed, JournalFull, JournalUnusable
+from fsconsole.model.observation import (
+    CellFinished,
+    CellStarted,
+    Outcome,
+    StepFinished,
+    StepStarted,
+    WarningKind,
+)
+from fsconsole.model.plan import Cell
+from fsconsole.model.step import Step, StepKind
+from fsconsole.system.command import reap_strangers
+from fsconsole.telemetry.rates import Unreadable
+
+_UNHURRIED = frozenset({StepKind.WORKLOAD, StepKind.DRAIN})
+"""Steps with no durable word before them: a commit between the last write and the drain would count as drain."""
+
+
+def run_cells(run: RunWork, cells: tuple[Cell, ...]) -> tuple[Outcome, ...]:
+    """Carry out cells until they are done or somebody asks for a stop; one outcome per cell begun."""
+    outcomes = []
+    for cell in cells:
+        run.wishes.wait_while_paused()
+        if run.wishes.stopping:
+            break
+        outcomes.append(run_cell(run, cell))
+        run.wishes.cell_ended()
+    return tuple(outcomes)
+
+
+def run_cell(run: RunWork, cell: Cell) -> Outcome:
+    """Carry out one cell and return how it ended; only errors that end the whole run are raised."""
+    run.journal.record(CellStarted(cell.index, run.attempt), durable=True)
+    if cell.unavailable:
+        return _finish(run, cell, Outcome.UNAVAILABLE, cell.unavailable)
+    try:
+        with ExitStack() as stack:
+            work = CellWork(run, cell, stack)
+            outcome, reason = _run_steps(work)
+        # What was held is given back by now, so that "done" means just that.
+        work.warn_of_kernel_errors()
+    except (JournalFull, JournalUnusable):
+        raise
+    except FsconsoleError as error:
+        _finish(run, cell, Outcome.STOPPED, str(error))
+        raise
+    return _finish(run, cell, outcome, reason)
+
+
+def _run_steps(work: CellWork) -> tuple[Outcome, str]:
+    _warn_of_device(work)
+    for number, step in enumerate(work.cell.steps):
+        work.step_number = number
+        result = run_step(work, step)
+        if result.outcome is not Outcome.DONE:
+            return result.outcome, f"{step.kind.value}: {result.reason}"
+    return Outcome.DONE, ""
+
+
+def run_step(work: CellWork, step: Step) -> StepResult:
+    """Carry out one step, with its intent and its result in the journal."""
+    run, cell = work.run, work.cell
+    hurried = step.kind not in _UNHURRIED
+    started = StepStarted(cell.index, run.attempt, work.step_number, step.kind, step.title, step.commands)
+    run.journal.record(started, durable=hurried)
+    run.sampler.set_place(cell.index, step.kind.value)
+    begin_s = time.monotonic()
+    try:
+        result = HANDLERS[step.kind](work, step)
+    except StepFailed as failure:
+        result = StepResult(outcome=Outcome.FAILED, reason=failure.reason)
+    except Interrupted:
+        # A skipped cell leaves the run going; a stop ends it: the wishes say which it was.
+        outcome = Outcome.STOPPED if run.wishes.stopping else Outcome.SKIPPED
+        result = StepResult(outcome=outcome, reason="interrupted by the operator")
+    except (GeneratorFailed, ExtentsUnreadable, Unreadable) as error:
+        result = StepResult(outcome=Outcome.FAILED, reason=str(error))
+    except OSError as error:
+        result = StepResult(outcome=Outcome.FAILED, reason=error.strerror or str(error))
+    reap_strangers(run.places.proc)
+    finished = StepFinished(
+        cell=cell.index,
+        attempt=run.attempt,
+        step=work.step_number,
+        outcome=result.outcome,
+        elapsed_s=time.monotonic() - begin_s,
+        reason=result.reason,
+        verdict=result.verdict,
+        measurements=result.measurements,
+    )
+    run.journal.record(finished, durable=step.kind is not StepKind.WORKLOAD)
+    return result
+
+
+def _warn_of_device(work: CellWork) -> None:
+    if work.cell.target.startswith("/dev/loop"):
+        work.warn(
+            WarningKind.NOT_COMPARABLE,
+            "the target is a loop device: its figures are those of the file below it",
+            "Compare variants within this run only; for figures of a disk, run the plan on the disk.",
+        )
+
+
+def _finish(run: RunWork, cell: Cell, outcome: Outcome, reason: str) -> Outcome:
+    run.journal.record(CellFinished(cell.index, run.attempt, outcome, reason), durable=True)
+    return outcome

@@ -1,0 +1,184 @@
+"""From a run folder to a finished run: takes what the run needs, carries it out, gives everything back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import ExitStack
+from types import FrameType
+
+from fsconsole import __version__
+from fsconsole.devices.claims import DeviceLocks, lock_whole_disk
+from fsconsole.devices.discovery import find_device
+from fsconsole.engine.control import ControlServer, Wishes
+from fsconsole.engine.execute import run_cells
+from fsconsole.engine.proof import Prover
+from fsconsole.engine.work import RunWork
+from fsconsole.errors import DeviceChanged, DeviceMissing, ExitCode, FsconsoleError, NotABlockDevice
+from fsconsole.journal.history import read_state
+from fsconsole.journal.raw import RawOutputs
+from fsconsole.journal.store import RunFolder
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.observation import (
+    ControlRequested,
+    Outcome,
+    RunFinished,
+    RunStarted,
+    TargetAccepted,
+    Verb,
+)
+from fsconsole.model.plan import Cell
+from fsconsole.model.run import Target
+from fsconsole.model.state import OPEN_STATUSES, RunState
+from fsconsole.plan.steps import MOUNT_POINT
+from fsconsole.system.command import RealExecutor
+from fsconsole.system.host import boot_id, cpu_count, hostname, kernel_release, memory_bytes
+from fsconsole.system.kmsg import KernelLog
+from fsconsole.system.locks import FileLock
+from fsconsole.system.namespace import enter_private
+from fsconsole.telemetry.sampler import Sampler
+from fsconsole.workloads.builtin import BuiltInGenerator
+
+SAMPLE_PERIOD_S = 0.5
+PRIVATE_ROOT = os.path.dirname(MOUNT_POINT)
+
+
+def main(arguments: list[str]) -> int:
+    """Carry out the run in the folder given; returns the process's exit code."""
+    (path,) = arguments
+    os.chdir("/")
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    folder = RunFolder(path)
+    try:
+        with FileLock.acquire(folder.lock), ExitStack() as stack:
+            return _carry_out(folder, stack)
+    except BlockingIOError:
+        sys.stderr.write(f"{path}: another engine holds this run\n")
+        return ExitCode.RUN_LIVES
+    except FsconsoleError as error:
+        sys.stderr.write(f"{error}\n{error.hint}\n")
+        return error.exit_code
+
+
+def _carry_out(folder: RunFolder, stack: ExitStack) -> int:
+    state = read_state(folder)
+    journal = JournalWriter(folder)
+    try:
+        last_word = _run(folder, state, journal, stack)
+        stack.close()
+        journal.record(last_word, durable=True)
+    finally:
+        journal.close(finished=True)
+    return last_word.exit_code
+
+
+def _run(folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack) -> RunFinished:
+    """Return the run's last word; every error that a user can meet is told in it."""
+    try:
+        work = _take(folder, state, journal, stack)
+        cells = _open_cells(state)
+        outcomes = run_cells(work, cells)
+    except FsconsoleError as error:
+        return RunFinished(Outcome.FAILED, str(error), error.hint, error.exit_code)
+    if len(outcomes) < len(cells) or Outcome.STOPPED in outcomes:
+        hint = f"`fsconsole resume {folder.name}` goes on with what is left."
+        return RunFinished(Outcome.STOPPED, "stopped as asked", hint, ExitCode.STOPPED)
+    if Outcome.FAILED in outcomes:
+        failed = sum(outcome is Outcome.FAILED for outcome in outcomes)
+        reason = f"{failed} of {len(cells)} cells failed"
+        return RunFinished(Outcome.DONE, reason, "The grid says why, row by row.", ExitCode.CELLS_FAILED)
+    return RunFinished(Outcome.DONE)
+
+
+def _take(folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack) -> RunWork:
+    """Take everything that all cells share, each with its release on the stack."""
+    attempt = len(state.started) + 1
+    journal.record(_run_started(attempt), durable=True)
+    wishes = Wishes()
+    _listen_to_signals(wishes, journal)
+    executor = RealExecutor(kernel_log=KernelLog())
+    places = enter_private(executor, PRIVATE_ROOT)
+    sampler = Sampler(period_s=SAMPLE_PERIOD_S, sink=journal.sample)
+    control = ControlServer(
+        folder.control,
+        wishes,
+        on_request=lambda verb: _asked(journal, verb),
+        place=sampler.place_in_words,
+    )
+    stack.callback(control.close)
+    prover = Prover(executor, state, folder.path)
+    for target in state.request.targets:
+        stack.enter_context(_lock(target))
+        prover.prove_target(target)
+        journal.record(_accepted(target), durable=True)
+        sampler.watch_device(os.path.basename(os.path.realpath(target.path)))
+    sampler.start()
+    stack.callback(sampler.stop)
+    return RunWork(
+        request=state.request,
+        folder_path=folder.path,
+        journal=journal,
+        raw=RawOutputs(folder),
+        executor=executor,
+        sampler=sampler,
+        generator=BuiltInGenerator(),
+        places=places,
+        wishes=wishes,
+        attempt=attempt,
+        prover=prover,
+    )
+
+
+def _lock(target: Target) -> DeviceLocks:
+    try:
+        return lock_whole_disk(find_device(target.path))
+    except (DeviceMissing, NotABlockDevice) as error:
+        raise DeviceChanged(target.path, "it is gone") from error
+
+
+def _open_cells(state: RunState) -> tuple[Cell, ...]:
+    open_indexes = {cell.index for cell in state.cells if cell.status in OPEN_STATUSES}
+    return tuple(cell for cell in state.request.plan.cells if cell.index in open_indexes)
+
+
+def _run_started(attempt: int) -> RunStarted:
+    facts = (("cpus", str(cpu_count())), ("memory_bytes", str(memory_bytes())))
+    return RunStarted(attempt, __version__, boot_id(), kernel_release(), hostname(), facts)
+
+
+def _accepted(target: Target) -> TargetAccepted:
+    return TargetAccepted(target.path, target.identity, target.shown, target.consent)
+
+
+def _listen_to_signals(wishes: Wishes, journal: JournalWriter) -> None:
+    def take() -> None:
+        wishes.take(Verb.STOP_NOW)
+        _asked(journal, Verb.STOP_NOW)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        # A handler runs in the middle of whatever the main thread does, locks held: it may only hand on.
+        threading.Thread(target=take, name="signal").start()
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+
+
+def _asked(journal: JournalWriter, verb: Verb) -> None:
+    """Write a request down, and end at once whatever program is in the way of it."""
+    journal.record(ControlRequested(verb), durable=False)
+    if verb in (Verb.SKIP, Verb.STOP_NOW):
+        end_programs()
+
+
+def end_programs() -> None:
+    """Kill every other process of the engine's own PID namespace.
+
+    Only PID 1 of a namespace may: anywhere else kill(-1) would reach the whole machine.
+    """
+    if os.getpid() == 1:
+        try:
+            os.kill(-1, signal.SIGKILL)
+        except ProcessLookupError:
+            return

@@ -1,0 +1,26 @@
+"""What each kind of step does; one module per part of a filesystem's life."""
+
+from __future__ import annotations
+
+from fsconsole.engine.steps import checking, deleting, formatting, loading, mounting, surveying
+from fsconsole.engine.work import Handler
+from fsconsole.model.step import StepKind
+
+HANDLERS: dict[StepKind, Handler] = {
+    StepKind.GATE: formatting.pass_gate,
+    StepKind.EQUALISE: formatting.equalise,
+    StepKind.MKFS: formatting.make,
+    StepKind.FEATURES: formatting.read_features,
+    StepKind.MOUNT: mounting.mount_new,
+    StepKind.QUIESCE: loading.quiesce,
+    StepKind.WORKLOAD: loading.load,
+    StepKind.DRAIN: loading.drain,
+    StepKind.REMOUNT: mounting.remount,
+    StepKind.EXTENTS: surveying.survey,
+    StepKind.UNMOUNT: mounting.unmount_timed,
+    StepKind.CHECK: checking.check,
+    StepKind.COLD_MOUNT: mounting.mount_cold,
+    StepKind.DELETE: deleting.delete,
+    StepKind.DELETE_UNMOUNT: deleting.unmount_after_delete,
+    StepKind.RELEASE: mounting.release,
+}

@@ -1,0 +1,158 @@
+"""Quiesce, workload and drain: the steps whose clock and CPU figures are the grid's first columns."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from fsconsole.engine.steps.mounting import open_mount
+from fsconsole.engine.work import CellWork, ClockAndCpu, Interrupted, LoadWindow, StepFailed, StepResult
+from fsconsole.model.measurement import Measurement, Metric
+from fsconsole.model.observation import Outcome, WarningKind
+from fsconsole.model.step import Step
+from fsconsole.model.workload import Workload
+from fsconsole.plan.steps import TREE
+from fsconsole.system.host import cpu_count, memory_bytes
+from fsconsole.system.sync import fsync_device, syncfs
+from fsconsole.telemetry.cpu import busy_seconds_now
+from fsconsole.telemetry.meminfo import read_writeback
+from fsconsole.units import format_bytes
+from fsconsole.workloads.figures import cpu_measurements, drain_measurements, load_measurements
+from fsconsole.workloads.protocol import LoadHandle, LoadResult
+
+QUIET_BYTES = 8 * 1024 * 1024
+"""Dirty + Writeback below this is near zero: what a machine at rest always has in flight."""
+_QUIET_LIMIT_S = 60.0
+_POLL_S = 0.05
+SHORT_S = 10.0
+
+
+def quiesce(work: CellWork, _step: Step) -> StepResult:
+    """Wait until nothing dirty is left from before, so that the load pays only for itself."""
+    os.sync()
+    deadline = time.monotonic() + _QUIET_LIMIT_S
+    while (dirty_bytes := _dirty_bytes()) > QUIET_BYTES:
+        if time.monotonic() > deadline:
+            reason = f"{format_bytes(dirty_bytes)} were still dirty when the load began"
+            work.warn(
+                WarningKind.OTHER_IO, reason, "Find out what else writes on this machine, and run again."
+            )
+            return StepResult(reason=reason)
+        if work.run.wishes.interrupting:
+            raise Interrupted
+        time.sleep(_POLL_S)
+    return StepResult()
+
+
+def load(work: CellWork, step: Step) -> StepResult:
+    """Run one workload: all writers ready behind a barrier, then the clock."""
+    workload = _workload(work, step)
+    descriptor = open_mount(work)
+    os.close(descriptor)
+    handle = work.run.generator.prepare(
+        workload, tree=TREE, tree_device=_device(work), hidden=(work.run.folder_path,)
+    )
+    try:
+        result, begin, peak_bytes = _drive(work, handle)
+    finally:
+        work.run.sampler.watch_load(None)
+        handle.kill()
+    work.window = LoadWindow(result, begin, peak_bytes)
+    _warn_about(work, workload, result)
+    if result.is_failure:
+        raise StepFailed(result.failures)
+    outcome = Outcome.STOPPED if result.stopped else Outcome.DONE
+    return StepResult(load_measurements(result), reason=result.failures, outcome=outcome)
+
+
+def drain(work: CellWork, _step: Step) -> StepResult:
+    """Bring everything to the device: syncfs, then the one flush that every variant owes."""
+    window = work.window
+    if window is None:
+        raise StepFailed("there was no load to drain")
+    begin_s = time.monotonic()
+    root = open_mount(work)
+    device = os.open(work.cell.target, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        syncfs(root)
+        fsync_device(device)
+    finally:
+        os.close(device)
+        os.close(root)
+    end = clock_and_cpu()
+    for result in work.unwritten:
+        work.journal_command(result)
+    work.unwritten.clear()
+    drain_s = end.monotonic_ns / 1e9 - begin_s
+    return StepResult((*drain_measurements(window.result, drain_s, end.monotonic_ns), *_cost(window, end)))
+
+
+def clock_and_cpu() -> ClockAndCpu:
+    """Return this instant with the CPU seconds that all CPUs and this process have been busy."""
+    own = os.times()
+    return ClockAndCpu(time.monotonic_ns(), busy_seconds_now(), own.user + own.system)
+
+
+def _drive(work: CellWork, handle: LoadHandle) -> tuple[LoadResult, ClockAndCpu, int]:
+    handle.wait_ready()
+    work.run.sampler.watch_load(handle.page)
+    work.run.sampler.reset_peak_dirty()
+    begin = clock_and_cpu()
+    handle.go()
+    while not handle.finished(_POLL_S):
+        if work.run.wishes.interrupting:
+            handle.request_stop()
+    result = handle.wait()
+    if work.run.wishes.interrupting:
+        work.journal_command(result.command)
+        raise Interrupted
+    # Its raw output is written after the drain: a write to the host's disk would cost the load time.
+    work.unwritten.append(result.command)
+    return result, begin, work.run.sampler.peak_dirty_bytes()
+
+
+def _cost(window: LoadWindow, end: ClockAndCpu) -> tuple[Measurement, ...]:
+    """Return CPU figures from the load's first write to the end of the drain."""
+    elapsed_s = (end.monotonic_ns - window.begin.monotonic_ns) / 1e9
+    busy_s = end.busy_s - window.begin.busy_s
+    capacity_s = elapsed_s * cpu_count()
+    return (
+        *cpu_measurements(busy_s, capacity_s, window.result.written_bytes),
+        Measurement(Metric.OBSERVER, 100 * (end.engine_s - window.begin.engine_s) / capacity_s),
+        Measurement(Metric.PEAK_DIRTY, window.peak_dirty_bytes),
+    )
+
+
+def _warn_about(work: CellWork, workload: Workload, result: LoadResult) -> None:
+    elapsed_s = result.elapsed_s
+    if elapsed_s < SHORT_S:
+        work.warn(
+            WarningKind.SHORT,
+            f"'{workload.name}' took {elapsed_s:.1f} s",
+            "Write more (file_size, files) before you compare variants that are close.",
+        )
+    if result.written_bytes < 2 * memory_bytes():
+        work.warn(
+            WarningKind.CACHED,
+            f"'{workload.name}' wrote less than twice the RAM",
+            "Trust the durable column, which includes the drain; for write figures of the disk, write more.",
+        )
+    if result.failures:
+        work.warn(WarningKind.TARGET_FULL, result.failures, "Use a smaller scale or a larger device.")
+
+
+def _dirty_bytes() -> int:
+    writeback = read_writeback()
+    return writeback.dirty_bytes + writeback.writeback_bytes
+
+
+def _workload(work: CellWork, step: Step) -> Workload:
+    if step.workload is None:
+        raise StepFailed("the step names no workload")
+    return work.cell.workloads[step.workload]
+
+
+def _device(work: CellWork) -> int:
+    if work.mounted_device is None:
+        raise StepFailed("nothing is mounted")
+    return work.mounted_device

@@ -1,0 +1,169 @@
+"""What a run and a cell hold while they are carried out, and how a step runs its commands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from fsconsole.engine.control import Wishes
+from fsconsole.engine.proof import Prover
+from fsconsole.inspect.kernel_log import worth_a_warning
+from fsconsole.journal.raw import RawOutputs
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.command import Command, CommandResult, Executor
+from fsconsole.model.measurement import Measurement
+from fsconsole.model.observation import CommandFinished, Outcome, WarningKind, WarningRaised
+from fsconsole.model.plan import Cell
+from fsconsole.model.run import RunRequest
+from fsconsole.model.step import Step
+from fsconsole.system.namespace import PrivatePlaces
+from fsconsole.telemetry.sampler import Sampler
+from fsconsole.workloads.protocol import Generator, LoadResult
+
+KERNEL_LOG_HINT = "Look at the device's health (smartctl, dmesg) before you trust this figure."
+
+
+class StepFailed(Exception):
+    """A step could not do its work: its cell ends, the run goes on."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Interrupted(Exception):
+    """Somebody asked for the end of the cell at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """How a step ended, with its figures."""
+
+    measurements: tuple[Measurement, ...] = ()
+    verdict: str = ""
+    reason: str = ""
+    outcome: Outcome = Outcome.DONE
+
+
+@dataclass(frozen=True, slots=True)
+class RunWork:
+    """What all cells of a run share."""
+
+    request: RunRequest
+    folder_path: str
+    journal: JournalWriter
+    raw: RawOutputs
+    executor: Executor
+    sampler: Sampler
+    generator: Generator
+    places: PrivatePlaces
+    wishes: Wishes
+    attempt: int
+    prover: Prover
+
+
+@dataclass(slots=True)
+class LoadWindow:
+    """A workload between its first write and the end of its drain."""
+
+    result: LoadResult
+    begin: ClockAndCpu
+    peak_dirty_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClockAndCpu:
+    """An instant with the CPU time that the machine and the engine had used until then."""
+
+    monotonic_ns: int
+    busy_s: float
+    engine_s: float
+
+
+@dataclass(slots=True)
+class CellWork:
+    """What one cell holds; released in reverse by its stack."""
+
+    run: RunWork
+    cell: Cell
+    stack: ExitStack
+    step_number: int = 0
+    mounted_device: int | None = None
+    """st_dev of the mounted filesystem, proved right after mounting; None while nothing is mounted."""
+    window: LoadWindow | None = None
+    unwritten: list[CommandResult] = field(default_factory=list)
+    """Results whose raw output must not be written while a load is still draining."""
+    delete_s: float = 0.0
+    kernel_lines: list[str] = field(default_factory=list)
+
+    @property
+    def mount_point(self) -> str:
+        """Where the cell's filesystem is mounted, in the engine's own mount namespace."""
+        return self.run.places.mount_point
+
+    def command(self, argv: tuple[str, ...], *, accept_failure: bool = False) -> CommandResult:
+        """Run one command of the step at hand, journal it with its raw output, and return what came of it.
+
+        Raises Interrupted where the cell is to end at once, StepFailed where the command failed.
+        """
+        if self.run.wishes.interrupting:
+            raise Interrupted
+        result = self.run.executor.run(Command(argv))
+        self.journal_command(result)
+        if self.run.wishes.interrupting:
+            raise Interrupted
+        if result.exit_code != 0 and not accept_failure:
+            raise StepFailed(_why(result))
+        return result
+
+    def release_command(self, argv: tuple[str, ...]) -> None:
+        """Run a command that gives something back: it is due however the cell ends."""
+        self.journal_command(self.run.executor.run(Command(argv)))
+
+    def journal_command(self, result: CommandResult) -> None:
+        """Keep what a command printed and write down what it cost."""
+        name = os.path.basename(result.argv[0])
+        output = self.run.raw.write(self.cell.index, self.step_number, name, result.stdout + result.stderr)
+        self.run.journal.record(
+            CommandFinished(
+                cell=self.cell.index,
+                attempt=self.run.attempt,
+                step=self.step_number,
+                argv=result.argv,
+                exit_code=result.exit_code,
+                elapsed_s=result.usage.elapsed_s,
+                user_s=result.usage.user_s,
+                system_s=result.usage.system_s,
+                max_rss_bytes=result.usage.max_rss_bytes,
+                output=output,
+                kernel_log=result.kernel_log,
+            ),
+            durable=False,
+        )
+        self.kernel_lines.extend(result.kernel_log)
+
+    def warn(self, kind: WarningKind, reason: str, hint: str) -> None:
+        """Put a warning on the cell."""
+        self.run.journal.record(
+            WarningRaised(self.cell.index, self.run.attempt, kind, reason, hint), durable=False
+        )
+
+    def warn_of_kernel_errors(self) -> None:
+        """Put what the kernel complained about during the cell on the cell, once."""
+        errors = worth_a_warning(self.kernel_lines)
+        if errors:
+            self.warn(WarningKind.KERNEL_LOG, f"the kernel logged: {errors[0]}", KERNEL_LOG_HINT)
+
+
+Handler = Callable[[CellWork, Step], StepResult]
+
+
+def _why(result: CommandResult) -> str:
+    """Return why a command failed, preferring the kernel's words, which mount(8) never repeats."""
+    said = result.err.strip() or result.out.strip()
+    words = [line for line in said.splitlines() if line.strip()][-1:] + list(result.kernel_log[-1:])
+    what = os.path.basename(result.argv[0])
+    ending = f"exit code {result.exit_code}" if result.exit_code >= 0 else f"signal {-result.exit_code}"
+    return f"{what} failed with {ending}: " + ("; ".join(words) if words else "it said nothing")

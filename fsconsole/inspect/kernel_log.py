@@ -1,0 +1,47 @@
+"""Which lines of the kernel's log tell of an error that a reader of figures must know of. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_ERRORS = re.compile(
+    r"EXT[234]-fs error"
+    r"|EXT[234]-fs .*: (?:Remounting filesystem read-only|previous I/O error|failed to convert)"
+    r"|JBD2?: (?:Detected IO errors|Error|I/O error)|Aborting journal"
+    r"|XFS .*(?:Corruption|[Cc]orrupt|metadata I/O error|log I/O error|[Ss]hutting down|xfs_force_shutdown|Internal error)"
+    r"|BTRFS(?: error| critical|: error)|BTRFS warning .*(?:csum failed|checksum verify failed)"
+    r"|\bI/O error\b|critical (?:medium|target|space allocation|nexus) error"
+    r"|blk_update_request: .* error"
+    r"|task \S+ blocked for more than \d+ seconds"
+    r"|(?:md|raid)\S*: .*(?:Disk failure|read error)"
+    r"|lost (?:async|sync) page write|Buffer I/O error"
+    r"|(?:ata|sd|nvme)\S* .*(?:failed command|Medium Error|controller is down|timeout, aborting)"
+)
+"""Words of fs/ext4/super.c, fs/jbd2, fs/xfs/xfs_message.c, fs/btrfs/messages.c, block/blk-core.c, kernel/hung_task.c,
+drivers/md, drivers/ata/libata-eh.c and drivers/nvme/host/pci.c."""
+
+_REFUSAL_ABOUT = (r"{driver}\d?(?:-fs)?\b", r"\b{driver}: ", r"(?:VFS|blockdev|loop\d+|/dev/\S+): ")
+_NO_REFUSAL = re.compile(
+    r"mounted filesystem|[Mm]ounting V\d|[Ee]nding clean mount|[Uu]nmounting|recovery complete|capacity change"
+    r"|scanned by"
+    r"|BTRFS info .*: (?:using|enabling|turning|use |disk space|has skinny|first mount|checking UUID|last unmount)"
+)
+"""What the drivers also say when all is well."""
+
+_DRIVERS = {"ext2": "ext4|ext2", "ext3": "ext4|ext3"}
+
+
+def worth_a_warning(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines that tell of damage, lost writes, I/O errors or tasks that hung, in their order."""
+    return tuple(line for line in lines if _ERRORS.search(line))
+
+
+def refusal_words(filesystem: str, lines: Sequence[str]) -> tuple[str, ...]:
+    """Return what the kernel itself said about a mount that it refused, oldest line first.
+
+    mount(8) says the same words for nearly every refusal; these are the reason.
+    """
+    driver = f"(?:{_DRIVERS.get(filesystem, re.escape(filesystem))})"
+    about = re.compile("|".join(part.format(driver=driver) for part in _REFUSAL_ABOUT), re.IGNORECASE)
+    return tuple(line for line in lines if about.search(line) and not _NO_REFUSAL.search(line))

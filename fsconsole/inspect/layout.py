@@ -1,0 +1,133 @@
+"""Extents of one file, counted as filefrag counts them, and the statistics over many files. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from fsconsole.model.measurement import Measurement, Metric
+from fsconsole.system.fiemap import ExtentFlag, RawExtent
+
+
+@dataclass(frozen=True, slots=True)
+class FileLayout:
+    """One file: the sizes of its physically contiguous runs in bytes, in file order."""
+
+    runs: tuple[int, ...]
+    is_compressed: bool = False
+    """Encoded extents are pieces of the encoding (btrfs: one per 128 KiB), not fragments."""
+    is_unwritten: bool = False
+    """Delayed allocation: part of the file has no place on the disk yet, so there is nothing to count."""
+
+
+def layout_of(extents: Iterable[RawExtent]) -> FileLayout:
+    """Return the layout of a file from its extents in file order."""
+    seen = 0
+    runs: list[int] = []
+    for run_bytes, flags in merge(extents):
+        runs.append(run_bytes)
+        seen |= flags
+    return FileLayout(
+        runs=tuple(runs),
+        is_compressed=bool(seen & ExtentFlag.ENCODED),
+        is_unwritten=bool(seen & (ExtentFlag.DELALLOC | ExtentFlag.UNKNOWN)),
+    )
+
+
+def merge(extents: Iterable[RawExtent]) -> Iterator[tuple[int, int]]:
+    """Yield (bytes, flags of all parts) of each physically contiguous run.
+
+    After a hole in the file a run goes on in either of two places on the disk: right after the extent before,
+    or as far after it as the hole is long (e2fsprogs misc/filefrag.c, filefrag_fiemap).
+    """
+    run_bytes, flags = 0, 0
+    before: RawExtent | None = None
+    for extent in extents:
+        if before is not None and not _goes_on(before, extent):
+            yield run_bytes, flags
+            run_bytes, flags = 0, 0
+        run_bytes += extent.length_bytes
+        flags |= extent.flags
+        before = extent
+    if before is not None:
+        yield run_bytes, flags
+
+
+def _goes_on(before: RawExtent, extent: RawExtent) -> bool:
+    dense = before.physical_bytes + before.length_bytes
+    with_hole = before.physical_bytes + extent.logical_bytes - before.logical_bytes
+    return extent.physical_bytes in {dense, with_hole}
+
+
+@dataclass(slots=True)
+class ExtentSurvey:
+    """Counts over all files of a tree, in bounded memory.
+
+    It grows with the number of different values, not of files: n different run sizes need more than
+    n * n / 2 blocks of disk, so 10 TB in 4 KiB blocks have fewer than 75,000 of them.
+    """
+
+    files: int = 0
+    """All regular files whose extents were read, compressed ones too."""
+    compressed: int = 0
+    """Files with encoded extents; they are left out of the two counts below."""
+    per_file: Counter[int] = field(default_factory=Counter)
+    """Number of files by number of extents."""
+    sizes: Counter[int] = field(default_factory=Counter)
+    """Number of extents by size in bytes."""
+
+    def add(self, layout: FileLayout) -> None:
+        """Count one more file."""
+        self.files += 1
+        if layout.is_compressed:
+            self.compressed += 1
+            return
+        self.per_file[len(layout.runs)] += 1
+        self.sizes.update(layout.runs)
+
+    def histogram(self) -> tuple[tuple[int, int], ...]:
+        """Return (lower bound in bytes, number of extents) for each power of two that has extents, rising."""
+        powers: Counter[int] = Counter()
+        for size_bytes, count in self.sizes.items():
+            powers[1 << (size_bytes.bit_length() - 1)] += count
+        return tuple(sorted(powers.items()))
+
+
+def measurements(survey: ExtentSurvey) -> tuple[Measurement, ...]:
+    """Return the figures of a survey; without a file that counts, only how many there were."""
+    figures = [
+        Measurement(Metric.FILES_MAPPED, float(survey.files)),
+        Measurement(Metric.FILES_COMPRESSED, float(survey.compressed)),
+    ]
+    counted = survey.per_file.total()
+    if counted:
+        extents = sum(number * files for number, files in survey.per_file.items())
+        figures += [
+            Measurement(Metric.EXTENTS_MEAN, extents / counted),
+            Measurement(Metric.EXTENTS_MEDIAN, median(survey.per_file)),
+            Measurement(Metric.EXTENTS_MAX, float(max(survey.per_file))),
+        ]
+    if survey.sizes:
+        figures.append(Measurement(Metric.EXTENT_SIZE_MEDIAN, median(survey.sizes)))
+    return tuple(figures)
+
+
+def median(counts: Counter[int]) -> float:
+    """Return the median of values that are given with how often each occurs; of an even number, the mean of two.
+
+    Raises ValueError where there is no value.
+    """
+    total = counts.total()
+    if total == 0:
+        raise ValueError("no values")
+    lower, upper = _at(counts, (total - 1) // 2), _at(counts, total // 2)
+    return (lower + upper) / 2
+
+
+def _at(counts: Counter[int], position: int) -> int:
+    for value in sorted(counts):
+        position -= counts[value]
+        if position < 0:
+            return value
+    raise ValueError("no value at this position")

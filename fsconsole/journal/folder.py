@@ -1,0 +1,42 @@
+"""Where the parts of one run lie."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+DEFAULT_RUNS_DIR = "/var/lib/fsconsole/runs"
+LATEST = "latest"
+"""The word for the newest run."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The folder of one run; its name is the run's id."""
+
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The run's id."""
+        return os.path.basename(self.path)
+
+    @property
+    def journal(self) -> str:
+        """The SQLite database; while the run lives, -wal and -shm lie beside it (sqlite.org/wal.html)."""
+        return os.path.join(self.path, "journal.sqlite")
+
+    @property
+    def lock(self) -> str:
+        """The file whose flock says that an engine lives."""
+        return os.path.join(self.path, "lock")
+
+    @property
+    def control(self) -> str:
+        """The Unix socket on which a living engine takes requests."""
+        return os.path.join(self.path, "control")
+
+    @property
+    def raw(self) -> str:
+        """The directory of the tools' own outputs."""
+        return os.path.join(self.path, "raw")

@@ -1,0 +1,197 @@
+"""Reads a journal, also while it is written, after its writer was killed, and without write permission.
+
+Every poll opens the journal and closes it again: a connection that stays open, even without a transaction,
+keeps the engine from switching the finished journal to a mode that readers without write access can open
+(sqlite.org/wal.html, "Read-Only Databases").
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from urllib.parse import quote
+
+from fsconsole.errors import JournalUnusable, NotRoot
+from fsconsole.journal.batch import Batch, Cursor, Entry
+from fsconsole.journal.codec import Mismatch, from_json
+from fsconsole.journal.faults import journal_fault
+from fsconsole.journal.rows import KINDS, SELECT_EVENTS, SELECT_MEASUREMENTS, Kind, observation_from
+from fsconsole.journal.sample_rows import SELECT_CPUS, SELECT_DEVICES, SELECT_SAMPLES, sample_from
+from fsconsole.journal.schema import check_version
+from fsconsole.model.observation import Observation
+from fsconsole.model.run import RunRequest
+from fsconsole.model.sample import Sample
+
+WAIT_FOR_LOCK_S = 5.0
+MAX_SAMPLES = 2000
+"""Samples in one batch: a run of a day at 2 Hz has 170,000, each with a row per CPU."""
+
+Row = tuple[object, ...]
+
+
+class JournalReader:
+    """Reads one journal; holds no descriptor and no transaction between calls.
+
+    Every call raises JournalNewer, JournalUnusable, or NotRoot where the file may not be read.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def request(self) -> RunRequest:
+        """Return what the run was asked to do."""
+        with open_journal(self.path) as connection:
+            row = connection.execute("SELECT request FROM run").fetchone()
+        if row is None or not isinstance(row[0], str):
+            raise JournalUnusable(path=self.path, why="it holds no run request")
+        with self._fitting("run request"):
+            return from_json(RunRequest, row[0])
+
+    def read_since(self, cursor: Cursor, *, max_samples: int = MAX_SAMPLES) -> Batch:
+        """Return all observations, and up to max_samples samples, that were committed after cursor.
+
+        A journal that doesn't exist yet gives an empty batch.
+        """
+        if not os.path.lexists(self.path):
+            return Batch(cursor)
+        with open_journal(self.path) as connection, self._fitting("journal"):
+            entries = tuple(_entries(connection, cursor.event))
+            last_sample, samples = _samples(connection, cursor.sample, max_samples)
+        last_event = entries[-1].id if entries else cursor.event
+        more = 0 < max_samples == len(samples)
+        return Batch(Cursor(last_event, last_sample), entries, samples, more)
+
+    def recent(self, samples: int) -> Cursor:
+        """Return a cursor from which all observations but only so many of the latest samples are read."""
+        with open_journal(self.path) as connection:
+            (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM sample").fetchone()
+        return Cursor(event=0, sample=max(0, int(last) - samples))
+
+    @contextmanager
+    def _fitting(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except Mismatch as mismatch:
+            raise JournalUnusable(path=self.path, why=f"the {what} does not fit: {mismatch}") from mismatch
+
+
+@contextmanager
+def open_journal(path: str) -> Iterator[sqlite3.Connection]:
+    """Open a journal for reading, all queries seeing the same instant.
+
+    Raises JournalNewer, JournalUnusable, NotRoot.
+    """
+    try:
+        with closing(_connect_read_only(path)) as connection:
+            check_version(connection, path)
+            connection.execute("BEGIN")
+            yield connection
+    except sqlite3.Error as error:
+        raise _read_fault(error, path) from error
+
+
+def _connect_read_only(path: str) -> sqlite3.Connection:
+    """Open a journal for reading. Raises sqlite3.Error.
+
+    The -shm file is not written to either, where it lies there: on a full btrfs a store into it is answered
+    with SIGBUS. A journal that was left in WAL mode without a -wal file beside it has no writer (each keeps one
+    as long as it lives) and nothing that isn't in the file itself, so it may be read as immutable: that is the
+    only way in a directory where SQLite can't make a -shm file.
+    """
+    try:
+        return _connect(path, "mode=ro&readonly_shm=1")
+    except sqlite3.OperationalError:
+        if os.path.exists(path + "-wal"):
+            return _connect(path, "mode=ro")
+        return _connect(path, "mode=ro&immutable=1")
+
+
+def _connect(path: str, parameters: str) -> sqlite3.Connection:
+    uri = f"file:{quote(os.path.abspath(path))}?{parameters}"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=WAIT_FOR_LOCK_S)
+    try:
+        # Nothing in a journal from elsewhere may run functions (sqlite.org/security.html).
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _read_fault(error: sqlite3.Error, path: str) -> Exception:
+    if not os.path.lexists(path):
+        return JournalUnusable(path=path, why="it does not exist, or is still being made")
+    if not os.access(path, os.R_OK, effective_ids=True):
+        return NotRoot(what=f"Reading {path}")
+    may_write = os.access(os.path.dirname(path), os.W_OK, effective_ids=True)
+    if str(error) == "unable to open database file" and not may_write:
+        why = "its engine was killed and SQLite must write beside it to read on; copy the folder first"
+        return JournalUnusable(path=path, why=why)
+    return journal_fault(error, path)
+
+
+def _entries(connection: sqlite3.Connection, after: int) -> Iterator[Entry]:
+    events: list[Row] = connection.execute(SELECT_EVENTS, (after,)).fetchall()
+    if not events:
+        return
+    span = (after, events[-1][0])
+    kinds = {name: _known(name) for name in {event[1] for event in events}}
+    own = {
+        name: _by_first(connection.execute(kind.select, span)) for name, kind in kinds.items() if kind.columns
+    }
+    figures = _by_first(connection.execute(SELECT_MEASUREMENTS, span))
+    for event, name, wall_ns, monotonic_ns, *common in events:
+        kind = kinds[name]
+        rows = own[name].get(event, []) if kind.columns else [()]
+        if len(rows) != 1:
+            raise Mismatch("has no row", f"{kind.name} {event}")
+        measurements: list[object] = [
+            {"metric": metric, "value": value} for metric, value in figures.get(event, [])
+        ]
+        observation = _observation(kind, event, (common, rows[0], measurements))
+        yield Entry(_whole(event), _whole(wall_ns), _whole(monotonic_ns), observation)
+
+
+def _observation(kind: Kind, event: object, parts: tuple[list[object], Row, list[object]]) -> Observation:
+    try:
+        return observation_from(kind, *parts)
+    except Mismatch as mismatch:
+        raise mismatch.within(f"{kind.name} {event}: ") from mismatch
+
+
+def _known(name: object) -> Kind:
+    if not isinstance(name, str) or name not in KINDS:
+        raise Mismatch("is not a kind of event", repr(name))
+    return KINDS[name]
+
+
+def _samples(connection: sqlite3.Connection, after: int, limit: int) -> tuple[int, tuple[Sample, ...]]:
+    rows: list[Row] = connection.execute(SELECT_SAMPLES, (after, limit)).fetchall()
+    if not rows:
+        return after, ()
+    last = _whole(rows[-1][0])
+    cpus = _by_first(connection.execute(SELECT_CPUS, (after, last)))
+    devices = _by_first(connection.execute(SELECT_DEVICES, (after, last)))
+    samples = tuple(
+        sample_from(row, [busy for (busy,) in cpus.get(number, [])], devices.get(number, []))
+        for number, *row in rows
+    )
+    return last, samples
+
+
+def _by_first(rows: Iterable[Row]) -> dict[object, list[Row]]:
+    grouped: dict[object, list[Row]] = defaultdict(list)
+    for first, *rest in rows:
+        grouped[first].append(tuple(rest))
+    return grouped
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int):
+        raise Mismatch("is not a whole number", repr(value))
+    return value

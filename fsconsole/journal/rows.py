@@ -1,0 +1,156 @@
+"""Observations as rows: the common part in `event`, the rest in a table of the kind's own."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import get_type_hints
+
+from fsconsole.journal.codec import decode, encode, parse_json, to_json
+from fsconsole.journal.storable import SqlValue, storable
+from fsconsole.model.observation import (
+    CellFinished,
+    CellStarted,
+    CommandFinished,
+    ControlRequested,
+    FeatureSeen,
+    Observation,
+    RunFinished,
+    RunInterrupted,
+    RunStarted,
+    StepFinished,
+    StepStarted,
+    TargetAccepted,
+    WarningRaised,
+)
+
+COMMON = ("attempt", "cell", "step")
+"""Fields that stand in `event` itself, for every kind that has them."""
+
+CHILD_ROWS = "measurements"
+"""The one field that is a table of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One field of an observation in its kind's table."""
+
+    name: str
+    is_json: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How one class of observations is stored; name is the value of event.kind, and the table's name."""
+
+    name: str
+    record: type[Observation]
+    common: tuple[str, ...]
+    columns: tuple[Column, ...]
+    has_measurements: bool
+
+    @property
+    def insert(self) -> str:
+        """The statement that adds one row to the kind's table."""
+        names = ", ".join(("event", *(column.name for column in self.columns)))
+        marks = ", ".join("?" * (1 + len(self.columns)))
+        return f"INSERT INTO {self.name} ({names}) VALUES ({marks})"  # noqa: S608 - names from this module
+
+    @property
+    def select(self) -> str:
+        """The query for the rows of events after one id, up to another."""
+        names = ", ".join(("event", *(column.name for column in self.columns)))
+        return f"SELECT {names} FROM {self.name} WHERE event > ? AND event <= ?"  # noqa: S608 - as above
+
+
+def _kind(name: str, record: type[Observation]) -> Kind:
+    hints = get_type_hints(record)
+    names = [field.name for field in fields(record)]
+    own = [name for name in names if name not in (*COMMON, CHILD_ROWS)]
+    return Kind(
+        name=name,
+        record=record,
+        common=tuple(name for name in COMMON if name in names),
+        columns=tuple(Column(name, is_json=not _is_scalar(hints[name])) for name in own),
+        has_measurements=CHILD_ROWS in names,
+    )
+
+
+def _is_scalar(hint: object) -> bool:
+    return hint in {str, int, float} or (isinstance(hint, type) and issubclass(hint, Enum))
+
+
+_NAMED: tuple[tuple[str, type[Observation]], ...] = (
+    ("run_started", RunStarted),
+    ("target_accepted", TargetAccepted),
+    ("cell_started", CellStarted),
+    ("step_started", StepStarted),
+    ("command_finished", CommandFinished),
+    ("step_finished", StepFinished),
+    ("feature_seen", FeatureSeen),
+    ("warning_raised", WarningRaised),
+    ("cell_finished", CellFinished),
+    ("control_requested", ControlRequested),
+    ("run_interrupted", RunInterrupted),
+    ("run_finished", RunFinished),
+)
+KINDS: Mapping[str, Kind] = {name: _kind(name, record) for name, record in _NAMED}
+_BY_RECORD: Mapping[type, Kind] = {kind.record: kind for kind in KINDS.values()}
+
+INSERT_EVENT = (
+    "INSERT INTO event (kind, wall_ns, monotonic_ns, attempt, cell, step) VALUES (?, ?, ?, ?, ?, ?)"
+)
+INSERT_MEASUREMENT = "INSERT INTO measurement (event, position, metric, value) VALUES (?, ?, ?, ?)"
+SELECT_EVENTS = (
+    "SELECT id, kind, wall_ns, monotonic_ns, attempt, cell, step FROM event WHERE id > ? ORDER BY id"
+)
+SELECT_MEASUREMENTS = (
+    "SELECT event, metric, value FROM measurement WHERE event > ? AND event <= ? ORDER BY event, position"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An observation made ready to be stored, so that nothing but SQLite can fail afterwards."""
+
+    kind: Kind
+    event: tuple[SqlValue, ...]
+    own: tuple[SqlValue, ...]
+    measurements: tuple[tuple[SqlValue, ...], ...]
+
+    def insert(self, connection: sqlite3.Connection) -> None:
+        """Add the row and its children; the caller holds the transaction. Raises sqlite3.Error."""
+        event = connection.execute(INSERT_EVENT, self.event).lastrowid
+        if self.kind.columns:
+            connection.execute(self.kind.insert, (event, *self.own))
+        rows = [(event, position, *row) for position, row in enumerate(self.measurements)]
+        connection.executemany(INSERT_MEASUREMENT, rows)
+
+
+def event_row(observation: Observation, wall_ns: int, monotonic_ns: int) -> EventRow:
+    """Return an observation as rows. Raises ValueError for a figure that can't be stored."""
+    kind = _BY_RECORD[type(observation)]
+    values: dict[str, object] = {name: getattr(observation, name) for name in kind.common}
+    common = tuple(storable(values.get(name)) for name in COMMON)
+    own = tuple(_cell(column, getattr(observation, column.name)) for column in kind.columns)
+    figures = observation.measurements if isinstance(observation, StepFinished) else ()
+    rows = tuple((storable(figure.metric.value), storable(figure.value)) for figure in figures)
+    return EventRow(kind, (kind.name, wall_ns, monotonic_ns, *common), own, rows)
+
+
+def _cell(column: Column, value: object) -> SqlValue:
+    return to_json(value) if column.is_json else storable(encode(value))
+
+
+def observation_from(
+    kind: Kind, common: Iterable[object], own: tuple[object, ...], measurements: list[object]
+) -> Observation:
+    """Return the observation that rows hold. Raises codec.Mismatch."""
+    document = {name: value for name, value in zip(COMMON, common, strict=True) if name in kind.common}
+    for column, value in zip(kind.columns, own, strict=True):
+        document[column.name] = parse_json(str(value)) if column.is_json else value
+    if kind.has_measurements:
+        document[CHILD_ROWS] = measurements
+    return decode(kind.record, document)

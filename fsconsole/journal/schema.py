@@ -1,0 +1,203 @@
+"""The journal's tables, their version, and the way from an older version to this one.
+
+Append-only: rows are inserted, never changed. Wall and monotonic times are nanoseconds; sizes bytes; shares
+per cent. Text in JSON stands only where a fact is rare or open-ended (argv, hazards, identities).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+
+from fsconsole.errors import JournalNewer, JournalUnusable
+
+APPLICATION_ID = 0x66736A31
+""""fsj1" in the database header: tells a journal from any other SQLite file (sqlite.org/fileformat2.html)."""
+
+SCHEMA_VERSION = 1
+"""PRAGMA user_version of a journal written by this program.
+
+History:
+  1  first version.
+"""
+
+MIGRATIONS: Mapping[int, tuple[str, ...]] = {}
+"""Statements that turn version N into N + 1, by N; carried out by the writer when it opens an older journal."""
+
+TABLES = (
+    """CREATE TABLE run (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        run_id TEXT NOT NULL,
+        created_wall_ns INTEGER NOT NULL,
+        version TEXT NOT NULL,
+        request TEXT NOT NULL)""",
+    """CREATE TABLE event (
+        id INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        wall_ns INTEGER NOT NULL,
+        monotonic_ns INTEGER NOT NULL,
+        attempt INTEGER,
+        cell INTEGER,
+        step INTEGER)""",
+    """CREATE TABLE run_started (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        version TEXT NOT NULL,
+        boot_id TEXT NOT NULL,
+        kernel TEXT NOT NULL,
+        hostname TEXT NOT NULL,
+        facts TEXT NOT NULL)""",
+    """CREATE TABLE target_accepted (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        path TEXT NOT NULL,
+        identity TEXT NOT NULL,
+        hazards TEXT NOT NULL,
+        consent TEXT NOT NULL)""",
+    """CREATE TABLE step_started (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        kind TEXT NOT NULL,
+        title TEXT NOT NULL,
+        commands TEXT NOT NULL)""",
+    """CREATE TABLE command_finished (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        argv TEXT NOT NULL,
+        exit_code INTEGER NOT NULL,
+        elapsed_s REAL NOT NULL,
+        user_s REAL NOT NULL,
+        system_s REAL NOT NULL,
+        max_rss_bytes INTEGER NOT NULL,
+        output TEXT NOT NULL,
+        kernel_log TEXT NOT NULL)""",
+    """CREATE TABLE step_finished (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        outcome TEXT NOT NULL,
+        elapsed_s REAL NOT NULL,
+        reason TEXT NOT NULL,
+        verdict TEXT NOT NULL)""",
+    """CREATE TABLE measurement (
+        event INTEGER NOT NULL REFERENCES event,
+        position INTEGER NOT NULL,
+        metric TEXT NOT NULL,
+        value REAL NOT NULL,
+        PRIMARY KEY (event, position)) WITHOUT ROWID""",
+    """CREATE TABLE feature_seen (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        scope TEXT NOT NULL,
+        name TEXT NOT NULL,
+        value TEXT NOT NULL)""",
+    """CREATE TABLE warning_raised (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        kind TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        hint TEXT NOT NULL)""",
+    """CREATE TABLE cell_finished (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        outcome TEXT NOT NULL,
+        reason TEXT NOT NULL)""",
+    """CREATE TABLE control_requested (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        verb TEXT NOT NULL)""",
+    """CREATE TABLE run_interrupted (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        reason TEXT NOT NULL)""",
+    """CREATE TABLE run_finished (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        outcome TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        hint TEXT NOT NULL,
+        exit_code INTEGER NOT NULL)""",
+    """CREATE TABLE sample (
+        id INTEGER PRIMARY KEY,
+        monotonic_ns INTEGER NOT NULL,
+        wall_ns INTEGER NOT NULL,
+        interval_s REAL NOT NULL,
+        cell INTEGER,
+        step TEXT NOT NULL,
+        cpu_user REAL NOT NULL,
+        cpu_nice REAL NOT NULL,
+        cpu_system REAL NOT NULL,
+        cpu_iowait REAL NOT NULL,
+        cpu_irq REAL NOT NULL,
+        cpu_softirq REAL NOT NULL,
+        cpu_idle REAL NOT NULL,
+        writeback_dirty_bytes INTEGER NOT NULL,
+        writeback_writeback_bytes INTEGER NOT NULL,
+        writeback_threshold_bytes INTEGER,
+        writeback_background_threshold_bytes INTEGER,
+        bdi_writeback_bytes INTEGER,
+        bdi_reclaimable_bytes INTEGER,
+        bdi_dirty_thresh_bytes INTEGER,
+        bdi_dirtied_bytes INTEGER,
+        bdi_written_bytes INTEGER,
+        bdi_bandwidth_bytes_s INTEGER,
+        bdi_b_dirty INTEGER,
+        bdi_b_io INTEGER,
+        bdi_b_more_io INTEGER,
+        pressure_io_some_percent REAL,
+        pressure_io_full_percent REAL,
+        load_bytes_done INTEGER,
+        load_operations INTEGER,
+        load_files_done INTEGER,
+        load_threads_running INTEGER,
+        load_bytes_s REAL)""",
+    """CREATE TABLE sample_cpu (
+        sample INTEGER NOT NULL REFERENCES sample,
+        position INTEGER NOT NULL,
+        busy REAL NOT NULL,
+        PRIMARY KEY (sample, position)) WITHOUT ROWID""",
+    """CREATE TABLE sample_device (
+        sample INTEGER NOT NULL REFERENCES sample,
+        position INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        read_bytes_s REAL NOT NULL,
+        write_bytes_s REAL NOT NULL,
+        read_iops REAL NOT NULL,
+        write_iops REAL NOT NULL,
+        in_flight INTEGER NOT NULL,
+        utilisation_percent REAL NOT NULL,
+        latency_ms REAL,
+        PRIMARY KEY (sample, position)) WITHOUT ROWID""",
+)
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Make an empty database a journal of this version; the caller holds the transaction."""
+    for statement in TABLES:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def check_version(connection: sqlite3.Connection, path: str) -> int:
+    """Return the version of an open journal. Raises JournalNewer, JournalUnusable, sqlite3.Error."""
+    if _pragma(connection, "application_id") != APPLICATION_ID:
+        raise JournalUnusable(path=path, why="it is not a journal of fsconsole")
+    version = _pragma(connection, "user_version")
+    if version > SCHEMA_VERSION:
+        raise JournalNewer(path=path, version=version)
+    # A view or trigger in a journal from elsewhere would be a program, and a journal is data only.
+    programs = connection.execute("SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger')")
+    if programs.fetchone() != (0,):
+        raise JournalUnusable(path=path, why="it holds views or triggers, which no journal has")
+    return version
+
+
+def migrate(
+    connection: sqlite3.Connection,
+    found: int,
+    migrations: Mapping[int, tuple[str, ...]] = MIGRATIONS,
+    wanted: int = SCHEMA_VERSION,
+) -> None:
+    """Bring a journal from the version found to the one wanted, in one transaction. Raises sqlite3.Error."""
+    if found >= wanted:
+        return
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for version in range(found, wanted):
+            for statement in migrations[version]:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {wanted:d}")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    (value,) = connection.execute(f"PRAGMA {name}").fetchone()
+    return int(value)

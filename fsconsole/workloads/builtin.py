@@ -1,0 +1,195 @@
+"""The built-in generator as the engine sees it: started confined, released by a word, read by its counters."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from os.path import dirname, realpath
+from typing import NoReturn
+
+import fsconsole
+from fsconsole.errors import GeneratorFailed
+from fsconsole.model.command import Command, CommandResult
+from fsconsole.model.counters import ThreadCounters
+from fsconsole.model.workload import Workload
+from fsconsole.system.command import RunningCommand, find_program, spawn
+from fsconsole.system.memfd import CounterPage
+from fsconsole.workloads.confinement import confined_argv
+from fsconsole.workloads.job import DONE, GO, READY, Job, job_to_line
+from fsconsole.workloads.naming import directory_name
+from fsconsole.workloads.protocol import LoadResult, failures_in_words
+
+_HOST = (sys.executable, "-I", "-m", "fsconsole.workloads.host")
+"""Isolated (-I): nothing of the operator's environment or of the directory at hand is imported."""
+
+
+class BuiltInGenerator:
+    """Makes create loads with processes times threads of this interpreter."""
+
+    def __init__(self, start: Callable[[Command], RunningCommand] = spawn) -> None:
+        self._start = start
+
+    def prepare(
+        self, workload: Workload, *, tree: str, tree_device: int, hidden: Sequence[str]
+    ) -> BuiltInLoad:
+        """Start the host process, confined to tree, and give it its job. Raises GeneratorFailed, ToolMissing.
+
+        All directories are made, and all writers wait at the barrier, by the time wait_ready() returns.
+        """
+        find_program("bwrap")
+        page = CounterPage.create(workload.threads)
+        argv = confined_argv(
+            _HOST, tree=tree, hidden=tuple(realpath(path) for path in hidden), readable=interpreter_places()
+        )
+        try:
+            running = self._start(Command(argv, inherit_fds=(page.fd,)))
+        except BaseException:
+            page.close()
+            raise
+        load = BuiltInLoad(running, page)
+        load.give(_job(workload, tree, tree_device, page))
+        return load
+
+
+class BuiltInLoad:
+    """A load of the built-in generator, from its barrier to its result."""
+
+    def __init__(self, running: RunningCommand, page: CounterPage) -> None:
+        self.page = page
+        self._running = running
+        self._last_event: dict[str, object] | None = None
+        self._ended_ns = 0
+        self._result: LoadResult | None = None
+
+    def give(self, job: Job) -> None:
+        """Hand the job to the host."""
+        self._send(job_to_line(job))
+
+    def wait_ready(self) -> None:
+        """Wait until all writers stand at the barrier. Raises GeneratorFailed."""
+        event = self._next_event(None)
+        if event.get("event") != READY:
+            self._fail(str(event.get("why", "")))
+
+    def go(self) -> None:
+        """Release the writers. Raises GeneratorFailed."""
+        self._send(GO)
+
+    def counters(self) -> tuple[ThreadCounters, ...]:
+        """Return where every writer stands now."""
+        return self.page.read()
+
+    def finished(self, timeout_s: float) -> bool:
+        """Wait up to timeout_s for the load's end; True where it has ended, however."""
+        try:
+            self._await_end(timeout_s)
+        except TimeoutError:
+            return False
+        return True
+
+    def request_stop(self) -> None:
+        """Ask the writers to end before their next write; returns at once."""
+        self.page.request_stop()
+
+    def wait(self) -> LoadResult:
+        """Wait for the generator's end and return what it did; a second call returns the same."""
+        if self._result is None:
+            event = self._await_end(None)
+            command = self._running.wait()
+            self._result = _load_result(self.page.read(), event, command, self._ended_ns)
+        return self._result
+
+    def kill(self) -> None:
+        """End whatever still runs and unmap the counters; a second call does nothing."""
+        self._running.kill()
+        self._running.wait()
+        self.page.close()
+
+    def _await_end(self, timeout_s: float | None) -> dict[str, object]:
+        if self._last_event is None:
+            self._last_event = self._next_event(timeout_s)
+            self._ended_ns = time.monotonic_ns()
+        return self._last_event
+
+    def _next_event(self, timeout_s: float | None) -> dict[str, object]:
+        """Return the host's next event, or an empty one where it has ended without a word."""
+        try:
+            event = json.loads(self._running.receive(timeout_s))
+        except EOFError:
+            return {}
+        return event if isinstance(event, dict) else {}
+
+    def _send(self, line: str) -> None:
+        try:
+            self._running.send(line)
+        except BrokenPipeError:
+            self._fail("")
+
+    def _fail(self, why: str) -> NoReturn:
+        command = self._running.wait()
+        self.kill()
+        raise GeneratorFailed(why or _ending_in_words(command))
+
+
+def interpreter_places() -> tuple[str, ...]:
+    """Return the directories that this interpreter and this package are read from, without symbolic links."""
+    places = (sys.prefix, sys.base_prefix, dirname(realpath(sys.executable)), _package_parent())
+    return tuple(sorted({realpath(place) for place in places}))
+
+
+def _package_parent() -> str:
+    return dirname(dirname(realpath(fsconsole.__file__)))
+
+
+def _job(workload: Workload, tree: str, tree_device: int, page: CounterPage) -> Job:
+    return Job(
+        tree=tree,
+        tree_device=tree_device,
+        name=directory_name(workload.name),
+        threads=workload.threads,
+        workers=min(workload.threads, len(os.sched_getaffinity(0))),
+        files=workload.files,
+        file_size_bytes=workload.file_size_bytes,
+        block_size_bytes=workload.block_size_bytes,
+        layout=workload.directories.layout,
+        files_per_directory=workload.directories.files_per_directory,
+        data=workload.data,
+        counters=page.fd,
+    )
+
+
+def _load_result(
+    threads: tuple[ThreadCounters, ...], event: dict[str, object], command: CommandResult, ended_ns: int
+) -> LoadResult:
+    """Return what the counters say; a writer that was killed ended when its generator did."""
+    started = [thread for thread in threads if thread.started_ns]
+    ends_ns = [thread.ended_ns or ended_ns for thread in started]
+    failures = failures_in_words(threads)
+    if event.get("event") != DONE:
+        failures = "; ".join(filter(None, (failures, _ending_in_words(command))))
+    return LoadResult(
+        threads=threads,
+        written_bytes=sum(thread.bytes_done for thread in threads),
+        files_done=sum(thread.files_done for thread in threads),
+        first_started_ns=min((thread.started_ns for thread in started), default=0),
+        first_ended_ns=min(ends_ns, default=0),
+        last_ended_ns=max(ends_ns, default=0),
+        user_s=_seconds(event.get("user_s"), command.usage.user_s),
+        system_s=_seconds(event.get("system_s"), command.usage.system_s),
+        command=command,
+        failures=failures,
+    )
+
+
+def _ending_in_words(command: CommandResult) -> str:
+    said = command.err.strip().splitlines()
+    code = command.exit_code
+    ending = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return f"it ended with {ending}" + (f": {said[-1]}" if said else "")
+
+
+def _seconds(value: object, otherwise: float) -> float:
+    return float(value) if isinstance(value, int | float) else otherwise

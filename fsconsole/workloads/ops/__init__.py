@@ -1,0 +1,1 @@
+"""The operations that the built-in generator's threads perform."""

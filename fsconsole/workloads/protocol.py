@@ -1,0 +1,118 @@
+"""What every generator of a load offers to the engine, and what came of a load."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from fsconsole.model.command import CommandResult
+from fsconsole.model.counters import ThreadCounters, ThreadState
+from fsconsole.model.workload import Workload
+from fsconsole.system.memfd import CounterPage
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_ENDED_WELL = frozenset({ThreadState.DONE, ThreadState.STOPPED})
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """What a load did, from its writers' own counters; times are CLOCK_MONOTONIC, 0 where no writer started."""
+
+    threads: tuple[ThreadCounters, ...]
+    written_bytes: int
+    files_done: int
+    first_started_ns: int
+    first_ended_ns: int
+    last_ended_ns: int
+    user_s: float
+    system_s: float
+    """CPU time of the writers alone; that of the whole generator, from its start, is in command.usage."""
+    command: CommandResult
+    """The generator as a program; its exit code is negative where it was killed."""
+    failures: str = ""
+    """Why writers ended early, in words; empty where none did."""
+
+    @property
+    def elapsed_s(self) -> float:
+        """Last writer done - first writer started."""
+        return (self.last_ended_ns - self.first_started_ns) / 1e9
+
+    @property
+    def stopped(self) -> bool:
+        """True where at least one writer ended because the engine asked for it."""
+        return any(thread.state is ThreadState.STOPPED for thread in self.threads)
+
+    @property
+    def is_failure(self) -> bool:
+        """True where no writer succeeded, unless they filled the filesystem: that is a result with a reason."""
+        if any(thread.state in _ENDED_WELL for thread in self.threads):
+            return False
+        return self.written_bytes == 0 or any(thread.errno not in _FULL for thread in self.threads)
+
+
+class LoadHandle(Protocol):
+    """A prepared load; kill() must be called in the end, whatever happened before."""
+
+    @property
+    def page(self) -> CounterPage:
+        """The counters that the writers keep; closed by kill()."""
+        ...
+
+    def wait_ready(self) -> None:
+        """Wait until all writers stand at the barrier. Raises GeneratorFailed."""
+        ...
+
+    def go(self) -> None:
+        """Release the writers. Raises GeneratorFailed."""
+        ...
+
+    def counters(self) -> tuple[ThreadCounters, ...]:
+        """Return where every writer stands now."""
+        ...
+
+    def finished(self, timeout_s: float) -> bool:
+        """Wait up to timeout_s for the load's end; True where it has ended, however."""
+        ...
+
+    def request_stop(self) -> None:
+        """Ask the writers to end before their next operation; returns at once."""
+        ...
+
+    def wait(self) -> LoadResult:
+        """Wait for the generator's end and return what it did; a second call returns the same."""
+        ...
+
+    def kill(self) -> None:
+        """End whatever still runs and give everything back; a second call does nothing."""
+        ...
+
+
+class Generator(Protocol):
+    """Something that makes a load."""
+
+    def prepare(
+        self, workload: Workload, *, tree: str, tree_device: int, hidden: Sequence[str]
+    ) -> LoadHandle:
+        """Start the generator, confined to tree, up to its barrier.
+
+        tree_device is the st_dev that tree must have; hidden directories are not to be seen by the
+        generator. Raises GeneratorFailed, ToolMissing.
+        """
+        ...
+
+
+def failures_in_words(threads: Sequence[ThreadCounters]) -> str:
+    """Return why writers ended early: "3 of 16 writers stopped: No space left on device"; empty where none did."""
+    unended = frozenset({ThreadState.STARTING, ThreadState.READY, ThreadState.RUNNING})
+    reasons = Counter(
+        "killed before they were done" if thread.state in unended else os.strerror(thread.errno)
+        for thread in threads
+        if thread.state not in _ENDED_WELL
+    )
+    return "; ".join(
+        f"{count} of {len(threads)} writers stopped: {why}" for why, count in reasons.most_common()
+    )

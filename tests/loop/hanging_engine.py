@@ -1,0 +1,35 @@
+"""An engine that stands still in one kind of step of one cell, so that a test can kill it just there.
+
+python hanging_engine.py RUN_FOLDER STEP_KIND before|after CELL MARKER_FILE
+"""
+
+from __future__ import annotations
+
+import pathlib
+import signal
+import sys
+
+from fsconsole.engine import runner
+from fsconsole.engine.steps import HANDLERS
+from fsconsole.model.step import StepKind
+
+
+def hang_in(kind: StepKind, position: str, cell: int, marker: pathlib.Path) -> None:
+    """Replace the handler of kind by one that stops for good, before or after doing its work."""
+    real = HANDLERS[kind]
+
+    def handler(work, step):
+        if work.cell.index != cell:
+            return real(work, step)
+        if position == "after":
+            real(work, step)
+        marker.touch()
+        signal.pause()
+
+    HANDLERS[kind] = handler
+
+
+if __name__ == "__main__":
+    folder, kind_word, where, cell_word, marker_path = sys.argv[1:]
+    hang_in(StepKind(kind_word), where, int(cell_word), pathlib.Path(marker_path))
+    sys.exit(runner.main([folder]))

@@ -1,0 +1,126 @@
+"""An engine killed -9 in every kind of step leaves nothing behind and loses nothing that was reported done."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from fsconsole.client.start import start_engine
+from fsconsole.devices import scratch
+from fsconsole.engine.cleanup import clean_up
+from fsconsole.engine.steps import HANDLERS
+from fsconsole.journal.history import read_state
+from fsconsole.journal.store import is_alive
+from fsconsole.model.measurement import Metric
+from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.model.step import StepKind
+from fsconsole.system.blockdev import open_exclusive
+from fsconsole.system.namespace import engine_argv
+from tests.loop.runs import TINY_PLAN, new_run, wait_for_end
+
+pytestmark = pytest.mark.root
+
+DRIVER = pathlib.Path(__file__).with_name("hanging_engine.py")
+CELL = 1
+"""The second cell hangs, so that there is a first one to be lost."""
+
+
+@pytest.fixture
+def device(tmp_path):
+    """A scratch device of 64 MiB."""
+    made = scratch.create(64 * 2**20, str(tmp_path / "scratch"))
+    yield made.device
+    scratch.remove(made)
+
+
+def hanging(folder, kind, position, marker) -> subprocess.Popen[bytes]:
+    argv = engine_argv(
+        (sys.executable, str(DRIVER), folder.path, kind.value, position, str(CELL), str(marker)),
+        systemd=False,
+        unit="",
+    )
+    with open(os.path.join(folder.path, "engine.log"), "ab") as log:
+        child = subprocess.Popen(
+            argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
+        )
+    deadline = time.monotonic() + 60
+    while not marker.exists():
+        assert child.poll() is None, pathlib.Path(folder.path, "engine.log").read_text()
+        assert time.monotonic() < deadline, f"the engine never came to {kind.value}"
+        time.sleep(0.02)
+    # A drain begins without waiting for the journal; the test wants to know that it was written down.
+    while (step := read_state(folder).current_step) is None or step.kind is not kind:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return child
+
+
+def kill_engine(unshare: subprocess.Popen[bytes]) -> None:
+    """Kill the engine itself, not its parent: the child of unshare is PID 1 of the namespace."""
+    children = pathlib.Path(f"/proc/{unshare.pid}/task/{unshare.pid}/children").read_text().split()
+    os.kill(int(children[0]), signal.SIGKILL)
+    unshare.wait(timeout=30)
+
+
+def assert_nothing_left(device: str, folder) -> None:
+    assert "/run/fsconsole" not in pathlib.Path("/proc/self/mounts").read_text()
+    assert not is_alive(folder)
+    deadline = time.monotonic() + 10
+    while True:
+        # The kernel gives a dead namespace's mounts back on a worker of its own, moments later.
+        try:
+            os.close(open_exclusive(device))
+            return
+        except OSError:
+            assert time.monotonic() < deadline, "something still holds the device"
+            time.sleep(0.05)
+
+
+CASES = [(kind, "after") for kind in HANDLERS] + [
+    (kind, "before") for kind in (StepKind.EQUALISE, StepKind.MKFS, StepKind.MOUNT, StepKind.DRAIN)
+]
+
+
+@pytest.mark.parametrize(("kind", "position"), CASES, ids=lambda value: getattr(value, "value", value))
+def test_a_run_killed_in_any_step_is_cleaned_up_and_finished(tmp_path, device, kind, position):
+    runs_dir = str(tmp_path / "runs")
+    folder = new_run(TINY_PLAN, device, runs_dir)
+    kill_engine(hanging(folder, kind, position, tmp_path / "marker"))
+    assert_nothing_left(device, folder)
+
+    (cleaned,) = clean_up(runs_dir)
+    assert cleaned.resumable
+    assert kind.value in cleaned.did
+    before = read_state(folder)
+    assert before.status is RunStatus.INTERRUPTED
+    assert before.cells[0].status is CellStatus.DONE
+    assert before.cells[CELL].status is CellStatus.UNKNOWN
+    assert clean_up(runs_dir) == ()
+
+    start_engine(folder)
+    wait_for_end(folder)
+    after = read_state(folder)
+    assert (after.status, after.reason) == (RunStatus.FINISHED, "")
+    assert [cell.status for cell in after.cells] == [CellStatus.DONE, CellStatus.DONE]
+    assert after.cells[0] == before.cells[0]
+    assert after.cells[CELL].attempt == 2
+    assert after.cells[CELL].value(Metric.WRITTEN) == 4 * 2**20
+    assert_nothing_left(device, folder)
+
+
+def test_killing_the_parent_of_the_engine_ends_it_too(tmp_path, device):
+    folder = new_run(TINY_PLAN, device, str(tmp_path / "runs"))
+    unshare = hanging(folder, StepKind.DRAIN, "before", tmp_path / "marker")
+    unshare.kill()
+    unshare.wait(timeout=30)
+    deadline = time.monotonic() + 10
+    while is_alive(folder):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert_nothing_left(device, folder)

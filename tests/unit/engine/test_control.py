@@ -1,0 +1,157 @@
+"""The control socket: who may speak, what is understood, and what each request sets."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.client.control import ask
+from fsconsole.engine.control import ControlServer, Wishes
+from fsconsole.errors import RunOver
+from fsconsole.journal.store import RunFolder
+from fsconsole.model.control import (
+    BadMessage,
+    ControlAnswer,
+    decode_answer,
+    decode_request,
+    encode_answer,
+    encode_request,
+)
+from fsconsole.model.observation import Verb
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A run folder with a server, its wishes, and the verbs that reached it."""
+    folder = RunFolder(str(tmp_path))
+    wishes, heard = Wishes(), []
+    server = ControlServer(folder.control, wishes, on_request=heard.append, place=lambda: "mkfs of cell 1")
+    yield folder, wishes, heard
+    server.close()
+
+
+def test_a_request_is_answered_with_the_place_where_the_engine_stands(served):
+    folder, _, heard = served
+    assert ask(folder, Verb.STATUS) == ControlAnswer(accepted=True, step="mkfs of cell 1")
+    assert heard == []
+
+
+@pytest.mark.parametrize(
+    ("verb", "interrupting", "stopping", "paused"),
+    [
+        (Verb.PAUSE, False, False, True),
+        (Verb.SKIP, True, False, False),
+        (Verb.STOP_AFTER, False, True, False),
+        (Verb.STOP_NOW, True, True, False),
+    ],
+)
+def test_each_verb_sets_its_own_wish(served, verb, interrupting, stopping, paused):
+    folder, wishes, heard = served
+    ask(folder, verb)
+    assert (wishes.interrupting, wishes.stopping, wishes.paused) == (interrupting, stopping, paused)
+    assert heard == [verb]
+
+
+def test_a_skip_is_over_with_its_cell_and_a_stop_is_not():
+    wishes = Wishes()
+    wishes.take(Verb.SKIP)
+    wishes.take(Verb.STOP_AFTER)
+    wishes.cell_ended()
+    assert not wishes.interrupting
+    assert wishes.stopping
+
+
+def test_a_paused_run_waits_until_it_may_go_on():
+    wishes = Wishes()
+    wishes.take(Verb.PAUSE)
+    waiter = threading.Thread(target=wishes.wait_while_paused)
+    waiter.start()
+    wishes.take(Verb.CONTINUE)
+    waiter.join(timeout=10)
+    assert not waiter.is_alive()
+
+
+def test_a_paused_run_can_be_stopped():
+    wishes = Wishes()
+    wishes.take(Verb.PAUSE)
+    wishes.take(Verb.STOP_AFTER)
+    wishes.wait_while_paused()
+
+
+def test_only_its_owner_can_reach_the_socket_from_its_first_moment(served):
+    folder, _, _ = served
+    assert stat.S_IMODE(os.stat(folder.control).st_mode) == 0o600
+
+
+@pytest.mark.root
+def test_another_user_is_not_heard(served):
+    folder, wishes, heard = served
+    os.chmod(folder.control, 0o666)
+    os.chmod(folder.path, 0o755)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            connection = socket.socket(socket.AF_UNIX)
+            connection.connect(folder.control)
+            connection.sendall(encode_request(Verb.STOP_NOW))
+            code = 0 if connection.recv(100) == b"" else 2
+        except PermissionError:
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert heard == []
+    assert not wishes.stopping
+
+
+@pytest.mark.parametrize("line", [b"", b"stop\n", b'{"verb": "format"}\n', b"[]\n", b"x" * 9000 + b"\n"])
+def test_nonsense_is_answered_and_sets_nothing(served, line):
+    folder, wishes, heard = served
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(folder.control)
+        connection.sendall(line)
+        connection.shutdown(socket.SHUT_WR)
+        answer = decode_answer(connection.makefile("rb").readline())
+    assert not answer.accepted
+    assert heard == []
+    assert not wishes.stopping
+
+
+def test_a_run_without_an_engine_says_so(tmp_path):
+    with pytest.raises(RunOver):
+        ask(RunFolder(str(tmp_path)), Verb.STATUS)
+
+
+def test_a_socket_left_by_a_killed_engine_is_replaced(tmp_path):
+    folder = RunFolder(str(tmp_path))
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(folder.control)
+    left.close()
+    server = ControlServer(folder.control, Wishes(), on_request=lambda _: None, place=lambda: "")
+    assert ask(folder, Verb.STATUS).accepted
+    server.close()
+    assert not os.path.lexists(folder.control)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_a_request_or_a_bad_message(line):
+    try:
+        assert decode_request(line) in Verb
+    except BadMessage:
+        pass
+
+
+@given(st.sampled_from(Verb), st.booleans(), st.text(), st.text())
+def test_messages_come_back_as_they_went(verb, accepted, step, why):
+    assert decode_request(encode_request(verb)) is verb
+    answer = ControlAnswer(accepted, step, why)
+    assert decode_answer(encode_answer(answer)) == answer
