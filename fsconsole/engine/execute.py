@@ -74,18 +74,7 @@ def run_step(work: CellWork, step: Step) -> StepResult:
     run.journal.record(started, durable=hurried)
     run.sampler.set_place(cell.index, step.kind.value)
     begin_s = time.monotonic()
-    try:
-        result = HANDLERS[step.kind](work, step)
-    except StepFailed as failure:
-        result = StepResult(outcome=Outcome.FAILED, reason=failure.reason)
-    except Interrupted:
-        # A skipped cell leaves the run going; a stop ends it: the wishes say which it was.
-        outcome = Outcome.STOPPED if run.wishes.stopping else Outcome.SKIPPED
-        result = StepResult(outcome=outcome, reason="interrupted by the operator")
-    except (GeneratorFailed, ExtentsUnreadable, Unreadable) as error:
-        result = StepResult(outcome=Outcome.FAILED, reason=str(error))
-    except OSError as error:
-        result = StepResult(outcome=Outcome.FAILED, reason=error.strerror or str(error))
+    result = _handled(work, step)
     reap_strangers(run.places.proc)
     finished = StepFinished(
         cell=cell.index,
@@ -99,6 +88,26 @@ def run_step(work: CellWork, step: Step) -> StepResult:
     )
     run.journal.record(finished, durable=step.kind is not StepKind.WORKLOAD)
     return result
+
+
+def _handled(work: CellWork, step: Step) -> StepResult:
+    """Carry the step out; what goes wrong in it is its result, but for errors that end the whole run."""
+    try:
+        return HANDLERS[step.kind](work, step)
+    except StepFailed as failure:
+        reason = failure.reason
+    except Interrupted:
+        reason = ""
+    except (GeneratorFailed, ExtentsUnreadable, Unreadable) as error:
+        reason = str(error)
+    except OSError as error:
+        reason = error.strerror or str(error)
+    wishes = work.run.wishes
+    if wishes.interrupting:
+        # Whatever a program said when it was killed was the operator's doing.
+        outcome = Outcome.STOPPED if wishes.stopping else Outcome.SKIPPED
+        return StepResult(outcome=outcome, reason="interrupted by the operator")
+    return StepResult(outcome=Outcome.FAILED, reason=reason)
 
 
 def _warn_of_device(work: CellWork) -> None:

@@ -19,6 +19,7 @@ from fsconsole.model.plan import Cell
 from fsconsole.model.run import RunRequest
 from fsconsole.model.step import Step
 from fsconsole.system.namespace import PrivatePlaces
+from fsconsole.telemetry.cpu import CpuTimes
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.workloads.protocol import Generator, LoadResult
 
@@ -78,7 +79,7 @@ class ClockAndCpu:
     """An instant with the CPU time that the machine and the engine had used until then."""
 
     monotonic_ns: int
-    busy_s: float
+    cpu: CpuTimes
     engine_s: float
 
 
@@ -115,7 +116,7 @@ class CellWork:
         if self.run.wishes.interrupting:
             raise Interrupted
         if result.exit_code != 0 and not accept_failure:
-            raise StepFailed(_why(result))
+            raise StepFailed(failure_words(result))
         return result
 
     def release_command(self, argv: tuple[str, ...]) -> None:
@@ -160,8 +161,8 @@ class CellWork:
 Handler = Callable[[CellWork, Step], StepResult]
 
 
-def _why(result: CommandResult) -> str:
-    """Return why a command failed, preferring the kernel's words, which mount(8) never repeats."""
+def failure_words(result: CommandResult) -> str:
+    """Return how a command failed, with its last words and the kernel's."""
     said = result.err.strip() or result.out.strip()
     words = [line for line in said.splitlines() if line.strip()][-1:] + list(result.kernel_log[-1:])
     what = os.path.basename(result.argv[0])

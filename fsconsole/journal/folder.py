@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-DEFAULT_RUNS_DIR = "/var/lib/fsconsole/runs"
 LATEST = "latest"
 """The word for the newest run."""
 

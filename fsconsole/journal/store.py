@@ -16,7 +16,7 @@ from fsconsole.errors import NoSpace, NotRoot, RunAmbiguous, RunMissing, RunsRea
 from fsconsole.journal.codec import to_json
 from fsconsole.journal.export import export_journal
 from fsconsole.journal.faults import is_full
-from fsconsole.journal.folder import DEFAULT_RUNS_DIR, LATEST, RunFolder
+from fsconsole.journal.folder import LATEST, RunFolder
 from fsconsole.journal.runs_dir import make_directory, open_or_make
 from fsconsole.journal.schema import create_tables
 from fsconsole.model.run import RunRequest
@@ -24,7 +24,6 @@ from fsconsole.system.locks import is_locked
 from fsconsole.units import format_bytes
 
 __all__ = [
-    "DEFAULT_RUNS_DIR",
     "LATEST",
     "RunFolder",
     "create_run",

@@ -14,7 +14,7 @@ from fsconsole.model.workload import Workload
 from fsconsole.plan.steps import TREE
 from fsconsole.system.host import cpu_count, memory_bytes
 from fsconsole.system.sync import fsync_device, syncfs
-from fsconsole.telemetry.cpu import busy_seconds_now
+from fsconsole.telemetry.cpu import busy_between, cpu_snapshot
 from fsconsole.telemetry.meminfo import read_writeback
 from fsconsole.units import format_bytes
 from fsconsole.workloads.figures import cpu_measurements, drain_measurements, load_measurements
@@ -50,7 +50,7 @@ def load(work: CellWork, step: Step) -> StepResult:
     descriptor = open_mount(work)
     os.close(descriptor)
     handle = work.run.generator.prepare(
-        workload, tree=TREE, tree_device=_device(work), hidden=(work.run.folder_path,)
+        workload, tree=TREE, tree_device=_device(work), hidden=(os.path.dirname(work.run.folder_path),)
     )
     try:
         result, begin, peak_bytes = _drive(work, handle)
@@ -88,9 +88,9 @@ def drain(work: CellWork, _step: Step) -> StepResult:
 
 
 def clock_and_cpu() -> ClockAndCpu:
-    """Return this instant with the CPU seconds that all CPUs and this process have been busy."""
+    """Return this instant with the CPU time that the machine and this process have used until now."""
     own = os.times()
-    return ClockAndCpu(time.monotonic_ns(), busy_seconds_now(), own.user + own.system)
+    return ClockAndCpu(time.monotonic_ns(), cpu_snapshot(), own.user + own.system)
 
 
 def _drive(work: CellWork, handle: LoadHandle) -> tuple[LoadResult, ClockAndCpu, int]:
@@ -114,10 +114,10 @@ def _drive(work: CellWork, handle: LoadHandle) -> tuple[LoadResult, ClockAndCpu,
 def _cost(window: LoadWindow, end: ClockAndCpu) -> tuple[Measurement, ...]:
     """Return CPU figures from the load's first write to the end of the drain."""
     elapsed_s = (end.monotonic_ns - window.begin.monotonic_ns) / 1e9
-    busy_s = end.busy_s - window.begin.busy_s
+    cpu = busy_between(window.begin.cpu, end.cpu)
     capacity_s = elapsed_s * cpu_count()
     return (
-        *cpu_measurements(busy_s, capacity_s, window.result.written_bytes),
+        *cpu_measurements(cpu.busy_s, cpu.available_s, window.result.written_bytes),
         Measurement(Metric.OBSERVER, 100 * (end.engine_s - window.begin.engine_s) / capacity_s),
         Measurement(Metric.PEAK_DIRTY, window.peak_dirty_bytes),
     )

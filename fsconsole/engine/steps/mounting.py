@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from fsconsole.engine.work import CellWork, StepFailed, StepResult
+from fsconsole.engine.work import CellWork, StepFailed, StepResult, failure_words
 from fsconsole.inspect.features import read_mount_options
+from fsconsole.inspect.kernel_log import refusal_words
 from fsconsole.inspect.space import space_measurements
 from fsconsole.model.measurement import Measurement, Metric
 from fsconsole.model.observation import FeatureSeen
@@ -71,7 +72,11 @@ def open_mount(work: CellWork) -> int:
 
 
 def _mount(work: CellWork, argv: tuple[str, ...]) -> float:
-    result = work.command(argv)
+    result = work.command(argv, accept_failure=True)
+    if result.exit_code != 0:
+        # mount(8) says the same words for nearly every refusal; why stands in the kernel's log alone.
+        words = refusal_words(work.cell.variant.filesystem, result.kernel_log)
+        raise StepFailed("; ".join(words) or failure_words(result))
     entry = _mounted_at(work.mount_point)
     if entry is None or os.path.realpath(entry.source) != os.path.realpath(work.cell.target):
         raise StepFailed(f"mount said yes, yet {work.cell.target} is not what is mounted")

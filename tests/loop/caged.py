@@ -1,0 +1,140 @@
+"""A generator that means harm: run in the cage with a JSON line of its attempt, it prints what came of it.
+
+Each attempt either raises an OSError, which is what must happen, or does what no generator may do.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import signal
+import socket
+import stat
+import sys
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
+MS_REMOUNT, MS_BIND = 32, 4096
+
+
+def call(result: int) -> None:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def mount(source: str, target: str, flags: int = 0) -> None:
+    call(LIBC.mount(source.encode(), target.encode(), b"tmpfs", ctypes.c_ulong(flags), None))
+
+
+def open_for_reading(path: str) -> None:
+    os.close(os.open(path, os.O_RDONLY))
+
+
+def open_for_writing(path: str) -> None:
+    os.close(os.open(path, os.O_WRONLY))
+
+
+def create(path: str) -> None:
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT))
+
+
+def make_node(path: str, number: int) -> None:
+    os.mknod(path, stat.S_IFBLK | 0o600, number)
+
+
+def mount_over(path: str) -> None:
+    mount("tmpfs", path)
+
+
+def remount_writable(path: str) -> None:
+    mount("none", path, MS_REMOUNT | MS_BIND)
+
+
+def unmount(path: str) -> None:
+    call(LIBC.umount2(path.encode(), 2))
+
+
+def connect(path: str) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(path)
+
+
+def connect_abstract(name: str) -> None:
+    connect("\0" + name)
+
+
+def send_signal(pid: int) -> None:
+    os.kill(pid, 0)
+
+
+def send_signal_by_directory(pid: int) -> None:
+    signal.pidfd_send_signal(os.open(f"/proc/{pid}", os.O_RDONLY | os.O_DIRECTORY), 0)
+
+
+def through_any_process(attempt: str, path: str) -> None:
+    """Try another attempt on a path as each process sees it that /proc shows; the last error where none succeeds."""
+    failure: OSError | None = None
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            ATTEMPTS[attempt](f"/proc/{pid}/root{path}")
+        except OSError as error:
+            failure = error
+        else:
+            return
+    if failure is not None:
+        raise failure
+
+
+def unshared_user(attempt: str, *arguments: str | int) -> None:
+    """Try another attempt with every right that a user namespace gives."""
+    call(LIBC.unshare(CLONE_NEWUSER | CLONE_NEWNS))
+    ATTEMPTS[attempt](*arguments)
+
+
+def write_counter(fd: int) -> None:
+    os.pwrite(fd, b"written inside", 0)
+
+
+def own_file(path: str) -> None:
+    create(path)
+    os.chown(path, 1000, 1000)
+
+
+def burn_in_a_child(seconds: float) -> None:
+    pid = os.fork()
+    if pid == 0:
+        while sum(os.times()[:2]) < seconds:
+            pass
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def leave_with(code: int) -> None:
+    sys.exit(code)
+
+
+ATTEMPTS = {
+    attempt.__name__: attempt
+    for attempt in (
+        open_for_reading, open_for_writing, create, make_node, mount_over, remount_writable, unmount, connect,
+        connect_abstract, send_signal, send_signal_by_directory, through_any_process, unshared_user,
+        write_counter, own_file, burn_in_a_child, leave_with,
+    )
+}  # fmt: skip
+
+
+def main() -> None:
+    print("inside", flush=True)
+    name, *arguments = json.loads(sys.stdin.readline())
+    try:
+        ATTEMPTS[name](*arguments)
+    except OSError as error:
+        print(errno.errorcode[error.errno], flush=True)
+    else:
+        print("succeeded", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.inspect.checks import Verdict, non_contiguous_percent, verdict_of
+
+DATA = Path(__file__).parents[2] / "data" / "checks"
+
+RECORDED = [
+    ("e2fsck-1.47.0-clean", "ext4", 0, Verdict.CLEAN),
+    ("e2fsck-1.47.0-repaired", "ext3", 1, Verdict.REPAIRED),
+    ("e2fsck-1.47.0-errors", "ext2", 4, Verdict.ERRORS),
+    ("e2fsck-1.47.0-mounted", "ext4", 8, Verdict.FAILED),
+    ("e2fsck-1.47.0-missing", "ext4", 8, Verdict.FAILED),
+    ("e2fsck-1.47.0-no-superblock", "ext4", 8, Verdict.FAILED),
+    ("xfs_repair-6.1.0-clean", "xfs", 0, Verdict.CLEAN),
+    ("xfs_repair-6.1.0-errors", "xfs", 1, Verdict.ERRORS),
+    ("xfs_repair-6.1.0-dirty-log", "xfs", 1, Verdict.FAILED),
+    ("xfs_repair-6.1.0-dirty-log-repair", "xfs", 2, Verdict.FAILED),
+    ("xfs_repair-6.1.0-mounted", "xfs", 1, Verdict.FAILED),
+    ("xfs_repair-6.1.0-missing", "xfs", 1, Verdict.FAILED),
+    ("xfs_repair-6.1.0-short", "xfs", 1, Verdict.FAILED),
+    ("xfs_repair-6.1.0-usage", "xfs", 1, Verdict.FAILED),
+    ("btrfs-6.2-clean", "btrfs", 0, Verdict.CLEAN),
+    ("btrfs-4.4-clean", "btrfs", 0, Verdict.CLEAN),
+    ("btrfs-6.2-one-bad-copy", "btrfs", 0, Verdict.ERRORS),
+    ("btrfs-6.2-unreadable", "btrfs", 1, Verdict.ERRORS),
+    ("btrfs-5.10-errors", "btrfs", 1, Verdict.ERRORS),
+    ("btrfs-6.2-mounted", "btrfs", 1, Verdict.FAILED),
+    ("btrfs-6.2-missing", "btrfs", 1, Verdict.FAILED),
+    ("btrfs-6.2-usage", "btrfs", 0, Verdict.FAILED),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "filesystem", "exit_code", "verdict"), RECORDED, ids=[r[0] for r in RECORDED]
+)
+def test_a_recorded_check_has_its_verdict(
+    name: str, filesystem: str, exit_code: int, verdict: Verdict
+) -> None:
+    assert verdict_of(filesystem, exit_code, (DATA / f"{name}.txt").read_text()) is verdict
+
+
+def test_every_recording_is_used() -> None:
+    assert {path.stem for path in DATA.iterdir()} == {name for name, *_ in RECORDED}
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "verdict"),
+    [
+        (0, Verdict.CLEAN),
+        (1, Verdict.REPAIRED),
+        (2, Verdict.REPAIRED),
+        (3, Verdict.REPAIRED),
+        (4, Verdict.ERRORS),
+        (5, Verdict.ERRORS),
+        (12, Verdict.ERRORS),
+        (8, Verdict.FAILED),
+        (9, Verdict.FAILED),
+        (16, Verdict.FAILED),
+        (32, Verdict.FAILED),
+        (33, Verdict.FAILED),
+        (128, Verdict.FAILED),
+        (127, Verdict.ERRORS),
+    ],
+)
+@pytest.mark.parametrize("filesystem", ["ext2", "ext3", "ext4", "f2fs"])
+def test_the_bits_of_fsck_are_read(filesystem: str, exit_code: int, verdict: Verdict) -> None:
+    assert verdict_of(filesystem, exit_code, "") is verdict
+
+
+@given(st.sampled_from(["ext4", "xfs", "btrfs", "jfs"]), st.integers(-64, -1), st.text())
+def test_a_check_that_a_signal_ended_says_nothing(filesystem: str, exit_code: int, output: str) -> None:
+    assert verdict_of(filesystem, exit_code, output) is Verdict.FAILED
+
+
+@given(st.sampled_from(["ext4", "xfs", "btrfs", "jfs"]), st.integers(1, 255), st.text())
+def test_no_exit_code_but_0_is_clean(filesystem: str, exit_code: int, output: str) -> None:
+    assert verdict_of(filesystem, exit_code, output) is not Verdict.CLEAN
+
+
+@given(st.text())
+def test_btrfs_is_clean_only_by_its_own_last_words(output: str) -> None:
+    assert verdict_of("btrfs", 0, output) is Verdict.FAILED
+
+
+@pytest.mark.parametrize(
+    ("line", "percent"),
+    [
+        ("a.img: 31/25584 files (0.0% non-contiguous), 12101/102400 blocks", 0.0),
+        ("/dev/md0: 138/262144 files (97.1% non-contiguous), 1/2 blocks", 97.1),
+        ("lost: 11/64 files (100% non-contiguous)", 100.0),
+        ("no such line", None),
+    ],
+)
+def test_e2fscks_share_of_fragmented_files_is_read(line: str, percent: float | None) -> None:
+    assert non_contiguous_percent(f"Pass 5\n{line}\n") == percent

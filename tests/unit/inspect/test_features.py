@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.inspect.features import (
+    Feature,
+    effective_options,
+    parse_mkfs_features,
+    parse_mount_line,
+    parse_options,
+)
+from fsconsole.system.mounts import parse_mountinfo
+
+DATA = Path(__file__).parents[2] / "data" / "features"
+
+
+def text(name: str) -> str:
+    return (DATA / f"{name}.txt").read_text()
+
+
+def made(filesystem: str, name: str) -> dict[str, str]:
+    features = parse_mkfs_features(filesystem, text(name))
+    assert {feature.scope for feature in features} == {"mkfs"}
+    assert len({feature.name for feature in features}) == len(features)
+    return {feature.name: feature.value for feature in features}
+
+
+def test_ext4_of_today_is_read() -> None:
+    found = made("ext4", "dumpe2fs-1.47.0-ext4")
+    on = {name for name, value in found.items() if value == "on"}
+    assert on == {
+        "has_journal", "ext_attr", "resize_inode", "dir_index", "filetype", "extent", "64bit", "flex_bg",
+        "sparse_super", "large_file", "huge_file", "dir_nlink", "extra_isize", "metadata_csum",
+    }  # fmt: skip
+    assert (found["inode_size"], found["flex_bg_size"], found["journal_size"]) == ("256", "16", "8M")
+    assert found["default_mount_options"] == "user_xattr acl"
+
+
+def test_ext2_has_no_journal() -> None:
+    found = made("ext2", "dumpe2fs-1.47.0-ext2")
+    assert "has_journal" not in found
+    assert "journal_size" not in found
+
+
+def test_ext3_of_today_has_a_journal_and_no_extents() -> None:
+    found = made("ext3", "dumpe2fs-1.47.0-ext3")
+    assert "has_journal" in found
+    assert "extent" not in found
+
+
+def test_ext3_of_2008_is_read() -> None:
+    found = made("ext3", "dumpe2fs-1.41.12-ext3")
+    assert (found["stride"], found["stripe_width"], found["journal_size"]) == ("16", "64", "128M")
+    assert found["default_mount_options"] == "(none)"
+
+
+def test_clusters_and_stripes_are_read() -> None:
+    found = made("ext4", "dumpe2fs-1.47.0-bigalloc")
+    assert (found["cluster_size"], found["stride"], found["stripe_width"]) == ("65536", "16", "64")
+
+
+@pytest.mark.parametrize(
+    ("name", "some"),
+    [
+        (
+            "xfs_info-3.2.1",
+            {
+                "meta-data.crc": "0",
+                "data.sunit": "16",
+                "data.swidth": "64",
+                "naming.ftype": "0",
+                "log.version": "2",
+            },
+        ),
+        (
+            "xfs_info-6.1.0",
+            {"meta-data.reflink": "1", "meta-data.bigtime": "1", "log.sunit": "16", "log.lazy-count": "1"},
+        ),
+        (
+            "xfs_info-6.13",
+            {
+                "meta-data.exchange": "1",
+                "naming.parent": "1",
+                "realtime.rgcount": "0",
+                "meta-data.nrext64": "1",
+            },
+        ),
+    ],
+)
+def test_xfs_info_is_read_section_by_section(name: str, some: dict[str, str]) -> None:
+    found = made("xfs", name)
+    assert some.items() <= found.items()
+    assert found["data.bsize"] == "4096"
+    assert found["meta-data.isize"] == ("256" if "3.2.1" in name else "512")
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        ("dump-super-4.20", {"mixed_backref", "big_metadata", "extended_iref", "skinny_metadata"}),
+        (
+            "dump-super-6.2",
+            {
+                "free_space_tree",
+                "free_space_tree_valid",
+                "mixed_backref",
+                "extended_iref",
+                "skinny_metadata",
+                "no_holes",
+            },
+        ),
+        (
+            "dump-super-6.2-no-free-space-tree",
+            {"mixed_backref", "extended_iref", "skinny_metadata", "no_holes"},
+        ),
+    ],
+)
+def test_the_flags_of_btrfs_are_read_and_nothing_else_in_brackets(name: str, flags: set[str]) -> None:
+    found = made("btrfs", name)
+    assert {flag for flag, value in found.items() if value == "on"} == flags
+    assert found["csum_type"] == "0 (crc32c)"
+    assert found["nodesize"] == ("4096" if "no-free" in name else "16384")
+
+
+def test_two_equal_mkfs_have_equal_features() -> None:
+    first = text("dumpe2fs-1.47.0-ext4")
+    second = first.replace("Filesystem UUID:          ", "Filesystem UUID:          f").replace(
+        "Nov 21", "Nov 22"
+    )
+    assert first != second
+    assert parse_mkfs_features("ext4", first) == parse_mkfs_features("ext4", second)
+
+
+@given(st.sampled_from(["ext4", "xfs", "btrfs", "raw"]), st.text())
+def test_no_text_is_too_odd_to_be_read(filesystem: str, odd: str) -> None:
+    assert all(feature.scope == "mkfs" for feature in parse_mkfs_features(filesystem, odd))
+
+
+def test_all_options_of_ext4_are_read_with_their_values() -> None:
+    found = {feature.name: feature.value for feature in parse_options(text("ext4-options-6.18").splitlines())}
+    assert (found["data"], found["commit"], found["nodelalloc"]) == ("writeback", "30", "on")
+    assert "delalloc" not in found
+    assert len(found) == 27
+
+
+NAMES = st.text(st.characters(codec="ascii", categories=["Ll", "Nd"], include_characters="_-"), min_size=1)
+
+
+@given(st.dictionaries(NAMES, st.none() | NAMES))
+def test_options_come_back_as_they_were_written(options: dict[str, str | None]) -> None:
+    words = [name if value is None else f"{name}={value}" for name, value in options.items()]
+    assert parse_options(words) == tuple(
+        Feature("mount", name, "on" if value is None else value) for name, value in options.items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "some"),
+    [
+        (
+            "/dev/loop9 /m btrfs rw,noatime,compress=zstd:3,discard=async,space_cache=v2,subvolid=5,subvol=/ 0 0",
+            {("compress", "zstd:3"), ("noatime", "on"), ("subvol", "/")},
+        ),
+        (
+            "/dev/loop9 /m xfs rw,nosuid,nodev,relatime,inode64,logbufs=8,logbsize=256k,noquota 0 0",
+            {("logbsize", "256k"), ("inode64", "on")},
+        ),
+        ("/dev/sdb1 /a\\040b ext3 rw,relatime,nobarrier 0 0", {("nobarrier", "on")}),
+    ],
+)
+def test_a_line_of_proc_mounts_is_read(line: str, some: set[tuple[str, str]]) -> None:
+    assert some <= {(feature.name, feature.value) for feature in parse_mount_line(line)}
+
+
+def test_what_is_no_line_of_proc_mounts_is_refused() -> None:
+    with pytest.raises(ValueError, match="not a line"):
+        parse_mount_line("rw,relatime")
+
+
+MOUNTINFO = "36 25 7:9 / /m rw,nosuid shared:1 - {kind} /dev/loop9 rw,data=ordered\n"
+
+
+def test_ext3_is_shown_with_the_driver_that_serves_it() -> None:
+    (entry,) = parse_mountinfo(MOUNTINFO.format(kind="ext3"))
+    found = effective_options(entry, text("ext3-options-6.18"))
+    assert found[0] == Feature("mount", "driver", "ext4")
+    assert {("nobarrier", "on"), ("nosuid", "on"), ("data", "ordered")} <= {(f.name, f.value) for f in found}
+    assert len({feature.name for feature in found}) == len(found)
+
+
+def test_a_driver_without_a_list_of_its_own_is_the_filesystem() -> None:
+    (entry,) = parse_mountinfo(MOUNTINFO.format(kind="xfs"))
+    assert effective_options(entry, "")[0] == Feature("mount", "driver", "xfs")

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.inspect.kernel_log import refusal_words, worth_a_warning
+
+ERRORS = [
+    "EXT4-fs error (device loop0): ext4_lookup:1857: inode #2: comm ls: deleted inode referenced: 12",
+    "EXT3-fs error (device sdb1): ext3_get_inode_loc: unable to read inode block - inode=2, block=260",
+    "EXT4-fs (loop0): Remounting filesystem read-only",
+    "Aborting journal on device loop0-8.",
+    "JBD2: Detected IO errors while flushing file data on loop0-8",
+    "XFS (loop0): Metadata corruption detected at xfs_agi_verify+0xd1/0x1a0, xfs_agi block 0x2",
+    "XFS (sdc): Corruption of in-memory data (0x8) detected at xfs_defer_finish (fs/xfs/libxfs/xfs_defer.c:560).",
+    'XFS (dm-0): metadata I/O error in "xfs_da_read_buf+0xe1" at daddr 0x10 len 8 error 5',
+    "XFS (loop0): log I/O error -5",
+    "XFS (loop0): Filesystem has been shut down due to log error (0x2). Shutting down filesystem",
+    "BTRFS error (device loop0): bdev /dev/loop0 errs: wr 1, rd 0, flush 0, corrupt 0, gen 0",
+    "BTRFS error (device sdb: state EA): parent transid verify failed on logical 30507008",
+    "BTRFS critical (device sda2): corrupt leaf: root=5 block=1104625664 slot=15",
+    "BTRFS: error (device sdb) in btrfs_commit_transaction:2494: errno=-5 IO failure",
+    "BTRFS warning (device loop0): csum failed root 5 ino 257 off 0 csum 0x8941f998 expected csum 0x0",
+    "blk_update_request: I/O error, dev sdb, sector 2048 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2",
+    "I/O error, dev nvme0n1, sector 123456 op 0x0:(READ) flags 0x80700 phys_seg 1 prio class 2",
+    "Buffer I/O error on dev loop0, logical block 0, lost sync page write",
+    "critical medium error, dev sda, sector 976773160 op 0x0:(READ) flags 0x0",
+    "INFO: task kworker/u8:3:712 blocked for more than 120 seconds.",
+    "md/raid:md0: Disk failure on sdc1, disabling device.",
+    "md/raid1:md0: sda1: rescheduling sector 2048; read error corrected",
+    "ata3.00: failed command: WRITE FPDMA QUEUED",
+    "nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10",
+]
+HARMLESS = [
+    "EXT4-fs (loop0): mounted filesystem c78c65bc r/w with ordered data mode. Quota mode: none.",
+    "EXT4-fs (loop0): unmounting filesystem c78c65bc.",
+    "EXT4-fs (loop0): Ignoring removed nobh option",
+    "XFS (loop0): Mounting V5 Filesystem 8d5f2b6e",
+    "XFS (loop0): Ending clean mount",
+    "XFS (loop0): Unmounting Filesystem 8d5f2b6e",
+    "BTRFS info (device loop0): using crc32c (crc32c-intel) checksum algorithm",
+    "BTRFS info (device loop0): checking UUID tree",
+    "BTRFS info (device loop0): using free-space-tree",
+    "BTRFS: device fsid 8d5f2b6e devid 1 transid 6 /dev/loop0 scanned by mount (231)",
+    "loop0: detected capacity change from 0 to 204800",
+    "EXT4-fs (loop0): re-mounted c78c65bc r/w. Quota mode: none.",
+    "md/raid:md0: raid level 5 active with 4 out of 4 devices, algorithm 2",
+    "JBD2: no valid journal superblock found... is what a label may say",
+]
+
+
+@pytest.mark.parametrize("line", ERRORS)
+def test_an_error_is_worth_a_warning(line: str) -> None:
+    assert worth_a_warning([line]) == (line,)
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_what_every_mount_logs_is_not(line: str) -> None:
+    assert worth_a_warning([line]) == ()
+
+
+@given(st.lists(st.sampled_from(ERRORS + HARMLESS)))
+def test_errors_stay_in_their_order(lines: list[str]) -> None:
+    assert worth_a_warning(lines) == tuple(line for line in lines if line in ERRORS)
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "line"),
+    [
+        ("ext4", "ext4: Unknown parameter 'nomballoc'"),
+        ("ext3", "ext3: Unknown parameter 'nomballoc'"),
+        ("ext3", "EXT4-fs (loop0): can't mount with data=, fs mounted w/o journal"),
+        ("ext2", "EXT4-fs (loop0): couldn't mount as ext2 due to feature incompatibilities"),
+        ("xfs", "XFS (loop0): V4 filesystem deprecated. Recreate with crc=1"),
+        ("xfs", "xfs: Unknown parameter 'nobarrier'"),
+        ("btrfs", "BTRFS error (device loop0): cannot use v1 space cache with free space tree"),
+        ("btrfs", "BTRFS info (device sda1): unrecognized mount option 'nodatasum2'"),
+        ("btrfs", "btrfs: Unknown parameter 'nodatasum2'"),
+        ("ext4", "VFS: Can't find ext4 filesystem on dev loop0."),
+        ("ext4", "/dev/loop0: Can't open blockdev"),
+    ],
+)
+def test_the_kernels_own_words_are_found(filesystem: str, line: str) -> None:
+    others = ["usb 1-1: new high-speed USB device", "XFS (dm-1): Ending clean mount", line]
+    assert refusal_words(filesystem, others) == (line,)
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs", "btrfs"])
+def test_what_every_mount_logs_is_no_reason(filesystem: str) -> None:
+    said = [line for line in HARMLESS if "Ignoring removed" not in line and "re-mounted" not in line]
+    assert refusal_words(filesystem, said) == ()
+
+
+def test_another_filesystems_words_are_no_reason() -> None:
+    assert refusal_words("ext4", ["XFS (loop3): Unmounting Filesystem", "BTRFS error (device sdb): x"]) == ()

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.inspect.layout import ExtentSurvey, FileLayout, layout_of, measurements, median, merge
+from fsconsole.model.measurement import Metric
+from fsconsole.system.fiemap import ExtentFlag, RawExtent
+
+KIB = 1024
+
+
+def extent(logical: int, physical: int, length: int, flags: int = 0) -> RawExtent:
+    return RawExtent(logical * KIB, physical * KIB, length * KIB, flags)
+
+
+@pytest.mark.parametrize(
+    ("extents", "runs"),
+    [
+        ([], ()),
+        ([extent(0, 100, 4)], (4,)),
+        ([extent(0, 100, 4), extent(4, 104, 4)], (8,)),
+        ([extent(0, 100, 4), extent(4, 108, 4)], (4, 4)),
+        ([extent(0, 100, 4), extent(4, 96, 4)], (4, 4)),
+        # A hole in the file, none on the disk, or one as long: filefrag counts one.
+        ([extent(0, 100, 4), extent(64, 104, 4)], (8,)),
+        ([extent(0, 100, 4), extent(64, 164, 4)], (8,)),
+        ([extent(0, 100, 4), extent(64, 160, 4)], (4, 4)),
+        ([extent(16, 100, 4)], (4,)),
+        ([extent(0, 0, 4)], (4,)),
+        ([extent(0, 100, 4, ExtentFlag.MERGED), extent(4, 104, 4, ExtentFlag.UNWRITTEN)], (8,)),
+    ],
+)
+def test_runs_are_what_filefrag_counts(extents, runs) -> None:
+    assert layout_of(extents).runs == tuple(length * KIB for length in runs)
+
+
+@pytest.mark.parametrize(
+    ("flags", "compressed", "unwritten"),
+    [
+        (0, False, False),
+        (ExtentFlag.ENCODED, True, False),
+        (ExtentFlag.UNKNOWN | ExtentFlag.DELALLOC, False, True),
+        (ExtentFlag.SHARED | ExtentFlag.DATA_INLINE | ExtentFlag.NOT_ALIGNED, False, False),
+    ],
+)
+def test_flags_of_any_extent_tell_what_a_file_is(flags: int, compressed: bool, unwritten: bool) -> None:
+    layout = layout_of([extent(0, 100, 4), extent(4, 104, 4, flags), extent(8, 200, 4)])
+    assert (layout.is_compressed, layout.is_unwritten) == (compressed, unwritten)
+
+
+LENGTHS = st.lists(st.integers(1, 2**20), max_size=30)
+
+
+@given(LENGTHS, st.lists(st.booleans(), min_size=30, max_size=30))
+def test_merging_keeps_every_byte_and_counts_every_gap(lengths: list[int], gaps: list[bool]) -> None:
+    logical = physical = 0
+    extents = []
+    for length, gap in zip(lengths, gaps, strict=False):
+        physical += 7 if gap else 0
+        extents.append(RawExtent(logical, physical, length, 0))
+        logical, physical = logical + length, physical + length
+    runs = [run_bytes for run_bytes, _ in merge(extents)]
+    assert sum(runs) == sum(lengths)
+    assert len(runs) == (1 + sum(gaps[1 : len(lengths)]) if lengths else 0)
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=40))
+def test_the_median_is_that_of_all_values(values: list[int]) -> None:
+    assert median(Counter(values)) == statistics.median(values)
+
+
+def test_without_values_there_is_no_median() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        median(Counter())
+
+
+def survey_of(*layouts: FileLayout) -> ExtentSurvey:
+    survey = ExtentSurvey()
+    for layout in layouts:
+        survey.add(layout)
+    return survey
+
+
+def figures(survey: ExtentSurvey) -> dict[Metric, float]:
+    return {figure.metric: figure.value for figure in measurements(survey)}
+
+
+def test_the_figures_are_over_all_files_and_all_extents() -> None:
+    survey = survey_of(FileLayout((4096,)), FileLayout((4096, 8192, 65536)), FileLayout(()))
+    assert figures(survey) == {
+        Metric.FILES_MAPPED: 3,
+        Metric.FILES_COMPRESSED: 0,
+        Metric.EXTENTS_MEAN: pytest.approx(4 / 3),
+        Metric.EXTENTS_MEDIAN: 1,
+        Metric.EXTENTS_MAX: 3,
+        Metric.EXTENT_SIZE_MEDIAN: 6144,
+    }
+
+
+def test_compressed_files_are_told_apart_and_not_called_fragmented() -> None:
+    survey = survey_of(FileLayout((4096,)), FileLayout((131072,) * 40, is_compressed=True))
+    assert figures(survey)[Metric.EXTENTS_MAX] == 1
+    assert figures(survey)[Metric.FILES_COMPRESSED] == 1
+
+
+@pytest.mark.parametrize("layouts", [(), (FileLayout((131072,), is_compressed=True),)])
+def test_where_nothing_counts_there_is_no_figure_that_could_mislead(layouts) -> None:
+    assert set(figures(survey_of(*layouts))) == {Metric.FILES_MAPPED, Metric.FILES_COMPRESSED}
+
+
+def test_the_histogram_is_by_powers_of_two() -> None:
+    survey = survey_of(FileLayout((4096, 8191, 8192, 2**20)))
+    assert survey.histogram() == ((4096, 2), (8192, 1), (2**20, 1))

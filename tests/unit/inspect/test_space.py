@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.inspect.space import Space, measurements
+from fsconsole.model.measurement import Measurement, Metric
+
+
+def test_overhead_is_the_share_of_the_device_that_is_not_free() -> None:
+    assert measurements(Space(device_bytes=1000, free_bytes=984)) == (
+        Measurement(Metric.USABLE, 984.0),
+        Measurement(Metric.OVERHEAD, 1.6),
+    )
+
+
+@given(st.integers(1, 2**60), st.floats(0, 1))
+def test_overhead_is_never_below_0_nor_above_100(device_bytes: int, share: float) -> None:
+    _, overhead = measurements(Space(device_bytes, int(device_bytes * share)))
+    assert 0 <= overhead.value <= 100

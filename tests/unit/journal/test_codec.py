@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from enum import Enum
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.journal.codec import Mismatch, decode, from_json, parse_json, to_json
+from fsconsole.model.run import RunRequest
+
+
+class Colour(str, Enum):
+    RED = "red"
+    GREEN = "green"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    name: str
+    size_bytes: int
+    share: float
+    colour: Colour
+    pair: tuple[str, int] = ("", 0)
+    maybe: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    leaves: tuple[Leaf, ...]
+    inner: Leaf | None
+    words: tuple[tuple[str, ...], ...]
+    on: bool
+
+
+INTEGERS = st.integers(min_value=-(2**63), max_value=2**64 - 1)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+LEAVES = st.builds(
+    Leaf,
+    name=st.text(),
+    size_bytes=INTEGERS,
+    share=FLOATS,
+    colour=st.sampled_from(Colour),
+    pair=st.tuples(st.text(), INTEGERS),
+    maybe=st.none() | FLOATS,
+)
+TREES = st.builds(
+    Tree,
+    leaves=st.lists(LEAVES, max_size=3).map(tuple),
+    inner=st.none() | LEAVES,
+    words=st.lists(st.lists(st.text(), max_size=3).map(tuple), max_size=3).map(tuple),
+    on=st.booleans(),
+)
+DOCUMENTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(TREES)
+def test_whatever_is_encoded_decodes_to_the_same_value(tree: Tree) -> None:
+    assert from_json(Tree, to_json(tree)) == tree
+
+
+@given(st.binary().map(os.fsdecode))
+def test_a_name_that_is_not_utf_8_survives(name: str) -> None:
+    leaf = Leaf(name, 1, 1.0, Colour.RED)
+    assert from_json(Leaf, to_json(leaf)) == leaf
+
+
+@given(DOCUMENTS)
+def test_any_other_document_is_a_mismatch_and_nothing_else(document: object) -> None:
+    with pytest.raises(Mismatch):
+        decode(Tree, document)
+
+
+@given(st.text())
+def test_any_other_text_is_a_mismatch_and_nothing_else(text: str) -> None:
+    with pytest.raises(Mismatch):
+        from_json(Tree, text)
+
+
+def test_a_whole_request_survives(make_request) -> None:
+    request = make_request()
+    assert from_json(RunRequest, to_json(request)) == request
+
+
+LEAF = {"name": "a", "size_bytes": 1, "share": 0.5, "colour": "red"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "problem"),
+    [
+        ({"size_bytes": True}, ".size_bytes", "whole number"),
+        ({"size_bytes": 1.0}, ".size_bytes", "whole number"),
+        ({"size_bytes": 2**64}, ".size_bytes", "whole number"),
+        ({"share": "1"}, ".share", "not a number"),
+        ({"share": 10**400}, ".share", "too large"),
+        ({"name": None}, ".name", "not text"),
+        ({"colour": "blue"}, ".colour", "not a Colour"),
+        ({"colour": ["red"]}, ".colour", "not a Colour"),
+        ({"pair": ["a"]}, ".pair", "1 items instead of 2"),
+        ({"pair": ["a", "b"]}, ".pair[1]", "whole number"),
+        ({"maybe": "x"}, ".maybe", "not a number"),
+        ({"__class__": "os.system"}, "", "not known"),
+    ],
+)
+def test_each_wrong_value_is_named_with_its_place(
+    changes: dict[str, object], where: str, problem: str
+) -> None:
+    with pytest.raises(Mismatch, match=problem) as caught:
+        decode(Leaf, LEAF | changes)
+    assert caught.value.where == where
+
+
+def test_a_missing_field_is_a_mismatch_unless_it_has_a_default() -> None:
+    assert decode(Leaf, LEAF).pair == ("", 0)
+    with pytest.raises(Mismatch, match="missing"):
+        decode(Leaf, {key: value for key, value in LEAF.items() if key != "share"})
+
+
+@pytest.mark.parametrize("text", ["NaN", "[Infinity]", "1e999", "[" * 100_000, '{"a"'])
+def test_what_is_not_plain_json_is_refused(text: str) -> None:
+    with pytest.raises(Mismatch):
+        from_json(Leaf, text)
+    if "e" not in text:
+        with pytest.raises(Mismatch):
+            parse_json(text)
+
+
+def test_a_figure_that_is_no_number_is_not_encoded() -> None:
+    with pytest.raises(ValueError, match="JSON compliant"):
+        to_json(Leaf("a", 1, float("nan"), Colour.RED))
+
+
+def test_only_values_of_the_model_are_encoded() -> None:
+    with pytest.raises(TypeError, match="list"):
+        to_json([1])
+
+
+def test_documents_name_no_classes(make_request) -> None:
+    keys = set()
+
+    def walk(document: object) -> None:
+        if isinstance(document, dict):
+            keys.update(document)
+            for value in document.values():
+                walk(value)
+        elif isinstance(document, list):
+            for value in document:
+                walk(value)
+
+    walk(json.loads(to_json(make_request())))
+    assert not {key for key in keys if key.startswith("_")}

@@ -1,0 +1,210 @@
+"""The journal on disks that are full, frozen, or turned read-only."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fsconsole.errors import JournalUnusable
+from fsconsole.journal.batch import Cursor
+from fsconsole.journal.reader import JournalReader
+from fsconsole.journal.store import RunFolder, create_run
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.observation import CellStarted, RunInterrupted
+from fsconsole.model.sample import CpuShares, Sample, Writeback
+
+pytestmark = pytest.mark.root
+
+DISK_BYTES = 16 * 2**20
+
+
+def a_sample(number: int) -> Sample:
+    return Sample(number, number, 0.5, 0, "write", CpuShares(1, 0, 1, 0, 0, 0, 98), (2.0,), Writeback(1, 2))
+
+
+def written(folder: RunFolder) -> list[object]:
+    return list(JournalReader(folder.journal).read_since(Cursor()).observations)
+
+
+@pytest.fixture(params=["tmpfs", "ext4", "btrfs"])
+def small_disk(request: pytest.FixtureRequest, loop_device, mounted) -> Path:
+    if request.param == "tmpfs":
+        return mounted("tmpfs", filesystem="tmpfs", options="size=4m")
+    device = loop_device(128 * 2**20 if request.param == "btrfs" else DISK_BYTES)
+    subprocess.run([f"mkfs.{request.param}", "-q", device], check=True, capture_output=True)
+    return mounted(device)
+
+
+def fill_up(disk: Path) -> Path:
+    """Leave no room on a disk, and return the file that takes it."""
+    ballast = disk / "ballast"
+    for step_bytes in (2**20, 4096):
+        with ballast.open("ab", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"\xa5" * step_bytes)
+                    os.fsync(file.fileno())
+            except OSError:
+                continue
+    return ballast
+
+
+WRITE_ON_ORDER = """
+import sys
+from fsconsole.errors import JournalFull
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.observation import CellFinished, Outcome
+
+writer = JournalWriter(RunFolder(sys.argv[1]))
+cell = 0
+for order in sys.stdin:
+    try:
+        if order == "close\\n":
+            writer.close(finished=True)
+        else:
+            writer.record(CellFinished(cell, 1, Outcome.DONE, "x" * 100_000))
+        print("done", flush=True)
+    except JournalFull:
+        print("full", flush=True)
+    cell += 1
+"""
+
+
+class Child:
+    """A writer in a process of its own: what a full disk does to it must not happen to the tests."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", WRITE_ON_ORDER, folder.path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def order(self, word: str) -> str:
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def end(self) -> int:
+        self.process.communicate()
+        return self.process.returncode
+
+
+def cells(folder: RunFolder) -> list[int]:
+    return [seen.cell for seen in written(folder)]
+
+
+@pytest.fixture
+def child(small_disk, make_request) -> Iterator[tuple[Child, RunFolder]]:
+    folder = create_run(str(small_disk / "runs"), make_request())
+    child = Child(folder)
+    yield child, folder
+    child.end()
+
+
+def test_a_full_disk_loses_nothing_that_was_reported_and_the_run_can_go_on(child, small_disk) -> None:
+    writer, folder = child
+    assert writer.order("record") == "done"
+    ballast = fill_up(small_disk)
+    assert writer.order("record") == "full"
+    assert cells(folder) == [0]
+    ballast.unlink()
+    os.sync()
+    assert [writer.order(word) for word in ("record", "close")] == ["done", "done"]
+    assert writer.end() == 0
+    assert cells(folder) == [0, 2]
+
+
+def test_a_writer_ends_orderly_on_a_full_disk(child, small_disk) -> None:
+    writer, folder = child
+    assert writer.order("record") == "done"
+    fill_up(small_disk)
+    assert [writer.order(word) for word in ("record", "close")] == ["full", "full"]
+    assert writer.end() == 0
+    assert cells(folder) == [0]
+
+
+def test_a_journal_that_fills_its_disk_itself_stops_in_time(child) -> None:
+    writer, folder = child
+    answers = ["done"]
+    while answers[-1] == "done" and len(answers) < 2000:
+        answers.append(writer.order("record"))
+    assert answers[-1] == "full"
+    assert cells(folder) == list(range(len(answers) - 2))
+    assert writer.order("close") in {"done", "full"}
+    assert writer.end() == 0
+    assert cells(folder) == list(range(len(answers) - 2))
+
+
+@pytest.fixture
+def disk(loop_device, mounted) -> Path:
+    device = loop_device(DISK_BYTES)
+    subprocess.run(["mkfs.ext4", "-q", device], check=True)
+    return mounted(device)
+
+
+def test_a_frozen_disk_stalls_no_sample(disk, make_request) -> None:
+    folder = create_run(str(disk / "runs"), make_request())
+    writer = JournalWriter(folder, sample_room=10)
+    writer.record(CellStarted(0, 1))
+    subprocess.run(["fsfreeze", "--freeze", str(disk)], check=True)
+    try:
+        writer.record(CellStarted(1, 1), durable=False)
+        for number in range(50):
+            writer.sample(a_sample(number))
+        dropped = writer.dropped_samples
+    finally:
+        subprocess.run(["fsfreeze", "--unfreeze", str(disk)], check=True)
+    writer.close(finished=True)
+    kept = JournalReader(folder.journal).read_since(Cursor()).samples
+    assert dropped >= 50 - 2 * 10
+    assert len(kept) == 50 - dropped
+    assert kept[-10:] == tuple(a_sample(number) for number in range(40, 50))
+    assert written(folder) == [CellStarted(0, 1), CellStarted(1, 1)]
+
+
+FS_IOC_SHUTDOWN = 0x8004587D
+NO_LOG_FLUSH = 2
+"""From here on the filesystem writes nothing at all, as if the power had gone (fs/ext4/ioctl.c)."""
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+def test_what_was_reported_survives_the_loss_of_power(
+    loop_device, mounted, make_request, filesystem: str
+) -> None:
+    device = loop_device(320 * 2**20)
+    subprocess.run([f"mkfs.{filesystem}", "-q", device], check=True)
+    before = mounted(device)
+    folder = create_run(str(before / "runs"), make_request())
+    writer = JournalWriter(folder)
+    for cell in range(20):
+        writer.record(CellStarted(cell, 1), durable=cell % 5 == 4)
+    fd = os.open(before, os.O_RDONLY)
+    fcntl.ioctl(fd, FS_IOC_SHUTDOWN, struct.pack("=I", NO_LOG_FLUSH))
+    os.close(fd)
+    with pytest.raises(JournalUnusable):
+        writer.record(RunInterrupted("too late"))
+    with pytest.raises(JournalUnusable):
+        writer.close(finished=True)
+    subprocess.run(["umount", str(before)], check=True)
+    after = mounted(device)
+    kept = RunFolder(str(after / "runs" / folder.name))
+    assert cells(kept) == list(range(20))
+    assert JournalReader(kept.journal).request().run_id == folder.name
+
+
+def test_a_journal_on_a_read_only_disk_is_not_opened_for_writing(disk, make_request) -> None:
+    folder = create_run(str(disk / "runs"), make_request())
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    with pytest.raises(JournalUnusable, match="read"):
+        JournalWriter(folder)
+    assert written(folder) == []

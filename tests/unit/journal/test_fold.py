@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fsconsole.journal.batch import Batch, Cursor, Entry
+from fsconsole.journal.fold import fold, start
+from fsconsole.model.device import Identity
+from fsconsole.model.measurement import Measurement, Metric
+from fsconsole.model.observation import (
+    CellFinished,
+    CellStarted,
+    CommandFinished,
+    ControlRequested,
+    FeatureSeen,
+    Observation,
+    Outcome,
+    RunFinished,
+    RunInterrupted,
+    RunStarted,
+    StepFinished,
+    StepStarted,
+    TargetAccepted,
+    Verb,
+    WarningKind,
+    WarningRaised,
+)
+from fsconsole.model.sample import CpuShares, Sample, Writeback
+from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.model.step import StepKind
+
+RUN_STARTED = RunStarted(1, "0.1.0", "b007", "6.18", "box")
+IDENTITY = Identity("loop9", "b007", 1, 2**30)
+
+
+def batch(*observations: Observation, samples: tuple[Sample, ...] = ()) -> Batch:
+    entries = tuple(Entry(n, n * 10, n * 100, seen) for n, seen in enumerate(observations, 1))
+    return Batch(Cursor(len(entries), len(samples)), entries, samples)
+
+
+def sample(number: int) -> Sample:
+    return Sample(number, number, 0.5, None, "", CpuShares(1, 0, 1, 0, 0, 0, 98), (), Writeback(0, 0))
+
+
+def mkfs_started(cell: int = 0, attempt: int = 1, step: int = 1) -> StepStarted:
+    return StepStarted(cell, attempt, step, StepKind.MKFS, "mkfs.ext4")
+
+
+def mkfs_command(cell: int = 0, attempt: int = 1, step: int = 1) -> CommandFinished:
+    return CommandFinished(cell, attempt, step, ("mkfs.ext4",), 0, 0.1, 0.0, 0.1, 2**20, "raw/x")
+
+
+def mkfs_finished(cell: int = 0, attempt: int = 1, step: int = 1, value: float = 0.1) -> StepFinished:
+    figures = (Measurement(Metric.MKFS, value),)
+    return StepFinished(cell, attempt, step, Outcome.DONE, value, measurements=figures)
+
+
+CELLS = st.integers(-1, 4)
+ATTEMPTS = st.integers(1, 3)
+STEPS = st.integers(0, 3)
+OUTCOMES = st.sampled_from(Outcome)
+OBSERVATIONS = st.one_of(
+    st.just(RUN_STARTED),
+    st.builds(lambda n: TargetAccepted(f"/dev/loop{n}", IDENTITY, (), ""), st.integers(0, 2)),
+    st.builds(CellStarted, CELLS, ATTEMPTS),
+    st.builds(mkfs_started, CELLS, ATTEMPTS, STEPS),
+    st.builds(mkfs_command, CELLS, ATTEMPTS, STEPS),
+    st.builds(mkfs_finished, CELLS, ATTEMPTS, STEPS, st.floats(0, 9)),
+    st.builds(FeatureSeen, CELLS, ATTEMPTS, st.just("mkfs"), st.text(max_size=3), st.just("on")),
+    st.builds(
+        WarningRaised,
+        st.none() | CELLS,
+        ATTEMPTS,
+        st.sampled_from(WarningKind),
+        st.text(max_size=2),
+        st.just(""),
+    ),
+    st.builds(CellFinished, CELLS, ATTEMPTS, OUTCOMES),
+    st.builds(ControlRequested, st.sampled_from(Verb)),
+    st.builds(RunInterrupted, st.just("died")),
+    st.builds(RunFinished, OUTCOMES),
+)
+SAMPLES = st.lists(st.builds(sample, st.integers(0, 9)), max_size=3).map(tuple)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seen=st.lists(OBSERVATIONS, max_size=40), cut=st.integers(0, 40), early=SAMPLES, late=SAMPLES)
+def test_two_batches_fold_to_the_same_as_one(seen, cut, early, late, make_request) -> None:
+    entries = batch(*seen).entries
+    first, second = entries[:cut], entries[cut:]
+    state = start(make_request())
+    parts = fold(fold(state, Batch(Cursor(), first, early)), Batch(Cursor(), second, late))
+    assert parts == fold(state, Batch(Cursor(), entries, early + late))
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seen=st.lists(OBSERVATIONS, max_size=30))
+def test_any_order_of_observations_keeps_a_state_for_every_cell(seen, make_request) -> None:
+    state = fold(start(make_request()), batch(*seen))
+    assert [cell.index for cell in state.cells] == [0, 1, 2]
+    assert state.current_cell in {None, 0, 1, 2}
+
+
+@pytest.fixture
+def new(make_request):
+    return start(make_request())
+
+
+def test_a_new_run_has_pending_cells_and_names_what_can_not_run(new) -> None:
+    assert [cell.status for cell in new.cells] == [
+        CellStatus.PENDING,
+        CellStatus.PENDING,
+        CellStatus.UNAVAILABLE,
+    ]
+    assert new.cells[2].reason == "the kernel has no such filesystem"
+    assert new.status is RunStatus.NEW
+
+
+def test_a_finished_cell_has_its_figures(new) -> None:
+    state = fold(
+        new,
+        batch(
+            RUN_STARTED,
+            CellStarted(0, 1),
+            mkfs_started(),
+            mkfs_command(),
+            mkfs_finished(value=0.25),
+            FeatureSeen(0, 1, "mkfs", "has_journal", "on"),
+            CellFinished(0, 1, Outcome.DONE),
+        ),
+    )
+    cell = state.cells[0]
+    assert (cell.status, cell.value(Metric.MKFS), len(cell.features)) == (CellStatus.DONE, 0.25, 1)
+    assert (cell.steps[0].started_monotonic_ns, len(cell.steps[0].commands)) == (300, 1)
+    assert state.current_cell is None
+
+
+def test_a_step_that_began_and_did_not_end_is_the_current_one(new) -> None:
+    state = fold(new, batch(RUN_STARTED, CellStarted(1, 1), mkfs_started(cell=1)))
+    assert state.current_cell == 1
+    assert state.current_step == state.cells[1].steps[0]
+
+
+@pytest.mark.parametrize(
+    "word",
+    [RunInterrupted("killed"), RUN_STARTED, RunFinished(Outcome.FAILED)],
+    ids=lambda w: type(w).__name__,
+)
+def test_a_cell_that_was_left_behind_becomes_unknown(new, word: Observation) -> None:
+    state = fold(new, batch(RUN_STARTED, CellStarted(0, 1), mkfs_started(), word))
+    assert state.cells[0].status is CellStatus.UNKNOWN
+    assert state.current_cell is None
+
+
+def test_a_cell_begun_again_starts_afresh(new) -> None:
+    once = fold(
+        new, batch(RUN_STARTED, CellStarted(0, 1), mkfs_started(), mkfs_finished(), RunInterrupted(""))
+    )
+    again = fold(once, batch(replace(RUN_STARTED, attempt=2), CellStarted(0, 2)))
+    assert (again.cells[0].attempt, again.cells[0].steps) == (2, ())
+    assert again.cells[0].status is CellStatus.RUNNING
+    assert again.status is RunStatus.RUNNING
+    assert len(again.started) == 2
+
+
+def test_what_belongs_to_an_earlier_attempt_changes_nothing(new) -> None:
+    state = fold(new, batch(RUN_STARTED, CellStarted(0, 2), mkfs_started(attempt=2)))
+    late = batch(mkfs_finished(attempt=1), CellFinished(0, 1, Outcome.FAILED), CellStarted(0, 1))
+    assert fold(state, late) == state
+
+
+def test_an_end_without_a_beginning_is_taken(new) -> None:
+    state = fold(new, batch(CellFinished(1, 1, Outcome.SKIPPED, "asked for"), mkfs_finished(cell=0)))
+    assert (state.cells[1].status, state.cells[1].reason) == (CellStatus.SKIPPED, "asked for")
+    assert state.cells[0] == new.cells[0]
+
+
+@pytest.mark.parametrize("cell", [-1, 3])
+def test_a_cell_that_the_plan_does_not_have_changes_nothing(new, cell: int) -> None:
+    foreign = batch(CellStarted(cell, 1), mkfs_started(cell), CellFinished(cell, 1, Outcome.DONE))
+    assert fold(new, foreign) is new
+
+
+def test_pause_and_continue_show(new) -> None:
+    paused = fold(new, batch(RUN_STARTED, ControlRequested(Verb.PAUSE)))
+    assert paused.status is RunStatus.PAUSED
+    assert fold(paused, batch(ControlRequested(Verb.CONTINUE))).status is RunStatus.RUNNING
+
+
+def test_the_last_word_is_kept_until_the_run_goes_on(new) -> None:
+    over = fold(new, batch(RUN_STARTED, RunFinished(Outcome.STOPPED, "asked", "resume", 4)))
+    assert (over.status, over.exit_code, over.hint) == (RunStatus.FINISHED, 4, "resume")
+    on = fold(over, batch(RUN_STARTED))
+    assert (on.status, on.exit_code, on.hint) == (RunStatus.RUNNING, None, "")
+
+
+def test_a_target_accepted_again_keeps_its_place(new) -> None:
+    first, second = (TargetAccepted(path, IDENTITY, (), "") for path in ("/dev/a", "/dev/b"))
+    state = fold(new, batch(first, second, replace(first, consent="new")))
+    assert [(target.path, target.consent) for target in state.targets] == [("/dev/a", "new"), ("/dev/b", "")]
+
+
+def test_a_warning_of_the_whole_run_stands_once(new) -> None:
+    warning = WarningRaised(None, 1, WarningKind.JOURNAL_SHARED_DISK, "same disk", "")
+    state = fold(new, batch(warning, replace(warning, attempt=2)))
+    assert state.warnings == (warning,)
+
+
+def test_cells_that_did_not_change_are_the_same_objects(new) -> None:
+    state = fold(new, batch(CellStarted(0, 1)))
+    assert state.cells[1] is new.cells[1]
+    assert fold(state, batch()) is state
+
+
+def test_the_last_sample_of_a_batch_is_kept(new) -> None:
+    state = fold(new, batch(samples=(sample(1), sample(2))))
+    assert state.last_sample == sample(2)
+    assert fold(state, batch(RUN_STARTED)).last_sample == sample(2)

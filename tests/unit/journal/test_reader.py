@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from fsconsole.errors import JournalNewer, JournalUnusable, NotRoot
+from fsconsole.journal.batch import Batch, Cursor
+from fsconsole.journal.reader import JournalReader
+from fsconsole.journal.store import RunFolder, create_run
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.observation import CellFinished, CellStarted, FeatureSeen, Outcome
+from fsconsole.model.sample import CpuShares, Sample, Writeback
+
+NOBODY = 65534
+
+
+def a_sample(number: int) -> Sample:
+    return Sample(number, number, 0.5, 0, "write", CpuShares(1, 0, 1, 0, 0, 0, 98), (2.0,), Writeback(1, 2))
+
+
+def fill(folder: RunFolder) -> None:
+    writer = JournalWriter(folder)
+    for cell in range(3):
+        writer.record(CellStarted(cell, 1), durable=False)
+        writer.record(FeatureSeen(cell, 1, "mkfs", "crc", "1"), durable=False)
+        writer.sample(a_sample(cell))
+        writer.record(CellFinished(cell, 1, Outcome.DONE))
+    writer.close(finished=True)
+
+
+@pytest.fixture
+def filled(folder: RunFolder) -> RunFolder:
+    fill(folder)
+    return folder
+
+
+@pytest.fixture
+def change(filled: RunFolder) -> Iterator[Callable[[str], None]]:
+    """Do to a journal what no writer of ours does."""
+
+    def execute(statement: str) -> None:
+        with closing(sqlite3.connect(filled.journal, isolation_level=None)) as connection:
+            connection.execute(statement)
+
+    return execute
+
+
+def test_the_request_comes_back_as_it_was_given(tmp_path, make_request) -> None:
+    request = make_request(cells=20)
+    assert JournalReader(create_run(str(tmp_path), request).journal).request() == request
+
+
+def test_each_poll_brings_only_what_is_new(folder) -> None:
+    reader = JournalReader(folder.journal)
+    writer = JournalWriter(folder)
+    cursor, seen = Cursor(), []
+    for cell in range(5):
+        writer.record(CellStarted(cell, 1))
+        batch = reader.read_since(cursor)
+        cursor, seen = batch.cursor, [*seen, batch.observations]
+    assert seen == [(CellStarted(cell, 1),) for cell in range(5)]
+    assert reader.read_since(cursor) == Batch(cursor)
+    writer.close(finished=True)
+
+
+def test_two_readers_see_the_same(filled) -> None:
+    first, second = (JournalReader(filled.journal).read_since(Cursor()) for _ in range(2))
+    assert first == second
+    assert len(first.entries) == 9
+
+
+def test_a_reader_holds_nothing_between_polls(filled) -> None:
+    reader = JournalReader(filled.journal)
+    before = set(os.listdir("/proc/self/fd"))
+    reader.read_since(Cursor())
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_long_run_is_read_in_pieces(filled) -> None:
+    reader = JournalReader(filled.journal)
+    first = reader.read_since(Cursor(), max_samples=2)
+    second = reader.read_since(first.cursor, max_samples=2)
+    assert (len(first.samples), first.more, len(second.samples), second.more) == (2, True, 1, False)
+    assert len(first.entries) == 9
+    assert second.entries == ()
+
+
+def test_figures_alone_are_read_without_samples(filled) -> None:
+    batch = JournalReader(filled.journal).read_since(Cursor(), max_samples=0)
+    assert (len(batch.entries), batch.samples, batch.more) == (9, (), False)
+
+
+def test_a_viewer_that_comes_late_reads_only_the_latest_samples(filled) -> None:
+    reader = JournalReader(filled.journal)
+    batch = reader.read_since(reader.recent(1))
+    assert (len(batch.entries), batch.samples) == (9, (a_sample(2),))
+
+
+def test_a_journal_that_is_still_to_be_made_is_empty(tmp_path) -> None:
+    reader = JournalReader(str(tmp_path / "journal.sqlite"))
+    assert reader.read_since(Cursor(3, 4)) == Batch(Cursor(3, 4))
+    with pytest.raises(JournalUnusable, match="still being made"):
+        reader.request()
+    assert os.listdir(tmp_path) == []
+
+
+def test_reading_changes_no_byte(filled) -> None:
+    before = Path(filled.journal).read_bytes()
+    JournalReader(filled.journal).read_since(Cursor())
+    assert Path(filled.journal).read_bytes() == before
+
+
+def test_a_newer_journal_is_told_by_its_version(filled, change) -> None:
+    change("PRAGMA user_version = 7")
+    with pytest.raises(JournalNewer, match="schema 7"):
+        JournalReader(filled.journal).request()
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("UPDATE event SET kind = 'os.system' WHERE id = 4", "not a kind of event"),
+        ("UPDATE event SET cell = 'one' WHERE id = 4", "cell is not a whole number"),
+        ("UPDATE event SET cell = 1.5 WHERE id = 4", "cell is not a whole number"),
+        ("UPDATE event SET wall_ns = x'00' WHERE id = 4", "not a whole number"),
+        ("UPDATE cell_finished SET outcome = 'great'", "outcome is not a Outcome"),
+        ("UPDATE feature_seen SET name = x'ff00'", "name is not text"),
+        ("DELETE FROM cell_finished", "has no row"),
+        ("DROP TABLE cell_finished", "no such table"),
+        ("UPDATE sample SET cpu_user = 'much'", "cpu.user is not a number"),
+        ("UPDATE sample_cpu SET busy = 'much'", r"per_cpu_busy\[0\] is not a number"),
+        ("CREATE VIEW v AS SELECT 1", "views or triggers"),
+        ("PRAGMA application_id = 0", "not a journal"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_refused(filled, change, statement: str, why: str) -> None:
+    change(statement)
+    with pytest.raises(JournalUnusable, match=why):
+        JournalReader(filled.journal).read_since(Cursor())
+
+
+@pytest.mark.parametrize("request_text", ["NULL", "x'00'", "'{}'", "'[1'", "7"])
+def test_a_request_that_does_not_fit_is_refused(filled, change, request_text: str) -> None:
+    change("CREATE TABLE other AS SELECT * FROM run")
+    change("DROP TABLE run")
+    change(f"CREATE TABLE run AS SELECT {request_text} AS request")
+    with pytest.raises(JournalUnusable, match="run request"):
+        JournalReader(filled.journal).request()
+
+
+def test_whatever_is_damaged_is_an_error_and_never_a_traceback(filled) -> None:
+    whole = Path(filled.journal).read_bytes()
+    chance = random.Random(20080520)  # noqa: S311 - damage, not a secret
+    for _ in range(60):
+        damaged = bytearray(whole)
+        start = chance.randrange(len(damaged))
+        damaged[start : start + 64] = chance.randbytes(64)
+        Path(filled.journal).write_bytes(damaged[: chance.choice([len(damaged), start, None])])
+        try:
+            JournalReader(filled.journal).read_since(Cursor())
+            JournalReader(filled.journal).request()
+        except (JournalUnusable, JournalNewer):
+            continue
+
+
+WRITE_AND_WAIT = """
+import sys
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.observation import CellStarted
+
+writer = JournalWriter(RunFolder(sys.argv[1]))
+writer.record(CellStarted(0, 1))
+print("written", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def shared(make_request) -> Iterator[RunFolder]:
+    """A run that others may read and not write, on a path that they may walk."""
+    runs = Path("/tmp") / f"fsconsole-test-runs-{os.getpid()}"
+    folder = create_run(str(runs), make_request())
+    for path in (str(runs), folder.path):
+        os.chmod(path, 0o755)  # noqa: S103 - that is the case
+    os.chmod(folder.journal, 0o644)
+    yield folder
+    shutil.rmtree(runs)
+
+
+@pytest.fixture
+def as_nobody() -> Iterator[Callable[[RunFolder], Batch]]:
+    """Read with the rights of a user who owns nothing, as far as the kernel's checks go."""
+    groups = os.getgroups()
+
+    def read(folder: RunFolder) -> Batch:
+        os.setgroups([])
+        os.setegid(NOBODY)
+        os.seteuid(NOBODY)
+        try:
+            return JournalReader(folder.journal).read_since(Cursor())
+        finally:
+            os.seteuid(0)
+            os.setegid(0)
+            os.setgroups(groups)
+
+    return read
+
+
+@pytest.fixture
+def killed(shared: RunFolder) -> RunFolder:
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITE_AND_WAIT, shared.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        child.stdout.readline()
+        child.kill()
+    return shared
+
+
+@pytest.mark.root
+def test_who_may_not_write_reads_while_the_writer_lives(shared, as_nobody) -> None:
+    writer = JournalWriter(shared)
+    writer.record(CellStarted(0, 1))
+    assert len(as_nobody(shared).entries) == 1
+    writer.close(finished=True)
+
+
+@pytest.mark.root
+def test_who_may_not_write_reads_a_finished_run(shared, as_nobody) -> None:
+    fill(shared)
+    assert len(as_nobody(shared).entries) == 9
+
+
+@pytest.mark.root
+def test_who_may_not_write_reads_a_run_that_was_closed_unfinished(shared, as_nobody) -> None:
+    writer = JournalWriter(shared)
+    writer.record(CellStarted(0, 1))
+    writer.close(finished=False)
+    assert Path(shared.journal).read_bytes()[18] == 2
+    assert len(as_nobody(shared).entries) == 1
+
+
+@pytest.mark.root
+def test_who_may_not_write_reads_what_a_killed_writer_left(killed, as_nobody) -> None:
+    assert os.path.getsize(killed.journal + "-wal") > 0
+    assert len(as_nobody(killed).entries) == 1
+
+
+@pytest.mark.root
+def test_who_may_not_write_is_told_to_copy_a_killed_run_without_its_index(killed, as_nobody) -> None:
+    os.unlink(killed.journal + "-shm")
+    with pytest.raises(JournalUnusable, match="copy the folder"):
+        as_nobody(killed)
+
+
+@pytest.mark.root
+def test_who_may_not_read_is_told_so(shared, as_nobody) -> None:
+    os.chmod(shared.journal, 0o600)
+    with pytest.raises(NotRoot, match="Reading"):
+        as_nobody(shared)
+
+
+def test_a_killed_writers_run_is_read_and_left_as_it_is(folder) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITE_AND_WAIT, folder.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        child.stdout.readline()
+        child.kill()
+    before = Path(folder.journal).read_bytes(), Path(folder.journal + "-wal").read_bytes()
+    assert JournalReader(folder.journal).read_since(Cursor()).observations == (CellStarted(0, 1),)
+    assert (Path(folder.journal).read_bytes(), Path(folder.journal + "-wal").read_bytes()) == before

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import os
+import queue
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.model.counters import SlotWord, ThreadState, slot_word
+from fsconsole.model.sample import Sample
+from fsconsole.system.memfd import CounterPage
+from fsconsole.telemetry.panel import Sources
+from fsconsole.telemetry.sampler import Sampler, next_due_ns
+from tests.conftest import wait_until
+from tests.unit.telemetry.data import RECORDED
+
+LIMIT_S = 30.0
+PERIOD_S = 0.02
+
+
+class Run:
+    """A sampler with the queue that its samples go to."""
+
+    def __init__(self, sources: Sources | None = None) -> None:
+        self.samples: queue.Queue[Sample] = queue.Queue()
+        self.sampler = Sampler(period_s=PERIOD_S, sink=self.samples.put, sources=sources)
+
+    def next(self) -> Sample:
+        return self.samples.get(timeout=LIMIT_S)
+
+    def next_of(self, step: str) -> Sample:
+        while True:
+            sample = self.next()
+            if sample.step == step:
+                return sample
+
+
+@pytest.fixture
+def run():
+    made = Run()
+    yield made
+    made.sampler.stop()
+
+
+def test_samples_come_with_what_this_machine_has(run: Run) -> None:
+    run.sampler.start()
+    samples = [run.next() for _ in range(5)]
+    assert all(sample.interval_s > 0 for sample in samples)
+    assert [b.monotonic_ns > a.monotonic_ns for a, b in pairwise(samples)] == [True] * 4
+    assert len(samples[0].per_cpu_busy) == os.cpu_count()
+    assert samples[0].writeback.threshold_bytes
+    assert (samples[0].load, samples[0].bdi, samples[0].devices) == (None, None, ())
+
+
+def test_intervals_add_up_to_the_time_that_passed(run: Run) -> None:
+    run.sampler.start()
+    samples = [run.next() for _ in range(5)]
+    passed_s = (samples[-1].monotonic_ns - samples[0].monotonic_ns) / 1e9
+    assert sum(sample.interval_s for sample in samples[1:]) == pytest.approx(passed_s)
+
+
+def test_a_sample_says_what_step_it_belongs_to(run: Run) -> None:
+    assert run.sampler.place_in_words() == ""
+    run.sampler.start()
+    run.sampler.set_place(2, "workload")
+    assert run.sampler.place_in_words() == "cell 3: workload"
+    assert run.next_of("workload").cell == 2
+    run.sampler.set_place(None, "gate")
+    assert run.next_of("gate").cell is None
+    assert run.sampler.place_in_words() == "gate"
+
+
+def test_a_loads_counters_become_progress(run: Run) -> None:
+    with CounterPage.create(3) as page:
+        page.words[slot_word(1, SlotWord.STATE)] = ThreadState.RUNNING
+        run.sampler.watch_load(page)
+        for thread in range(3):
+            page.words[slot_word(thread, SlotWord.BYTES)] = 1000 * (thread + 1)
+            page.words[slot_word(thread, SlotWord.FILES_DONE)] = 2
+        run.sampler.start()
+        run.sampler.set_place(0, "loaded")
+        load = run.next_of("loaded").load
+        run.sampler.watch_load(None)
+    assert load is not None
+    assert (load.bytes_done, load.files_done, load.threads_running) == (6000, 6, 1)
+    run.sampler.set_place(0, "unloaded")
+    assert run.next_of("unloaded").load is None
+
+
+def test_the_first_rate_of_a_load_counts_from_when_it_was_watched() -> None:
+    made = Run()
+    with CounterPage.create(1) as page:
+        page.words[slot_word(0, SlotWord.BYTES)] = 500
+        made.sampler.watch_load(page)
+        made.sampler.start()
+        try:
+            load = made.next().load
+        finally:
+            made.sampler.stop()
+    assert load is not None
+    assert load.bytes_s == 0.0
+
+
+def test_a_source_that_fails_is_absent_and_its_reason_is_counted(tmp_path: Path) -> None:
+    broken = tmp_path / "pressure"
+    broken.write_text("some thing else\n")
+    made = Run(Sources(pressure=str(broken)))
+    made.sampler.start()
+    try:
+        samples = [made.next() for _ in range(3)]
+    finally:
+        made.sampler.stop()
+    assert [sample.pressure for sample in samples] == [None] * 3
+    problems = dict(made.sampler.problems())
+    assert problems["pressure: Unreadable"] >= 3
+
+
+def test_a_source_that_is_missing_here_is_absent(tmp_path: Path) -> None:
+    made = Run(Sources(pressure=str(tmp_path / "none")))
+    made.sampler.watch_device("nosuchdisk")
+    made.sampler.watch_bdi(str(tmp_path / "none"))
+    made.sampler.start()
+    try:
+        sample = made.next()
+    finally:
+        made.sampler.stop()
+    assert (sample.pressure, sample.bdi, sample.devices) == (None, None, ())
+    names = {reason for reason, _ in made.sampler.problems()}
+    missing = "No such file or directory"
+    assert names == {f"pressure: {missing}", f"nosuchdisk: {missing}", f"bdi: {missing}"}
+
+
+def test_without_its_foundations_there_is_no_sample_and_the_next_interval_covers_the_gap(
+    tmp_path: Path,
+) -> None:
+    stat = tmp_path / "stat"
+    stat.write_text("nothing\n")
+    made = Run(Sources(stat=str(stat)))
+    made.sampler.start()
+    try:
+        wait_until(lambda: dict(made.sampler.problems()).get("cpu: Unreadable", 0) >= 4, "four readings")
+        assert made.samples.empty()
+        stat.write_text((RECORDED / "6.18" / "stat").read_text())
+        sample = made.next()
+    finally:
+        made.sampler.stop()
+    assert sample.interval_s > 2 * PERIOD_S
+
+
+def test_a_device_file_of_this_machine_becomes_rates(tmp_path: Path) -> None:
+    disk = tmp_path / "sdx"
+    disk.mkdir()
+    (disk / "stat").write_text((RECORDED / "6.18" / "block_stat").read_text())
+    (disk / "inflight").write_text("1 2\n")
+    made = Run(Sources(block_devices=str(tmp_path)))
+    made.sampler.watch_device("sdx")
+    made.sampler.watch_device("sdx")
+    made.sampler.start()
+    try:
+        sample = made.next()
+        (disk / "stat").write_text("0 " * 17)
+        wait_until(lambda: "sdx: Restarted" in dict(made.sampler.problems()), "the counters to go back")
+    finally:
+        made.sampler.stop()
+    (device,) = sample.devices
+    assert (device.name, device.write_bytes_s, device.in_flight) == ("sdx", 0.0, 3)
+
+
+def test_peak_dirty_is_the_highest_since_the_reset(tmp_path: Path) -> None:
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text("Dirty: 100 kB\nWriteback: 11 kB\n")
+    sampler = Sampler(period_s=1.0, sink=lambda sample: None, sources=Sources(meminfo=str(meminfo)))
+    meminfo.write_text("Dirty: 10 kB\nWriteback: 1 kB\n")
+    assert sampler.peak_dirty_bytes() == 11 * 1024
+    meminfo.write_text("Dirty: 20 kB\nWriteback: 2 kB\n")
+    assert sampler.peak_dirty_bytes() == 22 * 1024
+    meminfo.write_text("Dirty: 5 kB\nWriteback: 0 kB\n")
+    assert sampler.peak_dirty_bytes() == 22 * 1024
+    sampler.reset_peak_dirty()
+    assert sampler.peak_dirty_bytes() == 5 * 1024
+    sampler.stop()
+
+
+def test_stopping_does_not_wait_for_the_next_sample() -> None:
+    sampler = Sampler(period_s=3600.0, sink=lambda sample: None)
+    sampler.start()
+    sampler.stop()
+    sampler.stop()
+
+
+def test_a_sampler_that_never_began_can_be_stopped() -> None:
+    Sampler(period_s=1.0, sink=lambda sample: None).stop()
+
+
+def test_its_own_cpu_time_is_told(run: Run) -> None:
+    run.sampler.start()
+    # The second sample is handed on after the first one's time was noted.
+    run.next()
+    run.next()
+    assert run.sampler.own_cpu_s() > 0
+
+
+@given(st.integers(0, 2**62), st.integers(1, 10**10), st.integers(0, 10**12))
+def test_due_instants_lie_on_the_schedule_and_in_the_next_period(start: int, period: int, late: int) -> None:
+    now = start + late
+    due = next_due_ns(start, period, now)
+    assert (due - start) % period == 0
+    assert now < due <= now + period

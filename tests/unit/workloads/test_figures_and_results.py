@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import errno
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.model.command import CommandResult, Usage
+from fsconsole.model.counters import ThreadCounters, ThreadState
+from fsconsole.model.measurement import Measurement, Metric
+from fsconsole.units import GIB
+from fsconsole.workloads.figures import cpu_measurements, drain_measurements, load_measurements
+from fsconsole.workloads.protocol import LoadResult, failures_in_words
+
+S = 10**9
+COMMAND = CommandResult(("host",), 0, b"", b"", Usage(9.0, 9.0, 9.0, 0))
+
+
+def thread(state: ThreadState, error: int = 0) -> ThreadCounters:
+    return ThreadCounters(state, 0, 0, 0, 1, 2, error)
+
+
+def result(*threads: ThreadCounters, written: int = 8 * GIB) -> LoadResult:
+    return LoadResult(
+        threads=threads or (thread(ThreadState.DONE),),
+        written_bytes=written,
+        files_done=128,
+        first_started_ns=10 * S,
+        first_ended_ns=14 * S,
+        last_ended_ns=18 * S,
+        user_s=1.0,
+        system_s=3.0,
+        command=COMMAND,
+    )
+
+
+def figures(measurements: tuple[Measurement, ...]) -> dict[Metric, float]:
+    return {measurement.metric: measurement.value for measurement in measurements}
+
+
+def test_figures_of_a_load_are_as_the_measurement_page_defines_them() -> None:
+    assert figures(load_measurements(result())) == {
+        Metric.WRITTEN: 8 * GIB,
+        Metric.WRITE_TIME: 8.0,
+        Metric.FIRST_DONE: 4.0,
+        Metric.LAST_DONE: 8.0,
+        Metric.WRITE: GIB,
+        Metric.FILES_PER_S: 16.0,
+        Metric.CPU_GENERATOR: 50.0,
+    }
+
+
+def test_durable_counts_from_the_first_write_to_the_end_of_the_drain() -> None:
+    assert figures(drain_measurements(result(), 7.5, 26 * S)) == {Metric.DRAIN: 7.5, Metric.DURABLE: GIB / 2}
+
+
+def test_cpu_is_a_share_of_all_cpus_and_per_gib_moved() -> None:
+    assert figures(cpu_measurements(4.0, 16.0, 8 * GIB)) == {Metric.CPU: 25.0, Metric.CPU_PER_GIB: 0.5}
+    assert cpu_measurements(0.0, 0.0, 0) == ()
+
+
+def test_a_load_that_took_no_time_has_no_rates() -> None:
+    empty = LoadResult((), 0, 0, 0, 0, 0, 0.0, 0.0, COMMAND)
+    assert Metric.WRITE not in figures(load_measurements(empty))
+    assert figures(drain_measurements(empty, 0.1, 26 * S)) == {Metric.DRAIN: 0.1}
+
+
+@given(st.integers(1, 2**50), st.integers(0, 10**12))
+def test_durable_is_never_above_write(written: int, drain_ns: int) -> None:
+    loaded = result(written=written)
+    write = figures(load_measurements(loaded))[Metric.WRITE]
+    durable = figures(drain_measurements(loaded, drain_ns / S, loaded.last_ended_ns + drain_ns))
+    assert durable[Metric.DURABLE] <= write
+
+
+def test_failures_are_counted_by_reason() -> None:
+    threads = [thread(ThreadState.DONE)] * 13 + [thread(ThreadState.FAILED, errno.ENOSPC)] * 3
+    assert failures_in_words(threads) == "3 of 16 writers stopped: No space left on device"
+    threads = [
+        thread(ThreadState.FAILED, errno.EIO),
+        thread(ThreadState.RUNNING),
+        thread(ThreadState.RUNNING),
+    ]
+    assert failures_in_words(threads) == (
+        "2 of 3 writers stopped: killed before they were done; 1 of 3 writers stopped: Input/output error"
+    )
+    assert failures_in_words([thread(ThreadState.DONE), thread(ThreadState.STOPPED)]) == ""
+
+
+@pytest.mark.parametrize(
+    ("threads", "written", "is_failure"),
+    [
+        ([thread(ThreadState.DONE), thread(ThreadState.FAILED, errno.EIO)], 5, False),
+        ([thread(ThreadState.STOPPED)], 0, False),
+        ([thread(ThreadState.FAILED, errno.ENOSPC)] * 2, 5, False),
+        ([thread(ThreadState.FAILED, errno.ENOSPC)] * 2, 0, True),
+        ([thread(ThreadState.FAILED, errno.ENOSPC), thread(ThreadState.FAILED, errno.EIO)], 5, True),
+        ([thread(ThreadState.RUNNING)], 5, True),
+    ],
+)
+def test_a_full_filesystem_is_a_result_and_no_success_at_all_a_failure(
+    threads: list[ThreadCounters], written: int, is_failure: bool
+) -> None:
+    assert result(*threads, written=written).is_failure is is_failure
+
+
+def test_a_result_says_whether_it_was_stopped() -> None:
+    assert result(thread(ThreadState.DONE), thread(ThreadState.STOPPED)).stopped
+    assert not result(thread(ThreadState.DONE)).stopped

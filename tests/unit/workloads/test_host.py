@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fsconsole.model.command import Command
+from fsconsole.model.counters import ThreadState
+from fsconsole.model.workload import DataKind, Layout
+from fsconsole.system.command import RunningCommand, spawn
+from fsconsole.system.memfd import CounterPage
+from fsconsole.workloads.job import Job, job_to_line
+
+LIMIT_S = 60.0
+HOST = (sys.executable, "-I", "-m", "fsconsole.workloads.host")
+THREADS = 4
+
+
+@pytest.fixture
+def page() -> Iterator[CounterPage]:
+    with CounterPage.create(THREADS) as made:
+        yield made
+
+
+@pytest.fixture
+def host(page: CounterPage) -> Iterator[RunningCommand]:
+    with spawn(Command(HOST, inherit_fds=(page.fd,))) as running:
+        yield running
+
+
+def a_job(tree: Path, page: CounterPage) -> Job:
+    device = tree.stat().st_dev
+    return Job(
+        str(tree), device, "load", THREADS, 2, 8, 100_000, 65536, Layout.ONE, 0, DataKind.RANDOM, page.fd
+    )
+
+
+def event(host: RunningCommand) -> dict[str, object]:
+    document = json.loads(host.receive(LIMIT_S))
+    assert isinstance(document, dict)
+    return document
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def files_below(tree: Path) -> list[Path]:
+    return sorted(path for path in tree.rglob("*") if path.is_file())
+
+
+def test_nothing_is_written_before_the_word_and_all_of_it_after(
+    tmp_path: Path, page: CounterPage, host: RunningCommand
+) -> None:
+    host.send(job_to_line(a_job(tmp_path, page)))
+    assert event(host) == {"event": "ready"}
+    assert [thread.state for thread in page.read()] == [ThreadState.READY] * THREADS
+    assert files_below(tmp_path) == []
+    host.send("go")
+    done = event(host)
+    assert (done["event"], done["exit_codes"]) == ("done", [0, 0])
+    assert host.wait(LIMIT_S).exit_code == 0
+    assert [path.stat().st_size for path in files_below(tmp_path)] == [100_000] * 8
+    threads = page.read()
+    assert [(t.state, t.bytes_done, t.files_done) for t in threads] == [
+        (ThreadState.DONE, 200_000, 2)
+    ] * THREADS
+    assert all(0 < t.started_ns < t.ended_ns for t in threads)
+
+
+@pytest.mark.parametrize(
+    ("layout", "directories"),
+    [
+        (Layout.ONE, {"load"}),
+        (Layout.PER_THREAD, {"t0000", "t0001", "t0002", "t0003"}),
+        (Layout.PER_COUNT, {"d000000", "d000001", "d000002"}),
+    ],
+)
+def test_files_lie_in_the_directories_asked_for(
+    tmp_path: Path, page: CounterPage, host: RunningCommand, layout: Layout, directories: set[str]
+) -> None:
+    host.send(job_to_line(replace(a_job(tmp_path, page), layout=layout, files_per_directory=3)))
+    event(host)
+    host.send("go")
+    event(host)
+    found = files_below(tmp_path)
+    assert len(found) == 8
+    assert {path.parent.name for path in found} == directories
+
+
+def test_a_second_load_of_that_name_gets_a_directory_of_its_own(
+    tmp_path: Path, page: CounterPage, host: RunningCommand
+) -> None:
+    (tmp_path / "load").mkdir()
+    host.send(job_to_line(a_job(tmp_path, page)))
+    event(host)
+    host.send("go")
+    event(host)
+    assert len(files_below(tmp_path / "load-2")) == 8
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"tree_device": 1}, "not on the filesystem"),
+        ({"threads": 3}, "the counter page is for 4 threads"),
+        ({"workers": 99}, "workers is 99"),
+        ({"tree": "/nonexistent"}, "No such file"),
+    ],
+)
+def test_a_job_that_cannot_be_done_is_refused_with_a_reason(
+    tmp_path: Path, page: CounterPage, host: RunningCommand, change: dict[str, object], why: str
+) -> None:
+    host.send(json.dumps(json.loads(job_to_line(a_job(tmp_path, page))) | change))
+    refused = event(host)
+    assert refused["event"] == "refused"
+    assert why in str(refused["why"])
+    result = host.wait(LIMIT_S)
+    assert (result.exit_code, result.stderr) == (1, b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tree_that_is_a_symbolic_link_is_refused(
+    tmp_path: Path, page: CounterPage, host: RunningCommand
+) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    host.send(job_to_line(a_job(link, page)))
+    assert event(host)["event"] == "refused"
+    assert list(real.iterdir()) == []
+
+
+def test_without_the_word_no_worker_lives_on_and_nothing_is_written(
+    tmp_path: Path, page: CounterPage, host: RunningCommand
+) -> None:
+    host.send(job_to_line(a_job(tmp_path, page)))
+    event(host)
+    workers = children_of(host.pid)
+    assert len(workers) == 2
+    result = host.wait(LIMIT_S)
+    assert result.exit_code == 1
+    assert b"did not give the word" in result.stdout
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+    assert files_below(tmp_path) == []
+
+
+def test_workers_whose_host_was_killed_write_nothing(
+    tmp_path: Path, page: CounterPage, host: RunningCommand
+) -> None:
+    host.send(job_to_line(a_job(tmp_path, page)))
+    event(host)
+    workers = [os.pidfd_open(pid) for pid in children_of(host.pid)]
+    os.kill(host.pid, signal.SIGKILL)
+    host.wait(LIMIT_S)
+    for worker in workers:
+        assert select.select([worker], [], [], LIMIT_S)[0], "a worker outlived its host"
+        os.close(worker)
+    assert files_below(tmp_path) == []
+    assert {thread.state for thread in page.read()} == {ThreadState.READY}
+
+
+def test_a_worker_that_was_killed_is_told_of(tmp_path: Path, page: CounterPage, host: RunningCommand) -> None:
+    host.send(job_to_line(a_job(tmp_path, page)))
+    event(host)
+    first, _ = children_of(host.pid)
+    os.kill(first, signal.SIGKILL)
+    host.send("go")
+    assert event(host)["exit_codes"] == [-signal.SIGKILL, 0]
+    states = [thread.state for thread in page.read()]
+    assert states == [ThreadState.READY, ThreadState.DONE, ThreadState.READY, ThreadState.DONE]
+
+
+def test_a_stop_ends_all_threads_in_good_order(
+    tmp_path: Path, page: CounterPage, host: RunningCommand
+) -> None:
+    host.send(job_to_line(a_job(tmp_path, page)))
+    event(host)
+    page.request_stop()
+    host.send("go")
+    assert event(host)["exit_codes"] == [0, 0]
+    assert {thread.state for thread in page.read()} == {ThreadState.STOPPED}
+    assert files_below(tmp_path) == []
+
+
+def test_the_host_needs_little_of_the_house() -> None:
+    code = "import sys, fsconsole.workloads.host; print(*sys.modules, sep='\\n')"
+    names = subprocess.run(
+        [sys.executable, "-I", "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
+    heavy = {"rich", "typer", "textual", "sqlite3", "psutil", "pyudev", "asyncio", "subprocess", "pydantic"}
+    assert not heavy & {name.split(".")[0] for name in names}
