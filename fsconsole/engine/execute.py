@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 
+from fsconsole.engine import cautions
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.engine.work import CellWork, Interrupted, RunWork, StepFailed, StepResult
 from fsconsole.errors import ExtentsUnreadable, FsconsoleError, GeneratorFailed, JournalFull, JournalUnusable
@@ -14,7 +15,6 @@ from fsconsole.model.observation import (
     Outcome,
     StepFinished,
     StepStarted,
-    WarningKind,
 )
 from fsconsole.model.plan import Cell
 from fsconsole.model.step import Step, StepKind
@@ -57,7 +57,7 @@ def run_cell(run: RunWork, cell: Cell) -> Outcome:
 
 
 def _run_steps(work: CellWork) -> tuple[Outcome, str]:
-    _warn_of_device(work)
+    cautions.about_target(work)
     for number, step in enumerate(work.cell.steps):
         work.step_number = number
         result = run_step(work, step)
@@ -108,15 +108,6 @@ def _handled(work: CellWork, step: Step) -> StepResult:
         outcome = Outcome.STOPPED if wishes.stopping else Outcome.SKIPPED
         return StepResult(outcome=outcome, reason="interrupted by the operator")
     return StepResult(outcome=Outcome.FAILED, reason=reason)
-
-
-def _warn_of_device(work: CellWork) -> None:
-    if work.cell.target.startswith("/dev/loop"):
-        work.warn(
-            WarningKind.NOT_COMPARABLE,
-            "the target is a loop device: its figures are those of the file below it",
-            "Compare variants within this run only; for figures of a disk, run the plan on the disk.",
-        )
 
 
 def _finish(run: RunWork, cell: Cell, outcome: Outcome, reason: str) -> Outcome:

@@ -12,6 +12,7 @@ from types import FrameType
 from fsconsole import __version__
 from fsconsole.devices.claims import DeviceLocks, lock_whole_disk
 from fsconsole.devices.discovery import find_device
+from fsconsole.engine import cautions
 from fsconsole.engine.control import ControlServer, Wishes
 from fsconsole.engine.execute import run_cells
 from fsconsole.engine.proof import Prover
@@ -114,6 +115,7 @@ def _take(folder: RunFolder, state: RunState, journal: JournalWriter, stack: Exi
         prover.prove_target(target)
         journal.record(_accepted(target), durable=True)
         sampler.watch_device(os.path.basename(os.path.realpath(target.path)))
+    cautions.about_run(state.request, folder.path, journal, attempt)
     sampler.start()
     stack.callback(sampler.stop)
     return RunWork(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from fsconsole.engine import cautions
 from fsconsole.engine.steps.mounting import open_mount
 from fsconsole.engine.work import CellWork, ClockAndCpu, Interrupted, LoadWindow, StepFailed, StepResult
 from fsconsole.model.measurement import Measurement, Metric
@@ -12,7 +13,7 @@ from fsconsole.model.observation import Outcome, WarningKind
 from fsconsole.model.step import Step
 from fsconsole.model.workload import Workload
 from fsconsole.plan.steps import TREE
-from fsconsole.system.host import cpu_count, memory_bytes
+from fsconsole.system.host import cpu_count
 from fsconsole.system.sync import fsync_device, syncfs
 from fsconsole.telemetry.cpu import busy_between, cpu_snapshot
 from fsconsole.telemetry.meminfo import read_writeback
@@ -24,7 +25,6 @@ QUIET_BYTES = 8 * 1024 * 1024
 """Dirty + Writeback below this is near zero: what a machine at rest always has in flight."""
 _QUIET_LIMIT_S = 60.0
 _POLL_S = 0.05
-SHORT_S = 10.0
 
 
 def quiesce(work: CellWork, _step: Step) -> StepResult:
@@ -58,7 +58,7 @@ def load(work: CellWork, step: Step) -> StepResult:
         work.run.sampler.watch_load(None)
         handle.kill()
     work.window = LoadWindow(result, begin, peak_bytes)
-    _warn_about(work, workload, result)
+    cautions.about_load(work, workload, result)
     if result.is_failure:
         raise StepFailed(result.failures)
     outcome = Outcome.STOPPED if result.stopped else Outcome.DONE
@@ -76,15 +76,24 @@ def drain(work: CellWork, _step: Step) -> StepResult:
     try:
         syncfs(root)
         fsync_device(device)
+        end = clock_and_cpu()
+        cautions.about_fullness(work, root)
     finally:
         os.close(device)
         os.close(root)
-    end = clock_and_cpu()
     for result in work.unwritten:
         work.journal_command(result)
     work.unwritten.clear()
     drain_s = end.monotonic_ns / 1e9 - begin_s
-    return StepResult((*drain_measurements(window.result, drain_s, end.monotonic_ns), *_cost(window, end)))
+    observer_percent = _observer_percent(window, end)
+    cautions.about_observer(work, observer_percent)
+    return StepResult(
+        (
+            *drain_measurements(window.result, drain_s, end.monotonic_ns),
+            *_cost(window, end),
+            Measurement(Metric.OBSERVER, observer_percent),
+        )
+    )
 
 
 def clock_and_cpu() -> ClockAndCpu:
@@ -113,32 +122,17 @@ def _drive(work: CellWork, handle: LoadHandle) -> tuple[LoadResult, ClockAndCpu,
 
 def _cost(window: LoadWindow, end: ClockAndCpu) -> tuple[Measurement, ...]:
     """Return CPU figures from the load's first write to the end of the drain."""
-    elapsed_s = (end.monotonic_ns - window.begin.monotonic_ns) / 1e9
     cpu = busy_between(window.begin.cpu, end.cpu)
-    capacity_s = elapsed_s * cpu_count()
     return (
         *cpu_measurements(cpu.busy_s, cpu.available_s, window.result.written_bytes),
-        Measurement(Metric.OBSERVER, 100 * (end.engine_s - window.begin.engine_s) / capacity_s),
         Measurement(Metric.PEAK_DIRTY, window.peak_dirty_bytes),
     )
 
 
-def _warn_about(work: CellWork, workload: Workload, result: LoadResult) -> None:
-    elapsed_s = result.elapsed_s
-    if elapsed_s < SHORT_S:
-        work.warn(
-            WarningKind.SHORT,
-            f"'{workload.name}' took {elapsed_s:.1f} s",
-            "Write more (file_size, files) before you compare variants that are close.",
-        )
-    if result.written_bytes < 2 * memory_bytes():
-        work.warn(
-            WarningKind.CACHED,
-            f"'{workload.name}' wrote less than twice the RAM",
-            "Trust the durable column, which includes the drain; for write figures of the disk, write more.",
-        )
-    if result.failures:
-        work.warn(WarningKind.TARGET_FULL, result.failures, "Use a smaller scale or a larger device.")
+def _observer_percent(window: LoadWindow, end: ClockAndCpu) -> float:
+    """Return the engine's own CPU time, sampler included, as a share of all CPUs."""
+    elapsed_s = (end.monotonic_ns - window.begin.monotonic_ns) / 1e9
+    return 100 * (end.engine_s - window.begin.engine_s) / (elapsed_s * cpu_count())
 
 
 def _dirty_bytes() -> int:

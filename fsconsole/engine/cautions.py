@@ -1,0 +1,88 @@
+"""Warnings that the engine raises: what a reader of the figures must know, each with what to do about it."""
+
+from __future__ import annotations
+
+import os
+
+from fsconsole.devices.discovery import find_device
+from fsconsole.engine.work import CellWork
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.observation import WarningKind, WarningRaised
+from fsconsole.model.run import RunRequest
+from fsconsole.model.workload import Workload
+from fsconsole.system.host import memory_bytes
+from fsconsole.units import format_percent
+from fsconsole.workloads.protocol import LoadResult
+
+SHORT_S = 10.0
+NEARLY_FULL_PERCENT = 90.0
+OBSERVER_PERCENT = 2.0
+"""The limits of measurement: shorter, fuller or costlier than this is said."""
+
+
+def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, attempt: int) -> None:
+    """Warn where the journal is written on the very disk that is measured."""
+    runs_device = os.stat(folder_path).st_dev
+    for target in request.targets:
+        loop = find_device(target.path).loop
+        if loop is not None and loop.file_device == runs_device:
+            journal.record(
+                WarningRaised(
+                    None,
+                    attempt,
+                    WarningKind.JOURNAL_SHARED_DISK,
+                    f"runs are kept on the filesystem that holds the file below {target.path}",
+                    "Keep runs elsewhere (--runs) or the scratch file (--dir): the journal's writes are in its figures.",
+                ),
+                durable=False,
+            )
+
+
+def about_target(work: CellWork) -> None:
+    """Warn where the target is no disk."""
+    if work.cell.target.startswith("/dev/loop"):
+        work.warn(
+            WarningKind.NOT_COMPARABLE,
+            "the target is a loop device: its figures are those of the file below it",
+            "Compare variants within this run only; for figures of a disk, run the plan on the disk.",
+        )
+
+
+def about_load(work: CellWork, workload: Workload, result: LoadResult) -> None:
+    """Warn of a load that was too short, too small for the RAM, or cut off."""
+    if result.elapsed_s < SHORT_S:
+        work.warn(
+            WarningKind.SHORT,
+            f"'{workload.name}' took {result.elapsed_s:.1f} s",
+            "Write more (file_size, files) before you compare variants that are close.",
+        )
+    if result.written_bytes < 2 * memory_bytes():
+        work.warn(
+            WarningKind.CACHED,
+            f"'{workload.name}' wrote less than twice the RAM",
+            "Trust the durable column, which includes the drain; for write figures of the disk, write more.",
+        )
+    if result.failures:
+        work.warn(WarningKind.TARGET_FULL, result.failures, "Use a smaller scale or a larger device.")
+
+
+def about_fullness(work: CellWork, root: int) -> None:
+    """Warn of a filesystem that the load has nearly filled; root is a descriptor of its root."""
+    room = os.fstatvfs(root)
+    used_percent = 100 * (1 - room.f_bavail / room.f_blocks) if room.f_blocks else 0.0
+    if used_percent > NEARLY_FULL_PERCENT:
+        work.warn(
+            WarningKind.NEARLY_FULL,
+            f"{format_percent(used_percent)} of the filesystem were used after the load",
+            "Filesystems allocate differently when they are nearly full: use a smaller scale.",
+        )
+
+
+def about_observer(work: CellWork, observer_percent: float) -> None:
+    """Warn where the engine itself took a share of the CPUs that the figures would show."""
+    if observer_percent > OBSERVER_PERCENT:
+        work.warn(
+            WarningKind.OBSERVER,
+            f"the engine itself used {format_percent(observer_percent)} of the CPUs",
+            "Close other viewers of this run, and trust the CPU figures the less.",
+        )
