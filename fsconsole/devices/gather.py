@@ -209,4 +209,4 @@ def _with(evidence: Evidence, source: str, read: Callable[[], Iterable[Use]]) ->
 
 
 def _unread(evidence: Evidence, source: str, why: str) -> Evidence:
-    return replace(evidence, unread=(*evidence.unread, Unread(source, why)))
+    return replace(evidence, unread=(*evidence.unread, Unread(source, why.rstrip("."))))

@@ -13,8 +13,6 @@ import re
 import stat
 from dataclasses import dataclass
 
-DEFAULT_DIRECTORY = "/var/lib/fsconsole/scratch"
-"""Where scratch files lie unless the operator says otherwise."""
 SCRATCH_XATTR = "trusted.fsconsole.scratch"
 MAX_PURPOSE_CHARACTERS = 200
 """Keeps the attribute well inside one small filesystem block, the limit of ext2 to ext4 (man 7 xattr)."""

@@ -10,11 +10,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from fsconsole.devices.loops import attached_loops
-from fsconsole.devices.marker import DEFAULT_DIRECTORY, Marker, proven_marker, write_marker
+from fsconsole.devices.marker import Marker, proven_marker, write_marker
 from fsconsole.devices.scratch_use import held_for_removal
 from fsconsole.devices.space import need_room
 from fsconsole.errors import BadQuantity, NoSpace, ScratchImpossible, ScratchMissing
 from fsconsole.model.device import LoopBacking
+from fsconsole.model.places import DEFAULT_SCRATCH_DIR
 from fsconsole.system import loop
 from fsconsole.units import MIB, format_bytes
 
@@ -44,7 +45,7 @@ Loops = tuple[tuple[str, LoopBacking], ...]
 """Loop devices with what they stand on, as attached_loops() returns them."""
 
 
-def create(size_bytes: int, directory: str = DEFAULT_DIRECTORY, *, purpose: str = "") -> Scratch:
+def create(size_bytes: int, directory: str = DEFAULT_SCRATCH_DIR, *, purpose: str = "") -> Scratch:
     """Make, mark, allocate and attach a scratch file; a failure on the way leaves nothing.
 
     size_bytes is a multiple of 4 KiB, 1 MiB or more. The directory is made where it is missing, for root
@@ -88,14 +89,14 @@ def attach(path: str) -> Scratch:
     return made
 
 
-def listing(directory: str = DEFAULT_DIRECTORY) -> tuple[Scratch, ...]:
+def listing(directory: str = DEFAULT_SCRATCH_DIR) -> tuple[Scratch, ...]:
     """Return the attached scratch devices, wherever their files lie, and the detached files in directory."""
     loops = attached_loops()
     paths = {backing.path for _, backing in loops if backing.scratch_id} | set(_files_in(directory))
     return tuple(_marked(sorted(paths), loops))
 
 
-def find(name: str, directory: str = DEFAULT_DIRECTORY) -> Scratch:
+def find(name: str, directory: str = DEFAULT_SCRATCH_DIR) -> Scratch:
     """Return the scratch device that name means: its device, its id, its file's path or the file's name.
 
     Raises ScratchMissing.

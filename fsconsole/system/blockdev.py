@@ -8,8 +8,8 @@ import os
 import struct
 import sys
 
+_BLKROSET = 0x125D
 _BLKROGET = 0x125E
-_BLKFLSBUF = 0x1261
 _BLKGETSIZE64 = 0x80081272
 _BLKGETDISKSEQ = 0x80081280
 
@@ -23,6 +23,11 @@ def is_read_only(fd: int) -> bool:
     """Return whether the kernel refuses writes to the block device. Raises OSError."""
     answer = fcntl.ioctl(fd, _BLKROGET, bytes(struct.calcsize("i")))
     return any(answer)
+
+
+def make_writable(fd: int) -> None:
+    """Take back a read-only mark that was set on the device by hand. Raises OSError (EACCES without root)."""
+    fcntl.ioctl(fd, _BLKROSET, struct.pack("i", 0))
 
 
 def diskseq(fd: int) -> int:
@@ -45,11 +50,6 @@ def open_exclusive(path: str) -> int:
     Returns the descriptor. Raises OSError: EBUSY where it is mounted, swapped on or a member of something.
     """
     return os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
-
-
-def flush_buffers(fd: int) -> None:
-    """Write and drop the page cache of the block device itself. Raises OSError (EACCES without root)."""
-    fcntl.ioctl(fd, _BLKFLSBUF, 0)
 
 
 def _u64(fd: int, request: int) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from fsconsole.errors import KernelLacks
+from fsconsole.system.blockdev import make_writable
 
 _LOOP_SET_FD = 0x4C00
 _LOOP_CLR_FD = 0x4C01
@@ -119,20 +120,6 @@ def detach(device_path: str) -> None:
         os.close(fd)
 
 
-def set_autoclear(device_path: str) -> None:
-    """Have the kernel detach the device after its last close: at once, if nobody else holds it open.
-
-    Raises OSError: ENXIO where nothing is attached.
-    """
-    fd = os.open(device_path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        info = _get_info(fd)
-        flags = _INFO.unpack(info)[_FLAGS_FIELD]
-        _set_info(fd, _with_flags(info, flags | _LO_FLAGS_AUTOCLEAR))
-    finally:
-        os.close(fd)
-
-
 def parse_status(info: bytes) -> LoopStatus:
     """Return the status in a struct loop_info64 of 232 bytes."""
     fields = _INFO.unpack(info)
@@ -180,6 +167,8 @@ def _open_configured(device_path: str, backing: int, info: bytes) -> int:
     fd = os.open(device_path, os.O_RDWR | os.O_CLOEXEC)
     try:
         _configure(fd, backing, info)
+        # A mark set by `blockdev --setro` stays with the number when the device itself is gone (measured on 6.18).
+        make_writable(fd)
     except BaseException:
         os.close(fd)
         raise

@@ -101,11 +101,6 @@ def busy_between(before: CpuTimes, after: CpuTimes) -> BusyTime:
     return BusyTime(busy / ticks_per_s, (busy + step.idle + step.iowait) / ticks_per_s)
 
 
-def busy_seconds_now() -> float:
-    """Return the CPU seconds that all CPUs together have been busy since boot. Raises OSError, Unreadable."""
-    return _busy(cpu_snapshot()) / os.sysconf("SC_CLK_TCK")
-
-
 def _times(columns: str) -> CpuTimes:
     values = [int(word) for word in columns.split()[:_COLUMNS]]
     if len(values) < _LEAST_COLUMNS:

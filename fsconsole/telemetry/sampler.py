@@ -30,7 +30,6 @@ class Sampler:
         self._lock = threading.Lock()
         self._place: tuple[int | None, str] = (None, "")
         self._peak_dirty_bytes = 0
-        self._cpu_s = 0.0
         self._last_ns = 0
 
     def start(self) -> None:
@@ -78,11 +77,6 @@ class Sampler:
         with self._lock:
             return self._peak_dirty_bytes
 
-    def own_cpu_s(self) -> float:
-        """Return the CPU time that sampling itself has used (CLOCK_THREAD_CPUTIME_ID), as of the last sample."""
-        with self._lock:
-            return self._cpu_s
-
     def problems(self) -> tuple[tuple[str, int], ...]:
         """Return why sources were absent, and how often each reason was met."""
         return self._panel.problems()
@@ -105,8 +99,6 @@ class Sampler:
             self._note_dirty(sample.writeback.dirty_bytes + sample.writeback.writeback_bytes)
             self._last_ns = now_ns
             self._sink(sample)
-        with self._lock:
-            self._cpu_s = time.thread_time()
 
     def _sample(self, readings: Readings, now_ns: int, wall_ns: int) -> Sample | None:
         """Return the readings as a sample, or None where one of its two foundations is missing."""

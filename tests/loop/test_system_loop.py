@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from fsconsole.system import loop
 from fsconsole.system.blockdev import (
     device_size_bytes,
     diskseq,
-    flush_buffers,
     is_read_only,
     open_exclusive,
 )
@@ -103,15 +103,18 @@ def test_a_held_device_goes_with_its_holder(tmp_path: Path) -> None:
     held.close()
 
 
-def test_autoclear_can_be_set_while_it_is_in_use(tmp_path: Path) -> None:
+def test_a_read_only_mark_left_on_its_number_does_not_reach_a_new_device(tmp_path: Path) -> None:
     device = loop.attach(str(backing_file(tmp_path)))
-    fd = os.open(device, os.O_RDONLY)
+    subprocess.run(["blockdev", "--setro", device], check=True)
+    loop.detach(device)
+    again = loop.attach(str(backing_file(tmp_path, "other")))
+    fd = os.open(again, os.O_RDONLY)
     try:
-        loop.set_autoclear(device)
-        assert loop.status(device).autoclear
+        assert again == device
+        assert not is_read_only(fd)
     finally:
         os.close(fd)
-    assert not is_attached(device)
+        loop.detach(again)
 
 
 def test_many_at_once_get_each_their_own_device(tmp_path: Path) -> None:
@@ -149,7 +152,6 @@ def test_size_number_and_read_only_state_are_the_devices(loop_device: MakeLoopDe
         assert 0 < diskseq(fds[0]) < diskseq(fds[1])
         sysfs = Path(f"/sys/class/block/{os.path.basename(first)}/diskseq").read_text()
         assert diskseq(fds[0]) == int(sysfs)
-        flush_buffers(fds[0])
         fsync_device(fds[0])
     finally:
         for fd in fds:

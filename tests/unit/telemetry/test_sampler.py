@@ -195,14 +195,6 @@ def test_a_sampler_that_never_began_can_be_stopped() -> None:
     Sampler(period_s=1.0, sink=lambda sample: None).stop()
 
 
-def test_its_own_cpu_time_is_told(run: Run) -> None:
-    run.sampler.start()
-    # The second sample is handed on after the first one's time was noted.
-    run.next()
-    run.next()
-    assert run.sampler.own_cpu_s() > 0
-
-
 @given(st.integers(0, 2**62), st.integers(1, 10**10), st.integers(0, 10**12))
 def test_due_instants_lie_on_the_schedule_and_in_the_next_period(start: int, period: int, late: int) -> None:
     now = start + late

@@ -1,0 +1,121 @@
+"""What the tests of the wipe gate on real devices share."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from fsconsole.devices.gate import GateContext, GateReport, inspect_device
+from fsconsole.model.hazard import Hazard
+from fsconsole.model.run import Target
+from fsconsole.system.command import RealExecutor
+from tests.conftest import run
+
+MIB = 2**20
+RUNS_DIR = "/var/lib/fsconsole/runs"
+
+_HOLDER = """
+import os, sys
+fd = os.open(sys.argv[1], {flags})
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def context(**facts: object) -> GateContext:
+    return GateContext(RealExecutor(), **{"runs_dir": RUNS_DIR, **facts})  # type: ignore[arg-type]
+
+
+def inspect(path: str, **facts: object) -> GateReport:
+    return inspect_device(path, context(**facts))
+
+
+def refusals(report: GateReport) -> dict[str, str]:
+    """Return the reasons of all refusals by check."""
+    return {hazard.check: hazard.reason for hazard in report.inspection.refusals}
+
+
+def questions(report: GateReport) -> dict[str, str]:
+    """Return the reasons of all questions by check; this machine's sandboxed processes are no matter here."""
+    found: tuple[Hazard, ...] = report.inspection.questions
+    return {hazard.check: hazard.reason for hazard in found if hazard.check != "hidden-process"}
+
+
+def agreed(report: GateReport) -> Target:
+    return Target(report.device.path, report.identity, report.hazards, report.content_digest, "CODE")
+
+
+def file_below(device: str) -> str:
+    name = os.path.basename(device)
+    return Path(f"/sys/block/{name}/loop/backing_file").read_text().strip()
+
+
+def digest(path: str) -> str:
+    sha = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(MIB):
+            sha.update(block)
+    return sha.hexdigest()
+
+
+@contextlib.contextmanager
+def unchanged(device: str) -> Iterator[None]:
+    """Prove that not a byte of the file below the loop device changes meanwhile."""
+    file = file_below(device)
+    run("sync", file)
+    before = digest(file)
+    yield
+    run("sync", file)
+    assert digest(file) == before
+
+
+def write(device: str, offset: int, data: bytes) -> None:
+    """Write onto the device, and have it on the device before anything else looks."""
+    fd = os.open(device, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.pwrite(fd, data, offset)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def held_by_another_process(device: str, flags: str) -> Iterator[int]:
+    """Have a process of its own keep the device open, and yield its pid."""
+    argv = [sys.executable, "-c", _HOLDER.format(flags=flags), device]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"open\n"
+        yield process.pid
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@contextlib.contextmanager
+def loop_over(path: str, *options: str) -> Iterator[str]:
+    """Attach one more loop device over a file or a device."""
+    device = run("losetup", "--find", "--show", *options, path).strip()
+    try:
+        yield device
+    finally:
+        run("losetup", "--detach", device)
+
+
+@contextlib.contextmanager
+def partitions(device: str, *extents_mib: tuple[int, int]) -> Iterator[list[str]]:
+    """Have the kernel show partitions (first MiB, size in MiB) of a loop device that was made with --partscan.
+
+    Added by ioctl, as this needs no partition table that the kernel can parse (man 8 addpart).
+    """
+    for number, (start, size) in enumerate(extents_mib, 1):
+        run("addpart", device, str(number), str(start * 2048), str(size * 2048))
+    try:
+        yield [f"{device}p{number}" for number in range(1, len(extents_mib) + 1)]
+    finally:
+        for number in range(1, len(extents_mib) + 1):
+            subprocess.run(["delpart", device, str(number)], check=False, capture_output=True)

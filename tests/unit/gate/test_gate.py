@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+
+import pytest
+
+from fsconsole.devices.claims import TOOLS_WITH_O_EXCL, TOOLS_WITHOUT_O_EXCL, needs_proof
+from fsconsole.devices.consent import check_consent, consent_code
+from fsconsole.devices.evidence import Evidence, SystemPlace, Unread, UseKind
+from fsconsole.devices.gate import GateReport, re_prove, require
+from fsconsole.errors import (
+    ConsentMissing,
+    ConsentStale,
+    DeviceChanged,
+    DeviceLocked,
+    DeviceMounted,
+    DeviceRefused,
+    DeviceTooSmall,
+    FsconsoleError,
+)
+from fsconsole.model.device import Usage
+from tests.unit.gate.made import (
+    GIB,
+    OTHER_UUID,
+    SCRATCH,
+    SDB,
+    SDB1,
+    UUID,
+    agreed,
+    device,
+    evidence,
+    found,
+    identity,
+    number,
+    report,
+    sample,
+    signature,
+    use,
+)
+
+NONE: frozenset[str] = frozenset()
+EMPTY = evidence(content=sample(0))
+WITH_EXT4 = evidence(content=sample(2), signatures=(found(),))
+
+
+@pytest.mark.parametrize(
+    ("case", "error"),
+    [
+        (evidence(uses=(use(UseKind.MOUNT, SDB, "is mounted on /srv"),)), DeviceMounted),
+        (evidence(uses=(use(UseKind.BTRFS, SDB),)), DeviceMounted),
+        (evidence(uses=(use(UseKind.LOCKED, SDB),)), DeviceLocked),
+        (evidence(min_bytes=5 * GIB), DeviceTooSmall),
+        (evidence(max_bytes=GIB), DeviceRefused),
+        (evidence(uses=(use(UseKind.SWAP, SDB),)), DeviceRefused),
+        (evidence(unread=(Unread("x", "y"),)), DeviceRefused),
+        (evidence(system_places=(SystemPlace("/", frozenset({number(SDB)})),)), DeviceRefused),
+    ],
+)
+def test_each_refusal_has_its_error_with_reason_and_remedy(
+    case: Evidence, error: type[FsconsoleError]
+) -> None:
+    with pytest.raises(error) as caught:
+        require(report(case))
+    assert "/dev/sdb" in str(caught.value)
+    assert caught.value.hint
+
+
+def test_a_mount_is_told_before_everything_else() -> None:
+    with pytest.raises(DeviceMounted, match="is mounted on /srv"):
+        require(
+            report(evidence(strange_node="is strange", uses=(use(UseKind.MOUNT, SDB, "is mounted on /srv"),)))
+        )
+
+
+def test_what_is_only_asked_about_is_not_refused() -> None:
+    require(report(WITH_EXT4))
+
+
+def test_a_device_as_it_was_agreed_upon_passes() -> None:
+    for case in (EMPTY, WITH_EXT4):
+        re_prove(report(case), agreed(report(case)), NONE)
+
+
+def test_what_was_shown_and_is_gone_by_now_does_not_matter() -> None:
+    re_prove(report(replace(WITH_EXT4, signatures=())), agreed(report(WITH_EXT4)), NONE)
+
+
+def test_a_filesystem_that_this_run_made_passes_in_any_spelling_of_its_uuid() -> None:
+    now = replace(EMPTY, content=None, signatures=(found(SDB, signature(uuid=OTHER_UUID.upper())),))
+    re_prove(report(now), agreed(report(EMPTY)), frozenset({OTHER_UUID}))
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        replace(WITH_EXT4, signatures=(found(), found(SDB, signature(uuid=OTHER_UUID)))),
+        replace(WITH_EXT4, signatures=(found(SDB, signature(label="other")),)),
+        replace(WITH_EXT4, signatures=(found(SDB, signature(uuid="")),)),
+        replace(WITH_EXT4, signatures=(found(SDB1),)),
+        replace(WITH_EXT4, signatures=(found(SDB, signature("dos", Usage.PARTITION_TABLE, "", "")),)),
+        replace(WITH_EXT4, partitions=(SDB1,)),
+        replace(WITH_EXT4, content=sample(2, "another digest")),
+    ],
+)
+def test_anything_new_on_the_device_stops_the_run(now: Evidence) -> None:
+    with pytest.raises(DeviceChanged):
+        re_prove(report(now), agreed(report(WITH_EXT4)), NONE)
+
+
+def test_a_uuid_of_this_run_on_a_partition_is_not_ours() -> None:
+    with pytest.raises(DeviceChanged):
+        re_prove(report(replace(EMPTY, signatures=(found(SDB1),))), agreed(report(EMPTY)), frozenset({UUID}))
+
+
+def test_an_empty_uuid_among_ours_makes_nothing_ours() -> None:
+    now = replace(EMPTY, signatures=(found(SDB, signature(uuid="")),))
+    with pytest.raises(DeviceChanged):
+        re_prove(report(now), agreed(report(EMPTY)), frozenset({""}))
+
+
+def test_another_device_is_told_by_each_difference() -> None:
+    now = report(EMPTY, identity(diskseq=10, size_bytes=GIB))
+    with pytest.raises(DeviceChanged, match=r"size: 4GiB, now 1GiB; sequence number \(diskseq\): 9, now 10"):
+        re_prove(now, agreed(report(EMPTY)), NONE)
+
+
+def test_a_device_that_came_into_use_is_refused() -> None:
+    now = report(replace(EMPTY, uses=(use(UseKind.MOUNT, SDB),)))
+    with pytest.raises(DeviceMounted):
+        re_prove(now, agreed(report(EMPTY)), NONE)
+
+
+def test_after_a_reboot_a_new_name_passes_with_a_filesystem_of_this_run_and_only_then() -> None:
+    sdx = replace(SDB, name="sdx", path="/dev/sdx", minor=99)
+    who = replace(identity(), boot_id="boot-2", name="sdx", device_number=number(sdx))
+    own = evidence(sdx, signatures=(found(sdx, signature(uuid=OTHER_UUID)), found(sdx)))
+    before = agreed(report(WITH_EXT4))
+    re_prove(report(own, who), before, frozenset({OTHER_UUID}))
+    with pytest.raises(DeviceChanged, match="started anew"):
+        re_prove(report(own, who), before, NONE)
+
+
+def test_a_code_is_short_and_can_be_typed() -> None:
+    assert re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){2}", consent_code([report()]))
+
+
+def test_every_part_of_what_was_shown_changes_the_code() -> None:
+    shown = [
+        report(EMPTY),
+        report(WITH_EXT4),
+        report(replace(WITH_EXT4, content=sample(2, "d1"))),
+        report(replace(WITH_EXT4, signatures=(found(SDB, signature(uuid=OTHER_UUID)),))),
+        report(replace(WITH_EXT4, signatures=(found(SDB, signature(at=64)),))),
+        report(replace(WITH_EXT4, partitions=(SDB1,))),
+        *(
+            report(EMPTY, identity(**facts))
+            for facts in (
+                {"boot_id": "boot-2"},
+                {"diskseq": 10},
+                {"wwn": "w"},
+                {"size_bytes": 1},
+                {"partition_start_bytes": 1},
+                {"dm_table": "x"},
+                {"backing_inode": 1},
+                {"device_number": 1},
+            )
+        ),
+    ]
+    codes = [consent_code([one]) for one in shown]
+    assert len(set(codes)) == len(codes)
+
+
+def test_the_order_of_devices_belongs_to_the_code() -> None:
+    other = device("sdz", minor=144)
+    reports = [report(EMPTY), report(evidence(other))]
+    assert len({consent_code(list(order)) for order in itertools.permutations(reports)}) == 2
+
+
+def test_a_code_fits_in_any_case_and_with_the_letters_that_are_misread() -> None:
+    reports = next(
+        [one]
+        for one in (report(EMPTY, identity(diskseq=n)) for n in range(100))
+        if "0" in consent_code([one])
+    )
+    code = consent_code(reports)
+    for typed in (code.lower(), code.replace("-", ""), code.replace("0", "O"), f" {code} "):
+        check_consent(typed, reports)
+
+
+def scratch() -> GateReport:
+    return report(evidence(SCRATCH, content=sample(9)), needs_consent=False)
+
+
+@pytest.mark.parametrize("code", ["", "  ", "--"])
+def test_no_code_is_no_consent_and_says_what_would_be_lost(code: str) -> None:
+    with pytest.raises(ConsentMissing, match="holds what is on it"):
+        check_consent(code, [scratch(), report(WITH_EXT4)])
+
+
+def test_the_code_of_another_state_is_stale() -> None:
+    code = consent_code([report(EMPTY)])
+    with pytest.raises(ConsentStale):
+        check_consent(code, [report(WITH_EXT4)])
+    with pytest.raises(ConsentStale):
+        check_consent(code, [report(EMPTY), report(evidence(device("sdz", minor=144)))])
+
+
+def test_scratch_devices_need_no_consent_and_take_no_part_in_the_code() -> None:
+    check_consent("", [scratch()])
+    assert consent_code([scratch()]) == ""
+    assert consent_code([scratch(), report(EMPTY)]) == consent_code([report(EMPTY)])
+
+
+def test_only_tools_that_were_tried_are_trusted_to_take_o_excl() -> None:
+    assert not TOOLS_WITH_O_EXCL & TOOLS_WITHOUT_O_EXCL
+    assert not any(needs_proof((tool, "/dev/sdb")) for tool in TOOLS_WITH_O_EXCL)
+    assert not needs_proof(("/usr/sbin/mkfs.ext4", "/dev/sdb"))
+    for tool in (*TOOLS_WITHOUT_O_EXCL, "/sbin/mkfs.f2fs", "anything"):
+        assert needs_proof((tool, "-f", "/dev/sdb"))

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from fsconsole.devices.identity import _WORDS, differences, differences_across_boots, read_identity
+from fsconsole.errors import ToolFailed
+from fsconsole.model.command import CommandResult, Usage
+from fsconsole.model.device import Identity
+from fsconsole.system.executors import FakeExecutor
+from tests.unit.gate.made import SCRATCH, SDB, UUID, device, identity, number
+
+NONE: frozenset[str] = frozenset()
+OURS = frozenset({UUID})
+TABLE = ("dmsetup", "table", "vg-srv")
+SCRATCHED = identity(SCRATCH, scratch_id="0123abcd", backing_inode=78, backing_device=64512)
+
+
+def test_every_field_of_an_identity_is_compared() -> None:
+    assert set(_WORDS) == {field.name for field in fields(Identity)}
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Identity)])
+def test_a_change_of_any_field_within_one_boot_is_told(name: str) -> None:
+    before = identity()
+    value = getattr(before, name)
+    after = replace(before, **{name: value + 512 if isinstance(value, int) else value + "x"})
+    (difference,) = differences(before, after)
+    assert difference.startswith(_WORDS[name])
+    assert differences(before, before) == ()
+
+
+def test_a_partition_made_again_elsewhere_differs_by_its_start_alone() -> None:
+    before = identity(partition_start_bytes=2**20)
+    assert differences(before, replace(before, partition_start_bytes=2**21)) == (
+        "partition start: 1MiB, now 2MiB",
+    )
+
+
+def rebooted(before: Identity, **facts: object) -> Identity:
+    plain = replace(before, boot_id="boot-2", name="sdx", device_number=9, diskseq=3)
+    return replace(plain, **facts)  # type: ignore[arg-type]
+
+
+def test_across_boots_a_lasting_name_and_a_filesystem_of_this_run_are_proof() -> None:
+    assert differences_across_boots(identity(), rebooted(identity()), OURS, OURS) == ()
+
+
+@pytest.mark.parametrize("on_it", [NONE, frozenset({"another"})])
+def test_across_boots_a_lasting_name_alone_is_no_proof(on_it: frozenset[str]) -> None:
+    assert (
+        "no filesystem of this run"
+        in differences_across_boots(identity(), rebooted(identity()), on_it, OURS)[0]
+    )
+
+
+@pytest.mark.parametrize(
+    "facts", [{"wwn": "other"}, {"serial": "other"}, {"size_bytes": 512}, {"partition_start_bytes": 512}]
+)
+def test_across_boots_another_disk_is_refused_even_with_a_filesystem_of_this_run(
+    facts: dict[str, object],
+) -> None:
+    assert differences_across_boots(identity(), rebooted(identity(), **facts), OURS, OURS)
+
+
+def test_a_device_without_a_lasting_name_is_never_proved_across_boots() -> None:
+    nameless = replace(identity(), wwn="", serial="")
+    assert differences_across_boots(nameless, rebooted(nameless), OURS, OURS)
+
+
+def test_a_scratch_device_is_proved_across_boots_by_marker_and_inode() -> None:
+    assert differences_across_boots(SCRATCHED, rebooted(SCRATCHED, backing_device=5), NONE, NONE) == ()
+    assert differences_across_boots(SCRATCHED, rebooted(SCRATCHED, backing_inode=99), NONE, NONE)
+    assert differences_across_boots(SCRATCHED, rebooted(SCRATCHED, scratch_id="f" * 8), NONE, NONE)
+
+
+def test_identity_is_read_from_the_device() -> None:
+    read = read_identity(SCRATCH, FakeExecutor({}))
+    assert (read.device_number, read.scratch_id, read.backing_inode) == (number(SCRATCH), "0123abcd", 78)
+    assert read_identity(SDB, FakeExecutor({})).wwn == SDB.wwn
+
+
+def test_the_table_of_a_volume_belongs_to_its_identity() -> None:
+    volume = device("dm-0", 253, 0, dm_name="vg-srv", dm_uuid="LVM-x")
+
+    def answering(code: int) -> FakeExecutor:
+        return FakeExecutor(
+            {TABLE: CommandResult(TABLE, code, b"0 8 linear 8:1 0\n", b"", Usage(0, 0, 0, 0))}
+        )
+
+    assert read_identity(volume, answering(0)).dm_table == "0 8 linear 8:1 0"
+    with pytest.raises(ToolFailed):
+        read_identity(volume, answering(1))

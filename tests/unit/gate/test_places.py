@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fsconsole.devices.places import NotDetermined, PlaceFinder, overlay_layers
+from fsconsole.devices.relatives import DeviceGraph
+from fsconsole.model.device import LoopBacking
+from fsconsole.system.mounts import MountEntry, parse_mountinfo, read_mounts
+from tests.unit.gate.made import SDA, SDA1, SDB, SDB1, device, number
+
+LV = device("dm-0", 253, 0, lower=("sda1", "sdb1"))
+LOOP1 = device("loop1", 7, 1, loop=LoopBacking("/srv/f", number(SDA1), 7, direct_io=False, autoclear=False))
+DEVICES = (SDA, SDA1, SDB, SDB1, LV, LOOP1)
+
+
+def below(line: str, btrfs: dict[str, frozenset[int]] | None = None) -> frozenset[int]:
+    """Return what lies below / if PID 1's only mount were this one."""
+    (mount,) = parse_mountinfo(line)
+    finder = PlaceFinder(DeviceGraph(DEVICES, {}), read_mounts("self"), (mount,), btrfs or {})
+    return finder._down(finder._numbers_of(mount), "/")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("8:1", (SDA1, SDA)),
+        ("253:0", (LV, SDA1, SDB1, SDA, SDB)),
+        ("7:1", (LOOP1, SDA1, SDA)),
+    ],
+)
+def test_a_root_is_followed_through_volumes_and_loops_to_whole_disks(
+    source: str, expected: tuple[object, ...]
+) -> None:
+    names = {number(d) for d in DEVICES if d in expected}
+    assert below(f"27 1 {source} / / rw - ext4 /dev/root rw") == names
+
+
+def test_a_root_on_btrfs_counts_every_mounted_btrfs_where_its_source_says_nothing() -> None:
+    members = {"u-1": frozenset({number(SDA1)}), "u-2": frozenset({number(SDB1)})}
+    found = below("27 1 0:30 / / rw - btrfs /dev/root rw", members)
+    assert found == {number(SDA1), number(SDA), number(SDB1), number(SDB)}
+
+
+def test_a_root_in_memory_lies_on_no_disk() -> None:
+    assert below("27 1 0:30 / / rw - tmpfs tmpfs rw") == frozenset()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "27 1 0:30 / / rw - zfs rpool/ROOT rw",
+        "27 1 0:30 / / rw - btrfs /dev/root rw",
+        "27 1 0:30 / / rw - overlay overlay rw,lowerdir=/not/there,upperdir=/nor/this",
+        "27 1 99:1 / / rw - ext4 /dev/what rw",
+    ],
+)
+def test_a_root_whose_disks_cant_be_found_is_not_taken_for_one_without(line: str) -> None:
+    with pytest.raises(NotDetermined):
+        below(line)
+
+
+def test_the_layers_of_an_overlay_are_its_places(tmp_path: Path) -> None:
+    lower, upper = tmp_path / "lower", tmp_path / "upper"
+    lower.mkdir()
+    upper.mkdir()
+    options = (f"lowerdir={lower}", f"upperdir={upper}", "redirect_dir=on")
+    mount = MountEntry(1, 1, os.makedev(0, 30), "/", "/", (), "overlay", "overlay", options)
+    assert overlay_layers(mount) == (str(lower), str(upper))
+
+
+def test_a_run_folder_that_is_not_yet_there_is_found_by_its_parent(tmp_path: Path) -> None:
+    finder = PlaceFinder(DeviceGraph((), {}), read_mounts("self"), (), {})
+    number_of_tmp = os.stat(tmp_path).st_dev
+    with pytest.raises(NotDetermined, match=f"{os.major(number_of_tmp)}:{os.minor(number_of_tmp)}"):
+        finder.system_places(str(tmp_path / "not" / "yet"))

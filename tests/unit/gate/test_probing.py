@@ -1,0 +1,155 @@
+"""Signatures, sampled content, LVM ids, reservations: parsers, and reading a plain file as if it were a device."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.devices.content import BLOCK_BYTES, SAMPLED_BLOCKS, sample_content, sample_offsets
+from fsconsole.devices.relatives import DeviceGraph
+from fsconsole.devices.reservation import says_reserved
+from fsconsole.devices.signatures import parse_wipefs, probe_signatures
+from fsconsole.devices.uses import holder_uses
+from fsconsole.devices.volume_groups import active_groups, ids_in, volume_group_uses
+from fsconsole.errors import ToolFailed
+from fsconsole.model.command import CommandResult, Usage
+from fsconsole.model.device import Signature
+from fsconsole.model.device import Usage as SignatureUsage
+from fsconsole.system.executors import FakeExecutor
+from tests.unit.gate.made import SDB, device, found, number, signature
+
+DATA = Path(__file__).parents[2] / "data" / "wipefs"
+GROUP = "hF2kVh-3zqN-9rGm-PzPu-2cQy-l1vE-Zb7dTn"
+METADATA = f'vg0 {{\nid = "{GROUP}"\nseqno = 3\nphysical_volumes {{\npv0 {{\nid = "x"\n'.encode()
+
+
+def test_wipefs_of_2_38_is_read_with_labels_that_are_no_text() -> None:
+    (read,) = parse_wipefs((DATA / "2.38-ext4-hostile-label.json").read_bytes())
+    assert (read.type, read.usage, read.offset_bytes) == ("ext4", SignatureUsage.FILESYSTEM, 0x438)
+    assert read.label == 'a"\\b\x1b[x]\\xff'
+
+
+def test_every_copy_of_a_table_is_read() -> None:
+    read = parse_wipefs((DATA / "2.38-gpt.json").read_bytes())
+    assert [(s.type, s.usage, s.offset_bytes) for s in read] == [
+        ("gpt", SignatureUsage.PARTITION_TABLE, 0x200),
+        ("gpt", SignatureUsage.PARTITION_TABLE, 0x3FFFE00),
+        ("PMBR", SignatureUsage.PARTITION_TABLE, 0x1FE),
+    ]
+
+
+@pytest.mark.parametrize("empty", [b"", b"\n", b'{"signatures": []}'])
+def test_no_signature_is_none(empty: bytes) -> None:
+    assert parse_wipefs(empty) == ()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"{", b"[]", b"{}", b'{"signatures": 3}', b'{"signatures": [3]}', b'{"signatures": [{"type": "x"}]}'],
+)
+def test_an_answer_that_is_not_understood_is_no_empty_one(answer: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_wipefs(answer)
+
+
+@given(st.text(), st.integers(0, 2**63))
+def test_any_label_and_offset_come_through(label: str, offset: int) -> None:
+    label = label.encode("utf-8", "ignore").decode()
+    row = {"type": "ext4", "offset": hex(offset), "usage": "filesystem", "uuid": None, "label": label}
+    answer = json.dumps({"signatures": [row]}, ensure_ascii=False).encode()
+    assert parse_wipefs(answer) == (Signature("ext4", SignatureUsage.FILESYSTEM, offset, label),)
+
+
+@pytest.mark.parametrize(("code", "out"), [(1, b""), (0, b"not json")])
+def test_a_probe_that_fails_is_an_error(code: int, out: bytes) -> None:
+    argv = (
+        "wipefs",
+        "--no-act",
+        "--json",
+        "--output",
+        "DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL,LENGTH",
+        "/dev/sdb",
+    )
+    executor = FakeExecutor({argv: CommandResult(argv, code, out, b"", Usage(0, 0, 0, 0))})
+    with pytest.raises(ToolFailed):
+        probe_signatures(executor, "/dev/sdb")
+
+
+@given(st.integers(512, 2**50).map(lambda size: size // 512 * 512))
+def test_sampled_blocks_are_inside_and_among_them_the_first_and_the_last(size_bytes: int) -> None:
+    offsets = sample_offsets(size_bytes)
+    assert offsets[0] == 0
+    assert offsets[-1] + min(BLOCK_BYTES, size_bytes) == size_bytes
+    assert list(offsets) == sorted(set(offsets))
+    assert len(offsets) <= SAMPLED_BLOCKS
+    assert all(offset % BLOCK_BYTES == 0 for offset in offsets[:-1])
+    whole = size_bytes <= SAMPLED_BLOCKS * BLOCK_BYTES
+    assert len(offsets) == SAMPLED_BLOCKS or whole
+
+
+@pytest.mark.parametrize("place", [0, 33, 63])
+def test_one_byte_in_a_sampled_block_is_seen(tmp_path: Path, place: int) -> None:
+    size = 2**20 + 512
+    image = tmp_path / "image"
+    image.write_bytes(bytes(size))
+    empty = sample_content(str(image), size)
+    with image.open("r+b") as file:
+        file.seek(sample_offsets(size)[place] + 511)
+        file.write(b"\1")
+    written = sample_content(str(image), size)
+    assert (empty.blocks_read, empty.blocks_nonzero, written.blocks_nonzero) == (64, 0, 1)
+    assert empty.digest != written.digest
+
+
+def test_a_device_that_is_shorter_than_it_says_is_an_error(tmp_path: Path) -> None:
+    image = tmp_path / "image"
+    image.write_bytes(bytes(BLOCK_BYTES))
+    with pytest.raises(OSError, match="could be read"):
+        sample_content(str(image), 2 * BLOCK_BYTES)
+
+
+def test_an_active_group_is_known_by_the_id_that_its_members_name() -> None:
+    plain = GROUP.replace("-", "")
+    volume = device("dm-0", 253, 0, dm_uuid=f"LVM-{plain}{'x' * 32}")
+    crypt = device("dm-1", 253, 1, dm_uuid="CRYPT-LUKS2-abc")
+    assert ids_in(METADATA) == active_groups((volume, crypt, SDB)) == {plain}
+
+
+@pytest.mark.parametrize(
+    ("kind", "groups", "used"),
+    [
+        ("LVM2_member", {GROUP.replace("-", "")}, True),
+        ("LVM2_member", {"x" * 32}, False),
+        ("ext4", {GROUP.replace("-", "")}, False),
+    ],
+)
+def test_only_a_member_of_an_active_group_is_in_use(
+    tmp_path: Path, kind: str, groups: set[str], used: bool
+) -> None:
+    volume = tmp_path / "volume"
+    volume.write_bytes(bytes(4608) + METADATA)
+    member = found(replace(SDB, path=str(volume)), signature(kind))
+    uses = list(volume_group_uses([member], frozenset(groups)))
+    assert [use.number for use in uses] == ([number(SDB)] if used else [])
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "reserved"),
+    [
+        (0x00, bytes(24), False),
+        (0x00, bytes(7) + b"\x10" + bytes(16), True),
+        (0x18, bytes(24), True),
+        (0x02, bytes(7) + b"\x10" + bytes(16), False),
+    ],
+)
+def test_a_reservation_is_a_descriptor_or_a_conflict(status: int, answer: bytes, reserved: bool) -> None:
+    assert says_reserved(status, answer) is reserved
+
+
+def test_a_device_without_holders_has_none() -> None:
+    assert list(holder_uses(DeviceGraph((SDB,), {}))) == []

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fsconsole.devices.evidence import Role
+from fsconsole.devices.relatives import DeviceGraph, relatives, same_disk
+from fsconsole.model.device import Device
+from tests.unit.gate.made import LOOP0, SDA, SDA1, SDB, SDB1, SDB2, SDC, SDC1, device, number
+
+LOOP1, LOOP2 = device("loop1", 7, 1), device("loop2", 7, 2)
+MD0 = device("md0", 9, 0, lower=("sda1", "sdb1"))
+LV = device("dm-0", 253, 0, lower=("md0",), dm_uuid="LVM-x")
+MPATH = device("dm-1", 253, 1, lower=("sdb", "sdc"))
+ALL = (SDA, SDA1, SDB, SDB1, SDB2, LOOP0, LOOP1, LOOP2, MD0, LV)
+
+
+def roles(
+    of: Device, devices: tuple[Device, ...] = ALL, loops: dict[int, int] | None = None
+) -> dict[str, Role]:
+    found = relatives(of, DeviceGraph(devices, loops or {}))
+    return {relative.path.removeprefix("/dev/"): relative.role for relative in found}
+
+
+def test_a_disk_has_its_partitions_inside() -> None:
+    assert roles(SDB) == {"sdb": Role.SELF, "sdb1": Role.INSIDE, "sdb2": Role.INSIDE}
+
+
+def test_a_partition_lies_on_its_disk_and_its_siblings_are_no_relatives() -> None:
+    assert roles(SDB2) == {"sdb2": Role.SELF, "sdb": Role.DISK}
+
+
+def test_a_volume_is_made_of_everything_down_to_the_disks() -> None:
+    below = dict.fromkeys(("md0", "sda1", "sdb1", "sda", "sdb"), Role.BELOW)
+    assert roles(LV) == {"dm-0": Role.SELF, **below}
+
+
+def test_a_loop_over_a_file_is_a_disk_of_its_own() -> None:
+    assert roles(LOOP0) == {"loop0": Role.SELF}
+
+
+def test_a_chain_of_loops_reaches_the_disk_and_its_partitions() -> None:
+    loops = {number(LOOP2): number(LOOP1), number(LOOP1): number(SDB)}
+    assert roles(LOOP2, loops=loops) == {
+        "loop2": Role.SELF,
+        "loop1": Role.UNDER,
+        "sdb": Role.UNDER,
+        "sdb1": Role.INSIDE,
+        "sdb2": Role.INSIDE,
+    }
+
+
+def test_a_loop_over_a_partition_lies_on_its_disk() -> None:
+    found = roles(LOOP1, loops={number(LOOP1): number(SDB2)})
+    assert found == {"loop1": Role.SELF, "sdb2": Role.UNDER, "sdb": Role.DISK}
+
+
+def test_a_circle_of_loops_ends() -> None:
+    loops = {number(LOOP1): number(LOOP2), number(LOOP2): number(LOOP1)}
+    assert roles(LOOP1, loops=loops) == {"loop1": Role.SELF, "loop2": Role.UNDER}
+
+
+@pytest.mark.parametrize("of", [SDB, SDB1])
+def test_a_disk_of_the_same_wwn_is_a_twin_with_its_partitions(of: Device) -> None:
+    found = roles(of, (SDA, SDB, SDB1, SDC, SDC1))
+    assert found["sdc"] is Role.TWIN
+    assert found["sdc1"] is Role.TWIN
+    assert "sda" not in found
+
+
+def test_the_paths_that_a_multipath_map_is_made_of_are_no_twins() -> None:
+    third = device("sdd", minor=48, wwn=SDB.wwn)
+    found = roles(MPATH, (SDB, SDC, third, MPATH))
+    assert found == {"dm-1": Role.SELF, "sdb": Role.BELOW, "sdc": Role.BELOW, "sdd": Role.TWIN}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (("w1", "s1"), ("w1", "s2"), True),
+        (("w1", "s1"), ("w2", "s1"), False),
+        (("w1", "s1"), ("", "s1"), True),
+        (("", "s1"), ("", "s2"), False),
+        (("", ""), ("", ""), False),
+    ],
+)
+def test_wwn_decides_where_both_have_one_and_the_serial_otherwise(
+    one: tuple[str, str], other: tuple[str, str], same: bool
+) -> None:
+    first, second = (replace(SDA, wwn=wwn, serial=serial) for wwn, serial in (one, other))
+    assert same_disk(first, second) is same
+
+
+def test_what_is_missing_in_the_listing_is_told() -> None:
+    graph = DeviceGraph((MD0, SDA1, SDB2, SDB, LOOP1), {number(LOOP1): number(LOOP2)})
+    assert graph.gaps(MD0) == ("sdb1", "sda")
+    assert graph.gaps(LOOP1) == ("7:2",)
+    assert graph.gaps(SDB2) == ()
+
+
+def test_only_loops_over_files_stand_on_files() -> None:
+    part = device("loop1p1", 259, 1, parent="loop1")
+    loops = {number(LOOP2): number(SDB)}
+    graph = DeviceGraph((*ALL, part), loops)
+    assert [graph.stands_on_files(d) for d in (LOOP0, part, LOOP2, SDB, SDB1, LV)] == [True, True] + [
+        False
+    ] * 4

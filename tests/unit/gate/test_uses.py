@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fsconsole.devices.evidence import Use, UseKind
+from fsconsole.devices.exports import export_uses
+from fsconsole.devices.relatives import DeviceGraph
+from fsconsole.devices.uses import (
+    array_uses,
+    btrfs_uses,
+    holder_uses,
+    init_mount_uses,
+    loop_uses,
+    mount_uses,
+    parse_number,
+    swap_uses,
+)
+from fsconsole.model.device import LoopBacking, MdArray, MdMember, MountUse
+from fsconsole.system.loop import LoopStatus
+from fsconsole.system.mounts import SwapEntry, parse_mountinfo
+from tests.unit.gate.made import GIB, LOOP0, SDA, SDB, SDB1, device, number
+
+LOOP1 = device("loop1", 7, 1)
+
+
+def test_a_mount_uses_the_device_of_its_number_whatever_its_source_is_called() -> None:
+    text = "36 35 8:17 / /srv/my\\040data rw,noatime shared:1 - ext4 /dev/root rw\n"
+    assert list(mount_uses(parse_mountinfo(text))) == [
+        Use(UseKind.MOUNT, number(SDB1), "is mounted on /srv/my data (ext4)")
+    ]
+
+
+def test_a_mount_of_pid_1_says_where_it_is_seen_unless_it_is_seen_here_too() -> None:
+    mounts = parse_mountinfo("36 35 8:17 / /srv rw - xfs /dev/sdb1 rw\n")
+    (use,) = init_mount_uses(mounts, ())
+    assert (use.number, use.clause) == (number(SDB1), "is mounted on /srv (xfs) in the mount table of PID 1")
+    assert list(init_mount_uses(mounts, mount_uses(mounts))) == []
+
+
+def test_an_array_uses_its_members_even_where_it_is_inactive() -> None:
+    members = (MdMember("sdb", 0), MdMember("gone", 1, "F"))
+    arrays = (MdArray("md127", False, False, "", members, 0),)
+    uses = list(array_uses(arrays, DeviceGraph((SDA, SDB), {})))
+    assert uses == [Use(UseKind.ARRAY, number(SDB), "is a member of the inactive array /dev/md127")]
+
+
+def test_a_holder_is_told_with_its_name_and_where_it_is_mounted() -> None:
+    volume = device("dm-0", 253, 0, dm_name="vg-srv", mounts=(MountUse("/srv", "xfs", "self"),))
+    held = replace(SDB1, holders=("dm-0", "bcache0"))
+    clauses = [use.clause for use in holder_uses(DeviceGraph((held, volume), {}))]
+    assert clauses == ["is held by /dev/dm-0 (vg-srv), which is mounted on /srv", "is held by /dev/bcache0"]
+
+
+def test_a_btrfs_uses_all_its_devices() -> None:
+    uses = btrfs_uses({"u-1": frozenset({number(SDA), number(SDB)})})
+    assert {use.number for use in uses} == {number(SDA), number(SDB)}
+
+
+def test_a_swap_device_that_is_no_node_here_is_not_passed_over() -> None:
+    with pytest.raises(LookupError):
+        list(swap_uses((SwapEntry("/dev/not-there", "partition", GIB),)))
+    assert list(swap_uses((SwapEntry("/swapfile", "file", GIB),))) == []
+
+
+def below(file_device: int, inode: int, backing: int = 0) -> LoopStatus:
+    return LoopStatus(file_device, inode, 0, 0, 0, False, False, False, "", backing)
+
+
+def test_a_loop_uses_the_device_it_stands_on_or_the_one_that_holds_its_file() -> None:
+    graph = DeviceGraph((SDB, LOOP0, LOOP1), {})
+    statuses = {"/dev/loop0": below(6, 5, number(SDB)), "/dev/loop1": below(number(SDB1), 12)}
+    uses = list(loop_uses(statuses, graph))
+    assert [(use.kind, use.number, use.by) for use in uses] == [
+        (UseKind.LOOP, number(SDB), number(LOOP0)),
+        (UseKind.LOOP, number(SDB1), number(LOOP1)),
+    ]
+
+
+def test_two_loops_over_one_file_are_told_of_each_other() -> None:
+    statuses = {"/dev/loop0": below(64512, 12), "/dev/loop1": below(64512, 12)}
+    shared = [u for u in loop_uses(statuses, DeviceGraph((LOOP0, LOOP1), {})) if u.kind is UseKind.SAME_FILE]
+    assert {use.number for use in shared} == {number(LOOP0), number(LOOP1)}
+
+
+def test_a_sysfs_device_number_is_read() -> None:
+    assert parse_number("259:7") == os.makedev(259, 7)
+
+
+def served(sys_root: Path, attribute: str, path: str) -> None:
+    file = sys_root / attribute
+    file.parent.mkdir(parents=True)
+    file.write_text(f"{path}\n")
+
+
+EXPORTS = [
+    ("kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path", "NVMe target"),
+    ("kernel/config/target/core/fileio_0/disk/udev_path", "LIO target"),
+    ("kernel/config/usb_gadget/g1/functions/mass_storage.0/lun.0/file", "USB gadget"),
+]
+
+
+@pytest.mark.parametrize(("attribute", "name"), EXPORTS)
+def test_a_loop_whose_file_is_exported_is_in_use(tmp_path: Path, attribute: str, name: str) -> None:
+    image = tmp_path / "image"
+    image.touch()
+    found = image.stat()
+    backing = LoopBacking(str(image), found.st_dev, found.st_ino, direct_io=False, autoclear=False)
+    served(tmp_path / "sys", attribute, str(image))
+    uses = list(export_uses(((1792, replace(LOOP0, loop=backing)),), str(tmp_path / "sys")))
+    assert [(use.kind, use.number) for use in uses] == [(UseKind.EXPORT, 1792)]
+    assert uses[0].clause.startswith(f"is exported by the {name}")
+
+
+@pytest.mark.parametrize(("attribute", "name"), EXPORTS)
+def test_an_export_that_is_not_to_be_found_is_not_passed_over(
+    tmp_path: Path, attribute: str, name: str
+) -> None:
+    served(tmp_path / "sys", attribute, "/not/there")
+    with pytest.raises(LookupError):
+        list(export_uses((), str(tmp_path / "sys")))
+
+
+def test_an_export_without_a_device_yet_is_none(tmp_path: Path) -> None:
+    for attribute, path in zip((row[0] for row in EXPORTS), ("", "(null)", ""), strict=True):
+        served(tmp_path / "sys", attribute, path)
+    assert list(export_uses((), str(tmp_path / "sys"))) == []
+
+
+@pytest.mark.parametrize("module", ["nvmet", "target_core_mod", "usb_f_mass_storage"])
+def test_an_exporter_whose_configuration_is_hidden_is_not_passed_over(tmp_path: Path, module: str) -> None:
+    assert list(export_uses((), str(tmp_path))) == []
+    (tmp_path / "module" / module).mkdir(parents=True)
+    with pytest.raises(LookupError, match="mount configfs"):
+        list(export_uses((), str(tmp_path)))
