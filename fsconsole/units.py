@@ -5,7 +5,9 @@ MB is 10**6 bytes, MiB is 2**20. Every printed figure carries its unit.
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable
 
 from fsconsole.errors import BadQuantity
 
@@ -83,7 +85,9 @@ def format_rate(bytes_per_s: float) -> str:
 
 
 def format_seconds(elapsed_s: float) -> str:
-    """Return a duration: "0.043 s", "12.3 s", "4 min 02 s", "1 h 05 min"."""
+    """Return a duration: "0.043 s", "12.3 s", "4 min 02 s", "1 h 05 min"; nothing below a millisecond."""
+    if elapsed_s < 1:
+        return f"{elapsed_s:.3f} s"
     if elapsed_s < 100:
         return f"{significant(elapsed_s)} s"
     minutes, seconds = divmod(round(elapsed_s), 60)
@@ -91,6 +95,16 @@ def format_seconds(elapsed_s: float) -> str:
         return f"{minutes} min {seconds:02d} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min"
+
+
+def format_elapsed(elapsed_s: float) -> str:
+    """Return what a clock shows that still runs, in tenths, which don't flicker: "0.1 s", "4 min 02 s"."""
+    return f"{elapsed_s:.1f} s" if elapsed_s < 100 else format_seconds(elapsed_s)
+
+
+def format_guess(elapsed_s: float) -> str:
+    """Return a duration that was guessed, which has no digits behind the point: "7 s", "4 min 02 s"."""
+    return f"{elapsed_s:.0f} s" if elapsed_s < 100 else format_seconds(elapsed_s)
 
 
 def format_percent(share_percent: float) -> str:
@@ -110,3 +124,31 @@ def significant(value: float) -> str:
     if magnitude >= 1:
         return f"{value:.2f}"
     return f"{value:.3g}" if magnitude >= 0.001 else f"{value:.5f}"
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Return a figure with so many digits behind the point, as its neighbours in a column have."""
+    return f"{value:.{decimals}f}"
+
+
+def shared_decimals(values: Iterable[float]) -> int:
+    """Return how many digits behind the point the figures of one column have, so that points stand in line.
+
+    The smallest (but zero) shows three significant digits, or two where the largest would take more than five;
+    three behind the point are enough (1 ms), except where the largest would show less than two.
+    """
+    magnitudes = [abs(value) for value in values if value and math.isfinite(value)]
+    if not magnitudes:
+        return 0
+    smallest, largest = min(magnitudes), max(magnitudes)
+    most = min(_MOST_DECIMALS, max(_ENOUGH_DECIMALS, _decimals(largest, 2)))
+    roomy = max(_decimals(smallest, 2), min(_decimals(smallest, 3), _decimals(largest, 5)))
+    return max(0, min(most, roomy))
+
+
+_ENOUGH_DECIMALS, _MOST_DECIMALS = 3, 6
+
+
+def _decimals(magnitude: float, digits: int) -> int:
+    """Return how many digits behind the point show so many significant ones; negative: fewer than there are before it."""
+    return digits - 1 - math.floor(math.log10(magnitude))

@@ -9,14 +9,15 @@ from typing import Annotated
 import typer
 
 from fsconsole.cli.run import AsJson, RunName, RunsDir, need_root
-from fsconsole.journal.folder import DEFAULT_RUNS_DIR, LATEST
+from fsconsole.journal.folder import LATEST
+from fsconsole.model.places import DEFAULT_RUNS_DIR
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("attach")(attach)
-    app.command("stop")(stop)
-    app.command("cleanup")(cleanup)
+    app.command("attach", short_help="Show a run that goes on.")(attach)
+    app.command("stop", short_help="Stop a run after the cell at hand, or at once; skip, pause.")(stop)
+    app.command("cleanup", short_help="Give back what killed engines left.")(cleanup)
 
 
 def attach(run: RunName = LATEST, *, as_json: AsJson = False, runs: RunsDir = DEFAULT_RUNS_DIR) -> None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.journal.folder import DEFAULT_RUNS_DIR
+from fsconsole.model.places import DEFAULT_RUNS_DIR
+from fsconsole.plaintext import printable
 
 if TYPE_CHECKING:
     from fsconsole.cli.device_survey import Survey
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command(name="devices")(devices)
+    app.command(name="devices", short_help="Show all block devices as a tree, and how each stands.")(devices)
 
 
 def devices(
@@ -34,6 +35,7 @@ def devices(
     has them all. What is on a device beside signatures is sampled by `fsconsole plan`.
     """
     from fsconsole.cli import device_survey
+    from fsconsole.cli.complaint import say
 
     survey = device_survey.take(tuple(device or ()), runs)
     if as_json:
@@ -41,7 +43,7 @@ def devices(
     else:
         _print_table(survey)
     for note in survey.notes:
-        typer.echo(f"note: {note}", err=True)
+        say(f"note: {printable(note)}")
 
 
 def _print_table(survey: Survey) -> None:

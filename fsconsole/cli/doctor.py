@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fsconsole.cli.results import terminal_width
 from fsconsole.errors import ExitCode
-from fsconsole.journal.folder import DEFAULT_RUNS_DIR
+from fsconsole.model.places import DEFAULT_RUNS_DIR
 from fsconsole.plaintext import printable
+from fsconsole.report.cells import pad_right, wrap
 
 if TYPE_CHECKING:
     from fsconsole.preflight.doctor import Finding
@@ -18,7 +20,7 @@ _STATUS_WIDTH, _CHECK_WIDTH = 9, 14
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command(name="doctor")(doctor)
+    app.command(name="doctor", short_help="Tell what this machine lacks for runs, and the remedy.")(doctor)
 
 
 def doctor(
@@ -58,7 +60,9 @@ def _text(findings: tuple[Finding, ...], *, possible: bool) -> str:
 
 def _lines(finding: Finding) -> list[str]:
     status = finding.status.value.upper() if finding.prevents_runs else finding.status.value
-    lines = [f"{status:<{_STATUS_WIDTH}}{finding.check:<{_CHECK_WIDTH}}{printable(finding.found)}"]
-    if finding.remedy:
-        lines.append(" " * (_STATUS_WIDTH + _CHECK_WIDTH) + printable(finding.remedy))
-    return lines
+    room = terminal_width() - _STATUS_WIDTH - _CHECK_WIDTH
+    told = [part for text in (finding.found, finding.remedy) if text for part in wrap(printable(text), room)]
+    leads = [f"{status:<{_STATUS_WIDTH}}{finding.check:<{_CHECK_WIDTH}}", *[""] * (len(told) - 1)]
+    return [
+        pad_right(lead, _STATUS_WIDTH + _CHECK_WIDTH) + text for lead, text in zip(leads, told, strict=True)
+    ]

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from typing import Protocol, TextIO
 
-from fsconsole.errors import EngineDied
+from fsconsole.errors import EngineDied, FsconsoleError, JournalUnusable
+from fsconsole.journal import last_word
 from fsconsole.journal.batch import Batch, Entry
 from fsconsole.journal.codec import encode
 from fsconsole.journal.fold import fold, start
@@ -43,7 +44,7 @@ def follow(folder: RunFolder, view: View, *, until: Callable[[RunState], bool] =
     """Hand a run's states to the view until it is over, or until(state) is true; return the last one.
 
     Nothing is held between polls. A signal handler of the caller's may run at any time. Raises EngineDied
-    where the engine's lock is free and its last word is missing, and whatever the reader raises.
+    where the engine's lock is free and its last word is missing, JournalUnusable, and whatever the reader raises.
     """
     reader = JournalReader(folder.journal)
     state = start(reader.request())
@@ -62,10 +63,33 @@ def follow(folder: RunFolder, view: View, *, until: Callable[[RunState], bool] =
         if not first and any(isinstance(seen, RunFinished) for seen in batch.observations):
             return state
         if not alive:
-            raise EngineDied(run=folder.name)
+            return _last_state(folder, view, state)
         first = False
         if not batch.more:
             time.sleep(POLL_S)
+
+
+def _last_state(folder: RunFolder, view: View, state: RunState) -> RunState:
+    """Return the state of a run whose engine ended, by the word that it left where its journal took none."""
+    words = last_word.read(folder)
+    if not words:
+        raise _silence(folder)
+    batch = last_word.as_batch(words)
+    state = fold(state, batch)
+    view.show(state, batch)
+    return state
+
+
+def _silence(folder: RunFolder) -> FsconsoleError:
+    """Return why an engine left no word: its disk takes none, or it was killed."""
+    try:
+        # Tried, since a filesystem that shut itself down (ext4 after an error) still says that it is writable.
+        last_word.blank(folder)
+    except PermissionError:
+        return EngineDied(run=folder.name)
+    except OSError as error:
+        return JournalUnusable(path=folder.journal, why=f"nothing can be written there: {error.strerror}")
+    return EngineDied(run=folder.name)
 
 
 def json_lines(batch: Batch) -> Iterator[str]:

@@ -11,7 +11,9 @@ import typer
 
 from fsconsole import __version__
 from fsconsole.cli import control, devices, doctor, plan, results, run, runs, scratch
-from fsconsole.errors import ExitCode, FsconsoleError, SystemRefused
+from fsconsole.cli.complaint import complain
+from fsconsole.errors import ExitCode, FsconsoleError
+from fsconsole.system.refusal import system_refusal
 
 _GROUPS = (devices, scratch, plan, run, control, runs, results, doctor)
 
@@ -46,7 +48,7 @@ def main() -> int:
     except FsconsoleError as error:
         return _report(error)
     except OSError as error:
-        return _report(_refusal(error))
+        return _report(system_refusal(error))
 
 
 def _carry_out() -> int:
@@ -58,15 +60,8 @@ def _carry_out() -> int:
     return ExitCode.OK
 
 
-def _refusal(error: OSError) -> SystemRefused:
-    names = [
-        os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))
-    ]
-    return SystemRefused(": ".join([*names, error.strerror or str(error) or type(error).__name__]))
-
-
 def _report(error: FsconsoleError) -> int:
-    typer.echo(f"fsconsole: {error}\nhint: {error.hint}", err=True)
+    complain(str(error), error.hint)
     return error.exit_code
 
 

@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from fsconsole.errors import PlanMissing
-from fsconsole.journal.folder import DEFAULT_RUNS_DIR
+from fsconsole.model.places import DEFAULT_RUNS_DIR
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command(name="plan")(plan)
+    app.command(name="plan", short_help="Show what a run would do, what would be lost, the consent code.")(
+        plan
+    )
 
 
 def plan(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
+from collections.abc import Iterable, Sequence
 
 import typer
 
 from fsconsole.cli.plan_json import plan_object
 from fsconsole.cli.plan_text import plan_lines
+from fsconsole.cli.results import terminal_width
 from fsconsole.devices.gate import require
 from fsconsole.journal.store import make_run_id
 from fsconsole.plaintext import printable
@@ -33,7 +36,7 @@ def show(file: str, *, as_json: bool, every: bool) -> None:
     if as_json:
         _print_json(plan_object(expanded, (), ""))
     else:
-        typer.echo("\n".join(plan_lines(expanded, (), "", every=every)))
+        _print_plan(plan_lines(expanded, (), "", every=every, width=terminal_width()))
 
 
 def show_on_devices(file: str, devices: list[str], runs: str, *, as_json: bool, every: bool) -> None:
@@ -42,9 +45,20 @@ def show_on_devices(file: str, devices: list[str], runs: str, *, as_json: bool, 
     if as_json:
         _print_json(plan_object(found.plan, found.reports, found.consent))
     else:
-        typer.echo("\n".join(plan_lines(found.plan, found.reports, found.consent, every=every)))
+        agreeing = _agreeing(file, devices, found.consent)
+        _print_plan(plan_lines(found.plan, found.reports, agreeing, every=every, width=terminal_width()))
     for report in found.reports:
         require(report)
+
+
+def _agreeing(file: str, devices: Sequence[str], consent: str) -> str:
+    """Return the command that carries the plan out; empty where no consent is needed."""
+    named = [word for device in devices for word in ("--device", device)]
+    return shlex.join(["fsconsole", "run", file, *named, "--consent", consent]) if consent else ""
+
+
+def _print_plan(lines: Iterable[str]) -> None:
+    typer.echo("\n".join(lines))
 
 
 def _print_json(value: object) -> None:

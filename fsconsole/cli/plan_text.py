@@ -4,108 +4,157 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from fsconsole import units
 from fsconsole.devices.gate import GateReport
+from fsconsole.devices.hazards.claims import HiddenProcess
 from fsconsole.model.hazard import Hazard, Verdict
 from fsconsole.model.plan import Cell, Plan
 from fsconsole.model.step import Step
 from fsconsole.plaintext import printable
+from fsconsole.report.cells import cells_of, pad_right, wrap
 
 _VERDICTS = {Verdict.REFUSED: "REFUSED", Verdict.ASKED: "would be LOST"}
+_STEP_WIDTH = 16
 
 
-def plan_lines(plan: Plan, reports: Sequence[GateReport], consent: str, *, every: bool) -> Iterator[str]:
-    """Yield the plan line by line: targets, cells in order, commands, costs, consent.
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that may be broken: its further parts begin where its text does, behind the lead."""
 
-    The first cell that can run is shown with its commands, the others in a line each; every shows all in full.
+    text: str
+    lead: str = ""
+
+    def fitted(self, width: int) -> Iterator[str]:
+        first, *others = wrap(self.text, max(20, width - cells_of(self.lead)))
+        yield self.lead + first
+        yield from (" " * cells_of(self.lead) + other for other in others)
+
+
+@dataclass(frozen=True, slots=True)
+class _CommandLine:
+    """A command, which stays whole, to be copied."""
+
+    text: str
+
+    def fitted(self, _width: int) -> Iterator[str]:
+        yield f"    $ {self.text}"
+
+
+_Lines = Iterator[_Line | _CommandLine]
+
+
+def plan_lines(
+    plan: Plan, reports: Sequence[GateReport], agreeing: str, *, every: bool, width: int
+) -> Iterator[str]:
+    """Yield the plan line by line: targets, cells in order, commands, costs, and the command that agrees to it.
+
+    Cells have a line each; the first that can run is shown with its commands, with every all are. No line takes
+    more than width cells, except for commands.
     """
+    for line in _all_lines(plan, reports, agreeing, every=every):
+        yield from line.fitted(width)
+
+
+def _all_lines(plan: Plan, reports: Sequence[GateReport], agreeing: str, *, every: bool) -> _Lines:
     yield from _head(plan)
     yield from _targets(reports)
-    yield ""
-    yield "Cells, in the order in which they run:"
-    first = next((cell.index for cell in plan.cells if not cell.unavailable), None)
-    for cell in plan.cells:
-        yield _cell_line(cell, len(plan.cells))
-        if cell.unavailable:
-            yield f"      cannot run: {printable(cell.unavailable)}"
-        if every or cell.index == first:
-            yield from _step_lines(cell)
-    if not every and len(plan.cells) > 1:
-        yield "      (--commands prints the commands of every cell)"
+    yield from _cells(plan.cells)
+    able = [cell for cell in plan.cells if not cell.unavailable]
+    for cell in plan.cells if every else able[:1]:
+        yield _Line("")
+        yield _Line(f"Cell {cell.index + 1}, step by step{'' if every else ' (--commands: every cell)'}:")
+        for step in cell.steps:
+            yield from _step(step)
     yield from _costs(plan)
-    yield from _consent(reports, consent)
+    yield from _consent(reports, agreeing)
 
 
-def _head(plan: Plan) -> Iterator[str]:
+def _head(plan: Plan) -> _Lines:
     running = sum(1 for cell in plan.cells if not cell.unavailable)
-    yield printable(plan.title) or "(no title)"
-    yield (
-        f"{len(plan.cells)} cells, {running} of them can run; {plan.repeats} of each; "
-        f"order {plan.order.value}, seed {plan.seed}"
+    able = "" if running == len(plan.cells) else f", {running} of them can run"
+    yield _Line(printable(plan.title) or "(no title)")
+    yield _Line(
+        f"{len(plan.cells)} cells{able}; repeats {plan.repeats}, order {plan.order.value}, seed {plan.seed}"
     )
     for note in plan.notes:
-        yield f"note: {printable(note)}"
+        yield _Line(printable(note), "note: ")
 
 
-def _targets(reports: Sequence[GateReport]) -> Iterator[str]:
+def _targets(reports: Sequence[GateReport]) -> _Lines:
     if not reports:
-        yield "No device was named: nothing was looked at, and DEVICE stands for one below."
+        yield _Line("No device was named: nothing was looked at, and DEVICE stands for one below.")
         return
-    yield ""
-    yield "Devices to be wiped:"
+    yield _Line("")
+    yield _Line("Devices to be wiped:")
     for report in reports:
         scratch = "" if report.needs_consent else ", a scratch device"
         size = units.format_bytes(report.device.size_bytes)
-        yield f"  {printable(report.device.path)}  {size}{scratch}"
-        yield from (f"    {_hazard(hazard)}" for hazard in report.hazards)
+        yield _Line(f"{printable(report.device.path)}  {size}{scratch}", "  ")
+        for hazard in report.hazards:
+            yield _Line(_hazard(hazard), "    ")
         if not report.hazards:
-            yield f"    holds {printable(report.loss)}"
+            yield _Line(f"holds {printable(report.loss)}", "    ")
 
 
 def _hazard(hazard: Hazard) -> str:
-    return f"{_VERDICTS[hazard.verdict]}: {printable(hazard.device)} {printable(hazard.reason)}"
+    word = "not known" if hazard.check == HiddenProcess.name else _VERDICTS[hazard.verdict]
+    return f"{word}: {printable(hazard.device)} {printable(hazard.reason)}"
 
 
-def _cell_line(cell: Cell, count: int) -> str:
-    width = len(str(count))
+def _cells(cells: Sequence[Cell]) -> _Lines:
+    """Yield a line for each cell, in columns; what is the same for all has none, except for the variant."""
+    yield _Line("")
+    yield _Line("Cells, in the order in which they run:")
+    columns = [column for column in zip(*map(_cell_words, cells), strict=True) if len(set(column)) > 1]
+    variants = tuple(printable(cell.variant.label) for cell in cells)
+    widths = [max(map(cells_of, column), default=0) for column in (variants, *columns)]
+    number_width = len(str(len(cells)))
+    for cell, words in zip(cells, zip(variants, *columns, strict=True), strict=True):
+        fields = "  ".join(pad_right(word, width) for word, width in zip(words, widths, strict=True))
+        lead = f"  {cell.index + 1:>{number_width}}  "
+        yield _Line(fields.rstrip(), lead)
+        if cell.unavailable:
+            yield _Line(f"cannot run: {printable(cell.unavailable)}", " " * len(lead))
+
+
+def _cell_words(cell: Cell) -> tuple[str, ...]:
+    """Return what cells may differ in beside their variants; all cells give equally many words."""
     threads = ",".join(str(workload.threads) for workload in cell.workloads)
-    setting = "".join(f"  {name}={value}" for name, value in cell.setting.values)
-    array = f"  {cell.array.level}" if cell.array is not None else ""
-    return printable(
-        f"  {cell.index + 1:>{width}}  {cell.target}{array}  {cell.variant.label}"
-        f"  threads {threads}{setting}  repeat {cell.repeat}"
+    words = (
+        f"repeat {cell.repeat}",
+        f"threads {threads}",
+        " ".join(f"{name}={value}" for name, value in cell.setting.values),
+        cell.array.level if cell.array is not None else "",
+        cell.target,
     )
+    return tuple(map(printable, words))
 
 
-def _step_lines(cell: Cell) -> Iterator[str]:
-    for step in cell.steps:
-        yield from _one_step(step)
-
-
-def _one_step(step: Step) -> Iterator[str]:
-    yield f"      {step.kind.value:<15} {printable(step.title)}"
+def _step(step: Step) -> _Lines:
+    yield _Line(printable(step.title), f"  {step.kind.value:<{_STEP_WIDTH}}")
     for argv in step.commands:
-        yield f"        $ {printable(shlex.join(argv))}"
+        yield _CommandLine(printable(shlex.join(argv)))
 
 
-def _costs(plan: Plan) -> Iterator[str]:
+def _costs(plan: Plan) -> _Lines:
     estimate = plan.estimate
-    yield ""
-    yield (
+    yield _Line("")
+    yield _Line(
         f"To be written: {units.format_bytes(estimate.bytes_to_write)}; about "
-        f"{units.format_seconds(estimate.elapsed_s)}, if a disk takes {units.format_rate(estimate.assumed_bytes_per_s)}."
+        f"{units.format_guess(estimate.elapsed_s)}, if a disk takes {units.format_rate(estimate.assumed_bytes_per_s)}."
     )
-    yield "The filesystem UUIDs above are an example: every run makes new ones."
+    yield _Line("The filesystem UUIDs above are an example: every run makes new ones.")
 
 
-def _consent(reports: Sequence[GateReport], consent: str) -> Iterator[str]:
+def _consent(reports: Sequence[GateReport], agreeing: str) -> _Lines:
     refused = any(hazard.verdict is Verdict.REFUSED for report in reports for hazard in report.hazards)
     if refused:
-        yield "No consent is possible while a device is refused."
-    elif consent:
-        devices = " ".join(f"--device {shlex.quote(report.device.path)}" for report in reports)
-        yield f"To agree to all that would be lost: fsconsole run FILE {devices} --consent {consent}"
+        yield _Line("No consent is possible while a device is refused.")
+    elif agreeing:
+        yield _Line("To agree to all that would be lost:")
+        yield _CommandLine(printable(agreeing))
     elif reports:
-        yield "No consent is needed: only scratch devices would be wiped."
-    yield "Nothing was touched."
+        yield _Line("No consent is needed: only scratch devices would be wiped.")
+    yield _Line("Nothing was touched.")

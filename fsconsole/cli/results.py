@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.journal.folder import DEFAULT_RUNS_DIR, LATEST
+from fsconsole.journal.folder import LATEST
 from fsconsole.model.measurement import DEFINITIONS, Metric
+from fsconsole.model.places import DEFAULT_RUNS_DIR
 
 if TYPE_CHECKING:
     from fsconsole.analysis.grid import Grid
@@ -44,6 +45,7 @@ class Wanted:
     sort: str = "durable"
     columns: str = ""
     summary: bool = False
+    explain: bool = False
     width: int = 80
 
 
@@ -62,6 +64,10 @@ def results(
         typer.Option(metavar="A,B,C", help="Columns to show, instead of what fits 80 columns; json has all."),
     ] = "",
     summary: Annotated[bool, typer.Option("--summary", help="With csv: a line per row of the grid.")] = False,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="With table: what columns mean, and what to do about warnings."),
+    ] = False,
     runs_dir: Annotated[
         str, typer.Option("--runs", metavar="DIR", help="Where runs are kept.")
     ] = DEFAULT_RUNS_DIR,
@@ -69,7 +75,7 @@ def results(
     """Print the figures of a run, also of one that still goes on."""
     from fsconsole.journal.store import open_run
 
-    wanted = Wanted(output, sort, columns, summary, terminal_width())
+    wanted = Wanted(output, sort, columns, summary, explain, terminal_width())
     sys.stdout.write(report(open_run(runs_dir, run), wanted))
     sys.stdout.flush()
 
@@ -98,7 +104,7 @@ def _formatted(
     from fsconsole.report.csv import cells_csv, summary_csv
     from fsconsole.report.json import render_json
     from fsconsole.report.markdown import render_markdown
-    from fsconsole.report.text import render_text
+    from fsconsole.report.text import Page, render_text
 
     if wanted.output is Format.JSON:
         return render_json(state, grid, standing=standing)
@@ -108,7 +114,8 @@ def _formatted(
     columns = columns or DEFAULT_COLUMNS
     if wanted.output is Format.MD:
         return render_markdown(state, grid, standing=standing, columns=columns)
-    return render_text(state, grid, standing=standing, columns=columns, width=wanted.width)
+    page = Page(wanted.width, wanted.explain)
+    return render_text(state, grid, standing=standing, columns=columns, page=page)
 
 
 def terminal_width() -> int:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.devices.marker import DEFAULT_DIRECTORY
 from fsconsole.errors import NotRoot
-from fsconsole.journal.folder import DEFAULT_RUNS_DIR, LATEST
+from fsconsole.journal.folder import LATEST
+from fsconsole.model.places import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
 
 if TYPE_CHECKING:
     from fsconsole.journal.store import RunFolder
@@ -29,9 +29,9 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, or ho
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("run")(run)
-    app.command("resume")(resume)
-    app.command("demo")(demo)
+    app.command("run", short_help="Carry out a plan on the devices named, which are wiped.")(run)
+    app.command("resume", short_help="Finish a run that was stopped, or whose engine died.")(resume)
+    app.command("demo", short_help="Compare four variants on a scratch device; touch no disk.")(demo)
 
 
 def run(
@@ -89,7 +89,7 @@ def demo(
     *,
     directory: Annotated[
         str, typer.Option("--dir", metavar="DIR", help="Where the scratch file lies.")
-    ] = DEFAULT_DIRECTORY,
+    ] = DEFAULT_SCRATCH_DIR,
     size: Annotated[str, typer.Option("--size", metavar="SIZE", help="Of the scratch file.")] = _DEMO_SIZE,
     as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
@@ -127,10 +127,11 @@ def _require_ready(prepared: Prepared, file: str) -> None:
     from fsconsole.plan.expand import require_runnable
     from fsconsole.preflight.tools import require_tools
 
+    # First, since a device that could not be probed for want of a tool is refused for that.
+    require_tools(prepared.plan)
     for report in prepared.reports:
         require(report)
     require_runnable(prepared.plan, file)
-    require_tools(prepared.plan)
 
 
 def _request(prepared: Prepared, run_id: str, *, owned_scratch: str = "") -> RunRequest:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.errors import FsconsoleError, NotRoot
-from fsconsole.journal.folder import DEFAULT_RUNS_DIR
+from fsconsole.model.places import DEFAULT_RUNS_DIR
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import pad_left, pad_right, wrap
 

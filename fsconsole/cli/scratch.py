@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.devices.marker import DEFAULT_DIRECTORY
 from fsconsole.errors import NotRoot
+from fsconsole.model.places import DEFAULT_SCRATCH_DIR
 from fsconsole.plaintext import printable
 from fsconsole.units import format_bytes, parse_bytes
 
@@ -29,20 +29,21 @@ def register(app: typer.Typer) -> None:
     """Add the group of commands to the command line."""
     group = typer.Typer(
         help="Make and remove scratch devices: loop devices over marked files, safe to wipe.",
+        short_help="Make, list and remove scratch devices, safe to wipe.",
         no_args_is_help=True,
         rich_markup_mode=None,
     )
-    group.command(name="create")(create)
-    group.command(name="list")(list_)
+    group.command(name="create", short_help="Make a scratch device of a file, allocated and marked.")(create)
+    group.command(name="list", short_help="List scratch devices, and files without one.")(list_)
     group.command(name="attach")(attach)
-    group.command(name="remove")(remove)
+    group.command(name="remove", short_help="Detach a scratch device and delete its file.")(remove)
     app.add_typer(group, name="scratch")
 
 
 def create(
     *,
     size: Annotated[str, typer.Option("--size", metavar="SIZE", help="Such as 512MiB or 4GiB.")] = "4GiB",
-    directory: _Directory = DEFAULT_DIRECTORY,
+    directory: _Directory = DEFAULT_SCRATCH_DIR,
     as_json: _Json = False,
 ) -> None:
     """Make a file, allocate it wholly, mark it, and attach a loop device with direct I/O.
@@ -56,7 +57,7 @@ def create(
     _tell_one(made, as_json=as_json)
 
 
-def list_(*, directory: _Directory = DEFAULT_DIRECTORY, as_json: _Json = False) -> None:
+def list_(*, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: _Json = False) -> None:
     """List attached scratch devices, and the files in DIR that lost theirs in a reboot."""
     from fsconsole.devices import scratch
 
@@ -70,7 +71,7 @@ def list_(*, directory: _Directory = DEFAULT_DIRECTORY, as_json: _Json = False) 
         typer.echo("No scratch devices; `fsconsole scratch create` makes one.", err=True)
 
 
-def attach(name: _Name, *, directory: _Directory = DEFAULT_DIRECTORY, as_json: _Json = False) -> None:
+def attach(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: _Json = False) -> None:
     """Attach a scratch file again, after a reboot."""
     from fsconsole.devices import scratch
 
@@ -78,7 +79,7 @@ def attach(name: _Name, *, directory: _Directory = DEFAULT_DIRECTORY, as_json: _
     _tell_one(scratch.attach(scratch.find(name, directory).path), as_json=as_json)
 
 
-def remove(name: _Name, *, directory: _Directory = DEFAULT_DIRECTORY) -> None:
+def remove(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR) -> None:
     """Detach a scratch device and delete its file; refused while anything uses it."""
     from fsconsole.devices import scratch
 
@@ -109,6 +110,7 @@ def _tell_one(made: Scratch, *, as_json: bool) -> None:
 
 
 def _tell_all(found: Sequence[Scratch]) -> None:
+    typer.echo(f"{'id':<8}  {'device':<12}  {'size':>10}  file")
     for one in found:
         size, device = format_bytes(one.size_bytes), one.device or "detached"
         purpose = f"  {one.purpose}" if one.purpose else ""

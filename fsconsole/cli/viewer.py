@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from fsconsole.cli.complaint import complain
 from fsconsole.cli.follow import JsonView, follow
 from fsconsole.cli.progress import progress_view
 from fsconsole.client.control import ask
@@ -15,7 +16,7 @@ from fsconsole.client.owned import remove_owned_scratch
 from fsconsole.errors import RunOver
 from fsconsole.journal.store import RunFolder
 from fsconsole.model.observation import Verb
-from fsconsole.model.state import RunState
+from fsconsole.plaintext import printable
 
 
 def watch(folder: RunFolder, *, as_json: bool, stops_run: bool) -> int:
@@ -31,17 +32,17 @@ def watch(folder: RunFolder, *, as_json: bool, stops_run: bool) -> int:
                 state = follow(folder, view)
     remove_owned_scratch(state)
     if not as_json:
-        _tell(folder, state)
+        _print_grid(folder)
+    if state.exit_code:
+        complain(printable(state.reason), printable(state.hint))
     return state.exit_code or 0
 
 
-def _tell(folder: RunFolder, state: RunState) -> None:
+def _print_grid(folder: RunFolder) -> None:
     from fsconsole.cli.results import Wanted, report, terminal_width
 
     sys.stdout.write("\n" + report(folder, Wanted(width=terminal_width())))
     sys.stdout.flush()
-    if state.exit_code:
-        sys.stderr.write(f"fsconsole: {state.reason}\nhint: {state.hint}\n")
 
 
 @contextmanager

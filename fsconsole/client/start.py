@@ -7,6 +7,7 @@ import sys
 import time
 
 from fsconsole.errors import EngineNotStarted
+from fsconsole.journal import last_word
 from fsconsole.journal.history import read_state
 from fsconsole.journal.store import RunFolder, is_alive
 from fsconsole.system.command import find_program
@@ -25,6 +26,7 @@ def start_engine(folder: RunFolder) -> None:
     Raises EngineNotStarted where it never came to life, ToolMissing.
     """
     attempts = len(read_state(folder).started)
+    last_word.forget(folder)
     argv = engine_argv(
         (sys.executable, "-m", "fsconsole.engine", folder.path),
         systemd=is_systemd_booted(),
@@ -56,8 +58,12 @@ def _spawn(argv: tuple[str, ...], log_path: str) -> int:
 def _await_life(folder: RunFolder, pid: int, attempts: int) -> None:
     """Wait for the engine's own word: a transient unit's starter ends long before the engine begins."""
     deadline = time.monotonic() + _START_LIMIT_S
-    while not is_alive(folder) and len(read_state(folder).started) == attempts:
-        if time.monotonic() > deadline or _has_failed(pid):
+    while True:
+        # Asked before looking: whatever a failing engine leaves is there by then.
+        over = time.monotonic() > deadline or _has_failed(pid)
+        if is_alive(folder) or len(read_state(folder).started) > attempts or last_word.read(folder):
+            return
+        if over:
             raise EngineNotStarted(run=folder.name, said=_last_line(folder), folder=folder.path)
         time.sleep(_POLL_S)
 

@@ -59,13 +59,16 @@ class DeviceLocks:
 
 
 def lock_paths(device: Device, graph: DeviceGraph) -> tuple[str, ...]:
-    """Return the nodes that a run locks: the whole disk, and every disk below md, dm or a loop over a device."""
-    disks = {number_of(disk): disk.path for disk in map(graph.disk, graph.down(device))}
-    return tuple(disks[number] for number in sorted(disks))
+    """Return the nodes that a run locks: the device, its whole disk, and all below md, dm or a loop over a device.
+
+    Partitions among them too: while one is open the kernel lets nobody delete it and make it again elsewhere.
+    """
+    nodes = {number_of(layer): layer.path for layer in graph.down(device)}
+    return tuple(nodes[number] for number in sorted(nodes))
 
 
 def lock_whole_disk(device: Device) -> DeviceLocks:
-    """Take flock(LOCK_EX) on the device's whole disk and on all disks below it.
+    """Take flock(LOCK_EX) on the device, on its whole disk and on all that lies below it.
 
     Raises DeviceLocked where a run or a tool has one of them, DeviceChanged where the device is gone, OSError.
     """

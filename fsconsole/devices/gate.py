@@ -14,6 +14,7 @@ from fsconsole.devices.hazards.mounts import Mounted, MountedBtrfs
 from fsconsole.devices.hazards.size import TooSmall
 from fsconsole.devices.identity import differences, differences_across_boots, read_identity
 from fsconsole.errors import (
+    ConsentMissing,
     DeviceChanged,
     DeviceLocked,
     DeviceMounted,
@@ -117,10 +118,11 @@ def _refusal(path: str, hazard: Hazard) -> FsconsoleError:
     return DeviceRefused(path, hazard.reason, hazard.hint)
 
 
-def re_prove(report: GateReport, target: Target, ours: frozenset[str]) -> None:
+def re_prove(report: GateReport, target: Target, ours: frozenset[str], last_made: str = "") -> None:
     """Let a device pass that is still what was agreed upon: the same one, in no use, nothing new on it.
 
-    report must be fresh. ours are the filesystem UUIDs that this run has assigned. Raises DeviceChanged, and
+    report must be fresh. ours are the filesystem UUIDs that this run has assigned; last_made is that of the
+    filesystem which must be on it now, empty where none need be. Raises DeviceChanged, ConsentMissing, and
     what require() raises.
     """
     own_uuids = frozenset(uuid.lower() for uuid in ours if uuid)
@@ -128,7 +130,13 @@ def re_prove(report: GateReport, target: Target, ours: frozenset[str]) -> None:
     if changes:
         raise DeviceChanged(target.path, "; ".join(changes))
     require(report)
-    changes = (*_unknown_on_it(report, target, own_uuids), *_content_changes(report, target))
+    if report.needs_consent and not target.consent:
+        raise ConsentMissing(target.path, report.loss)
+    changes = (
+        *_unknown_on_it(report, target, own_uuids),
+        *_missing_on_it(report, last_made),
+        *_content_changes(report, target),
+    )
     if changes:
         raise DeviceChanged(target.path, "; ".join(changes))
 
@@ -156,6 +164,12 @@ def _unknown_on_it(report: GateReport, target: Target, ours: frozenset[str]) -> 
             and (hazard.device if same_boot else "", hazard.reason) not in shown
         ):
             yield f"it {hazard.reason}, which was not there when it was agreed upon"
+
+
+def _missing_on_it(report: GateReport, last_made: str) -> Iterator[str]:
+    """Yield words where this run's last filesystem has gone: whatever is there instead, signature or none."""
+    if last_made and last_made.lower() not in {s.uuid.lower() for s in report.signatures}:
+        yield f"the filesystem that this run made on it, UUID {last_made}, is no longer there"
 
 
 def _content_changes(report: GateReport, target: Target) -> Iterator[str]:

@@ -162,7 +162,7 @@ def _from_other_holders(evidence: Evidence, graph: DeviceGraph, context: GateCon
     """Add what other processes, runs and machines do with the device at this moment."""
     shared = evidence.relatives
     evidence = replace(evidence, hidden_processes=hidden_processes(context.own_pids))
-    evidence = _with(evidence, "open descriptors", lambda: open_uses(shared, context.own_pids))
+    evidence = _with(evidence, "open descriptors", lambda: open_uses(shared, graph, context.own_pids))
     if not context.holds_lock:
         evidence = _with(evidence, "locks", lambda: lock_uses(evidence.device, graph))
     return _with(evidence, "reservations", lambda: reservation_uses(shared, graph))

@@ -19,7 +19,7 @@ from fsconsole.devices.relatives import DeviceGraph, number_of
 from fsconsole.devices.reservation import is_reserved
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.system.locks import is_locked
-from fsconsole.system.processes import OpenDescriptor, holders_of, own_pid_in_host_proc
+from fsconsole.system.processes import OpenDescriptor, holders_of, holders_of_file, own_pid_in_host_proc
 from fsconsole.system.text import read_text, read_text_or
 
 _Seen = TypeVar("_Seen")
@@ -34,18 +34,25 @@ _CAP_SYS_PTRACE = 19
 """include/uapi/linux/capability.h"""
 
 
-def open_uses(relatives: Iterable[Relative], own_pids: frozenset[int]) -> Iterator[Use]:
+def open_uses(relatives: Iterable[Relative], graph: DeviceGraph, own_pids: frozenset[int]) -> Iterator[Use]:
     """Yield a use for every descriptor that another process of the visible /proc has and keeps on a relative.
 
-    Raises OSError where other processes may not be looked at.
+    A loop's bytes are those of its file, which a virtual machine may be running from. Raises OSError where other processes may not be looked at.
     """
     if not _may_look_at_processes():
         raise PermissionError(errno.EPERM, "the descriptors of other processes may not be looked at")
     ignored = own_pids | {own_pid_in_host_proc()}
     for relative in relatives:
-        if relative.role in _SAME_BYTES:
-            for holder in _lasting(partial(holders_of, relative.number, ignored)):
-                yield Use(UseKind.OPEN, relative.number, _holder_words(holder))
+        if relative.role not in _SAME_BYTES:
+            continue
+        for holder in _lasting(partial(holders_of, relative.number, ignored)):
+            yield Use(UseKind.OPEN, relative.number, f"is open in {_process_words(holder)}")
+        file = graph.by_number[relative.number].loop
+        if file is None or not file.inode or graph.under(graph.by_number[relative.number]):
+            continue
+        for holder in _lasting(partial(holders_of_file, file.file_device, file.inode, ignored)):
+            clause = f"stands on a file that is open in {_process_words(holder)}"
+            yield Use(UseKind.OPEN, relative.number, clause)
 
 
 def hidden_processes(own_pids: frozenset[int]) -> tuple[str, ...]:
@@ -83,8 +90,8 @@ def _may_look_at_processes() -> bool:
     return False
 
 
-def _holder_words(holder: OpenDescriptor) -> str:
-    return f"is open in process {holder.pid} ({holder.command})"
+def _process_words(holder: OpenDescriptor) -> str:
+    return f"process {holder.pid} ({holder.command})"
 
 
 def lock_uses(device: Device, graph: DeviceGraph) -> Iterator[Use]:

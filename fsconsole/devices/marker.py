@@ -1,7 +1,8 @@
 """The mark on a scratch file that says fsconsole made it: an extended attribute that only root can set.
 
 Names of the class trusted are seen and set by CAP_SYS_ADMIN alone (man 7 xattr). A mark is believed only
-on the very file that a loop device stands on, never by its path.
+on the very file that a loop device stands on, never by its path, and only on the file that it was made for:
+`cp -a`, `rsync -X` and `tar --xattrs` copy it along with whatever else a file holds by then.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import os
 import re
 import stat
 from dataclasses import dataclass
+
+from fsconsole.system.inode import generation
 
 SCRATCH_XATTR = "trusted.fsconsole.scratch"
 MAX_PURPOSE_CHARACTERS = 200
@@ -27,6 +30,8 @@ class Marker:
 
     scratch_id: str
     purpose: str = ""
+    file: tuple[int, int] = (0, 0)
+    """Inode number and generation of the file that it was made for; write_marker() puts them in."""
 
 
 UNMARKED = Marker("")
@@ -60,18 +65,28 @@ def proven_marker(path: str, file_device: int, inode: int) -> Marker:
 
 
 def marker_of(fd: int) -> Marker:
-    """Return the mark on an open file, UNMARKED where it has none or may not be read. Raises OSError."""
+    """Return the mark on an open file, UNMARKED where it has none, another file's or none that may be read.
+
+    Raises OSError.
+    """
     try:
-        return parse_marker(os.getxattr(fd, SCRATCH_XATTR))
+        marker = parse_marker(os.getxattr(fd, SCRATCH_XATTR))
     except OSError as error:
         if error.errno in _UNMARKED_ERRORS:
             return UNMARKED
         raise
+    return marker if marker.file == _file_of(fd) else UNMARKED
 
 
 def write_marker(fd: int, marker: Marker) -> None:
     """Mark an open file. Raises OSError: EOPNOTSUPP where the filesystem has no such attributes."""
-    document = {"id": marker.scratch_id, "purpose": marker.purpose[:MAX_PURPOSE_CHARACTERS]}
+    inode, made = _file_of(fd)
+    document = {
+        "id": marker.scratch_id,
+        "purpose": marker.purpose[:MAX_PURPOSE_CHARACTERS],
+        "inode": inode,
+        "generation": made,
+    }
     os.setxattr(fd, SCRATCH_XATTR, json.dumps(document).encode())
 
 
@@ -81,17 +96,17 @@ def parse_marker(raw: bytes) -> Marker:
         document = json.loads(raw)
     except (ValueError, RecursionError):
         return UNMARKED
-    if not isinstance(document, dict):
-        return UNMARKED
-    scratch_id, purpose = document.get("id"), document.get("purpose", "")
-    if (
-        not isinstance(scratch_id, str)
-        or not isinstance(purpose, str)
-        or not _SCRATCH_ID.fullmatch(scratch_id)
-    ):
-        return UNMARKED
-    return Marker(scratch_id, purpose)
+    match document:
+        case {"id": str(scratch_id), "purpose": str(purpose), "inode": int(inode), "generation": int(made)}:
+            is_ours = _SCRATCH_ID.fullmatch(scratch_id) is not None
+            return Marker(scratch_id, purpose, (inode, made)) if is_ours else UNMARKED
+        case _:
+            return UNMARKED
 
 
 def _is_that_file(found: os.stat_result, file_device: int, inode: int) -> bool:
     return stat.S_ISREG(found.st_mode) and (found.st_dev, found.st_ino) == (file_device, inode)
+
+
+def _file_of(fd: int) -> tuple[int, int]:
+    return os.fstat(fd).st_ino, generation(fd)

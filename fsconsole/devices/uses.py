@@ -110,7 +110,8 @@ def read_arrays() -> tuple[MdArray, ...]:
 
 def array_uses(arrays: Iterable[MdArray], graph: DeviceGraph) -> Iterator[Use]:
     """Yield a use for every member of every array, assembled or inactive; a member that is gone claims nothing."""
-    numbers = {device.name: number_of(device) for device in graph.devices}
+    # mdstat writes a name as the driver does, "cciss/c0d0p1"; sysfs can't (drivers/base/core.c).
+    numbers = {device.name.replace("!", "/"): number_of(device) for device in graph.devices}
     for array in arrays:
         state = "" if array.active else "inactive "
         clause = f"is a member of the {state}array /dev/{array.name}"

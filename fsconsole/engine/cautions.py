@@ -21,20 +21,25 @@ OBSERVER_PERCENT = 2.0
 
 
 def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, attempt: int) -> None:
-    """Warn where the journal is written on the very disk that is measured."""
+    """Warn where the journal is written on the very disk that is measured, and where that disk is cached."""
     runs_device = os.stat(folder_path).st_dev
+
+    def warn(kind: WarningKind, reason: str, hint: str) -> None:
+        journal.record(WarningRaised(None, attempt, kind, reason, hint), durable=False)
+
     for target in request.targets:
         loop = find_device(target.path).loop
         if loop is not None and loop.file_device == runs_device:
-            journal.record(
-                WarningRaised(
-                    None,
-                    attempt,
-                    WarningKind.JOURNAL_SHARED_DISK,
-                    f"runs are kept on the filesystem that holds the file below {target.path}",
-                    "Keep runs elsewhere (--runs) or the scratch file (--dir): the journal's writes are in its figures.",
-                ),
-                durable=False,
+            warn(
+                WarningKind.JOURNAL_SHARED_DISK,
+                f"runs are kept on the filesystem that holds the file below {target.path}",
+                "Keep runs elsewhere (--runs) or the scratch file (--dir): the journal's writes are in its figures.",
+            )
+        if loop is not None and not loop.direct_io:
+            warn(
+                WarningKind.CACHED,
+                f"{target.path} goes through the page cache of the filesystem below it",
+                "`losetup --direct-io=on DEVICE`, or a scratch file on a filesystem that has direct I/O.",
             )
 
 

@@ -6,10 +6,11 @@ import os
 from dataclasses import dataclass
 
 from fsconsole.errors import FsconsoleError, RunComplete, RunLives
-from fsconsole.journal.history import read_state
+from fsconsole.journal import last_word
+from fsconsole.journal.history import read_journal, read_state
 from fsconsole.journal.store import RunFolder, is_alive, list_runs
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import RunInterrupted
+from fsconsole.model.observation import RunFinished, RunInterrupted
 from fsconsole.model.state import OPEN_STATUSES, RunState, RunStatus
 from fsconsole.system.locks import FileLock
 
@@ -24,7 +25,7 @@ class Cleaned:
 
 
 def clean_up(runs_dir: str) -> tuple[Cleaned, ...]:
-    """Mark every run whose engine died as interrupted and remove its socket; living runs are left alone."""
+    """Write down how every dead engine ended and remove its socket; living runs are left alone."""
     return tuple(cleaned for folder in list_runs(runs_dir) for cleaned in clean_folder(folder))
 
 
@@ -42,12 +43,12 @@ def require_resumable(folder: RunFolder) -> None:
     """Let a run pass that has cells left to do. Raises RunLives, RunComplete."""
     if is_alive(folder):
         raise RunLives(run=folder.name)
-    if not any(cell.status in OPEN_STATUSES for cell in read_state(folder).cells):
+    if not _is_open(read_state(folder)):
         raise RunComplete(run=folder.name)
 
 
 def clean_folder(folder: RunFolder) -> tuple[Cleaned, ...]:
-    """Mark one run as interrupted if its engine died; what it was is in the one value returned, if any."""
+    """Write down how one run's engine ended, if it died; what it was is in the one value returned, if any."""
     name = folder.name
     try:
         with FileLock.acquire(folder.lock):
@@ -59,18 +60,29 @@ def clean_folder(folder: RunFolder) -> tuple[Cleaned, ...]:
 
 
 def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
-    state = read_state(folder)
-    if state.status in (RunStatus.RUNNING, RunStatus.PAUSED):
-        reason = f"the engine died {where_it_stood(state)}"
-        journal = JournalWriter(folder)
-        try:
-            journal.record(RunInterrupted(reason), durable=True)
-        finally:
-            journal.close(finished=True)
+    state = read_journal(folder)
+    if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
         _remove_socket(folder)
-        return (Cleaned(name, reason, resumable=True),)
+        return ()
+    words = last_word.read(folder)
+    died = RunInterrupted(f"the engine died {where_it_stood(state)}")
+    ending = words[0].finished if words else died
+    _write_down(folder, ending)
+    last_word.forget(folder)
     _remove_socket(folder)
-    return ()
+    return (Cleaned(name, ending.reason.rstrip("."), resumable=_is_open(state)),)
+
+
+def _write_down(folder: RunFolder, ending: RunInterrupted | RunFinished) -> None:
+    journal = JournalWriter(folder)
+    try:
+        journal.record(ending, durable=True)
+    finally:
+        journal.close(finished=True)
+
+
+def _is_open(state: RunState) -> bool:
+    return any(cell.status in OPEN_STATUSES for cell in state.cells)
 
 
 def _remove_socket(folder: RunFolder) -> None:

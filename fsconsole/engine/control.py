@@ -1,7 +1,7 @@
 """The engine's ear: a Unix socket in the run's folder that takes pause, skip, stop-after and stop-now.
 
 Requests only set flags; the executing thread looks at them between steps and while it waits. What must end
-at once (skip, stop-now) also interrupts whatever program is running, through the callback.
+at once (skip, stop-now) also ends whatever program the cell at hand is running.
 """
 
 from __future__ import annotations
@@ -27,10 +27,16 @@ _ANSWER_WAIT_S = 2.0
 
 
 class Wishes:
-    """What has been asked of the engine so far; written by the ear, read by the executing thread."""
+    """What has been asked of the engine so far; written by the ear, read by the executing thread.
 
-    def __init__(self) -> None:
+    end_programs ends whatever program is running; it is called while a cell may be interrupted, and at no other
+    time: neither what gives something back nor the next cell is hit by a request that was meant for this one.
+    """
+
+    def __init__(self, end_programs: Callable[[], None] = lambda: None) -> None:
+        self._end_programs = end_programs
         self._changed = threading.Condition()
+        self._at_hand = False
         self._paused = False
         self._skip = False
         self._stop_after = False
@@ -45,11 +51,18 @@ class Wishes:
             self._stop_after = self._stop_after or verb is Verb.STOP_AFTER
             self._stop_now = self._stop_now or verb is Verb.STOP_NOW
             self._changed.notify_all()
+            if self._at_hand and verb in (Verb.SKIP, Verb.STOP_NOW):
+                self._end_programs()
 
     @property
     def interrupting(self) -> bool:
         """True when the cell at hand is to end at once."""
         return self._skip or self._stop_now
+
+    @property
+    def stopping_now(self) -> bool:
+        """True when the run is to end with the cell at hand undone."""
+        return self._stop_now
 
     @property
     def stopping(self) -> bool:
@@ -61,10 +74,16 @@ class Wishes:
         """True while the next cell has to wait."""
         return self._paused
 
-    def cell_ended(self) -> None:
-        """Forget a skip: it was meant for the cell that has just ended."""
+    def cell_begins(self) -> None:
+        """Forget a skip: it was meant for a cell that has ended. From now on programs may be ended."""
         with self._changed:
             self._skip = False
+            self._at_hand = True
+
+    def cell_releases(self) -> None:
+        """From now on let programs run to their end: the cell gives back what it took."""
+        with self._changed:
+            self._at_hand = False
 
     def wait_while_paused(self) -> None:
         """Block until the run goes on or is to stop."""
@@ -127,8 +146,8 @@ class ControlServer:
             )
             return
         if verb is not Verb.STATUS:
-            self._wishes.take(verb)
             self._on_request(verb)
+            self._wishes.take(verb)
         connection.sendall(encode_answer(ControlAnswer(accepted=True, step=self._place())))
 
 

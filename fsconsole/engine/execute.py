@@ -19,10 +19,13 @@ from fsconsole.model.observation import (
 from fsconsole.model.plan import Cell
 from fsconsole.model.step import Step, StepKind
 from fsconsole.system.command import reap_strangers
+from fsconsole.system.kmsg import KernelLog
 from fsconsole.telemetry.rates import Unreadable
 
-_UNHURRIED = frozenset({StepKind.WORKLOAD, StepKind.DRAIN})
-"""Steps with no durable word before them: a commit between the last write and the drain would count as drain."""
+_CLOCK_RUNS_ON = frozenset({StepKind.WORKLOAD, StepKind.DELETE})
+"""Steps whose clock stops in the step after them, if they went well: what would write to the disk waits until then."""
+_CLOCK_RUNS = frozenset({StepKind.DRAIN, StepKind.DELETE_UNMOUNT})
+"""The steps after those."""
 
 
 def run_cells(run: RunWork, cells: tuple[Cell, ...]) -> tuple[Outcome, ...]:
@@ -33,7 +36,6 @@ def run_cells(run: RunWork, cells: tuple[Cell, ...]) -> tuple[Outcome, ...]:
         if run.wishes.stopping:
             break
         outcomes.append(run_cell(run, cell))
-        run.wishes.cell_ended()
     return tuple(outcomes)
 
 
@@ -43,17 +45,27 @@ def run_cell(run: RunWork, cell: Cell) -> Outcome:
     if cell.unavailable:
         return _finish(run, cell, Outcome.UNAVAILABLE, cell.unavailable)
     try:
-        with ExitStack() as stack:
-            work = CellWork(run, cell, stack)
-            outcome, reason = _run_steps(work)
-        # What was held is given back by now, so that "done" means just that.
-        work.warn_of_kernel_errors()
+        outcome, reason = _live(run, cell)
     except (JournalFull, JournalUnusable):
         raise
     except FsconsoleError as error:
         _finish(run, cell, Outcome.STOPPED, str(error))
         raise
     return _finish(run, cell, outcome, reason)
+
+
+def _live(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
+    """Go through a cell's life and give back what it took, so that "done" means just that."""
+    with KernelLog() as kernel_log:
+        run.wishes.cell_begins()
+        with ExitStack() as stack:
+            work = CellWork(run, cell, stack, kernel_log)
+            try:
+                outcome, reason = _run_steps(work)
+            finally:
+                run.wishes.cell_releases()
+        work.keep_kernel_log()
+    return outcome, reason
 
 
 def _run_steps(work: CellWork) -> tuple[Outcome, str]:
@@ -69,13 +81,15 @@ def _run_steps(work: CellWork) -> tuple[Outcome, str]:
 def run_step(work: CellWork, step: Step) -> StepResult:
     """Carry out one step, with its intent and its result in the journal."""
     run, cell = work.run, work.cell
-    hurried = step.kind not in _UNHURRIED
     started = StepStarted(cell.index, run.attempt, work.step_number, step.kind, step.title, step.commands)
-    run.journal.record(started, durable=hurried)
+    run.journal.record(started, durable=step.kind not in _CLOCK_RUNS)
     run.sampler.set_place(cell.index, step.kind.value)
     begin_s = time.monotonic()
     result = _handled(work, step)
-    reap_strangers(run.places.proc)
+    clock_runs_on = step.kind in _CLOCK_RUNS_ON and result.outcome is Outcome.DONE
+    if not clock_runs_on:
+        work.write_kept()
+        reap_strangers(run.places.proc)
     finished = StepFinished(
         cell=cell.index,
         attempt=run.attempt,
@@ -86,7 +100,7 @@ def run_step(work: CellWork, step: Step) -> StepResult:
         verdict=result.verdict,
         measurements=result.measurements,
     )
-    run.journal.record(finished, durable=step.kind is not StepKind.WORKLOAD)
+    run.journal.record(finished, durable=not clock_runs_on)
     return result
 
 
@@ -105,7 +119,7 @@ def _handled(work: CellWork, step: Step) -> StepResult:
     wishes = work.run.wishes
     if wishes.interrupting:
         # Whatever a program said when it was killed was the operator's doing.
-        outcome = Outcome.STOPPED if wishes.stopping else Outcome.SKIPPED
+        outcome = Outcome.STOPPED if wishes.stopping_now else Outcome.SKIPPED
         return StepResult(outcome=outcome, reason="interrupted by the operator")
     return StepResult(outcome=Outcome.FAILED, reason=reason)
 

@@ -6,19 +6,29 @@ import os
 import signal
 import sys
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 
 from fsconsole import __version__
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.claims import DeviceLocks, lock_whole_disk
 from fsconsole.devices.discovery import find_device
 from fsconsole.engine import cautions
 from fsconsole.engine.control import ControlServer, Wishes
 from fsconsole.engine.execute import run_cells
+from fsconsole.engine.own_commands import require_own_commands
 from fsconsole.engine.proof import Prover
 from fsconsole.engine.work import RunWork
-from fsconsole.errors import DeviceChanged, DeviceMissing, ExitCode, FsconsoleError, NotABlockDevice
+from fsconsole.errors import (
+    DeviceChanged,
+    DeviceMissing,
+    ExitCode,
+    FsconsoleError,
+    NotABlockDevice,
+)
 from fsconsole.journal.history import read_state
+from fsconsole.journal.last_word import leave
 from fsconsole.journal.raw import RawOutputs
 from fsconsole.journal.store import RunFolder
 from fsconsole.journal.writer import JournalWriter
@@ -32,13 +42,14 @@ from fsconsole.model.observation import (
 )
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import Target
-from fsconsole.model.state import OPEN_STATUSES, RunState
+from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
 from fsconsole.plan.steps import MOUNT_POINT
 from fsconsole.system.command import RealExecutor
 from fsconsole.system.host import boot_id, cpu_count, hostname, kernel_release, memory_bytes
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.locks import FileLock
 from fsconsole.system.namespace import enter_private
+from fsconsole.system.refusal import system_refusal
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.workloads.builtin import BuiltInGenerator
 
@@ -53,13 +64,24 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     folder = RunFolder(path)
     try:
-        with FileLock.acquire(folder.lock), ExitStack() as stack:
-            return _carry_out(folder, stack)
+        with FileLock.acquire(folder.lock):
+            return _carry_out_or_tell(folder)
     except BlockingIOError:
         sys.stderr.write(f"{path}: another engine holds this run\n")
         return ExitCode.RUN_LIVES
+
+
+def _carry_out_or_tell(folder: RunFolder) -> int:
+    """Carry out the run; what even its journal can't take is left beside it, and on stderr."""
+    try:
+        with _system_in_words(), ExitStack() as stack:
+            return _carry_out(folder, stack)
     except FsconsoleError as error:
-        sys.stderr.write(f"{error}\n{error.hint}\n")
+        with suppress(OSError):
+            sys.stderr.write(f"{error}\n{error.hint}\n")
+            sys.stderr.flush()
+        with suppress(OSError):
+            leave(folder, RunFinished(Outcome.FAILED, str(error), error.hint, error.exit_code))
         return error.exit_code
 
 
@@ -77,27 +99,38 @@ def _carry_out(folder: RunFolder, stack: ExitStack) -> int:
 
 def _run(folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack) -> RunFinished:
     """Return the run's last word; every error that a user can meet is told in it."""
+    cells = _open_cells(state)
     try:
-        work = _take(folder, state, journal, stack)
-        cells = _open_cells(state)
-        outcomes = run_cells(work, cells)
+        with _system_in_words():
+            outcomes = run_cells(_take(folder, state, journal, stack), cells)
     except FsconsoleError as error:
         return RunFinished(Outcome.FAILED, str(error), error.hint, error.exit_code)
     if len(outcomes) < len(cells) or Outcome.STOPPED in outcomes:
         hint = f"`fsconsole resume {folder.name}` goes on with what is left."
         return RunFinished(Outcome.STOPPED, "stopped as asked", hint, ExitCode.STOPPED)
-    if Outcome.FAILED in outcomes:
-        failed = sum(outcome is Outcome.FAILED for outcome in outcomes)
-        reason = f"{failed} of {len(cells)} cells failed"
+    # Cells that failed in an earlier attempt have failed for good.
+    failed = [cell.status for cell in state.cells].count(CellStatus.FAILED) + outcomes.count(Outcome.FAILED)
+    if failed:
+        possible = sum(not cell.unavailable for cell in state.request.plan.cells)
+        reason = f"{failed} of {possible} cells failed"
         return RunFinished(Outcome.DONE, reason, "The grid says why, row by row.", ExitCode.CELLS_FAILED)
     return RunFinished(Outcome.DONE)
+
+
+@contextmanager
+def _system_in_words() -> Iterator[None]:
+    """Turn a system call that failed where nothing else was expected into an error with a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise system_refusal(error) from error
 
 
 def _take(folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack) -> RunWork:
     """Take everything that all cells share, each with its release on the stack."""
     attempt = len(state.started) + 1
     journal.record(_run_started(attempt), durable=True)
-    wishes = Wishes()
+    wishes = Wishes(end_programs)
     _listen_to_signals(wishes, journal)
     executor = RealExecutor(kernel_log=KernelLog())
     places = enter_private(executor, PRIVATE_ROOT)
@@ -105,7 +138,7 @@ def _take(folder: RunFolder, state: RunState, journal: JournalWriter, stack: Exi
     control = ControlServer(
         folder.control,
         wishes,
-        on_request=lambda verb: _asked(journal, verb),
+        on_request=lambda verb: journal.note(ControlRequested(verb)),
         place=sampler.place_in_words,
     )
     stack.callback(control.close)
@@ -115,6 +148,7 @@ def _take(folder: RunFolder, state: RunState, journal: JournalWriter, stack: Exi
         prover.prove_target(target)
         journal.record(_accepted(target), durable=True)
         sampler.watch_device(os.path.basename(os.path.realpath(target.path)))
+    require_own_commands(state.request, load_catalog(), folder.journal)
     cautions.about_run(state.request, folder.path, journal, attempt)
     sampler.start()
     stack.callback(sampler.stop)
@@ -156,8 +190,8 @@ def _accepted(target: Target) -> TargetAccepted:
 
 def _listen_to_signals(wishes: Wishes, journal: JournalWriter) -> None:
     def take() -> None:
+        journal.note(ControlRequested(Verb.STOP_NOW))
         wishes.take(Verb.STOP_NOW)
-        _asked(journal, Verb.STOP_NOW)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         # A handler runs in the middle of whatever the main thread does, locks held: it may only hand on.
@@ -165,13 +199,6 @@ def _listen_to_signals(wishes: Wishes, journal: JournalWriter) -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
-
-
-def _asked(journal: JournalWriter, verb: Verb) -> None:
-    """Write a request down, and end at once whatever program is in the way of it."""
-    journal.record(ControlRequested(verb), durable=False)
-    if verb in (Verb.SKIP, Verb.STOP_NOW):
-        end_programs()
 
 
 def end_programs() -> None:

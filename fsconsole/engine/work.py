@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from fsconsole.engine.control import Wishes
 from fsconsole.engine.proof import Prover
+from fsconsole.errors import ToolFailed
 from fsconsole.inspect.kernel_log import worth_a_warning
 from fsconsole.journal.raw import RawOutputs
 from fsconsole.journal.writer import JournalWriter
@@ -18,10 +19,11 @@ from fsconsole.model.observation import CommandFinished, Outcome, WarningKind, W
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import RunRequest
 from fsconsole.model.step import Step
+from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.namespace import PrivatePlaces
 from fsconsole.telemetry.cpu import CpuTimes
 from fsconsole.telemetry.sampler import Sampler
-from fsconsole.workloads.protocol import Generator, LoadResult
+from fsconsole.workloads.protocol import Generator, LoadHandle, LoadResult
 
 KERNEL_LOG_HINT = "Look at the device's health (smartctl, dmesg) before you trust this figure."
 
@@ -69,6 +71,9 @@ class RunWork:
 class LoadWindow:
     """A workload between its first write and the end of its drain."""
 
+    handle: LoadHandle
+    """Its writers have ended; as a program it may still be on its way out."""
+    step: int
     result: LoadResult
     begin: ClockAndCpu
     peak_dirty_bytes: int
@@ -90,29 +95,36 @@ class CellWork:
     run: RunWork
     cell: Cell
     stack: ExitStack
+    kernel_log: KernelLog
+    """What the kernel says from the cell's beginning on, between and without commands too."""
     step_number: int = 0
     mounted_device: int | None = None
     """st_dev of the mounted filesystem, proved right after mounting; None while nothing is mounted."""
     window: LoadWindow | None = None
-    unwritten: list[CommandResult] = field(default_factory=list)
-    """Results whose raw output must not be written while a load is still draining."""
-    delete_s: float = 0.0
-    kernel_lines: list[str] = field(default_factory=list)
+    delete_began_s: float = 0.0
+    """time.monotonic() when the delete began; the clock runs until the unmount after it has ended."""
+    _kept: list[tuple[int, CommandResult]] = field(default_factory=list)
+    """Steps and results whose raw output must not be written while a clock runs on."""
 
     @property
     def mount_point(self) -> str:
         """Where the cell's filesystem is mounted, in the engine's own mount namespace."""
         return self.run.places.mount_point
 
-    def command(self, argv: tuple[str, ...], *, accept_failure: bool = False) -> CommandResult:
+    def command(
+        self, argv: tuple[str, ...], *, accept_failure: bool = False, clock_runs_on: bool = False
+    ) -> CommandResult:
         """Run one command of the step at hand, journal it with its raw output, and return what came of it.
 
-        Raises Interrupted where the cell is to end at once, StepFailed where the command failed.
+        With clock_runs_on that waits for write_kept(). Raises Interrupted where the cell is to end at once,
+        StepFailed where the command failed.
         """
         if self.run.wishes.interrupting:
             raise Interrupted
         result = self.run.executor.run(Command(argv))
-        self.journal_command(result)
+        self.keep(self.step_number, result)
+        if not clock_runs_on:
+            self.write_kept()
         if self.run.wishes.interrupting:
             raise Interrupted
         if result.exit_code != 0 and not accept_failure:
@@ -120,18 +132,30 @@ class CellWork:
         return result
 
     def release_command(self, argv: tuple[str, ...]) -> None:
-        """Run a command that gives something back: it is due however the cell ends."""
-        self.journal_command(self.run.executor.run(Command(argv)))
+        """Run a command that gives something back: it is due however the cell ends. Raises ToolFailed."""
+        result = self.run.executor.run(Command(argv))
+        self.keep(self.step_number, result)
+        self.write_kept()
+        if result.exit_code != 0:
+            raise ToolFailed(" ".join(argv), result.exit_code, result.err.strip())
 
-    def journal_command(self, result: CommandResult) -> None:
-        """Keep what a command printed and write down what it cost."""
+    def keep(self, step: int, result: CommandResult) -> None:
+        """Take what a command of a step printed, to be written by write_kept()."""
+        self._kept.append((step, result))
+
+    def write_kept(self) -> None:
+        """Write what commands printed, and what they cost, under the steps that they belong to."""
+        while self._kept:
+            self._journal_command(*self._kept.pop(0))
+
+    def _journal_command(self, step: int, result: CommandResult) -> None:
         name = os.path.basename(result.argv[0])
-        output = self.run.raw.write(self.cell.index, self.step_number, name, result.stdout + result.stderr)
+        output = self.run.raw.write(self.cell.index, step, name, result.stdout + result.stderr)
         self.run.journal.record(
             CommandFinished(
                 cell=self.cell.index,
                 attempt=self.run.attempt,
-                step=self.step_number,
+                step=step,
                 argv=result.argv,
                 exit_code=result.exit_code,
                 elapsed_s=result.usage.elapsed_s,
@@ -143,7 +167,6 @@ class CellWork:
             ),
             durable=False,
         )
-        self.kernel_lines.extend(result.kernel_log)
 
     def warn(self, kind: WarningKind, reason: str, hint: str) -> None:
         """Put a warning on the cell."""
@@ -151,9 +174,13 @@ class CellWork:
             WarningRaised(self.cell.index, self.run.attempt, kind, reason, hint), durable=False
         )
 
-    def warn_of_kernel_errors(self) -> None:
-        """Put what the kernel complained about during the cell on the cell, once."""
-        errors = worth_a_warning(self.kernel_lines)
+    def keep_kernel_log(self) -> None:
+        """Keep what the kernel said during the cell, and put what it complained about on the cell, once."""
+        lines = self.kernel_log.lines()
+        if lines:
+            text = "".join(f"{line}\n" for line in lines)
+            self.run.raw.write(self.cell.index, self.step_number, "kernel-log", text.encode())
+        errors = worth_a_warning(lines, os.path.basename(os.path.realpath(self.cell.target)))
         if errors:
             self.warn(WarningKind.KERNEL_LOG, f"the kernel logged: {errors[0]}", KERNEL_LOG_HINT)
 

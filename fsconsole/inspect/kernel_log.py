@@ -32,9 +32,26 @@ _NO_REFUSAL = re.compile(
 _DRIVERS = {"ext2": "ext4|ext2", "ext3": "ext4|ext3"}
 
 
-def worth_a_warning(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the lines that tell of damage, lost writes, I/O errors or tasks that hung, in their order."""
-    return tuple(line for line in lines if _ERRORS.search(line))
+_FILESYSTEM_ON = re.compile(
+    r"(?:EXT[234]-fs|XFS|BTRFS)[^(]*\((?:device )?(?P<mounted>[\w!-]+)"
+    r"|(?:journal on device|file data on) (?P<journal>[\w!-]+)-\d+\b"
+    r"|dev (?P<loop>loop\d+),"
+)
+"""How drivers name the filesystem's device; the block layer's errors on other disks may well be about this one
+(a member, a shared cable), but not those on other loop devices."""
+
+
+def worth_a_warning(lines: Sequence[str], device: str) -> tuple[str, ...]:
+    """Return the lines that tell of damage, lost writes, I/O errors or tasks that hung, in their order.
+
+    device is the target's kernel name: what is said about a filesystem on another one is not about the cell.
+    """
+    return tuple(line for line in lines if _ERRORS.search(line) and not _is_about_another(line, device))
+
+
+def _is_about_another(line: str, device: str) -> bool:
+    named = _FILESYSTEM_ON.search(line)
+    return named is not None and device not in named.groups()
 
 
 def refusal_words(filesystem: str, lines: Sequence[str]) -> tuple[str, ...]:

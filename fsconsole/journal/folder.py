@@ -31,6 +31,11 @@ class RunFolder:
         return os.path.join(self.path, "lock")
 
     @property
+    def last_word(self) -> str:
+        """The file that takes the engine's last word where the journal can't."""
+        return os.path.join(self.path, "last-word")
+
+    @property
     def control(self) -> str:
         """The Unix socket on which a living engine takes requests."""
         return os.path.join(self.path, "control")

@@ -87,7 +87,6 @@ def open_journal(path: str) -> Iterator[sqlite3.Connection]:
     try:
         with closing(_connect_read_only(path)) as connection:
             check_version(connection, path)
-            connection.execute("BEGIN")
             yield connection
     except sqlite3.Error as error:
         raise _read_fault(error, path) from error
@@ -116,6 +115,8 @@ def _connect(path: str, parameters: str) -> sqlite3.Connection:
         # Nothing in a journal from elsewhere may run functions (sqlite.org/security.html).
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
+        # From this query on the engine can't switch to or from WAL mode, which may need another way to open.
+        connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error:
         connection.close()

@@ -17,6 +17,7 @@ from fsconsole.journal.codec import to_json
 from fsconsole.journal.export import export_journal
 from fsconsole.journal.faults import is_full
 from fsconsole.journal.folder import LATEST, RunFolder
+from fsconsole.journal.last_word import reserve
 from fsconsole.journal.runs_dir import make_directory, open_or_make
 from fsconsole.journal.schema import create_tables
 from fsconsole.model.run import RunRequest
@@ -125,6 +126,7 @@ def _fill(folder: RunFolder, request: RunRequest, document: str) -> None:
     try:
         make_directory(os.path.basename(folder.raw), fd)
         _write_journal(folder.journal, request, document)
+        reserve(folder)
         os.fsync(fd)
     finally:
         os.close(fd)

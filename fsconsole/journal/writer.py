@@ -91,6 +91,17 @@ class JournalWriter:
             if pending.fault is not None:
                 raise pending.fault
 
+    def note(self, observation: Observation) -> None:
+        """Append an observation without waiting or failing: a fault is told to whoever records next.
+
+        For threads that can do nothing about it; told to one of them, it would be lost on the one that can.
+        """
+        pending = _Pending(event_row(observation, time.time_ns(), time.monotonic_ns()), durable=False)
+        with self._changed:
+            if not self._closing:
+                self._records.append(pending)
+                self._changed.notify()
+
     def sample(self, sample: Sample) -> None:
         """Append a sample; never waits, and drops the oldest where too many wait for the disk."""
         row = sample_row(sample)

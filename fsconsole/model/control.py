@@ -56,7 +56,7 @@ def _object(line: bytes) -> dict[str, object]:
         raise BadMessage("line too long")
     try:
         document = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadMessage("not JSON") from error
     if not isinstance(document, dict):
         raise BadMessage("not an object")

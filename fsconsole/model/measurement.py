@@ -102,7 +102,7 @@ DEFINITIONS: dict[Metric, Definition] = {
             Metric.CPU_GENERATOR,
             "CPU (FFSB)",
             Unit.PERCENT,
-            "the generator's own CPU time / elapsed, as FFSB prints",
+            "the generator's own CPU time / elapsed, sync included, as FFSB prints",
         ),
         Definition(Metric.CPU_PER_GIB, "CPU/GiB", Unit.SECONDS, "busy CPU seconds per GiB moved"),
         Definition(

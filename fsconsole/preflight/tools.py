@@ -5,8 +5,8 @@ from __future__ import annotations
 from fsconsole.model.plan import Plan
 from fsconsole.system.command import find_program
 
-ENGINE_PROGRAMS = ("unshare", "bwrap", "mount", "umount")
-"""What the engine calls beside the commands of the plan's steps."""
+ENGINE_PROGRAMS = ("unshare", "bwrap", "mount", "umount", "wipefs")
+"""What gate and engine call beside the commands of the plan's steps."""
 
 
 def require_tools(plan: Plan) -> None:

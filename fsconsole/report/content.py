@@ -15,7 +15,7 @@ from fsconsole.report.cells import shorten_middle
 from fsconsole.report.figures import Scale, scale_for
 from fsconsole.report.marks import row_marks
 from fsconsole.report.table import Head, Line
-from fsconsole.units import significant
+from fsconsole.units import fixed
 
 MISSING = "-"
 _WIDEST_VERDICT = len("repaired")
@@ -79,15 +79,15 @@ def _figure(row: Row, metric: Metric, scale: Scale) -> str:
     summary = row.figure(metric)
     text = scale.text(summary.median) if summary is not None else MISSING
     if metric is Metric.CHECK and row.verdict not in ("", CLEAN):
-        # The verdict gives way, never the figure.
-        return f"{text} {shorten_middle(printable(row.verdict), _WIDEST_VERDICT)}"
+        # Before the figure, so that points stay in line; it gives way, never the figure.
+        return f"{shorten_middle(printable(row.verdict), _WIDEST_VERDICT)} {text}"
     return text
 
 
 def _spread(summary: Summary | None) -> str:
     if summary is None or summary.spread_percent is None:
         return MISSING
-    return significant(min(summary.spread_percent, 9999.0))
+    return fixed(min(summary.spread_percent, 9999.0), 1)
 
 
 def _caption(grid: Grid) -> tuple[str, ...]:
@@ -96,8 +96,8 @@ def _caption(grid: Grid) -> tuple[str, ...]:
     sorted_by = f"Sorted by {column}, {order} first."
     if not grid.repeats:
         return (f"No row has a figure for {column} yet.",)
-    spread = f"spread is (max - min) / median of {column}"
+    spread = f"spread: (max - min) / median of {column}"
     if grid.repeats == (1,):
         return ("One cell per row (n = 1): how far repeats would spread is not known.", sorted_by)
     n = f"n = {grid.repeats[0]}" if len(grid.repeats) == 1 else "n"
-    return (f"Each figure is the median of {n} cells; {spread}.", sorted_by)
+    return (f"Figures are medians of {n} cells; {spread}.", sorted_by)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
@@ -12,6 +13,9 @@ from fsconsole.model.observation import WarningKind
 from fsconsole.plaintext import printable
 
 _REASONS_SHOWN = 3
+_NAMES_SHOWN = 3
+_VARYING = re.compile(r"(?P<name>'[^']*')|(?<![\w.])(?P<number>[0-9]+(?:\.[0-9]+)?)(?![\w.])")
+"""A name in quotes, or a number that stands alone: that of "ext4" is part of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ def row_marks(row: Row, grid: Grid) -> str:
 def worded(grid: Grid) -> tuple[Worded, ...]:
     """Return the warnings for below the table, those with the same hint as one."""
     marks = marks_of(grid)
+    total = len({figures.cell for row in grid.rows for figures in row.cells})
     alike: dict[tuple[WarningKind, str, bool], list[Noted]] = {}
     for warning in grid.warnings:
         alike.setdefault((warning.kind, warning.hint, bool(warning.cells)), []).append(warning)
@@ -49,8 +54,8 @@ def worded(grid: Grid) -> tuple[Worded, ...]:
         Worded(
             mark=marks[kind] if of_cells else "",
             kind=kind.value.replace("-", " "),
-            place=numbers_in_words({cell for warning in warnings for cell in warning.cells}),
-            reasons=_some(tuple(dict.fromkeys(printable(warning.reason) for warning in warnings))),
+            place=_place({cell for warning in warnings for cell in warning.cells}, total),
+            reasons=_some(merged(printable(warning.reason) for warning in warnings)),
             hint=printable(hint),
         )
         for (kind, hint, of_cells), warnings in alike.items()
@@ -69,6 +74,42 @@ def numbers_in_words(cells: Iterable[int]) -> str:
         return "the whole run"
     words = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
     return f"{'cell' if len(spans) == 1 and spans[0][0] == spans[0][1] else 'cells'} {words}"
+
+
+def merged(reasons: Iterable[str]) -> tuple[str, ...]:
+    """Return reasons, each once; those that differ in names and numbers alone as one with all of them.
+
+    "'a' took 1.0 s" and "'b' took 0.4 s" are "'a', 'b' took 0.4 to 1.0 s".
+    """
+    alike: dict[str, list[str]] = {}
+    for reason in dict.fromkeys(reasons):
+        alike.setdefault(_VARYING.sub(_blank, reason), []).append(reason)
+    return tuple(_one_for(group) for group in alike.values())
+
+
+def _blank(varying: re.Match[str]) -> str:
+    return "''" if varying["name"] else "0"
+
+
+def _one_for(reasons: Sequence[str]) -> str:
+    """Return one reason for those that are alike but for what varies."""
+    places = zip(*(_VARYING.findall(reason) for reason in reasons), strict=True)
+    spans = iter([_span(values) for values in places])
+    return _VARYING.sub(lambda _: next(spans), reasons[0])
+
+
+def _span(values: Sequence[tuple[str, str]]) -> str:
+    """Return the values (name or number, the other empty) of one place, in words."""
+    names = tuple(dict.fromkeys(name for name, _ in values if name))
+    if names:
+        others = len(names) - _NAMES_SHOWN
+        return ", ".join(names[:_NAMES_SHOWN]) + (f" and {others} more" if others > 0 else "")
+    numbers = sorted((number for _, number in values), key=float)
+    return numbers[0] if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
+
+
+def _place(cells: set[int], total: int) -> str:
+    return "all cells" if len(cells) == total > 1 else numbers_in_words(cells)
 
 
 def _some(reasons: Sequence[str]) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
-"""The grid as plain text of fixed width, with all that a reader must know below it."""
+"""The grid as plain text of fixed width; the table stands low, so that a console of 24 lines still shows it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from fsconsole.analysis.columns import DEFAULT_COLUMNS
 from fsconsole.analysis.grid import Grid
@@ -14,7 +15,15 @@ from fsconsole.report.content import content_of
 from fsconsole.report.marks import Worded, worded
 from fsconsole.report.table import LEAST_WIDTH, table_lines
 
-DEFAULT_WIDTH = 80
+_MORE = "`fsconsole results --explain`: what columns mean, what to do about warnings."
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """How wide the report is (at least LEAST_WIDTH), and whether it explains columns and warnings."""
+
+    width: int = 80
+    explain: bool = False
 
 
 def render_text(
@@ -23,44 +32,48 @@ def render_text(
     *,
     standing: str,
     columns: Sequence[Metric] = DEFAULT_COLUMNS,
-    width: int = DEFAULT_WIDTH,
+    page: Page = Page(),
 ) -> str:
-    """Return the whole report; no line takes more than width cells (at least 40).
+    """Return the report; no line takes more than the page's cells.
 
     standing is where the run stands, in words (analysis.status).
     """
-    width = max(width, LEAST_WIDTH)
+    width = max(page.width, LEAST_WIDTH)
     content = content_of(grid, columns)
-    lines = [part for text in heading(state, standing) for part in wrap(text, width)]
+    lines = _wrapped((*heading(state, standing), *facts(state)), width)
     if grid.rows:
         lines += ["", *table_lines("variant", content.heads, content.lines, width), ""]
-        lines += [part for sentence in content.caption for part in wrap(sentence, width)]
+        first, *others = content.caption
+        lines += _wrapped((first, " ".join((*others, UNITS_NOTE))), width)
     else:
         lines += ["", "The plan has no cells."]
-    lines += _warnings(worded(grid), width)
-    lines += ["", "Columns", *_legend(columns, width), ""]
-    lines += [part for fact in (*facts(state), UNITS_NOTE) for part in wrap(fact, width)]
+    lines += _warnings(worded(grid), width, hints=page.explain)
+    lines += _legend(columns, width) if page.explain else ["", *_wrapped((_MORE,), width)]
     return "\n".join(lines) + "\n"
+
+
+def _wrapped(sentences: Sequence[str], width: int) -> list[str]:
+    return [part for sentence in sentences for part in wrap(sentence, width)]
 
 
 def _legend(columns: Sequence[Metric], width: int) -> list[str]:
     definitions = [DEFINITIONS[metric] for metric in columns]
     widest = max(cells_of(definition.column) for definition in definitions)
-    return [
-        line
-        for definition in definitions
-        for line in _hanging(f"  {definition.column:<{widest}}  ", definition.help, width)
-    ]
+    lines = ["", "Columns"]
+    for definition in definitions:
+        lines += _hanging(f"  {definition.column:<{widest}}  ", definition.help, width)
+    return lines
 
 
-def _warnings(warnings: Sequence[Worded], width: int) -> list[str]:
+def _warnings(warnings: Sequence[Worded], width: int, *, hints: bool) -> list[str]:
     if not warnings:
         return []
     lines = ["", "Warnings"]
     for warning in warnings:
         said = f"{warning.kind} ({warning.place}): {'; '.join(warning.reasons)}"
         lines += _hanging(f"  {warning.mark or '-'}  ", said, width)
-        lines += _hanging(" " * 5 + "-> ", warning.hint, width)
+        if hints:
+            lines += _hanging(" " * 5 + "-> ", warning.hint, width)
     return lines
 
 

@@ -1,10 +1,10 @@
-"""Other processes: who has a block device open, and what an init process must reap."""
+"""Other processes: who has a block device or a file open, and what an init process must reap."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fsconsole.plaintext import decode
@@ -13,10 +13,12 @@ _NEVER_A_DEVICE = ("anon_inode:", "pipe:[", "socket:[")
 """What most descriptors are; any path may be a block device, in another process's mount namespace too."""
 _INIT_PID = 1
 
+_IsIt = Callable[[os.stat_result], bool]
+
 
 @dataclass(frozen=True, slots=True)
 class OpenDescriptor:
-    """A process that has a block device open: its pid in the visible /proc, its name, the path as it sees it."""
+    """A process that has a device or file open: its pid in the visible /proc, its name, the path as it sees it."""
 
     pid: int
     command: str
@@ -28,11 +30,21 @@ def holders_of(device_number: int, ignore_pids: frozenset[int]) -> tuple[OpenDes
 
     Processes that end meanwhile are passed over, and those that may not be looked at without root.
     """
-    found: list[OpenDescriptor] = []
-    for pid in _pids("/proc"):
-        if pid not in ignore_pids:
-            found.extend(_matching_descriptors(pid, device_number))
-    return tuple(found)
+    return _holders(lambda found: stat.S_ISBLK(found.st_mode) and found.st_rdev == device_number, ignore_pids)
+
+
+def holders_of_file(file_device: int, inode: int, ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
+    """Return who has the file of that st_dev and st_ino open, by any of its names, as holders_of() does."""
+    return _holders(lambda found: (found.st_dev, found.st_ino) == (file_device, inode), ignore_pids)
+
+
+def _holders(is_it: _IsIt, ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
+    return tuple(
+        found
+        for pid in _pids("/proc")
+        if pid not in ignore_pids
+        for found in _matching_descriptors(pid, is_it)
+    )
 
 
 def own_pid_in_host_proc() -> int:
@@ -65,7 +77,7 @@ def _pids(proc: str) -> Iterator[int]:
     return (int(name) for name in os.listdir(proc) if name.isdigit())
 
 
-def _matching_descriptors(pid: int, device_number: int) -> Iterator[OpenDescriptor]:
+def _matching_descriptors(pid: int, is_it: _IsIt) -> Iterator[OpenDescriptor]:
     directory = f"/proc/{pid}/fd"
     try:
         names = os.listdir(directory)
@@ -75,16 +87,11 @@ def _matching_descriptors(pid: int, device_number: int) -> Iterator[OpenDescript
         link = f"{directory}/{name}"
         try:
             path = os.readlink(link)
-            if path.startswith(_NEVER_A_DEVICE) or not _is_block_device(link, device_number):
+            if path.startswith(_NEVER_A_DEVICE) or not is_it(os.stat(link)):
                 continue
             yield OpenDescriptor(pid, _command(pid), path)
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
-
-
-def _is_block_device(link: str, device_number: int) -> bool:
-    found = os.stat(link)
-    return stat.S_ISBLK(found.st_mode) and found.st_rdev == device_number
 
 
 def _command(pid: int) -> str:

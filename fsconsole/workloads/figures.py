@@ -18,21 +18,25 @@ def load_measurements(result: LoadResult) -> tuple[Measurement, ...]:
         Measurement(Metric.LAST_DONE, elapsed_s),
     ]
     if elapsed_s > 0:
-        cpu_s = result.user_s + result.system_s
         figures += [
             Measurement(Metric.WRITE, result.written_bytes / elapsed_s),
             Measurement(Metric.FILES_PER_S, result.files_done / elapsed_s),
-            Measurement(Metric.CPU_GENERATOR, 100 * cpu_s / elapsed_s),
         ]
     return tuple(figures)
 
 
 def drain_measurements(result: LoadResult, drain_s: float, drain_done_ns: int) -> tuple[Measurement, ...]:
-    """Return the drain's own time, and the throughput down to the device; drain_done_ns is CLOCK_MONOTONIC."""
+    """Return the drain's own time, and what is counted down to the device; drain_done_ns is CLOCK_MONOTONIC.
+
+    FFSB prints its rusage over a time that ends with its own sync() (FFSB main.c).
+    """
     figures = [Measurement(Metric.DRAIN, drain_s)]
     durable_s = (drain_done_ns - result.first_started_ns) / 1e9
     if result.first_started_ns and durable_s > 0:
-        figures.append(Measurement(Metric.DURABLE, result.written_bytes / durable_s))
+        figures += [
+            Measurement(Metric.DURABLE, result.written_bytes / durable_s),
+            Measurement(Metric.CPU_GENERATOR, 100 * (result.user_s + result.system_s) / durable_s),
+        ]
     return tuple(figures)
 
 

@@ -30,9 +30,9 @@ class LoadResult:
     last_ended_ns: int
     user_s: float
     system_s: float
-    """CPU time of the writers alone; that of the whole generator, from its start, is in command.usage."""
-    command: CommandResult
-    """The generator as a program; its exit code is negative where it was killed."""
+    """CPU time of the writers alone; that of the whole generator, from its start, is in end()'s usage."""
+    is_whole: bool
+    """True where the generator itself said that all its writers had ended."""
     failures: str = ""
     """Why writers ended early, in words; empty where none did."""
 
@@ -48,10 +48,14 @@ class LoadResult:
 
     @property
     def is_failure(self) -> bool:
-        """True where no writer succeeded, unless they filled the filesystem: that is a result with a reason."""
-        if any(thread.state in _ENDED_WELL for thread in self.threads):
-            return False
-        return self.written_bytes == 0 or any(thread.errno not in _FULL for thread in self.threads)
+        """True where the figures are no measurement: a writer was killed or met an error, or nothing was written.
+
+        Writers that filled the filesystem are a result, with a reason.
+        """
+        early = [thread for thread in self.threads if thread.state not in _ENDED_WELL]
+        if not self.is_whole or any(thread.errno not in _FULL for thread in early):
+            return True
+        return self.written_bytes == 0 and len(early) == len(self.threads)
 
 
 class LoadHandle(Protocol):
@@ -83,7 +87,11 @@ class LoadHandle(Protocol):
         ...
 
     def wait(self) -> LoadResult:
-        """Wait for the generator's end and return what it did; a second call returns the same."""
+        """Wait for the last writer's end and return what they did; a second call returns the same."""
+        ...
+
+    def end(self) -> CommandResult:
+        """Wait until the generator is gone as a program too; its exit code is negative where it was killed."""
         ...
 
     def kill(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from fsconsole.engine.steps.mounting import open_mount, unmount
 from fsconsole.engine.work import CellWork, StepResult
@@ -13,8 +14,8 @@ from fsconsole.model.step import Step
 def delete(work: CellWork, step: Step) -> StepResult:
     """Remove the workload's tree."""
     os.close(open_mount(work))
-    usage = work.command(step.commands[0]).usage
-    work.delete_s = usage.elapsed_s
+    work.delete_began_s = time.monotonic()
+    usage = work.command(step.commands[0], clock_runs_on=True).usage
     return StepResult(
         (
             Measurement(Metric.DELETE, usage.elapsed_s),
@@ -26,5 +27,5 @@ def delete(work: CellWork, step: Step) -> StepResult:
 
 def unmount_after_delete(work: CellWork, step: Step) -> StepResult:
     """Unmount, which waits for everything the delete still owed."""
-    elapsed_s = unmount(work, step.commands[0])
-    return StepResult((Measurement(Metric.DELETE_DURABLE, work.delete_s + elapsed_s),))
+    unmount(work, step.commands[0], clock_runs_on=True)
+    return StepResult((Measurement(Metric.DELETE_DURABLE, time.monotonic() - work.delete_began_s),))

@@ -27,6 +27,7 @@ def make(work: CellWork, step: Step) -> StepResult:
     """Format; the first command is mkfs and is the one that is timed, tuning words follow."""
     work.run.prover.prove_cell(work.cell)
     results = [_wipe(work, argv) for argv in step.commands]
+    work.run.prover.has_made(work.cell)
     usage = results[0].usage
     return StepResult(
         (

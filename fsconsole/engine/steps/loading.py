@@ -19,7 +19,7 @@ from fsconsole.telemetry.cpu import busy_between, cpu_snapshot
 from fsconsole.telemetry.meminfo import read_writeback
 from fsconsole.units import format_bytes
 from fsconsole.workloads.figures import cpu_measurements, drain_measurements, load_measurements
-from fsconsole.workloads.protocol import LoadHandle, LoadResult
+from fsconsole.workloads.protocol import LoadHandle
 
 QUIET_BYTES = 8 * 1024 * 1024
 """Dirty + Writeback below this is near zero: what a machine at rest always has in flight."""
@@ -52,15 +52,19 @@ def load(work: CellWork, step: Step) -> StepResult:
     handle = work.run.generator.prepare(
         workload, tree=TREE, tree_device=_device(work), hidden=(os.path.dirname(work.run.folder_path),)
     )
+    work.stack.callback(handle.kill)
     try:
-        result, begin, peak_bytes = _drive(work, handle)
+        window = _drive(work, handle)
     finally:
         work.run.sampler.watch_load(None)
-        handle.kill()
-    work.window = LoadWindow(result, begin, peak_bytes)
-    cautions.about_load(work, workload, result)
+    work.window, result = window, window.result
+    if work.run.wishes.interrupting or result.is_failure or result.stopped:
+        _let_go(work, window)
+    if work.run.wishes.interrupting:
+        raise Interrupted
     if result.is_failure:
         raise StepFailed(result.failures)
+    cautions.about_load(work, workload, result)
     outcome = Outcome.STOPPED if result.stopped else Outcome.DONE
     return StepResult(load_measurements(result), reason=result.failures, outcome=outcome)
 
@@ -81,9 +85,7 @@ def drain(work: CellWork, _step: Step) -> StepResult:
     finally:
         os.close(device)
         os.close(root)
-    for result in work.unwritten:
-        work.journal_command(result)
-    work.unwritten.clear()
+    _let_go(work, window)
     drain_s = end.monotonic_ns / 1e9 - begin_s
     observer_percent = _observer_percent(window, end)
     cautions.about_observer(work, observer_percent)
@@ -98,11 +100,10 @@ def drain(work: CellWork, _step: Step) -> StepResult:
 
 def clock_and_cpu() -> ClockAndCpu:
     """Return this instant with the CPU time that the machine and this process have used until now."""
-    own = os.times()
-    return ClockAndCpu(time.monotonic_ns(), cpu_snapshot(), own.user + own.system)
+    return ClockAndCpu(time.monotonic_ns(), cpu_snapshot(), time.process_time())
 
 
-def _drive(work: CellWork, handle: LoadHandle) -> tuple[LoadResult, ClockAndCpu, int]:
+def _drive(work: CellWork, handle: LoadHandle) -> LoadWindow:
     handle.wait_ready()
     work.run.sampler.watch_load(handle.page)
     work.run.sampler.reset_peak_dirty()
@@ -112,12 +113,13 @@ def _drive(work: CellWork, handle: LoadHandle) -> tuple[LoadResult, ClockAndCpu,
         if work.run.wishes.interrupting:
             handle.request_stop()
     result = handle.wait()
-    if work.run.wishes.interrupting:
-        work.journal_command(result.command)
-        raise Interrupted
-    # Its raw output is written after the drain: a write to the host's disk would cost the load time.
-    work.unwritten.append(result.command)
-    return result, begin, work.run.sampler.peak_dirty_bytes()
+    return LoadWindow(handle, work.step_number, result, begin, work.run.sampler.peak_dirty_bytes())
+
+
+def _let_go(work: CellWork, window: LoadWindow) -> None:
+    """Wait for the generator's end as a program, and keep what it printed under the step that it belongs to."""
+    work.keep(window.step, window.handle.end())
+    window.handle.kill()
 
 
 def _cost(window: LoadWindow, end: ClockAndCpu) -> tuple[Measurement, ...]:

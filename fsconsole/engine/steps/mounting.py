@@ -58,6 +58,7 @@ def unmount_timed(work: CellWork, step: Step) -> StepResult:
 
 def release(work: CellWork, _step: Step) -> StepResult:
     """Give back whatever the cell still holds."""
+    work.run.wishes.cell_releases()
     work.stack.close()
     return StepResult()
 
@@ -72,6 +73,8 @@ def open_mount(work: CellWork) -> int:
 
 
 def _mount(work: CellWork, argv: tuple[str, ...]) -> float:
+    # Due from here on: a mount that succeeds may yet be followed by an interruption or a full journal.
+    work.stack.callback(_unmount_if_mounted, work)
     result = work.command(argv, accept_failure=True)
     if result.exit_code != 0:
         # mount(8) says the same words for nearly every refusal; why stands in the kernel's log alone.
@@ -82,24 +85,23 @@ def _mount(work: CellWork, argv: tuple[str, ...]) -> float:
         raise StepFailed(f"mount said yes, yet {work.cell.target} is not what is mounted")
     # btrfs gives its subvolumes numbers of their own: what stat says, not the mount table, is what will be compared.
     work.mounted_device = os.stat(work.mount_point).st_dev
-    work.stack.callback(_unmount_if_mounted, work)
     work.run.sampler.watch_bdi(bdi_stats_path(work.run.places.debug, work.mount_point))
     return result.usage.elapsed_s
 
 
-def unmount(work: CellWork, argv: tuple[str, ...]) -> float:
+def unmount(work: CellWork, argv: tuple[str, ...], *, clock_runs_on: bool = False) -> float:
     """Unmount what is mounted and return the seconds it took."""
     work.run.sampler.watch_bdi(None)
-    result = work.command(argv)
+    result = work.command(argv, clock_runs_on=clock_runs_on)
     work.mounted_device = None
     return result.usage.elapsed_s
 
 
 def _unmount_if_mounted(work: CellWork) -> None:
-    if work.mounted_device is not None and _mounted_at(work.mount_point) is not None:
+    work.mounted_device = None
+    if _mounted_at(work.mount_point) is not None:
         work.run.sampler.watch_bdi(None)
         work.release_command(("umount", work.mount_point))
-        work.mounted_device = None
 
 
 def _mounted_at(mount_point: str) -> MountEntry | None:

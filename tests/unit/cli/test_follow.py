@@ -10,6 +10,7 @@ import pytest
 from fsconsole.cli import follow as module
 from fsconsole.cli.follow import JsonView, follow, json_lines
 from fsconsole.errors import EngineDied
+from fsconsole.journal import last_word
 from fsconsole.journal.batch import Batch, Cursor, Entry
 from fsconsole.journal.history import read_state
 from fsconsole.journal.store import RunFolder, is_alive
@@ -85,6 +86,17 @@ def test_an_engine_that_falls_silent_has_died_and_what_it_wrote_last_is_shown(tm
     with pytest.raises(EngineDied, match="20261121-081000-k7qf died"):
         follow(folder, script)
     assert script.states[-1].cells[0].status is CellStatus.DONE
+
+
+def test_a_word_left_beside_the_journal_is_shown_as_its_last(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    write(folder, (STARTED, *IN_MKFS), finished=False)
+    word = RunFinished(Outcome.FAILED, "its disk is full", "Free some room.", 42)
+    last_word.leave(folder, word)
+    script = Script()
+    state = follow(folder, script)
+    assert (state.outcome, state.exit_code) == (Outcome.FAILED, 42)
+    assert script.batches[-1].observations == (word,)
 
 
 def test_an_engine_that_ends_while_its_lock_is_looked_at_has_not_died(

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.live import Live
 
+from fsconsole.cli.cell_lines import finished_lines, plain_lines
 from fsconsole.cli.gauges import bar, gauge_lines
-from fsconsole.cli.progress import LiveView, PlainView, plain_lines, progress_view, render
+from fsconsole.cli.progress import LiveView, PlainView, progress_view, render
 from fsconsole.journal.batch import Batch, Cursor
 from fsconsole.model.observation import Outcome
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
@@ -34,6 +35,7 @@ def _painted(state: RunState, now_ns: int = 15 * build.SECOND_NS, width: int = 8
 
 def test_the_live_view_of_a_drain_is_this_one() -> None:
     assert _painted(build.with_sample(RUNNING, 14 * build.SECOND_NS)) == [
+        "",
         "four filesystems (20261121-081000-k7qf)",
         "cell 2 of 3: ext4 data=writeback,nodelalloc on /dev/loop7",
         "step    drain for 12.0 s: drain",
@@ -43,6 +45,18 @@ def test_the_live_view_of_a_drain_is_this_one() -> None:
         "        limit 400.0 MiB, background from 200.0 MiB",
         "CPU     [######--------------] 30.0 % busy, 30.0 % idle and waiting for I/O",
         "left    about 7 s, by the cells so far",
+    ]
+
+
+def test_a_step_with_a_long_title_takes_two_lines_and_keeps_its_words() -> None:
+    title = "many writers: create 16 files of 40MiB by 16 threads in writes of 64KiB, random data"
+    cell = RUNNING.cells[1]
+    steps = (*cell.steps[:-1], replace(cell.steps[-1], title=title))
+    state = replace(RUNNING, cells=(RUNNING.cells[0], replace(cell, steps=steps), RUNNING.cells[2]))
+    lines = _painted(state)
+    assert lines[3:5] == [
+        "step    drain for 12.0 s: many writers: create 16 files of 40MiB by 16 threads",
+        "        in writes of 64KiB, random data",
     ]
 
 
@@ -72,7 +86,7 @@ def test_no_label_makes_a_line_wider_or_acts_on_the_terminal(label: str, title: 
     cells = [build.cell(0, Variant(label, "ext4"))]
     state = build.run(cells, [build.running(0)], status=RunStatus.RUNNING, title=title)
     lines = _painted(build.with_sample(state, 15 * build.SECOND_NS), width=width)
-    assert len(lines) == 9
+    assert len(lines) in {10, 11}
     assert all(cells_of(line) <= width for line in lines)
     assert all(printable(line) == line for line in lines)
 
@@ -86,21 +100,36 @@ def test_the_view_fits_a_console_of_24_lines_in_every_standing() -> None:
 
 def test_plain_lines_tell_what_began_and_what_ended() -> None:
     begun = build.run(CELLS, [build.running(0), CellState(1), CellState(2)], status=RunStatus.RUNNING)
-    assert plain_lines(None, begun) == ("cell 1 of 3: ext4 data=ordered",)
+    assert plain_lines(None, begun) == ("1/3 ext4 data=ordered               begun",)
     assert plain_lines(begun, RUNNING) == (
-        "cell 1 of 3 done: ext4 data=ordered; write 812 MB/s, durable 410 MB/s, "
-        "check 0.312 s clean, delete 0.0452 s",
-        "cell 2 of 3: ext4 data=writeback,nodelalloc",
+        "1/3 ext4 data=ordered               write  812 MB/s  durable  410 MB/s",
+        "2/3 ext4 data=writeback,nodelalloc  begun",
     )
     assert plain_lines(RUNNING, RUNNING) == ()
 
 
 def test_plain_lines_tell_the_warnings_and_the_reasons() -> None:
     lines = plain_lines(None, build.demo())
-    assert lines[0].endswith("; warned of: short, not-comparable")
-    assert lines[2] == "cell 3 of 4 failed: xfs: mkfs: mkfs.xfs failed with exit code 1: no room"
-    assert lines[3].startswith("cell 4 of 4 unavailable: btrfs: mkfs.btrfs is not installed")
-    assert lines[4] == "run 20261121-081000-k7qf: finished"
+    assert lines[1] == "    warned of: short, not comparable"
+    assert lines[2].endswith("  durable  537 MB/s  check: errors")
+    assert lines[3].endswith("  failed: mkfs: mkfs.xfs failed with exit code 1: no room")
+    assert "  unavailable: mkfs.btrfs is not installed" in lines[4]
+    assert lines[5] == "run 20261121-081000-k7qf: finished"
+
+
+def test_the_line_of_a_cell_that_went_well_fits_80_columns() -> None:
+    label = "ext4 with very many options that need room"
+    cells = [build.cell(index, Variant(label, "ext4"), repeat=index + 1) for index in range(12)]
+    (line,) = finished_lines(None, build.run(cells, [build.done(0), *map(CellState, range(1, 12))]))
+    assert cells_of(line) <= 80
+    assert line.endswith("durable  410 MB/s")
+    assert label in plain_lines(None, build.run(cells, [build.done(0), *map(CellState, range(1, 12))]))[0]
+
+
+def test_a_kind_of_warning_is_told_of_the_first_cell_alone() -> None:
+    warned = [build.done(index, warnings=(build.warning(index),)) for index in range(3)]
+    lines = finished_lines(None, build.run(CELLS, warned))
+    assert [line for line in lines if "warned" in line] == ["    warned of: short"]
 
 
 def test_a_cell_that_is_done_again_is_told_again() -> None:
@@ -110,7 +139,7 @@ def test_a_cell_that_is_done_again_is_told_again() -> None:
 
 
 def test_repeats_are_told_apart() -> None:
-    assert "(repeat 2 of 3)" in plain_lines(None, build.repeated())[2]
+    assert plain_lines(None, build.repeated())[2].startswith("3/6 ext4 data=ordered #2  ")
 
 
 def test_a_run_that_is_stopped_says_how_to_go_on() -> None:
@@ -125,7 +154,7 @@ def test_no_terminal_gets_plain_lines() -> None:
     with progress_view(stream) as view:
         view.show(build.demo(), NOTHING)
         view.show(build.demo(), NOTHING)
-    assert stream.getvalue().count("\n") == 5
+    assert stream.getvalue().count("\n") == 6
     assert "\x1b" not in stream.getvalue()
 
 
@@ -149,7 +178,7 @@ def test_a_terminal_gets_the_live_view_with_finished_cells_above(monkeypatch: py
         assert isinstance(view, LiveView)
         view.show(RUNNING, NOTHING)
     above, _, below = terminal.getvalue().partition("\x1b[1mfour filesystems")
-    assert "cell 1 of 3 done: ext4 data=ordered; write 812 MB/s, durable 410 MB/s" in terminal.getvalue()
+    assert "1/3 ext4 data=ordered               write  812 MB/s  durable  410 MB/s\n" in above
     assert "cell 2 of 3: ext4" not in above
     assert "step    drain" in below
 

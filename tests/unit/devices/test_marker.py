@@ -15,7 +15,8 @@ from fsconsole.units import GIB, TIB
 
 
 def test_a_mark_is_read_as_it_was_written() -> None:
-    assert parse_marker(b'{"id": "0a1b2c3d", "purpose": "demo"}') == Marker("0a1b2c3d", "demo")
+    raw = b'{"id": "0a1b2c3d", "purpose": "demo", "inode": 12, "generation": 7}'
+    assert parse_marker(raw) == Marker("0a1b2c3d", "demo", (12, 7))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,9 @@ def test_a_mark_is_read_as_it_was_written() -> None:
         b'{"id": 5}',
         b'{"id": ""}',
         b'{"id": "../../etc"}',
-        b'{"id": "0a1b2c3d", "purpose": 1}',
+        b'{"id": "0a1b2c3d", "purpose": 1, "inode": 12, "generation": 7}',
+        b'{"id": "0a1b2c3d", "purpose": "demo"}',
+        b'{"id": "0a1b2c3d", "purpose": "demo", "inode": "12", "generation": null}',
         b"\xff",
         b"[" * 5000,
     ],

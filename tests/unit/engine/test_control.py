@@ -60,11 +60,37 @@ def test_each_verb_sets_its_own_wish(served, verb, interrupting, stopping, pause
 
 def test_a_skip_is_over_with_its_cell_and_a_stop_is_not():
     wishes = Wishes()
+    wishes.cell_begins()
     wishes.take(Verb.SKIP)
     wishes.take(Verb.STOP_AFTER)
-    wishes.cell_ended()
+    assert (wishes.interrupting, wishes.stopping_now) == (True, False)
+    wishes.cell_releases()
+    wishes.cell_begins()
     assert not wishes.interrupting
     assert wishes.stopping
+
+
+@pytest.mark.parametrize("verb", [Verb.SKIP, Verb.STOP_NOW])
+def test_programs_are_ended_while_a_cell_may_be_interrupted_and_not_while_it_gives_back(verb):
+    ended = []
+    wishes = Wishes(lambda: ended.append(verb))
+    wishes.take(verb)
+    assert ended == []
+    wishes.cell_begins()
+    wishes.take(verb)
+    assert ended == [verb]
+    wishes.cell_releases()
+    wishes.take(verb)
+    assert ended == [verb]
+
+
+def test_a_request_that_ends_no_cell_ends_no_program():
+    ended = []
+    wishes = Wishes(lambda: ended.append(1))
+    wishes.cell_begins()
+    for verb in (Verb.PAUSE, Verb.CONTINUE, Verb.STOP_AFTER):
+        wishes.take(verb)
+    assert ended == []
 
 
 def test_a_paused_run_waits_until_it_may_go_on():
@@ -113,7 +139,9 @@ def test_another_user_is_not_heard(served):
     assert not wishes.stopping
 
 
-@pytest.mark.parametrize("line", [b"", b"stop\n", b'{"verb": "format"}\n', b"[]\n", b"x" * 9000 + b"\n"])
+@pytest.mark.parametrize(
+    "line", [b"", b"stop\n", b'{"verb": "format"}\n', b"[]\n", b"x" * 9000 + b"\n", b"[" * 4000 + b"\n"]
+)
 def test_nonsense_is_answered_and_sets_nothing(served, line):
     folder, wishes, heard = served
     with socket.socket(socket.AF_UNIX) as connection:

@@ -48,6 +48,12 @@ def test_an_array_uses_its_members_even_where_it_is_inactive() -> None:
     assert uses == [Use(UseKind.ARRAY, number(SDB), "is a member of the inactive array /dev/md127")]
 
 
+def test_a_member_with_a_slash_in_its_name_is_known_by_the_name_in_sysfs() -> None:
+    disk = replace(SDA, name="cciss!c0d0")
+    arrays = (MdArray("md0", True, False, "raid1", (MdMember("cciss/c0d0", 0),), 0),)
+    assert [use.number for use in array_uses(arrays, DeviceGraph((disk,), {}))] == [number(SDA)]
+
+
 def test_a_holder_is_told_with_its_name_and_where_it_is_mounted() -> None:
     volume = device("dm-0", 253, 0, dm_name="vg-srv", mounts=(MountUse("/srv", "xfs", "self"),))
     held = replace(SDB1, holders=("dm-0", "bcache0"))

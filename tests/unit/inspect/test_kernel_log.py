@@ -32,6 +32,8 @@ ERRORS = [
     "ata3.00: failed command: WRITE FPDMA QUEUED",
     "nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10",
 ]
+NAMED = ("loop0", "sdb1", "sdb", "sdc", "sda2", "dm-0")
+"""The devices that the lines above are about."""
 HARMLESS = [
     "EXT4-fs (loop0): mounted filesystem c78c65bc r/w with ordered data mode. Quota mode: none.",
     "EXT4-fs (loop0): unmounting filesystem c78c65bc.",
@@ -52,17 +54,30 @@ HARMLESS = [
 
 @pytest.mark.parametrize("line", ERRORS)
 def test_an_error_is_worth_a_warning(line: str) -> None:
-    assert worth_a_warning([line]) == (line,)
+    assert any(worth_a_warning([line], device) == (line,) for device in NAMED)
+
+
+@pytest.mark.parametrize("line", [line for line in ERRORS if "(" in line.split(":")[0] or "loop0" in line])
+def test_an_error_of_a_filesystem_on_another_device_is_not_this_cell_s(line: str) -> None:
+    assert worth_a_warning([line], "vdx9") == ()
+
+
+def test_an_error_of_another_disk_may_be_this_cell_s() -> None:
+    line = "I/O error, dev sdb, sector 2048 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2"
+    assert worth_a_warning([line], "md0") == (line,)
 
 
 @pytest.mark.parametrize("line", HARMLESS)
 def test_what_every_mount_logs_is_not(line: str) -> None:
-    assert worth_a_warning([line]) == ()
+    assert worth_a_warning([line], "loop0") == ()
 
 
 @given(st.lists(st.sampled_from(ERRORS + HARMLESS)))
 def test_errors_stay_in_their_order(lines: list[str]) -> None:
-    assert worth_a_warning(lines) == tuple(line for line in lines if line in ERRORS)
+    on_loop0 = [line for line in ERRORS if "loop0" in line]
+    assert worth_a_warning(
+        [line for line in lines if line not in ERRORS or line in on_loop0], "loop0"
+    ) == tuple(line for line in lines if line in on_loop0)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 from fsconsole.errors import JournalNewer, JournalUnusable, NotRoot
 from fsconsole.journal.batch import Batch, Cursor
-from fsconsole.journal.reader import JournalReader
+from fsconsole.journal.reader import JournalReader, open_journal
 from fsconsole.journal.store import RunFolder, create_run
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.observation import CellFinished, CellStarted, FeatureSeen, Outcome
@@ -70,6 +70,14 @@ def test_each_poll_brings_only_what_is_new(folder) -> None:
     assert seen == [(CellStarted(cell, 1),) for cell in range(5)]
     assert reader.read_since(cursor) == Batch(cursor)
     writer.close(finished=True)
+
+
+def test_an_engine_that_begins_or_ends_waits_for_a_reader_to_finish(filled) -> None:
+    with open_journal(filled.journal) as reading, closing(sqlite3.connect(filled.journal)) as engine:
+        engine.execute("PRAGMA busy_timeout = 0")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            engine.execute("PRAGMA journal_mode = WAL")
+        assert reading.execute("SELECT count(*) FROM run").fetchone() == (1,)
 
 
 def test_two_readers_see_the_same(filled) -> None:

@@ -77,7 +77,7 @@ def test_a_new_run_holds_its_request_and_nothing_else(tmp_path, make_request) ->
     request = make_request()
     folder = create_run(str(tmp_path), request)
     assert sorted(os.listdir(tmp_path)) == [request.run_id]
-    assert sorted(os.listdir(folder.path)) == ["journal.sqlite", "raw"]
+    assert sorted(os.listdir(folder.path)) == ["journal.sqlite", "last-word", "raw"]
     assert JournalReader(folder.journal).request() == request
     assert JournalReader(folder.journal).read_since(Cursor()).entries == ()
 

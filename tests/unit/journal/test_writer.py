@@ -17,8 +17,16 @@ from fsconsole.journal.batch import Cursor
 from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import RunFolder
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import CellFinished, CellStarted, Outcome, RunInterrupted
+from fsconsole.model.observation import (
+    CellFinished,
+    CellStarted,
+    ControlRequested,
+    Outcome,
+    RunInterrupted,
+    Verb,
+)
 from fsconsole.model.sample import CpuShares, DeviceRates, Sample, Writeback
+from tests.conftest import wait_until
 
 
 def a_sample(number: int) -> Sample:
@@ -137,6 +145,28 @@ def test_an_error_that_nobody_waited_for_is_raised_at_the_next_record(folder, jo
     journal.record(RunInterrupted("x" * 100_000), durable=False)
     with pytest.raises(JournalFull):
         journal.record(CellStarted(0, 1))
+
+
+def test_a_note_leaves_an_error_to_the_record_that_comes_next(folder, journal) -> None:
+    full(journal)
+    journal.record(RunInterrupted("x" * 100_000), durable=False)
+    journal.note(ControlRequested(Verb.PAUSE))
+    wait_until(lambda: journal._fault is not None, "the writer has met the error")
+    journal.note(ControlRequested(Verb.CONTINUE))
+    with pytest.raises(JournalFull):
+        journal.record(CellStarted(1, 1))
+
+
+def test_a_note_is_written_in_its_turn(folder, journal) -> None:
+    journal.note(ControlRequested(Verb.SKIP))
+    journal.record(CellStarted(0, 1))
+    assert written(folder) == [ControlRequested(Verb.SKIP), CellStarted(0, 1)]
+
+
+def test_a_note_to_a_closed_journal_is_dropped(folder, journal) -> None:
+    journal.close(finished=True)
+    journal.note(ControlRequested(Verb.SKIP))
+    assert written(folder) == []
 
 
 def test_an_error_of_the_last_samples_is_raised_by_close(folder, journal) -> None:

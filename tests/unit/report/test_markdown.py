@@ -22,7 +22,7 @@ def test_the_table_has_a_head_a_rule_and_a_line_per_row() -> None:
     assert table[0].startswith(r"| variant | write \[MB/s\] | durable \[MB/s\] |")
     assert table[1].startswith("| --- | ---: |")
     assert len(table) == 2 + 4
-    assert "| 3.12 errors |" in table[2]
+    assert "| errors 3.120 |" in table[2]
     assert "failed: mkfs: mkfs.xfs failed" in table[4]
 
 

@@ -15,33 +15,50 @@ from fsconsole.model.state import CellState, RunState, RunStatus
 from fsconsole.model.variant import Variant
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import cells_of
-from fsconsole.report.text import render_text
+from fsconsole.report.text import Page, render_text
 from fsconsole.units import GIB
 from tests.unit.analysis import build
 
 
-def _text(state: RunState, width: int = 80, columns: tuple[Metric, ...] = DEFAULT_COLUMNS) -> str:
-    standing = status_words(state, alive=False)
-    return render_text(state, build_grid(state), standing=standing, columns=columns, width=width)
+def _text(
+    state: RunState,
+    width: int = 80,
+    columns: tuple[Metric, ...] = DEFAULT_COLUMNS,
+    *,
+    explain: bool = False,
+) -> str:
+    standing, page = status_words(state, alive=False), Page(width, explain)
+    return render_text(state, build_grid(state), standing=standing, columns=columns, page=page)
 
 
 DEMO = """\
 four filesystems
 Run 20261121-081000-k7qf: finished. 4 cells: 2 done, 1 failed, 1 unavailable.
+Device /dev/loop7: 2.0 GiB, scratch device.
+Kernel 6.18.0 on box, 2 CPUs, 4.0 GiB RAM.
+Begun 2026-11-21 08:10 UTC with fsconsole 0.1.0.
 
-variant                write durable  CPU extents   mkfs       check delete warn
-                        MB/s    MB/s    %   /file      s           s      s
+variant                write durable  CPU extents  mkfs        check delete warn
+                        MB/s    MB/s    %   /file     s            s      s
 --------------------------------------------------------------------------------
-ext4 data=writeback,     812     537 29.6    1.02 0.0431 3.12 errors 0.0452    a
+ext4 data=writeback,     812     537 29.6    1.02 0.043 errors 3.120  0.045    a
 nodelalloc
-ext4 data=ordered        812     410 29.6    1.02 0.0431       0.312 0.0452   ab
+ext4 data=ordered        812     410 29.6    1.02 0.043        0.312  0.045   ab
 xfs                     failed: mkfs: mkfs.xfs failed with exit code 1: no room
 btrfs                   unavailable: mkfs.btrfs is not installed (package
                         btrfs-progs)
 
 One cell per row (n = 1): how far repeats would spread is not known.
-Sorted by durable, highest first.
+Sorted by durable, highest first. MB = 10^6 bytes, MiB = 2^20 bytes.
 
+Warnings
+  a  short (cells 1-2): it took 3.1 s
+  b  not comparable (cell 1): the target is a loop device
+
+`fsconsole results --explain`: what columns mean, what to do about warnings.
+"""
+
+EXPLAINED = """\
 Warnings
   a  short (cells 1-2): it took 3.1 s
      -> Write more before you compare variants that are close.
@@ -59,11 +76,6 @@ Columns
   mkfs          real time of the mkfs command
   check         real time of the forced full check, unmounted
   delete        real time of removing the tree, cold
-
-Device /dev/loop7: 2.0 GiB, scratch device.
-Kernel 6.18.0 on box, 2 CPUs, 4.0 GiB RAM.
-Begun 2026-11-21 08:10 UTC with fsconsole 0.1.0.
-MB = 10^6 bytes, MiB = 2^20 bytes.
 """
 
 
@@ -71,11 +83,15 @@ def test_the_demo_s_table_is_this_one() -> None:
     assert _text(build.demo()) == DEMO
 
 
+def test_an_explained_table_tells_of_columns_and_of_what_to_do() -> None:
+    assert _text(build.demo(), explain=True) == DEMO.partition("Warnings")[0] + EXPLAINED
+
+
 def test_repeats_bring_spread_and_n_into_view() -> None:
     text = _text(build.repeated())
     assert "delete spread warn" in text
-    assert "Each figure is the median of n = 3 cells; spread is (max - min) / median of\ndurable." in text
-    assert "  4.00\n" in text
+    assert "Figures are medians of n = 3 cells; spread: (max - min) / median of durable.\n" in text
+    assert "  4.0\n" in text
     assert "  50.0    a\n" in text
 
 
@@ -108,11 +124,28 @@ def test_a_warning_of_the_whole_run_has_no_letter() -> None:
     assert "warn\n" not in text
 
 
+def _warned(*reasons: str) -> str:
+    cells = [build.cell(index, repeat=index + 1) for index in range(len(reasons))]
+    states = [
+        build.done(index, warnings=(build.warning(index, reason=reason),))
+        for index, reason in enumerate(reasons)
+    ]
+    return _text(build.run(cells, states))
+
+
 def test_many_reasons_of_one_kind_are_cut_with_their_number() -> None:
-    cells = [build.cell(i, repeat=i + 1) for i in range(5)]
-    states = [build.done(i, warnings=(build.warning(i, reason=f"it took {i} s"),)) for i in range(5)]
-    text = _text(build.run(cells, states))
-    assert "short (cells 1-5): it took 0 s; it took 1 s; it took 2 s; and 2 more like\n" in text
+    text = _warned("no a", "no b", "no c", "no d", "no e")
+    assert "short (all cells): no a; no b; no c; and 2 more like these\n" in text
+
+
+def test_reasons_that_differ_in_figures_and_names_alone_are_one() -> None:
+    text = _warned("'many files' took 1.0 s", "'many files' took 10.5 s", "'few' took 0.4 s")
+    assert "short (all cells): 'many files', 'few' took 0.4 to 10.5 s\n" in text
+
+
+def test_numbers_in_words_and_more_than_three_names_are_not_merged_into_nonsense() -> None:
+    assert "no ext3; no ext4\n" in _warned("no ext3", "no ext4")
+    assert "no 'a', 'b', 'c' and 1 more\n" in _warned("no 'a'", "no 'b'", "no 'c'", "no 'd'")
 
 
 def test_columns_that_do_not_fit_beside_each_other_stand_below() -> None:

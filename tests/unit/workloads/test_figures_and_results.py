@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.command import CommandResult, Usage
 from fsconsole.model.counters import ThreadCounters, ThreadState
 from fsconsole.model.measurement import Measurement, Metric
 from fsconsole.units import GIB
@@ -14,7 +13,6 @@ from fsconsole.workloads.figures import cpu_measurements, drain_measurements, lo
 from fsconsole.workloads.protocol import LoadResult, failures_in_words
 
 S = 10**9
-COMMAND = CommandResult(("host",), 0, b"", b"", Usage(9.0, 9.0, 9.0, 0))
 
 
 def thread(state: ThreadState, error: int = 0) -> ThreadCounters:
@@ -31,7 +29,7 @@ def result(*threads: ThreadCounters, written: int = 8 * GIB) -> LoadResult:
         last_ended_ns=18 * S,
         user_s=1.0,
         system_s=3.0,
-        command=COMMAND,
+        is_whole=True,
     )
 
 
@@ -47,12 +45,15 @@ def test_figures_of_a_load_are_as_the_measurement_page_defines_them() -> None:
         Metric.LAST_DONE: 8.0,
         Metric.WRITE: GIB,
         Metric.FILES_PER_S: 16.0,
-        Metric.CPU_GENERATOR: 50.0,
     }
 
 
-def test_durable_counts_from_the_first_write_to_the_end_of_the_drain() -> None:
-    assert figures(drain_measurements(result(), 7.5, 26 * S)) == {Metric.DRAIN: 7.5, Metric.DURABLE: GIB / 2}
+def test_durable_and_the_cpu_as_ffsb_prints_it_count_from_the_first_write_to_the_end_of_the_drain() -> None:
+    assert figures(drain_measurements(result(), 7.5, 26 * S)) == {
+        Metric.DRAIN: 7.5,
+        Metric.DURABLE: GIB / 2,
+        Metric.CPU_GENERATOR: 25.0,
+    }
 
 
 def test_cpu_is_a_share_of_all_cpus_and_per_gib_moved() -> None:
@@ -61,7 +62,7 @@ def test_cpu_is_a_share_of_all_cpus_and_per_gib_moved() -> None:
 
 
 def test_a_load_that_took_no_time_has_no_rates() -> None:
-    empty = LoadResult((), 0, 0, 0, 0, 0, 0.0, 0.0, COMMAND)
+    empty = LoadResult((), 0, 0, 0, 0, 0, 0.0, 0.0, is_whole=True)
     assert Metric.WRITE not in figures(load_measurements(empty))
     assert figures(drain_measurements(empty, 0.1, 26 * S)) == {Metric.DRAIN: 0.1}
 
@@ -91,7 +92,9 @@ def test_failures_are_counted_by_reason() -> None:
 @pytest.mark.parametrize(
     ("threads", "written", "is_failure"),
     [
-        ([thread(ThreadState.DONE), thread(ThreadState.FAILED, errno.EIO)], 5, False),
+        ([thread(ThreadState.DONE), thread(ThreadState.FAILED, errno.ENOSPC)], 5, False),
+        ([thread(ThreadState.DONE), thread(ThreadState.FAILED, errno.EIO)], 5, True),
+        ([thread(ThreadState.DONE), thread(ThreadState.RUNNING)], 5, True),
         ([thread(ThreadState.STOPPED)], 0, False),
         ([thread(ThreadState.FAILED, errno.ENOSPC)] * 2, 5, False),
         ([thread(ThreadState.FAILED, errno.ENOSPC)] * 2, 0, True),
@@ -99,7 +102,7 @@ def test_failures_are_counted_by_reason() -> None:
         ([thread(ThreadState.RUNNING)], 5, True),
     ],
 )
-def test_a_full_filesystem_is_a_result_and_no_success_at_all_a_failure(
+def test_a_full_filesystem_is_a_result_and_a_lost_writer_a_failure(
     threads: list[ThreadCounters], written: int, is_failure: bool
 ) -> None:
     assert result(*threads, written=written).is_failure is is_failure

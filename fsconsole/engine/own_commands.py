@@ -1,0 +1,89 @@
+"""Whether a journal asks for nothing but the commands that fsconsole itself makes.
+
+An engine is root and runs what stands in the journal. A run folder that came from elsewhere, or that was edited,
+must not bring a second device, a path or a program in.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+from fsconsole.catalog.filesystem import Catalog, Filesystem
+from fsconsole.catalog.words import Where, split_flags, split_mount, to_argv
+from fsconsole.devices.discovery import find_device
+from fsconsole.errors import JournalUnusable, OptionRefused
+from fsconsole.model.plan import Cell
+from fsconsole.model.run import RunRequest
+from fsconsole.plan.expand import cell_uuid
+from fsconsole.plan.steps import Life, cell_steps
+from fsconsole.plan.target import TargetSpec
+
+Argv = tuple[str, ...]
+
+
+def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: str) -> None:
+    """Let a request pass whose every command is one that its own cell comes to; its targets are proved before.
+
+    Raises JournalUnusable, and DeviceMissing where a target has gone since.
+    """
+    known = {target.path: _spec(target.path) for target in request.targets}
+    for cell in request.plan.cells:
+        why = "" if cell.unavailable else _objection(cell, request.run_id, known, catalog)
+        if why:
+            raise JournalUnusable(journal_path, f"cell {cell.index + 1} {why}")
+
+
+def _spec(path: str) -> TargetSpec:
+    device = find_device(path)
+    backing_file = device.loop.path if device.loop is not None else ""
+    return TargetSpec(device.path, device.size_bytes, device.is_scratch, backing_file)
+
+
+def _objection(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: Catalog) -> str:
+    """Return what is wrong with a cell, as a clause; empty where nothing is."""
+    target = known.get(cell.target)
+    if target is None:
+        return f"is for {cell.target}, which nobody agreed to have wiped"
+    if cell.uuid != cell_uuid(run_id, cell.index):
+        return f"has the UUID {cell.uuid}, which this run never gave"
+    filesystem = _filesystem(cell, catalog)
+    if filesystem is None and not cell.variant.is_raw:
+        return f"is for {cell.variant.filesystem}, which is not in the catalog"
+    if filesystem is not None and not _has_allowed_words(cell, filesystem):
+        return "has option words that are not on the list"
+    own = _commands_of(cell, target, filesystem)
+    strange = [argv for step in cell.steps for argv in step.commands if argv not in own]
+    return f"asks for a command that fsconsole would not make: {shlex.join(strange[0])}" if strange else ""
+
+
+def _filesystem(cell: Cell, catalog: Catalog) -> Filesystem | None:
+    found = (filesystem for filesystem in catalog.filesystems if filesystem.name == cell.variant.filesystem)
+    return next(found, None)
+
+
+def _has_allowed_words(cell: Cell, filesystem: Filesystem) -> bool:
+    variant, where = cell.variant, Where("the journal", "options")
+    try:
+        mkfs = split_flags(shlex.join(variant.mkfs_words), filesystem.mkfs_flags, where)
+        tune = split_flags(shlex.join(variant.tune_words), filesystem.tune_flags, where)
+        mount = split_mount(",".join(variant.mount_words), filesystem.mount_words, where)
+    except OptionRefused:
+        return False
+    said = (to_argv(mkfs), to_argv(tune), tuple(word.text for word in mount))
+    return said == (variant.mkfs_words, variant.tune_words, variant.mount_words)
+
+
+def _commands_of(cell: Cell, target: TargetSpec, filesystem: Filesystem | None) -> frozenset[Argv]:
+    steps = cell_steps(
+        Life(
+            target=target,
+            filesystem=filesystem,
+            variant=cell.variant,
+            workloads=cell.workloads,
+            setting=cell.setting,
+            equalise=cell.equalise,
+            after=cell.after,
+            uuid=cell.uuid,
+        )
+    )
+    return frozenset(argv for step in steps for argv in step.commands)

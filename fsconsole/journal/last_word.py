@@ -1,0 +1,87 @@
+"""The engine's last word where its journal takes none any more: a file whose room is taken when the run is made.
+
+A disk that is full takes no new block, but lets what is allocated be written over (also on btrfs, the first
+time, as fallocate promises: man 2 fallocate). The word stays until it has been moved into the journal.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+
+from fsconsole.journal.batch import Batch, Cursor, Entry
+from fsconsole.journal.codec import Mismatch, from_json, to_json
+from fsconsole.journal.folder import RunFolder
+from fsconsole.model.observation import RunFinished
+
+ROOM_BYTES = 16 * 1024
+"""Enough for a sentence and a hint over the longest paths (PATH_MAX is 4096), each byte escaped at worst."""
+
+_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class LastWord:
+    """What would have been the journal's last observation, with its instant."""
+
+    wall_ns: int
+    monotonic_ns: int
+    finished: RunFinished
+
+
+def reserve(folder: RunFolder) -> None:
+    """Take the room of a new run's last word. Raises OSError, ENOSPC too."""
+    fd = os.open(folder.last_word, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o640)
+    try:
+        os.posix_fallocate(fd, 0, ROOM_BYTES)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def leave(folder: RunFolder, finished: RunFinished) -> None:
+    """Write the word into its room, durably. Raises OSError where not even that can be written."""
+    word = to_json(LastWord(time.time_ns(), time.monotonic_ns(), finished)).encode("ascii")
+    _overwrite(folder, word[:ROOM_BYTES])
+
+
+def forget(folder: RunFolder) -> None:
+    """Blank the word, since it is in the journal or another engine begins. Raises OSError."""
+    if read(folder):
+        blank(folder)
+
+
+def blank(folder: RunFolder) -> None:
+    """Write its room over, which shows whether the folder still takes what is written. Raises OSError."""
+    _overwrite(folder, b"")
+
+
+def read(folder: RunFolder) -> tuple[LastWord, ...]:
+    """Return the word; none where there is none, or where it is not whole. Raises OSError."""
+    try:
+        fd = os.open(folder.last_word, os.O_RDONLY | _FLAGS)
+    except FileNotFoundError:
+        return ()
+    try:
+        text = os.pread(fd, ROOM_BYTES, 0).rstrip(b"\0").decode("ascii", errors="replace")
+    finally:
+        os.close(fd)
+    try:
+        return (from_json(LastWord, text),) if text else ()
+    except Mismatch:
+        return ()
+
+
+def as_batch(words: tuple[LastWord, ...]) -> Batch:
+    """Return the word as the journal's reader would hand it on; its row is none of the journal's."""
+    return Batch(Cursor(), tuple(Entry(0, word.wall_ns, word.monotonic_ns, word.finished) for word in words))
+
+
+def _overwrite(folder: RunFolder, text: bytes) -> None:
+    fd = os.open(folder.last_word, os.O_WRONLY | _FLAGS)
+    try:
+        os.pwrite(fd, text.ljust(ROOM_BYTES, b"\0"), 0)
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,100 @@
+"""An engine to which something happens in one certain instant.
+
+python disturbed_engine.py RUN_FOLDER skip-at-mount|kernel-error|kept-busy|system-refuses|fails-first
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import pathlib
+import sys
+
+from fsconsole.engine import execute, runner
+from fsconsole.engine.steps import HANDLERS
+from fsconsole.engine.work import StepFailed
+from fsconsole.model.observation import Verb
+from fsconsole.model.step import StepKind
+
+
+def skip_at_mount() -> None:
+    """Have a skip come in the instant in which the first cell's filesystem has been mounted."""
+    wishes = []
+
+    class Wishes(runner.Wishes):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            wishes.append(self)
+
+    class Executor(runner.RealExecutor):
+        def run(self, command):
+            result = super().run(command)
+            if command.argv[:3] == ("mount", "-t", "ext4") and wishes:
+                wishes.pop().take(Verb.SKIP)
+            return result
+
+    runner.Wishes, runner.RealExecutor = Wishes, Executor
+
+
+def kernel_error() -> None:
+    """Have the kernel find an error in the filesystem of the first cell while no program of a step runs."""
+    load = HANDLERS[StepKind.WORKLOAD]
+
+    def load_and_err(work, step):
+        result = load(work, step)
+        if work.cell.index == 0:
+            name = os.path.basename(work.cell.target)
+            pathlib.Path(f"/sys/fs/ext4/{name}/trigger_fs_error").write_text("1")
+        return result
+
+    HANDLERS[StepKind.WORKLOAD] = load_and_err
+
+
+def kept_busy() -> None:
+    """Have a file open in the filesystem of the first cell when it is to be given back."""
+
+    def hold(work, _step):
+        os.open(work.mount_point, os.O_RDONLY)
+        raise StepFailed("held")
+
+    HANDLERS[StepKind.WORKLOAD] = hold
+
+
+def system_refuses() -> None:
+    """Have a system call fail where no step is to blame."""
+
+    def refuse(_proc):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), "/proc/1")
+
+    execute.reap_strangers = refuse
+
+
+def fails_first() -> None:
+    """Have the first cell fail, and the run stopped before the second."""
+    wishes = []
+
+    class Wishes(runner.Wishes):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            wishes.append(self)
+
+    def fail(_work, _step):
+        wishes[0].take(Verb.STOP_AFTER)
+        raise StepFailed("made to fail")
+
+    runner.Wishes = Wishes
+    HANDLERS[StepKind.QUIESCE] = fail
+
+
+DISTURBANCES = {
+    "skip-at-mount": skip_at_mount,
+    "kernel-error": kernel_error,
+    "kept-busy": kept_busy,
+    "system-refuses": system_refuses,
+    "fails-first": fails_first,
+}
+
+if __name__ == "__main__":
+    folder, disturbance = sys.argv[1:]
+    DISTURBANCES[disturbance]()
+    sys.exit(runner.main([folder]))

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.units import fixed, format_elapsed, format_guess, format_seconds, shared_decimals
+
+
+@pytest.mark.parametrize(
+    ("values", "decimals"),
+    [
+        ((), 0),
+        ((0.0, 0.0), 0),
+        ((812.0, 410.0), 0),
+        ((812.0, 78.94), 1),
+        ((5336.2, 12.3), 1),
+        ((5336.2, 0.0431), 3),
+        ((0.00912, 0.0324), 3),
+        ((0.0019, 0.0038), 4),
+        ((1.02, 6.38), 2),
+        ((math.inf, 12.3), 1),
+        ((1e-300,), 6),
+    ],
+)
+def test_figures_of_a_column_have_as_many_decimals_as_the_smallest_needs(
+    values: tuple[float, ...], decimals: int
+) -> None:
+    assert shared_decimals(values) == decimals
+
+
+@given(st.lists(st.floats(0.01, 1e6), min_size=1))
+def test_no_figure_of_a_column_is_rounded_to_nothing(values: list[float]) -> None:
+    assert all(float(fixed(value, shared_decimals(values))) > 0 for value in values)
+
+
+@pytest.mark.parametrize(
+    ("elapsed_s", "duration", "clock", "guess"),
+    [
+        (0.00912, "0.009 s", "0.0 s", "0 s"),
+        (0.0431, "0.043 s", "0.0 s", "0 s"),
+        (12.34, "12.3 s", "12.3 s", "12 s"),
+        (242.0, "4 min 02 s", "4 min 02 s", "4 min 02 s"),
+        (7500.0, "2 h 05 min", "2 h 05 min", "2 h 05 min"),
+    ],
+)
+def test_a_duration_is_as_fine_as_it_is_known(
+    elapsed_s: float, duration: str, clock: str, guess: str
+) -> None:
+    assert format_seconds(elapsed_s) == duration
+    assert format_elapsed(elapsed_s) == clock
+    assert format_guess(elapsed_s) == guess
