@@ -24,7 +24,7 @@ def hang_in(kind: StepKind, position: str, cell: int, marker: pathlib.Path) -> N
         if position == "after":
             real(work, step)
         marker.touch()
-        signal.pause()
+        return signal.pause()
 
     HANDLERS[kind] = handler
 
