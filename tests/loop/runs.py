@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import os
 import pathlib
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 
 from fsconsole.client.launch import create_request
-from fsconsole.journal.store import RunFolder, create_run, is_alive, make_run_id
+from fsconsole.journal.history import read_state
+from fsconsole.journal.store import RunFolder, create_run, is_alive, list_runs, make_run_id
+from fsconsole.model.state import RunState
+from fsconsole.model.step import StepKind
 from fsconsole.preflight.prepare import prepare
+from fsconsole.system.blockdev import open_exclusive
 from fsconsole.system.command import RealExecutor
+from tests.conftest import wait_until
+
+FSCONSOLE = (sys.executable, "-m", "fsconsole")
 
 TINY_PLAN = """
 schema = 1
@@ -28,6 +41,25 @@ file_size = "1MiB"
 block_size = "64KiB"
 """
 
+UNHURRIED_PLAN = """
+schema = 1
+title = "three cells that take their time"
+order = "shuffled"
+seed = 3
+equalise = "none"
+[[filesystem]]
+type = "ext4"
+mount = { data = ["ordered", "writeback", "journal"] }
+[[workload]]
+kind = "create"
+threads = 2
+file_size = "128KiB"
+block_size = "1"
+[after]
+check = false
+"""
+"""Its loads write so slowly that a test can catch one in the middle, and stop its writers there."""
+
 
 def new_run(plan_text: str, device: str, runs_dir: str) -> RunFolder:
     """Make the folder of a run of plan_text on device, all consented, without starting its engine."""
@@ -45,3 +77,154 @@ def wait_for_end(folder: RunFolder, limit_s: float = 120) -> None:
     while is_alive(folder):
         assert time.monotonic() < deadline, "the engine does not end"
         time.sleep(0.05)
+
+
+def fsconsole(*words: str, limit_s: float = 120, **how: object) -> subprocess.CompletedProcess[str]:
+    """Run a command of fsconsole to its end."""
+    return subprocess.run(
+        [*FSCONSOLE, *words],
+        check=False, capture_output=True, text=True, timeout=limit_s, stdin=subprocess.DEVNULL, **how,
+    )  # fmt: skip
+
+
+def succeed(*words: str) -> str:
+    """Run a command of fsconsole that must not fail, and return what it printed."""
+    done = fsconsole(*words)
+    assert done.returncode == 0, f"{words}: exit {done.returncode}: {done.stderr}"
+    return done.stdout
+
+
+def objects(text: str) -> list[dict[str, object]]:
+    """Return the JSON objects of a text, one on each line; anything else in it is a failure."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def new_folder(runs_dir: str, limit_s: float = 30) -> RunFolder:
+    """Wait for the first run that appears in a directory, and return its folder."""
+    deadline = time.monotonic() + limit_s
+    while not (found := list_runs(runs_dir)):
+        assert time.monotonic() < deadline, f"no run appears in {runs_dir}"
+        time.sleep(0.02)
+    return found[0]
+
+
+def wait_for(folder: RunFolder, holds: Callable[[RunState], bool], limit_s: float = 60) -> RunState:
+    """Wait until the state of a run, as its journal tells it, is as wanted; return it."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        # Asked before reading: what a dying engine wrote last is in the journal by then.
+        alive = is_alive(folder)
+        state = read_state(folder)
+        if holds(state):
+            return state
+        where = f"it is in {state.current_step}, its cells are {[cell.status.value for cell in state.cells]}"
+        assert alive or not state.started, f"the engine is gone; {where}"
+        assert time.monotonic() < deadline, f"the run never came there; {where}"
+        time.sleep(0.02)
+
+
+def is_in(cell: int, kind: StepKind) -> Callable[[RunState], bool]:
+    """Return the test whether a cell is in a kind of step right now."""
+
+    def holds(state: RunState) -> bool:
+        step = state.current_step
+        return state.current_cell == cell and step is not None and step.kind is kind
+
+    return holds
+
+
+def assert_nothing_left(device: str, folder: RunFolder) -> None:
+    """Prove that no mount, no lock, no process and no claim on the device are left of a run."""
+    assert "/run/fsconsole" not in pathlib.Path("/proc/self/mounts").read_text()
+    assert not is_alive(folder)
+    # The last process ends after it has let go of the lock, and the kernel gives a dead namespace's mounts back
+    # on a worker of its own.
+    wait_until(lambda: processes_with(folder.path) == [], f"the processes of {folder.path} end")
+    wait_until(lambda: is_free(device), f"nothing holds {device}")
+
+
+def is_free(device: str) -> bool:
+    """Return whether nobody has a claim on a device."""
+    try:
+        os.close(open_exclusive(device))
+    except OSError:
+        return False
+    return True
+
+
+def engine_of(folder: RunFolder) -> int:
+    """Return the process of a run's living engine."""
+    engines = [
+        pid for pid in processes_with(folder.path) if arguments_of(pid)[1:3] == ["-m", "fsconsole.engine"]
+    ]
+    # What it has just forked has its arguments until it executes a program of its own.
+    (engine,) = [pid for pid in engines if not any(pid in descendants(other) for other in engines)]
+    return engine
+
+
+def generator_of(folder: RunFolder) -> list[int]:
+    """Return a living run's generator: its host process, and then its workers; empty while there is none."""
+    words = ["-I", "-m", "fsconsole.workloads.host"]
+    return [pid for pid in descendants(engine_of(folder)) if arguments_of(pid)[1:4] == words]
+
+
+def freeze_load(folder: RunFolder, cell: int = 0, limit_s: float = 60) -> list[int]:
+    """Wait until a cell's workers are in the middle of their writes, stop them there, and return them."""
+    wait_for(folder, is_in(cell, StepKind.WORKLOAD), limit_s)
+    wait_until(
+        lambda: any(written_by(pid) > 1000 for pid in generator_of(folder)[1:]), "writers write", limit_s
+    )
+    workers = generator_of(folder)[1:]
+    for pid in workers:
+        os.kill(pid, signal.SIGSTOP)
+    assert is_in(cell, StepKind.WORKLOAD)(read_state(folder)), "the load was over too soon"
+    return workers
+
+
+def kill_engines(runs_dir: str) -> None:
+    """Kill whatever engine a failed test has left alive."""
+    for folder in list_runs(runs_dir):
+        if is_alive(folder):
+            os.kill(engine_of(folder), signal.SIGKILL)
+            wait_for_end(folder)
+
+
+def thaw(workers: list[int]) -> None:
+    """Let stopped workers go on."""
+    for pid in workers:
+        os.kill(pid, signal.SIGCONT)
+
+
+def written_by(pid: int) -> int:
+    """Return the bytes that a process has handed to write calls (man 5 proc, /proc/PID/io); 0 for an ended one."""
+    try:
+        lines = pathlib.Path(f"/proc/{pid}/io").read_text().splitlines()
+    except OSError:
+        return 0
+    return int(dict(line.split(": ") for line in lines)["wchar"])
+
+
+def processes_with(word: str) -> list[int]:
+    """Return the processes that have word in one of their arguments, this one left out."""
+    return [
+        pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
+        if pid != os.getpid() and any(word in argument for argument in arguments_of(pid))
+    ]  # fmt: skip
+
+
+def arguments_of(pid: int) -> list[str]:
+    """Return a process's arguments; none for one that has ended."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+    except OSError:
+        return []
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes below one, in the order of the tree."""
+    try:
+        words = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    children = [int(word) for word in words]
+    return [found for child in children for found in (child, *descendants(child))]

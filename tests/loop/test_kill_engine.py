@@ -20,9 +20,8 @@ from fsconsole.journal.store import is_alive
 from fsconsole.model.measurement import Metric
 from fsconsole.model.state import CellStatus, RunStatus
 from fsconsole.model.step import StepKind
-from fsconsole.system.blockdev import open_exclusive
 from fsconsole.system.namespace import engine_argv
-from tests.loop.runs import TINY_PLAN, new_run, wait_for_end
+from tests.loop.runs import TINY_PLAN, assert_nothing_left, new_run, wait_for_end
 
 pytestmark = pytest.mark.root
 
@@ -66,20 +65,6 @@ def kill_engine(unshare: subprocess.Popen[bytes]) -> None:
     children = pathlib.Path(f"/proc/{unshare.pid}/task/{unshare.pid}/children").read_text().split()
     os.kill(int(children[0]), signal.SIGKILL)
     unshare.wait(timeout=30)
-
-
-def assert_nothing_left(device: str, folder) -> None:
-    assert "/run/fsconsole" not in pathlib.Path("/proc/self/mounts").read_text()
-    assert not is_alive(folder)
-    deadline = time.monotonic() + 10
-    while True:
-        # The kernel gives a dead namespace's mounts back on a worker of its own, moments later.
-        try:
-            os.close(open_exclusive(device))
-            return
-        except OSError:
-            assert time.monotonic() < deadline, "something still holds the device"
-            time.sleep(0.05)
 
 
 CASES = [(kind, "after") for kind in HANDLERS] + [

@@ -1,0 +1,30 @@
+"""What the tests of bad input share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fsconsole.units import MIB
+from tests.conftest import MakeLoopDevice, wait_until
+from tests.loop.commands import Bench, OwnLoop
+from tests.loop.runs import processes_with
+
+
+@pytest.fixture
+def bench(tmp_path: Path, loop_device: MakeLoopDevice) -> Iterator[Bench]:
+    """A loop device of 32 MiB that needs consent; after the test nothing may be left of any run."""
+    made = Bench(tmp_path, loop_device(32 * MIB))
+    yield made
+    made.assert_given_back()
+
+
+@pytest.fixture
+def own_loop(tmp_path: Path) -> Iterator[OwnLoop]:
+    """A loop device that may be given another file, with none to begin with."""
+    loop = OwnLoop()
+    yield loop
+    wait_until(lambda: processes_with(str(tmp_path)) == [], "its processes end")
+    loop.remove()

@@ -1,0 +1,277 @@
+"""Run folders on disks that are full or read-only, journals that are damaged, and runs asked for in vain."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fsconsole.errors import ExitCode
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.history import read_state
+from fsconsole.journal.store import list_runs
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.observation import CellFinished, CellStarted, Outcome, RunFinished, RunStarted
+from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.units import MIB
+from tests.conftest import MakeLoopDevice, Mount, run
+from tests.loop.commands import Bench, assert_plain, assert_told, command, fails, nothing_changes
+from tests.loop.runs import FSCONSOLE, TINY_PLAN, new_run, wait_for
+
+pytestmark = pytest.mark.root
+
+NO_RUNS = {
+    "/etc/passwd": "Not a directory",
+    "/etc/passwd/runs": "Not a directory",
+    "/proc/[/x]\x1b]0;\n": r"/proc/[/x]\x1b]0;\n: No such file",
+}
+
+
+def full(disk: Path) -> None:
+    """Leave no room on a disk."""
+    for step_bytes in (MIB, 512):
+        with contextlib.suppress(OSError), (disk / "ballast").open("ab", buffering=0) as file:
+            while True:
+                file.write(b"\xa5" * step_bytes)
+                os.fsync(file.fileno())
+
+
+@pytest.fixture
+def words(bench: Bench) -> tuple[str, ...]:
+    """The words of a run that is consented to; --runs is to be added."""
+    plan = bench.plan(TINY_PLAN.replace("repeats = 1", "repeats = 2"))
+    return ("run", plan, "--device", bench.device, "--consent", bench.code(plan))
+
+
+@pytest.fixture(params=["tmpfs", "ext4"])
+def small_disk(request: pytest.FixtureRequest, loop_device: MakeLoopDevice, mounted: Mount) -> Path:
+    """A disk for run folders with little room."""
+    if request.param == "tmpfs":
+        return mounted("tmpfs", filesystem="tmpfs", options="size=6m")
+    device = loop_device(16 * MIB)
+    run("mkfs.ext4", "-q", device)
+    return mounted(device)
+
+
+def test_runs_are_kept_nowhere_but_in_a_directory(bench: Bench, words: tuple[str, ...]):
+    with nothing_changes(bench):
+        for runs, why in NO_RUNS.items():
+            fails(ExitCode.RUNS_READ_ONLY, *words, "--runs", runs, names=(why, "--runs DIR"))
+
+
+def test_a_full_disk_takes_no_run(bench: Bench, words: tuple[str, ...], small_disk: Path):
+    full(small_disk)
+    with nothing_changes(bench):
+        runs = str(small_disk / "runs")
+        fails(ExitCode.NO_SPACE, *words, "--runs", runs, names=(f"{runs} has 0 B free", "--runs"))
+    assert list(small_disk.glob("runs/*")) == []
+
+
+def test_a_read_only_disk_takes_no_run(bench: Bench, words: tuple[str, ...], small_disk: Path):
+    (small_disk / "runs").mkdir()
+    run("mount", "-o", "remount,ro", str(small_disk))
+    with nothing_changes(bench):
+        runs = str(small_disk / "runs")
+        fails(ExitCode.RUNS_READ_ONLY, *words, "--runs", runs, names=(runs, "Read-only file system"))
+
+
+def spoiled_in_the_middle(words: tuple[str, ...], runs: Path, spoil: Callable[[], None]) -> tuple[
+    subprocess.CompletedProcess[str], RunFolder
+]:  # fmt: skip
+    """Spoil a run's disk when its first cell has been reported done; return how the run ended, and its folder."""
+    argv = [*FSCONSOLE, *words, "--runs", str(runs), "--json"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as viewer:
+        assert viewer.stdout is not None
+        shown = list(lines_until(viewer.stdout, '"event": "cell_finished"'))
+        spoil()
+        out, err = viewer.communicate(timeout=120)
+    (folder,) = list_runs(str(runs))
+    return subprocess.CompletedProcess(argv, viewer.returncode, "".join(shown) + out, err), folder
+
+
+def lines_until(stream: Iterator[str], word: str) -> Iterator[str]:
+    for line in stream:
+        yield line
+        if word in line:
+            return
+
+
+def reported(text: str) -> int:
+    return text.count('"event": "cell_finished"')
+
+
+def test_a_disk_that_runs_full_stops_the_run_and_loses_no_cell(
+    bench: Bench, words: tuple[str, ...], small_disk: Path
+):
+    done, folder = spoiled_in_the_middle(words, small_disk / "runs", lambda: full(small_disk))
+    assert_told(done, ExitCode.JOURNAL_FULL, folder.name, "disk is full", "fsconsole resume")
+    assert '"event": "run_finished"' in done.stdout
+    bench.assert_given_back()
+    full_still = ("resume", "--runs", str(small_disk / "runs"))
+    fails(ExitCode.JOURNAL_FULL, *full_still, names=("disk is full",))
+    assert "disk is full" in command("runs", "--runs", str(small_disk / "runs"), "--json").stdout
+
+    (small_disk / "ballast").unlink()
+    before = read_state(folder)
+    assert (before.status, before.exit_code) == (RunStatus.FINISHED, ExitCode.JOURNAL_FULL)
+    kept = [cell for cell in before.cells if cell.status is CellStatus.DONE]
+    assert len(kept) >= reported(done.stdout) >= 1
+    assert "disk is full" in command("cleanup", "--runs", str(small_disk / "runs")).stdout
+    assert command("resume", "--runs", str(small_disk / "runs")).returncode == 0
+    after = read_state(folder)
+    assert {cell.status for cell in after.cells} == {CellStatus.DONE}
+    assert [after.cells[cell.index] for cell in kept] == kept
+
+
+def test_a_disk_that_turns_read_only_stops_the_run_and_loses_no_cell(
+    bench: Bench, words: tuple[str, ...], loop_device: MakeLoopDevice, mounted: Mount
+):
+    device = loop_device(16 * MIB)
+    run("mkfs.ext4", "-q", device)
+    disk = mounted(device)
+    # What ext4 does to itself after an error (man 5 ext4: abort).
+    done, folder = spoiled_in_the_middle(
+        words, disk / "runs", lambda: run("mount", "-o", "remount,abort", str(disk))
+    )
+    assert_told(done, ExitCode.JOURNAL_UNUSABLE, folder.journal, "Read-only file system")
+    bench.assert_given_back()
+    run("cp", "--archive", str(disk / "runs"), bench.runs)
+    copied = RunFolder(f"{bench.runs}/{folder.name}")
+    kept = [cell for cell in read_state(copied).cells if cell.status is CellStatus.DONE]
+    assert len(kept) >= reported(done.stdout) >= 1
+    assert command("resume", "--runs", bench.runs).returncode == 0
+    after = read_state(copied)
+    assert {cell.status for cell in after.cells} == {CellStatus.DONE}
+    assert [after.cells[cell.index] for cell in kept] == kept
+
+
+ENDED = (
+    RunStarted(1, "0.1.0", "boot", "6.18.0", "box"),
+    *(word for index in (0, 1) for word in (CellStarted(index, 1), CellFinished(index, 1, Outcome.DONE))),
+    RunFinished(Outcome.DONE),
+)
+
+
+@pytest.fixture
+def ended_run(bench: Bench) -> RunFolder:
+    """A run that is over, all of its cells done."""
+    folder = new_run(TINY_PLAN, bench.device, bench.runs)
+    journal = JournalWriter(folder)
+    for observation in ENDED:
+        journal.record(observation)
+    journal.close(finished=True)
+    return folder
+
+
+IN_VAIN = {
+    "results of none": (("results", "nix"), ExitCode.RUN_MISSING, "'nix'"),
+    "a name that acts": (("results", "[/x]\x1b]0;"), ExitCode.RUN_MISSING, r"'[/x]\x1b]0;'"),
+    "a path": (("results", "../runs"), ExitCode.RUN_MISSING, "'../runs'"),
+    "attach to none": (("attach", "nix"), ExitCode.RUN_MISSING, "'nix'"),
+    "stop of none": (("stop", "nix"), ExitCode.RUN_MISSING, "'nix'"),
+    "resume of none": (("resume", "nix"), ExitCode.RUN_MISSING, "'nix'"),
+    "attach to a dead one": (("attach",), ExitCode.RUN_OVER, "is not being carried out"),
+    "stop of a dead one": (("stop", "--now"), ExitCode.RUN_OVER, "is not being carried out"),
+    "resume of a finished one": (("resume",), ExitCode.RUN_COMPLETE, "nothing left to do"),
+    "an unknown column to sort by": (("results", "--sort", "drane"), ExitCode.USAGE, "first: drain"),
+    "an unknown column": (("results", "--columns", "write,drane"), ExitCode.USAGE, "'drane'"),
+    "a column that acts": (("results", "--columns", "\x1b]0;"), ExitCode.USAGE, r"'\x1b]0;'"),
+}
+
+
+@pytest.mark.parametrize(("words", "code", "name"), IN_VAIN.values(), ids=IN_VAIN)
+def test_what_no_run_can_give_is_told(
+    bench: Bench, ended_run: RunFolder, words: tuple[str, ...], code: ExitCode, name: str
+):
+    before = Path(ended_run.journal).read_bytes()
+    fails(code, *words, "--runs", bench.runs, names=(name,))
+    assert Path(ended_run.journal).read_bytes() == before
+
+
+def test_what_an_option_does_not_know_is_an_error_of_usage(bench: Bench, ended_run: RunFolder):
+    for words in (("results", "--format", "nix"), ("stop", "--now", "--skip"), ("run", "demo"), ("nix",)):
+        runs = () if words == ("nix",) else ("--runs", bench.runs)
+        done = command(*words, *runs)
+        assert (done.returncode, done.stdout) == (ExitCode.USAGE, "")
+        assert "Error: " in done.stderr
+
+
+def newer(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 999")
+
+
+def emptied_of_tables(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            if not table.startswith("sqlite_"):
+                connection.execute(f"DROP TABLE {table}")
+
+
+def hostile_request(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE run SET request = ?", ('{"[/x]\x1b]0;": [',))
+
+
+def overwritten(path: Path) -> None:
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xa5" * (size - 4096))
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], object], ExitCode]] = {
+    "empty": (lambda path: os.truncate(path, 0), ExitCode.JOURNAL_UNUSABLE),
+    "cut": (lambda path: os.truncate(path, path.stat().st_size // 2), ExitCode.JOURNAL_UNUSABLE),
+    "no database": (lambda path: path.write_bytes(b"\xa5" * 9000), ExitCode.JOURNAL_UNUSABLE),
+    "overwritten": (overwritten, ExitCode.JOURNAL_UNUSABLE),
+    "without tables": (emptied_of_tables, ExitCode.JOURNAL_UNUSABLE),
+    "a request that is none": (hostile_request, ExitCode.JOURNAL_UNUSABLE),
+    "gone": (lambda path: path.unlink(), ExitCode.JOURNAL_UNUSABLE),
+    "a directory": (lambda path: (path.unlink(), path.mkdir()), ExitCode.JOURNAL_UNUSABLE),
+    "newer": (newer, ExitCode.JOURNAL_NEWER),
+}
+
+
+@pytest.mark.parametrize(("damage", "code"), DAMAGES.values(), ids=DAMAGES)
+def test_a_journal_that_can_not_be_read_is_told_and_left_as_it_is(
+    bench: Bench, ended_run: RunFolder, damage: Callable[[Path], object], code: ExitCode
+):
+    path = Path(ended_run.journal)
+    damage(path)
+    before = path.read_bytes() if path.is_file() else b""
+    for word in ("results", "resume"):
+        fails(code, word, "--runs", bench.runs, names=(str(path),))
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def test_damaged_runs_are_listed_and_left_alone_beside_a_whole_one(bench: Bench, ended_run: RunFolder):
+    names = []
+    for index, (damage, _) in enumerate(DAMAGES.values()):
+        names.append(f"damaged-{index}")
+        shutil.copytree(ended_run.path, f"{bench.runs}/{names[-1]}")
+        damage(Path(bench.runs, names[-1], "journal.sqlite"))
+    for word in ("runs", "cleanup"):
+        done = command(word, "--runs", bench.runs)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert all(f"{name}" in done.stdout for name in names)
+        assert_plain(done.stdout)
+
+
+def test_a_dead_run_is_told_from_one_that_never_began(bench: Bench):
+    folder = new_run(TINY_PLAN, bench.device, bench.runs)
+    fails(ExitCode.RUN_OVER, "attach", "--runs", bench.runs)
+    assert "never begun" in command("runs", "--runs", bench.runs).stdout
+    journal = JournalWriter(folder)
+    journal.record(ENDED[0])
+    journal.close(finished=False)
+    fails(ExitCode.RUN_OVER, "attach", "--runs", bench.runs)
+    assert "engine died" in command("runs", "--runs", bench.runs).stdout
+    assert "the engine died" in command("cleanup", "--runs", bench.runs).stdout
+    wait_for(folder, lambda state: state.status is RunStatus.INTERRUPTED)
