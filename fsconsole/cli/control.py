@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fsconsole.cli.run import AsJson, RunName, RunsDir, need_root
+from fsconsole.errors import JournalNewer, JournalUnusable, ScratchInUse
 from fsconsole.journal.folder import LATEST
 from fsconsole.model.places import DEFAULT_RUNS_DIR
+
+if TYPE_CHECKING:
+    from fsconsole.engine.cleanup import Cleaned
 
 
 def register(app: typer.Typer) -> None:
@@ -67,9 +72,26 @@ def cleanup(
     from fsconsole.engine.cleanup import clean_up
 
     need_root("Cleaning up")
-    cleaned = clean_up(runs)
+    cleaned = [*clean_up(runs), *_scratch_given_back(runs)]
     for one in cleaned:
         hint = f"; `fsconsole resume {one.run}` finishes it" if one.resumable else ""
         sys.stdout.write(json.dumps(asdict(one)) + "\n" if as_json else f"{one.run}: {one.did}{hint}\n")
     if not cleaned and not as_json:
         sys.stdout.write("Nothing was left behind.\n")
+
+
+def _scratch_given_back(runs: str) -> Iterator[Cleaned]:
+    """Remove the scratch devices of demos that ended while nobody looked on."""
+    from fsconsole.client.owned import remove_abandoned_scratch
+    from fsconsole.engine.cleanup import Cleaned
+    from fsconsole.journal.store import list_runs
+
+    for folder in list_runs(runs):
+        try:
+            if remove_abandoned_scratch(folder):
+                yield Cleaned(folder.name, "removed its scratch device", resumable=False)
+        except ScratchInUse as error:
+            yield Cleaned(folder.name, f"left as it is: {error}", resumable=False)
+        except (JournalUnusable, JournalNewer):
+            # Told of already, by what looked at the run itself.
+            continue

@@ -95,8 +95,9 @@ def demo(
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Compare four variants on a scratch device made for it: no disk is touched, nothing is left but the figures."""
+    from fsconsole.client.start import start_engine
     from fsconsole.devices import scratch
-    from fsconsole.journal.store import make_run_id
+    from fsconsole.journal.store import create_run, make_run_id
     from fsconsole.preflight.prepare import prepare
     from fsconsole.system.command import RealExecutor
     from fsconsole.units import parse_bytes
@@ -107,11 +108,13 @@ def demo(
     try:
         prepared = prepare(DEMO_PLAN, [made.device], executor=RealExecutor(), runs_dir=runs, run_id=run_id)
         _require_ready(prepared, DEMO_PLAN)
+        folder = create_run(runs, _request(prepared, run_id, owned_scratch=made.path))
     except BaseException:
         scratch.remove(made)
         raise
-    request = _request(prepared, run_id, owned_scratch=made.path)
-    _launch(request, runs, detach=False, as_json=as_json)
+    # From here on the run owns the device: it can be resumed on it.
+    start_engine(folder)
+    _show(folder, detach=False, as_json=as_json)
 
 
 def need_root(what: str) -> None:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from fsconsole.devices import scratch
 from fsconsole.errors import ScratchMissing
-from fsconsole.model.observation import Outcome
-from fsconsole.model.state import RunState
+from fsconsole.journal.history import read_state
+from fsconsole.journal.store import RunFolder, is_alive
+from fsconsole.model.state import OPEN_STATUSES, RunState
 
 
-def remove_owned_scratch(state: RunState) -> None:
-    """Remove the scratch device of a run that is done; one that can be resumed keeps it.
+def remove_owned_scratch(state: RunState) -> bool:
+    """Remove the scratch device of a run with nothing left to do; one that can be resumed keeps it.
 
-    Raises ScratchInUse.
+    Returns whether there was one to remove. Raises ScratchInUse.
     """
-    if not state.request.owned_scratch or state.outcome is not Outcome.DONE:
-        return
+    if not state.request.owned_scratch or any(cell.status in OPEN_STATUSES for cell in state.cells):
+        return False
     try:
         made = scratch.find(state.request.owned_scratch)
     except ScratchMissing:
-        return
+        return False
     scratch.remove(made)
+    return True
+
+
+def remove_abandoned_scratch(folder: RunFolder) -> bool:
+    """Do the same for a run that had no viewer at its end; a living one is left alone. Raises the same."""
+    return not is_alive(folder) and remove_owned_scratch(read_state(folder))

@@ -61,14 +61,15 @@ check = false
 """Its loads write so slowly that a test can catch one in the middle, and stop its writers there."""
 
 
-def new_run(plan_text: str, device: str, runs_dir: str) -> RunFolder:
+def new_run(plan_text: str, device: str, runs_dir: str, owned_scratch: str = "") -> RunFolder:
     """Make the folder of a run of plan_text on device, all consented, without starting its engine."""
     pathlib.Path(runs_dir).mkdir(parents=True, exist_ok=True)
     plan_file = pathlib.Path(runs_dir).parent / "plan.toml"
     plan_file.write_text(plan_text)
     run_id = make_run_id()
     prepared = prepare(str(plan_file), [device], executor=RealExecutor(), runs_dir=runs_dir, run_id=run_id)
-    return create_run(runs_dir, create_request(run_id, prepared.plan, prepared.targets))
+    request = create_request(run_id, prepared.plan, prepared.targets, owned_scratch=owned_scratch)
+    return create_run(runs_dir, request)
 
 
 def wait_for_end(folder: RunFolder, limit_s: float = 120) -> None:
@@ -92,6 +93,24 @@ def succeed(*words: str) -> str:
     done = fsconsole(*words)
     assert done.returncode == 0, f"{words}: exit {done.returncode}: {done.stderr}"
     return done.stdout
+
+
+def carry_out(
+    plan_text: str, device: str, directory: pathlib.Path
+) -> tuple[subprocess.CompletedProcess[str], RunFolder]:
+    """Carry out a plan through the command line, runs kept in directory/runs; return what it said and the folder."""
+    runs_dir = str(directory / "runs")
+    done = fsconsole("run", written(directory, plan_text), "--device", device, "--runs", runs_dir, "--json")
+    (folder,) = list_runs(runs_dir)
+    assert_nothing_left(device, folder)
+    return done, folder
+
+
+def written(directory: pathlib.Path, plan_text: str) -> str:
+    """Write a plan file into a directory and return its path."""
+    path = directory / "plan.toml"
+    path.write_text(plan_text)
+    return str(path)
 
 
 def objects(text: str) -> list[dict[str, object]]:

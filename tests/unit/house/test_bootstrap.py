@@ -15,7 +15,7 @@ import pytest
 
 from tests.unit.house.source import CHECKOUT
 
-TOOLS = ("wipefs", "losetup", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "bwrap")
+TOOLS = ("wipefs", "losetup", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "bwrap", "tmux")
 BASICS = (
     "cat",
     "dirname",
@@ -184,6 +184,15 @@ def test_missing_packages_are_named_then_installed_with_apt(checkout):
     assert update == "update"
     assert install.startswith("install --yes --no-install-recommends")
     assert install.endswith(" xfsprogs bubblewrap")
+
+
+def test_what_only_the_checks_need_is_installed_for_them_alone(checkout):
+    checkout.take("tmux")
+    checkout.give("apt-get", '#!/bin/sh\necho "$*" >>"$FAKES/apt.log"\n')
+    checkout.run("demo")
+    assert not (checkout.fakes / "apt.log").exists()
+    assert "bootstrap: installing with apt: tmux\n" in checkout.run("test").stderr
+    assert (checkout.fakes / "apt.log").read_text().splitlines()[-1].endswith(" tmux")
 
 
 def test_apt_is_left_alone_when_nothing_is_missing(checkout):

@@ -1,0 +1,154 @@
+"""An engine killed -9 at random moments, cleaned up and resumed until its plan is done; again and again.
+
+python -m tests.loop.soak_kill [KILLS [SEED]] does it for longer than the suite has time for, and prints where
+each kill hit.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+
+from fsconsole.client.start import start_engine
+from fsconsole.devices import scratch
+from fsconsole.engine.cleanup import clean_up
+from fsconsole.journal.history import read_state
+from fsconsole.journal.store import RunFolder, is_alive
+from fsconsole.model.measurement import Metric
+from fsconsole.model.observation import Outcome
+from fsconsole.model.state import CellState, CellStatus, RunStatus
+from fsconsole.units import MIB
+from tests.loop.runs import assert_nothing_left, engine_of, new_run, wait_for_end
+
+PLAN = """
+schema = 1
+title = "four cells, killed at random"
+repeats = 1
+seed = 11
+[[variant]]
+type = "ext3"
+[[variant]]
+type = "ext4"
+[[variant]]
+type = "xfs"
+[[variant]]
+type = "btrfs"
+[[workload]]
+kind = "create"
+threads = 4
+file_size = "6MiB"
+block_size = "4KiB"
+"""
+WRITTEN_BYTES = 4 * 6 * MIB
+DEVICE_BYTES = 320 * MIB
+LATEST_S = 2.5
+"""Two cells on a machine at rest: every step is in reach, and so is the change from one cell to the next."""
+
+
+def soak(kills: int, seed: int, directory: str) -> Iterator[str]:
+    """Yield, for each kill, what cleanup said of it; every run that was killed is finished and proved whole."""
+    chance = random.Random(seed)  # noqa: S311 (moments, not secrets)
+    made = scratch.create(DEVICE_BYTES, os.path.join(directory, "scratch"))
+    try:
+        left = kills
+        while left > 0:
+            runs_dir = os.path.join(directory, f"runs-{left}")
+            folder = new_run(PLAN, made.device, runs_dir)
+            for said in _one_run(folder, made.device, chance):
+                yield said
+                left -= 1
+                if left == 0:
+                    break
+            _finish(folder, made.device)
+    finally:
+        scratch.remove(made)
+
+
+def _one_run(folder: RunFolder, device: str, chance: random.Random) -> Iterator[str]:
+    """Start and kill one run's engine until it is done before it is hit."""
+    while True:
+        start_engine(folder)
+        # The moment must be a random one, which no event can tell.
+        time.sleep(chance.uniform(0.0, LATEST_S))
+        if not _kill(folder):
+            return
+        assert_nothing_left(device, folder)
+        yield _cleaned(folder)
+        if not _is_open(folder):
+            return
+
+
+def _cleaned(folder: RunFolder) -> str:
+    """Clean up after a kill, prove that nothing that was done is lost, and return what cleanup said."""
+    runs_dir, before, had_begun = os.path.dirname(folder.path), _kept(folder), _had_begun(folder)
+    cleaned = clean_up(runs_dir)
+    assert clean_up(runs_dir) == ()
+    assert _kept(folder) == before
+    if not had_begun:
+        assert cleaned == ()
+        return "the engine died before its first word"
+    assert [one.resumable for one in cleaned] == [_is_open(folder)]
+    assert read_state(folder).status is RunStatus.INTERRUPTED
+    return cleaned[0].did
+
+
+def _had_begun(folder: RunFolder) -> bool:
+    return read_state(folder).status is RunStatus.RUNNING
+
+
+def _kill(folder: RunFolder) -> bool:
+    """Kill a run's engine; False where it has ended by itself."""
+    with suppress(ValueError, ProcessLookupError):
+        os.kill(engine_of(folder), signal.SIGKILL)
+    wait_for_end(folder)
+    return read_state(folder).status is not RunStatus.FINISHED
+
+
+def _is_open(folder: RunFolder) -> bool:
+    return any(cell.status is not CellStatus.DONE for cell in read_state(folder).cells)
+
+
+def _kept(folder: RunFolder) -> list[CellState]:
+    """Return the cells that were reported done, with all their figures."""
+    return [cell for cell in read_state(folder).cells if cell.status is CellStatus.DONE]
+
+
+def _finish(folder: RunFolder, device: str) -> None:
+    """Resume a run to its end, and prove that nothing is missing."""
+    before = _kept(folder)
+    if _is_open(folder):
+        start_engine(folder)
+        wait_for_end(folder)
+        assert read_state(folder).outcome is Outcome.DONE
+    state = read_state(folder)
+    assert [cell for cell in state.cells if cell in before] == before
+    assert {cell.status for cell in state.cells} == {CellStatus.DONE}
+    assert {cell.value(Metric.WRITTEN) for cell in state.cells} == {WRITTEN_BYTES}
+    assert not is_alive(folder)
+    assert_nothing_left(device, folder)
+
+
+def main(arguments: list[str]) -> None:
+    """Kill as often as is said, and print where."""
+    kills = int(arguments[0]) if arguments else 15
+    seed = int(arguments[1]) if len(arguments) > 1 else time.time_ns() % 10**6
+    print(f"{kills} kills, seed {seed}")
+    places: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="fsconsole-soak-") as directory:
+        for number, said in enumerate(soak(kills, seed, directory), 1):
+            print(f"{number:4} {said}", flush=True)
+            places[said.removeprefix("the engine died ").split(" of ")[0]] += 1
+    print("all runs were finished; kills by place:")
+    for place, count in places.most_common():
+        print(f"{count:4} {place}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
