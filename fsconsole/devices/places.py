@@ -11,6 +11,7 @@ from fsconsole.devices.relatives import DeviceGraph, number_of
 from fsconsole.devices.uses import block_number
 from fsconsole.model.device import Device
 from fsconsole.system.mounts import MountEntry
+from fsconsole.system.paths import nearest_existing
 from fsconsole.system.text import read_text
 
 DISKLESS = frozenset(
@@ -58,7 +59,7 @@ class PlaceFinder:
         Raises NotDetermined, and OSError.
         """
         folders = [(folder, folder) for folder in _SYSTEM_FOLDERS if _is_there(folder)]
-        folders.append((_RUN_FOLDER, _nearest_existing(runs_dir)))
+        folders.append((_RUN_FOLDER, nearest_existing(runs_dir)))
         own = [SystemPlace(name, self.numbers_below(path)) for name, path in folders]
         of_init = [
             SystemPlace(mount.mount_point, self._down(self._numbers_of(mount), mount.mount_point))
@@ -177,10 +178,3 @@ def _is_there(path: str) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def _nearest_existing(path: str) -> str:
-    path = os.path.realpath(path)
-    while not os.path.exists(path):
-        path = os.path.dirname(path)
-    return path

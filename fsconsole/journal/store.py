@@ -22,6 +22,7 @@ from fsconsole.journal.runs_dir import make_directory, open_or_make
 from fsconsole.journal.schema import create_tables
 from fsconsole.model.run import RunRequest
 from fsconsole.system.locks import is_locked
+from fsconsole.system.paths import nearest_existing
 from fsconsole.units import format_bytes
 
 __all__ = [
@@ -163,15 +164,8 @@ def _in_words(runs_dir: str, request_bytes: int) -> Iterator[None]:
 
 def _no_space(runs_dir: str, request_bytes: int) -> NoSpace:
     needed = format_bytes(request_bytes + _ROOM_BEYOND_REQUEST_BYTES)
-    room = os.statvfs(_nearest_existing(runs_dir))
+    room = os.statvfs(nearest_existing(runs_dir))
     return NoSpace(path=runs_dir, needed=needed, free=format_bytes(room.f_bavail * room.f_frsize))
-
-
-def _nearest_existing(path: str) -> str:
-    path = os.path.abspath(path)
-    while not os.path.isdir(path):
-        path = os.path.dirname(path)
-    return path
 
 
 def _said(error: OSError) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import signal
 import stat
 import sys
@@ -129,7 +130,7 @@ def test_programs_of_the_system_directories_are_found_with_a_users_path(
 
 
 def test_cpu_time_is_the_programs_own_and_its_childrens() -> None:
-    burn = f"{sys.executable} -c 'import time\nwhile time.process_time() < 0.2: pass'"
+    burn = f"{shlex.quote(sys.executable)} -c 'import time\nwhile time.process_time() < 0.2: pass'"
     usage = shell(f"{burn}; true").usage
     assert usage.user_s + usage.system_s >= 0.2
     assert usage.elapsed_s >= 0.2
