@@ -1,0 +1,86 @@
+"""The base of all errors: its exit code, its sentence and its hint.
+
+An error class carries values; the sentence and the hint are templates over them. Whatever text comes
+from outside is made printable when it is put into the sentence, so an error is safe on any terminal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import ClassVar
+
+from fsconsole.plaintext import printable
+
+
+class ExitCode(IntEnum):
+    """What each ending of the program means to a script.
+
+    2 is the command line parser's own; 130 is what a shell says of a program ended by Ctrl-C.
+    """
+
+    OK = 0
+    FAILURE = 1
+    USAGE = 2
+    CELLS_FAILED = 3
+    STOPPED = 4
+    PLAN_MISSING = 10
+    PLAN_NOT_TOML = 11
+    PLAN_UNKNOWN_KEY = 12
+    PLAN_BAD_VALUE = 13
+    UNKNOWN_FILESYSTEM = 14
+    OPTION_REFUSED = 15
+    DEVICE_MISSING = 20
+    NOT_A_BLOCK_DEVICE = 21
+    DEVICE_MOUNTED = 22
+    DEVICE_REFUSED = 23
+    DEVICE_TOO_SMALL = 24
+    DEVICE_CHANGED = 25
+    DEVICE_LOCKED = 26
+    CONSENT_MISSING = 27
+    CONSENT_STALE = 28
+    NOT_ROOT = 30
+    TOOL_MISSING = 31
+    TOOL_FAILED = 32
+    NO_SPACE = 33
+    RUNS_READ_ONLY = 34
+    KERNEL_LACKS = 35
+    KERNEL_UNREADABLE = 36
+    RUN_MISSING = 40
+    RUN_LIVES = 41
+    JOURNAL_FULL = 42
+    JOURNAL_UNUSABLE = 43
+    JOURNAL_NEWER = 44
+    ENGINE_DIED = 45
+    RUN_OVER = 46
+    RUN_COMPLETE = 47
+    ENGINE_NOT_STARTED = 48
+    SCRATCH_MISSING = 50
+    SCRATCH_IN_USE = 51
+    SCRATCH_IMPOSSIBLE = 52
+    INTERRUPTED = 130
+
+
+@dataclass(eq=False)
+class FsconsoleError(Exception):
+    """Base of all errors that a user can meet; subclasses are dataclasses over their data."""
+
+    exit_code: ClassVar[ExitCode] = ExitCode.FAILURE
+    sentence: ClassVar[str] = "Something failed."
+    advice: ClassVar[str] = "Run `fsconsole doctor`."
+
+    def __str__(self) -> str:
+        return self._worded(self.sentence)
+
+    @property
+    def hint(self) -> str:
+        """What to do about it, in one sentence."""
+        return self._worded(self.advice)
+
+    def _worded(self, template: str) -> str:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return template.format(**{name: _safe(value) for name, value in values.items()})
+
+
+def _safe(value: object) -> object:
+    return printable(value) if isinstance(value, str) else value

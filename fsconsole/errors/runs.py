@@ -1,0 +1,149 @@
+"""What can be wrong with a run, its folder, its journal and its engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fsconsole.errors.base import ExitCode, FsconsoleError
+
+
+@dataclass(eq=False)
+class RunsReadOnly(FsconsoleError):
+    """The run folder can't be written."""
+
+    path: str
+    why: str
+    exit_code = ExitCode.RUNS_READ_ONLY
+    sentence = "Runs can't be kept in {path}: {why}."
+    advice = "Choose another place with --runs DIR."
+
+
+@dataclass(eq=False)
+class UnknownColumn(FsconsoleError):
+    """A column name that no measurement has."""
+
+    name: str
+    nearest: str
+    exit_code = ExitCode.USAGE
+    sentence = "There is no column '{name}'."
+    advice = "Nearest first: {nearest}; `fsconsole results --help` lists all."
+
+
+@dataclass(eq=False)
+class RunMissing(FsconsoleError):
+    """No run of that name."""
+
+    run: str
+    runs_dir: str
+    exit_code = ExitCode.RUN_MISSING
+    sentence = "There is no run '{run}' in {runs_dir}."
+    advice = "`fsconsole runs` lists what there is."
+
+
+@dataclass(eq=False)
+class RunAmbiguous(FsconsoleError):
+    """A beginning that several runs have; candidates are the newest of them."""
+
+    run: str
+    candidates: str
+    exit_code = ExitCode.RUN_MISSING
+    sentence = "Several runs begin with '{run}'."
+    advice = "Give more of the name; the newest are: {candidates}."
+
+
+@dataclass(eq=False)
+class RunLives(FsconsoleError):
+    """An act that needs a dead run."""
+
+    run: str
+    exit_code = ExitCode.RUN_LIVES
+    sentence = "Run {run} is being carried out right now."
+    advice = "`fsconsole attach {run}` shows it; `fsconsole stop {run}` ends it after the cell at hand."
+
+
+@dataclass(eq=False)
+class RunOver(FsconsoleError):
+    """An act that needs a living run."""
+
+    run: str
+    exit_code = ExitCode.RUN_OVER
+    sentence = "Run {run} is not being carried out."
+    advice = (
+        "`fsconsole results {run}` shows what it found; `fsconsole resume {run}` finishes an incomplete one."
+    )
+
+
+@dataclass(eq=False)
+class RunComplete(FsconsoleError):
+    """A run with no cell left to do."""
+
+    run: str
+    exit_code = ExitCode.RUN_COMPLETE
+    sentence = "Run {run} has nothing left to do."
+    advice = "`fsconsole results {run}` shows it; `fsconsole run` starts another."
+
+
+@dataclass(eq=False)
+class JournalFull(FsconsoleError):
+    """The disk of the run folder ran full."""
+
+    path: str
+    exit_code = ExitCode.JOURNAL_FULL
+    sentence = (
+        "The journal {path} can't grow: its disk is full; the run stopped, all cells reported done are kept."
+    )
+    advice = "Free some room there, then `fsconsole resume`."
+
+
+@dataclass(eq=False)
+class JournalUnusable(FsconsoleError):
+    """Damaged, locked or unreadable."""
+
+    path: str
+    why: str
+    exit_code = ExitCode.JOURNAL_UNUSABLE
+    sentence = "The journal {path} can't be used: {why}."
+    advice = "Copy the folder somewhere safe; its raw outputs are plain files."
+
+
+@dataclass(eq=False)
+class JournalNewer(FsconsoleError):
+    """Written by a later fsconsole."""
+
+    path: str
+    version: int
+    exit_code = ExitCode.JOURNAL_NEWER
+    sentence = "The journal {path} has schema {version}, made by a newer fsconsole."
+    advice = "Open it with that version."
+
+
+@dataclass(eq=False)
+class ExportFailed(FsconsoleError):
+    """A copy of a journal that can't be written."""
+
+    path: str
+    why: str
+    sentence = "The copy {path} can't be written: {why}."
+    advice = "Give the path of a file that does not exist yet, on a disk with room."
+
+
+@dataclass(eq=False)
+class EngineDied(FsconsoleError):
+    """The engine is gone without a word."""
+
+    run: str
+    exit_code = ExitCode.ENGINE_DIED
+    sentence = "The engine of run {run} died without a word."
+    advice = "`fsconsole cleanup` gives back what it left; `fsconsole resume {run}` finishes the plan."
+
+
+@dataclass(eq=False)
+class EngineNotStarted(FsconsoleError):
+    """An engine that ended before it had taken its run."""
+
+    run: str
+    said: str
+    folder: str
+    exit_code = ExitCode.ENGINE_NOT_STARTED
+    sentence = "The engine of run {run} did not start: {said}"
+    advice = "Nothing was touched; {folder}/engine.log has all of its words, `fsconsole doctor` may know why."

@@ -1,0 +1,140 @@
+"""Why a device, or a scratch device, can not be a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fsconsole.errors.base import ExitCode, FsconsoleError
+
+
+@dataclass(eq=False)
+class DeviceMissing(FsconsoleError):
+    """No such path."""
+
+    device: str
+    exit_code = ExitCode.DEVICE_MISSING
+    sentence = "There is no {device}."
+    advice = "`fsconsole devices` lists what is there."
+
+
+@dataclass(eq=False)
+class NotABlockDevice(FsconsoleError):
+    """A path that is something else."""
+
+    device: str
+    what: str
+    exit_code = ExitCode.NOT_A_BLOCK_DEVICE
+    sentence = "{device} is {what}, not a block device."
+    advice = "For a load on a file, make a scratch device: `fsconsole scratch create`."
+
+
+@dataclass(eq=False)
+class DeviceMounted(FsconsoleError):
+    """Refused: mounted somewhere."""
+
+    device: str
+    reason: str
+    remedy: str
+    exit_code = ExitCode.DEVICE_MOUNTED
+    sentence = "{device} {reason}; nothing was touched."
+    advice = "{remedy}"
+
+
+@dataclass(eq=False)
+class DeviceRefused(FsconsoleError):
+    """Refused by the wipe gate for any other reason."""
+
+    device: str
+    reason: str
+    remedy: str
+    exit_code = ExitCode.DEVICE_REFUSED
+    sentence = "{device} {reason}; nothing was touched."
+    advice = "{remedy}"
+
+
+@dataclass(eq=False)
+class DeviceTooSmall(FsconsoleError):
+    """Less room than the plan or a filesystem needs."""
+
+    device: str
+    reason: str
+    remedy: str
+    exit_code = ExitCode.DEVICE_TOO_SMALL
+    sentence = "{device} {reason}; nothing was touched."
+    advice = "{remedy}"
+
+
+@dataclass(eq=False)
+class DeviceChanged(FsconsoleError):
+    """Vanished, replaced or written to by somebody else since it was agreed upon."""
+
+    device: str
+    difference: str
+    exit_code = ExitCode.DEVICE_CHANGED
+    sentence = "{device} is not what was agreed upon: {difference}."
+    advice = "Look at it with `fsconsole devices`, then plan again: `fsconsole plan FILE --device {device}`."
+
+
+@dataclass(eq=False)
+class DeviceLocked(FsconsoleError):
+    """Another run holds the device's lock."""
+
+    device: str
+    exit_code = ExitCode.DEVICE_LOCKED
+    sentence = "{device} is locked by another run or tool."
+    advice = "`fsconsole runs` shows living runs; wait, or stop the other one with `fsconsole stop`."
+
+
+@dataclass(eq=False)
+class ConsentMissing(FsconsoleError):
+    """A run would wipe something and nobody agreed to it."""
+
+    device: str
+    loss: str
+    exit_code = ExitCode.CONSENT_MISSING
+    sentence = "{device} would be wiped, and holds {loss}; nobody has consented to that."
+    advice = (
+        "`fsconsole plan FILE --device {device}` shows what would be lost and prints the code for --consent."
+    )
+
+
+@dataclass(eq=False)
+class ConsentStale(FsconsoleError):
+    """A consent code that doesn't fit the devices as they are now."""
+
+    device: str
+    exit_code = ExitCode.CONSENT_STALE
+    sentence = "The consent code does not fit {device} as it is now: it was given for another device or other contents."
+    advice = "Look again and take the new code: `fsconsole plan FILE --device {device}`."
+
+
+@dataclass(eq=False)
+class ScratchMissing(FsconsoleError):
+    """No scratch device of that name."""
+
+    name: str
+    exit_code = ExitCode.SCRATCH_MISSING
+    sentence = "{name} is not a scratch device of fsconsole."
+    advice = "`fsconsole scratch list` shows them."
+
+
+@dataclass(eq=False)
+class ScratchInUse(FsconsoleError):
+    """A scratch device that something still uses."""
+
+    name: str
+    why: str
+    exit_code = ExitCode.SCRATCH_IN_USE
+    sentence = "{name} is in use: {why}."
+    advice = "Stop or unmount what uses it, then try again."
+
+
+@dataclass(eq=False)
+class ScratchImpossible(FsconsoleError):
+    """A directory in which no scratch file can be made or attached."""
+
+    path: str
+    why: str
+    exit_code = ExitCode.SCRATCH_IMPOSSIBLE
+    sentence = "{path} can't hold a scratch device: {why}."
+    advice = "Choose a directory on a local disk filesystem with --dir."
