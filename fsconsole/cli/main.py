@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from fsconsole import __version__
-from fsconsole.cli import control, devices, doctor, plan, results, run, runs, scratch
+from fsconsole.cli import control, devices, doctor, plan, results, resume, run, runs, scratch
 from fsconsole.cli.complaint import complain
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.system.refusal import system_refusal
 
-_GROUPS = (devices, scratch, plan, run, control, runs, results, doctor)
+_GROUPS = (devices, scratch, plan, run, resume, control, runs, results, doctor)
 
 
 def build_app() -> typer.Typer:

@@ -57,6 +57,32 @@ def plan_lines(
         yield from line.fitted(width)
 
 
+def renewal_lines(plan: Plan, reports: Sequence[GateReport], command: str, *, width: int) -> Iterator[str]:
+    """Yield what is left of a run, what is on the devices that must be agreed to anew, and the command that goes on.
+
+    plan holds only the cells that are left; reports are empty where nothing has to be asked.
+    """
+    for line in _renewal_lines(plan, reports, command):
+        yield from line.fitted(width)
+
+
+def _renewal_lines(plan: Plan, reports: Sequence[GateReport], command: str) -> _Lines:
+    yield from _head(plan)
+    if reports:
+        yield from _targets(reports)
+    yield from _cells(plan.cells)
+    yield _Line("")
+    if any(hazard.verdict is Verdict.REFUSED for report in reports for hazard in report.hazards):
+        yield _Line("No consent is possible while a device is refused.")
+    elif reports:
+        yield _Line("To agree to all that would be lost, and go on:")
+        yield _CommandLine(printable(command))
+    else:
+        yield _Line("Nothing has to be agreed to anew. To go on:")
+        yield _CommandLine(printable(command))
+    yield _Line("Nothing was touched.")
+
+
 def _all_lines(plan: Plan, reports: Sequence[GateReport], agreeing: str, *, every: bool) -> _Lines:
     yield from _head(plan)
     yield from _targets(reports)

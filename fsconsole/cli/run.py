@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.errors import NotRoot
-from fsconsole.journal.folder import LATEST
 from fsconsole.model.places import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, or ho
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("run", short_help="Carry out a plan on the devices named, which are wiped.")(run)
-    app.command("resume", short_help="Finish a run that was stopped, or whose engine died.")(resume)
     app.command("demo", short_help="Compare four variants on a scratch device; touch no disk.")(demo)
 
 
@@ -65,26 +63,6 @@ def run(
     _launch(_request(prepared, run_id), runs, detach=detach, as_json=as_json)
 
 
-def resume(
-    run: RunName = LATEST,
-    *,
-    detach: Detach = False,
-    as_json: AsJson = False,
-    runs: RunsDir = DEFAULT_RUNS_DIR,
-) -> None:
-    """Go on with a run that was stopped, or whose engine died; cells reported done are kept as they are."""
-    from fsconsole.client.start import start_engine
-    from fsconsole.engine.cleanup import clean_folder, require_resumable
-    from fsconsole.journal.store import open_run
-
-    need_root("Carrying out a plan")
-    folder = open_run(runs, run)
-    clean_folder(folder)
-    require_resumable(folder)
-    start_engine(folder)
-    _show(folder, detach=detach, as_json=as_json)
-
-
 def demo(
     *,
     directory: Annotated[
@@ -114,7 +92,7 @@ def demo(
         raise
     # From here on the run owns the device: it can be resumed on it.
     start_engine(folder)
-    _show(folder, detach=False, as_json=as_json)
+    show(folder, detach=False, as_json=as_json)
 
 
 def need_root(what: str) -> None:
@@ -146,10 +124,11 @@ def _request(prepared: Prepared, run_id: str, *, owned_scratch: str = "") -> Run
 def _launch(request: RunRequest, runs: str, *, detach: bool, as_json: bool) -> None:
     from fsconsole.client.launch import launch
 
-    _show(launch(request, runs), detach=detach, as_json=as_json)
+    show(launch(request, runs), detach=detach, as_json=as_json)
 
 
-def _show(folder: RunFolder, *, detach: bool, as_json: bool) -> None:
+def show(folder: RunFolder, *, detach: bool, as_json: bool) -> None:
+    """Show a run until it ends, and exit with its code; with detach print its name alone."""
     from fsconsole.cli.viewer import watch
 
     if detach:

@@ -95,12 +95,17 @@ def differences_across_boots(
     """
     if not expected.stable_key()[0]:
         return ("it has no WWN, serial number or marker that lasts across a reboot",)
-    lasting = _differences(expected, found, _LASTING)
+    lasting = lasting_differences(expected, found)
     if lasting:
         return lasting
     if not expected.scratch_id and not uuids_found & ours:
         return ("the machine was started anew, and no filesystem of this run is on it as proof",)
     return ()
+
+
+def lasting_differences(expected: Identity, found: Identity) -> tuple[str, ...]:
+    """Return, in words, where two identities differ in what neither a reboot nor another name changes."""
+    return _differences(expected, found, _LASTING)
 
 
 def _differences(expected: Identity, found: Identity, names: Iterable[str]) -> tuple[str, ...]:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import shlex
 
+from fsconsole import __version__
 from fsconsole.catalog.filesystem import Catalog, Filesystem
 from fsconsole.catalog.words import Where, split_flags, split_mount, to_argv
 from fsconsole.devices.discovery import find_device
 from fsconsole.errors import JournalUnusable, OptionRefused
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import RunRequest
+from fsconsole.model.step import Step
 from fsconsole.plan.expand import cell_uuid
-from fsconsole.plan.steps import Life, cell_steps
+from fsconsole.plan.rebuild import filesystem_of, rebuilt_steps
 from fsconsole.plan.target import TargetSpec
-
-Argv = tuple[str, ...]
+from fsconsole.preflight.prepare import target_spec
 
 
 def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: str) -> None:
@@ -26,17 +27,11 @@ def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: st
 
     Raises JournalUnusable, and DeviceMissing where a target has gone since.
     """
-    known = {target.path: _spec(target.path) for target in request.targets}
+    known = {target.path: target_spec(find_device(target.path)) for target in request.targets}
     for cell in request.plan.cells:
         why = "" if cell.unavailable else _objection(cell, request.run_id, known, catalog)
         if why:
             raise JournalUnusable(journal_path, f"cell {cell.index + 1} {why}")
-
-
-def _spec(path: str) -> TargetSpec:
-    device = find_device(path)
-    backing_file = device.loop.path if device.loop is not None else ""
-    return TargetSpec(device.path, device.size_bytes, device.is_scratch, backing_file)
 
 
 def _objection(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: Catalog) -> str:
@@ -46,19 +41,25 @@ def _objection(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: C
         return f"is for {cell.target}, which nobody agreed to have wiped"
     if cell.uuid != cell_uuid(run_id, cell.index):
         return f"has the UUID {cell.uuid}, which this run never gave"
-    filesystem = _filesystem(cell, catalog)
+    filesystem = filesystem_of(cell, catalog)
     if filesystem is None and not cell.variant.is_raw:
         return f"is for {cell.variant.filesystem}, which is not in the catalog"
     if filesystem is not None and not _has_allowed_words(cell, filesystem):
         return "has option words that are not on the list"
-    own = _commands_of(cell, target, filesystem)
-    strange = [argv for step in cell.steps for argv in step.commands if argv not in own]
-    return f"asks for a command that fsconsole would not make: {shlex.join(strange[0])}" if strange else ""
+    return _strangeness(cell.steps, rebuilt_steps(cell, target, filesystem))
 
 
-def _filesystem(cell: Cell, catalog: Catalog) -> Filesystem | None:
-    found = (filesystem for filesystem in catalog.filesystems if filesystem.name == cell.variant.filesystem)
-    return next(found, None)
+def _strangeness(asked: tuple[Step, ...], own: tuple[Step, ...]) -> str:
+    known = {argv for step in own for argv in step.commands}
+    strange = [argv for step in asked for argv in step.commands if argv not in known]
+    if strange:
+        return f"asks for a command that fsconsole would not make: {shlex.join(strange[0])}"
+    # A gate that was left out, or a mkfs that came before it, is made of known commands too.
+    return "" if _acts(asked) == _acts(own) else f"has other steps than fsconsole {__version__} would take"
+
+
+def _acts(steps: tuple[Step, ...]) -> list[tuple[object, ...]]:
+    return [(step.kind, step.commands, step.workload) for step in steps]
 
 
 def _has_allowed_words(cell: Cell, filesystem: Filesystem) -> bool:
@@ -71,19 +72,3 @@ def _has_allowed_words(cell: Cell, filesystem: Filesystem) -> bool:
         return False
     said = (to_argv(mkfs), to_argv(tune), tuple(word.text for word in mount))
     return said == (variant.mkfs_words, variant.tune_words, variant.mount_words)
-
-
-def _commands_of(cell: Cell, target: TargetSpec, filesystem: Filesystem | None) -> frozenset[Argv]:
-    steps = cell_steps(
-        Life(
-            target=target,
-            filesystem=filesystem,
-            variant=cell.variant,
-            workloads=cell.workloads,
-            setting=cell.setting,
-            equalise=cell.equalise,
-            after=cell.after,
-            uuid=cell.uuid,
-        )
-    )
-    return frozenset(argv for step in steps for argv in step.commands)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fsconsole.devices.claims import needs_proof, prove_exclusive
 from fsconsole.devices.gate import GateContext, inspect_device, re_prove
+from fsconsole.errors import ConsentOutdated
 from fsconsole.model.command import Executor
 from fsconsole.model.observation import Outcome
 from fsconsole.model.plan import Cell
@@ -20,28 +21,36 @@ _WRITING = frozenset({StepKind.EQUALISE, StepKind.MKFS})
 class Prover:
     """Proves targets against what the operator agreed to and against what this run itself has made.
 
-    The run must hold the targets' locks. state is the run as its journal tells it, earlier attempts included.
+    With holds_lock the run holds the targets' locks, as an engine must. state is the run as its journal tells it,
+    earlier attempts included. Raises what re_prove() raises, and ConsentOutdated.
     """
 
-    def __init__(self, executor: Executor, state: RunState, folder_path: str) -> None:
+    def __init__(
+        self, executor: Executor, state: RunState, folder_path: str, *, holds_lock: bool = True
+    ) -> None:
         self._executor = executor
+        self._run, self._holds_lock = state.request.run_id, holds_lock
         self._targets = {target.path: target for target in state.request.targets}
         self._ours = frozenset(cell.uuid for cell in state.request.plan.cells)
         self._runs_dir = os.path.dirname(folder_path)
         writes = _last_writes(state)
         self._begun = set(writes)
         self._last_made = _last_made(state, writes)
+        self._uncertain = self._begun - set(self._last_made)
+        """Targets that an engine wrote to and left in the middle: what is on them can't be told from foreign data."""
 
     def prove_target(self, target: Target) -> None:
         """Pass the whole gate for one target, or raise what stands against it."""
         context = GateContext(
             self._executor,
             self._runs_dir,
-            holds_lock=True,
+            holds_lock=self._holds_lock,
             content_is_ours=target.path in self._begun,
         )
-        last_made = self._last_made.get(target.path, "")
-        re_prove(inspect_device(target.path, context), target, self._ours, last_made)
+        report = inspect_device(target.path, context)
+        re_prove(report, target, self._ours, self._last_made.get(target.path, ""))
+        if report.needs_consent and target.path in self._uncertain:
+            raise ConsentOutdated(self._run, target.path, "its engine was ended while it wiped the device")
 
     def prove_cell(self, cell: Cell) -> None:
         """Pass the whole gate for a cell's target."""
@@ -56,6 +65,7 @@ class Prover:
         if needs_proof(argv):
             prove_exclusive(cell.target)
         self._begun.add(cell.target)
+        self._uncertain.discard(cell.target)
         self._last_made.pop(cell.target, None)
 
     def has_made(self, cell: Cell) -> None:
@@ -73,13 +83,14 @@ class _Write:
 
 
 def _last_writes(state: RunState) -> dict[str, _Write]:
-    """Return the last write on each target, by its path."""
+    """Return the last write on each target since it was agreed upon, by its path."""
     cells = state.request.plan.cells
+    agreed = {target.path: target.agreed_attempt for target in state.request.targets}
     writes = [
         _Write(known.attempt, cells[known.index], step)
         for known in state.cells
         for step in known.steps
-        if step.kind in _WRITING
+        if step.kind in _WRITING and known.attempt >= agreed.get(cells[known.index].target, 1)
     ]
     # The clock begins anew with each boot, but an attempt lies within one.
     writes.sort(key=lambda write: (write.attempt, write.step.started_monotonic_ns))

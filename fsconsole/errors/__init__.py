@@ -44,6 +44,7 @@ from fsconsole.errors.runs import (
 )
 from fsconsole.errors.targets import (
     ConsentMissing,
+    ConsentOutdated,
     ConsentStale,
     DeviceChanged,
     DeviceLocked,
@@ -60,6 +61,7 @@ from fsconsole.errors.targets import (
 __all__ = [
     "BadQuantity",
     "ConsentMissing",
+    "ConsentOutdated",
     "ConsentStale",
     "DeviceChanged",
     "DeviceLocked",

@@ -109,6 +109,18 @@ class ConsentStale(FsconsoleError):
 
 
 @dataclass(eq=False)
+class ConsentOutdated(FsconsoleError):
+    """A run that can't go on by the consent it has: why is a clause that completes "RUN can't go on: DEVICE ..."."""
+
+    run: str
+    device: str
+    why: str
+    exit_code = ExitCode.CONSENT_MISSING
+    sentence = "{device} can't be proved to hold only what run {run} made: {why}."
+    advice = "`fsconsole resume {run} --show` shows what is on it now, and prints the code that agrees to it."
+
+
+@dataclass(eq=False)
 class ScratchMissing(FsconsoleError):
     """No scratch device of that name."""
 

@@ -18,6 +18,7 @@ from fsconsole.model.observation import (
     CommandFinished,
     ControlRequested,
     FeatureSeen,
+    RequestRenewed,
     RunFinished,
     RunInterrupted,
     RunStarted,
@@ -81,6 +82,8 @@ class _Draft:
             self._run_boundary(observation)
         elif isinstance(observation, TargetAccepted):
             self._accept(observation)
+        elif isinstance(observation, RequestRenewed):
+            self._renew(observation)
         else:
             self._control(observation)
 
@@ -137,6 +140,12 @@ class _Draft:
     def _accept(self, target: TargetAccepted) -> None:
         targets = {known.path: known for known in self._run.targets} | {target.path: target}
         self._run = replace(self._run, targets=tuple(targets.values()))
+
+    def _renew(self, renewed: RequestRenewed) -> None:
+        known, asked = self._run.request, renewed.request
+        # A renewal moves devices, it changes no cell: another run's request would.
+        if asked.run_id == known.run_id and len(asked.plan.cells) == len(known.plan.cells):
+            self._run = replace(self._run, request=asked)
 
     def _control(self, request: ControlRequested) -> None:
         if request.verb is Verb.PAUSE and self._run.status is RunStatus.RUNNING:

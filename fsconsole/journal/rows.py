@@ -17,6 +17,7 @@ from fsconsole.model.observation import (
     ControlRequested,
     FeatureSeen,
     Observation,
+    RequestRenewed,
     RunFinished,
     RunInterrupted,
     RunStarted,
@@ -85,6 +86,7 @@ def _is_scalar(hint: object) -> bool:
 _NAMED: tuple[tuple[str, type[Observation]], ...] = (
     ("run_started", RunStarted),
     ("target_accepted", TargetAccepted),
+    ("request_renewed", RequestRenewed),
     ("cell_started", CellStarted),
     ("step_started", StepStarted),
     ("command_finished", CommandFinished),

@@ -14,14 +14,19 @@ from fsconsole.errors import JournalNewer, JournalUnusable
 APPLICATION_ID = 0x66736A31
 """"fsj1" in the database header: tells a journal from any other SQLite file (sqlite.org/fileformat2.html)."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """PRAGMA user_version of a journal written by this program.
 
 History:
   1  first version.
+  2  request_renewed.
 """
 
-MIGRATIONS: Mapping[int, tuple[str, ...]] = {}
+_REQUEST_RENEWED = """CREATE TABLE request_renewed (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        request TEXT NOT NULL)"""
+
+MIGRATIONS: Mapping[int, tuple[str, ...]] = {1: (_REQUEST_RENEWED,)}
 """Statements that turn version N into N + 1, by N; carried out by the writer when it opens an older journal."""
 
 TABLES = (
@@ -52,6 +57,7 @@ TABLES = (
         identity TEXT NOT NULL,
         hazards TEXT NOT NULL,
         consent TEXT NOT NULL)""",
+    _REQUEST_RENEWED,
     """CREATE TABLE step_started (
         event INTEGER PRIMARY KEY REFERENCES event,
         kind TEXT NOT NULL,

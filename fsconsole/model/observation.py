@@ -11,6 +11,7 @@ from enum import Enum
 from fsconsole.model.device import Identity
 from fsconsole.model.hazard import Hazard
 from fsconsole.model.measurement import Measurement
+from fsconsole.model.run import RunRequest
 from fsconsole.model.step import StepKind
 
 
@@ -73,6 +74,14 @@ class TargetAccepted:
     identity: Identity
     hazards: tuple[Hazard, ...]
     consent: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRenewed:
+    """What the run is asked for from the coming attempt on: devices found again, or agreed upon anew."""
+
+    attempt: int
+    request: RunRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +193,7 @@ class RunFinished:
 
 Observation = (
     RunStarted
+    | RequestRenewed
     | TargetAccepted
     | CellStarted
     | StepStarted

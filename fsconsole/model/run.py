@@ -19,6 +19,10 @@ class Target:
     content_digest: str
     consent: str
     """The consent code; empty for a scratch device, which needs none."""
+    backing_file: str = ""
+    """Path of a scratch device's file, by which it is attached again after a reboot; empty for any other."""
+    agreed_attempt: int = 1
+    """The attempt that was about to begin when it was agreed upon: what earlier attempts wrote is not ours."""
 
 
 @dataclass(frozen=True, slots=True)

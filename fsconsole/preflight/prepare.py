@@ -41,7 +41,7 @@ class Prepared:
     @property
     def targets(self) -> tuple[Target, ...]:
         """The devices as an engine wants them: with identity, and with what was shown."""
-        return tuple(_target(report, self.consent) for report in self.reports)
+        return tuple(agreed_target(report, self.consent) for report in self.reports)
 
 
 def prepare(
@@ -78,7 +78,7 @@ def _plan(plan_file: PlanFile, devices: tuple[Device, ...], catalog: Catalog, ru
     rotating = any(device.rotational for device in devices)
     return build_plan(
         plan_file,
-        tuple(_spec(device) for device in devices),
+        tuple(target_spec(device) for device in devices),
         catalog,
         run_id=run_id,
         kernel=kernel_release(),
@@ -86,7 +86,8 @@ def _plan(plan_file: PlanFile, devices: tuple[Device, ...], catalog: Catalog, ru
     )
 
 
-def _spec(device: Device) -> TargetSpec:
+def target_spec(device: Device) -> TargetSpec:
+    """Return what a plan needs to know of a device."""
     # A partition has no queue of its own; its disk's counts (Documentation/block/queue-sysfs.rst).
     disk = os.path.basename(device.parent) or device.name
     return TargetSpec(
@@ -125,11 +126,14 @@ def _possible_consent(reports: tuple[GateReport, ...]) -> str:
     return "" if refused else consent_code(reports)
 
 
-def _target(report: GateReport, consent: str) -> Target:
+def agreed_target(report: GateReport, consent: str) -> Target:
+    """Return a device as an engine wants it: who it is, and what was shown on it."""
+    loop = report.device.loop
     return Target(
         path=report.device.path,
         identity=report.identity,
         shown=report.hazards,
         content_digest=report.content_digest,
         consent=consent if report.needs_consent else "",
+        backing_file=loop.path if loop is not None and report.device.is_scratch else "",
     )

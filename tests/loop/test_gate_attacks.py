@@ -81,7 +81,7 @@ def test_a_run_that_is_resumed_wipes_nothing_that_came_onto_the_device_in_betwee
     write(device, 0, os.urandom(MIB))
     with unchanged(device):
         done = fsconsole("resume", "--runs", runs_dir)
-    assert done.returncode == ExitCode.DEVICE_CHANGED
+    assert done.returncode == ExitCode.CONSENT_MISSING
     assert "is no longer there" in done.stderr
 
 

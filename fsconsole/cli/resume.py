@@ -1,0 +1,83 @@
+"""fsconsole resume: a run that was cut short, taken up again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fsconsole.cli.run import AsJson, Detach, RunName, RunsDir, need_root, show
+from fsconsole.journal.folder import LATEST
+from fsconsole.model.places import DEFAULT_RUNS_DIR
+
+if TYPE_CHECKING:
+    from fsconsole.engine.renewal import Renewal
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("resume")(resume)
+
+
+def resume(
+    run: RunName = LATEST,
+    *,
+    consent: Annotated[
+        str, typer.Option("--consent", metavar="CODE", help="The code that --show printed.")
+    ] = "",
+    only_show: Annotated[
+        bool, typer.Option("--show", help="Show what is left to do, and what must be agreed to; do nothing.")
+    ] = False,
+    detach: Detach = False,
+    as_json: AsJson = False,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
+) -> None:
+    """Go on with a run that was stopped, or whose engine died; cells reported done are kept as they are.
+
+    Devices are found again after a reboot, by WWN, serial number or the file of a scratch device. Where it can't be
+    proved that a device holds only what was agreed upon or made by the run, you are asked again.
+    """
+    from fsconsole.client.start import start_engine
+    from fsconsole.engine.cleanup import clean_folder, require_resumable
+    from fsconsole.engine.renewal import look_again, renew
+    from fsconsole.journal.store import open_run
+    from fsconsole.system.command import RealExecutor
+
+    need_root("Carrying out a plan")
+    folder = open_run(runs, run)
+    clean_folder(folder)
+    require_resumable(folder)
+    renewal = look_again(folder, RealExecutor())
+    if only_show:
+        _show_renewal(renewal, runs, as_json=as_json)
+        return
+    renew(folder, renewal, consent)
+    start_engine(folder)
+    show(folder, detach=detach, as_json=as_json)
+
+
+def _show_renewal(renewal: Renewal, runs: str, *, as_json: bool) -> None:
+    from dataclasses import replace
+
+    from fsconsole.cli.plan_json import plan_object
+    from fsconsole.cli.plan_text import renewal_lines
+    from fsconsole.cli.results import terminal_width
+    from fsconsole.model.state import OPEN_STATUSES
+
+    state = renewal.state
+    open_cells = tuple(
+        cell
+        for cell, known in zip(state.request.plan.cells, state.cells, strict=True)
+        if known.status in OPEN_STATUSES
+    )
+    left = replace(state.request.plan, cells=open_cells)
+    if as_json:
+        typer.echo(json.dumps(plan_object(left, renewal.reports, renewal.consent), indent=2))
+        return
+    command = ["fsconsole", "resume", state.request.run_id]
+    command += ["--runs", runs] if runs != DEFAULT_RUNS_DIR else []
+    command += ["--consent", renewal.consent] if renewal.consent else []
+    lines = renewal_lines(left, renewal.reports, shlex.join(command), width=terminal_width())
+    typer.echo("\n".join(lines))
