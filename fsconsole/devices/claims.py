@@ -1,11 +1,12 @@
-"""Holding a device for a run, and proving right before a tool starts that nobody else does."""
+"""Holding a device for a run, and keeping everybody else from it while a tool writes there."""
 
 from __future__ import annotations
 
 import errno
 import os
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 
 from fsconsole.devices.discovery import discover
@@ -94,13 +95,14 @@ def _acquire(path: str, device_path: str) -> FileLock:
             time.sleep(_PAUSE_S)
 
 
-def prove_exclusive(path: str) -> None:
-    """Open the device with O_EXCL and close it again: at this moment nothing in the kernel has claimed it.
+@contextmanager
+def held_exclusively(path: str) -> Iterator[None]:
+    """Hold the device with O_EXCL: nothing in the kernel has claimed it, and nothing can until this ends.
 
     Raises DeviceRefused where something has, DeviceChanged where it can't be opened at all.
     """
     try:
-        os.close(open_exclusive(path))
+        fd = open_exclusive(path)
     except OSError as error:
         if error.errno != errno.EBUSY:
             raise DeviceChanged(path, f"it can't be opened for writing: {error.strerror}") from error
@@ -109,11 +111,15 @@ def prove_exclusive(path: str) -> None:
             "is claimed by something else now (O_EXCL says busy)",
             "`lsblk DEVICE` and `fuser --verbose DEVICE` help to find who it is.",
         ) from error
+    try:
+        yield
+    finally:
+        os.close(fd)
 
 
-def needs_proof(argv: tuple[str, ...]) -> bool:
-    """Return whether prove_exclusive() must come right before this command.
+def needs_hold(argv: tuple[str, ...]) -> bool:
+    """Return whether a device must be held_exclusively() while this command writes on it.
 
-    True for every tool that is not known to take O_EXCL itself.
+    True for every tool that is not known to take O_EXCL itself; those that do refuse a device that is held.
     """
     return os.path.basename(argv[0]) not in TOOLS_WITH_O_EXCL

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from fsconsole.devices.claims import needs_proof, prove_exclusive
+from fsconsole.devices.claims import held_exclusively, needs_hold
 from fsconsole.devices.gate import GateContext, inspect_device, re_prove
 from fsconsole.errors import ConsentOutdated
 from fsconsole.model.command import Executor
@@ -16,6 +20,10 @@ from fsconsole.model.state import RunState, StepState
 from fsconsole.model.step import StepKind
 
 _WRITING = frozenset({StepKind.EQUALISE, StepKind.MKFS})
+
+
+_PROOF_HOLDS_S = 1.0
+"""A journal on a blocked disk can stand between the gate and the wipe for minutes."""
 
 
 class Prover:
@@ -32,6 +40,8 @@ class Prover:
         self._run, self._holds_lock = state.request.run_id, holds_lock
         self._targets = {target.path: target for target in state.request.targets}
         self._ours = frozenset(cell.uuid for cell in state.request.plan.cells)
+        self._proved_s: dict[str, float] = {}
+        """time.monotonic() of the last proof, by target."""
         self._runs_dir = os.path.dirname(folder_path)
         writes = _last_writes(state)
         self._begun = set(writes)
@@ -51,22 +61,28 @@ class Prover:
         re_prove(report, target, self._ours, self._last_made.get(target.path, ""))
         if report.needs_consent and target.path in self._uncertain:
             raise ConsentOutdated(self._run, target.path, "its engine was ended while it wiped the device")
+        self._proved_s[target.path] = time.monotonic()
 
     def prove_cell(self, cell: Cell) -> None:
         """Pass the whole gate for a cell's target."""
         self.prove_target(self._targets[cell.target])
 
-    def about_to_wipe(self, cell: Cell, argv: tuple[str, ...]) -> None:
-        """Make the last proof before a tool that writes on the device itself is started.
+    @contextmanager
+    def wiping(self, cell: Cell, argv: tuple[str, ...]) -> Iterator[None]:
+        """Make the last proof before a tool that writes on the device itself, which runs within this context.
 
-        Tools that go ahead on a claimed device get the O_EXCL test here, as late as can be. From now on the
-        device's content is this run's own.
+        From a tool that goes ahead on a claimed device, the engine keeps everybody else away meanwhile: nobody
+        can mount it between proof and wipe. From now on the device's content is this run's own.
         """
-        if needs_proof(argv):
-            prove_exclusive(cell.target)
-        self._begun.add(cell.target)
-        self._uncertain.discard(cell.target)
-        self._last_made.pop(cell.target, None)
+        if time.monotonic() - self._proved_s.get(cell.target, -math.inf) > _PROOF_HOLDS_S:
+            self.prove_cell(cell)
+        with ExitStack() as stack:
+            if needs_hold(argv):
+                stack.enter_context(held_exclusively(cell.target))
+            self._begun.add(cell.target)
+            self._uncertain.discard(cell.target)
+            self._last_made.pop(cell.target, None)
+            yield
 
     def has_made(self, cell: Cell) -> None:
         """Take note that the cell's filesystem is on its target: until the next wipe it has to stay there."""

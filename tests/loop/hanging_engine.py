@@ -1,4 +1,6 @@
-"""An engine that stands still in one kind of step of one cell, so that a test can kill it just there.
+"""An engine that stands still in one kind of step of one cell, so that a test can act or kill it just there.
+
+It goes on when the marker file is removed.
 
 python hanging_engine.py RUN_FOLDER STEP_KIND before|after CELL MARKER_FILE
 """
@@ -6,8 +8,8 @@ python hanging_engine.py RUN_FOLDER STEP_KIND before|after CELL MARKER_FILE
 from __future__ import annotations
 
 import pathlib
-import signal
 import sys
+import time
 
 from fsconsole.engine import runner
 from fsconsole.engine.steps import HANDLERS
@@ -15,16 +17,17 @@ from fsconsole.model.step import StepKind
 
 
 def hang_in(kind: StepKind, position: str, cell: int, marker: pathlib.Path) -> None:
-    """Replace the handler of kind by one that stops for good, before or after doing its work."""
+    """Replace the handler of kind by one that waits before or after doing its work."""
     real = HANDLERS[kind]
 
     def handler(work, step):
         if work.cell.index != cell:
             return real(work, step)
-        if position == "after":
-            real(work, step)
+        result = real(work, step) if position == "after" else None
         marker.touch()
-        return signal.pause()
+        while marker.exists():
+            time.sleep(0.02)
+        return result or real(work, step)
 
     HANDLERS[kind] = handler
 

@@ -39,8 +39,8 @@ def make(work: CellWork, step: Step) -> StepResult:
 
 
 def _wipe(work: CellWork, argv: tuple[str, ...]) -> CommandResult:
-    work.run.prover.about_to_wipe(work.cell, argv)
-    return work.command(argv)
+    with work.run.prover.wiping(work.cell, argv):
+        return work.command(argv)
 
 
 def read_features(work: CellWork, step: Step) -> StepResult:

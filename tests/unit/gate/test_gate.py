@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.devices.claims import TOOLS_WITH_O_EXCL, TOOLS_WITHOUT_O_EXCL, needs_proof
+from fsconsole.devices.claims import TOOLS_WITH_O_EXCL, TOOLS_WITHOUT_O_EXCL, needs_hold
 from fsconsole.devices.consent import check_consent, consent_code
 from fsconsole.devices.evidence import Evidence, SystemPlace, Unread, UseKind
 from fsconsole.devices.gate import GateReport, re_prove, require
@@ -215,7 +215,7 @@ def test_scratch_devices_need_no_consent_and_take_no_part_in_the_code() -> None:
 
 def test_only_tools_that_were_tried_are_trusted_to_take_o_excl() -> None:
     assert not TOOLS_WITH_O_EXCL & TOOLS_WITHOUT_O_EXCL
-    assert not any(needs_proof((tool, "/dev/sdb")) for tool in TOOLS_WITH_O_EXCL)
-    assert not needs_proof(("/usr/sbin/mkfs.ext4", "/dev/sdb"))
+    assert not any(needs_hold((tool, "/dev/sdb")) for tool in TOOLS_WITH_O_EXCL)
+    assert not needs_hold(("/usr/sbin/mkfs.ext4", "/dev/sdb"))
     for tool in (*TOOLS_WITHOUT_O_EXCL, "/sbin/mkfs.f2fs", "anything"):
-        assert needs_proof((tool, "-f", "/dev/sdb"))
+        assert needs_hold((tool, "-f", "/dev/sdb"))
