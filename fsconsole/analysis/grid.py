@@ -11,6 +11,7 @@ from fsconsole.analysis.notes import row_notes
 from fsconsole.analysis.statistics import Summary, summarise
 from fsconsole.analysis.warnings import Noted, spread_warnings, warnings_seen
 from fsconsole.model.measurement import Metric
+from fsconsole.model.published import Publication
 from fsconsole.model.state import RunState
 
 
@@ -43,6 +44,8 @@ class Grid:
     rows: tuple[Row, ...]
     sorted_by: Metric
     warnings: tuple[Noted, ...]
+    publication: Publication | None = None
+    """What is laid beside it: shown, and never ranked."""
 
     @property
     def repeats(self) -> tuple[int, ...]:
@@ -51,7 +54,9 @@ class Grid:
         return tuple(sorted({summary.n for summary in summaries if summary is not None}))
 
 
-def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT) -> Grid:
+def build_grid(
+    state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: Publication | None = None
+) -> Grid:
     """Return the grid of a run as far as it has come."""
     grouped: dict[RowKey, list[CellFigures]] = {}
     for cell, cell_state in zip(state.request.plan.cells, state.cells, strict=True):
@@ -61,7 +66,7 @@ def build_grid(state: RunState, *, sort_by: Metric = DEFAULT_SORT) -> Grid:
     names = row_names(tuple(grouped))
     rows = [_row(name, key, tuple(cells)) for name, (key, cells) in zip(names, grouped.items(), strict=True)]
     spread = spread_warnings(tuple((row.name, row.cells, row.figure(DEFAULT_SORT)) for row in rows))
-    return Grid(_sorted(rows, sort_by), sort_by, (*warnings_seen(state), *spread))
+    return Grid(_sorted(rows, sort_by), sort_by, (*warnings_seen(state), *spread), publication)
 
 
 def _row(name: str, key: RowKey, cells: tuple[CellFigures, ...]) -> Row:

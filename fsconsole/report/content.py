@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fsconsole.analysis.beside import published_alone, published_for, published_rows
 from fsconsole.analysis.columns import highest_first
 from fsconsole.analysis.figures import CLEAN
 from fsconsole.analysis.grid import Grid, Row
 from fsconsole.analysis.statistics import Summary
 from fsconsole.model.measurement import DEFINITIONS, Metric
+from fsconsole.model.published import Publication, PublishedRow
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import shorten_middle
 from fsconsole.report.figures import Scale, scale_for
@@ -32,22 +34,54 @@ class Content:
 
 
 def content_of(grid: Grid, columns: Sequence[Metric]) -> Content:
-    """Return the table of a grid with these columns, and n and spread where there are repeats."""
+    """Return the table of a grid with these columns, and n and spread where there are repeats.
+
+    Published rows stand under those that they belong to, and at the end where they belong to none.
+    """
     repeated = any(n > 1 for n in grid.repeats)
     uneven = len(grid.repeats) > 1
     marked = any(warning.cells for warning in grid.warnings)
-    scales = {metric: scale_for(metric, _medians(grid, metric)) for metric in columns}
+    scales = {
+        metric: scale_for(metric, (*_medians(grid, metric), *_published(grid, metric))) for metric in columns
+    }
     heads = [_head(DEFINITIONS[metric].column, scales[metric].unit) for metric in columns]
     heads += [Head("spread", "%")] * repeated + [Head("n", "")] * uneven + [Head("warn", "")] * marked
-    lines = tuple(
-        Line(
-            printable(row.name),
-            _cells(row, grid, scales, (repeated, uneven, marked)),
-            tuple(map(printable, row.notes)) or (() if row.figures else (_NO_FIGURES,)),
-        )
-        for row in grid.rows
+    lines: list[Line] = []
+    for row in grid.rows:
+        notes = tuple(map(printable, row.notes)) or (() if row.figures else (_NO_FIGURES,))
+        lines.append(Line(printable(row.name), _cells(row, grid, scales, (repeated, uneven, marked)), notes))
+        lines += [
+            _published_line("published", found, scales, len(heads)) for found in published_for(grid, row)
+        ]
+    for other in published_alone(grid):
+        lines.append(_published_line(f"published: {other.as_printed}", other, scales, len(heads)))
+    return Content(tuple(heads), tuple(lines), (*_caption(grid), *_published_caption(grid.publication)))
+
+
+def _published_line(name: str, row: PublishedRow, scales: dict[Metric, Scale], cells: int) -> Line:
+    """Return a published row; where the run's own have n, spread and warnings it has nothing."""
+    table = f" ({row.table})" if row.table else ""
+    figures = [
+        scale.text(value) if (value := row.value(metric)) is not None else MISSING
+        for metric, scale in scales.items()
+    ]
+    blanks = [""] * (cells - len(figures))
+    return Line(
+        printable(f"  {name}{table}"), (*figures, *blanks), (printable(row.note),) if row.note else ()
     )
-    return Content(tuple(heads), lines, _caption(grid))
+
+
+def _published(grid: Grid, metric: Metric) -> tuple[float, ...]:
+    return tuple(value for row in published_rows(grid) if (value := row.value(metric)) is not None)
+
+
+def _published_caption(of: Publication | None) -> tuple[str, ...]:
+    if of is None:
+        return ()
+    return (
+        printable(f"Published: {of.source}, {of.date}; not of this run and not ranked with it."),
+        printable(f"There: {of.workload}; {of.machine}."),
+    )
 
 
 def _head(column: str, unit: str) -> Head:

@@ -19,7 +19,7 @@ Json = dict[str, object]
 def render_json(state: RunState, grid: Grid, *, standing: str) -> str:
     """Return the document, in ASCII: control characters of labels are escaped, and come back when it is read.
 
-    Keys: schema, run, machine, targets, metrics, rows, cells, warnings. Cells are numbered from 0, as in the
+    Keys: schema, run, machine, targets, metrics, rows, cells, warnings, published. Cells are numbered from 0, as in the
     journal. All figures are in base units, named with each.
     """
     document = {
@@ -35,6 +35,7 @@ def render_json(state: RunState, grid: Grid, *, standing: str) -> str:
         "rows": [_row(row) for row in grid.rows],
         "cells": [_cell(state, cell) for cell in state.cells],
         "warnings": [encode(warning) for warning in grid.warnings],
+        "published": encode(grid.publication),
     }
     return ascii_json(document, indent=2) + "\n"
 

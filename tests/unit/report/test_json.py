@@ -22,7 +22,7 @@ def _document(state: RunState) -> dict[str, Any]:
 def test_the_document_has_these_keys() -> None:
     document = _document(build.demo())
     assert set(document) == {
-        "schema", "run", "machine", "targets", "metrics", "sorted_by", "rows", "cells", "warnings",
+        "schema", "run", "machine", "targets", "metrics", "sorted_by", "rows", "cells", "warnings", "published",
     }  # fmt: skip
     assert set(document["rows"][0]) == {
         "name", "target", "array", "setting", "variant", "workloads", "workload",
