@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 LOOP_CONTROL = "/dev/loop-control"
-DETACH_TIMEOUT_S = 10.0
+DETACH_TIMEOUT_S = 60.0
 
 settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True, database=None)
 # pytest --hypothesis-profile=search: other examples each time, and many of them.

@@ -17,13 +17,12 @@ def columns_beside(grid: Grid) -> tuple[Metric, ...]:
 
 def published_for(grid: Grid, row: Row) -> tuple[PublishedRow, ...]:
     """Return the published rows that a row of the grid means, in the publication's order."""
-    printed = row.key.variant.as_printed
-    return tuple(known for known in published_rows(grid) if printed and known.as_printed == printed)
+    return tuple(known for known in published_rows(grid) if known.as_printed in row.printed)
 
 
 def published_alone(grid: Grid) -> tuple[PublishedRow, ...]:
     """Return the published rows that belong to no row of the grid."""
-    printed = {row.key.variant.as_printed for row in grid.rows}
+    printed = {words for row in grid.rows for words in row.printed}
     return tuple(row for row in published_rows(grid) if row.as_printed not in printed)
 
 

@@ -19,9 +19,27 @@ DEFAULT_COLUMNS = (
 """What fits 80 columns beside the variant and its warnings."""
 
 DEFAULT_SORT = Metric.DURABLE
+COLUMNS_WITH_RAW = (
+    Metric.WRITE,
+    Metric.DURABLE,
+    Metric.OF_RAW_1,
+    Metric.OF_RAW_N,
+    Metric.CPU,
+    Metric.EXTENTS_MEAN,
+    Metric.CHECK,
+    Metric.DELETE,
+)
+"""The same where the plan has a raw row; mkfs gives way to both shares."""
 
 _MORE_IS_FIRST = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND})
 _NEAREST_SHOWN = 6
+
+
+def with_read(columns: tuple[Metric, ...]) -> tuple[Metric, ...]:
+    """Return columns with that of reads behind the durable one; mkfs, or else check, gives way."""
+    left_out = Metric.MKFS if Metric.MKFS in columns else Metric.CHECK
+    place = columns.index(Metric.DURABLE) + 1
+    return tuple(m for m in (*columns[:place], Metric.READ, *columns[place:]) if m is not left_out)
 
 
 def highest_first(metric: Metric) -> bool:

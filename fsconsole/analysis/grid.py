@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fsconsole.analysis.columns import DEFAULT_SORT, highest_first
+from fsconsole.analysis.against_raw import with_raw_shares
+from fsconsole.analysis.columns import (
+    COLUMNS_WITH_RAW,
+    DEFAULT_COLUMNS,
+    DEFAULT_SORT,
+    highest_first,
+    with_read,
+)
+from fsconsole.analysis.equal import equal_warnings, join_equal
 from fsconsole.analysis.figures import CellFigures, figures_of, parts_of, worst_verdict
 from fsconsole.analysis.names import RowKey, row_names
 from fsconsole.analysis.notes import row_notes
@@ -28,6 +36,8 @@ class Row:
     """The worst verdict of its checks; empty where none was finished."""
     notes: tuple[str, ...]
     """Why figures are missing, in words; empty where none is."""
+    printed: tuple[str, ...] = ()
+    """What publications call it, and the variants that came out equal to it."""
 
     def figure(self, metric: Metric) -> Summary | None:
         """Return the summary of that metric, or None where no cell has it."""
@@ -63,20 +73,32 @@ def build_grid(
         for part in parts_of(cell):
             key = RowKey(cell.target, cell.array, cell.setting, cell.variant, cell.workloads, part)
             grouped.setdefault(key, []).append(figures_of(cell, cell_state, part))
-    names = row_names(tuple(grouped))
-    rows = [_row(name, key, tuple(cells)) for name, (key, cells) in zip(names, grouped.items(), strict=True)]
+    grouped = with_raw_shares(grouped)
+    names = dict(zip(grouped, row_names(tuple(grouped)), strict=True))
+    joined = join_equal(grouped, state.cells)
+    rows = [_row(names[key], (key, *joined.equal.get(key, ())), cells) for key, cells in joined.rows.items()]
     spread = spread_warnings(tuple((row.name, row.cells, row.figure(DEFAULT_SORT)) for row in rows))
-    return Grid(_sorted(rows, sort_by), sort_by, (*warnings_seen(state), *spread), publication)
+    warnings = (*warnings_seen(state), *equal_warnings(joined, names), *spread)
+    return Grid(_sorted(rows, sort_by), sort_by, warnings, publication)
 
 
-def _row(name: str, key: RowKey, cells: tuple[CellFigures, ...]) -> Row:
+def columns_for(grid: Grid) -> tuple[Metric, ...]:
+    """Return the columns that a grid shows unasked: shares of a raw row, and reads, where there are any."""
+    has_shares = any(row.figure(Metric.OF_RAW_1) for row in grid.rows)
+    columns = COLUMNS_WITH_RAW if has_shares else DEFAULT_COLUMNS
+    return with_read(columns) if any(row.figure(Metric.READ) for row in grid.rows) else columns
+
+
+def _row(name: str, keys: tuple[RowKey, ...], cells: tuple[CellFigures, ...]) -> Row:
+    """Return the row of the first key, with those that came out equal to it."""
     figures = tuple(
         (metric, summarise(values))
         for metric in Metric
         if (values := tuple(value for cell in cells if (value := cell.value(metric)) is not None))
     )
     verdict = worst_verdict(tuple(cell.verdict for cell in cells))
-    return Row(name, key, cells, figures, verdict, row_notes(cells))
+    printed = dict.fromkeys(key.variant.as_printed for key in keys if key.variant.as_printed)
+    return Row(name, keys[0], cells, figures, verdict, row_notes(cells), tuple(printed))
 
 
 def _sorted(rows: list[Row], metric: Metric) -> tuple[Row, ...]:

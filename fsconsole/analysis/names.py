@@ -30,7 +30,8 @@ def row_names(keys: Sequence[RowKey]) -> tuple[str, ...]:
     A name is the variant's label and the fewest further words that are needed, most telling first:
     "xfs, 128 threads". What all rows share stands in no name.
     """
-    words = [_words(key) for key in keys]
+    settings = tuple(dict.fromkeys(name for key in keys for name, _ in key.setting.values))
+    words = [_words(key, settings) for key in keys]
     shown: list[int] = [0]
     for aspect in range(1, max((len(row) for row in words), default=1)):
         if _groups(words, [*shown, aspect]) > _groups(words, shown):
@@ -51,14 +52,14 @@ def _groups(words: Sequence[tuple[str, ...]], aspects: Sequence[int]) -> int:
     return len({tuple(row[aspect] for aspect in aspects) for row in words})
 
 
-def _words(key: RowKey) -> tuple[str, ...]:
-    """Return a key as words, one per aspect; all keys give equally many."""
-    variant = key.variant
+def _words(key: RowKey, settings: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a key as words, one per aspect, settings by these names; all keys give equally many."""
+    variant, values = key.variant, dict(key.setting.values)
     return (
         variant.label or variant.filesystem,
         key.target,
         f"{key.array.level} {format_bytes_exact(key.array.chunk_bytes)}" if key.array else "",
-        " ".join(f"{name}={value}" for name, value in key.setting.values),
+        *(f"{name}={values[name]}" if name in values else "" for name in settings),
         *_workload_words(key),
         " ".join((variant.filesystem, *variant.mkfs_words, *variant.tune_words)),
         ",".join(variant.mount_words),
@@ -96,6 +97,7 @@ def _all_of(workload: Workload) -> str:
         _directories(workload),
         workload.data.value,
         str(workload.cold),
+        *(f"{name}={value}" for name, value in workload.settings),
     )
     return " ".join(parts)
 

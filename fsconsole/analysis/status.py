@@ -19,8 +19,8 @@ def cells_in_words(state: RunState) -> str:
     return f"{total}: {words}" if words else total
 
 
-def status_words(state: RunState, *, alive: bool) -> str:
-    """Return a run's standing; alive says whether an engine holds its lock."""
+def status_words(state: RunState, *, alive: bool, read_only: bool = False) -> str:
+    """Return a run's standing; alive says whether an engine holds its lock, read_only whether its disk takes no writes."""
     resume = f"fsconsole resume {state.request.run_id}"
     # An engine that has said its last word holds its lock for a moment more.
     if state.status is RunStatus.FINISHED:
@@ -29,6 +29,11 @@ def status_words(state: RunState, *, alive: bool) -> str:
         return _living(state)
     if state.status is RunStatus.NEW:
         return f"never begun: {resume}"
+    if read_only:
+        return (
+            f"ended {_place_of_death(state)}, and could not say why: its disk is read-only now; "
+            f"copy its folder to another disk, then {resume} --runs DIR"
+        )
     return f"engine died {_place_of_death(state)}: {resume}"
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsconsole.catalog.filesystem import Filesystem, Option, Rule, Scope
+from fsconsole.catalog.filesystem import Filesystem, Rule
+from fsconsole.catalog.given import Given, given_options
 from fsconsole.catalog.kernels import is_after, is_before
+from fsconsole.catalog.known import NOTHING_KNOWN, Known, Verdict
 from fsconsole.catalog.words import Where, Word, merge, split_flags, split_mount
 
 _BASE = Where("the catalog", "base_mkfs")
@@ -57,47 +59,48 @@ def require_rules(filesystem: Filesystem, chosen: Chosen, where: Where) -> None:
         raise _below(where, program).refused(word, rule.why, rule.needs or ("leave one of them out",))
 
 
-def refusals(filesystem: Filesystem, chosen: Chosen, kernel: str) -> tuple[str, ...]:
-    """Return why this kernel won't take some of the words, in sentences; empty where it takes all.
+def refusals(
+    filesystem: Filesystem, chosen: Chosen, kernel: str, known: Known = NOTHING_KNOWN
+) -> tuple[str, ...]:
+    """Return why this kernel won't take the variant, in clauses; empty where it takes all.
 
-    kernel is its release as uname prints it; empty means one of today.
+    kernel is its release as uname prints it; empty means one of today. What was found out by trying counts more
+    than what is declared.
     """
-    facts = chosen.facts
-    return tuple(
-        f"{option.name}: {_why(option, kernel)}"
-        for option in filesystem.options
-        for value in _given_values(option, filesystem, facts)
-        if _is_refused(option, value, kernel)
+    absent = known.why_absent(filesystem.name) or _why_no_driver(filesystem, kernel)
+    if absent:
+        return (absent,)
+    reasons = (
+        f"{given.option.name}: {why}"
+        for given in given_options(filesystem, chosen.mkfs, chosen.mount)
+        if (why := _why(filesystem, given, kernel, known))
     )
+    return tuple(dict.fromkeys(reasons))
 
 
-def _is_refused(option: Option, value: str, kernel: str) -> bool:
-    if option.since and kernel and is_before(kernel, option.since):
-        return True
-    touched = not option.refused_values or value in option.refused_values
-    gone = option.until == "" or not kernel or is_after(kernel, option.until)
-    return option.refusal != "" and touched and gone
-
-
-def _why(option: Option, kernel: str) -> str:
+def _why(filesystem: Filesystem, given: Given, kernel: str, known: Known) -> str:
+    """Return why an option at a value is refused; empty where it isn't."""
+    option = given.option
+    answer = known.about(filesystem.name, option, given.value)
+    if answer is not None and answer.verdict is not Verdict.UNTRIED and option.depends != "device":
+        tried = f"this machine refuses it ({answer.words})"
+        return tried if answer.verdict is Verdict.REFUSED else ""
     if option.since and kernel and is_before(kernel, option.since):
         return f"needs Linux {option.since}"
+    words = option.refusal_of(given.value)
+    gone = option.until == "" or not kernel or is_after(kernel, option.until)
+    if not words or not gone or option.depends:
+        return ""
     until = f", last taken by Linux {option.until}" if option.until else ""
-    return f"today's kernels refuse it ({option.refusal}){until}"
+    return f"today's kernels refuse it ({words}){until}"
 
 
-def _given_values(option: Option, filesystem: Filesystem, facts: frozenset[str]) -> tuple[str, ...]:
-    """Return the option's values whose words are all among the facts; "" stands for any value of a kind."""
-    texts = option.texts or (("", option.template.replace("={value}", "").replace(" {value}", "")),)
-    return tuple(value for value, text in texts if _text_facts(option, filesystem, text) <= facts)
-
-
-def _text_facts(option: Option, filesystem: Filesystem, text: str) -> frozenset[str]:
-    if not option.texts:
-        return frozenset({f"{option.scope.value} {text}"})
-    if option.scope is Scope.MKFS:
-        return _facts("mkfs", split_flags(text, filesystem.mkfs_flags, _BASE))
-    return _facts("mount", split_mount(text, filesystem.mount_words, _BASE))
+def _why_no_driver(filesystem: Filesystem, kernel: str) -> str:
+    if filesystem.since and kernel and is_before(kernel, filesystem.since):
+        return f"{filesystem.name} came with Linux {filesystem.since}"
+    if filesystem.until and (not kernel or is_after(kernel, filesystem.until)):
+        return f"{filesystem.name} left the kernel after Linux {filesystem.until}"
+    return ""
 
 
 def _breaks(rule: Rule, facts: frozenset[str]) -> bool:

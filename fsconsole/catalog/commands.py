@@ -9,14 +9,20 @@ ALWAYS_MOUNTED_WITH = ("nosuid", "nodev")
 """A filesystem under test may hold set-uid files and device nodes of nobody's choosing."""
 
 
-def mkfs_command(filesystem: Filesystem, variant: Variant, device: str, uuid: str) -> tuple[str, ...]:
-    """Return the command that formats the device, without a question, with this UUID."""
-    return _filled(filesystem.commands.mkfs, variant.mkfs_words, device=device, uuid=uuid)
+def make_commands(
+    filesystem: Filesystem, variant: Variant, device: str, uuid: str
+) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that make the variant on the device, mkfs first, which asks nothing.
 
-
-def tune_command(filesystem: Filesystem, variant: Variant, device: str) -> tuple[str, ...]:
-    """Return the command that applies the variant's tuning words after mkfs."""
-    return _filled(filesystem.commands.tune, variant.tune_words, device=device)
+    Then the filesystem has this UUID, by mkfs itself or by a command right after it, and its tuning words.
+    """
+    templates = filesystem.commands
+    argvs = [_filled(templates.mkfs, variant.mkfs_words, device=device, uuid=uuid)]
+    if templates.identify:
+        argvs.append(_filled(templates.identify, (), device=device, uuid=uuid))
+    if variant.tune_words:
+        argvs.append(_filled(templates.tune, variant.tune_words, device=device))
+    return tuple(argvs)
 
 
 def mount_command(filesystem: Filesystem, variant: Variant, device: str, mount_point: str) -> tuple[str, ...]:
@@ -31,7 +37,7 @@ def unmount_command(filesystem: Filesystem, mount_point: str) -> tuple[str, ...]
 
 
 def check_command(filesystem: Filesystem, device: str) -> tuple[str, ...]:
-    """Return the forced full check of the unmounted device."""
+    """Return the forced full check of the unmounted device; empty where none exists (Filesystem.check_note)."""
     return _filled(filesystem.commands.check, (), device=device)
 
 

@@ -67,10 +67,23 @@ class Option:
     """First kernel that takes it; empty: older than anything that matters."""
     until: str = ""
     """Last kernel that takes it; empty: taken today."""
-    refusal: str = ""
-    """The kernel's own words, where it is refused since then."""
-    refused_values: tuple[str, ...] = ()
-    """Values that the refusal is about; empty: all of them."""
+    refusals: tuple[tuple[str, str], ...] = ()
+    """(value, words) where it is refused since then: the kernel's own, or the tool's; value "" stands for all."""
+    ignored: bool = False
+    """True where kernels accept it and do nothing: those after until, or all of today where that is empty."""
+    depends: str = ""
+    """What a refusal hangs on beside the release: "device" (DAX), "build" (a CONFIG_ of the kernel)."""
+    tools_since: str = ""
+    """First version of the filesystem's tools that knows it; empty: older than anything that matters."""
+    trial_values: tuple[str, ...] = ()
+    """Values to be tried out, of an option that takes any number or size."""
+    trial_mkfs: str = ""
+    trial_mount: str = ""
+    """Words without which it can't be tried: the other half of a pair, the feature that it belongs to."""
+    shown: tuple[tuple[str, str], ...] = ()
+    """(value, how it shows when it is in effect), value "" for all values; see effects.py."""
+    shown_in: str = ""
+    """What is read back that it changes, where its value stands there in other terms."""
 
     def accepts(self, value: str) -> bool:
         """Tell whether the option can take this value."""
@@ -81,6 +94,21 @@ class Option:
     def text(self, value: str) -> str:
         """Return the tool's words for an accepted value."""
         return dict(self.texts)[value] if self.texts else self.template.replace("{value}", value)
+
+    def refusal_of(self, value: str) -> str:
+        """Return the words with which today's kernel or tool refuses this value; empty where it takes it."""
+        known = dict(self.refusals)
+        return known.get(value, known.get("", ""))
+
+    def shown_as(self, value: str) -> str:
+        """Return how this value shows when it is in effect; empty where that can't be seen."""
+        known = dict(self.shown)
+        return known.get(value, known.get("", "")).replace("{value}", value)
+
+    @property
+    def values_to_try(self) -> tuple[str, ...]:
+        """Every value, where they can be counted, and some where they can't."""
+        return tuple(value for value, _ in self.texts) or self.trial_values
 
     @property
     def wanted(self) -> str:
@@ -106,17 +134,20 @@ class CommandTemplates:
     """argv with placeholders; {words} stands for any number of words, {options} for mount's list."""
 
     mkfs: tuple[str, ...]
+    identify: tuple[str, ...]
+    """Gives the new filesystem the run's UUID, where mkfs itself can't; empty where it can."""
     tune: tuple[str, ...]
     mount: tuple[str, ...]
     unmount: tuple[str, ...]
     check: tuple[str, ...]
+    """Empty where no check exists."""
     features: tuple[str, ...]
     delete: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Filesystem:
-    """All that is known of one filesystem."""
+    """All that is known of one filesystem; two are the same only as objects, so that what is worked out is kept."""
 
     name: str
     title: str
@@ -131,6 +162,12 @@ class Filesystem:
     base_mkfs: str
     """mkfs words given unless the variant gives others of the same key."""
     check_note: str
+    since: str
+    """First kernel that has its driver; empty: older than anything that matters."""
+    until: str
+    """Last kernel that has its driver; empty: today's has."""
+    trial_bytes: int
+    """Size of the sparse image on which options are tried."""
     commands: CommandTemplates
     mkfs_flags: tuple[Flag, ...]
     tune_flags: tuple[Flag, ...]

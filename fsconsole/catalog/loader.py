@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
 from importlib.resources import files
 
@@ -21,10 +22,11 @@ from fsconsole.catalog.filesystem import (
 )
 from fsconsole.catalog.tables import Table
 
-ORDER = ("ext2", "ext3", "ext4", "xfs", "btrfs")
+ORDER = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "nilfs2", "jfs", "reiserfs")
 """How filesystems are listed; a file that is not named here comes after, by name."""
 
 _NO_SIZE_LIMIT = 2**63 - 1
+_LARGEST_TRIAL = 2**32
 _BARE = Argument(ArgumentKind.BARE)
 
 
@@ -36,6 +38,12 @@ def load_catalog() -> Catalog:
     found = [parse_filesystem(entry.read_text("utf-8"), entry.name) for entry in entries]
     rank = {name: number for number, name in enumerate(ORDER)}
     return Catalog(tuple(sorted(found, key=lambda fs: (rank.get(fs.name, len(rank)), fs.name))))
+
+
+def declaration_digest(name: str) -> str:
+    """Return a digest of a shipped filesystem's declarations: what is known of other declarations may not hold."""
+    text = (files("fsconsole.catalog") / "filesystems" / f"{name}.toml").read_bytes()
+    return hashlib.sha256(text).hexdigest()
 
 
 def parse_filesystem(text: str, path: str) -> Filesystem:
@@ -53,6 +61,9 @@ def parse_filesystem(text: str, path: str) -> Filesystem:
         metadata_share=table.number("metadata_share"),
         base_mkfs=table.text("base_mkfs"),
         check_note=table.text("check_note"),
+        since=table.text("since", ""),
+        until=table.text("until", ""),
+        trial_bytes=table.size("trial_bytes", low=1, high=_LARGEST_TRIAL),
         commands=_commands(table.table("commands")),
         mkfs_flags=_flags(table.tables("mkfs_flag")),
         tune_flags=_flags(table.tables("tune_flag")),
@@ -64,14 +75,15 @@ def parse_filesystem(text: str, path: str) -> Filesystem:
 
 _KEYS = (
     "name", "title", "driver", "package", "tools", "min_bytes", "max_bytes", "metadata_share", "base_mkfs",
-    "check_note", "commands", "mkfs_flag", "tune_flag", "mount_words", "mount_aliases", "option", "rule",
+    "check_note", "since", "until", "trial_bytes", "commands", "mkfs_flag", "tune_flag", "mount_words", "mount_aliases", "option", "rule",
 )  # fmt: skip
 
 
 def _commands(table: Table) -> CommandTemplates:
-    table.only("mkfs", "tune", "mount", "unmount", "check", "features", "delete")
+    table.only("mkfs", "identify", "tune", "mount", "unmount", "check", "features", "delete")
     return CommandTemplates(
         mkfs=table.texts("mkfs"),
+        identify=table.texts("identify"),
         tune=table.texts("tune"),
         mount=table.texts("mount"),
         unmount=table.texts("unmount"),
@@ -118,35 +130,51 @@ def _pairs(table: Table) -> tuple[tuple[str, str], ...]:
 
 
 def _option(table: Table) -> Option:
-    table.only(
-        "name", "group", "scope", "help", "texts", "template", "values",
-        "old_names", "since", "until", "refusal", "refused_values",
-    )  # fmt: skip
+    table.only(*_OPTION_KEYS)
+    counted = table.has("texts") or isinstance(table.raw("values"), list)
+    trial = table.table("trial")
+    trial.only("values", "mkfs", "mount")
     return Option(
         name=table.text("name"),
         group=table.text("group"),
         scope=Scope(table.text("scope")),
         help=table.text("help"),
-        texts=_option_texts(table),
+        texts=_option_texts(table) if counted else (),
         template=table.text("template", ""),
-        argument=None if _is_counted(table) else _argument(table, "values"),
+        argument=None if counted else _argument(table, "values"),
         old_names=table.texts("old_names"),
         since=table.text("since", ""),
         until=table.text("until", ""),
-        refusal=table.text("refusal", ""),
-        refused_values=table.texts("refused_values"),
+        refusals=_by_value(table, "refusal"),
+        ignored=table.flag("ignored", default=False),
+        depends=table.text("depends", ""),
+        tools_since=table.text("tools_since", ""),
+        trial_values=trial.texts("values"),
+        trial_mkfs=trial.text("mkfs", ""),
+        trial_mount=trial.text("mount", ""),
+        shown=_by_value(table, "shown"),
+        shown_in=table.text("shown_in", ""),
     )
 
 
-def _is_counted(table: Table) -> bool:
-    return table.has("texts") or isinstance(table.raw("values"), list)
+_OPTION_KEYS = (
+    "name", "group", "scope", "help", "texts", "template", "values", "old_names", "since", "until", "refusal",
+    "ignored", "depends", "tools_since", "trial", "shown", "shown_in",
+)  # fmt: skip
+
+
+def _by_value(table: Table, name: str) -> tuple[tuple[str, str], ...]:
+    """Return (value, text) pairs from a table of them, or from one text for all values."""
+    if not table.has(name):
+        return ()
+    if isinstance(table.raw(name), str):
+        return (("", table.text(name)),)
+    return _pairs(table.table(name))
 
 
 def _option_texts(table: Table) -> tuple[tuple[str, str], ...]:
     if table.has("texts"):
         return _pairs(table.table("texts"))
-    if not _is_counted(table):
-        return ()
     template = table.text("template")
     return tuple((value, template.replace("{value}", value)) for value in table.texts("values"))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fsconsole.catalog.arguments import Argument
 from fsconsole.catalog.filesystem import Flag, FlagKind, MountWords
@@ -39,6 +39,8 @@ class Word:
     kind: FlagKind
     key: str
     text: str
+    given: str = field(default="", compare=False)
+    """As it was said, where that is another or an older name."""
 
     @property
     def label(self) -> str:
@@ -80,9 +82,10 @@ def split_mount(text: str, allowed: MountWords, where: Where) -> tuple[Word, ...
     aliases = dict(allowed.aliases)
     words = []
     for item in text.strip().split(","):
-        key, value = _pair(aliases.get(item, item))
+        text = aliases.get(item, item)
+        key, value = _pair(text)
         _check_pair(item, key, value, known, where)
-        words.append(Word("", FlagKind.PAIRS, key, aliases.get(item, item)))
+        words.append(Word("", FlagKind.PAIRS, key, text, item if text != item else ""))
     return _without_contradictions(words, where)
 
 
@@ -154,11 +157,13 @@ def _sub_word(flag: Flag, item: str, where: Where) -> Word:
         name = aliases.get(name, name)
         if name not in known:
             raise where.refused(item, f"{flag.names[0]} has no such feature on the list", known)
-        return Word(flag.names[0], flag.kind, name, caret + name)
+        text = caret + name
+        return Word(flag.names[0], flag.kind, name, text, item if text != item else "")
     key, value = _pair(item)
     key = aliases.get(key, key)
     _check_pair(item, key, value, known, where)
-    return Word(flag.names[0], flag.kind, key, key if value is None else f"{key}={value}")
+    text = key if value is None else f"{key}={value}"
+    return Word(flag.names[0], flag.kind, key, text, item if text != item else "")
 
 
 def _check_pair(item: str, key: str, value: str | None, known: dict[str, Argument], where: Where) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.run import AsJson, RunName, RunsDir, need_root
-from fsconsole.errors import JournalNewer, JournalUnusable, ScratchInUse
+from fsconsole.errors import JournalNewer, JournalUnusable, Misused, ScratchInUse
 from fsconsole.journal.folder import LATEST
 from fsconsole.model.places import DEFAULT_RUNS_DIR
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("attach", short_help="Show a run that goes on.")(attach)
-    app.command("stop", short_help="Stop a run after the cell at hand, or at once; skip, pause.")(stop)
-    app.command("cleanup", short_help="Give back what killed engines left.")(cleanup)
+    app.command("attach")(attach)
+    app.command("stop")(stop)
+    app.command("cleanup")(cleanup)
 
 
 def attach(run: RunName = LATEST, *, as_json: AsJson = False, runs: RunsDir = DEFAULT_RUNS_DIR) -> None:
@@ -34,7 +34,7 @@ def attach(run: RunName = LATEST, *, as_json: AsJson = False, runs: RunsDir = DE
     folder = open_run(runs, run)
     if not is_alive(folder):
         raise RunOver(run=folder.name)
-    raise typer.Exit(watch(folder, as_json=as_json, stops_run=False))
+    raise typer.Exit(watch(folder, as_json=as_json))
 
 
 def stop(
@@ -54,7 +54,8 @@ def stop(
     wishes = {Verb.STOP_NOW: now, Verb.SKIP: skip, Verb.PAUSE: pause, Verb.CONTINUE: go_on}
     chosen = [verb for verb, wanted in wishes.items() if wanted]
     if len(chosen) > 1:
-        raise typer.BadParameter("only one of --now, --skip, --pause and --continue")
+        what = "Only one of --now, --skip, --pause and --continue can be asked for at a time."
+        raise Misused(what=what, nearest="", command="fsconsole stop")
     verb = chosen[0] if chosen else Verb.STOP_AFTER
     folder = open_run(runs, run)
     answer = ask(folder, verb)

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command(name="devices", short_help="Show all block devices as a tree, and how each stands.")(devices)
+    app.command("devices")(devices)
 
 
 def devices(
     device: Annotated[
-        list[str] | None, typer.Argument(metavar="[DEV]...", help="Only these devices; all without it.")
+        list[str] | None, typer.Argument(metavar="DEV", help="Only these devices; all without it.")
     ] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list with all fields.")] = False,

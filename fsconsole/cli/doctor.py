@@ -20,7 +20,7 @@ _STATUS_WIDTH, _CHECK_WIDTH = 9, 14
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command(name="doctor", short_help="Tell what this machine lacks for runs, and the remedy.")(doctor)
+    app.command("doctor")(doctor)
 
 
 def doctor(

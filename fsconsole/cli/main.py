@@ -1,66 +1,94 @@
-"""The command fsconsole: its commands, and the one place where errors meet the operator."""
+"""The command fsconsole: the list of its commands, and the one place where errors meet the operator.
+
+Nothing is loaded here that a help text doesn't need: neither the commands nor the errors.
+"""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+if TYPE_CHECKING:
+    import typer
 
-from fsconsole import __version__
-from fsconsole.cli import control, devices, doctor, plan, results, resume, run, runs, scratch
-from fsconsole.cli.complaint import complain
-from fsconsole.errors import ExitCode, FsconsoleError
-from fsconsole.system.refusal import system_refusal
+    from fsconsole.errors import FsconsoleError
 
-_GROUPS = (devices, scratch, plan, run, resume, control, runs, results, doctor)
+COMMANDS = (
+    ("devices", "fsconsole.cli.devices", "Show all block devices as a tree, and how each stands."),
+    ("readtest", "fsconsole.cli.readtest", "Read from a device for 3 s, as hdparm -t; nothing is written."),
+    ("gauges", "fsconsole.cli.gauges_command", "Show live what devices, CPUs and dirty pages do."),
+    ("catalog", "fsconsole.cli.catalog", "Show filesystems and options, and what this machine takes."),
+    ("scratch", "fsconsole.cli.scratch", "Make, list and remove scratch devices, safe to wipe."),
+    ("plan", "fsconsole.cli.plan", "Show what a run would do, what would be lost, the consent code."),
+    ("run", "fsconsole.cli.run", "Carry out a plan on the devices named, which are wiped."),
+    ("resume", "fsconsole.cli.resume", "Finish a run that was stopped, or whose engine died."),
+    ("demo", "fsconsole.cli.run", "Compare four variants on a scratch device; touch no disk."),
+    ("attach", "fsconsole.cli.control", "Show a run that goes on."),
+    ("stop", "fsconsole.cli.control", "Stop a run after the cell at hand, or at once; skip, pause."),
+    ("cleanup", "fsconsole.cli.control", "Give back what killed engines left."),
+    ("runs", "fsconsole.cli.runs", "List all runs, the newest first."),
+    ("results", "fsconsole.cli.results", "Print the figures of a run, also of one that still goes on."),
+    ("doctor", "fsconsole.cli.doctor", "Tell what this machine lacks for runs, and the remedy."),
+)
+"""Name, module and one line of help (64 characters at most), in the order of help.
+
+A module's register(app) adds its commands to a typer app; it is loaded when one of them is called.
+"""
 
 
 def build_app() -> typer.Typer:
-    """Return the command line with all its commands, in the order in which help lists them."""
-    app = typer.Typer(
-        help="Compare filesystems on your own disks, with figures you can trace.",
-        epilog="Nothing is wiped without your consent: `fsconsole plan` shows what would be lost.",
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback()(_options)
-    for group in _GROUPS:
-        group.register(app)
-    return app
+    """Return the command line with all its commands."""
+    from fsconsole.cli.app import Listed, make_app
+
+    return make_app(Listed(*command) for command in COMMANDS)
 
 
 def main() -> int:
     """Carry out the command line and return its exit code (errors.ExitCode; 130 after Ctrl-C)."""
-    _make_output_total()
     try:
+        _make_output_total()
         return _carry_out()
     except BrokenPipeError:
         _forget_output()
-        return ExitCode.FAILURE
+        return 1
     except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
-    except FsconsoleError as error:
+        return 130
+    except _known() as error:
         return _report(error)
     except OSError as error:
+        from fsconsole.system.refusal import system_refusal
+
         return _report(system_refusal(error))
 
 
 def _carry_out() -> int:
+    """Parse and carry out; what a command returns is no exit code, but for that of typer.Exit."""
+    from typer import TyperException
+
     try:
-        build_app()(prog_name="fsconsole")
-    except SystemExit as ending:
-        sys.stdout.flush()
-        return ending.code if isinstance(ending.code, int) else ExitCode.OK
-    return ExitCode.OK
+        ending = build_app()(prog_name="fsconsole", standalone_mode=False)
+    except TyperException as error:
+        from fsconsole.cli.misuse import misuse
+
+        raise misuse(error, sys.argv[1:], [name for name, _, _ in COMMANDS]) from error
+    except SystemExit as end:
+        ending = end.code
+    sys.stdout.flush()
+    return ending if isinstance(ending, int) else 0
+
+
+def _known() -> type[FsconsoleError]:
+    """Return the base of all errors that a user can meet; it is loaded when there is one."""
+    from fsconsole.errors import FsconsoleError
+
+    return FsconsoleError
 
 
 def _report(error: FsconsoleError) -> int:
+    from fsconsole.cli.complaint import complain
+
     complain(str(error), error.hint)
     return error.exit_code
 
@@ -76,18 +104,3 @@ def _forget_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"fsconsole {__version__}")
-        raise typer.Exit
-
-
-def _options(
-    version: Annotated[
-        bool,
-        typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and end."),
-    ] = False,
-) -> None:
-    """Options of fsconsole itself."""

@@ -12,9 +12,7 @@ from fsconsole.model.places import DEFAULT_RUNS_DIR
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command(name="plan", short_help="Show what a run would do, what would be lost, the consent code.")(
-        plan
-    )
+    app.command("plan")(plan)
 
 
 def plan(

@@ -79,7 +79,17 @@ def _workload(cell: Cell, number: int) -> dict[str, object]:
         "block_size_bytes": workload.block_size_bytes,
         "directories": workload.directories.files_per_directory or workload.directories.layout.value,
         "data": workload.data.value,
+        "zero_share": workload.zero_share,
+        "file_size_max_bytes": workload.largest_file_bytes,
+        "direct": workload.direct,
+        "fsync_every": workload.fsync_every,
+        "limit_bytes": workload.limit_bytes,
+        "duration_s": workload.duration_s,
+        "end": workload.end.value,
+        "weights": {kind.value: weight for kind, weight in workload.weights},
+        "of": workload.source,
         "cold": workload.cold,
+        "with": dict(workload.settings),
         "total_bytes": workload.total_bytes,
     }
 
@@ -91,5 +101,6 @@ def _step(step: Step) -> dict[str, object]:
         "commands": [list(argv) for argv in step.commands],
         "changes": step.changes,
         "undo": step.undo,
+        "writes": [asdict(write) for write in step.writes],
         "workload": step.workload,
     }

@@ -13,6 +13,7 @@ from fsconsole.cli.plan_text import plan_lines
 from fsconsole.cli.results import terminal_width
 from fsconsole.devices.gate import require
 from fsconsole.journal.store import make_run_id
+from fsconsole.model.places import DEFAULT_RUNS_DIR
 from fsconsole.plaintext import printable
 from fsconsole.plan.configs import list_configs
 from fsconsole.plan.reader import read_plan
@@ -45,16 +46,19 @@ def show_on_devices(file: str, devices: list[str], runs: str, *, as_json: bool, 
     if as_json:
         _print_json(plan_object(found.plan, found.reports, found.consent))
     else:
-        agreeing = _agreeing(file, devices, found.consent)
+        agreeing = _agreeing(file, devices, runs, found.consent)
         _print_plan(plan_lines(found.plan, found.reports, agreeing, every=every, width=terminal_width()))
     for report in found.reports:
         require(report)
 
 
-def _agreeing(file: str, devices: Sequence[str], consent: str) -> str:
-    """Return the command that carries the plan out; empty where no consent is needed."""
+def _agreeing(file: str, devices: Sequence[str], runs: str, consent: str) -> str:
+    """Return the whole command that carries the plan out, for a shell; empty where no consent is needed."""
+    if not consent:
+        return ""
     named = [word for device in devices for word in ("--device", device)]
-    return shlex.join(["fsconsole", "run", file, *named, "--consent", consent]) if consent else ""
+    kept = ["--runs", runs] if runs != DEFAULT_RUNS_DIR else []
+    return shlex.join(["fsconsole", "run", file, *named, *kept, "--consent", consent])
 
 
 def _print_plan(lines: Iterable[str]) -> None:

@@ -12,11 +12,14 @@ from fsconsole.devices.hazards.claims import HiddenProcess
 from fsconsole.model.hazard import Hazard, Verdict
 from fsconsole.model.plan import Cell, Plan
 from fsconsole.model.step import Step
+from fsconsole.model.variant import Variant
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import cells_of, pad_right, wrap
 
 _VERDICTS = {Verdict.REFUSED: "REFUSED", Verdict.ASKED: "would be LOST"}
 _STEP_WIDTH = 16
+_WIDEST_NUMBERS = 16
+"""The cells of twenty repeats push one variant to the right, rather than all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,36 @@ class _CommandLine:
         yield f"    $ {self.text}"
 
 
-_Lines = Iterator[_Line | _CommandLine]
+@dataclass(frozen=True, slots=True)
+class _OwnCommand:
+    """A command of fsconsole to be pasted: broken between words as a shell reads on, an option with its value."""
+
+    text: str
+
+    def fitted(self, width: int) -> Iterator[str]:
+        line, *parts = _parts(shlex.split(self.text))
+        indent = "    "
+        for part in parts:
+            if cells_of(f"{indent}{line} {part} \\") > width:
+                yield f"{indent}{line} \\"
+                indent, line = "        ", part
+            else:
+                line = f"{line} {part}"
+        yield indent + line
+
+
+def _parts(words: Sequence[str]) -> list[str]:
+    """Return words as a shell takes them, each option as one with the value that follows it."""
+    parts: list[str] = []
+    for number, word in enumerate(words):
+        if number and words[number - 1].startswith("--"):
+            parts[-1] += f" {shlex.quote(word)}"
+        else:
+            parts.append(shlex.quote(word))
+    return parts
+
+
+_Lines = Iterator[_Line | _CommandLine | _OwnCommand]
 
 
 def plan_lines(
@@ -76,10 +108,10 @@ def _renewal_lines(plan: Plan, reports: Sequence[GateReport], command: str) -> _
         yield _Line("No consent is possible while a device is refused.")
     elif reports:
         yield _Line("To agree to all that would be lost, and go on:")
-        yield _CommandLine(printable(command))
+        yield _OwnCommand(printable(command))
     else:
         yield _Line("Nothing has to be agreed to anew. To go on:")
-        yield _CommandLine(printable(command))
+        yield _OwnCommand(printable(command))
     yield _Line("Nothing was touched.")
 
 
@@ -130,28 +162,43 @@ def _hazard(hazard: Hazard) -> str:
 
 
 def _cells(cells: Sequence[Cell]) -> _Lines:
-    """Yield a line for each cell, in columns; what is the same for all has none, except for the variant."""
+    """Yield a line for each row of the grid to come, with the numbers of its cells in the order of the run.
+
+    What is the same for all has no column, except for the variant.
+    """
     yield _Line("")
-    yield _Line("Cells, in the order in which they run:")
-    columns = [column for column in zip(*map(_cell_words, cells), strict=True) if len(set(column)) > 1]
-    variants = tuple(printable(cell.variant.label) for cell in cells)
-    widths = [max(map(cells_of, column), default=0) for column in (variants, *columns)]
-    number_width = len(str(len(cells)))
-    for cell, words in zip(cells, zip(variants, *columns, strict=True), strict=True):
-        fields = "  ".join(pad_right(word, width) for word, width in zip(words, widths, strict=True))
-        lead = f"  {cell.index + 1:>{number_width}}  "
-        yield _Line(fields.rstrip(), lead)
-        if cell.unavailable:
-            yield _Line(f"cannot run: {printable(cell.unavailable)}", " " * len(lead))
+    yield _Line("Cells, numbered in the order in which they run:")
+    rows: dict[tuple[Variant, str, tuple[str, ...]], list[Cell]] = {}
+    for cell in cells:
+        rows.setdefault((cell.variant, cell.unavailable, _cell_words(cell)), []).append(cell)
+    aspects = zip(*(words for _, _, words in rows), strict=True)
+    columns = [
+        tuple(printable(variant.label) for variant, _, _ in rows),
+        *(aspect for aspect in aspects if len(set(aspect)) > 1),
+    ]
+    widths = [max(map(cells_of, column), default=0) for column in columns]
+    numbers = [" ".join(str(cell.index + 1) for cell in alike) for alike in rows.values()]
+    margin = min(_WIDEST_NUMBERS, max(map(len, numbers), default=0))
+    for which, fields, alike in zip(numbers, zip(*columns, strict=True), rows.values(), strict=True):
+        padded = (pad_right(field, width) for field, width in zip(fields, widths, strict=True))
+        yield _Line("  ".join(padded).rstrip(), f"  {which:<{margin}}  ")
+        yield from _remarks(alike[0], " " * (margin + 6))
+
+
+def _remarks(cell: Cell, lead: str) -> _Lines:
+    printed = cell.variant.as_printed
+    if printed and printed != cell.variant.label:
+        yield _Line(f"as printed: {printable(printed)}", lead)
+    if cell.unavailable:
+        yield _Line(f"cannot run: {printable(cell.unavailable)}", lead)
 
 
 def _cell_words(cell: Cell) -> tuple[str, ...]:
-    """Return what cells may differ in beside their variants; all cells give equally many words."""
+    """Return what cells may differ in beside variant and repeat; all cells give equally many words."""
     threads = ",".join(str(workload.threads) for workload in cell.workloads)
     words = (
-        f"repeat {cell.repeat}",
         f"threads {threads}",
-        " ".join(f"{name}={value}" for name, value in cell.setting.values),
+        *(f"{name}={value}" for name, value in cell.setting.values),
         cell.array.level if cell.array is not None else "",
         cell.target,
     )
@@ -162,6 +209,8 @@ def _step(step: Step) -> _Lines:
     yield _Line(printable(step.title), f"  {step.kind.value:<{_STEP_WIDTH}}")
     for argv in step.commands:
         yield _CommandLine(printable(shlex.join(argv)))
+    for write in step.writes:
+        yield _Line(printable(f"write {write.value} to {write.path}"), "    ")
 
 
 def _costs(plan: Plan) -> _Lines:
@@ -180,7 +229,7 @@ def _consent(reports: Sequence[GateReport], agreeing: str) -> _Lines:
         yield _Line("No consent is possible while a device is refused.")
     elif agreeing:
         yield _Line("To agree to all that would be lost:")
-        yield _CommandLine(printable(agreeing))
+        yield _OwnCommand(printable(agreeing))
     elif reports:
         yield _Line("No consent is needed: only scratch devices would be wiped.")
     yield _Line("Nothing was touched.")

@@ -89,7 +89,7 @@ class LiveView:
 
 def _lines(state: RunState, now_ns: int, width: int) -> list[str]:
     request = state.request
-    title = printable(f"{request.plan.title} ({request.run_id})")
+    title = printable(f"{request.plan.title} ({request.run_id})".lstrip())
     if state.current_cell is None:
         return [title, *_left(state, now_ns, place(state))]
     index = state.current_cell

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fsconsole.errors import Misused
 from fsconsole.journal.folder import LATEST
 from fsconsole.model.measurement import DEFINITIONS, Metric
 from fsconsole.model.places import DEFAULT_RUNS_DIR
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
     from fsconsole.model.state import RunState
 
 _WIDEST = 200
-_ALL_COLUMNS = ", ".join(definition.column for definition in DEFINITIONS.values())
+_ALL_COLUMNS = ", ".join(
+    # A name with a comma could not be given to --columns.
+    definition.metric.value if "," in definition.column else definition.column
+    for definition in DEFINITIONS.values()
+)
 
 
 class Format(str, Enum):
@@ -47,6 +52,8 @@ class Wanted:
     summary: bool = False
     explain: bool = False
     width: int = 80
+    beside: str = ""
+    """Name of a shipped publication; empty for none."""
 
 
 def results(
@@ -68,6 +75,10 @@ def results(
         bool,
         typer.Option("--explain", help="With table: what columns mean, and what to do about warnings."),
     ] = False,
+    beside: Annotated[
+        str,
+        typer.Option("--with", metavar="NAME", help="Lay published figures beside: bull-2008. Not with csv."),
+    ] = "",
     runs_dir: Annotated[
         str, typer.Option("--runs", metavar="DIR", help="Where runs are kept.")
     ] = DEFAULT_RUNS_DIR,
@@ -75,7 +86,10 @@ def results(
     """Print the figures of a run, also of one that still goes on."""
     from fsconsole.journal.store import open_run
 
-    wanted = Wanted(output, sort, columns, summary, explain, terminal_width())
+    if beside and output is Format.CSV:
+        what = "A table for programs holds a run's own figures only: --with does not go with csv."
+        raise Misused(what=what, nearest="`--format json` has both; ", command="fsconsole results")
+    wanted = Wanted(output, sort, columns, summary, explain, terminal_width(), beside)
     sys.stdout.write(report(open_run(runs_dir, run), wanted))
     sys.stdout.flush()
 
@@ -85,22 +99,27 @@ def report(folder: RunFolder, wanted: Wanted) -> str:
     from fsconsole.analysis.columns import column_named, columns_named
     from fsconsole.analysis.grid import build_grid
     from fsconsole.analysis.status import status_words
+    from fsconsole.client.disk import is_read_only
     from fsconsole.journal.history import read_state
     from fsconsole.journal.store import is_alive
+    from fsconsole.plan.publications import find_publication
 
     sort_by = column_named(wanted.sort)
     columns = columns_named(wanted.columns) if wanted.columns else ()
     # Asked before reading, so that a run that ends just now is not called dead.
     alive = is_alive(folder)
     state = read_state(folder)
-    grid = build_grid(state, sort_by=sort_by)
-    return _formatted(state, grid, status_words(state, alive=alive), columns, wanted)
+    publication = find_publication(wanted.beside) if wanted.beside else None
+    grid = build_grid(state, sort_by=sort_by, publication=publication)
+    standing = status_words(state, alive=alive, read_only=is_read_only(folder))
+    return _formatted(state, grid, standing, columns, wanted)
 
 
 def _formatted(
     state: RunState, grid: Grid, standing: str, columns: tuple[Metric, ...], wanted: Wanted
 ) -> str:
-    from fsconsole.analysis.columns import DEFAULT_COLUMNS
+    from fsconsole.analysis.beside import columns_beside
+    from fsconsole.analysis.grid import columns_for
     from fsconsole.report.csv import cells_csv, summary_csv
     from fsconsole.report.json import render_json
     from fsconsole.report.markdown import render_markdown
@@ -111,7 +130,7 @@ def _formatted(
     if wanted.output is Format.CSV:
         lines = summary_csv if wanted.summary else cells_csv
         return lines(state, grid, columns or tuple(Metric))
-    columns = columns or DEFAULT_COLUMNS
+    columns = columns or (columns_beside(grid) if wanted.beside else columns_for(grid))
     if wanted.output is Format.MD:
         return render_markdown(state, grid, standing=standing, columns=columns)
     page = Page(wanted.width, wanted.explain)

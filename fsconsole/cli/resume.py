@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.run import AsJson, Detach, RunName, RunsDir, need_root, show
+from fsconsole.cli.run import AsJson, Detach, RunName, RunsDir, need_root, start_and_show
+from fsconsole.errors import ConsentStale
 from fsconsole.journal.folder import LATEST
 from fsconsole.model.places import DEFAULT_RUNS_DIR
 
@@ -39,7 +40,8 @@ def resume(
     Devices are found again after a reboot, by WWN, serial number or the file of a scratch device. Where it can't be
     proved that a device holds only what was agreed upon or made by the run, you are asked again.
     """
-    from fsconsole.client.start import start_engine
+    from fsconsole.cli.interrupts import Interrupts
+    from fsconsole.client.disk import require_writable
     from fsconsole.engine.cleanup import clean_folder, require_resumable
     from fsconsole.engine.renewal import look_again, renew
     from fsconsole.journal.store import open_run
@@ -47,15 +49,21 @@ def resume(
 
     need_root("Carrying out a plan")
     folder = open_run(runs, run)
+    require_writable(folder)
     clean_folder(folder)
     require_resumable(folder)
     renewal = look_again(folder, RealExecutor())
     if only_show:
         _show_renewal(renewal, runs, as_json=as_json)
         return
-    renew(folder, renewal, consent)
-    start_engine(folder)
-    show(folder, detach=detach, as_json=as_json)
+    try:
+        renew(folder, renewal, consent)
+    except ConsentStale as error:
+        error.command = shlex.join(_command(renewal, runs, "--show"))
+        raise
+    with Interrupts() as interrupts:
+        interrupts.hold()
+        start_and_show(folder, interrupts, detach=detach, as_json=as_json)
 
 
 def _show_renewal(renewal: Renewal, runs: str, *, as_json: bool) -> None:
@@ -76,8 +84,12 @@ def _show_renewal(renewal: Renewal, runs: str, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(plan_object(left, renewal.reports, renewal.consent), indent=2))
         return
-    command = ["fsconsole", "resume", state.request.run_id]
-    command += ["--runs", runs] if runs != DEFAULT_RUNS_DIR else []
-    command += ["--consent", renewal.consent] if renewal.consent else []
-    lines = renewal_lines(left, renewal.reports, shlex.join(command), width=terminal_width())
+    agreeing = ("--consent", renewal.consent) if renewal.consent else ()
+    command = shlex.join(_command(renewal, runs, *agreeing))
+    lines = renewal_lines(left, renewal.reports, command, width=terminal_width())
     typer.echo("\n".join(lines))
+
+
+def _command(renewal: Renewal, runs: str, *words: str) -> list[str]:
+    kept = ["--runs", runs] if runs != DEFAULT_RUNS_DIR else []
+    return ["fsconsole", "resume", renewal.state.request.run_id, *kept, *words]

@@ -1,16 +1,19 @@
-"""fsconsole run, resume and demo: plans carried out, with a viewer in front of the engine."""
+"""fsconsole run and demo: plans carried out, with a viewer in front of the engine."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.errors import NotRoot
+from fsconsole.errors import ConsentMissing, ConsentStale, NotRoot
 from fsconsole.model.places import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
 
 if TYPE_CHECKING:
+    from fsconsole.cli.interrupts import Interrupts
     from fsconsole.journal.store import RunFolder
     from fsconsole.model.run import RunRequest
     from fsconsole.preflight.prepare import Prepared
@@ -28,8 +31,8 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, or ho
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("run", short_help="Carry out a plan on the devices named, which are wiped.")(run)
-    app.command("demo", short_help="Compare four variants on a scratch device; touch no disk.")(demo)
+    app.command("run")(run)
+    app.command("demo")(demo)
 
 
 def run(
@@ -48,8 +51,10 @@ def run(
     """Carry out a plan: format, load, check and delete on the devices named. They are wiped.
 
     Scratch devices need no consent; any other device needs the code that `fsconsole plan` prints for it as it
-    is now. Ctrl-C stops after the cell at hand, twice at once; a closed terminal only ends the view.
+    is now. Ctrl-C, or SIGTERM, stops after the cell at hand, twice at once; a closed terminal only ends the view.
     """
+    from fsconsole.cli.interrupts import Interrupts
+    from fsconsole.client.launch import create_request
     from fsconsole.devices.consent import check_consent
     from fsconsole.journal.store import make_run_id
     from fsconsole.preflight.prepare import prepare
@@ -57,10 +62,14 @@ def run(
 
     need_root("Carrying out a plan")
     run_id = make_run_id()
-    prepared = prepare(file, device, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
-    _require_ready(prepared, file)
-    check_consent(consent, prepared.reports)
-    _launch(_request(prepared, run_id), runs, detach=detach, as_json=as_json)
+    with Interrupts() as interrupts:
+        prepared = prepare(file, device, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
+        _require_ready(prepared, file)
+        with _planning(file, device, runs):
+            check_consent(consent, prepared.reports)
+        request = create_request(run_id, prepared.plan, prepared.targets)
+        folder = _create_run(runs, request, interrupts)
+        start_and_show(folder, interrupts, detach=detach, as_json=as_json)
 
 
 def demo(
@@ -73,26 +82,31 @@ def demo(
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Compare four variants on a scratch device made for it: no disk is touched, nothing is left but the figures."""
-    from fsconsole.client.start import start_engine
+    from fsconsole.cli.interrupts import Interrupts
+    from fsconsole.client.launch import create_request
+    from fsconsole.client.owned import purpose_of
     from fsconsole.devices import scratch
-    from fsconsole.journal.store import create_run, make_run_id
+    from fsconsole.journal.store import make_run_id
     from fsconsole.preflight.prepare import prepare
     from fsconsole.system.command import RealExecutor
     from fsconsole.units import parse_bytes
 
     need_root("The demo")
     run_id = make_run_id()
-    made = scratch.create(parse_bytes(size), directory, purpose=f"run {run_id}")
-    try:
-        prepared = prepare(DEMO_PLAN, [made.device], executor=RealExecutor(), runs_dir=runs, run_id=run_id)
-        _require_ready(prepared, DEMO_PLAN)
-        folder = create_run(runs, _request(prepared, run_id, owned_scratch=made.path))
-    except BaseException:
-        scratch.remove(made)
-        raise
-    # From here on the run owns the device: it can be resumed on it.
-    start_engine(folder)
-    show(folder, detach=False, as_json=as_json)
+    with Interrupts() as interrupts:
+        made = scratch.create(parse_bytes(size), directory, purpose=purpose_of(run_id))
+        try:
+            prepared = prepare(
+                DEMO_PLAN, [made.device], executor=RealExecutor(), runs_dir=runs, run_id=run_id
+            )
+            _require_ready(prepared, DEMO_PLAN)
+            request = create_request(run_id, prepared.plan, prepared.targets, owned_scratch=made.path)
+            folder = _create_run(runs, request, interrupts)
+        except BaseException:
+            scratch.remove(made)
+            raise
+        # From here on the run owns the device: it can be resumed on it.
+        start_and_show(folder, interrupts, detach=False, as_json=as_json)
 
 
 def need_root(what: str) -> None:
@@ -115,23 +129,46 @@ def _require_ready(prepared: Prepared, file: str) -> None:
     require_runnable(prepared.plan, file)
 
 
-def _request(prepared: Prepared, run_id: str, *, owned_scratch: str = "") -> RunRequest:
-    from fsconsole.client.launch import create_request
+@contextmanager
+def _planning(file: str, devices: Sequence[str], runs: str) -> Iterator[None]:
+    """Give an error of consent the whole command that shows what has to be agreed to."""
+    import shlex
 
-    return create_request(run_id, prepared.plan, prepared.targets, owned_scratch=owned_scratch)
+    try:
+        yield
+    except (ConsentMissing, ConsentStale) as error:
+        named = [word for device in devices for word in ("--device", device)]
+        kept = ["--runs", runs] if runs != DEFAULT_RUNS_DIR else []
+        error.command = shlex.join(["fsconsole", "plan", file, *named, *kept])
+        raise
 
 
-def _launch(request: RunRequest, runs: str, *, detach: bool, as_json: bool) -> None:
-    from fsconsole.client.launch import launch
+def _create_run(runs: str, request: RunRequest, interrupts: Interrupts) -> RunFolder:
+    """Make a run's folder, whole; a signal that comes meanwhile takes it back and ends the command."""
+    from fsconsole.client.launch import withdraw
+    from fsconsole.journal.store import create_run
 
-    show(launch(request, runs), detach=detach, as_json=as_json)
+    interrupts.hold()
+    folder = create_run(runs, request)
+    try:
+        interrupts.require_none()
+    except BaseException:
+        withdraw(folder)
+        raise
+    return folder
 
 
-def show(folder: RunFolder, *, detach: bool, as_json: bool) -> None:
-    """Show a run until it ends, and exit with its code; with detach print its name alone."""
+def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, as_json: bool) -> None:
+    """Start a run's engine, show the run until it ends and exit with its code; with detach print its name alone.
+
+    interrupts are on hold. A run that was asked to stop while it began is shown to its end with detach too.
+    """
     from fsconsole.cli.viewer import watch
+    from fsconsole.client.start import start_engine
 
-    if detach:
+    start_engine(folder)
+    interrupts.pass_on_to(folder)
+    if detach and not interrupts.asked:
         sys.stdout.write(f"{folder.name}\n")
         return
-    raise typer.Exit(watch(folder, as_json=as_json, stops_run=True))
+    raise typer.Exit(watch(folder, as_json=as_json, interrupts=interrupts))

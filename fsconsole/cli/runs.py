@@ -57,6 +57,7 @@ def runs(
 def look_at(folder: RunFolder) -> Listed:
     """Return one run's line; whatever is wrong with its folder is said in it."""
     from fsconsole.analysis.status import cells_over, status_words
+    from fsconsole.client.disk import is_read_only
     from fsconsole.journal.history import read_state
     from fsconsole.journal.store import is_alive
     from fsconsole.model.state import RunStatus
@@ -74,7 +75,7 @@ def look_at(folder: RunFolder) -> Listed:
         created_wall_ns=state.request.created_wall_ns,
         cells_over=cells_over(state),
         cells=len(state.cells),
-        standing=status_words(state, alive=alive),
+        standing=status_words(state, alive=alive, read_only=is_read_only(folder)),
         status=state.status.value if alive or ended else "dead",
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fsconsole.cli.app import Group, show_help_for_nothing
 from fsconsole.errors import NotRoot
 from fsconsole.model.places import DEFAULT_SCRATCH_DIR
 from fsconsole.plaintext import printable
@@ -29,10 +30,11 @@ def register(app: typer.Typer) -> None:
     """Add the group of commands to the command line."""
     group = typer.Typer(
         help="Make and remove scratch devices: loop devices over marked files, safe to wipe.",
-        short_help="Make, list and remove scratch devices, safe to wipe.",
-        no_args_is_help=True,
+        cls=Group,
+        invoke_without_command=True,
         rich_markup_mode=None,
     )
+    group.callback()(show_help_for_nothing)
     group.command(name="create", short_help="Make a scratch device of a file, allocated and marked.")(create)
     group.command(name="list", short_help="List scratch devices, and files without one.")(list_)
     group.command(name="attach")(attach)

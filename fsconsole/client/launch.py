@@ -1,12 +1,12 @@
-"""From an agreed plan to a living engine."""
+"""The request for a run, and a run that is taken back before its engine was started."""
 
 from __future__ import annotations
 
+import shutil
 import time
 
 from fsconsole import __version__
-from fsconsole.client.start import start_engine
-from fsconsole.journal.store import RunFolder, create_run
+from fsconsole.journal.store import RunFolder
 from fsconsole.model.plan import Plan
 from fsconsole.model.run import RunRequest, Target
 
@@ -18,8 +18,6 @@ def create_request(
     return RunRequest(run_id, time.time_ns(), __version__, plan, targets, owned_scratch)
 
 
-def launch(request: RunRequest, runs_dir: str) -> RunFolder:
-    """Write the run's folder, durably, and start its engine. Raises RunsReadOnly, NoSpace, EngineNotStarted."""
-    folder = create_run(runs_dir, request)
-    start_engine(folder)
-    return folder
+def withdraw(folder: RunFolder) -> None:
+    """Remove the folder of a run that no engine has been started for. Raises OSError."""
+    shutil.rmtree(folder.path)

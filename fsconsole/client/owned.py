@@ -9,6 +9,11 @@ from fsconsole.journal.store import RunFolder, is_alive
 from fsconsole.model.state import OPEN_STATUSES, RunState
 
 
+def purpose_of(run_id: str) -> str:
+    """Return what is written on a scratch device that is made for a run alone."""
+    return f"run {run_id}"
+
+
 def remove_owned_scratch(state: RunState) -> bool:
     """Remove the scratch device of a run with nothing left to do; one that can be resumed keeps it.
 
@@ -19,6 +24,9 @@ def remove_owned_scratch(state: RunState) -> bool:
     try:
         made = scratch.find(state.request.owned_scratch)
     except ScratchMissing:
+        return False
+    # A journal from elsewhere may name any scratch device; the mark on the file says for which run it was made.
+    if made.purpose != purpose_of(state.request.run_id):
         return False
     scratch.remove(made)
     return True

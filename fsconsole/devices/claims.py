@@ -10,15 +10,14 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 
 from fsconsole.devices.discovery import discover
+from fsconsole.devices.passing import PASSING_BY_S, UDEV_PROBE_S
 from fsconsole.devices.relatives import DeviceGraph, number_of
 from fsconsole.devices.uses import read_graph
 from fsconsole.errors import DeviceChanged, DeviceLocked, DeviceRefused
 from fsconsole.model.device import Device
 from fsconsole.system.blockdev import open_exclusive
-from fsconsole.system.locks import FileLock
+from fsconsole.system.locks import FileLock, is_locked
 
-_UDEV_LOCK_S = 0.5
-"""Udev's workers hold a shared lock on a whole disk while they probe it (systemd: BLOCK_DEVICE_LOCKING)."""
 _PAUSE_S = 0.05
 
 TOOLS_WITH_O_EXCL = frozenset(
@@ -29,14 +28,22 @@ TOOLS_WITH_O_EXCL = frozenset(
         "mke2fs",
         "mkfs.xfs",
         "mkfs.btrfs",
+        "mkfs.f2fs",
+        "mkfs.jfs",
+        "mkreiserfs",
         "mkswap",
         "mount",
     }
 )
 """Tools that refuse a device which another descriptor holds with O_EXCL; each was tried (tests/loop)."""
 
-TOOLS_WITHOUT_O_EXCL = frozenset({"mkfs.nilfs2", "blkdiscard", "wipefs", "fio", "dd"})
-"""Tools that go ahead on it, tried too: mkfs.nilfs2, blkdiscard and wipefs when given -f, fio and dd always."""
+MODULES_WITH_O_EXCL = frozenset({"fsconsole.workloads.rawstream"})
+"""Programs of this package (python -I -m MODULE) that take O_EXCL themselves, tried likewise."""
+
+TOOLS_WITHOUT_O_EXCL = frozenset(
+    {"mkfs.nilfs2", "nilfs-tune", "jfs_tune", "fsck.jfs", "blkdiscard", "wipefs", "fio", "dd"}
+)
+"""Tools that go ahead on it, tried too: mkfs.nilfs2, blkdiscard and wipefs when given -f, the others always."""
 
 
 class DeviceLocks:
@@ -85,12 +92,14 @@ def lock_whole_disk(device: Device) -> DeviceLocks:
 
 
 def _acquire(path: str, device_path: str) -> FileLock:
-    deadline = time.monotonic() + _UDEV_LOCK_S
+    """Lock one node. Udev's workers hold a shared lock while they probe (systemd: BLOCK_DEVICE_LOCKING): they pass."""
+    begun_s = time.monotonic()
     while True:
         try:
             return FileLock.acquire(path)
         except BlockingIOError as error:
-            if time.monotonic() >= deadline:
+            patience_s = PASSING_BY_S if is_locked(path) else UDEV_PROBE_S
+            if time.monotonic() >= begun_s + patience_s:
                 raise DeviceLocked(device_path) from error
             time.sleep(_PAUSE_S)
 
@@ -122,4 +131,6 @@ def needs_hold(argv: tuple[str, ...]) -> bool:
 
     True for every tool that is not known to take O_EXCL itself; those that do refuse a device that is held.
     """
+    if argv[1:3] == ("-I", "-m") and argv[3:4]:
+        return argv[3] not in MODULES_WITH_O_EXCL
     return os.path.basename(argv[0]) not in TOOLS_WITH_O_EXCL

@@ -47,16 +47,22 @@ def find_device(path: str, devices: tuple[Device, ...] | None = None) -> Device:
 
     Raises DeviceMissing (also where the node's number has no device behind it) and NotABlockDevice.
     """
+    number = device_number(path)
+    for device in discover() if devices is None else devices:
+        if os.makedev(device.major, device.minor) == number:
+            return device
+    raise DeviceMissing(device=path)
+
+
+def device_number(path: str) -> int:
+    """Return the number (makedev) of the block device that a path leads to. Raises DeviceMissing, NotABlockDevice."""
     try:
         found = os.stat(path)
     except (OSError, ValueError) as error:
         raise DeviceMissing(device=path) from error
     if not stat.S_ISBLK(found.st_mode):
         raise NotABlockDevice(device=path, what=_file_type(found.st_mode))
-    for device in discover() if devices is None else devices:
-        if os.makedev(device.major, device.minor) == found.st_rdev:
-            return device
-    raise DeviceMissing(device=path)
+    return found.st_rdev
 
 
 def _present(udev: Mapping[str, Mapping[str, str]], sys_root: str) -> list[Device]:

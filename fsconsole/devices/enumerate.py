@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping
 
 SYS_ROOT = "/sys"
@@ -17,6 +18,7 @@ _UDEV_KEYS = (
     "ID_WWN_WITH_EXTENSION",
 )
 _LISTING_ATTEMPTS = 5
+_OF_THREAD = threading.local()
 
 
 def block_devices(sys_root: str = SYS_ROOT) -> dict[str, Mapping[str, str]]:
@@ -37,11 +39,14 @@ def _udev_listing() -> dict[str, Mapping[str, str]]:
         import pyudev  # noqa: PLC0415 - the import itself fails where libudev is not installed
     except ImportError:
         return {}
+    # Making one searches for libudev, with programs of its own; it may be used by one thread alone.
+    if not hasattr(_OF_THREAD, "context"):
+        _OF_THREAD.context = pyudev.Context()
     for _ in range(_LISTING_ATTEMPTS):
         try:
             return {
                 str(device.sys_name).replace("/", "!"): _chosen(device.properties)
-                for device in pyudev.Context().list_devices(subsystem="block")
+                for device in _OF_THREAD.context.list_devices(subsystem="block")
             }
         except pyudev.DeviceNotFoundError:
             # One of them vanished between being listed and being looked at.

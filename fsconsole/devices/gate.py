@@ -118,15 +118,22 @@ def _refusal(path: str, hazard: Hazard) -> FsconsoleError:
     return DeviceRefused(path, hazard.reason, hazard.hint)
 
 
-def re_prove(report: GateReport, target: Target, ours: frozenset[str], last_made: str = "") -> None:
+def re_prove(
+    report: GateReport,
+    target: Target,
+    ours: frozenset[str],
+    last_made: str = "",
+    proved_as: Identity | None = None,
+) -> None:
     """Let a device pass that is still what was agreed upon: the same one, in no use, nothing new on it.
 
     report must be fresh. ours are the filesystem UUIDs that this run has assigned; last_made is that of the
-    filesystem which must be on it now, empty where none need be. Raises DeviceChanged, ConsentMissing, and
-    what require() raises.
+    filesystem which must be on it now, empty where none need be. proved_as is who it was when it last passed:
+    across a reboot a filesystem of the run proves it once, and must not be there still after a wipe. Raises
+    DeviceChanged, ConsentMissing, and what require() raises.
     """
     own_uuids = frozenset(uuid.lower() for uuid in ours if uuid)
-    changes = _identity_changes(report, target, own_uuids)
+    changes = _identity_changes(report, proved_as or target.identity, own_uuids)
     if changes:
         raise DeviceChanged(target.path, "; ".join(changes))
     require(report)
@@ -141,11 +148,11 @@ def re_prove(report: GateReport, target: Target, ours: frozenset[str], last_made
         raise DeviceChanged(target.path, "; ".join(changes))
 
 
-def _identity_changes(report: GateReport, target: Target, ours: frozenset[str]) -> tuple[str, ...]:
-    if report.identity.boot_id == target.identity.boot_id:
-        return differences(target.identity, report.identity)
+def _identity_changes(report: GateReport, known: Identity, ours: frozenset[str]) -> tuple[str, ...]:
+    if report.identity.boot_id == known.boot_id:
+        return differences(known, report.identity)
     found = frozenset(signature.uuid.lower() for signature in report.signatures)
-    return differences_across_boots(target.identity, report.identity, found, ours)
+    return differences_across_boots(known, report.identity, found, ours)
 
 
 def _unknown_on_it(report: GateReport, target: Target, ours: frozenset[str]) -> Iterator[str]:

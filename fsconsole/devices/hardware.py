@@ -80,6 +80,7 @@ def _serial(directory: str, udev: Mapping[str, str]) -> str:
         read_text_or(f"{directory}/serial", ""),
         read_text_or(f"{directory}/device/serial", ""),
         _vpd_serial(f"{directory}/device/vpd_pg80"),
+        udev.get("ID_SCSI_SERIAL", ""),
         udev.get("ID_SERIAL_SHORT", ""),
         udev.get("ID_SERIAL", ""),
         _usb_serial(directory),

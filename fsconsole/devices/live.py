@@ -1,31 +1,30 @@
 """Claims of this moment: open descriptors, locks, O_EXCL and reservations.
 
-Udev's workers open and lock devices for some milliseconds whenever somebody has written; only a claim that
-outlasts PASSING_BY_S counts.
+Only a claim that lasts counts: who merely passes by is told apart in passing.py.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TypeVar
 
 from fsconsole.devices.claims import lock_paths
 from fsconsole.devices.evidence import Relative, Role, Use, UseKind
+from fsconsole.devices.passing import lasting, lasting_holders
 from fsconsole.devices.relatives import DeviceGraph, number_of
 from fsconsole.devices.reservation import is_reserved
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.system.locks import is_locked
-from fsconsole.system.processes import OpenDescriptor, holders_of, holders_of_file, own_pid_in_host_proc
+from fsconsole.system.processes import (
+    OpenDescriptor,
+    holders_of,
+    holders_of_any,
+    holders_of_file,
+    own_pid_in_host_proc,
+)
 from fsconsole.system.text import read_text, read_text_or
-
-_Seen = TypeVar("_Seen")
-
-PASSING_BY_S = 0.5
-_PAUSE_S = 0.05
 
 _SAME_BYTES = frozenset({Role.SELF, Role.INSIDE, Role.DISK, Role.UNDER, Role.TWIN})
 _EXCLUSIVE = frozenset({Role.SELF, Role.UNDER, Role.TWIN})
@@ -42,17 +41,29 @@ def open_uses(relatives: Iterable[Relative], graph: DeviceGraph, own_pids: froze
     if not _may_look_at_processes():
         raise PermissionError(errno.EPERM, "the descriptors of other processes may not be looked at")
     ignored = own_pids | {own_pid_in_host_proc()}
-    for relative in relatives:
-        if relative.role not in _SAME_BYTES:
+    files = {
+        relative.number: _file_below(relative.number, graph)
+        for relative in relatives
+        if relative.role in _SAME_BYTES
+    }
+    # Mostly nobody has any of them open: one look at all processes says so for all of them.
+    if not holders_of_any(frozenset(files), frozenset(filter(None, files.values())), ignored):
+        return
+    for number, file in files.items():
+        for holder in lasting_holders(partial(holders_of, number, ignored)):
+            yield Use(UseKind.OPEN, number, f"is open in {_process_words(holder)}")
+        if file is None:
             continue
-        for holder in _lasting(partial(holders_of, relative.number, ignored)):
-            yield Use(UseKind.OPEN, relative.number, f"is open in {_process_words(holder)}")
-        file = graph.by_number[relative.number].loop
-        if file is None or not file.inode or graph.under(graph.by_number[relative.number]):
-            continue
-        for holder in _lasting(partial(holders_of_file, file.file_device, file.inode, ignored)):
-            clause = f"stands on a file that is open in {_process_words(holder)}"
-            yield Use(UseKind.OPEN, relative.number, clause)
+        for holder in lasting_holders(partial(holders_of_file, *file, ignored)):
+            yield Use(UseKind.OPEN, number, f"stands on a file that is open in {_process_words(holder)}")
+
+
+def _file_below(number: int, graph: DeviceGraph) -> tuple[int, int] | None:
+    """Return st_dev and st_ino of the file that a loop stands on; None for what is no loop, or one over a device."""
+    device = graph.by_number[number]
+    if device.loop is None or not device.loop.inode or graph.under(device):
+        return None
+    return device.loop.file_device, device.loop.inode
 
 
 def hidden_processes(own_pids: frozenset[int]) -> tuple[str, ...]:
@@ -97,7 +108,7 @@ def _process_words(holder: OpenDescriptor) -> str:
 def lock_uses(device: Device, graph: DeviceGraph) -> Iterator[Use]:
     """Yield a use for every node that a run would lock and somebody else has locked. Raises OSError."""
     for path in lock_paths(device, graph):
-        if _lasting(partial(is_locked, path)):
+        if lasting(partial(is_locked, path)):
             words = "is locked" if path == device.path else f"is on {path}, which is locked"
             yield Use(UseKind.LOCKED, number_of(device), f"{words} by another run or tool")
 
@@ -108,7 +119,7 @@ def busy_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Iterator[Use
         is_partition_of_twin = relative.role is Role.TWIN and graph.by_number[relative.number].parent
         if relative.role not in _EXCLUSIVE or is_partition_of_twin:
             continue
-        if _lasting(partial(is_busy, relative.path)):
+        if lasting(partial(is_busy, relative.path)):
             clause = "is claimed by something that is not shown here (O_EXCL says busy)"
             yield Use(UseKind.BUSY, relative.number, clause)
 
@@ -141,13 +152,3 @@ def reservation_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Itera
         )
         if is_asked and is_reserved(relative.path):
             yield Use(UseKind.RESERVED, relative.number, "is reserved by a SCSI initiator")
-
-
-def _lasting(look: Callable[[], _Seen]) -> _Seen:
-    """Return what look() sees: at once where that is nothing, else what is still there at the end of the wait."""
-    deadline = time.monotonic() + PASSING_BY_S
-    while True:
-        seen = look()
-        if not seen or time.monotonic() >= deadline:
-            return seen
-        time.sleep(_PAUSE_S)

@@ -70,7 +70,7 @@ def _uses(device: Device, devices: tuple[Device, ...]) -> Iterator[str]:
     if device.swap:
         yield "swap"
     for holder in device.holders:
-        yield _held(holder, devices)
+        yield _held(device, holder, devices)
     for other in devices:
         if other.loop is not None and other.loop.path == device.path:
             yield f"held by {other.name}"
@@ -86,10 +86,19 @@ def _mounted(device: Device) -> str:
     return f"{first.filesystem} {where}{more}"
 
 
-def _held(holder: str, devices: tuple[Device, ...]) -> str:
+_ROLES = (("F", "failed member of"), ("S", "spare of"), ("J", "journal of"), ("R", "replacement in"))
+"""Flags of a member in /proc/mdstat, what says most first; every member of an inactive array has an S."""
+
+
+def _held(device: Device, holder: str, devices: tuple[Device, ...]) -> str:
     # An inactive array holds its members though it may not be listed.
-    is_array = holder.startswith("md") or any(d.name == holder and d.kind is DeviceKind.MD for d in devices)
-    return f"member of {holder}" if is_array else f"held by {holder}"
+    found = [d for d in devices if d.name == holder and d.kind is DeviceKind.MD]
+    if not found and not holder.startswith("md"):
+        return f"held by {holder}"
+    array = found[0].md if found else None
+    members = array.members if array is not None and array.active else ()
+    flags = "".join(member.flags for member in members if f"/dev/{member.name}" == device.path)
+    return next((f"{role} {holder}" for flag, role in _ROLES if flag in flags), f"member of {holder}")
 
 
 def _some(names: list[str]) -> str:

@@ -7,6 +7,7 @@ import os
 from fsconsole.devices.discovery import find_device
 from fsconsole.engine.work import CellWork
 from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.device import MdArray
 from fsconsole.model.observation import WarningKind, WarningRaised
 from fsconsole.model.run import RunRequest
 from fsconsole.model.workload import Workload
@@ -18,17 +19,23 @@ SHORT_S = 10.0
 NEARLY_FULL_PERCENT = 90.0
 OBSERVER_PERCENT = 2.0
 """The limits of measurement: shorter, fuller or costlier than this is said."""
+DEGRADED_HINT = (
+    "Give it its members, let it recover (/proc/mdstat), and run the plan again: a whole one is another."
+)
 
 
 def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, attempt: int) -> None:
-    """Warn where the journal is written on the very disk that is measured, and where that disk is cached."""
+    """Warn where the journal is written on the very disk that is measured, and where that disk is cached or degraded."""
     runs_device = os.stat(folder_path).st_dev
 
     def warn(kind: WarningKind, reason: str, hint: str) -> None:
         journal.record(WarningRaised(None, attempt, kind, reason, hint), durable=False)
 
     for target in request.targets:
-        loop = find_device(target.path).loop
+        device = find_device(target.path)
+        loop = device.loop
+        if device.md is not None and device.md.degraded:
+            warn(WarningKind.NOT_COMPARABLE, degraded_words(device.md), DEGRADED_HINT)
         if loop is not None and loop.file_device == runs_device:
             warn(
                 WarningKind.JOURNAL_SHARED_DISK,
@@ -43,6 +50,11 @@ def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, att
             )
 
 
+def degraded_words(array: MdArray) -> str:
+    """Return why the figures of an array that lacks members are not those that it has when whole."""
+    return f"the array /dev/{array.name} lacks {array.degraded} of its {len(array.slots)} members"
+
+
 def about_target(work: CellWork) -> None:
     """Warn where the target is no disk."""
     if work.cell.target.startswith("/dev/loop"):
@@ -55,20 +67,32 @@ def about_target(work: CellWork) -> None:
 
 def about_load(work: CellWork, workload: Workload, result: LoadResult) -> None:
     """Warn of a load that was too short, too small for the RAM, or cut off."""
-    if result.elapsed_s < SHORT_S:
-        work.warn(
-            WarningKind.SHORT,
-            f"'{workload.name}' took {result.elapsed_s:.1f} s",
-            "Write more (file_size, files) before you compare variants that are close.",
-        )
-    if result.written_bytes < 2 * memory_bytes():
+    about_duration(work, workload.name, result.elapsed_s)
+    # Direct I/O goes past the page cache.
+    if workload.writes and not workload.direct and result.written_bytes < 2 * memory_bytes():
         work.warn(
             WarningKind.CACHED,
             f"'{workload.name}' wrote less than twice the RAM",
             "Trust the durable column, which includes the drain; for write figures of the disk, write more.",
         )
+    if workload.reads and not (workload.cold or workload.direct) and result.read_bytes < 2 * memory_bytes():
+        work.warn(
+            WarningKind.CACHED,
+            f"'{workload.name}' read less than twice the RAM, and not from a cold cache",
+            "Give it cold = true; a read that the page cache serves says nothing of the filesystem on its disk.",
+        )
     if result.failures:
         work.warn(WarningKind.TARGET_FULL, result.failures, "Use a smaller scale or a larger device.")
+
+
+def about_duration(work: CellWork, name: str, elapsed_s: float) -> None:
+    """Warn of a phase that was too short for its figures to be trusted."""
+    if elapsed_s < SHORT_S:
+        work.warn(
+            WarningKind.SHORT,
+            f"'{name}' took {elapsed_s:.1f} s",
+            "Write more (file_size, files) before you compare variants that are close.",
+        )
 
 
 def about_fullness(work: CellWork, root: int) -> None:
@@ -89,5 +113,5 @@ def about_observer(work: CellWork, observer_percent: float) -> None:
         work.warn(
             WarningKind.OBSERVER,
             f"the engine itself used {format_percent(observer_percent)} of the CPUs",
-            "Close other viewers of this run, and trust the CPU figures the less.",
+            "Trust the CPU figures the less; in a longer load, what the engine does once weighs less.",
         )

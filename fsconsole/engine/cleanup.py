@@ -1,16 +1,19 @@
-"""Gives back what a killed engine left. Its mounts, processes and locks went with its namespaces."""
+"""Gives back what a killed engine left: its settings. Its mounts, processes and locks went with its namespaces."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fsconsole.engine.leftovers import give_back_leftovers, in_words
 from fsconsole.errors import FsconsoleError, RunComplete, RunLives
 from fsconsole.journal import last_word
 from fsconsole.journal.history import read_journal, read_state
 from fsconsole.journal.store import RunFolder, is_alive, list_runs
+from fsconsole.journal.trust import require_own
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import RunFinished, RunInterrupted
+from fsconsole.model.observation import Observation, RunInterrupted
 from fsconsole.model.state import OPEN_STATUSES, RunState, RunStatus
 from fsconsole.system.locks import FileLock
 
@@ -40,7 +43,8 @@ def where_it_stood(state: RunState) -> str:
 
 
 def require_resumable(folder: RunFolder) -> None:
-    """Let a run pass that has cells left to do. Raises RunLives, RunComplete."""
+    """Let a run pass that has cells left to do. Raises RunLives, RunComplete, and JournalUnusable for a stranger's."""
+    require_own(folder)
     if is_alive(folder):
         raise RunLives(run=folder.name)
     if not _is_open(read_state(folder)):
@@ -51,32 +55,44 @@ def clean_folder(folder: RunFolder) -> tuple[Cleaned, ...]:
     """Write down how one run's engine ended, if it died; what it was is in the one value returned, if any."""
     name = folder.name
     try:
+        require_own(folder)
         with FileLock.acquire(folder.lock):
             return _clean_locked(folder, name)
     except BlockingIOError:
         return ()
     except FsconsoleError as error:
         return (Cleaned(name, f"left as it is: {error}", resumable=False),)
+    except OSError as error:
+        # One folder on a disk that turned read-only must not keep the others from being cleaned.
+        why = error.strerror or str(error)
+        return (Cleaned(name, f"left as it is: its folder can't be written: {why}", resumable=False),)
 
 
 def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     state = read_journal(folder)
+    _remove_socket(folder)
+    leftovers = give_back_leftovers(state)
+    settled = tuple(leftover.returned for leftover in leftovers if not leftover.busy)
     if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
-        _remove_socket(folder)
-        return ()
+        _write_down(folder, settled)
+        said = "; ".join(in_words(leftovers))
+        return (Cleaned(name, said, resumable=_is_open(state)),) if said else ()
     words = last_word.read(folder)
     died = RunInterrupted(f"the engine died {where_it_stood(state)}")
     ending = words[0].finished if words else died
-    _write_down(folder, ending)
+    _write_down(folder, (*settled, ending))
     last_word.forget(folder)
-    _remove_socket(folder)
-    return (Cleaned(name, ending.reason.rstrip("."), resumable=_is_open(state)),)
+    did = "; ".join((ending.reason.rstrip("."), *in_words(leftovers)))
+    return (Cleaned(name, did, resumable=_is_open(state)),)
 
 
-def _write_down(folder: RunFolder, ending: RunInterrupted | RunFinished) -> None:
+def _write_down(folder: RunFolder, observations: Sequence[Observation]) -> None:
+    if not observations:
+        return
     journal = JournalWriter(folder)
     try:
-        journal.record(ending, durable=True)
+        for observation in observations:
+            journal.record(observation, durable=True)
     finally:
         journal.close(finished=True)
 

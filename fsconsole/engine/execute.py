@@ -116,6 +116,13 @@ def _handled(work: CellWork, step: Step) -> StepResult:
         reason = str(error)
     except OSError as error:
         reason = error.strerror or str(error)
+    except (JournalFull, JournalUnusable):
+        raise
+    except FsconsoleError as error:
+        # A proof whose program was killed says nothing of the device; the next cell's proof does.
+        if not work.run.wishes.interrupting:
+            raise
+        reason = str(error)
     wishes = work.run.wishes
     if wishes.interrupting:
         # Whatever a program said when it was killed was the operator's doing.

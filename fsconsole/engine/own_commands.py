@@ -59,7 +59,7 @@ def _strangeness(asked: tuple[Step, ...], own: tuple[Step, ...]) -> str:
 
 
 def _acts(steps: tuple[Step, ...]) -> list[tuple[object, ...]]:
-    return [(step.kind, step.commands, step.workload) for step in steps]
+    return [(step.kind, step.commands, step.workload, step.writes) for step in steps]
 
 
 def _has_allowed_words(cell: Cell, filesystem: Filesystem) -> bool:

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 from fsconsole.devices.claims import held_exclusively, needs_hold
 from fsconsole.devices.gate import GateContext, inspect_device, re_prove
-from fsconsole.errors import ConsentOutdated
+from fsconsole.errors import ConsentOutdated, DeviceChanged
 from fsconsole.model.command import Executor
+from fsconsole.model.device import Identity
 from fsconsole.model.observation import Outcome
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import Target
 from fsconsole.model.state import RunState, StepState
 from fsconsole.model.step import StepKind
 
-_WRITING = frozenset({StepKind.EQUALISE, StepKind.MKFS})
+_WRITING = frozenset({StepKind.EQUALISE, StepKind.MKFS, StepKind.RAW_WRITE})
 
 
 _PROOF_HOLDS_S = 1.0
@@ -42,6 +43,8 @@ class Prover:
         self._ours = frozenset(cell.uuid for cell in state.request.plan.cells)
         self._proved_s: dict[str, float] = {}
         """time.monotonic() of the last proof, by target."""
+        self._proved_as: dict[str, Identity] = {}
+        """Who each target was at that proof: from then on it has to be just that one."""
         self._runs_dir = os.path.dirname(folder_path)
         writes = _last_writes(state)
         self._begun = set(writes)
@@ -58,10 +61,12 @@ class Prover:
             content_is_ours=target.path in self._begun,
         )
         report = inspect_device(target.path, context)
-        re_prove(report, target, self._ours, self._last_made.get(target.path, ""))
+        last_made, proved_as = self._last_made.get(target.path, ""), self._proved_as.get(target.path)
+        re_prove(report, target, self._ours, last_made, proved_as)
         if report.needs_consent and target.path in self._uncertain:
             raise ConsentOutdated(self._run, target.path, "its engine was ended while it wiped the device")
         self._proved_s[target.path] = time.monotonic()
+        self._proved_as[target.path] = report.identity
 
     def prove_cell(self, cell: Cell) -> None:
         """Pass the whole gate for a cell's target."""
@@ -76,6 +81,7 @@ class Prover:
         """
         if time.monotonic() - self._proved_s.get(cell.target, -math.inf) > _PROOF_HOLDS_S:
             self.prove_cell(cell)
+        self._prove_file(cell, argv)
         with ExitStack() as stack:
             if needs_hold(argv):
                 stack.enter_context(held_exclusively(cell.target))
@@ -83,6 +89,21 @@ class Prover:
             self._uncertain.discard(cell.target)
             self._last_made.pop(cell.target, None)
             yield
+        # Nobody came in while it was held. A mkfs that takes no UUID leaves one that no proof would know: a
+        # command right after it gives the run's own.
+        self._proved_s[cell.target] = time.monotonic()
+
+    def _prove_file(self, cell: Cell, argv: tuple[str, ...]) -> None:
+        """Prove that a command on a scratch device's file reaches the very file below that device."""
+        if argv[0] != "fallocate":
+            return
+        identity, path = self._targets[cell.target].identity, argv[-1]
+        try:
+            found = os.lstat(path)
+        except OSError as error:
+            raise DeviceChanged(cell.target, f"its file {path} is gone") from error
+        if (found.st_dev, found.st_ino) != (identity.backing_device, identity.backing_inode):
+            raise DeviceChanged(cell.target, f"another file than its own is called {path} now")
 
     def has_made(self, cell: Cell) -> None:
         """Take note that the cell's filesystem is on its target: until the next wipe it has to stay there."""

@@ -14,6 +14,8 @@ from fsconsole import __version__
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.claims import DeviceLocks, lock_whole_disk
 from fsconsole.devices.discovery import find_device
+from fsconsole.devices.queues import facts_in_force
+from fsconsole.devices.settings import lock_machine_settings
 from fsconsole.engine import cautions
 from fsconsole.engine.control import ControlServer, Wishes
 from fsconsole.engine.execute import run_cells
@@ -25,12 +27,14 @@ from fsconsole.errors import (
     DeviceMissing,
     ExitCode,
     FsconsoleError,
+    JournalUnusable,
     NotABlockDevice,
 )
 from fsconsole.journal.history import read_state
 from fsconsole.journal.last_word import leave
 from fsconsole.journal.raw import RawOutputs
 from fsconsole.journal.store import RunFolder
+from fsconsole.journal.trust import require_own
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.observation import (
     ControlRequested,
@@ -43,6 +47,7 @@ from fsconsole.model.observation import (
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import Target
 from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
+from fsconsole.plan.settings import MACHINE_WIDE
 from fsconsole.plan.steps import MOUNT_POINT
 from fsconsole.system.command import RealExecutor
 from fsconsole.system.host import boot_id, cpu_count, hostname, kernel_release, memory_bytes
@@ -64,8 +69,13 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     folder = RunFolder(path)
     try:
+        require_own(folder)
         with FileLock.acquire(folder.lock):
             return _carry_out_or_tell(folder)
+    except JournalUnusable as error:
+        # Nothing is written into a folder that may be anybody's; the starter shows what is said here.
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
     except BlockingIOError:
         sys.stderr.write(f"{path}: another engine holds this run\n")
         return ExitCode.RUN_LIVES
@@ -129,7 +139,7 @@ def _system_in_words() -> Iterator[None]:
 def _take(folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack) -> RunWork:
     """Take everything that all cells share, each with its release on the stack."""
     attempt = len(state.started) + 1
-    journal.record(_run_started(attempt), durable=True)
+    journal.record(_run_started(attempt, state), durable=True)
     wishes = Wishes(end_programs)
     _listen_to_signals(wishes, journal)
     executor = RealExecutor(kernel_log=KernelLog())
@@ -142,6 +152,8 @@ def _take(folder: RunFolder, state: RunState, journal: JournalWriter, stack: Exi
         place=sampler.place_in_words,
     )
     stack.callback(control.close)
+    if any(write.name in MACHINE_WIDE for cell in _open_cells(state) for write in cell.writes):
+        stack.enter_context(lock_machine_settings())
     prover = Prover(executor, state, folder.path)
     for target in state.request.targets:
         stack.enter_context(_lock(target))
@@ -179,8 +191,9 @@ def _open_cells(state: RunState) -> tuple[Cell, ...]:
     return tuple(cell for cell in state.request.plan.cells if cell.index in open_indexes)
 
 
-def _run_started(attempt: int) -> RunStarted:
-    facts = (("cpus", str(cpu_count())), ("memory_bytes", str(memory_bytes())))
+def _run_started(attempt: int, state: RunState) -> RunStarted:
+    in_force = facts_in_force(target.path for target in state.request.targets)
+    facts = (("cpus", str(cpu_count())), ("memory_bytes", str(memory_bytes())), *in_force)
     return RunStarted(attempt, __version__, boot_id(), kernel_release(), hostname(), facts)
 
 

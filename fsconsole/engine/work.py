@@ -18,12 +18,14 @@ from fsconsole.model.measurement import Measurement
 from fsconsole.model.observation import CommandFinished, Outcome, WarningKind, WarningRaised
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import RunRequest
+from fsconsole.model.state import HeldSetting
 from fsconsole.model.step import Step
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.namespace import PrivatePlaces
 from fsconsole.telemetry.cpu import CpuTimes
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.workloads.protocol import Generator, LoadHandle, LoadResult
+from fsconsole.workloads.source import SourceFiles
 
 KERNEL_LOG_HINT = "Look at the device's health (smartctl, dmesg) before you trust this figure."
 
@@ -76,7 +78,10 @@ class LoadWindow:
     step: int
     result: LoadResult
     begin: ClockAndCpu
-    peak_dirty_bytes: int
+    end: ClockAndCpu
+    """Right after the last writer's end."""
+    gauged: tuple[Measurement, ...]
+    """What the sampler saw of the load until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +106,12 @@ class CellWork:
     mounted_device: int | None = None
     """st_dev of the mounted filesystem, proved right after mounting; None while nothing is mounted."""
     window: LoadWindow | None = None
+    made: dict[int, SourceFiles] = field(default_factory=dict)
+    """The files that workloads have made, by the workload's index."""
     delete_began_s: float = 0.0
     """time.monotonic() when the delete began; the clock runs until the unmount after it has ended."""
+    settings: list[HeldSetting] = field(default_factory=list)
+    """What the cell has set and not given back, in the order of setting."""
     _kept: list[tuple[int, CommandResult]] = field(default_factory=list)
     """Steps and results whose raw output must not be written while a clock runs on."""
 

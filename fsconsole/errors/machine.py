@@ -35,6 +35,15 @@ class NotPrivate(FsconsoleError):
 
 
 @dataclass(eq=False)
+class SettingsLocked(FsconsoleError):
+    """Another run varies settings of the whole machine."""
+
+    exit_code = ExitCode.SETTINGS_LOCKED
+    sentence = "Another run varies the machine's dirty limits (vm.dirty_*), and so would this one."
+    advice = "`fsconsole runs` shows living runs; wait for it or stop it, or leave these settings out of this plan."
+
+
+@dataclass(eq=False)
 class ToolMissing(FsconsoleError):
     """A program that isn't installed."""
 
@@ -77,6 +86,16 @@ class NoSpace(FsconsoleError):
     exit_code = ExitCode.NO_SPACE
     sentence = "{path} has {free} free; {needed} would be needed."
     advice = "Choose a smaller size, or another directory with --dir or --runs."
+
+
+@dataclass(eq=False)
+class NoRoomToTry(FsconsoleError):
+    """The images on which options are tried found no room."""
+
+    where: str
+    exit_code = ExitCode.NO_SPACE
+    sentence = "{where} is full; no option was judged by that."
+    advice = "Free memory, or without root the directory for temporary files ($TMPDIR), and try again."
 
 
 @dataclass(eq=False)

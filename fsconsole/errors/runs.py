@@ -74,6 +74,40 @@ class RunOver(FsconsoleError):
 
 
 @dataclass(eq=False)
+class EngineNotListening(FsconsoleError):
+    """An engine that lives, and does not take requests yet, or any more."""
+
+    run: str
+    exit_code = ExitCode.ENGINE_SILENT
+    sentence = "The engine of run {run} takes no requests at this moment."
+    advice = "It is just beginning or ending: ask again in a moment."
+
+
+@dataclass(eq=False)
+class EngineSilent(FsconsoleError):
+    """An engine that lives, and gave no answer that can be read."""
+
+    run: str
+    waited_s: float
+    exit_code = ExitCode.ENGINE_SILENT
+    sentence = "The engine of run {run} is alive, but gave no answer within {waited_s:g} s."
+    advice = (
+        "It takes the request when it comes to itself; `fsconsole runs` shows where it stands, "
+        "`dmesg` whether a disk hangs."
+    )
+
+
+@dataclass(eq=False)
+class RequestRefused(FsconsoleError):
+    """A request that the engine did not take."""
+
+    run: str
+    why: str
+    sentence = "The engine of run {run} did not take the request: {why}."
+    advice = "Ask with the fsconsole that began the run; `fsconsole results {run}` names its version."
+
+
+@dataclass(eq=False)
 class RunComplete(FsconsoleError):
     """A run with no cell left to do."""
 

@@ -18,6 +18,16 @@ class DeviceMissing(FsconsoleError):
 
 
 @dataclass(eq=False)
+class DeviceVanished(FsconsoleError):
+    """A device that went away while it was watched."""
+
+    device: str
+    exit_code = ExitCode.DEVICE_MISSING
+    sentence = "{device} is gone: it was taken away, or detached, while it was watched."
+    advice = "`fsconsole devices` lists what is there; the kernel's log (dmesg) may say why."
+
+
+@dataclass(eq=False)
 class NotABlockDevice(FsconsoleError):
     """A path that is something else."""
 
@@ -72,7 +82,9 @@ class DeviceChanged(FsconsoleError):
     difference: str
     exit_code = ExitCode.DEVICE_CHANGED
     sentence = "{device} is not what was agreed upon: {difference}."
-    advice = "Look at it with `fsconsole devices`, then plan again: `fsconsole plan FILE --device {device}`."
+    advice = (
+        "`fsconsole devices` shows which disk is which; then plan again: `fsconsole plan FILE --device DEV`."
+    )
 
 
 @dataclass(eq=False)
@@ -86,26 +98,40 @@ class DeviceLocked(FsconsoleError):
 
 
 @dataclass(eq=False)
-class ConsentMissing(FsconsoleError):
-    """A run would wipe something and nobody agreed to it."""
+class DeviceUnreadable(FsconsoleError):
+    """A device that does not give what is on it."""
 
     device: str
-    loss: str
-    exit_code = ExitCode.CONSENT_MISSING
-    sentence = "{device} would be wiped, and holds {loss}; nobody has consented to that."
+    place: str
+    why: str
+    exit_code = ExitCode.DEVICE_UNREADABLE
+    sentence = "Reading {device} failed {place} from its beginning: {why}."
     advice = (
-        "`fsconsole plan FILE --device {device}` shows what would be lost and prints the code for --consent."
+        "`dmesg` and `smartctl --all {device}` say more; a disk that can't be read is no disk to compare on."
     )
 
 
 @dataclass(eq=False)
-class ConsentStale(FsconsoleError):
-    """A consent code that doesn't fit the devices as they are now."""
+class ConsentMissing(FsconsoleError):
+    """A run would wipe something and nobody agreed to it; command is the whole one that shows it, where known."""
 
     device: str
+    loss: str
+    command: str = "fsconsole plan FILE --device DEV"
+    exit_code = ExitCode.CONSENT_MISSING
+    sentence = "{device} would be wiped, and holds {loss}; nobody has consented to that."
+    advice = "`{command}` shows what would be lost and prints the code for --consent."
+
+
+@dataclass(eq=False)
+class ConsentStale(FsconsoleError):
+    """A consent code that doesn't fit the devices as they are now; command is the whole one that prints the new."""
+
+    device: str
+    command: str = "fsconsole plan FILE --device DEV"
     exit_code = ExitCode.CONSENT_STALE
     sentence = "The consent code does not fit {device} as it is now: it was given for another device or other contents."
-    advice = "Look again and take the new code: `fsconsole plan FILE --device {device}`."
+    advice = "Look again and take the new code: `{command}`."
 
 
 @dataclass(eq=False)

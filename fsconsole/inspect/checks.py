@@ -26,6 +26,14 @@ _BTRFS_DAMAGE = re.compile(r"checksum verify failed|error\(s\) found|err is [1-9
 _BTRFS_NOT_RUN = re.compile(
     r"is currently mounted|could not check mount status|ERROR: mount check: |^usage: btrfs", re.MULTILINE
 )
+_F2FS_DAMAGE = re.compile(r"\[Fail\]|^\[ASSERT\]", re.MULTILINE)
+_F2FS_BROKE_OFF = 255
+"""fsck.f2fs exits as fsck does; 255 is where it broke off: only its words say whether it had found anything by then.
+What --dry-run only pretends to correct, it calls corrected (f2fs-tools fsck/main.c)."""
+
+_JFS_REPAIRED = re.compile(r"^Errors detected", re.MULTILINE)
+"""fsck.jfs -f exits 0 for what it repaired."""
+
 _NON_CONTIGUOUS = re.compile(r"\d+/\d+ files \((\d+(?:\.\d+)?)% non-contiguous\)")
 
 
@@ -42,15 +50,13 @@ class Verdict(str, Enum):
 def verdict_of(filesystem: str, exit_code: int, output: str) -> Verdict:
     """Return the verdict of the filesystem's own check; an exit code below 0 is a signal.
 
-    A filesystem that has no rule of its own here is read by the rule for fsck (man 8 fsck), as e2fsck is.
+    A filesystem that has no rule of its own here is read by the rule for fsck (man 8 fsck), as e2fsck is; so is
+    reiserfsck --check, whose 6 says that what it left uncorrected could be repaired (man 8 reiserfsck).
     """
     if exit_code < 0:
         return Verdict.FAILED
-    if filesystem == "xfs":
-        return _xfs(exit_code, output)
-    if filesystem == "btrfs":
-        return _btrfs(exit_code, output)
-    return _fsck(exit_code)
+    rules = {"xfs": _xfs, "btrfs": _btrfs, "f2fs": _f2fs, "jfs": _jfs}
+    return rules[filesystem](exit_code, output) if filesystem in rules else _fsck(exit_code)
 
 
 def non_contiguous_percent(output: str) -> float | None:
@@ -83,3 +89,17 @@ def _btrfs(exit_code: int, output: str) -> Verdict:
     if exit_code == 1 or _BTRFS_DAMAGE.search(output):
         return Verdict.ERRORS
     return Verdict.CLEAN if _BTRFS_DONE.search(output) else Verdict.FAILED
+
+
+def _f2fs(exit_code: int, output: str) -> Verdict:
+    """Read `fsck.f2fs -f --dry-run`."""
+    if exit_code != 0 and _F2FS_DAMAGE.search(output):
+        return Verdict.ERRORS
+    return Verdict.FAILED if exit_code == _F2FS_BROKE_OFF else _fsck(exit_code)
+
+
+def _jfs(exit_code: int, output: str) -> Verdict:
+    """Read `fsck.jfs -f -n`, and one without -n too."""
+    if exit_code == 0 and _JFS_REPAIRED.search(output):
+        return Verdict.REPAIRED
+    return _fsck(exit_code)

@@ -7,14 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from fsconsole.inspect.rare_features import ON, debugreiserfs, dump_f2fs, jfs_tune, nilfs_tune
 from fsconsole.system.mounts import MountEntry, read_mounts
 from fsconsole.system.text import read_text_or
 
 MKFS = "mkfs"
 MOUNT = "mount"
-ON = "on"
-"""The value of a feature or option that has none of its own."""
-
 EXT_OPTIONS = "/proc/fs/ext4/{device}/options"
 """All options in effect, defaults too, for ext2, ext3 and ext4 where the ext4 driver serves them
 (Documentation/filesystems/ext4/, fs/ext4/super.c ext4_seq_options_show)."""
@@ -40,6 +38,10 @@ def parse_mkfs_features(filesystem: str, text: str) -> tuple[Feature, ...]:
         "ext4": _dumpe2fs,
         "xfs": _xfs_info,
         "btrfs": _dump_super,
+        "f2fs": dump_f2fs,
+        "nilfs2": nilfs_tune,
+        "jfs": jfs_tune,
+        "reiserfs": debugreiserfs,
     }
     if filesystem not in parsers:
         return ()

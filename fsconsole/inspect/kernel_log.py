@@ -24,7 +24,7 @@ drivers/md, drivers/ata/libata-eh.c and drivers/nvme/host/pci.c."""
 _REFUSAL_ABOUT = (r"{driver}\d?(?:-fs)?\b", r"\b{driver}: ", r"(?:VFS|blockdev|loop\d+|/dev/\S+): ")
 _NO_REFUSAL = re.compile(
     r"mounted filesystem|[Mm]ounting V\d|[Ee]nding clean mount|[Uu]nmounting|recovery complete|capacity change"
-    r"|scanned by"
+    r"|scanned by|mounting ext[23] file system using"
     r"|BTRFS info .*: (?:using|enabling|turning|use |disk space|has skinny|first mount|checking UUID|last unmount)"
 )
 """What the drivers also say when all is well."""
@@ -33,7 +33,7 @@ _DRIVERS = {"ext2": "ext4|ext2", "ext3": "ext4|ext3"}
 
 
 _FILESYSTEM_ON = re.compile(
-    r"(?:EXT[234]-fs|XFS|BTRFS)[^(]*\((?:device )?(?P<mounted>[\w!-]+)"
+    r"(?:EXT[234]-fs|XFS|BTRFS:?)[^(:]*\((?:device )?(?P<mounted>[\w!-]+)"
     r"|(?:journal on device|file data on) (?P<journal>[\w!-]+)-\d+\b"
     r"|dev (?P<loop>loop\d+),"
 )
@@ -62,3 +62,27 @@ def refusal_words(filesystem: str, lines: Sequence[str]) -> tuple[str, ...]:
     driver = f"(?:{_DRIVERS.get(filesystem, re.escape(filesystem))})"
     about = re.compile("|".join(part.format(driver=driver) for part in _REFUSAL_ABOUT), re.IGNORECASE)
     return tuple(line for line in lines if about.search(line) and not _NO_REFUSAL.search(line))
+
+
+_SAID_OF_DEVICE = re.compile(r" \((?:device )?[\w!-]+(?: state \w+)?\)")
+_SAID_OF_WORD = re.compile(r"(?:parameter '|[Vv]alue for '|removed )(?P<word>\w+)")
+_AFTERMATH = re.compile(r"open_ctree failed|superblock contains fatal errors|SB validate failed")
+
+
+def words_about(lines: Sequence[str], device: str, words: str) -> tuple[str, ...]:
+    """Return the lines that are about a device, or about one of the option words that it was mounted with.
+
+    The log is everybody's: what is said about another device, or another word, belongs to another's mount.
+    """
+    return tuple(line for line in lines if not _is_about_another(line, device) and _is_about(line, words))
+
+
+def without_device(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return lines without the device's name in them, and without those that only follow from another."""
+    bare = tuple(dict.fromkeys(_SAID_OF_DEVICE.sub("", line, count=1) for line in lines))
+    return tuple(line for line in bare if not _AFTERMATH.search(line)) or bare
+
+
+def _is_about(line: str, words: str) -> bool:
+    named = _SAID_OF_WORD.search(line)
+    return named is None or named["word"] in words

@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 from fsconsole.model.measurement import Measurement, Metric
 from fsconsole.system.fiemap import ExtentFlag, RawExtent
 
+# As plain numbers: an operation on members of an enum costs as much as the kernel's answer for a file.
+_ENCODED = int(ExtentFlag.ENCODED)
+_NOWHERE_YET = int(ExtentFlag.DELALLOC | ExtentFlag.UNKNOWN)
+
 
 @dataclass(frozen=True, slots=True)
 class FileLayout:
@@ -30,8 +34,8 @@ def layout_of(extents: Iterable[RawExtent]) -> FileLayout:
         seen |= flags
     return FileLayout(
         runs=tuple(runs),
-        is_compressed=bool(seen & ExtentFlag.ENCODED),
-        is_unwritten=bool(seen & (ExtentFlag.DELALLOC | ExtentFlag.UNKNOWN)),
+        is_compressed=bool(seen & _ENCODED),
+        is_unwritten=bool(seen & _NOWHERE_YET),
     )
 
 

@@ -12,16 +12,21 @@ from dataclasses import replace
 
 from fsconsole.journal.batch import Batch, Entry
 from fsconsole.journal.fold_cell import begin_cell, finish_cell, note_in_cell
+from fsconsole.journal.fold_settings import note_setting
 from fsconsole.model.observation import (
     CellFinished,
     CellStarted,
     CommandFinished,
     ControlRequested,
     FeatureSeen,
+    LatencySeen,
     RequestRenewed,
     RunFinished,
     RunInterrupted,
     RunStarted,
+    SettingReturned,
+    SettingSeen,
+    SettingTaken,
     StepFinished,
     StepStarted,
     TargetAccepted,
@@ -78,12 +83,17 @@ class _Draft:
             self._cell_boundary(observation)
         elif isinstance(observation, WarningRaised):
             self._warn(observation, entry)
+        elif isinstance(observation, (SettingTaken, SettingSeen, SettingReturned)):
+            self._run = replace(self._run, settings=note_setting(self._run.settings, observation))
         elif isinstance(observation, (RunStarted, RunInterrupted, RunFinished)):
             self._run_boundary(observation)
         elif isinstance(observation, TargetAccepted):
             self._accept(observation)
         elif isinstance(observation, RequestRenewed):
             self._renew(observation)
+        elif isinstance(observation, LatencySeen):
+            # Thousands of buckets that no grid shows: whoever wants them reads the journal.
+            return
         else:
             self._control(observation)
 

@@ -18,9 +18,9 @@ from fsconsole.errors import JournalUnusable, NotRoot
 from fsconsole.journal.batch import Batch, Cursor, Entry
 from fsconsole.journal.codec import Mismatch, from_json
 from fsconsole.journal.faults import journal_fault
-from fsconsole.journal.rows import KINDS, SELECT_EVENTS, SELECT_MEASUREMENTS, Kind, observation_from
+from fsconsole.journal.rows import KINDS, SELECT_EVENTS, Kind, observation_from
 from fsconsole.journal.sample_rows import SELECT_CPUS, SELECT_DEVICES, SELECT_SAMPLES, sample_from
-from fsconsole.journal.schema import check_version
+from fsconsole.journal.schema import SCHEMA_VERSION, check_version, migrate
 from fsconsole.model.observation import Observation
 from fsconsole.model.run import RunRequest
 from fsconsole.model.sample import Sample
@@ -86,10 +86,27 @@ def open_journal(path: str) -> Iterator[sqlite3.Connection]:
     """
     try:
         with closing(_connect_read_only(path)) as connection:
-            check_version(connection, path)
-            yield connection
+            found = check_version(connection, path)
+            if found == SCHEMA_VERSION:
+                yield connection
+            else:
+                with closing(_brought_up(connection, found)) as copy:
+                    yield copy
     except sqlite3.Error as error:
         raise _read_fault(error, path) from error
+
+
+def _brought_up(connection: sqlite3.Connection, found: int) -> sqlite3.Connection:
+    """Return a copy of an older journal in memory, as this version would have written it. Raises sqlite3.Error."""
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        connection.backup(copy)
+        copy.execute("PRAGMA trusted_schema = OFF")
+        migrate(copy, found)
+    except sqlite3.Error:
+        copy.close()
+        raise
+    return copy
 
 
 def _connect_read_only(path: str) -> sqlite3.Connection:
@@ -145,20 +162,23 @@ def _entries(connection: sqlite3.Connection, after: int) -> Iterator[Entry]:
     own = {
         name: _by_first(connection.execute(kind.select, span)) for name, kind in kinds.items() if kind.columns
     }
-    figures = _by_first(connection.execute(SELECT_MEASUREMENTS, span))
+    # An older journal has no table for what it never held.
+    children = {
+        name: _by_first(connection.execute(kind.child.select, span))
+        for name, kind in kinds.items()
+        if kind.child is not None
+    }
     for event, name, wall_ns, monotonic_ns, *common in events:
         kind = kinds[name]
         rows = own[name].get(event, []) if kind.columns else [()]
         if len(rows) != 1:
             raise Mismatch("has no row", f"{kind.name} {event}")
-        measurements: list[object] = [
-            {"metric": metric, "value": value} for metric, value in figures.get(event, [])
-        ]
-        observation = _observation(kind, event, (common, rows[0], measurements))
+        below = children[name].get(event, []) if kind.child is not None else []
+        observation = _observation(kind, event, (common, rows[0], below))
         yield Entry(_whole(event), _whole(wall_ns), _whole(monotonic_ns), observation)
 
 
-def _observation(kind: Kind, event: object, parts: tuple[list[object], Row, list[object]]) -> Observation:
+def _observation(kind: Kind, event: object, parts: tuple[list[object], Row, list[Row]]) -> Observation:
     try:
         return observation_from(kind, *parts)
     except Mismatch as mismatch:
@@ -178,10 +198,7 @@ def _samples(connection: sqlite3.Connection, after: int, limit: int) -> tuple[in
     last = _whole(rows[-1][0])
     cpus = _by_first(connection.execute(SELECT_CPUS, (after, last)))
     devices = _by_first(connection.execute(SELECT_DEVICES, (after, last)))
-    samples = tuple(
-        sample_from(row, [busy for (busy,) in cpus.get(number, [])], devices.get(number, []))
-        for number, *row in rows
-    )
+    samples = tuple(sample_from(row, cpus.get(number, []), devices.get(number, [])) for number, *row in rows)
     return last, samples
 
 

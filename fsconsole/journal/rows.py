@@ -16,11 +16,15 @@ from fsconsole.model.observation import (
     CommandFinished,
     ControlRequested,
     FeatureSeen,
+    LatencySeen,
     Observation,
     RequestRenewed,
     RunFinished,
     RunInterrupted,
     RunStarted,
+    SettingReturned,
+    SettingSeen,
+    SettingTaken,
     StepFinished,
     StepStarted,
     TargetAccepted,
@@ -30,8 +34,34 @@ from fsconsole.model.observation import (
 COMMON = ("attempt", "cell", "step")
 """Fields that stand in `event` itself, for every kind that has them."""
 
-CHILD_ROWS = "measurements"
-"""The one field that is a table of rows."""
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A field of an observation that is a table of rows of its own, in order; columns are its items' fields."""
+
+    field: str
+    table: str
+    columns: tuple[str, ...]
+
+    @property
+    def insert(self) -> str:
+        """The statement that adds one row."""
+        names, marks = ", ".join(self.columns), ", ".join("?" * len(self.columns))
+        return f"INSERT INTO {self.table} (event, position, {names}) VALUES (?, ?, {marks})"  # noqa: S608 - names from this module
+
+    @property
+    def select(self) -> str:
+        """The query for the rows of events after one id, up to another."""
+        names = ", ".join(self.columns)
+        return (
+            f"SELECT event, {names} FROM {self.table} WHERE event > ? AND event <= ? ORDER BY event, position"  # noqa: S608 - as above
+        )
+
+
+CHILDREN = (
+    Child("measurements", "measurement", ("metric", "value")),
+    Child("buckets", "latency_bucket", ("bucket", "count")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +80,7 @@ class Kind:
     record: type[Observation]
     common: tuple[str, ...]
     columns: tuple[Column, ...]
-    has_measurements: bool
+    child: Child | None
 
     @property
     def insert(self) -> str:
@@ -69,13 +99,14 @@ class Kind:
 def _kind(name: str, record: type[Observation]) -> Kind:
     hints = get_type_hints(record)
     names = [field.name for field in fields(record)]
-    own = [name for name in names if name not in (*COMMON, CHILD_ROWS)]
+    (*_, child) = (None, *(known for known in CHILDREN if known.field in names))
+    own = [name for name in names if name not in COMMON and (child is None or name != child.field)]
     return Kind(
         name=name,
         record=record,
         common=tuple(name for name in COMMON if name in names),
         columns=tuple(Column(name, is_json=not _is_scalar(hints[name])) for name in own),
-        has_measurements=CHILD_ROWS in names,
+        child=child,
     )
 
 
@@ -92,6 +123,10 @@ _NAMED: tuple[tuple[str, type[Observation]], ...] = (
     ("command_finished", CommandFinished),
     ("step_finished", StepFinished),
     ("feature_seen", FeatureSeen),
+    ("latency_seen", LatencySeen),
+    ("setting_taken", SettingTaken),
+    ("setting_seen", SettingSeen),
+    ("setting_returned", SettingReturned),
     ("warning_raised", WarningRaised),
     ("cell_finished", CellFinished),
     ("control_requested", ControlRequested),
@@ -104,12 +139,8 @@ _BY_RECORD: Mapping[type, Kind] = {kind.record: kind for kind in KINDS.values()}
 INSERT_EVENT = (
     "INSERT INTO event (kind, wall_ns, monotonic_ns, attempt, cell, step) VALUES (?, ?, ?, ?, ?, ?)"
 )
-INSERT_MEASUREMENT = "INSERT INTO measurement (event, position, metric, value) VALUES (?, ?, ?, ?)"
 SELECT_EVENTS = (
     "SELECT id, kind, wall_ns, monotonic_ns, attempt, cell, step FROM event WHERE id > ? ORDER BY id"
-)
-SELECT_MEASUREMENTS = (
-    "SELECT event, metric, value FROM measurement WHERE event > ? AND event <= ? ORDER BY event, position"
 )
 
 
@@ -120,15 +151,16 @@ class EventRow:
     kind: Kind
     event: tuple[SqlValue, ...]
     own: tuple[SqlValue, ...]
-    measurements: tuple[tuple[SqlValue, ...], ...]
+    children: tuple[tuple[SqlValue, ...], ...]
 
     def insert(self, connection: sqlite3.Connection) -> None:
         """Add the row and its children; the caller holds the transaction. Raises sqlite3.Error."""
         event = connection.execute(INSERT_EVENT, self.event).lastrowid
         if self.kind.columns:
             connection.execute(self.kind.insert, (event, *self.own))
-        rows = [(event, position, *row) for position, row in enumerate(self.measurements)]
-        connection.executemany(INSERT_MEASUREMENT, rows)
+        if self.kind.child is not None:
+            rows = [(event, position, *row) for position, row in enumerate(self.children)]
+            connection.executemany(self.kind.child.insert, rows)
 
 
 def event_row(observation: Observation, wall_ns: int, monotonic_ns: int) -> EventRow:
@@ -137,9 +169,15 @@ def event_row(observation: Observation, wall_ns: int, monotonic_ns: int) -> Even
     values: dict[str, object] = {name: getattr(observation, name) for name in kind.common}
     common = tuple(storable(values.get(name)) for name in COMMON)
     own = tuple(_cell(column, getattr(observation, column.name)) for column in kind.columns)
-    figures = observation.measurements if isinstance(observation, StepFinished) else ()
-    rows = tuple((storable(figure.metric.value), storable(figure.value)) for figure in figures)
-    return EventRow(kind, (kind.name, wall_ns, monotonic_ns, *common), own, rows)
+    return EventRow(kind, (kind.name, wall_ns, monotonic_ns, *common), own, _child_rows(kind, observation))
+
+
+def _child_rows(kind: Kind, observation: Observation) -> tuple[tuple[SqlValue, ...], ...]:
+    if kind.child is None:
+        return ()
+    items: tuple[object, ...] = getattr(observation, kind.child.field)
+    names = kind.child.columns
+    return tuple(tuple(storable(encode(getattr(item, name))) for name in names) for item in items)
 
 
 def _cell(column: Column, value: object) -> SqlValue:
@@ -147,12 +185,13 @@ def _cell(column: Column, value: object) -> SqlValue:
 
 
 def observation_from(
-    kind: Kind, common: Iterable[object], own: tuple[object, ...], measurements: list[object]
+    kind: Kind, common: Iterable[object], own: tuple[object, ...], children: list[tuple[object, ...]]
 ) -> Observation:
     """Return the observation that rows hold. Raises codec.Mismatch."""
     document = {name: value for name, value in zip(COMMON, common, strict=True) if name in kind.common}
     for column, value in zip(kind.columns, own, strict=True):
         document[column.name] = parse_json(str(value)) if column.is_json else value
-    if kind.has_measurements:
-        document[CHILD_ROWS] = measurements
+    if kind.child is not None:
+        names = kind.child.columns
+        document[kind.child.field] = [dict(zip(names, row, strict=True)) for row in children]
     return decode(kind.record, document)

@@ -1,7 +1,7 @@
 """The journal's tables, their version, and the way from an older version to this one.
 
 Append-only: rows are inserted, never changed. Wall and monotonic times are nanoseconds; sizes bytes; shares
-per cent. Text in JSON stands only where a fact is rare or open-ended (argv, hazards, identities).
+per cent, but for those of samples. Text in JSON stands only where a fact is rare or open-ended (argv, hazards, identities).
 """
 
 from __future__ import annotations
@@ -10,23 +10,66 @@ import sqlite3
 from collections.abc import Mapping
 
 from fsconsole.errors import JournalNewer, JournalUnusable
+from fsconsole.journal.sample_schema import SAMPLE_TABLES, SAMPLES_REWRITTEN
 
 APPLICATION_ID = 0x66736A31
 """"fsj1" in the database header: tells a journal from any other SQLite file (sqlite.org/fileformat2.html)."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 4
 """PRAGMA user_version of a journal written by this program.
 
 History:
   1  first version.
-  2  request_renewed.
+  2  request_renewed; setting_taken, setting_seen, setting_returned.
+  3  samples in whole numbers; CPUs by number and kind, members of devices, more of bdi and pressure.
+  4  latency_seen, latency_bucket.
 """
 
 _REQUEST_RENEWED = """CREATE TABLE request_renewed (
         event INTEGER PRIMARY KEY REFERENCES event,
         request TEXT NOT NULL)"""
 
-MIGRATIONS: Mapping[int, tuple[str, ...]] = {1: (_REQUEST_RENEWED,)}
+_SETTINGS = (
+    """CREATE TABLE setting_taken (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        name TEXT NOT NULL,
+        path TEXT NOT NULL,
+        new TEXT NOT NULL,
+        old_path TEXT NOT NULL,
+        old TEXT NOT NULL,
+        device_number INTEGER NOT NULL,
+        diskseq INTEGER NOT NULL)""",
+    """CREATE TABLE setting_seen (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        path TEXT NOT NULL,
+        value TEXT NOT NULL)""",
+    """CREATE TABLE setting_returned (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        path TEXT NOT NULL,
+        why_left TEXT NOT NULL)""",
+)
+
+_LATENCIES = (
+    """CREATE TABLE latency_seen (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        operation TEXT NOT NULL,
+        sum_ns INTEGER NOT NULL,
+        max_ns INTEGER NOT NULL,
+        over_2_s INTEGER NOT NULL,
+        over_10_s INTEGER NOT NULL)""",
+    """CREATE TABLE latency_bucket (
+        event INTEGER NOT NULL REFERENCES event,
+        position INTEGER NOT NULL,
+        bucket INTEGER NOT NULL,
+        count INTEGER NOT NULL,
+        PRIMARY KEY (event, position)) WITHOUT ROWID""",
+)
+
+MIGRATIONS: Mapping[int, tuple[str, ...]] = {
+    1: (_REQUEST_RENEWED, *_SETTINGS),
+    2: SAMPLES_REWRITTEN,
+    3: _LATENCIES,
+}
 """Statements that turn version N into N + 1, by N; carried out by the writer when it opens an older journal."""
 
 TABLES = (
@@ -58,6 +101,8 @@ TABLES = (
         hazards TEXT NOT NULL,
         consent TEXT NOT NULL)""",
     _REQUEST_RENEWED,
+    *_SETTINGS,
+    *_LATENCIES,
     """CREATE TABLE step_started (
         event INTEGER PRIMARY KEY REFERENCES event,
         kind TEXT NOT NULL,
@@ -111,57 +156,7 @@ TABLES = (
         reason TEXT NOT NULL,
         hint TEXT NOT NULL,
         exit_code INTEGER NOT NULL)""",
-    """CREATE TABLE sample (
-        id INTEGER PRIMARY KEY,
-        monotonic_ns INTEGER NOT NULL,
-        wall_ns INTEGER NOT NULL,
-        interval_s REAL NOT NULL,
-        cell INTEGER,
-        step TEXT NOT NULL,
-        cpu_user REAL NOT NULL,
-        cpu_nice REAL NOT NULL,
-        cpu_system REAL NOT NULL,
-        cpu_iowait REAL NOT NULL,
-        cpu_irq REAL NOT NULL,
-        cpu_softirq REAL NOT NULL,
-        cpu_idle REAL NOT NULL,
-        writeback_dirty_bytes INTEGER NOT NULL,
-        writeback_writeback_bytes INTEGER NOT NULL,
-        writeback_threshold_bytes INTEGER,
-        writeback_background_threshold_bytes INTEGER,
-        bdi_writeback_bytes INTEGER,
-        bdi_reclaimable_bytes INTEGER,
-        bdi_dirty_thresh_bytes INTEGER,
-        bdi_dirtied_bytes INTEGER,
-        bdi_written_bytes INTEGER,
-        bdi_bandwidth_bytes_s INTEGER,
-        bdi_b_dirty INTEGER,
-        bdi_b_io INTEGER,
-        bdi_b_more_io INTEGER,
-        pressure_io_some_percent REAL,
-        pressure_io_full_percent REAL,
-        load_bytes_done INTEGER,
-        load_operations INTEGER,
-        load_files_done INTEGER,
-        load_threads_running INTEGER,
-        load_bytes_s REAL)""",
-    """CREATE TABLE sample_cpu (
-        sample INTEGER NOT NULL REFERENCES sample,
-        position INTEGER NOT NULL,
-        busy REAL NOT NULL,
-        PRIMARY KEY (sample, position)) WITHOUT ROWID""",
-    """CREATE TABLE sample_device (
-        sample INTEGER NOT NULL REFERENCES sample,
-        position INTEGER NOT NULL,
-        name TEXT NOT NULL,
-        read_bytes_s REAL NOT NULL,
-        write_bytes_s REAL NOT NULL,
-        read_iops REAL NOT NULL,
-        write_iops REAL NOT NULL,
-        in_flight INTEGER NOT NULL,
-        utilisation_percent REAL NOT NULL,
-        latency_ms REAL,
-        PRIMARY KEY (sample, position)) WITHOUT ROWID""",
+    *SAMPLE_TABLES,
 )
 
 

@@ -252,7 +252,9 @@ def _open(path: str) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: str) -> None:
-    migrate(connection, check_version(connection, path))
+    found = check_version(connection, path)
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise JournalUnusable(path=path, why="its filesystem can't hold a write-ahead log")
+    # In this order: after ALTER TABLE a change to WAL mode leaves a lock behind (SQLite 3.40).
+    migrate(connection, found)

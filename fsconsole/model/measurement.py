@@ -15,6 +15,8 @@ class Unit(str, Enum):
     PERCENT = "%"
     COUNT = "count"
     PER_SECOND = "1/s"
+    MILLISECONDS = "ms"
+    """Of latencies alone, which would be all zeros in seconds."""
 
 
 class Metric(str, Enum):
@@ -55,6 +57,25 @@ class Metric(str, Enum):
     OVERHEAD = "overhead"
     PEAK_DIRTY = "peak_dirty"
     OBSERVER = "observer"
+    RAW_WRITE_1 = "raw_write_1"
+    RAW_WRITE_N = "raw_write_n"
+    RAW_READ_1 = "raw_read_1"
+    RAW_READ_N = "raw_read_n"
+    READTEST = "readtest"
+    OF_RAW_1 = "of_raw_1"
+    """Never journalled, as OF_RAW_N: the grid sets durable figures against the raw row."""
+    OF_RAW_N = "of_raw_n"
+    STALLS = "stalls"
+    READ = "read"
+    READ_BYTES = "read_bytes"
+    READ_TIME = "read_time"
+    LATENCY_MEAN = "latency_mean"
+    LATENCY_P50 = "latency_p50"
+    LATENCY_P95 = "latency_p95"
+    LATENCY_P99 = "latency_p99"
+    LATENCY_MAX = "latency_max"
+    OVER_2_S = "over_2_s"
+    OVER_10_S = "over_10_s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +189,88 @@ DEFINITIONS: dict[Metric, Definition] = {
             Metric.OBSERVER,
             "observer",
             Unit.PERCENT,
-            "CPU of engine and sampler themselves, as share of all CPUs",
+            "CPU of the engine's own process (sampler, journal) as share of all CPUs; no viewer's, each below 1 % of one CPU",
         ),
+        Definition(
+            Metric.RAW_WRITE_1,
+            "raw write 1",
+            Unit.BYTES_PER_S,
+            "one sequential O_DIRECT stream straight on the device, its flush included",
+        ),
+        Definition(
+            Metric.RAW_WRITE_N,
+            "raw write N",
+            Unit.BYTES_PER_S,
+            "the same with as many streams as the workload has threads, each in a region of its own",
+        ),
+        Definition(
+            Metric.RAW_READ_1,
+            "raw read 1",
+            Unit.BYTES_PER_S,
+            "what the one stream wrote, read back with O_DIRECT",
+        ),
+        Definition(
+            Metric.RAW_READ_N, "raw read N", Unit.BYTES_PER_S, "what the N streams wrote, read back likewise"
+        ),
+        Definition(
+            Metric.READTEST,
+            "readtest",
+            Unit.BYTES_PER_S,
+            "3 s of reading from the device's beginning through the page cache, as hdparm -t",
+        ),
+        Definition(
+            Metric.OF_RAW_1,
+            "% raw 1",
+            Unit.PERCENT,
+            "% of raw: durable against one raw stream of the same run; may exceed 100",
+        ),
+        Definition(
+            Metric.OF_RAW_N,
+            "% raw N",
+            Unit.PERCENT,
+            "% of raw: durable against as many raw streams as the workload has threads; may exceed 100",
+        ),
+        Definition(
+            Metric.STALLS,
+            "stalls",
+            Unit.SECONDS,
+            "time in which the device wrote nothing while writers waited, in whole sampling intervals",
+        ),
+        Definition(
+            Metric.READ,
+            "read",
+            Unit.BYTES_PER_S,
+            "bytes read / (last reader done - first reader started); cold where the workload says so",
+        ),
+        Definition(Metric.READ_BYTES, "bytes read", Unit.BYTES, "bytes that the readers got from the kernel"),
+        Definition(Metric.READ_TIME, "read time", Unit.SECONDS, "last reader done - first reader started"),
+        Definition(
+            Metric.LATENCY_MEAN,
+            "latency",
+            Unit.MILLISECONDS,
+            "mean time of one call that reads or writes a block; of stats and deletes: of one file",
+        ),
+        Definition(
+            Metric.LATENCY_P50,
+            "latency p50",
+            Unit.MILLISECONDS,
+            "median of the same, within 6 %",
+        ),
+        Definition(
+            Metric.LATENCY_P95,
+            "latency p95",
+            Unit.MILLISECONDS,
+            "95 % of the same were no longer, within 6 %",
+        ),
+        Definition(
+            Metric.LATENCY_P99,
+            "latency p99",
+            Unit.MILLISECONDS,
+            "99 % of the same were no longer, within 6 %",
+        ),
+        Definition(Metric.LATENCY_MAX, "latency max", Unit.MILLISECONDS, "the longest of the same"),
+        Definition(Metric.OVER_2_S, "over 2 s", Unit.PERCENT, "share of the same that took more than 2 s"),
+        Definition(Metric.OVER_10_S, "over 10 s", Unit.PERCENT, "share of the same that took more than 10 s"),
     )
 }
 

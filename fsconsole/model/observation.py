@@ -10,6 +10,7 @@ from enum import Enum
 
 from fsconsole.model.device import Identity
 from fsconsole.model.hazard import Hazard
+from fsconsole.model.latency import LatencyBucket, Timed
 from fsconsole.model.measurement import Measurement
 from fsconsole.model.run import RunRequest
 from fsconsole.model.step import StepKind
@@ -38,6 +39,9 @@ class WarningKind(str, Enum):
     DRIVER = "driver"
     OBSERVER = "observer"
     OTHER_IO = "other-io"
+    NOT_IN_EFFECT = "not-in-effect"
+    EQUAL = "equal-variant"
+    """Never journalled: the grid raises it over rows of which the same was read back."""
     SPREAD = "spread"
     """Never journalled: the grid raises it over a row's repeats."""
 
@@ -147,6 +151,64 @@ class FeatureSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class LatencySeen:
+    """How long one kind of operation of a load took, over all its threads (model.latency says what buckets are)."""
+
+    cell: int
+    attempt: int
+    step: int
+    operation: Timed
+    sum_ns: int
+    max_ns: int
+    over_2_s: int
+    over_10_s: int
+    buckets: tuple[LatencyBucket, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SettingTaken:
+    """A setting of device or kernel is about to be written; durable before it is.
+
+    What was in force may stand in another file than what is written: dirty_ratio is 0 once dirty_bytes is set.
+    """
+
+    cell: int
+    attempt: int
+    step: int
+    name: str
+    path: str
+    new: str
+    """Empty: kept aside, since the kernel sets it anew with the setting that is taken next."""
+    old_path: str
+    old: str
+    device_number: int = 0
+    """makedev(major, minor) of the disk; 0 for a setting of the whole machine."""
+    diskseq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSeen:
+    """What a setting is, read back after it was written (step is the same) or before a load."""
+
+    cell: int
+    attempt: int
+    step: int
+    path: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingReturned:
+    """A setting is no longer the run's; why_left says why it was not written back, empty: it is as it was before."""
+
+    cell: int
+    attempt: int
+    step: int
+    path: str
+    why_left: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class WarningRaised:
     """Something a reader of the figures must know, with what to do about it; cell None: the whole run."""
 
@@ -200,6 +262,10 @@ Observation = (
     | CommandFinished
     | StepFinished
     | FeatureSeen
+    | LatencySeen
+    | SettingTaken
+    | SettingSeen
+    | SettingReturned
     | WarningRaised
     | CellFinished
     | ControlRequested

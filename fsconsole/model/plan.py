@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from fsconsole.model.step import Step
+from fsconsole.model.step import Step, Write
 from fsconsole.model.variant import Variant
 from fsconsole.model.workload import Workload
 
@@ -80,6 +80,11 @@ class Cell:
     steps: tuple[Step, ...]
     unavailable: str = ""
     """Why this cell can't run here, in words; empty where it can."""
+
+    @property
+    def writes(self) -> tuple[Write, ...]:
+        """Every setting that the cell writes, its workloads' own ones too."""
+        return tuple(write for step in self.steps for write in step.writes)
 
 
 @dataclass(frozen=True, slots=True)

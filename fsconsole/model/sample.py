@@ -6,6 +6,18 @@ None means that this machine doesn't offer the source: absent is not zero.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class Role(str, Enum):
+    """Why a device is in a sample; the values are stored."""
+
+    TARGET = "target"
+    """It was asked for. What was moved is the sum over targets alone."""
+    MEMBER = "member"
+    """The device above it (md, dm) is made of it: the same bytes again, and parity with them."""
+    BELOW = "below"
+    """The disk that holds the file or device below a loop device: the same bytes again, and other people's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +30,23 @@ class DeviceRates:
     read_iops: float
     write_iops: float
     in_flight: int
+    """Requests at the instant of the reading."""
     utilisation_percent: float
     latency_ms: float | None
     """Mean over the requests completed in the interval; None where none was."""
+    queue_depth: float | None = None
+    """Mean number of requests over the interval; None in journals older than the figure."""
+    role: Role = Role.TARGET
+    above: str = ""
+    """The device that stands on this one; empty for a target."""
 
 
 @dataclass(frozen=True, slots=True)
 class CpuShares:
-    """Shares of CPU time over the interval, in percent of all CPUs but stolen time (man 5 proc, /proc/stat)."""
+    """Shares of CPU time over the interval, in percent of all but stolen time (man 5 proc_stat).
+
+    Only steal is in percent of all time: what the hypervisor gave to others. None before kernel 2.6.11.
+    """
 
     user: float
     nice: float
@@ -34,11 +55,20 @@ class CpuShares:
     irq: float
     softirq: float
     idle: float
+    steal: float | None = None
 
     @property
     def busy(self) -> float:
         """All but idle and iowait."""
         return self.user + self.nice + self.system + self.irq + self.softirq
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedCpu:
+    """One CPU by the kernel's number for it; numbers have gaps where CPUs are offline."""
+
+    number: int
+    shares: CpuShares
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,28 +80,47 @@ class Writeback:
     threshold_bytes: int | None = None
     background_threshold_bytes: int | None = None
 
+    @property
+    def pending_bytes(self) -> int:
+        """All that is not on a device yet."""
+        return self.dirty_bytes + self.writeback_bytes
+
 
 @dataclass(frozen=True, slots=True)
 class BdiStats:
-    """The kernel's view of one filesystem's writeback (debugfs bdi/MAJ:MIN/stats, mm/backing-dev.c)."""
+    """The kernel's view of one filesystem's writeback (debugfs bdi/MAJ:MIN/stats, mm/backing-dev.c).
+
+    Old kernels tell less, and the lists (b_...) hold inodes.
+    """
 
     writeback_bytes: int
     reclaimable_bytes: int
-    dirty_thresh_bytes: int
-    dirtied_bytes: int
-    written_bytes: int
-    bandwidth_bytes_s: int
-    b_dirty: int
-    b_io: int
-    b_more_io: int
+    dirty_thresh_bytes: int | None = None
+    """BdiDirtyThresh: this filesystem's share of the threshold."""
+    global_thresh_bytes: int | None = None
+    """DirtyThresh, of the whole machine."""
+    background_thresh_bytes: int | None = None
+    dirtied_bytes: int | None = None
+    written_bytes: int | None = None
+    bandwidth_bytes_s: int | None = None
+    b_dirty: int | None = None
+    b_io: int | None = None
+    b_more_io: int | None = None
+    b_dirty_time: int | None = None
+    bdi_list: int | None = None
+    state: int | None = None
+    """Bits of enum wb_state (include/linux/backing-dev-defs.h)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """Share of time in which some task waited, average over 10 s (Documentation/accounting/psi.rst)."""
+    """Share of the interval in which some task, or all, waited (Documentation/accounting/psi.rst)."""
 
-    io_some_percent: float
-    io_full_percent: float
+    io_some_percent: float | None = None
+    io_full_percent: float | None = None
+    cpu_some_percent: float | None = None
+    memory_some_percent: float | None = None
+    memory_full_percent: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +144,15 @@ class Sample:
     cell: int | None
     step: str
     cpu: CpuShares
-    per_cpu_busy: tuple[float, ...]
+    per_cpu: tuple[NumberedCpu, ...]
     writeback: Writeback
     devices: tuple[DeviceRates, ...] = ()
+    """Targets, each followed by what it stands on."""
     bdi: BdiStats | None = None
     pressure: Pressure | None = None
     load: LoadProgress | None = None
+
+    @property
+    def targets(self) -> tuple[DeviceRates, ...]:
+        """The devices that were asked for: only these may be added up."""
+        return tuple(device for device in self.devices if device.role is Role.TARGET)

@@ -11,6 +11,7 @@ from fsconsole.model.observation import (
     FeatureSeen,
     Outcome,
     RunStarted,
+    SettingTaken,
     TargetAccepted,
     WarningRaised,
 )
@@ -63,6 +64,14 @@ class StepState:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldSetting:
+    """A setting that a run has taken and not given back; seen is what it was right after the write, if read."""
+
+    taken: SettingTaken
+    seen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CellState:
     """A cell of the plan with what is known of its latest attempt."""
 
@@ -94,6 +103,8 @@ class RunState:
     cells: tuple[CellState, ...] = ()
     current_cell: int | None = None
     last_sample: Sample | None = None
+    settings: tuple[HeldSetting, ...] = ()
+    """In the order in which they were taken; a living engine still holds them, a dead one has left them."""
     warnings: tuple[WarningRaised, ...] = ()
     outcome: Outcome | None = None
     reason: str = ""

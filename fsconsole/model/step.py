@@ -16,8 +16,10 @@ class StepKind(str, Enum):
     FEATURES = "features"
     MOUNT = "mount"
     QUIESCE = "quiesce"
+    COLD = "cold"
     WORKLOAD = "workload"
     DRAIN = "drain"
+    SETTINGS_BACK = "settings-back"
     REMOUNT = "remount"
     EXTENTS = "extents"
     UNMOUNT = "unmount"
@@ -25,7 +27,19 @@ class StepKind(str, Enum):
     COLD_MOUNT = "cold-mount"
     DELETE = "delete"
     DELETE_UNMOUNT = "delete-unmount"
+    RAW_WRITE = "raw-write"
+    RAW_READ = "raw-read"
+    READTEST = "readtest"
     RELEASE = "release"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A setting that the engine's own code writes: name as the plan calls it, value as the kernel's file takes it."""
+
+    name: str
+    path: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +57,5 @@ class Step:
     undo: str = ""
     workload: int | None = None
     """Index of the cell's workload, for workload and drain steps."""
+    writes: tuple[Write, ...] = ()
+    """Settings in the order in which they are written; given back in reverse."""

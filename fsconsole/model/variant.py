@@ -20,6 +20,10 @@ class Variant:
     mount_words: tuple[str, ...] = ()
     tune_words: tuple[str, ...] = ()
     as_printed: str = ""
+    """The words of whoever published it, where today others mean the same."""
+    hidden_words: tuple[str, ...] | None = None
+    """Words whose effect nothing that is read back would show: where these differ, or aren't known (None, as in
+    older journals), variants are never called equal."""
 
     @property
     def is_raw(self) -> bool:

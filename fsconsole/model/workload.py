@@ -23,11 +23,31 @@ class WorkloadKind(str, Enum):
     COMMAND = "command"
 
 
+OPERATIONS = (
+    WorkloadKind.CREATE,
+    WorkloadKind.APPEND,
+    WorkloadKind.READ,
+    WorkloadKind.RANDOM_READ,
+    WorkloadKind.RANDOM_WRITE,
+    WorkloadKind.STAT,
+    WorkloadKind.DELETE,
+)
+"""What the built-in generator does with one file, and what a mix may be made of."""
+BUILT_IN = frozenset({*OPERATIONS, WorkloadKind.MIX})
+"""Kinds that the built-in generator carries out."""
+_ADDING = frozenset({WorkloadKind.CREATE, WorkloadKind.APPEND})
+_WRITING = _ADDING | {WorkloadKind.RANDOM_WRITE}
+_READING = frozenset({WorkloadKind.READ, WorkloadKind.RANDOM_READ})
+_CHANGING = _WRITING | {WorkloadKind.DELETE}
+
+
 class DataKind(str, Enum):
     """What is written into files."""
 
     RANDOM = "random"
     ZERO = "zero"
+    COMPRESSIBLE = "compressible"
+    """A share of every 4 KiB is zeros, the rest random; a plan names the share itself."""
 
 
 class Layout(str, Enum):
@@ -36,6 +56,13 @@ class Layout(str, Enum):
     ONE = "one"
     PER_THREAD = "per-thread"
     PER_COUNT = "per-count"
+
+
+class End(str, Enum):
+    """Where a limit by time or bytes ends a load: after the file at hand, as FFSB, or in the middle of it."""
+
+    BETWEEN_OPERATIONS = "between-operations"
+    AT_ONCE = "at-once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +75,99 @@ class Directories:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One load: threads write files of file_size_bytes each in writes of block_size_bytes."""
+    """One load: threads carry out operations on files in calls of block_size_bytes."""
 
     name: str
     kind: WorkloadKind
     threads: int
     files: int
-    """In all, over all threads; thread i writes files i, i + threads, ..."""
+    """Operations on files in all, over all threads; of a create, thread i makes files i, i + threads, ...
+
+    0: a create, and a mix, go on until their limit; others work on each file of their source once, or with a limit
+    over and over."""
     file_size_bytes: int
+    """Of a new file; bytes to append to each; else the bytes to move in each file, 0: as many as it holds."""
     block_size_bytes: int
     directories: Directories = Directories()
     data: DataKind = DataKind.RANDOM
     cold: bool = False
+    file_size_max_bytes: int = 0
+    """Above file_size_bytes: the size of each file is drawn evenly between the two."""
+    zero_share: float = 0.0
+    """Of COMPRESSIBLE data."""
+    direct: bool = False
+    """O_DIRECT."""
+    fsync_every: int = 0
+    """An fsync after so many writes of a thread; 0: none."""
+    limit_bytes: int = 0
+    duration_s: float = 0.0
+    end: End = End.BETWEEN_OPERATIONS
+    weights: tuple[tuple[WorkloadKind, int], ...] = ()
+    """Of a mix: operations, and how often each is drawn."""
+    source: int | None = None
+    """Index, among the cell's workloads, of the create whose files this one works on."""
+    seed: int = 0
+    """What sizes, offsets and draws of a mix come from."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """(name, value) pairs of device and kernel settings that hold for this workload alone."""
+
+    @property
+    def largest_file_bytes(self) -> int:
+        """The upper end of the range of file sizes."""
+        return max(self.file_size_bytes, self.file_size_max_bytes)
+
+    @property
+    def mean_file_bytes(self) -> int:
+        """The middle of the range of file sizes."""
+        return (self.file_size_bytes + self.largest_file_bytes) // 2
+
+    @property
+    def operations(self) -> tuple[tuple[WorkloadKind, int], ...]:
+        """What it does to files, with weights."""
+        return self.weights if self.kind is WorkloadKind.MIX else ((self.kind, 1),)
 
     @property
     def total_bytes(self) -> int:
-        """Bytes that the load writes if nothing stops it."""
-        return self.files * self.file_size_bytes
+        """Bytes that the load moves if nothing stops it; 0 where only its end can tell."""
+        moved = int(self.files * self.mean_file_bytes * self._share(_WRITING | _READING))
+        return min(filter(None, (moved, self.limit_bytes)), default=0)
+
+    @property
+    def added_bytes(self) -> int:
+        """Bytes by which the load makes its filesystem fuller, as far as can be told beforehand."""
+        added = int(self.files * self.mean_file_bytes * self._share(_ADDING))
+        moved = self._share(_WRITING | _READING)
+        most = int(self.limit_bytes * self._share(_ADDING) / moved) if moved else 0
+        return min(filter(None, (added, most)), default=0)
+
+    @property
+    def creates(self) -> bool:
+        """Whether it makes files, in a directory of its own."""
+        return self._does(frozenset({WorkloadKind.CREATE}))
+
+    @property
+    def deletes(self) -> bool:
+        """Whether it removes files."""
+        return self._does(frozenset({WorkloadKind.DELETE}))
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads what files hold."""
+        return self._does(_READING)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it hands data to the kernel."""
+        return self._does(_WRITING)
+
+    @property
+    def changes(self) -> bool:
+        """Whether something of it has to be brought to the device afterwards; of other generators: always."""
+        return self.kind not in BUILT_IN or self._does(_CHANGING)
+
+    def _does(self, kinds: frozenset[WorkloadKind]) -> bool:
+        return any(kind in kinds for kind, _ in self.operations)
+
+    def _share(self, kinds: frozenset[WorkloadKind]) -> float:
+        weights = sum(weight for _, weight in self.operations)
+        return sum(weight for kind, weight in self.operations if kind in kinds) / max(1, weights)

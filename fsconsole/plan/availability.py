@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from fsconsole import units
 from fsconsole.catalog.filesystem import Filesystem
-from fsconsole.model.plan import ArraySpec, DeleteWith, Setting
-from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.model.plan import ArraySpec, Setting
+from fsconsole.model.workload import BUILT_IN, Workload
 from fsconsole.plan.planfile import AUTO_REPEATS, PlanFile
+from fsconsole.plan.settings import objections
 from fsconsole.plan.target import TargetSpec
-
-RUN_KINDS = frozenset({WorkloadKind.CREATE})
-"""Workloads that this version carries out."""
 
 
 def plan_reasons(plan: PlanFile) -> tuple[str, ...]:
@@ -20,33 +18,26 @@ def plan_reasons(plan: PlanFile) -> tuple[str, ...]:
         reasons.append('repeats = "auto" is not run by this version; give a number')
     if plan.after.crash:
         reasons.append("crash = true is not run by this version")
-    if plan.after.delete is DeleteWith.BUILT_IN:
-        reasons.append('delete = "built-in" is not run by this version; use "rm"')
-    reasons.extend(
-        f"the workload {workload.name} has settings of its own (with), which this version does not apply"
-        for workload in plan.workloads
-        if workload.settings
-    )
     return tuple(reasons)
 
 
 def workload_reasons(workloads: tuple[Workload, ...]) -> tuple[str, ...]:
     """Return why these workloads can't run."""
-    kinds = dict.fromkeys(w.kind.value for w in workloads if w.kind not in RUN_KINDS)
-    reasons = [f"workloads of kind {kind} are not run by this version" for kind in kinds]
-    if any(workload.cold for workload in workloads):
-        reasons.append("cold = true is not run by this version")
-    return tuple(reasons)
+    kinds = dict.fromkeys(w.kind.value for w in workloads if w.kind not in BUILT_IN)
+    return tuple(f"workloads of kind {kind} are not run by this version" for kind in kinds)
 
 
-def axis_reasons(setting: Setting, array: ArraySpec | None) -> tuple[str, ...]:
-    """Return why this choice of setting and array can't run."""
-    reasons = []
-    if setting.values:
-        reasons.append("[settings] are not applied by this version")
+def axis_reasons(
+    setting: Setting, workloads: tuple[Workload, ...], array: ArraySpec | None, target: TargetSpec
+) -> tuple[str, ...]:
+    """Return why this choice of settings, for the cell and for its workloads, and of array can't run."""
+    reasons = [*objections(dict(setting.values), target)]
+    for workload in workloads:
+        if workload.settings:
+            reasons += objections(dict(setting.values) | dict(workload.settings), target)
     if array is not None:
         reasons.append("arrays are not made by this version")
-    return tuple(reasons)
+    return tuple(dict.fromkeys(reasons))
 
 
 def size_reasons(target: TargetSpec, filesystem: Filesystem | None, wanted_bytes: int) -> tuple[str, ...]:

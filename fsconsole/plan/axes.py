@@ -6,14 +6,17 @@ from itertools import product
 
 from fsconsole.model.plan import ArraySpec, Setting
 from fsconsole.model.workload import Workload
-from fsconsole.plan.planfile import PlanFile, WorkloadPlan
+from fsconsole.plan.planfile import PlanFile
+from fsconsole.plan.sources import workload_of
 
 
 def workload_choices(plan: PlanFile) -> tuple[tuple[Workload, ...], ...]:
     """Return a tuple of workloads for every choice of thread counts, in the plan's order."""
     counts = product(*(workload.threads for workload in plan.workloads))
     return tuple(
-        tuple(_workload(workload, threads) for workload, threads in zip(plan.workloads, choice, strict=True))
+        tuple(
+            workload_of(plan.workloads, number, threads, plan.seed) for number, threads in enumerate(choice)
+        )
         for choice in counts
     )
 
@@ -34,17 +37,3 @@ def array_choices(plan: PlanFile) -> tuple[ArraySpec | None, ...]:
         for chunk in axis.chunks_bytes
     )
     return arrays or (None,)
-
-
-def _workload(planned: WorkloadPlan, threads: int) -> Workload:
-    return Workload(
-        name=planned.name,
-        kind=planned.kind,
-        threads=threads,
-        files=planned.files or threads,
-        file_size_bytes=planned.file_size_bytes,
-        block_size_bytes=planned.block_size_bytes,
-        directories=planned.directories,
-        data=planned.data,
-        cold=planned.cold,
-    )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fsconsole.catalog.filesystem import Catalog
 from fsconsole.model.plan import Cell, Equalise, Estimate
+from fsconsole.plan.raw import raw_bytes
 from fsconsole.plan.scale import written_bytes
 
 ROTATING_BYTES_PER_S = 150e6
@@ -24,11 +25,16 @@ def estimate(
     """Return bytes and seconds of all cells that can run; sizes maps target paths to bytes."""
     running = [cell for cell in cells if not cell.unavailable]
     total = sum(_cell_bytes(cell, sizes[cell.target], catalog) for cell in running)
-    elapsed_s = total / assumed_bytes_per_s + FIXED_CELL_S * len(running)
+    limited_s = sum(
+        workload.duration_s for cell in running if not cell.variant.is_raw for workload in cell.workloads
+    )
+    elapsed_s = total / assumed_bytes_per_s + FIXED_CELL_S * len(running) + limited_s
     return Estimate(total, elapsed_s, assumed_bytes_per_s)
 
 
 def _cell_bytes(cell: Cell, size_bytes: int, catalog: Catalog) -> int:
-    share = 0.0 if cell.variant.is_raw else catalog.get(cell.variant.filesystem).metadata_share
     equalise = _PASSES[cell.equalise] * size_bytes
+    if cell.variant.is_raw:
+        return equalise + raw_bytes(size_bytes, cell.workloads)
+    share = catalog.get(cell.variant.filesystem).metadata_share
     return equalise + int(share * size_bytes) + written_bytes(cell.workloads)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from fsconsole.catalog.filesystem import Catalog, Filesystem
+from fsconsole.catalog.known import NOTHING_KNOWN, Known
 from fsconsole.errors import PlanBadValue
 from fsconsole.model.plan import ArraySpec, Cell, Equalise, Order, Plan, Setting
 from fsconsole.model.workload import Workload
@@ -16,6 +17,7 @@ from fsconsole.plan import availability, limits
 from fsconsole.plan.axes import array_choices, setting_choices, workload_choices
 from fsconsole.plan.estimate import FLASH_BYTES_PER_S, estimate
 from fsconsole.plan.planfile import PlanFile
+from fsconsole.plan.raw import raw_reasons
 from fsconsole.plan.scale import scaled, written_bytes
 from fsconsole.plan.steps import Life, cell_steps
 from fsconsole.plan.target import TargetSpec
@@ -41,14 +43,15 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     *,
     run_id: str,
     kernel: str = "",
+    known: Known = NOTHING_KNOWN,
     assumed_bytes_per_s: float = FLASH_BYTES_PER_S,
 ) -> Plan:
     """Return the plan with all its cells and their exact commands; at least one target.
 
-    kernel is the release that will mount the filesystems, empty for one of today. Raises OptionRefused,
-    PlanBadValue.
+    kernel is the release that will mount the filesystems, empty for one of today; known is what was found out of
+    this machine by trying. Raises OptionRefused, PlanBadValue.
     """
-    listed = list_rows(plan_file, catalog, kernel)
+    listed = list_rows(plan_file, catalog, kernel, known)
     choices = _scaled_choices(plan_file, targets, listed.rows, catalog)
     places = _ordered(_places(plan_file, targets, listed.rows, choices), plan_file)
     cells = tuple(_cell(place, index, plan_file, catalog, run_id) for index, place in enumerate(places))
@@ -157,8 +160,9 @@ def _unavailable(place: _Place, plan_file: PlanFile, filesystem: Filesystem | No
     reasons = (
         *availability.plan_reasons(plan_file),
         *availability.workload_reasons(place.workloads),
-        *availability.axis_reasons(place.setting, place.array),
+        *availability.axis_reasons(place.setting, place.workloads, place.array, place.target),
         *availability.size_reasons(place.target, filesystem, written_bytes(place.workloads)),
+        *(raw_reasons(place.target, place.workloads) if place.row.variant.is_raw else ()),
     )
     return "; ".join((place.row.unavailable, *reasons) if place.row.unavailable else reasons)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from fsconsole.model.plan import After, Equalise, Order
-from fsconsole.model.workload import DataKind, Directories, WorkloadKind
+from fsconsole.model.workload import DataKind, Directories, End, WorkloadKind
 
 SCHEMA = 1
 AUTO_REPEATS = 0
@@ -52,6 +52,8 @@ class Checklist:
     mount: tuple[tuple[str, tuple[str, ...]], ...] = ()
     exclude: tuple[tuple[tuple[str, str], ...], ...] = ()
     """Combinations (option, value) that are left out."""
+    renamed: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Options that were named by an old name: (old, today's)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,22 @@ class WorkloadPlan:
     file_size_bytes: int
     block_size_bytes: int = DEFAULT_BLOCK_SIZE_BYTES
     files: int = 0
-    """In all; 0: one for each thread."""
+    """In all; 0: as many as the kind has by itself (README, "Workloads")."""
     directories: Directories = _ONE_DIRECTORY
     data: DataKind = DataKind.RANDOM
     cold: bool = False
+    of: str = ""
+    """Name of the create whose files it works on; empty: the nearest before it."""
+    file_size_max_bytes: int = 0
+    """The upper end, where file_size is a range."""
+    zero_share: float = 0.0
+    """Of COMPRESSIBLE data."""
+    direct: bool = False
+    fsync_every: int = 0
+    limit_bytes: int = 0
+    duration_s: float = 0.0
+    end: End = End.BETWEEN_OPERATIONS
+    weights: tuple[tuple[WorkloadKind, int], ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     """Settings for this workload alone (with = {...})."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fsconsole.catalog.choose import choose, require_rules
 from fsconsole.catalog.filesystem import Catalog, Filesystem, Option, Scope
 from fsconsole.catalog.nearest import nearest_words
@@ -21,7 +23,8 @@ def read_checklist(table: Table, catalog: Catalog) -> Checklist:
     mkfs = _axes(table.table("mkfs"), filesystem, Scope.MKFS)
     mount = _axes(table.table("mount"), filesystem, Scope.MOUNT)
     exclude = tuple(_excluded(item, filesystem) for item in table.tables("exclude"))
-    return Checklist(filesystem.name, mkfs, mount, exclude)
+    renamed = (*_renamed(table.table("mkfs"), filesystem), *_renamed(table.table("mount"), filesystem))
+    return Checklist(filesystem.name, mkfs, mount, exclude, renamed)
 
 
 def read_variant(table: Table, catalog: Catalog) -> VariantText:
@@ -67,6 +70,12 @@ def _axes(table: Table, filesystem: Filesystem, scope: Scope) -> Axes:
         for value in axes[option.name]:
             _require_value(table, key, option, value)
     return tuple(axes.items())
+
+
+def _renamed(table: Table, filesystem: Filesystem) -> Iterator[tuple[str, str]]:
+    """Yield the keys that are old names, with today's."""
+    options = ((key, option) for key in table.names() for option in filesystem.options)
+    return ((key, option.name) for key, option in options if key in option.old_names)
 
 
 def _excluded(table: Table, filesystem: Filesystem) -> tuple[tuple[str, str], ...]:

@@ -24,7 +24,7 @@ from fsconsole.plan.planfile import (
     ScaleKind,
 )
 from fsconsole.plan.read_filesystems import read_checklist, read_variant
-from fsconsole.plan.read_workload import read_workload
+from fsconsole.plan.read_workload import read_workloads
 from fsconsole.plan.settings import read_setting_axes
 from fsconsole.units import MIB
 
@@ -51,7 +51,7 @@ def parse_plan(text: str, path: str, catalog: Catalog | None = None) -> PlanFile
     table.integer("schema", low=SCHEMA, high=SCHEMA)
     plan = PlanFile(
         title=_title(table),
-        workloads=tuple(read_workload(item) for item in table.tables("workload")),
+        workloads=read_workloads(table.tables("workload")),
         checklists=tuple(read_checklist(item, known) for item in table.tables("filesystem")),
         variants=tuple(read_variant(item, known) for item in table.tables("variant")),
         repeats=_repeats(table),

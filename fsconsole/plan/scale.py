@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.model.workload import Workload
 from fsconsole.plan.planfile import Scale, ScaleKind
 
 FIT_SHARE = 0.60
 """Of the smallest target's usable size: no filesystem is measured while it is nearly full."""
 
-WRITING = frozenset({WorkloadKind.CREATE, WorkloadKind.APPEND, WorkloadKind.MIX})
-"""Kinds whose bytes take room."""
-
 
 def written_bytes(workloads: Sequence[Workload]) -> int:
     """Return the bytes that the workloads of one cell add to its filesystem."""
-    return sum(workload.total_bytes for workload in workloads if workload.kind in WRITING)
+    return sum(_added_bytes(workload, workloads) for workload in workloads)
+
+
+def _added_bytes(workload: Workload, workloads: Sequence[Workload]) -> int:
+    """Return what a workload adds; one that works on each file of its source once has as many as that has."""
+    is_once = not workload.files and not workload.limit_bytes and not workload.duration_s
+    if is_once and workload.source is not None:
+        return replace(workload, files=workloads[workload.source].files).added_bytes
+    return workload.added_bytes
 
 
 def scaled(workloads: tuple[Workload, ...], scale: Scale, usable_bytes: int) -> tuple[Workload, ...]:
@@ -36,8 +41,14 @@ def _factor(workloads: tuple[Workload, ...], scale: Scale, usable_bytes: int) ->
 
 
 def _shrunk(workload: Workload, factor: float) -> Workload:
+    return replace(
+        workload,
+        file_size_bytes=_shrunk_size(workload.file_size_bytes, workload, factor),
+        file_size_max_bytes=_shrunk_size(workload.file_size_max_bytes, workload, factor),
+        limit_bytes=_shrunk_size(workload.limit_bytes, workload, factor),
+    )
+
+
+def _shrunk_size(size_bytes: int, workload: Workload, factor: float) -> int:
     block = workload.block_size_bytes
-    if workload.file_size_bytes <= block:
-        return workload
-    blocks = int(workload.file_size_bytes * factor) // block
-    return replace(workload, file_size_bytes=max(1, blocks) * block)
+    return size_bytes if size_bytes <= block else max(1, int(size_bytes * factor) // block) * block

@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fsconsole import units
 from fsconsole.catalog import commands
 from fsconsole.catalog.filesystem import Filesystem
 from fsconsole.model.plan import After, DeleteWith, Equalise, Setting
 from fsconsole.model.step import Step, StepKind
 from fsconsole.model.variant import Variant
 from fsconsole.model.workload import Workload
+from fsconsole.plan.load_steps import Mounts, extent_steps, load_steps
+from fsconsole.plan.raw import raw_steps
+from fsconsole.plan.settings import own_values, writes_of
 from fsconsole.plan.target import TargetSpec
 
 MOUNT_POINT = "/run/fsconsole/mnt"
 TREE = MOUNT_POINT + "/tree"
 """Workloads write below it, and the delete step removes it."""
+_CHANGES, _UNDO = "settings of device and kernel", "writes the old values back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +41,27 @@ class Life:
 
 
 def cell_steps(life: Life) -> tuple[Step, ...]:
-    """Return all steps of a cell; a raw row has those that need no filesystem."""
+    """Return all steps of a cell; a raw row has streams where others have a filesystem."""
     steps = [Step(StepKind.GATE, f"prove that {life.target.path} is what was agreed upon")]
-    steps.extend(_settings(life.setting))
+    steps.extend(_settings(dict(life.setting.values), life.target))
     steps.extend(_equalise(life.target, life.equalise))
     if life.filesystem is not None:
         steps.extend(_filesystem_life(life, life.filesystem))
+    elif life.variant.is_raw:
+        steps.extend(_raw_life(life))
     steps.append(Step(StepKind.RELEASE, "give back everything that was taken"))
     return tuple(steps)
+
+
+def _raw_life(life: Life) -> Iterator[Step]:
+    for step in raw_steps(life.target, life.workloads):
+        # A workload's own settings hold for the streams that stand for it, or they would be no reference.
+        number = step.workload if step.kind in (StepKind.RAW_WRITE, StepKind.RAW_READ) else None
+        if number is not None:
+            yield from _own_settings(life, number, life.workloads[number])
+        yield step
+        if number is not None:
+            yield from _own_settings_back(number, life.workloads[number])
 
 
 def _filesystem_life(life: Life, filesystem: Filesystem) -> Iterator[Step]:
@@ -57,37 +73,26 @@ def _filesystem_life(life: Life, filesystem: Filesystem) -> Iterator[Step]:
     yield Step(StepKind.FEATURES, "read back what mkfs made", (features,))
     yield Step(StepKind.MOUNT, f"mount {device}", (mount,), f"mounts {device}", " ".join(unmount))
     for number, workload in enumerate(life.workloads):
-        yield from _load(number, workload)
+        yield from _own_settings(life, number, workload)
+        yield from load_steps(number, workload, Mounts(device, TREE, mount, unmount))
+        yield from _own_settings_back(number, workload)
     yield Step(StepKind.REMOUNT, "unmount and mount, which trims preallocation", (unmount, mount))
-    yield Step(StepKind.EXTENTS, "count the extents of every file")
+    yield from extent_steps(life.workloads)
     yield Step(StepKind.UNMOUNT, f"unmount {device}", (unmount,))
     yield from _afterwards(life, filesystem, mount, unmount)
 
 
 def _mkfs(life: Life, filesystem: Filesystem) -> Step:
     device = life.target.path
-    argvs = [commands.mkfs_command(filesystem, life.variant, device, life.uuid)]
-    if life.variant.tune_words:
-        argvs.append(commands.tune_command(filesystem, life.variant, device))
-    return Step(StepKind.MKFS, f"make {filesystem.name} on {device}", tuple(argvs), f"formats {device}")
-
-
-def _load(number: int, workload: Workload) -> Iterator[Step]:
-    yield Step(StepKind.QUIESCE, "wait until Dirty and Writeback are near zero", workload=number)
-    yield Step(
-        StepKind.WORKLOAD,
-        workload_title(workload),
-        changes=f"writes below {TREE}",
-        workload=number,
-    )
-    yield Step(StepKind.DRAIN, "syncfs, then fsync of the device: one flush", workload=number)
+    argvs = commands.make_commands(filesystem, life.variant, device, life.uuid)
+    return Step(StepKind.MKFS, f"make {filesystem.name} on {device}", argvs, f"formats {device}")
 
 
 def _afterwards(
     life: Life, filesystem: Filesystem, mount: tuple[str, ...], unmount: tuple[str, ...]
 ) -> Iterator[Step]:
     device = life.target.path
-    if life.after.check:
+    if life.after.check and filesystem.commands.check:
         check = commands.check_command(filesystem, device)
         yield Step(StepKind.CHECK, f"check {filesystem.name} in full", (check,))
     if life.after.delete is DeleteWith.NONE:
@@ -96,14 +101,32 @@ def _afterwards(
     yield Step(StepKind.COLD_MOUNT, "drop all caches, then mount", (mount,), changes, undo)
     removal = (commands.delete_command(filesystem, TREE),)
     argvs = removal if life.after.delete is DeleteWith.RM else ()
-    yield Step(StepKind.DELETE, f"remove {TREE}", argvs, f"removes {TREE}")
+    how = "" if argvs else ", entry by entry (scandir, unlinkat)"
+    yield Step(StepKind.DELETE, f"remove {TREE}{how}", argvs, f"removes {TREE}")
     yield Step(StepKind.DELETE_UNMOUNT, f"unmount {device}", (unmount,))
 
 
-def _settings(setting: Setting) -> Iterator[Step]:
-    if setting.values:
-        words = ", ".join(f"{name} = {value}" for name, value in setting.values)
-        yield Step(StepKind.SETTINGS, f"set {words}", changes="settings of device and kernel")
+def _settings(values: dict[str, str], target: TargetSpec) -> Iterator[Step]:
+    if values:
+        writes = writes_of(values, target)
+        yield Step(StepKind.SETTINGS, f"set {_in_words(values)}", changes=_CHANGES, undo=_UNDO, writes=writes)
+
+
+def _own_settings(life: Life, number: int, workload: Workload) -> Iterator[Step]:
+    if workload.settings:
+        title = f"for {workload.name} alone, set {_in_words(dict(workload.settings))}"
+        writes = writes_of(own_values(life.setting, workload.settings), life.target)
+        yield Step(StepKind.SETTINGS, title, (), _CHANGES, _UNDO, number, writes)
+
+
+def _own_settings_back(number: int, workload: Workload) -> Iterator[Step]:
+    if workload.settings:
+        title = f"write back what was set for {workload.name} alone"
+        yield Step(StepKind.SETTINGS_BACK, title, changes=_CHANGES, workload=number)
+
+
+def _in_words(values: dict[str, str]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
 def _equalise(target: TargetSpec, equalise: Equalise) -> Iterator[Step]:
@@ -122,15 +145,3 @@ def _equalise(target: TargetSpec, equalise: Equalise) -> Iterator[Step]:
         argv = ("shred", "-n", "2", device)
         title = f"fill {device} with random data, twice"
         yield Step(StepKind.EQUALISE, title, (argv,), f"overwrites all of {device}, twice")
-
-
-def workload_title(workload: Workload) -> str:
-    """Return a workload in one line, with its numbers."""
-    size = units.format_bytes_exact(workload.file_size_bytes)
-    block = units.format_bytes_exact(workload.block_size_bytes)
-    files = "file" if workload.files == 1 else "files"
-    threads = "thread" if workload.threads == 1 else "threads"
-    return (
-        f"{workload.name}: {workload.kind.value} {workload.files} {files} of {size}"
-        f" by {workload.threads} {threads} in writes of {block}, {workload.data.value} data"
-    )

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from fsconsole.catalog.choose import Chosen, broken_rules, choose, refusals, require_rules
+from fsconsole.catalog.effects import hidden_words
 from fsconsole.catalog.filesystem import Catalog, Filesystem, Rule, Scope
+from fsconsole.catalog.known import NOTHING_KNOWN, Known
 from fsconsole.catalog.words import Where, to_argv
 from fsconsole.errors import PlanBadValue
 from fsconsole.model.variant import RAW, Variant
 from fsconsole.plan import limits
 from fsconsole.plan.labels import with_labels
 from fsconsole.plan.planfile import Checklist, PlanFile, VariantText
-
-NOT_RAW_YET = "raw rows are not run by this version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Machine:
+    """Where the rows are to run: the kernel's release, empty for one of today, and what was found out by trying."""
+
+    kernel: str
+    known: Known
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """All rows of a plan, and sentences on what was left out and why."""
 
@@ -41,26 +49,29 @@ class Rows:
     notes: tuple[str, ...]
 
 
-def list_rows(plan: PlanFile, catalog: Catalog, kernel: str = "") -> Rows:
+def list_rows(plan: PlanFile, catalog: Catalog, kernel: str = "", known: Known = NOTHING_KNOWN) -> Rows:
     """Return the plan's rows in its order, without duplicates, with labels made from what differs.
 
-    kernel is the release that will mount them; empty means one of today. Raises OptionRefused, PlanBadValue.
+    kernel is the release that will mount them; empty means one of today. known is what was found out by trying.
+    Raises OptionRefused, PlanBadValue.
     """
+    machine = Machine(kernel, known)
     notes: list[str] = []
     found: list[Row] = []
     for number, checklist in enumerate(plan.checklists):
         where = Where(plan.path, f"filesystem[{number}]")
         _require_countable(checklist, where)
         for text in _texts(checklist, catalog.get(checklist.filesystem)):
-            row, broken = _row(text, catalog, where, kernel)
+            row, broken = _row(text, catalog, where, machine)
             notes.extend(f"left out: {_name(row)}: {rule.why}" for rule in broken[:1])
             found.extend(() if broken else (row,))
     for number, text in enumerate(plan.variants):
         where = Where(plan.path, f"variant[{number}]")
-        row, _ = _row(text, catalog, where, kernel)
+        row, _ = _row(text, catalog, where, machine)
         require_rules(catalog.get(text.filesystem), row.chosen, where)
         found.append(row)
     rows = with_unique_labels(plan, _without_duplicates(found, notes))
+    notes.extend(_old_names(plan, found))
     return Rows((*_raw_rows(plan), *rows), tuple(notes))
 
 
@@ -118,7 +129,14 @@ def _words(filesystem: Filesystem, scope: Scope, values: dict[str, str]) -> Iter
             yield option.text(values[option.name])
 
 
-def _row(text: VariantText, catalog: Catalog, where: Where, kernel: str) -> tuple[Row, tuple[Rule, ...]]:
+def _old_names(plan: PlanFile, rows: list[Row]) -> tuple[str, ...]:
+    """Return a sentence for each name that the plan uses and the rows don't show."""
+    words = [(word.given, word.text) for row in rows for word in row.chosen.own if word.given]
+    options = [pair for checklist in plan.checklists for pair in checklist.renamed]
+    return tuple(f"{given} is read as {today}" for given, today in dict.fromkeys((*options, *words)))
+
+
+def _row(text: VariantText, catalog: Catalog, where: Where, machine: Machine) -> tuple[Row, tuple[Rule, ...]]:
     """Return the row of a variant's texts, and the rules between options that it breaks."""
     filesystem = catalog.get(text.filesystem)
     chosen = choose(filesystem, text.mkfs, text.mount, text.tune, where)
@@ -129,8 +147,10 @@ def _row(text: VariantText, catalog: Catalog, where: Where, kernel: str) -> tupl
         mount_words=tuple(word.text for word in chosen.mount),
         tune_words=to_argv(chosen.tune),
         as_printed=text.as_printed,
+        hidden_words=(*hidden_words(filesystem, chosen.mkfs, chosen.mount), *to_argv(chosen.tune)),
     )
-    row = Row(variant, chosen, "; ".join(refusals(filesystem, chosen, kernel)))
+    reasons = refusals(filesystem, chosen, machine.kernel, machine.known)
+    row = Row(variant, chosen, "; ".join(reasons))
     return row, broken_rules(filesystem, chosen)
 
 
@@ -153,4 +173,4 @@ def _raw_rows(plan: PlanFile) -> tuple[Row, ...]:
     if not plan.raw:
         return ()
     nothing = Chosen(mkfs=(), own_mkfs=(), mount=(), tune=())
-    return (Row(Variant(label=RAW, filesystem=RAW), nothing, NOT_RAW_YET),)
+    return (Row(Variant(label=RAW, filesystem=RAW), nothing),)

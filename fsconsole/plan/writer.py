@@ -78,16 +78,31 @@ def _workload(workload: WorkloadPlan) -> dict[str, object]:
         "threads": list(workload.threads),
         "block_size": units.format_bytes_exact(workload.block_size_bytes),
         "directories": _directories(workload),
-        "data": workload.data.value,
+        "data": workload.zero_share or workload.data.value,
         "cold": workload.cold,
+        "end": workload.end.value,
     }
-    if workload.file_size_bytes:
-        table["file_size"] = units.format_bytes_exact(workload.file_size_bytes)
-    if workload.files:
-        table["files"] = workload.files
-    if workload.settings:
-        table["with"] = dict(workload.settings)
-    return table
+    said = {
+        "of": workload.of,
+        "file_size": _file_size(workload),
+        "files": workload.files,
+        "direct": workload.direct,
+        "fsync_every": workload.fsync_every,
+        "bytes": units.format_bytes_exact(workload.limit_bytes) if workload.limit_bytes else "",
+        "duration": f"{workload.duration_s}s" if workload.duration_s else "",
+        "weights": {kind.value: weight for kind, weight in workload.weights},
+        "with": dict(workload.settings),
+    }
+    return table | {key: value for key, value in said.items() if value}
+
+
+def _file_size(workload: WorkloadPlan) -> str | list[str]:
+    smallest, largest = map(
+        units.format_bytes_exact, (workload.file_size_bytes, workload.file_size_max_bytes)
+    )
+    if workload.file_size_max_bytes:
+        return [smallest, largest]
+    return smallest if workload.file_size_bytes else ""
 
 
 def _directories(workload: WorkloadPlan) -> str | int:

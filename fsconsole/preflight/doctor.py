@@ -109,7 +109,8 @@ def _filesystems(filesystems: tuple[FilesystemSupport, ...]) -> Iterator[Finding
         name, driver = filesystem.name, filesystem.driver.value
         if filesystem.driver is Driver.ABSENT:
             remedy = f"Variants of {name} can't run here; choose others, or a kernel with {name}."
-            yield Finding(name, Status.MISSING, f"driver {driver}", remedy, essential=none_works)
+            found = filesystem.why_absent or f"driver {driver}"
+            yield Finding(name, Status.MISSING, found, remedy, essential=none_works)
         elif missing:
             yield Finding(name, Status.MISSING, _lack(missing), _install(missing), essential=none_works)
         else:

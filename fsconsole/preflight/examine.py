@@ -14,13 +14,13 @@ import psutil
 from fsconsole.catalog.filesystem import Catalog, Filesystem
 from fsconsole.errors import KernelLacks, ToolFailed, ToolMissing
 from fsconsole.model.command import Command, CommandResult, Executor
+from fsconsole.preflight.drivers import driver_of, registered_filesystems, why_absent
 from fsconsole.preflight.machine import Driver, FilesystemSupport, Machine, RunsDisk, Terminal, Tool, Trial
 from fsconsole.system import host, loop
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.namespace import engine_argv
 from fsconsole.system.packages import package_of
 from fsconsole.system.programs import find_program
-from fsconsole.system.text import read_text_or
 from fsconsole.workloads.confinement import confined_argv
 
 _PROGRAMS = ("bwrap", "mount", "umount", "unshare", "wipefs")
@@ -34,8 +34,7 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+")
 def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> Machine:
     """Return what this machine offers; runs_dir is where runs would be kept."""
     memory = psutil.virtual_memory()
-    registered = parse_filesystems(read_text_or("/proc/filesystems", ""))
-    loadable = parse_aliases(read_text_or(f"/lib/modules/{host.kernel_release()}/modules.alias", ""))
+    registered = registered_filesystems()
     with KernelLog() as kernel_log:
         return Machine(
             is_root=os.geteuid() == 0,
@@ -44,9 +43,9 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> Machine:
             cpus=host.cpu_count(),
             memory_bytes=memory.total,
             available_bytes=memory.available,
-            programs=tuple(_tool(executor, name) for name in _PROGRAMS),
+            programs=tuple(look_for_tool(executor, name) for name in _PROGRAMS),
             filesystems=tuple(
-                _support(executor, filesystem, registered, loadable) for filesystem in catalog.filesystems
+                filesystem_support(executor, filesystem, registered) for filesystem in catalog.filesystems
             ),
             namespace=_as_root(_try_namespace, executor),
             confinement=_as_root(_try_confinement, executor),
@@ -59,27 +58,14 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> Machine:
         )
 
 
-def parse_filesystems(text: str) -> frozenset[str]:
-    """Return the names in /proc/filesystems: a line is "nodev", or nothing, a tab, and a name (man 5 proc)."""
-    return frozenset(line.split()[-1] for line in text.splitlines() if line.strip())
-
-
-def parse_aliases(text: str) -> frozenset[str]:
-    """Return the filesystems that modprobe would load on mount: lines "alias fs-xfs xfs" of modules.alias.
-
-    The kernel asks for the module "fs-NAME" (fs/filesystems.c, get_fs_type; man 5 modules.dep).
-    """
-    names = (line.split()[1] for line in text.splitlines() if line.startswith("alias fs-"))
-    return frozenset(name.removeprefix("fs-") for name in names)
-
-
 def parse_version(text: str) -> str:
     """Return the first dotted number that a tool prints about itself; empty where there is none."""
     found = _VERSION.search(text)
     return found[0] if found else ""
 
 
-def _tool(executor: Executor, name: str) -> Tool:
+def look_for_tool(executor: Executor, name: str) -> Tool:
+    """Return a program with its version, or without a path where it is not installed."""
     try:
         path = find_program(name)
     except ToolMissing as missing:
@@ -89,16 +75,16 @@ def _tool(executor: Executor, name: str) -> Tool:
     return Tool(name, package_of(name), path, parse_version(said.out + said.err))
 
 
-def _support(
-    executor: Executor, filesystem: Filesystem, registered: frozenset[str], loadable: frozenset[str]
+def filesystem_support(
+    executor: Executor, filesystem: Filesystem, registered: frozenset[str] | None = None
 ) -> FilesystemSupport:
-    driver = Driver.ABSENT
-    if filesystem.name in registered:
-        driver = Driver.LOADED
-    elif filesystem.name in loadable:
-        driver = Driver.MODULE
-    tools = tuple(replace(_tool(executor, name), package=filesystem.package) for name in filesystem.tools)
-    return FilesystemSupport(filesystem.name, driver, tools)
+    """Return how kernel and tools serve a filesystem; registered is what is asked of the kernel without it."""
+    driver = driver_of(filesystem.name, registered)
+    why = why_absent(filesystem, host.kernel_release()) if driver is Driver.ABSENT else ""
+    tools = tuple(
+        replace(look_for_tool(executor, name), package=filesystem.package) for name in filesystem.tools
+    )
+    return FilesystemSupport(filesystem.name, driver, tools, why)
 
 
 def _as_root(attempt: Callable[[Executor], str], executor: Executor) -> Trial:
@@ -113,7 +99,7 @@ def _as_root(attempt: Callable[[Executor], str], executor: Executor) -> Trial:
 
 
 def _try_namespace(executor: Executor) -> str:
-    return _failure(executor.run(Command(engine_argv(("true",), systemd=False, unit=""), timeout_s=_TRIAL_S)))
+    return _failure(executor.run(Command(engine_argv(("true",)), timeout_s=_TRIAL_S)))
 
 
 def _try_confinement(executor: Executor) -> str:
@@ -126,7 +112,7 @@ def _try_confinement(executor: Executor) -> str:
         tree, inside, beside = f"{above}/tree", f"{above}/tree/inside", f"{above}/beside"
         os.mkdir(tree)
         argv = confined_argv(("touch", inside, beside), tree=tree, hidden=())
-        result = executor.run(Command(engine_argv(argv, systemd=False, unit=""), timeout_s=_TRIAL_S))
+        result = executor.run(Command(engine_argv(argv), timeout_s=_TRIAL_S))
         if os.path.exists(beside):
             return "a confined program could write outside its tree"
         return "" if os.path.exists(inside) else _failure(result)

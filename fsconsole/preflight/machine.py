@@ -31,6 +31,8 @@ class FilesystemSupport:
     name: str
     driver: Driver
     tools: tuple[Tool, ...]
+    why_absent: str = ""
+    """Why this kernel has no driver for it, where it has none."""
 
     @property
     def usable(self) -> bool:

@@ -7,10 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fsconsole.catalog.filesystem import Catalog
+from fsconsole.catalog.known import Known
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.devices.claims import lock_paths
 from fsconsole.devices.consent import consent_code
 from fsconsole.devices.discovery import discover, find_device
 from fsconsole.devices.gate import GateContext, GateReport, inspect_device
+from fsconsole.devices.queues import queues_of
+from fsconsole.devices.relatives import DeviceGraph
+from fsconsole.devices.uses import read_graph
 from fsconsole.errors import DeviceRefused, NotRoot
 from fsconsole.model.command import Executor
 from fsconsole.model.device import Device
@@ -22,9 +27,13 @@ from fsconsole.plan.expand import build_plan
 from fsconsole.plan.needs import least_bytes, most_bytes
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.reader import read_plan
-from fsconsole.plan.target import NO_DEVICE, TargetSpec
+from fsconsole.plan.target import NO_DEVICE, QueueSpec, TargetSpec
+from fsconsole.preflight.probe_cache import what_is_known
+from fsconsole.system.command import RealExecutor
 from fsconsole.system.host import kernel_release
 from fsconsole.system.text import read_int_or
+
+_STRIPED = ("raid4", "raid5", "raid6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +73,29 @@ def prepare(
         max_bytes=most_bytes(plan_file, catalog),
     )
     reports = tuple(inspect_device(device.path, context) for device in devices)
-    plan = _plan(plan_file, tuple(report.device for report in reports), catalog, run_id)
+    known = _known(executor, plan_file, catalog)
+    plan = _plan(plan_file, tuple(report.device for report in reports), catalog, known, run_id)
     return Prepared(plan_file, plan, reports, _possible_consent(reports))
 
 
 def expand_only(plan_path: str, *, run_id: str) -> Plan:
     """Return a plan with the word DEVICE where a device will be; no device is looked at. Raises as read_plan."""
     plan_file = read_plan(resolve_plan(plan_path))
-    return build_plan(plan_file, (NO_DEVICE,), load_catalog(), run_id=run_id, kernel=kernel_release())
+    catalog = load_catalog()
+    known = _known(RealExecutor(), plan_file, catalog)
+    return build_plan(plan_file, (NO_DEVICE,), catalog, run_id=run_id, kernel=kernel_release(), known=known)
 
 
-def _plan(plan_file: PlanFile, devices: tuple[Device, ...], catalog: Catalog, run_id: str) -> Plan:
+def _known(executor: Executor, plan_file: PlanFile, catalog: Catalog) -> Known:
+    """Return what is known of the plan's filesystems on this machine; nothing is tried for it."""
+    listed = {checklist.filesystem for checklist in plan_file.checklists}
+    named = {variant.filesystem for variant in plan_file.variants}
+    return what_is_known(executor, catalog, frozenset(listed | named))
+
+
+def _plan(
+    plan_file: PlanFile, devices: tuple[Device, ...], catalog: Catalog, known: Known, run_id: str
+) -> Plan:
     rotating = any(device.rotational for device in devices)
     return build_plan(
         plan_file,
@@ -82,6 +103,7 @@ def _plan(plan_file: PlanFile, devices: tuple[Device, ...], catalog: Catalog, ru
         catalog,
         run_id=run_id,
         kernel=kernel_release(),
+        known=known,
         assumed_bytes_per_s=ROTATING_BYTES_PER_S if rotating else FLASH_BYTES_PER_S,
     )
 
@@ -89,13 +111,17 @@ def _plan(plan_file: PlanFile, devices: tuple[Device, ...], catalog: Catalog, ru
 def target_spec(device: Device) -> TargetSpec:
     """Return what a plan needs to know of a device."""
     # A partition has no queue of its own; its disk's counts (Documentation/block/queue-sysfs.rst).
-    disk = os.path.basename(device.parent) or device.name
+    graph = read_graph(discover())
+    disk = graph.disk(device).name
     return TargetSpec(
         path=device.path,
         size_bytes=device.size_bytes,
         is_scratch=device.is_scratch,
         backing_file=device.loop.path if device.loop is not None else "",
         can_discard=read_int_or(f"/sys/class/block/{disk}/queue/discard_max_bytes", 0) > 0,
+        disk=disk,
+        queues=tuple(QueueSpec(queue.name, queue.schedulers) for queue in queues_of(device, graph)),
+        has_stripe_cache=device.md is not None and device.md.level in _STRIPED,
     )
 
 
@@ -105,20 +131,22 @@ def _distinct(paths: Sequence[str]) -> tuple[Device, ...]:
     for path in paths:
         device = find_device(path, everything)
         found[device.path] = device
+    graph = read_graph(everything)
     for device in found.values():
-        _require_apart(device, found.values())
+        _require_apart(device, found.values(), graph)
     return tuple(found.values())
 
 
-def _require_apart(device: Device, others: Iterable[Device]) -> None:
-    whole = {os.path.basename(other.parent) or other.name: other for other in others if other != device}
-    shared = whole.get(os.path.basename(device.parent) or device.name)
-    if shared is not None:
-        raise DeviceRefused(
-            device.path,
-            f"lies on the same disk as {shared.path}, which is a target too",
-            "Name one of them; each run takes whole disks for itself.",
-        )
+def _require_apart(device: Device, others: Iterable[Device], graph: DeviceGraph) -> None:
+    # A run locks all that a target lies on: of two targets on one disk the second would find it locked.
+    own = set(lock_paths(device, graph))
+    for other in others:
+        if other != device and own.intersection(lock_paths(other, graph)):
+            raise DeviceRefused(
+                device.path,
+                f"lies on the same disk as {other.path}, which is a target too",
+                "Name one of them; each run takes whole disks for itself.",
+            )
 
 
 def _possible_consent(reports: tuple[GateReport, ...]) -> str:

@@ -14,19 +14,19 @@ UNITS_NOTE = "MB = 10^6 bytes, MiB = 2^20 bytes."
 
 
 def heading(state: RunState, standing: str) -> tuple[str, ...]:
-    """Return the run's title and, below it, its name and where it stands."""
+    """Return the run's title, where it has one, and its name and where it stands."""
     request = state.request
     place = f"Run {request.run_id}: {standing}. {cells_in_words(state)}."
-    return (printable(request.plan.title), printable(place))
+    return tuple(printable(line) for line in (request.plan.title, place) if line.strip())
 
 
 def facts(state: RunState) -> tuple[str, ...]:
     """Return devices, machine, date and program, a line each."""
     return (
-        *(_target(target) for target in state.request.targets),
+        *(_target(target, _known(state)) for target in state.request.targets),
         *_machines(state),
         f"Begun {instant(state.request.created_wall_ns)} with fsconsole {printable(state.request.version)}.",
-        *(f"Left out by the plan: {printable(note)}" for note in state.request.plan.notes),
+        *(f"Of the plan: {printable(note)}" for note in state.request.plan.notes),
     )
 
 
@@ -36,7 +36,12 @@ def instant(wall_ns: int) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
-def _target(target: Target) -> str:
+def _known(state: RunState) -> dict[str, str]:
+    """Return what held as the first engine began, by name."""
+    return dict(state.started[0].facts) if state.started else {}
+
+
+def _target(target: Target, known: dict[str, str]) -> str:
     identity = target.identity
     kinds = (
         ("scratch device", identity.scratch_id),
@@ -44,7 +49,17 @@ def _target(target: Target) -> str:
         ("serial", identity.serial),
     )
     named = [word if word == "scratch device" else f"{word} {value}" for word, value in kinds if value]
+    read_ahead = _bytes_in_words(known.get(f"read_ahead_bytes {target.path}", ""))
+    scheduler = known.get(f"scheduler {target.path}", "")
+    settings = (("read-ahead", read_ahead), ("scheduler", scheduler))
+    named += [f"{word} {value}" for word, value in settings if value]
     return printable(f"Device {target.path}: {', '.join([format_bytes(identity.size_bytes), *named])}.")
+
+
+def _bytes_in_words(figure: str) -> str:
+    """Return a fact that counts bytes in words; a fact from elsewhere may hold anything."""
+    is_figure = figure.isascii() and figure.isdigit() and len(figure) < 20
+    return format_bytes(int(figure)) if is_figure else ""
 
 
 def _machines(state: RunState) -> tuple[str, ...]:
@@ -55,8 +70,10 @@ def _machines(state: RunState) -> tuple[str, ...]:
         parts = [f"Kernel {started.kernel} on {started.hostname}"]
         if "cpus" in known:
             parts.append(f"{known['cpus']} CPUs")
-        memory = known.get("memory_bytes", "")
-        if memory.isascii() and memory.isdigit() and len(memory) < 20:
-            parts.append(f"{format_bytes(int(memory))} RAM")
+        memory = _bytes_in_words(known.get("memory_bytes", ""))
+        if memory:
+            parts.append(f"{memory} RAM")
+        limits = (("dirty limit", "dirty_limit"), ("background", "dirty_background_limit"))
+        parts += [f"{word} {known[fact]}" for word, fact in limits if fact in known]
         lines.append(printable(", ".join(parts) + "."))
     return tuple(dict.fromkeys(lines))

@@ -50,9 +50,9 @@ def content_of(grid: Grid, columns: Sequence[Metric]) -> Content:
     for row in grid.rows:
         notes = tuple(map(printable, row.notes)) or (() if row.figures else (_NO_FIGURES,))
         lines.append(Line(printable(row.name), _cells(row, grid, scales, (repeated, uneven, marked)), notes))
-        lines += [
-            _published_line("published", found, scales, len(heads)) for found in published_for(grid, row)
-        ]
+        for found in published_for(grid, row):
+            which = "published" if len(row.printed) == 1 else f"published: {found.as_printed}"
+            lines.append(_published_line(which, found, scales, len(heads)))
     for other in published_alone(grid):
         lines.append(_published_line(f"published: {other.as_printed}", other, scales, len(heads)))
     return Content(tuple(heads), tuple(lines), (*_caption(grid), *_published_caption(grid.publication)))

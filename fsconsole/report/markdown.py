@@ -23,8 +23,8 @@ def render_markdown(
 ) -> str:
     """Return the whole report; standing is where the run stands, in words (analysis.status)."""
     content = content_of(grid, columns)
-    title, place = heading(state, standing)
-    lines = [f"## {escaped(title)}", "", escaped(place), ""]
+    first, *others = heading(state, standing)
+    lines = [f"## {escaped(first)}", "", *(part for other in others for part in (escaped(other), ""))]
     lines += _table(content.heads, content.lines) if grid.rows else ["The plan has no cells."]
     lines += ["", *(escaped(sentence) for sentence in content.caption)]
     warnings = worded(grid)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsconsole.report.cells import cells_of, pad_left, pad_right, shorten_middle, wrap
 
@@ -13,7 +13,8 @@ LEAST_WIDTH = 40
 _LEAST_NAME = 16
 _WIDEST_CELL = 18
 """Room for the longest figure with a verdict: no figure is ever shortened."""
-_NAME_LINES = 4
+_NAME_LINES = 2
+_ANY_LINES = 1000
 _GAPS = (2, 1)
 
 
@@ -109,13 +110,24 @@ def _block_lines(name: str, heads: Sequence[Head], lines: Sequence[Line], block:
 
 
 def _row_lines(line: Line, block: _Block, name_width: int) -> list[str]:
-    names = wrap(line.name, name_width, max_lines=_NAME_LINES)
+    names = _indented(line.name, name_width)
+    if len(names) > _NAME_LINES:
+        # A name that would be shortened has lines of its own, and all of its figures stand below it.
+        above = _indented(line.name, block.width)
+        return [*above, *_row_lines(replace(line, name=""), block, name_width)]
     if not line.cells:
         return _beside(names, " / ".join(line.notes), name_width, block.width)
     printed = [(pad_right(names[0], name_width) + block.figures(line.cells)).rstrip(), *names[1:]]
     for note in line.notes:
         printed += [f"    {part}" for part in wrap(note, block.width - 4)]
     return printed
+
+
+def _indented(name: str, width: int) -> list[str]:
+    """Return a name in as many lines as it needs, each as far to the right as its first."""
+    text = name.lstrip(" ")
+    indent = len(name) - len(text)
+    return [" " * indent + part for part in wrap(text, width - indent, max_lines=_ANY_LINES)]
 
 
 def _beside(names: list[str], note: str, name_width: int, width: int) -> list[str]:

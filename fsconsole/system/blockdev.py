@@ -10,6 +10,7 @@ import sys
 
 _BLKROSET = 0x125D
 _BLKROGET = 0x125E
+_BLKFLSBUF = 0x1261
 _BLKGETSIZE64 = 0x80081272
 _BLKGETDISKSEQ = 0x80081280
 
@@ -42,6 +43,14 @@ def diskseq(fd: int) -> int:
         if error.errno in {errno.ENOTTY, errno.EINVAL}:
             return 0
         raise
+
+
+def flush_buffers(fd: int) -> None:
+    """Write out what is dirty, and drop what the page cache holds of the device itself (not of files on it).
+
+    Raises OSError (EACCES without CAP_SYS_ADMIN).
+    """
+    fcntl.ioctl(fd, _BLKFLSBUF)
 
 
 def open_exclusive(path: str) -> int:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import fcntl
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntFlag
+from typing import NamedTuple
 
 _FS_IOC_FIEMAP = 0xC020660B
 _HEAD = struct.Struct("=2Q4I")
 """struct fiemap: start, length, flags, mapped extents, room for extents, reserved."""
 _EXTENT = struct.Struct("=3Q16xI12x")
 """struct fiemap_extent: logical, physical, length, (reserved), flags, (reserved)."""
-_BATCH = 512
+_FIRST_BATCH, _BATCH = 16, 512
+"""Most files have few extents, and a large buffer costs more than the kernel's answer."""
 _TO_THE_END = 2**64 - 1
 
 
@@ -33,9 +34,15 @@ class ExtentFlag(IntFlag):
     SHARED = 0x2000
 
 
-@dataclass(frozen=True, slots=True)
-class RawExtent:
-    """One extent as the filesystem reports it, unmerged; flags are ExtentFlag bits."""
+_LAST = int(ExtentFlag.LAST)
+"""An operation on members of an enum costs as much as the kernel's answer."""
+
+
+class RawExtent(NamedTuple):
+    """One extent as the filesystem reports it, unmerged; flags are ExtentFlag bits.
+
+    A tuple, since millions of them are made.
+    """
 
     logical_bytes: int
     physical_bytes: int
@@ -48,22 +55,23 @@ def extents(fd: int) -> Iterator[RawExtent]:
 
     Raises OSError: EOPNOTSUPP or ENOTTY where the filesystem can't tell.
     """
-    start = 0
+    start, room = 0, _FIRST_BATCH
     while True:
-        batch = _query(fd, start)
+        batch = _query(fd, start, room)
         yield from batch
-        if not batch or batch[-1].flags & ExtentFlag.LAST:
+        if not batch or batch[-1].flags & _LAST:
             return
         following = batch[-1].logical_bytes + batch[-1].length_bytes
         if following <= start:
             return
-        start = following
+        start, room = following, _BATCH
 
 
-def _query(fd: int, start: int) -> list[RawExtent]:
-    buffer = bytearray(_HEAD.size + _BATCH * _EXTENT.size)
-    _HEAD.pack_into(buffer, 0, start, _TO_THE_END - start, 0, 0, _BATCH, 0)
+def _query(fd: int, start: int, room: int) -> list[RawExtent]:
+    """Return up to room extents from an offset on."""
+    buffer = bytearray(_HEAD.size + room * _EXTENT.size)
+    _HEAD.pack_into(buffer, 0, start, _TO_THE_END - start, 0, 0, room, 0)
     fcntl.ioctl(fd, _FS_IOC_FIEMAP, buffer)
     mapped = _HEAD.unpack_from(buffer)[3]
     filled = memoryview(buffer)[_HEAD.size : _HEAD.size + mapped * _EXTENT.size]
-    return [RawExtent(*fields) for fields in _EXTENT.iter_unpack(filled)]
+    return list(map(RawExtent._make, _EXTENT.iter_unpack(filled)))

@@ -91,7 +91,7 @@ def _open_for_locking(path: str) -> int:
     if path.startswith(_DEVICES):
         # Closing a device that was open for writing makes udev probe it anew (man 7 udev, OPTIONS watch).
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
 
 
 def _is_still(fd: int, path: str) -> bool:

@@ -9,13 +9,17 @@ from types import TracebackType
 
 from fsconsole.model.counters import (
     MAGIC,
+    REGION_WORDS,
     HeaderWord,
+    RegionWord,
     SlotWord,
     ThreadCounters,
     ThreadState,
     page_bytes,
+    region_word,
     slot_word,
 )
+from fsconsole.model.latency import BUCKETS, Latencies, LatencyBucket, Timed
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
@@ -23,23 +27,25 @@ _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 class CounterPage:
     """A mapped counter page: generator threads write their slots, the sampler reads them without a lock."""
 
-    def __init__(self, fd: int, threads: int) -> None:
+    def __init__(self, fd: int, threads: int, regions: int) -> None:
         self.fd = fd
         self.threads = threads
-        self._map = mmap.mmap(fd, page_bytes(threads))
+        self.regions = regions
+        self._map = mmap.mmap(fd, page_bytes(threads, regions))
         self.words = memoryview(self._map).cast("Q")
         """Every word of the page, as model.counters numbers them."""
 
     @classmethod
-    def create(cls, threads: int) -> CounterPage:
-        """Make a page with every thread at STARTING.
+    def create(cls, threads: int, regions: int = 0) -> CounterPage:
+        """Make a page with every thread at STARTING, with room to time so many operations in each.
 
         Its size is sealed: nobody who holds the descriptor can cut it under a reader (SIGBUS).
         """
         fd = os.memfd_create("fsconsole-counters", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        os.ftruncate(fd, page_bytes(threads))
+        os.ftruncate(fd, page_bytes(threads, regions))
         fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
-        page = cls(fd, threads)
+        page = cls(fd, threads, regions)
+        page.words[HeaderWord.REGIONS] = regions
         page.words[HeaderWord.THREADS] = threads
         page.words[HeaderWord.MAGIC] = MAGIC
         return page
@@ -54,14 +60,18 @@ class CounterPage:
         words = memoryview(header).cast("Q") if len(header) == page_bytes(0) else None
         if words is None or words[HeaderWord.MAGIC] != MAGIC:
             raise ValueError(f"descriptor {fd} is not a counter page")
-        threads = words[HeaderWord.THREADS]
-        if os.fstat(fd).st_size != page_bytes(threads):
+        threads, regions = words[HeaderWord.THREADS], words[HeaderWord.REGIONS]
+        if os.fstat(fd).st_size != page_bytes(threads, regions):
             raise ValueError(f"the counter page of descriptor {fd} has another size than its header says")
-        return cls(fd, threads)
+        return cls(fd, threads, regions)
 
     def read(self) -> tuple[ThreadCounters, ...]:
         """Return the counters of every thread as they are now."""
         return tuple(self._slot(thread) for thread in range(self.threads))
+
+    def latencies(self, operations: tuple[Timed, ...]) -> tuple[Latencies, ...]:
+        """Return the latencies of every operation that was timed, over all threads; operations name the regions."""
+        return tuple(self._merged(region, operation) for region, operation in enumerate(operations))
 
     def request_stop(self) -> None:
         """Ask all threads to stop before their next operation."""
@@ -85,7 +95,27 @@ class CounterPage:
             started_ns=words[first + SlotWord.STARTED_NS],
             ended_ns=words[first + SlotWord.ENDED_NS],
             errno=words[first + SlotWord.ERRNO],
+            read_bytes=words[first + SlotWord.READ_BYTES],
         )
+
+    def _merged(self, region: int, operation: Timed) -> Latencies:
+        rows = [self._region(thread, region) for thread in range(self.threads)]
+        # Column by column in C: a page of 4096 threads has millions of words.
+        sums = [sum(column) for column in zip(*rows, strict=True)]
+        return Latencies(
+            operation=operation,
+            sum_ns=sums[RegionWord.SUM_NS],
+            max_ns=max(row[RegionWord.MAX_NS] for row in rows),
+            over_2_s=sums[RegionWord.OVER_2_S],
+            over_10_s=sums[RegionWord.OVER_10_S],
+            buckets=tuple(
+                LatencyBucket(bucket, count) for bucket, count in enumerate(sums[:BUCKETS]) if count
+            ),
+        )
+
+    def _region(self, thread: int, region: int) -> list[int]:
+        first = region_word(self.threads, self.regions, thread, region)
+        return self.words[first : first + REGION_WORDS].tolist()
 
     def __enter__(self) -> CounterPage:
         return self

@@ -25,7 +25,6 @@ _UNSHARE = (
     "slave",
     "--",
 )
-_SYSTEMD_RUN = ("systemd-run", "--collect", "--quiet")
 _MOUNT_TIMEOUT_S = 30.0
 
 
@@ -40,24 +39,12 @@ class PrivatePlaces:
     """Where debugfs is to be read; empty where this kernel has none."""
 
 
-def engine_argv(argv: tuple[str, ...], *, systemd: bool, unit: str) -> tuple[str, ...]:
+def engine_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
     """Return the command that starts argv as PID 1 of a namespace that dies, with all in it, when it ends.
 
-    Propagation is slave: what the host unmounts later is let go of in here too. With systemd it becomes
-    a transient service, which outlives the login session that asked for it (man 1 systemd-run). Its
-    KillMode stays control-group: unshare, the service's main process, blocks SIGTERM, so a mode that
-    signals the main process alone would never reach the engine. A program that the kernel kills for
-    want of memory must not end the run with it (OOMPolicy, man 5 systemd.service).
+    Propagation is slave: what the host unmounts later is let go of in here too.
     """
-    inner = _UNSHARE + argv
-    if not systemd:
-        return inner
-    return (*_SYSTEMD_RUN, f"--unit={unit}", "--property=OOMPolicy=continue", "--", *inner)
-
-
-def is_systemd_booted() -> bool:
-    """Return whether systemd is this machine's init (man 3 sd_booted)."""
-    return os.path.isdir("/run/systemd/system")
+    return _UNSHARE + argv
 
 
 def is_private() -> bool:

@@ -26,7 +26,7 @@ _PROGRAMS_OF = {
     "mount": ("losetup", "mount", "swapoff", "swapon", "umount"),
     "nilfs-tools": ("mkfs.nilfs2", "nilfs-tune"),
     "nvme-cli": ("nvme",),
-    "reiserfsprogs": ("mkfs.reiserfs", "mkreiserfs", "reiserfsck"),
+    "reiserfsprogs": ("debugreiserfs", "mkfs.reiserfs", "mkreiserfs", "reiserfsck"),
     "sg3-utils": ("sg_persist",),
     "smartmontools": ("smartctl",),
     "strace": ("strace",),
@@ -38,7 +38,7 @@ _PROGRAMS_OF = {
         "blkdiscard", "blkid", "blkzone", "blockdev", "fallocate", "flock", "fsfreeze", "fstrim", "lsblk", "mkswap",
         "nsenter", "setsid", "unshare", "wipefs",
     ),
-    "xfsprogs": ("fsck.xfs", "mkfs.xfs", "xfs_db", "xfs_info", "xfs_io", "xfs_repair"),
+    "xfsprogs": ("fsck.xfs", "mkfs.xfs", "xfs_admin", "xfs_db", "xfs_info", "xfs_io", "xfs_repair"),
     "zfsutils-linux": ("zfs", "zpool"),
 }  # fmt: skip
 _PACKAGE_OF = {program: package for package, programs in _PROGRAMS_OF.items() for program in programs}

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from fsconsole.plaintext import decode
 
-_NEVER_A_DEVICE = ("anon_inode:", "pipe:[", "socket:[")
-"""What most descriptors are; any path may be a block device, in another process's mount namespace too."""
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _INIT_PID = 1
 
 _IsIt = Callable[[os.stat_result], bool]
@@ -36,6 +35,18 @@ def holders_of(device_number: int, ignore_pids: frozenset[int]) -> tuple[OpenDes
 def holders_of_file(file_device: int, inode: int, ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
     """Return who has the file of that st_dev and st_ino open, by any of its names, as holders_of() does."""
     return _holders(lambda found: (found.st_dev, found.st_ino) == (file_device, inode), ignore_pids)
+
+
+def holders_of_any(
+    device_numbers: frozenset[int], files: frozenset[tuple[int, int]], ignore_pids: frozenset[int]
+) -> tuple[OpenDescriptor, ...]:
+    """Return who has any of these block devices (st_rdev) or files (st_dev, st_ino) open, in one look at all processes."""
+
+    def is_any(found: os.stat_result) -> bool:
+        is_device = stat.S_ISBLK(found.st_mode) and found.st_rdev in device_numbers
+        return is_device or (found.st_dev, found.st_ino) in files
+
+    return _holders(is_any, ignore_pids)
 
 
 def _holders(is_it: _IsIt, ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
@@ -78,20 +89,27 @@ def _pids(proc: str) -> Iterator[int]:
 
 
 def _matching_descriptors(pid: int, is_it: _IsIt) -> Iterator[OpenDescriptor]:
-    directory = f"/proc/{pid}/fd"
+    """Yield a process's descriptors of what is looked for; any may lead to a block device, whatever its path says."""
     try:
-        names = os.listdir(directory)
+        directory = os.open(f"/proc/{pid}/fd", _DIRECTORY)
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return
-    for name in names:
-        link = f"{directory}/{name}"
-        try:
-            path = os.readlink(link)
-            if path.startswith(_NEVER_A_DEVICE) or not is_it(os.stat(link)):
+    try:
+        for name in _names_in(directory):
+            try:
+                if is_it(os.stat(name, dir_fd=directory)):
+                    yield OpenDescriptor(pid, _command(pid), os.readlink(name, dir_fd=directory))
+            except (FileNotFoundError, ProcessLookupError, PermissionError):
                 continue
-            yield OpenDescriptor(pid, _command(pid), path)
-        except (FileNotFoundError, ProcessLookupError, PermissionError):
-            continue
+    finally:
+        os.close(directory)
+
+
+def _names_in(directory: int) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return []
 
 
 def _command(pid: int) -> str:

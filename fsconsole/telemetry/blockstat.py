@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fsconsole.model.sample import DeviceRates
-from fsconsole.telemetry.rates import Unreadable, counter_delta
+from fsconsole.model.sample import DeviceRates, Role
+from fsconsole.telemetry.rates import (
+    INT_WIDTH,
+    LONG_WIDTH,
+    Unreadable,
+    counter_delta,
+    is_number,
+    share_percent,
+)
 from fsconsole.units import SECTOR_BYTES
 
 _LEAST_FIELDS = 11
 """Discards made it 15 (4.18), flushes 17 (5.5); before 2.6.25 a partition had 4, too few for these rates."""
+_UNDERFLOW = 2**31
+"""Requests in flight above this: a counter below zero, which blk-mq showed for a while (4.x)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,41 +38,64 @@ class DeviceCounters:
     weighted_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A device with its part in the sample."""
+
+    name: str
+    role: Role = Role.TARGET
+    above: str = ""
+
+
 def parse_stat(text: str) -> DeviceCounters:
     """Return the counters in a stat file. Raises Unreadable."""
-    words = text.split()
-    if len(words) < _LEAST_FIELDS:
-        raise Unreadable(f"a stat file with {len(words)} fields")
-    return DeviceCounters(*(int(word) for word in words[:_LEAST_FIELDS]))
+    words = text.split()[:_LEAST_FIELDS]
+    if len(words) < _LEAST_FIELDS or not all(map(is_number, words)):
+        raise Unreadable(f"a stat file that begins with {len(words)} fields")
+    return DeviceCounters(*map(int, words))
 
 
 def parse_inflight(text: str) -> int:
     """Return the requests in flight, reads and writes together (Documentation/ABI/stable/sysfs-block). Raises Unreadable."""
     words = text.split()
-    if len(words) != len(("reads", "writes")):
+    if len(words) != len(("reads", "writes")) or not all(map(is_number, words)):
         raise Unreadable(f"an inflight file with {len(words)} fields")
-    return int(words[0]) + int(words[1])
+    return sum(map(_in_flight, map(int, words)))
 
 
 def device_rates(
-    name: str, before: DeviceCounters, after: DeviceCounters, interval_s: float, in_flight: int
+    device: Watched,
+    before: DeviceCounters,
+    after: DeviceCounters,
+    interval_s: float,
+    in_flight: int,
 ) -> DeviceRates:
     """Return a device's rates over the measured interval. Raises Restarted where it is another device by now."""
-    reads = counter_delta(before.reads, after.reads)
-    writes = counter_delta(before.writes, after.writes)
-    waited_ms = counter_delta(before.reading_ms, after.reading_ms)
-    waited_ms += counter_delta(before.writing_ms, after.writing_ms)
-    busy_s = counter_delta(before.busy_ms, after.busy_ms) / 1000
+
+    def count(first: int, last: int) -> int:
+        return counter_delta(first, last, LONG_WIDTH)
+
+    def seconds(first_ms: int, last_ms: int) -> float:
+        return counter_delta(first_ms, last_ms, INT_WIDTH) / 1000
+
+    reads, writes = count(before.reads, after.reads), count(before.writes, after.writes)
+    sectors_read = count(before.sectors_read, after.sectors_read)
+    sectors_written = count(before.sectors_written, after.sectors_written)
+    waited_s = seconds(before.reading_ms, after.reading_ms) + seconds(before.writing_ms, after.writing_ms)
     return DeviceRates(
-        name=name,
-        read_bytes_s=counter_delta(before.sectors_read, after.sectors_read) * SECTOR_BYTES / interval_s,
-        write_bytes_s=counter_delta(before.sectors_written, after.sectors_written)
-        * SECTOR_BYTES
-        / interval_s,
+        name=device.name,
+        read_bytes_s=sectors_read * SECTOR_BYTES / interval_s,
+        write_bytes_s=sectors_written * SECTOR_BYTES / interval_s,
         read_iops=reads / interval_s,
         write_iops=writes / interval_s,
-        in_flight=in_flight,
-        # The kernel counts busy time in ticks: over a short interval it may come out above the interval.
-        utilisation_percent=min(100.0, 100 * busy_s / interval_s),
-        latency_ms=waited_ms / (reads + writes) if reads + writes else None,
+        in_flight=_in_flight(in_flight),
+        utilisation_percent=share_percent(seconds(before.busy_ms, after.busy_ms), interval_s),
+        latency_ms=1000 * waited_s / (reads + writes) if reads + writes else None,
+        queue_depth=seconds(before.weighted_ms, after.weighted_ms) / interval_s,
+        role=device.role,
+        above=device.above,
     )
+
+
+def _in_flight(requests: int) -> int:
+    return 0 if requests >= _UNDERFLOW else requests

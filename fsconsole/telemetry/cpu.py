@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from fsconsole.model.sample import CpuShares
+from fsconsole.model.sample import CpuShares, NumberedCpu
 from fsconsole.system.text import read_text
-from fsconsole.telemetry.rates import Unreadable, forward_delta
+from fsconsole.telemetry.rates import Unreadable, is_number
 
 PROC_STAT = "/proc/stat"
 
 
-@dataclass(frozen=True, slots=True)
-class CpuTimes:
+class CpuTimes(NamedTuple):
     """Ticks (sysconf SC_CLK_TCK) since boot, in the file's order; guest time is part of user already.
 
-    Before 2.6.11 there was no steal, before 2.5.41 only the first four (man 5 proc_stat): then 0.
+    Before 2.5.41 there were only the first four (man 5 proc_stat): then 0. A tuple, since it is made five times
+    as fast, and a box of 64 CPUs needs 130 of them for each sample.
     """
 
     user: int
@@ -26,7 +27,8 @@ class CpuTimes:
     iowait: int = 0
     irq: int = 0
     softirq: int = 0
-    steal: int = 0
+    steal: int | None = None
+    """None before 2.6.11."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,7 @@ class BusyTime:
     available_s: float
 
 
-_COLUMNS = len(fields(CpuTimes))
-_LEAST_COLUMNS = 4
+_COLUMNS = len(CpuTimes._fields)
 
 
 def parse_cpu(text: str) -> CpuReading:
@@ -61,7 +62,7 @@ def parse_cpu(text: str) -> CpuReading:
         if name == "cpu":
             total = _times(rest)
         else:
-            per_cpu.append((int(name[3:]), _times(rest)))
+            per_cpu.append((_number(name), _times(rest)))
     if total is None:
         raise Unreadable("no cpu line in /proc/stat")
     return CpuReading(total, tuple(per_cpu))
@@ -69,24 +70,29 @@ def parse_cpu(text: str) -> CpuReading:
 
 def cpu_shares(before: CpuTimes, after: CpuTimes) -> CpuShares:
     """Return the shares of the time between two readings; all 0 where no tick has passed."""
-    step = _difference(before, after)
-    available = _busy(step) + step.idle + step.iowait
+    user, nice, system, idle, iowait, irq, softirq, steal = _difference(before, after)
+    available = user + nice + system + idle + iowait + irq + softirq
     factor = 100 / available if available else 0.0
     return CpuShares(
-        user=step.user * factor,
-        nice=step.nice * factor,
-        system=step.system * factor,
-        iowait=step.iowait * factor,
-        irq=step.irq * factor,
-        softirq=step.softirq * factor,
-        idle=step.idle * factor,
+        user * factor,
+        nice * factor,
+        system * factor,
+        iowait * factor,
+        irq * factor,
+        softirq * factor,
+        idle * factor,
+        None if steal is None else 100 * steal / max(1, available + steal),
     )
 
 
-def per_cpu_busy(before: CpuReading, after: CpuReading) -> tuple[float, ...]:
-    """Return each CPU's busy percentage, in the order of their numbers; one that was not online before is left out."""
+def per_cpu_shares(before: CpuReading, after: CpuReading) -> tuple[NumberedCpu, ...]:
+    """Return each CPU's shares by its number; one that was not online before is left out."""
     known = dict(before.per_cpu)
-    return tuple(cpu_shares(known[number], times).busy for number, times in after.per_cpu if number in known)
+    return tuple(
+        NumberedCpu(number, cpu_shares(known[number], times))
+        for number, times in after.per_cpu
+        if number in known
+    )
 
 
 def cpu_snapshot() -> CpuTimes:
@@ -102,19 +108,27 @@ def busy_between(before: CpuTimes, after: CpuTimes) -> BusyTime:
 
 
 def _times(columns: str) -> CpuTimes:
-    values = [int(word) for word in columns.split()[:_COLUMNS]]
-    if len(values) < _LEAST_COLUMNS:
-        raise Unreadable(f"a cpu line with {len(values)} columns")
-    return CpuTimes(*values)
+    words = columns.split(None, _COLUMNS)[:_COLUMNS]
+    try:
+        return CpuTimes(*map(int, words))
+    except (TypeError, ValueError) as error:
+        raise Unreadable(f"a cpu line that begins with {len(words)} columns") from error
 
 
 def _difference(before: CpuTimes, after: CpuTimes) -> CpuTimes:
-    return CpuTimes(
-        *(
-            forward_delta(getattr(before, field.name), getattr(after, field.name))
-            for field in fields(CpuTimes)
-        )
-    )
+    # The kernel corrects iowait and idle downwards by a little: such a step counts as none.
+    user, nice, system, idle, iowait, irq, softirq = [
+        last - first if last > first else 0 for first, last in zip(before[:7], after[:7], strict=True)
+    ]
+    steal = None if before.steal is None or after.steal is None else max(0, after.steal - before.steal)
+    return CpuTimes(user, nice, system, idle, iowait, irq, softirq, steal)
+
+
+def _number(name: str) -> int:
+    number = name.removeprefix("cpu")
+    if not is_number(number):
+        raise Unreadable(f"a cpu line of {name!r}")
+    return int(number)
 
 
 def _busy(times: CpuTimes) -> int:

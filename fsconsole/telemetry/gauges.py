@@ -7,13 +7,12 @@ import time
 from typing import Protocol
 
 from fsconsole.model.counters import ThreadCounters, ThreadState
-from fsconsole.model.sample import BdiStats, CpuShares, DeviceRates, LoadProgress, Pressure, Writeback
+from fsconsole.model.sample import BdiStats, CpuShares, LoadProgress, NumberedCpu, Writeback
 from fsconsole.system.text import KeptFile
 from fsconsole.telemetry.bdi import parse_bdi
-from fsconsole.telemetry.blockstat import DeviceCounters, device_rates, parse_inflight, parse_stat
-from fsconsole.telemetry.cpu import CpuReading, cpu_shares, parse_cpu, per_cpu_busy
+from fsconsole.telemetry.cpu import CpuReading, cpu_shares, parse_cpu, per_cpu_shares
 from fsconsole.telemetry.meminfo import parse_writeback
-from fsconsole.telemetry.pressure import parse_pressure
+from fsconsole.telemetry.rates import MOST, Unreadable
 
 
 class Counters(Protocol):
@@ -31,13 +30,13 @@ class CpuGauge:
         self._file = KeptFile(path)
         self._before: CpuReading | None = None
 
-    def read(self) -> tuple[CpuShares, tuple[float, ...]] | None:
-        """Return the shares of all CPUs and each CPU's busy percentage; None the first time. Raises OSError, Unreadable."""
+    def read(self) -> tuple[CpuShares, tuple[NumberedCpu, ...]] | None:
+        """Return the shares of all CPUs together and of each; None the first time. Raises OSError, Unreadable."""
         after = parse_cpu(_text(self._file))
         before, self._before = self._before, after
         if before is None:
             return None
-        return cpu_shares(before.total, after.total), per_cpu_busy(before, after)
+        return cpu_shares(before.total, after.total), per_cpu_shares(before, after)
 
     def close(self) -> None:
         """Give the file back."""
@@ -62,34 +61,6 @@ class WritebackGauge:
             self._vmstat.close()
 
 
-class DeviceGauge:
-    """A block device's rates since the reading before."""
-
-    def __init__(self, name: str, directory: str) -> None:
-        self.name = name
-        self._stat = KeptFile(os.path.join(directory, name, "stat"))
-        inflight = os.path.join(directory, name, "inflight")
-        self._inflight = KeptFile(inflight) if os.path.exists(inflight) else None
-        self._before: tuple[int, DeviceCounters] | None = None
-
-    def read(self) -> DeviceRates | None:
-        """Return its rates; None the first time. Raises OSError (it is gone), Unreadable, Restarted."""
-        now_ns, counters = time.monotonic_ns(), parse_stat(_text(self._stat))
-        in_flight = counters.in_flight
-        if self._inflight is not None:
-            in_flight = parse_inflight(_text(self._inflight))
-        before, self._before = self._before, (now_ns, counters)
-        if before is None:
-            return None
-        return device_rates(self.name, before[1], counters, (now_ns - before[0]) / 1e9, in_flight)
-
-    def close(self) -> None:
-        """Give the files back."""
-        self._stat.close()
-        if self._inflight is not None:
-            self._inflight.close()
-
-
 class BdiGauge:
     """Writeback of the mounted filesystem."""
 
@@ -99,21 +70,6 @@ class BdiGauge:
     def read(self) -> BdiStats:
         """Return the kernel's figures. Raises OSError, Unreadable."""
         return parse_bdi(_text(self._file))
-
-    def close(self) -> None:
-        """Give the file back."""
-        self._file.close()
-
-
-class PressureGauge:
-    """Stalls for want of I/O."""
-
-    def __init__(self, path: str) -> None:
-        self._file = KeptFile(path)
-
-    def read(self) -> Pressure:
-        """Return the averages. Raises OSError (EOPNOTSUPP: booted with psi=0), Unreadable."""
-        return parse_pressure(_text(self._file))
 
     def close(self) -> None:
         """Give the file back."""
@@ -131,6 +87,8 @@ class LoadGauge:
         """Return the sums over all threads. Raises ValueError where a counter holds what it can't."""
         now_ns, threads = time.monotonic_ns(), self._counters.read()
         bytes_done = sum(thread.bytes_done for thread in threads)
+        if max(bytes_done, sum(thread.operations + thread.files_done for thread in threads)) > MOST:
+            raise Unreadable("a load that has done more than can be done")
         (before_ns, bytes_before), self._before = self._before, (now_ns, bytes_done)
         return LoadProgress(
             bytes_done=bytes_done,

@@ -6,7 +6,7 @@ import os
 
 from fsconsole.model.sample import Writeback
 from fsconsole.system.text import read_text, read_text_or
-from fsconsole.telemetry.rates import Unreadable
+from fsconsole.telemetry.rates import Unreadable, kernel_number
 from fsconsole.units import KIB
 
 PROC_MEMINFO = "/proc/meminfo"
@@ -19,17 +19,15 @@ def parse_writeback(meminfo: str, vmstat: str) -> Writeback:
     Dirty and Writeback are in kB of 1024 bytes (man 5 proc_meminfo); nr_dirty_threshold and
     nr_dirty_background_threshold are in pages, and absent from kernels before 2.6.37 (mm/vmstat.c).
     """
-    sizes = _named_numbers(meminfo, ":")
-    pages = _named_numbers(vmstat, "")
-    try:
-        dirty, writeback = sizes["Dirty"] * KIB, sizes["Writeback"] * KIB
-    except KeyError as error:
-        raise Unreadable(f"no {error} in /proc/meminfo") from error
+    dirty, writeback = kernel_number(meminfo, "Dirty:"), kernel_number(meminfo, "Writeback:")
+    if dirty is None or writeback is None:
+        raise Unreadable("no Dirty or no Writeback in /proc/meminfo")
     page_bytes = os.sysconf("SC_PAGE_SIZE")
-    threshold, background = pages.get("nr_dirty_threshold"), pages.get("nr_dirty_background_threshold")
+    threshold = kernel_number(vmstat, "nr_dirty_threshold ")
+    background = kernel_number(vmstat, "nr_dirty_background_threshold ")
     return Writeback(
-        dirty_bytes=dirty,
-        writeback_bytes=writeback,
+        dirty_bytes=dirty * KIB,
+        writeback_bytes=writeback * KIB,
         threshold_bytes=None if threshold is None else threshold * page_bytes,
         background_threshold_bytes=None if background is None else background * page_bytes,
     )
@@ -38,10 +36,3 @@ def parse_writeback(meminfo: str, vmstat: str) -> Writeback:
 def read_writeback() -> Writeback:
     """Return the machine's dirty pages now. Raises OSError, Unreadable."""
     return parse_writeback(read_text(PROC_MEMINFO), read_text_or(PROC_VMSTAT, ""))
-
-
-def _named_numbers(text: str, ending: str) -> dict[str, int]:
-    words = (line.split() for line in text.splitlines())
-    return {
-        line[0].removesuffix(ending): int(line[1]) for line in words if len(line) > 1 and line[1].isdigit()
-    }

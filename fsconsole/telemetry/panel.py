@@ -9,19 +9,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fsconsole.model.sample import BdiStats, CpuShares, DeviceRates, LoadProgress, Pressure, Writeback
-from fsconsole.telemetry.cpu import PROC_STAT
-from fsconsole.telemetry.gauges import (
-    BdiGauge,
-    Counters,
-    CpuGauge,
-    DeviceGauge,
-    LoadGauge,
-    PressureGauge,
-    WritebackGauge,
+from fsconsole.model.sample import (
+    BdiStats,
+    CpuShares,
+    DeviceRates,
+    LoadProgress,
+    NumberedCpu,
+    Pressure,
+    Writeback,
 )
+from fsconsole.telemetry.cpu import PROC_STAT
+from fsconsole.telemetry.gauges import BdiGauge, Counters, CpuGauge, LoadGauge, WritebackGauge
+from fsconsole.telemetry.layers import SYS
 from fsconsole.telemetry.meminfo import PROC_MEMINFO, PROC_VMSTAT
-from fsconsole.telemetry.pressure import PROC_PRESSURE_IO
+from fsconsole.telemetry.pressure import PROC_PRESSURE, RESOURCES, StallGauge, pressure_of
+from fsconsole.telemetry.rack import DeviceRack
 
 T = TypeVar("T")
 
@@ -33,15 +35,15 @@ class Sources:
     stat: str = PROC_STAT
     meminfo: str = PROC_MEMINFO
     vmstat: str = PROC_VMSTAT
-    pressure: str = PROC_PRESSURE_IO
-    block_devices: str = "/sys/class/block"
+    pressure: str = PROC_PRESSURE
+    sys: str = SYS
 
 
 @dataclass(frozen=True, slots=True)
 class Readings:
     """What all gauges showed at one instant; None: not to be had here, or not this time."""
 
-    cpu: tuple[CpuShares, tuple[float, ...]] | None
+    cpu: tuple[CpuShares, tuple[NumberedCpu, ...]] | None
     writeback: Writeback | None
     devices: tuple[DeviceRates, ...]
     bdi: BdiStats | None
@@ -58,20 +60,20 @@ class Panel:
         self._problems: Counter[str] = Counter()
         self._cpu = self._opened("cpu", lambda: CpuGauge(sources.stat))
         self._writeback = self._opened("writeback", lambda: WritebackGauge(sources.meminfo, sources.vmstat))
-        self._pressure = self._opened("pressure", lambda: PressureGauge(sources.pressure))
-        self._devices: dict[str, DeviceGauge] = {}
+        self._pressure = {name: self._opened_pressure(name) for name in RESOURCES}
+        self._devices = DeviceRack(sources.sys)
         self._bdi: BdiGauge | None = None
         self._load: LoadGauge | None = None
 
     def watch_device(self, name: str) -> None:
-        """Add a block device by its kernel name; one that isn't there is counted as a problem."""
+        """Add a block device by its kernel name, with what it stands on; one that isn't there counts as a problem."""
         with self._lock:
-            gauge = self._opened(name, lambda: DeviceGauge(name, self._sources.block_devices))
-            former = self._devices.pop(name, None)
-            if former is not None:
-                former.close()
-            if gauge is not None:
-                self._devices[name] = gauge
+            self._devices.watch(name)
+
+    def vanished(self) -> tuple[str, ...]:
+        """Return which of the devices that were asked for were gone at the last reading."""
+        with self._lock:
+            return self._devices.vanished()
 
     def watch_bdi(self, path: str | None) -> None:
         """Watch the stats file of a mounted filesystem, or none any more."""
@@ -88,13 +90,14 @@ class Panel:
     def read(self) -> Readings:
         """Read all gauges. One that fails is None, and its reason is counted."""
         with self._lock:
-            rates = (self._try(gauge.name, gauge.read) for gauge in self._devices.values())
+            gauges = self._devices.gauges()
+            rates = [self._try(gauge.device.name, gauge.read) for gauge in gauges]
             return Readings(
                 cpu=self._try("cpu", self._cpu.read) if self._cpu else None,
                 writeback=self._try("writeback", self._writeback.read) if self._writeback else None,
                 devices=tuple(rate for rate in rates if rate is not None),
                 bdi=self._try("bdi", self._bdi.read) if self._bdi else None,
-                pressure=self._try("pressure", self._pressure.read) if self._pressure else None,
+                pressure=pressure_of(*(self._read_pressure(name) for name in RESOURCES)),
                 load=self._try("load", self._load.read) if self._load else None,
             )
 
@@ -112,12 +115,19 @@ class Panel:
     def close(self) -> None:
         """Give all files back; nothing can be read after that."""
         with self._lock:
-            gauges = (self._cpu, self._writeback, self._pressure, self._bdi, *self._devices.values())
-            for gauge in gauges:
+            for gauge in (self._cpu, self._writeback, self._bdi, *self._pressure.values()):
                 if gauge is not None:
                     gauge.close()
-            self._cpu = self._writeback = self._pressure = self._bdi = self._load = None
-            self._devices.clear()
+            self._cpu = self._writeback = self._bdi = self._load = None
+            self._pressure.clear()
+            self._devices.close()
+
+    def _opened_pressure(self, resource: str) -> StallGauge | None:
+        return self._opened(f"pressure {resource}", lambda: StallGauge(self._sources.pressure, resource))
+
+    def _read_pressure(self, resource: str) -> tuple[float | None, float | None] | None:
+        gauge = self._pressure.get(resource)
+        return self._try(f"pressure {resource}", gauge.read) if gauge else None
 
     def _opened(self, name: str, make: Callable[[], T]) -> T | None:
         """Return a new gauge, or None where this machine lacks its source."""

@@ -32,17 +32,35 @@ def bdi_name(entry: MountEntry, sys: str = "/sys") -> str:
 
 def _disk_link(device_number: int, sys: str) -> str:
     numbers = f"{os.major(device_number)}:{os.minor(device_number)}"
-    directory = os.path.realpath(f"{sys}/dev/block/{numbers}")
+    return _first_link(os.path.realpath(f"{sys}/dev/block/{numbers}"))
+
+
+def _first_link(directory: str) -> str:
     # A partition's directory lies in that of its disk, which alone has the link.
     candidates = (f"{directory}/bdi", f"{os.path.dirname(directory)}/bdi")
     return next((link for link in candidates if os.path.islink(link)), "")
 
 
 def _btrfs_link(entry: MountEntry, sys: str) -> str:
-    member = os.path.basename(os.path.realpath(entry.source))
+    return _btrfs_member_link(os.path.basename(os.path.realpath(entry.source)), sys)
+
+
+def _btrfs_member_link(member: str, sys: str) -> str:
     root = f"{sys}/fs/btrfs"
     filesystems = sorted(os.listdir(root)) if os.path.isdir(root) else []
     links = (
         f"{root}/{name}/bdi" for name in filesystems if os.path.exists(f"{root}/{name}/devices/{member}")
     )
     return next((link for link in links if os.path.islink(link)), "")
+
+
+def device_bdi_path(debug: str, name: str, sys: str = "/sys") -> str | None:
+    """Return the stats file of a device's writeback, or None where this machine doesn't offer it.
+
+    A member of a mounted btrfs has that of the filesystem; any other device that of its disk, where writes to the
+    device itself count too. debug is where debugfs is mounted, which root alone may read.
+    """
+    link = _btrfs_member_link(name, sys) or _first_link(os.path.realpath(f"{sys}/class/block/{name}"))
+    bdi = os.path.basename(os.readlink(link)) if link else ""
+    path = os.path.join(debug, "bdi", bdi, "stats")
+    return path if bdi and os.access(path, os.R_OK) else None

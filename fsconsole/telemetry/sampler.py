@@ -6,9 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 
+from fsconsole.model.measurement import Measurement, Metric
 from fsconsole.model.sample import Sample
 from fsconsole.telemetry.gauges import Counters
 from fsconsole.telemetry.panel import Panel, Readings, Sources
+from fsconsole.telemetry.stalls import StallClock
 
 
 class Sampler:
@@ -30,6 +32,7 @@ class Sampler:
         self._lock = threading.Lock()
         self._place: tuple[int | None, str] = (None, "")
         self._peak_dirty_bytes = 0
+        self._stalls = StallClock()
         self._last_ns = 0
 
     def start(self) -> None:
@@ -54,8 +57,12 @@ class Sampler:
         return step if cell is None else f"cell {cell + 1}: {step}"
 
     def watch_device(self, name: str) -> None:
-        """Add a block device by its kernel name."""
+        """Add a block device by its kernel name, with what it stands on."""
         self._panel.watch_device(name)
+
+    def vanished(self) -> tuple[str, ...]:
+        """Return which of the devices that were asked for were gone at the last sample."""
+        return self._panel.vanished()
 
     def watch_bdi(self, path: str | None) -> None:
         """Watch the writeback of a mounted filesystem by its debugfs stats file, or none any more."""
@@ -66,16 +73,23 @@ class Sampler:
         self._panel.watch_load(counters)
 
     def reset_peak_dirty(self) -> None:
-        """Forget the highest Dirty + Writeback: count from what is dirty now."""
+        """Begin a load's window: the highest Dirty + Writeback counts from what is dirty now, stalls from zero."""
         dirty_bytes = self._panel.dirty_bytes()
         with self._lock:
             self._peak_dirty_bytes = dirty_bytes
+            self._stalls.reset(time.monotonic_ns())
 
     def peak_dirty_bytes(self) -> int:
         """Return the highest Dirty + Writeback since the reset, this moment's included."""
         self._note_dirty(self._panel.dirty_bytes())
         with self._lock:
             return self._peak_dirty_bytes
+
+    def stall_measurements(self) -> tuple[Measurement, ...]:
+        """Return how long the load stood still since the reset; nothing where no sample could tell."""
+        with self._lock:
+            stalled_s = self._stalls.stalled_s()
+        return () if stalled_s is None else (Measurement(Metric.STALLS, stalled_s),)
 
     def problems(self) -> tuple[tuple[str, int], ...]:
         """Return why sources were absent, and how often each reason was met."""
@@ -96,7 +110,9 @@ class Sampler:
         readings = self._panel.read()
         sample = self._sample(readings, now_ns, wall_ns)
         if sample is not None:
-            self._note_dirty(sample.writeback.dirty_bytes + sample.writeback.writeback_bytes)
+            self._note_dirty(sample.writeback.pending_bytes)
+            with self._lock:
+                self._stalls.note(sample)
             self._last_ns = now_ns
             self._sink(sample)
 
@@ -112,7 +128,7 @@ class Sampler:
             cell=cell,
             step=step,
             cpu=readings.cpu[0],
-            per_cpu_busy=readings.cpu[1],
+            per_cpu=readings.cpu[1],
             writeback=readings.writeback,
             devices=readings.devices,
             bdi=readings.bdi,

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from os.path import dirname, realpath
 from typing import NoReturn
 
@@ -14,6 +15,7 @@ import fsconsole
 from fsconsole.errors import GeneratorFailed
 from fsconsole.model.command import Command, CommandResult
 from fsconsole.model.counters import ThreadCounters
+from fsconsole.model.latency import Latencies, timed_in
 from fsconsole.model.workload import Workload
 from fsconsole.system.command import RunningCommand, find_program, spawn
 from fsconsole.system.memfd import CounterPage
@@ -21,26 +23,33 @@ from fsconsole.workloads.confinement import confined_argv
 from fsconsole.workloads.job import DONE, GO, READY, Job, job_to_line
 from fsconsole.workloads.naming import directory_name
 from fsconsole.workloads.protocol import LoadResult, failures_in_words
+from fsconsole.workloads.source import SourceFiles
 
 _HOST = (sys.executable, "-I", "-m", "fsconsole.workloads.host")
 """Isolated (-I): nothing of the operator's environment or of the directory at hand is imported."""
 
 
 class BuiltInGenerator:
-    """Makes create loads with processes times threads of this interpreter."""
+    """Makes loads with processes times threads of this interpreter."""
 
     def __init__(self, start: Callable[[Command], RunningCommand] = spawn) -> None:
         self._start = start
 
     def prepare(
-        self, workload: Workload, *, tree: str, tree_device: int, hidden: Sequence[str]
+        self,
+        workload: Workload,
+        *,
+        tree: str,
+        tree_device: int,
+        hidden: Sequence[str],
+        source: SourceFiles | None = None,
     ) -> BuiltInLoad:
-        """Start the host process, confined to tree, and give it its job. Raises GeneratorFailed, ToolMissing.
+        """Start the host process, confined to tree, and give it its job. Raises ToolMissing.
 
         All directories are made, and all writers wait at the barrier, by the time wait_ready() returns.
         """
         find_program("bwrap")
-        page = CounterPage.create(workload.threads)
+        page = CounterPage.create(workload.threads, len(timed_in(workload)))
         argv = confined_argv(
             _HOST, tree=tree, hidden=tuple(realpath(path) for path in hidden), readable=interpreter_places()
         )
@@ -49,38 +58,59 @@ class BuiltInGenerator:
         except BaseException:
             page.close()
             raise
-        load = BuiltInLoad(running, page)
-        load.give(_job(workload, tree, tree_device, page))
+        load = BuiltInLoad(running, page, workload)
+        load.give(
+            Job(
+                tree=tree,
+                tree_device=tree_device,
+                name=directory_name(workload.name),
+                workers=min(workload.threads, len(os.sched_getaffinity(0))),
+                counters=page.fd,
+                workload=workload,
+                source=source,
+            )
+        )
         return load
 
 
 class BuiltInLoad:
     """A load of the built-in generator, from its barrier to its result."""
 
-    def __init__(self, running: RunningCommand, page: CounterPage) -> None:
+    def __init__(self, running: RunningCommand, page: CounterPage, workload: Workload) -> None:
         self.page = page
         self._running = running
+        self._workload = workload
+        self._directory = ""
         self._last_event: dict[str, object] | None = None
         self._ended_ns = 0
         self._result: LoadResult | None = None
 
     def give(self, job: Job) -> None:
-        """Hand the job to the host."""
-        self._send(job_to_line(job))
+        """Hand the job to the host; where it has ended already, wait_ready() says so."""
+        with suppress(BrokenPipeError):
+            self._running.send(job_to_line(job))
 
     def wait_ready(self) -> None:
         """Wait until all writers stand at the barrier. Raises GeneratorFailed."""
         event = self._next_event(None)
         if event.get("event") != READY:
             self._fail(str(event.get("why", "")))
+        self._directory = str(event.get("directory", ""))
 
     def go(self) -> None:
         """Release the writers. Raises GeneratorFailed."""
-        self._send(GO)
+        try:
+            self._running.send(GO)
+        except BrokenPipeError:
+            self._fail("")
 
     def counters(self) -> tuple[ThreadCounters, ...]:
         """Return where every writer stands now."""
         return self.page.read()
+
+    def latencies(self) -> tuple[Latencies, ...]:
+        """Return how long operations took, over all threads, one item for each kind of them; before kill()."""
+        return self.page.latencies(timed_in(self._workload))
 
     def finished(self, timeout_s: float) -> bool:
         """Wait up to timeout_s for the load's end; True where it has ended, however."""
@@ -101,7 +131,7 @@ class BuiltInLoad:
             # Its namespaces take a while to go (measured: 12 ms); the drain begins meanwhile.
             is_whole = event.get("event") == DONE
             died = "" if is_whole else _ending_in_words(self._running.wait())
-            self._result = _load_result(self.page.read(), event, died, self._ended_ns)
+            self._result = self._load_result(event, died)
         return self._result
 
     def end(self) -> CommandResult:
@@ -128,16 +158,30 @@ class BuiltInLoad:
             return {}
         return event if isinstance(event, dict) else {}
 
-    def _send(self, line: str) -> None:
-        try:
-            self._running.send(line)
-        except BrokenPipeError:
-            self._fail("")
-
     def _fail(self, why: str) -> NoReturn:
-        command = self._running.wait()
-        self.kill()
-        raise GeneratorFailed(why or _ending_in_words(command))
+        # What it printed is still to be had by end().
+        raise GeneratorFailed(why or _ending_in_words(self._running.wait()))
+
+    def _load_result(self, event: dict[str, object], died: str) -> LoadResult:
+        """Return what the counters say; a writer that was killed ended when its generator did."""
+        threads = self.page.read()
+        started = [thread for thread in threads if thread.started_ns]
+        ends_ns = [thread.ended_ns or self._ended_ns for thread in started]
+        read_bytes = sum(thread.read_bytes for thread in threads)
+        return LoadResult(
+            threads=threads,
+            written_bytes=sum(thread.bytes_done for thread in threads) - read_bytes,
+            files_done=sum(thread.files_done for thread in threads),
+            first_started_ns=min((thread.started_ns for thread in started), default=0),
+            first_ended_ns=min(ends_ns, default=0),
+            last_ended_ns=max(ends_ns, default=0),
+            user_s=_seconds(event.get("user_s")),
+            system_s=_seconds(event.get("system_s")),
+            is_whole=not died,
+            failures="; ".join(filter(None, (failures_in_words(threads), died))),
+            read_bytes=read_bytes,
+            directory=self._directory,
+        )
 
 
 def interpreter_places() -> tuple[str, ...]:
@@ -148,43 +192,6 @@ def interpreter_places() -> tuple[str, ...]:
 
 def _package_parent() -> str:
     return dirname(dirname(realpath(fsconsole.__file__)))
-
-
-def _job(workload: Workload, tree: str, tree_device: int, page: CounterPage) -> Job:
-    return Job(
-        tree=tree,
-        tree_device=tree_device,
-        name=directory_name(workload.name),
-        threads=workload.threads,
-        workers=min(workload.threads, len(os.sched_getaffinity(0))),
-        files=workload.files,
-        file_size_bytes=workload.file_size_bytes,
-        block_size_bytes=workload.block_size_bytes,
-        layout=workload.directories.layout,
-        files_per_directory=workload.directories.files_per_directory,
-        data=workload.data,
-        counters=page.fd,
-    )
-
-
-def _load_result(
-    threads: tuple[ThreadCounters, ...], event: dict[str, object], died: str, ended_ns: int
-) -> LoadResult:
-    """Return what the counters say; a writer that was killed ended when its generator did."""
-    started = [thread for thread in threads if thread.started_ns]
-    ends_ns = [thread.ended_ns or ended_ns for thread in started]
-    return LoadResult(
-        threads=threads,
-        written_bytes=sum(thread.bytes_done for thread in threads),
-        files_done=sum(thread.files_done for thread in threads),
-        first_started_ns=min((thread.started_ns for thread in started), default=0),
-        first_ended_ns=min(ends_ns, default=0),
-        last_ended_ns=max(ends_ns, default=0),
-        user_s=_seconds(event.get("user_s")),
-        system_s=_seconds(event.get("system_s")),
-        is_whole=not died,
-        failures="; ".join(filter(None, (failures_in_words(threads), died))),
-    )
 
 
 def _ending_in_words(command: CommandResult) -> str:

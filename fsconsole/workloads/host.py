@@ -15,10 +15,13 @@ import sys
 from dataclasses import dataclass
 
 from fsconsole.model.counters import HeaderWord
+from fsconsole.model.latency import timed_in
 from fsconsole.system.memfd import CounterPage
 from fsconsole.workloads.content import make_pool
 from fsconsole.workloads.job import DONE, GO, READY, REFUSED, BadJob, Job, job_from_line
-from fsconsole.workloads.naming import subdirectories
+from fsconsole.workloads.naming import file_name, subdirectories
+from fsconsole.workloads.picks import Ground
+from fsconsole.workloads.source import SourceFiles
 from fsconsole.workloads.worker import Barrier, WorkerTask, run_worker
 
 _DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -52,20 +55,21 @@ def main() -> int:
 
 
 def _carry_out(job: Job) -> None:
+    workload = job.workload
     page = CounterPage.from_fd(job.counters)
-    if page.threads != job.threads:
-        raise Refused(f"the counter page is for {page.threads} threads, the job for {job.threads}")
-    directory_fd = _make_directories(job)
-    pool = make_pool(job.data, job.block_size_bytes)
+    if (page.threads, page.regions) != (workload.threads, len(timed_in(workload))):
+        raise Refused(f"the counter page is for {page.threads} threads, the job for {workload.threads}")
+    directory, ground = _open_ground(job)
+    pool = make_pool(workload.data, workload.block_size_bytes if workload.writes else 1, workload.zero_share)
     release_reader, release_writer = os.pipe()
     workers: list[Worker] = []
     try:
         for worker in range(job.workers):
             ready = os.pipe()
             barrier = Barrier(ready[1], release_reader)
-            task = WorkerTask(job, worker, directory_fd, pool, page.words, barrier)
+            task = WorkerTask(ground, job.workers, worker, pool, page.words, barrier)
             workers.append(_fork_worker(task, ready, release_writer))
-        _await_go(workers)
+        _await_go(workers, directory)
     except (Refused, OSError):
         _kill(workers)
         raise
@@ -74,16 +78,45 @@ def _carry_out(job: Job) -> None:
     _tell(DONE, **_reap(workers))
 
 
-def _make_directories(job: Job) -> int:
-    """Make all directories of the load; returns a descriptor of the one that holds the others."""
+def _open_ground(job: Job) -> tuple[str, Ground]:
+    """Open where the load's files lie, its own directory made anew; returns its name, empty where it has none."""
     tree_fd = os.open(job.tree, _DIRECTORY_FLAGS)
     if os.fstat(tree_fd).st_dev != job.tree_device:
         raise Refused(f"{job.tree} is not on the filesystem that was mounted for it")
-    directory_fd = os.open(_make_unused(job.name, tree_fd), _DIRECTORY_FLAGS, dir_fd=tree_fd)
-    os.close(tree_fd)
-    for name in subdirectories(job.directories, threads=job.threads, files=job.files):
-        os.mkdir(name, 0o755, dir_fd=directory_fd)
-    return directory_fd
+    source_fd, source = -1, job.source
+    if source is not None:
+        source_fd = os.open(source.directory, _DIRECTORY_FLAGS, dir_fd=tree_fd)
+        source = _with_unfinished(source, source_fd)
+    if not job.workload.creates:
+        if source is None or not source.files:
+            raise Refused("there are no files to work on")
+        return "", Ground(job.workload, -1, source_fd, source)
+    directory = _make_unused(job.name, tree_fd)
+    own_fd = os.open(directory, _DIRECTORY_FLAGS, dir_fd=tree_fd)
+    workload = job.workload
+    for name in subdirectories(workload.directories, threads=workload.threads, files=workload.files):
+        os.mkdir(name, 0o755, dir_fd=own_fd)
+    return directory, Ground(workload, own_fd, source_fd, source)
+
+
+def _with_unfinished(source: SourceFiles, source_fd: int) -> SourceFiles:
+    """Count the files too that their create did not finish: at most one for each of its threads."""
+    counts = tuple(
+        count
+        + _is_there(
+            file_name(source.directories, source.number_after(thread), threads=source.threads), source_fd
+        )
+        for thread, count in enumerate(source.counts)
+    )
+    return SourceFiles(source.directory, source.directories, counts)
+
+
+def _is_there(name: str, directory_fd: int) -> bool:
+    try:
+        os.stat(name, dir_fd=directory_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _make_unused(name: str, tree_fd: int) -> str:
@@ -100,7 +133,7 @@ def _make_unused(name: str, tree_fd: int) -> str:
 
 
 def _fork_worker(task: WorkerTask, ready: tuple[int, int], release_writer: int) -> Worker:
-    threads = len(range(task.worker, task.job.threads, task.job.workers))
+    threads = len(range(task.worker, task.workload.threads, task.workers))
     pid = os.fork()
     if pid:
         os.close(ready[1])
@@ -118,7 +151,7 @@ def _fork_worker(task: WorkerTask, ready: tuple[int, int], release_writer: int) 
         os._exit(exit_code)
 
 
-def _await_go(workers: list[Worker]) -> None:
+def _await_go(workers: list[Worker], directory: str) -> None:
     """Wait until every thread stands at the barrier, say so, and wait for the word."""
     for worker in workers:
         ready = 0
@@ -128,7 +161,7 @@ def _await_go(workers: list[Worker]) -> None:
                 raise Refused("a worker ended before its threads were ready")
             ready += len(said)
         os.close(worker.ready_reader)
-    _tell(READY)
+    _tell(READY, directory=directory)
     if sys.stdin.readline().strip() != GO:
         raise Refused("the engine did not give the word")
 

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import TypeVar
 
-from fsconsole.model.workload import DataKind, Directories, Layout
+from fsconsole.model.workload import (
+    BUILT_IN,
+    OPERATIONS,
+    DataKind,
+    Directories,
+    End,
+    Layout,
+    Workload,
+    WorkloadKind,
+)
+from fsconsole.workloads.source import SourceFiles
 
 READY = "ready"
-"""All writers wait at the barrier."""
+"""All writers wait at the barrier; directory says where below the tree they make files, empty where they don't."""
 GO = "go"
 """The engine's answer to READY."""
 DONE = "done"
@@ -17,8 +30,12 @@ REFUSED = "refused"
 """The host could not set up the load; why says what was in the way."""
 
 MAX_THREADS = 4096
-MAX_BLOCK_BYTES = 2**28
+MAX_BLOCK_BYTES = 2**30
 MAX_DIRECTORIES = 10**6
+_MAX_FILES = 2**40
+_MAX_BYTES = 2**62
+
+E = TypeVar("E", bound=Enum)
 
 
 class BadJob(ValueError):
@@ -29,28 +46,18 @@ class BadJob(ValueError):
 class Job:
     """One load, with all that the host needs to make it.
 
-    tree is the directory to write in; tree_device is the st_dev that it must have. Thread i of threads
-    writes the files i, i + threads, ... into a new directory of the given name. counters is the number
-    of the inherited descriptor of the counter page.
+    tree is the directory to work in; tree_device is the st_dev that it must have. What the load makes goes into a
+    new directory of the given name. source is what a load works on that makes no files of its own. counters is the
+    number of the inherited descriptor of the counter page.
     """
 
     tree: str
     tree_device: int
     name: str
-    threads: int
     workers: int
-    files: int
-    file_size_bytes: int
-    block_size_bytes: int
-    layout: Layout
-    files_per_directory: int
-    data: DataKind
     counters: int
-
-    @property
-    def directories(self) -> Directories:
-        """Where the files lie."""
-        return Directories(self.layout, self.files_per_directory)
+    workload: Workload
+    source: SourceFiles | None = None
 
 
 def job_to_line(job: Job) -> str:
@@ -64,55 +71,145 @@ def job_from_line(line: str) -> Job:
         document = json.loads(line)
     except ValueError as error:
         raise BadJob("not JSON") from error
-    match document:
-        case {
-            "tree": str(tree),
-            "tree_device": int(tree_device),
-            "name": str(name),
-            "threads": int(threads),
-            "workers": int(workers),
-            "files": int(files),
-            "file_size_bytes": int(file_size_bytes),
-            "block_size_bytes": int(block_size_bytes),
-            "layout": str(layout),
-            "files_per_directory": int(files_per_directory),
-            "data": str(data),
-            "counters": int(counters),
-        }:
-            job = Job(
-                tree, tree_device, name, threads, workers, files, file_size_bytes, block_size_bytes,
-                _layout(layout), files_per_directory, _data(data), counters,
-            )  # fmt: skip
-            _check(job)
-            return job
-    raise BadJob("a key is missing, or holds something else than it should")
-
-
-def _layout(word: str) -> Layout:
-    if word not in {layout.value for layout in Layout}:
-        raise BadJob(f"unknown layout {word!r}")
-    return Layout(word)
-
-
-def _data(word: str) -> DataKind:
-    if word not in {kind.value for kind in DataKind}:
-        raise BadJob(f"unknown data {word!r}")
-    return DataKind(word)
-
-
-def _check(job: Job) -> None:
-    bounds = (
-        ("threads", job.threads, 1, MAX_THREADS),
-        ("workers", job.workers, 1, job.threads),
-        ("files", job.files, 1, 2**40),
-        ("file_size_bytes", job.file_size_bytes, 0, 2**62),
-        ("block_size_bytes", job.block_size_bytes, 1, MAX_BLOCK_BYTES),
-        ("counters", job.counters, 3, 2**20),
+    fields = _Fields(document)
+    workload = _workload(fields.inner("workload"))
+    source = fields.inner("source") if fields.value("source") is not None else None
+    return Job(
+        tree=fields.text("tree"),
+        tree_device=fields.whole("tree_device", 0, 2**64),
+        name=_plain_name(fields.text("name")),
+        workers=fields.whole("workers", 1, workload.threads),
+        counters=fields.whole("counters", 3, 2**20),
+        workload=workload,
+        source=_source(source) if source is not None else None,
     )
-    for name, value, least, most in bounds:
-        if not least <= value <= most:
-            raise BadJob(f"{name} is {value}, and must lie between {least} and {most}")
-    if job.layout is Layout.PER_COUNT and job.files > MAX_DIRECTORIES * job.files_per_directory:
-        raise BadJob(f"files_per_directory is {job.files_per_directory}: that makes too many directories")
-    if job.name in {"", ".", ".."} or "/" in job.name or "\0" in job.name:
-        raise BadJob(f"{job.name!r} can't name a directory")
+
+
+class _Fields:
+    """An object of a document; every method raises BadJob for a key that is missing or holds something else."""
+
+    def __init__(self, document: object) -> None:
+        if not isinstance(document, Mapping):
+            raise BadJob("not an object")
+        self._values: Mapping[str, object] = document
+
+    def value(self, key: str) -> object:
+        if key not in self._values:
+            raise BadJob(f"{key} is missing")
+        return self._values[key]
+
+    def inner(self, key: str) -> _Fields:
+        return _Fields(self.value(key))
+
+    def text(self, key: str) -> str:
+        value = self.value(key)
+        if not isinstance(value, str):
+            raise BadJob(f"{key} is not text")
+        return value
+
+    def truth(self, key: str) -> bool:
+        value = self.value(key)
+        if not isinstance(value, bool):
+            raise BadJob(f"{key} is neither true nor false")
+        return value
+
+    def whole(self, key: str, least: int, most: int) -> int:
+        return _whole(key, self.value(key), least, most)
+
+    def number(self, key: str, most: float) -> float:
+        value = self.value(key)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= most:
+            raise BadJob(f"{key} is {value!r}, and must be a number from 0 to {most}")
+        return float(value)
+
+    def word(self, key: str, kind: Callable[[str], E]) -> E:
+        return _word(key, self.value(key), kind)
+
+    def items(self, key: str) -> list[object]:
+        value = self.value(key)
+        if not isinstance(value, list):
+            raise BadJob(f"{key} is not a list")
+        return value
+
+
+def _whole(key: str, value: object, least: int, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise BadJob(f"{key} is {value!r}, and must lie between {least} and {most}")
+    return value
+
+
+def _word(key: str, value: object, kind: Callable[[str], E]) -> E:
+    if not isinstance(value, str):
+        raise BadJob(f"{key} is not text")
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise BadJob(f"unknown {key} {value!r}") from error
+
+
+def _workload(fields: _Fields) -> Workload:
+    workload = Workload(
+        name=fields.text("name"),
+        kind=fields.word("kind", WorkloadKind),
+        threads=fields.whole("threads", 1, MAX_THREADS),
+        files=fields.whole("files", 0, _MAX_FILES),
+        file_size_bytes=fields.whole("file_size_bytes", 0, _MAX_BYTES),
+        block_size_bytes=fields.whole("block_size_bytes", 1, MAX_BLOCK_BYTES),
+        directories=_directories(fields.inner("directories")),
+        data=fields.word("data", DataKind),
+        cold=fields.truth("cold"),
+        file_size_max_bytes=fields.whole("file_size_max_bytes", 0, _MAX_BYTES),
+        zero_share=fields.number("zero_share", 1.0),
+        direct=fields.truth("direct"),
+        fsync_every=fields.whole("fsync_every", 0, 2**62),
+        limit_bytes=fields.whole("limit_bytes", 0, _MAX_BYTES),
+        duration_s=fields.number("duration_s", 1e9),
+        end=fields.word("end", End),
+        weights=tuple(_weight(item) for item in fields.items("weights")),
+        source=None,
+        seed=fields.whole("seed", 0, 2**64),
+    )
+    _check(workload)
+    return workload
+
+
+def _weight(item: object) -> tuple[WorkloadKind, int]:
+    if not isinstance(item, list) or len(item) != 2:
+        raise BadJob("weights is no list of pairs")
+    kind = _word("weights", item[0], WorkloadKind)
+    if kind not in OPERATIONS:
+        raise BadJob(f"a mix can't be made of {kind.value}")
+    return kind, _whole("weights", item[1], 1, 2**40)
+
+
+def _directories(fields: _Fields) -> Directories:
+    layout = fields.word("layout", Layout)
+    least = 1 if layout is Layout.PER_COUNT else 0
+    return Directories(layout, fields.whole("files_per_directory", least, _MAX_FILES))
+
+
+def _source(fields: _Fields) -> SourceFiles:
+    counts = tuple(_whole("counts", item, 0, _MAX_FILES) for item in fields.items("counts"))
+    if not 1 <= len(counts) <= MAX_THREADS:
+        raise BadJob(f"counts has {len(counts)} items, and must have 1 to {MAX_THREADS}")
+    directory = _plain_name(fields.text("directory"))
+    return SourceFiles(directory, _directories(fields.inner("directories")), counts)
+
+
+def _check(workload: Workload) -> None:
+    if workload.kind not in BUILT_IN:
+        raise BadJob(f"{workload.kind.value} is not made by this generator")
+    if not workload.operations:
+        raise BadJob("weights is empty")
+    directories = workload.directories
+    most = MAX_DIRECTORIES * directories.files_per_directory
+    if directories.layout is Layout.PER_COUNT and not 0 < workload.files <= most and workload.creates:
+        raise BadJob(
+            f"files_per_directory is {directories.files_per_directory}: that makes too many directories"
+        )
+
+
+def _plain_name(name: str) -> str:
+    if name in {"", ".", ".."} or "/" in name or "\0" in name:
+        raise BadJob(f"{name!r} can't name a directory")
+    return name

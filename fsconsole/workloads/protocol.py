@@ -11,8 +11,10 @@ from typing import Protocol
 
 from fsconsole.model.command import CommandResult
 from fsconsole.model.counters import ThreadCounters, ThreadState
+from fsconsole.model.latency import Latencies
 from fsconsole.model.workload import Workload
 from fsconsole.system.memfd import CounterPage
+from fsconsole.workloads.source import SourceFiles
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _ENDED_WELL = frozenset({ThreadState.DONE, ThreadState.STOPPED})
@@ -35,6 +37,14 @@ class LoadResult:
     """True where the generator itself said that all its writers had ended."""
     failures: str = ""
     """Why writers ended early, in words; empty where none did."""
+    read_bytes: int = 0
+    directory: str = ""
+    """Where below the tree the load made files; empty where it made none."""
+
+    @property
+    def moved_bytes(self) -> int:
+        """Bytes that were written or read."""
+        return self.written_bytes + self.read_bytes
 
     @property
     def elapsed_s(self) -> float:
@@ -48,14 +58,14 @@ class LoadResult:
 
     @property
     def is_failure(self) -> bool:
-        """True where the figures are no measurement: a writer was killed or met an error, or nothing was written.
+        """True where the figures are no measurement: a writer was killed or met an error, or nothing was done.
 
         Writers that filled the filesystem are a result, with a reason.
         """
         early = [thread for thread in self.threads if thread.state not in _ENDED_WELL]
         if not self.is_whole or any(thread.errno not in _FULL for thread in early):
             return True
-        return self.written_bytes == 0 and len(early) == len(self.threads)
+        return self.moved_bytes == 0 and len(early) == len(self.threads)
 
 
 class LoadHandle(Protocol):
@@ -76,6 +86,10 @@ class LoadHandle(Protocol):
 
     def counters(self) -> tuple[ThreadCounters, ...]:
         """Return where every writer stands now."""
+        ...
+
+    def latencies(self) -> tuple[Latencies, ...]:
+        """Return how long operations took, over all threads, one item for each kind of them; before kill()."""
         ...
 
     def finished(self, timeout_s: float) -> bool:
@@ -103,12 +117,18 @@ class Generator(Protocol):
     """Something that makes a load."""
 
     def prepare(
-        self, workload: Workload, *, tree: str, tree_device: int, hidden: Sequence[str]
+        self,
+        workload: Workload,
+        *,
+        tree: str,
+        tree_device: int,
+        hidden: Sequence[str],
+        source: SourceFiles | None = None,
     ) -> LoadHandle:
         """Start the generator, confined to tree, up to its barrier.
 
         tree_device is the st_dev that tree must have; hidden directories are not to be seen by the
-        generator. Raises GeneratorFailed, ToolMissing.
+        generator; source is what it works on. Raises ToolMissing.
         """
         ...
 

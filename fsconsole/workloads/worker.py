@@ -6,16 +6,20 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fsconsole.model.counters import HeaderWord, SlotWord, ThreadState, slot_word
-from fsconsole.workloads.job import Job
-from fsconsole.workloads.naming import file_name
-from fsconsole.workloads.ops.create import CreateWork, create_files
+from fsconsole.model.workload import End, Workload
+from fsconsole.workloads.content import anonymous_memory, places
+from fsconsole.workloads.ops import MAKERS
+from fsconsole.workloads.ops.base import NEVER_NS, NO_BUDGET, STOP, Means
+from fsconsole.workloads.picks import Ground, Pick, picks
 
 _STACK_BYTES = 512 * 1024
 """A writer needs little; thousands of default stacks of 8 MiB would count against a memory limit."""
+_OWN_BUFFER_BYTES = 2**20
+"""Threads that read in larger blocks share one buffer: nobody looks at what is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +34,27 @@ class Barrier:
 class WorkerTask:
     """What a worker shares with the host that forked it."""
 
-    job: Job
+    ground: Ground
+    workers: int
     worker: int
-    directory_fd: int
     pool: memoryview
     words: memoryview
     barrier: Barrier
+
+    @property
+    def workload(self) -> Workload:
+        """The load."""
+        return self.ground.workload
 
 
 def run_worker(task: WorkerTask) -> None:
     """Run this worker's threads to their ends: thread i belongs to worker i modulo the number of workers."""
     threading.stack_size(_STACK_BYTES)
+    block = task.workload.block_size_bytes
+    shared = memoryview(anonymous_memory(block)) if block > _OWN_BUFFER_BYTES else None
     threads = [
-        threading.Thread(target=_run_thread, args=(task, thread), name=f"writer-{thread}")
-        for thread in range(task.worker, task.job.threads, task.job.workers)
+        threading.Thread(target=_run_thread, args=(task, thread, shared), name=f"writer-{thread}")
+        for thread in range(task.worker, task.workload.threads, task.workers)
     ]
     for thread in threads:
         thread.start()
@@ -51,20 +62,66 @@ def run_worker(task: WorkerTask) -> None:
         thread.join()
 
 
-def _run_thread(task: WorkerTask, thread: int) -> None:
+def carry_out(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
+    """Carry out operations until there are no more or a limit is reached; False where the engine asked for a stop.
+
+    Raises OSError; what was done until then stands in the counters.
+    """
+    words, files_word = means.words, slot_word(means.thread, SlotWord.FILES_DONE)
+    is_limited = limits != Limits()
+    for files_done, (operation, file) in enumerate(todo, start=1):
+        if words[STOP]:
+            return False
+        if is_limited and limits.reached(means):
+            return True
+        if not operation.run(file):
+            return not words[STOP]
+        words[files_word] = files_done
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What ends one thread, between its operations; bytes are shared out evenly."""
+
+    deadline_ns: int = NEVER_NS
+    budget_bytes: int = NO_BUDGET
+
+    def reached(self, means: Means) -> bool:
+        """Tell whether the thread has done its bytes, or its time is over."""
+        return means.words[means.bytes_word] >= self.budget_bytes or time.monotonic_ns() >= self.deadline_ns
+
+
+def limits_of(workload: Workload, thread: int, started_ns: int) -> Limits:
+    """Return the limits of one thread whose clock started at that instant."""
+    budget, deadline_ns = NO_BUDGET, NEVER_NS
+    if workload.limit_bytes:
+        share, rest = divmod(workload.limit_bytes, workload.threads)
+        budget = share + (thread < rest)
+    if workload.duration_s:
+        deadline_ns = started_ns + int(workload.duration_s * 1e9)
+    return Limits(deadline_ns, budget)
+
+
+def _run_thread(task: WorkerTask, thread: int, shared: memoryview | None) -> None:
     words, barrier = task.words, task.barrier
     state = slot_word(thread, SlotWord.STATE)
-    work = _work(task, thread)
+    means = _means(task, thread, shared)
+    todo = picks(task.ground, {kind: MAKERS[kind](means) for kind, _ in task.workload.operations}, thread)
     words[state] = ThreadState.READY
     os.write(barrier.ready_writer, b"r")
     os.read(barrier.release_reader, 1)
     if not words[HeaderWord.GO]:
         # The pipe closed because the host died, not because it gave the word.
         return
-    words[slot_word(thread, SlotWord.STARTED_NS)] = time.monotonic_ns()
+    started_ns = time.monotonic_ns()
+    words[slot_word(thread, SlotWord.STARTED_NS)] = started_ns
     words[state] = ThreadState.RUNNING
+    limits = limits_of(task.workload, thread, started_ns)
+    if task.workload.end is End.AT_ONCE:
+        means.deadline_ns, means.budget_bytes = limits.deadline_ns, limits.budget_bytes
     try:
-        ending = ThreadState.DONE if create_files(work) else ThreadState.STOPPED
+        ending = ThreadState.DONE if carry_out(means, todo, limits) else ThreadState.STOPPED
     except OSError as error:
         words[slot_word(thread, SlotWord.ERRNO)] = error.errno or errno.EIO
         ending = ThreadState.FAILED
@@ -72,20 +129,17 @@ def _run_thread(task: WorkerTask, thread: int) -> None:
     words[state] = ending
 
 
-def _work(task: WorkerTask, thread: int) -> CreateWork:
-    job = task.job
-    return CreateWork(
-        directory_fd=task.directory_fd,
-        names=_names(job, thread),
-        file_size_bytes=job.file_size_bytes,
-        block_size_bytes=job.block_size_bytes,
-        pool=task.pool,
-        words=task.words,
+def _means(task: WorkerTask, thread: int, shared: memoryview | None) -> Means:
+    workload = task.workload
+    if shared is not None or not workload.reads:
+        buffer = shared if shared is not None else memoryview(b"")
+    else:
+        buffer = memoryview(anonymous_memory(workload.block_size_bytes))
+    return Means(
+        workload=workload,
         thread=thread,
+        words=task.words,
+        pool=task.pool,
+        places=places(thread, direct=workload.direct),
+        buffer=buffer,
     )
-
-
-def _names(job: Job, thread: int) -> Iterable[str]:
-    directories, threads = job.directories, job.threads
-    for number in range(thread, job.files, threads):
-        yield file_name(directories, number, threads=threads)

@@ -1,7 +1,8 @@
-"""What the tests of bad input share."""
+"""What the tests of bad input share, and signals as a terminal would send them."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from fsconsole.units import MIB
 from tests.conftest import MakeLoopDevice, wait_until
 from tests.loop.commands import Bench, OwnLoop
 from tests.loop.runs import processes_with
+
+# A shell's background job ignores Ctrl-C, and so would every command that its tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """An engine to which something happens in one certain instant.
 
-python disturbed_engine.py RUN_FOLDER skip-at-mount|kernel-error|kept-busy|system-refuses|fails-first
+python disturbed_engine.py RUN_FOLDER skip-at-mount|kernel-error|kept-busy|system-refuses|fails-first|stop-in-proof
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import errno
 import os
 import pathlib
 import sys
+from dataclasses import replace
 
 from fsconsole.engine import execute, runner
 from fsconsole.engine.steps import HANDLERS
@@ -86,12 +87,33 @@ def fails_first() -> None:
     HANDLERS[StepKind.QUIESCE] = fail
 
 
+def stop_in_proof() -> None:
+    """Have a stop come while the first cell's device is being proved, which kills the probe."""
+    wishes = []
+
+    class Wishes(runner.Wishes):
+        def cell_begins(self):
+            super().cell_begins()
+            wishes.append(self)
+
+    class Executor(runner.RealExecutor):
+        def run(self, command):
+            result = super().run(command)
+            if command.argv[0] != "wipefs" or not wishes:
+                return result
+            wishes.pop().take(Verb.STOP_NOW)
+            return replace(result, exit_code=-9, stdout=b"")
+
+    runner.Wishes, runner.RealExecutor = Wishes, Executor
+
+
 DISTURBANCES = {
     "skip-at-mount": skip_at_mount,
     "kernel-error": kernel_error,
     "kept-busy": kept_busy,
     "system-refuses": system_refuses,
     "fails-first": fails_first,
+    "stop-in-proof": stop_in_proof,
 }
 
 if __name__ == "__main__":

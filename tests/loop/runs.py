@@ -173,9 +173,7 @@ def is_free(device: str) -> bool:
 
 def engine_of(folder: RunFolder) -> int:
     """Return the process of a run's living engine."""
-    engines = [
-        pid for pid in processes_with(folder.path) if arguments_of(pid)[1:3] == ["-m", "fsconsole.engine"]
-    ]
+    engines = [pid for pid in processes_with(folder.path) if "fsconsole.engine" in arguments_of(pid)[2:4]]
     # What it has just forked has its arguments until it executes a program of its own.
     (engine,) = [pid for pid in engines if not any(pid in descendants(other) for other in engines)]
     return engine

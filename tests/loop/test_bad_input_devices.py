@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from fsconsole.client.start import start_engine
 from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.history import read_state
@@ -86,15 +88,19 @@ UNFIT_CODES: dict[str, Callable[[Bench], str]] = {
 def test_a_code_that_does_not_fit_is_refused(bench: Bench, code_of: Callable[[Bench], str]):
     code = code_of(bench)
     with nothing_changes(bench):
-        fails(ExitCode.CONSENT_STALE, *bench.words("run", bench.plan()), "--consent", code)
+        plan = bench.plan()
+        shown = f"`{shlex.join(['fsconsole', *bench.words('plan', plan)])}`"
+        fails(ExitCode.CONSENT_STALE, *bench.words("run", plan), "--consent", code, names=(shown,))
 
 
 def test_without_a_code_nothing_is_wiped(bench: Bench):
     run("mkfs.ext4", "-q", "-L", "payroll", bench.device)
     with nothing_changes(bench):
         for consent in ((), ("--consent", "- -")):
-            words = (*bench.words("run", bench.plan()), *consent)
-            fails(ExitCode.CONSENT_MISSING, *words, names=("ext4 'payroll'", "nobody has consented"))
+            plan = bench.plan()
+            shown = f"`{shlex.join(['fsconsole', *bench.words('plan', plan)])}`"
+            words = (*bench.words("run", plan), *consent)
+            fails(ExitCode.CONSENT_MISSING, *words, names=("ext4 'payroll'", "nobody has consented", shown))
 
 
 def test_the_code_of_one_device_is_none_for_another(bench: Bench, loop_device: MakeLoopDevice):
@@ -167,7 +173,36 @@ def test_an_engine_refuses_a_device_that_changed_after_the_consent(
     folder = new_run(TINY_PLAN, own_loop.path, bench.runs)
     change(own_loop, bench.directory)
     before = {file: digest(str(file)) for file in bench.directory.glob("[ao]*")}
-    fails(code, "resume", "--runs", bench.runs, names=(words, own_loop.path))
+    start_engine(folder)
+    wait_for_end(folder)
+    after = read_state(folder)
+    assert after.exit_code == code
+    assert words in after.reason
+    assert own_loop.path in after.reason
+    assert {file: digest(str(file)) for file in before} == before
+    assert [cell.status for cell in after.cells] == [CellStatus.PENDING] * 2
+
+
+# What consent can mend is asked about; a device that is another one, or that is refused, can't be.
+RESUMED = {
+    "it is gone": ExitCode.DEVICE_CHANGED,
+    "another is there": ExitCode.DEVICE_CHANGED,
+    "data": ExitCode.CONSENT_MISSING,
+    "a filesystem": ExitCode.CONSENT_MISSING,
+    "read-only": ExitCode.DEVICE_REFUSED,
+}
+
+
+@pytest.mark.parametrize("what", AFTER_CONSENT)
+def test_a_run_is_not_resumed_on_a_device_that_changed_after_the_consent(
+    bench: Bench, own_loop: OwnLoop, what: str
+):
+    own_loop.attach(sparse(bench.directory / "agreed"))
+    folder = new_run(TINY_PLAN, own_loop.path, bench.runs)
+    change, _, words = AFTER_CONSENT[what]
+    change(own_loop, bench.directory)
+    before = {file: digest(str(file)) for file in bench.directory.glob("[ao]*")}
+    fails(RESUMED[what], "resume", "--runs", bench.runs, names=(words, own_loop.path))
     assert {file: digest(str(file)) for file in before} == before
     assert [cell.status for cell in read_state(folder).cells] == [CellStatus.PENDING] * 2
 

@@ -10,7 +10,6 @@ import pytest
 from fsconsole.errors import ExitCode
 from fsconsole.journal.history import read_state
 from fsconsole.model.state import CellStatus
-from fsconsole.system.namespace import is_systemd_booted
 from tests.loop.commands import AS_NOBODY, Bench, fails, hiding, nothing_changes
 from tests.loop.runs import TINY_PLAN, new_run
 
@@ -102,7 +101,6 @@ def test_a_missing_tool_is_named_with_its_package_before_anything_is_touched(ben
         fails(ExitCode.TOOL_MISSING, *words, under=hiding(tool), names=(f" {tool} ", TOOLS[tool]))
 
 
-@pytest.mark.skipif(is_systemd_booted(), reason="a transient unit starts in the host's own mount namespace")
 @pytest.mark.parametrize("tool", ["mkfs.ext4", "mount"])
 def test_a_tool_that_is_gone_when_the_engine_wants_it_ends_the_run(bench: Bench, tool: str):
     folder = new_run(TINY_PLAN, bench.device, bench.runs)

@@ -48,7 +48,7 @@ class Cage:
         )
 
     def start(self, *fds: int) -> RunningCommand:
-        return spawn(Command(engine_argv(self.argv(), systemd=False, unit=""), inherit_fds=fds))
+        return spawn(Command(engine_argv(self.argv()), inherit_fds=fds))
 
     def attempt(self, *words: str | float, fds: tuple[int, ...] = ()) -> str:
         """Return "succeeded", or the name of the error that the attempt met."""
@@ -264,7 +264,7 @@ def test_it_starts_under_a_number_that_no_process_outside_has(cage: Cage) -> Non
     # After many commands an engine's children have pids that its surrounding /proc doesn't show.
     unused = next(n for n in range(20_000, 30_000) if not any(_is_a_pid(n + step) for step in range(10)))
     count_on = f'echo {unused} > /proc/sys/kernel/ns_last_pid && exec "$@"'
-    argv = engine_argv(("sh", "-c", count_on, "sh", *cage.argv()), systemd=False, unit="")
+    argv = engine_argv(("sh", "-c", count_on, "sh", *cage.argv()))
     with spawn(Command(argv)) as running:
         assert running.receive(LIMIT_S) == "inside"
 

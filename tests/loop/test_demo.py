@@ -6,8 +6,10 @@ import os
 
 import pytest
 
+from fsconsole.client.owned import purpose_of
 from fsconsole.client.start import start_engine
 from fsconsole.devices import scratch
+from fsconsole.devices.marker import Marker, write_marker
 from fsconsole.journal.history import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.measurement import Metric
@@ -53,6 +55,8 @@ def test_cleanup_removes_the_scratch_device_of_a_demo_that_ended_unseen(tmp_path
     directory, runs = tmp_path / "scratch", str(tmp_path / "runs")
     made = scratch.create(64 * MIB, str(directory))
     folder = new_run(TINY_PLAN, made.device, runs, owned_scratch=made.path)
+    with open(made.path, "rb") as file:
+        write_marker(file.fileno(), Marker(made.scratch_id, purpose_of(folder.name)))
     assert succeed("cleanup", "--runs", runs) == "Nothing was left behind.\n"
     start_engine(folder)
     wait_for_end(folder)

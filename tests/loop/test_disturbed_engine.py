@@ -37,7 +37,7 @@ def folder(tmp_path):
 
 def disturbed(folder, disturbance: str):
     """Carry out a run with a disturbance, and return its state; nothing of it may be a traceback."""
-    argv = engine_argv((sys.executable, str(DRIVER), folder.path, disturbance), systemd=False, unit="")
+    argv = engine_argv((sys.executable, str(DRIVER), folder.path, disturbance))
     ended = subprocess.run(
         argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, start_new_session=True
     )
@@ -73,6 +73,12 @@ def test_a_system_call_that_fails_between_steps_ends_the_run_with_the_reason(fol
     assert (state.outcome, state.exit_code) == (Outcome.FAILED, ExitCode.FAILURE)
     assert "/proc/1: Operation not permitted" in state.reason
     assert state.cells[0].status is CellStatus.UNKNOWN
+
+
+def test_a_stop_that_kills_a_probe_is_a_stop_and_nothing_against_the_device(folder):
+    state = disturbed(folder, "stop-in-proof")
+    assert (state.outcome, state.exit_code) == (Outcome.STOPPED, ExitCode.STOPPED), state.reason
+    assert [cell.status for cell in state.cells] == [CellStatus.STOPPED, CellStatus.PENDING]
 
 
 def test_a_resumed_run_does_not_forget_what_failed_before(folder):

@@ -30,6 +30,8 @@ SIZE = 144 * MIB
 XFS_SIZE = 330 * MIB
 """mkfs.xfs makes nothing below 300 MiB."""
 
+OTHER_UUID = "0f0e0d0c-0b0a-4908-8706-050403020100"
+
 REFUSING = {
     "mkfs.ext2": ("-q", "-F"),
     "mkfs.ext3": ("-q", "-F"),
@@ -37,6 +39,9 @@ REFUSING = {
     "mke2fs": ("-q", "-F"),
     "mkfs.xfs": ("-q", "-f"),
     "mkfs.btrfs": ("-q", "-f"),
+    "mkfs.f2fs": ("-q", "-f"),
+    "mkfs.jfs": ("-q",),
+    "mkreiserfs": ("-q", "-f"),
     "mkswap": ("-f",),
     "mount": (),
 }
@@ -46,7 +51,12 @@ GOING_AHEAD = {
     "dd": ("if=/dev/zero", "of=DEVICE", "bs=4096", "count=1", "conv=notrunc"),
     "fio": ("--name=x", "--filename=DEVICE", "--rw=write", "--bs=4k", "--size=4k", "--output=/dev/null"),
     "mkfs.nilfs2": ("-f", "DEVICE"),
+    "nilfs-tune": ("-U", OTHER_UUID, "DEVICE"),
+    "jfs_tune": ("-U", OTHER_UUID, "DEVICE"),
+    "fsck.jfs": ("-f", "DEVICE"),
 }
+MADE_FIRST = {"nilfs-tune": "mkfs.nilfs2", "jfs_tune": "mkfs.jfs", "fsck.jfs": "mkfs.jfs"}
+"""What such a tool works on; the others overwrite anything."""
 
 
 @pytest.fixture
@@ -80,7 +90,8 @@ def test_tools_with_o_excl_refuse_a_claimed_device(
 @pytest.mark.parametrize("tool", sorted(GOING_AHEAD))
 def test_tools_without_o_excl_overwrite_a_claimed_device(device: str, tool: str) -> None:
     need(tool)
-    run("mkswap", device)
+    need(MADE_FIRST.get(tool, tool))
+    run(MADE_FIRST.get(tool, "mkswap"), *(["-q"] if tool in MADE_FIRST else []), device)
     argv = [tool, *(word.replace("DEVICE", device) for word in GOING_AHEAD[tool])]
     held = open_exclusive(device)
     try:

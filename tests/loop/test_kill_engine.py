@@ -40,9 +40,7 @@ def device(tmp_path):
 
 def hanging(folder, kind, position, marker) -> subprocess.Popen[bytes]:
     argv = engine_argv(
-        (sys.executable, str(DRIVER), folder.path, kind.value, position, str(CELL), str(marker)),
-        systemd=False,
-        unit="",
+        (sys.executable, str(DRIVER), folder.path, kind.value, position, str(CELL), str(marker))
     )
     with open(os.path.join(folder.path, "engine.log"), "ab") as log:
         child = subprocess.Popen(
@@ -60,6 +58,11 @@ def hanging(folder, kind, position, marker) -> subprocess.Popen[bytes]:
     return child
 
 
+def settings_of(device: str) -> list[str]:
+    queue = pathlib.Path("/sys/block", os.path.basename(device), "queue")
+    return [(queue / name).read_text() for name in ("read_ahead_kb", "nr_requests", "scheduler")]
+
+
 def kill_engine(unshare: subprocess.Popen[bytes]) -> None:
     """Kill the engine itself, not its parent: the child of unshare is PID 1 of the namespace."""
     children = pathlib.Path(f"/proc/{unshare.pid}/task/{unshare.pid}/children").read_text().split()
@@ -67,15 +70,30 @@ def kill_engine(unshare: subprocess.Popen[bytes]) -> None:
     unshare.wait(timeout=30)
 
 
-CASES = [(kind, "after") for kind in HANDLERS] + [
+PLAN = (
+    TINY_PLAN
+    + """cold = true
+with = { read_ahead = "64KiB" }
+[settings]
+read_ahead = "2MiB"
+nr_requests = 16
+"""
+)
+RAW_PLAN = TINY_PLAN.replace('mount = { data = ["ordered", "writeback"] }', "").replace(
+    '[[filesystem]]\ntype = "ext4"', ""
+).replace("repeats = 1", "repeats = 2\nraw = true")  # fmt: skip
+RAW = (StepKind.RAW_WRITE, StepKind.RAW_READ, StepKind.READTEST)
+CASES = [(kind, "after") for kind in HANDLERS if kind not in RAW[1:]] + [
     (kind, "before") for kind in (StepKind.EQUALISE, StepKind.MKFS, StepKind.MOUNT, StepKind.DRAIN)
 ]
+"""Of a raw row one step is enough: each takes the seconds of its read tests."""
 
 
 @pytest.mark.parametrize(("kind", "position"), CASES, ids=lambda value: getattr(value, "value", value))
 def test_a_run_killed_in_any_step_is_cleaned_up_and_finished(tmp_path, device, kind, position):
     runs_dir = str(tmp_path / "runs")
-    folder = new_run(TINY_PLAN, device, runs_dir)
+    folder = new_run(RAW_PLAN if kind in RAW else PLAN, device, runs_dir)
+    settings = settings_of(device)
     kill_engine(hanging(folder, kind, position, tmp_path / "marker"))
     assert_nothing_left(device, folder)
 
@@ -87,6 +105,7 @@ def test_a_run_killed_in_any_step_is_cleaned_up_and_finished(tmp_path, device, k
     assert before.cells[0].status is CellStatus.DONE
     assert before.cells[CELL].status is CellStatus.UNKNOWN
     assert clean_up(runs_dir) == ()
+    assert (settings_of(device), before.settings) == (settings, ())
 
     start_engine(folder)
     wait_for_end(folder)

@@ -10,7 +10,7 @@ from fsconsole.model.command import Command, CommandResult
 from fsconsole.system.command import RealExecutor, spawn
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.namespace import engine_argv
-from fsconsole.system.processes import OpenDescriptor, holders_of, own_pid_in_host_proc
+from fsconsole.system.processes import OpenDescriptor, holders_of, holders_of_any, own_pid_in_host_proc
 from tests.conftest import MakeLoopDevice, Mount
 
 pytestmark = pytest.mark.root
@@ -20,7 +20,7 @@ ENVIRONMENT = (("PYTHONPATH", str(Path(__file__).parents[2])),)
 
 
 def in_namespace(script: str) -> CommandResult:
-    argv = engine_argv((sys.executable, "-c", script), systemd=False, unit="")
+    argv = engine_argv((sys.executable, "-c", script))
     return RealExecutor().run(Command(argv, timeout_s=LIMIT_S, environment=ENVIRONMENT))
 
 
@@ -109,7 +109,7 @@ print(RealExecutor().run(Command(("sleep", "0.05"))).usage.max_rss_bytes)
 def test_killing_the_namespaces_starter_kills_all_in_it() -> None:
     held, inherited = os.pipe()
     try:
-        argv = engine_argv(("/bin/sh", "-c", "setsid sleep 600 & echo up; wait"), systemd=False, unit="")
+        argv = engine_argv(("/bin/sh", "-c", "setsid sleep 600 & echo up; wait"))
         running = spawn(Command(argv, inherit_fds=(inherited,)))
         os.close(inherited)
         assert running.receive(LIMIT_S) == "up"
@@ -151,3 +151,17 @@ def test_a_process_stuck_in_the_kernel_is_given_up(loop_device: MakeLoopDevice, 
     assert thawed.exit_code == 0
     assert (result.exit_code, result.timed_out) == (-9, True)
     assert "did not end within 0.2 s of SIGKILL" in result.err
+
+
+def test_one_look_finds_whoever_has_any_of_several_devices_and_files_open(
+    tmp_path: Path, loop_device: MakeLoopDevice
+) -> None:
+    device, file = loop_device(MIB), tmp_path / "file"
+    file.write_text("data")
+    number, place = os.stat(device).st_rdev, (os.stat(file).st_dev, os.stat(file).st_ino)
+    wanted = (frozenset({number}), frozenset({place}), frozenset[int]())
+    assert device not in [holder.path for holder in holders_of_any(*wanted)]
+    with open(device, "rb"), file.open():
+        own = [holder.path for holder in holders_of_any(*wanted) if holder.pid == own_pid_in_host_proc()]
+        assert sorted(own) == sorted([device, str(file)])
+        assert holders_of_any(frozenset(), frozenset(), frozenset()) == ()

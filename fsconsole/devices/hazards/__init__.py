@@ -25,7 +25,7 @@ from fsconsole.devices.hazards.stacking import (
     SharedBackingFile,
     UnderLoop,
 )
-from fsconsole.devices.hazards.state import ReadOnly, Resyncing, StrangeNode, Undetermined
+from fsconsole.devices.hazards.state import InactiveArray, ReadOnly, Resyncing, StrangeNode, Undetermined
 from fsconsole.model.hazard import Hazard
 
 ALL_CHECKS: tuple[Check, ...] = (
@@ -46,6 +46,7 @@ ALL_CHECKS: tuple[Check, ...] = (
     OpenElsewhere(),
     ExclusivelyHeld(),
     Resyncing(),
+    InactiveArray(),
     ReadOnly(),
     TooSmall(),
     TooLarge(),

@@ -44,4 +44,7 @@ class ExclusivelyHeld(UseCheck):
     name = "busy"
     kind = UseKind.BUSY
     roles = frozenset({Role.SELF, Role.UNDER})
-    hint = "`lsblk DEVICE`, `fuser --verbose DEVICE` and `lsns --type mnt` help to find who it is."
+    hint = (
+        "`lsblk DEVICE`, `fuser --verbose DEVICE` and `lsns --type mnt` help to find who it is; what was "
+        "unmounted during a run's load stays busy until that load ends."
+    )

@@ -48,16 +48,33 @@ class Resyncing(Check):
             if array.action:
                 yield self.hazard(
                     evidence.device.path,
-                    _resync_words(array),
+                    _resync_words(array, evidence.device.name),
                     "It can be waited for: `cat /proc/mdstat`.",
                     waits=True,
                 )
 
 
-def _resync_words(array: MdArray) -> str:
+def _resync_words(array: MdArray, name: str) -> str:
+    is_itself = array.name == name
     if array.progress_percent is None:
-        return f"has the array /dev/{array.name} with a resync {array.action.lower()}"
-    return f"has the array /dev/{array.name} in {array.action}, at {array.progress_percent:.1f} %"
+        what = "has a" if is_itself else f"has the array /dev/{array.name} with a"
+        return f"{what} resync {array.action.lower()}"
+    what = "is" if is_itself else f"has the array /dev/{array.name}"
+    return f"{what} in {array.action}, at {array.progress_percent:.1f} %"
+
+
+class InactiveArray(Check):
+    """An md array that was put together but not started: it has no size, and its members are held."""
+
+    name = "inactive-array"
+    verdict = Verdict.REFUSED
+
+    def find(self, evidence: Evidence) -> Iterator[Hazard]:
+        """Yield one hazard where the device itself is such an array."""
+        for array in evidence.arrays:
+            if array.name == evidence.device.name and not array.active:
+                hint = "`mdadm --run DEVICE` starts it if enough members are there; `cat /proc/mdstat` shows them."
+                yield self.hazard(evidence.device.path, "is an inactive array", hint)
 
 
 class Undetermined(Check):

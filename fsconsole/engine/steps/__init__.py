@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from fsconsole.engine.steps import checking, deleting, formatting, loading, mounting, surveying
+from fsconsole.engine.steps import (
+    checking,
+    deleting,
+    formatting,
+    loading,
+    mounting,
+    raw,
+    settings,
+    surveying,
+)
 from fsconsole.engine.work import Handler
 from fsconsole.model.step import StepKind
 
 HANDLERS: dict[StepKind, Handler] = {
     StepKind.GATE: formatting.pass_gate,
+    StepKind.SETTINGS: settings.set_all,
     StepKind.EQUALISE: formatting.equalise,
     StepKind.MKFS: formatting.make,
     StepKind.FEATURES: formatting.read_features,
     StepKind.MOUNT: mounting.mount_new,
     StepKind.QUIESCE: loading.quiesce,
+    StepKind.COLD: mounting.make_cold,
     StepKind.WORKLOAD: loading.load,
     StepKind.DRAIN: loading.drain,
+    StepKind.SETTINGS_BACK: settings.set_back,
     StepKind.REMOUNT: mounting.remount,
     StepKind.EXTENTS: surveying.survey,
     StepKind.UNMOUNT: mounting.unmount_timed,
@@ -22,5 +34,8 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.COLD_MOUNT: mounting.mount_cold,
     StepKind.DELETE: deleting.delete,
     StepKind.DELETE_UNMOUNT: deleting.unmount_after_delete,
+    StepKind.RAW_WRITE: raw.write,
+    StepKind.RAW_READ: raw.read,
+    StepKind.READTEST: raw.readtest,
     StepKind.RELEASE: mounting.release,
 }

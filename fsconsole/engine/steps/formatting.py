@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fsconsole.catalog.filesystem import Scope
+from fsconsole.engine.effects import note_features
 from fsconsole.engine.work import CellWork, StepResult
 from fsconsole.inspect.features import parse_mkfs_features
 from fsconsole.model.command import CommandResult
 from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import FeatureSeen
 from fsconsole.model.step import Step
 
 
@@ -47,9 +48,5 @@ def read_features(work: CellWork, step: Step) -> StepResult:
     """Read back what mkfs really made."""
     for argv in step.commands:
         text = work.command(argv).out
-        for feature in parse_mkfs_features(work.cell.variant.filesystem, text):
-            work.run.journal.record(
-                FeatureSeen(work.cell.index, work.run.attempt, feature.scope, feature.name, feature.value),
-                durable=False,
-            )
+        note_features(work, Scope.MKFS, parse_mkfs_features(work.cell.variant.filesystem, text))
     return StepResult()

@@ -6,10 +6,13 @@ import os
 import time
 
 from fsconsole.engine import cautions
+from fsconsole.engine.steps import settings
 from fsconsole.engine.steps.mounting import open_mount
+from fsconsole.engine.steps.sources import failure_in_words, keep_made, require_inodes, source_of
 from fsconsole.engine.work import CellWork, ClockAndCpu, Interrupted, LoadWindow, StepFailed, StepResult
+from fsconsole.errors import GeneratorFailed
 from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import Outcome, WarningKind
+from fsconsole.model.observation import LatencySeen, Outcome, WarningKind
 from fsconsole.model.step import Step
 from fsconsole.model.workload import Workload
 from fsconsole.plan.steps import TREE
@@ -18,8 +21,14 @@ from fsconsole.system.sync import fsync_device, syncfs
 from fsconsole.telemetry.cpu import busy_between, cpu_snapshot
 from fsconsole.telemetry.meminfo import read_writeback
 from fsconsole.units import format_bytes
-from fsconsole.workloads.figures import cpu_measurements, drain_measurements, load_measurements
-from fsconsole.workloads.protocol import LoadHandle
+from fsconsole.workloads.figures import (
+    cpu_measurements,
+    drain_measurements,
+    generator_measurements,
+    latency_measurements,
+    load_measurements,
+)
+from fsconsole.workloads.protocol import LoadHandle, LoadResult
 
 QUIET_BYTES = 8 * 1024 * 1024
 """Dirty + Writeback below this is near zero: what a machine at rest always has in flight."""
@@ -46,11 +55,20 @@ def quiesce(work: CellWork, _step: Step) -> StepResult:
 
 def load(work: CellWork, step: Step) -> StepResult:
     """Run one workload: all writers ready behind a barrier, then the clock."""
-    workload = _workload(work, step)
-    descriptor = open_mount(work)
-    os.close(descriptor)
+    number, workload = _workload(work, step)
+    settings.about_to_load(work)
+    source = source_of(work, workload)
+    root = open_mount(work)
+    try:
+        require_inodes(workload, root)
+    finally:
+        os.close(root)
     handle = work.run.generator.prepare(
-        workload, tree=TREE, tree_device=_device(work), hidden=(os.path.dirname(work.run.folder_path),)
+        workload,
+        tree=TREE,
+        tree_device=_device(work),
+        hidden=(os.path.dirname(work.run.folder_path),),
+        source=source,
     )
     work.stack.callback(handle.kill)
     try:
@@ -58,15 +76,18 @@ def load(work: CellWork, step: Step) -> StepResult:
     finally:
         work.run.sampler.watch_load(None)
     work.window, result = window, window.result
+    keep_made(work, number, workload, result)
     if work.run.wishes.interrupting or result.is_failure or result.stopped:
         _let_go(work, window)
     if work.run.wishes.interrupting:
         raise Interrupted
     if result.is_failure:
-        raise StepFailed(result.failures)
+        raise StepFailed(failure_in_words(workload, result))
     cautions.about_load(work, workload, result)
     outcome = Outcome.STOPPED if result.stopped else Outcome.DONE
-    return StepResult(load_measurements(result), reason=result.failures, outcome=outcome)
+    # What changed nothing has no drain after it: its figures are whole.
+    rest = () if workload.changes or result.stopped else _finish(work, window, window.end)
+    return StepResult((*load_measurements(result), *rest), reason=result.failures, outcome=outcome)
 
 
 def drain(work: CellWork, _step: Step) -> StepResult:
@@ -85,17 +106,9 @@ def drain(work: CellWork, _step: Step) -> StepResult:
     finally:
         os.close(device)
         os.close(root)
-    _let_go(work, window)
     drain_s = end.monotonic_ns / 1e9 - begin_s
-    observer_percent = _observer_percent(window, end)
-    cautions.about_observer(work, observer_percent)
-    return StepResult(
-        (
-            *drain_measurements(window.result, drain_s, end.monotonic_ns),
-            *_cost(window, end),
-            Measurement(Metric.OBSERVER, observer_percent),
-        )
-    )
+    figures = drain_measurements(window.result, drain_s, end.monotonic_ns)
+    return StepResult((*figures, *_finish(work, window, end)))
 
 
 def clock_and_cpu() -> ClockAndCpu:
@@ -103,17 +116,56 @@ def clock_and_cpu() -> ClockAndCpu:
     return ClockAndCpu(time.monotonic_ns(), cpu_snapshot(), time.process_time())
 
 
+def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measurement, ...]:
+    """Return the figures from the load's first operation to end, journal its latencies, and let go of it."""
+    latencies = window.handle.latencies()
+    for operation in latencies:
+        seen = LatencySeen(
+            work.cell.index,
+            work.run.attempt,
+            window.step,
+            operation.operation,
+            operation.sum_ns,
+            operation.max_ns,
+            operation.over_2_s,
+            operation.over_10_s,
+            operation.buckets,
+        )
+        work.run.journal.record(seen, durable=False)
+    _let_go(work, window)
+    observer_percent = _observer_percent(window, end)
+    cautions.about_observer(work, observer_percent)
+    return (
+        *generator_measurements(window.result, end.monotonic_ns),
+        *latency_measurements(latencies),
+        *_cost(window, end),
+        Measurement(Metric.OBSERVER, observer_percent),
+    )
+
+
 def _drive(work: CellWork, handle: LoadHandle) -> LoadWindow:
-    handle.wait_ready()
-    work.run.sampler.watch_load(handle.page)
-    work.run.sampler.reset_peak_dirty()
-    begin = clock_and_cpu()
-    handle.go()
+    try:
+        handle.wait_ready()
+        work.run.sampler.watch_load(handle.page)
+        work.run.sampler.reset_peak_dirty()
+        begin = clock_and_cpu()
+        handle.go()
+    except GeneratorFailed:
+        # Its own words may say more than the reason that is left of them.
+        work.keep(work.step_number, handle.end())
+        raise
     while not handle.finished(_POLL_S):
         if work.run.wishes.interrupting:
             handle.request_stop()
     result = handle.wait()
-    return LoadWindow(handle, work.step_number, result, begin, work.run.sampler.peak_dirty_bytes())
+    end = clock_and_cpu()
+    return LoadWindow(handle, work.step_number, result, begin, end, _gauged(work, result))
+
+
+def _gauged(work: CellWork, result: LoadResult) -> tuple[Measurement, ...]:
+    """Return what only samples can tell of a load that has just ended; stalls are those of writers."""
+    peak = Measurement(Metric.PEAK_DIRTY, work.run.sampler.peak_dirty_bytes())
+    return (peak, *(work.run.sampler.stall_measurements() if result.written_bytes else ()))
 
 
 def _let_go(work: CellWork, window: LoadWindow) -> None:
@@ -123,11 +175,11 @@ def _let_go(work: CellWork, window: LoadWindow) -> None:
 
 
 def _cost(window: LoadWindow, end: ClockAndCpu) -> tuple[Measurement, ...]:
-    """Return CPU figures from the load's first write to the end of the drain."""
+    """Return CPU figures from the load's first operation to its end, or that of its drain."""
     cpu = busy_between(window.begin.cpu, end.cpu)
     return (
-        *cpu_measurements(cpu.busy_s, cpu.available_s, window.result.written_bytes),
-        Measurement(Metric.PEAK_DIRTY, window.peak_dirty_bytes),
+        *cpu_measurements(cpu.busy_s, cpu.available_s, window.result.moved_bytes),
+        *window.gauged,
     )
 
 
@@ -142,10 +194,10 @@ def _dirty_bytes() -> int:
     return writeback.dirty_bytes + writeback.writeback_bytes
 
 
-def _workload(work: CellWork, step: Step) -> Workload:
+def _workload(work: CellWork, step: Step) -> tuple[int, Workload]:
     if step.workload is None:
         raise StepFailed("the step names no workload")
-    return work.cell.workloads[step.workload]
+    return step.workload, work.cell.workloads[step.workload]
 
 
 def _device(work: CellWork) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 
+from fsconsole.catalog.filesystem import Scope
+from fsconsole.engine.effects import note_features
 from fsconsole.engine.work import CellWork, StepFailed, StepResult, failure_words
 from fsconsole.inspect.features import read_mount_options
 from fsconsole.inspect.kernel_log import refusal_words
 from fsconsole.inspect.space import space_measurements
 from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import FeatureSeen
 from fsconsole.model.step import Step
 from fsconsole.plan.steps import TREE
 from fsconsole.system.mounts import MountEntry, read_mounts
@@ -22,11 +23,7 @@ TREE_NAME = os.path.basename(TREE)
 def mount_new(work: CellWork, step: Step) -> StepResult:
     """Mount the new filesystem, note its effective options and its room, and make the workload's tree."""
     elapsed_s = _mount(work, step.commands[0])
-    for feature in read_mount_options(work.cell.target, work.mount_point):
-        work.run.journal.record(
-            FeatureSeen(work.cell.index, work.run.attempt, feature.scope, feature.name, feature.value),
-            durable=False,
-        )
+    note_features(work, Scope.MOUNT, read_mount_options(work.cell.target, work.mount_point))
     room = space_measurements(work.mount_point, work.cell.target)
     descriptor = open_mount(work)
     try:
@@ -40,6 +37,16 @@ def remount(work: CellWork, step: Step) -> StepResult:
     """Unmount and mount again, so that preallocation beyond the ends of files is given back."""
     unmount(work, step.commands[0])
     _mount(work, step.commands[1])
+    return StepResult()
+
+
+def make_cold(work: CellWork, step: Step) -> StepResult:
+    """Unmount, sync, drop all caches and mount: nothing of the filesystem is left in any cache of the kernel."""
+    unmount_argv, sync_argv, mount_argv = step.commands
+    unmount(work, unmount_argv)
+    work.command(sync_argv)
+    drop_caches()
+    _mount(work, mount_argv)
     return StepResult()
 
 

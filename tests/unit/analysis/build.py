@@ -10,7 +10,7 @@ from fsconsole.model.measurement import Measurement, Metric
 from fsconsole.model.observation import Outcome, RunStarted, WarningKind, WarningRaised
 from fsconsole.model.plan import After, Cell, Equalise, Estimate, Order, Plan, Setting
 from fsconsole.model.run import RunRequest, Target
-from fsconsole.model.sample import CpuShares, DeviceRates, LoadProgress, Sample, Writeback
+from fsconsole.model.sample import CpuShares, DeviceRates, LoadProgress, NumberedCpu, Sample, Writeback
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.step import Step, StepKind
 from fsconsole.model.variant import Variant
@@ -202,7 +202,10 @@ def sample(at_ns: int = 0, *, load: bool = True, threshold_bytes: int | None = 4
         cell=0,
         step="workload",
         cpu=CpuShares(10.0, 0.0, 19.6, 30.0, 0.0, 0.4, 40.0),
-        per_cpu_busy=(20.0, 40.0),
+        per_cpu=(
+            NumberedCpu(0, CpuShares(10.0, 0.0, 10.0, 30.0, 0.0, 0.0, 50.0)),
+            NumberedCpu(1, CpuShares(10.0, 0.0, 29.2, 30.0, 0.0, 0.8, 30.0)),
+        ),
         writeback=Writeback(300 * MIB, 12 * MIB, threshold_bytes, 200 * MIB if threshold_bytes else None),
         devices=(DeviceRates("loop7", 0.0, 410.2e6, 0.0, 800.0, 12, 98.2, 14.0),),
         load=LoadProgress(GIB, 16384, 3, 13, 812.4e6) if load else None,

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.analysis.columns import column_named, columns_named, highest_first
+from fsconsole.analysis.columns import (
+    COLUMNS_WITH_RAW,
+    DEFAULT_COLUMNS,
+    column_named,
+    columns_named,
+    highest_first,
+    with_read,
+)
 from fsconsole.errors import ExitCode, UnknownColumn
 from fsconsole.model.measurement import DEFINITIONS, Metric
 
@@ -41,3 +48,11 @@ def test_rates_are_sorted_from_the_highest_and_times_from_the_lowest() -> None:
     assert highest_first(Metric.FILES_PER_S)
     assert not highest_first(Metric.CHECK)
     assert not highest_first(Metric.CPU)
+
+
+@pytest.mark.parametrize("columns", [DEFAULT_COLUMNS, COLUMNS_WITH_RAW])
+def test_reads_stand_behind_durable_and_the_grid_grows_no_wider(columns: tuple[Metric, ...]) -> None:
+    shown = with_read(columns)
+    assert len(shown) == len(columns)
+    assert shown[shown.index(Metric.DURABLE) + 1] is Metric.READ
+    assert set(columns) - set(shown) <= {Metric.MKFS, Metric.CHECK}

@@ -8,15 +8,30 @@ import pytest
 
 from fsconsole.catalog.arguments import Argument, ArgumentKind
 from fsconsole.catalog.choose import broken_rules, choose, refusals
+from fsconsole.catalog.commands import make_commands
 from fsconsole.catalog.filesystem import Filesystem, Option, Scope
 from fsconsole.catalog.kernels import is_after, is_before, release_numbers
+from fsconsole.catalog.known import Answer, Known, Verdict
 from fsconsole.catalog.loader import load_catalog, parse_filesystem
 from fsconsole.catalog.words import Where
 from fsconsole.errors import PlanUnknownKey
+from fsconsole.model.variant import Variant
 
 WHERE = Where("plan.toml", "variant[0]")
 FILESYSTEMS = load_catalog().filesystems
 OPTIONS = [(filesystem, option) for filesystem in FILESYSTEMS for option in filesystem.options]
+
+
+UNTOLD = {"btrfs": {"nossd_spread"}}
+"""Mount words that no option comes to: opposites that nobody varies."""
+HARMLESS_HERE = {"f2fs": {"-t", "-o"}, "reiserfs": {"-t"}}
+"""Flags that mean something else elsewhere: mkfs.f2fs's discard and overprovision, mkreiserfs's transaction size."""
+ELSEWHERE = {
+    "f2fs": {"-l", "-m", "-g", "-e", "-E", "-C", "-R", "-T", "-w"},
+    "jfs": {"-j", "-J", "--journal_device"},
+    "reiserfs": {"-j", "-o", "-B", "-l", "--journal-device", "--journal-offset", "--badblocks", "--label"},
+}
+"""What names devices, files or identities by other letters."""
 
 
 def option_id(value: object) -> str:
@@ -24,11 +39,13 @@ def option_id(value: object) -> str:
 
 
 def sample_values(option: Option) -> list[str]:
-    return [value for value, _ in option.texts] or ["64"]
+    return list(option.values_to_try)
 
 
-def test_the_five_filesystems_of_the_studies_are_there() -> None:
-    assert load_catalog().names == ("ext2", "ext3", "ext4", "xfs", "btrfs")
+def test_the_filesystems_of_the_studies_are_there() -> None:
+    assert load_catalog().names == (
+        "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "nilfs2", "jfs", "reiserfs",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=option_id)
@@ -51,6 +68,50 @@ def test_every_option_says_what_it_does_in_one_line(filesystem: Filesystem, opti
     assert option.help
     assert "\n" not in option.help
     assert option.group
+
+
+@pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=option_id)
+def test_every_option_can_be_tried(filesystem: Filesystem, option: Option) -> None:
+    assert option.values_to_try
+    assert choose(filesystem, option.trial_mkfs, option.trial_mount, "", WHERE)
+
+
+@pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=option_id)
+def test_what_is_declared_of_values_is_of_values_that_there_are(
+    filesystem: Filesystem, option: Option
+) -> None:
+    declared = {value for value, _ in (*option.refusals, *option.shown)}
+    assert declared <= {"", *(value for value, _ in option.texts)}
+    assert option.depends in ("", "device", "build")
+    assert not (option.ignored and option.refusals)
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
+def test_every_mount_word_belongs_to_an_option(filesystem: Filesystem) -> None:
+    texts = [
+        text
+        for o in filesystem.options
+        if o.scope is Scope.MOUNT
+        for _, text in o.texts or (("", o.template),)
+    ]
+    aliases = dict(filesystem.mount_words.aliases)
+    told = {aliases.get(word, word).partition("=")[0] for text in texts for word in text.split(",")}
+    told |= {value for o in filesystem.options if o.template == "{value}" for value, _ in o.texts}
+    words = {name for name, _ in filesystem.mount_words.words}
+    assert words - told <= UNTOLD.get(filesystem.name, set())
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
+def test_a_filesystem_without_a_check_says_so(filesystem: Filesystem) -> None:
+    assert bool(filesystem.commands.check) == (not filesystem.check_note.startswith("none"))
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
+def test_every_filesystem_gets_the_uuid_that_the_run_gives_it(filesystem: Filesystem) -> None:
+    variant = Variant("", filesystem.name)
+    argvs = make_commands(filesystem, variant, "DEVICE", "THE-UUID")
+    assert sum("THE-UUID" in word for argv in argvs for word in argv) == 1
+    assert all("DEVICE" in argv for argv in argvs)
 
 
 @pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
@@ -85,7 +146,9 @@ def test_mount_words_that_reach_elsewhere_or_grant_are_not_listed(filesystem: Fi
 def test_flags_that_name_devices_files_identities_or_force_are_not_listed(filesystem: Filesystem) -> None:
     names = {name for flag in filesystem.mkfs_flags for name in flag.names}
     keys = {key for flag in filesystem.mkfs_flags for key, _ in flag.keys}
-    assert not {"-F", "-f", "-U", "-L", "-S", "-t", "-o", "-p", "-c", "-q", "-r", "--force"} & names
+    usual = {"-F", "-f", "-U", "-L", "-S", "-t", "-o", "-p", "-c", "-q", "-r", "-u", "--uuid", "--force"}
+    assert names & usual == HARMLESS_HERE.get(filesystem.name, set())
+    assert not names & ELSEWHERE.get(filesystem.name, set())
     assert (
         not {"device", "logdev", "rtdev", "file", "name", "uuid", "journal_dev", "location", "offset"} & keys
     )
@@ -168,6 +231,51 @@ def test_only_the_refused_value_of_an_option_is_refused() -> None:
     xfs = load_catalog().get("xfs")
     assert refusals(xfs, choose(xfs, "-m crc=0", "", "", WHERE), "6.18")
     assert not refusals(xfs, choose(xfs, "-m crc=1", "", "", WHERE), "6.18")
+
+
+def test_what_was_tried_counts_more_than_what_is_declared() -> None:
+    xfs = load_catalog().get("xfs")
+    chosen = choose(xfs, "-m crc=0", "logbsize=256k", "", WHERE)
+    taken = Known((Answer("xfs", Scope.MKFS, "crc", "off", Verdict.TAKEN),))
+    assert refusals(xfs, chosen, "6.18", taken) == ()
+    refused = Known((Answer("xfs", Scope.MOUNT, "logbsize", "256k", Verdict.REFUSED, "the kernel's words"),))
+    assert "logbsize: this machine refuses it (the kernel's words)" in refusals(xfs, chosen, "6.18", refused)
+    untried = Known((Answer("xfs", Scope.MKFS, "crc", "off", Verdict.UNTRIED),))
+    assert refusals(xfs, chosen, "6.18", untried) == refusals(xfs, chosen, "6.18")
+
+
+def test_what_hangs_on_the_device_is_not_refused_by_what_a_loop_device_said() -> None:
+    ext4 = load_catalog().get("ext4")
+    refused = Known((Answer("ext4", Scope.MOUNT, "dax", "on", Verdict.REFUSED, "DAX unsupported"),))
+    assert refusals(ext4, choose(ext4, "", "dax", "", WHERE), "6.18", refused) == ()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "why"),
+    [
+        ("6.18.44", ("reiserfs left the kernel after Linux 6.12",)),
+        ("", ("reiserfs left the kernel after Linux 6.12",)),
+        ("6.12.9-amd64", ()),
+        ("2.6.26", ()),
+    ],
+)
+def test_a_filesystem_that_left_the_kernel_is_unavailable_from_then_on(
+    kernel: str, why: tuple[str, ...]
+) -> None:
+    reiserfs = load_catalog().get("reiserfs")
+    assert refusals(reiserfs, choose(reiserfs, "", "", "", WHERE), kernel) == why
+
+
+def test_a_filesystem_that_had_not_come_yet_is_unavailable_before() -> None:
+    f2fs = load_catalog().get("f2fs")
+    assert refusals(f2fs, choose(f2fs, "", "", "", WHERE), "3.2.0") == ("f2fs came with Linux 3.8",)
+
+
+def test_a_kernel_without_the_driver_is_said_once_for_all_options() -> None:
+    jfs = load_catalog().get("jfs")
+    known = Known(absent=(("jfs", "this kernel has no driver for jfs"),))
+    chosen = choose(jfs, "-s 4", "noatime,nointegrity", "", WHERE)
+    assert refusals(jfs, chosen, "6.18", known) == ("this kernel has no driver for jfs",)
 
 
 def test_releases_are_compared_by_number_not_by_letter() -> None:

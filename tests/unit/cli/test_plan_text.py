@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import shlex
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -20,22 +22,33 @@ def _lines(*, every: bool = False, width: int = 80) -> list[str]:
     return list(plan_lines(PLAN, (), "", every=every, width=width))
 
 
-def test_cells_stand_in_columns_and_what_all_share_is_left_out() -> None:
+def test_what_all_cells_share_is_left_out() -> None:
     lines = _lines()
-    at = lines.index("Cells, in the order in which they run:")
+    at = lines.index("Cells, numbered in the order in which they run:")
     assert lines[at + 1 : at + 5] == [
         "  1  ext4 data=ordered",
         "  2  ext4 data=writeback,nodelalloc",
         "  3  xfs",
-        "     cannot run: no mkfs.xfs",
+        "       cannot run: no mkfs.xfs",
     ]
 
 
-def test_what_cells_differ_in_has_a_column() -> None:
-    cells = (*CELLS[:1], replace(CELLS[1], repeat=2, target="/dev/loop8"))
+def test_what_cells_differ_in_has_a_column_and_repeats_share_a_line() -> None:
+    other = replace(CELLS[1], target="/dev/loop8")
+    cells = (CELLS[0], other, replace(CELLS[0], index=2, repeat=2), replace(other, index=3, repeat=2))
     lines = list(plan_lines(replace(PLAN, cells=cells), (), "", every=False, width=80))
-    assert "  1  ext4 data=ordered               repeat 1  /dev/loop7" in lines
-    assert "  2  ext4 data=writeback,nodelalloc  repeat 2  /dev/loop8" in lines
+    at = lines.index("Cells, numbered in the order in which they run:")
+    assert lines[at + 1 : at + 3] == [
+        "  1 3  ext4 data=ordered               /dev/loop7",
+        "  2 4  ext4 data=writeback,nodelalloc  /dev/loop8",
+    ]
+
+
+def test_as_printed_is_said_where_the_label_says_it_in_other_words() -> None:
+    printed = replace(build.EXT4, as_printed="ext4 -I 256")
+    cells = (build.cell(0, printed), build.cell(1, replace(printed, label="ext4 -I 256")))
+    lines = list(plan_lines(replace(PLAN, cells=cells), (), "", every=False, width=80))
+    assert sum("as printed: ext4 -I 256" in line for line in lines) == 1
 
 
 def test_one_cell_is_shown_in_full_or_every_one() -> None:
@@ -48,9 +61,24 @@ def test_a_command_stays_whole_on_a_narrow_terminal(width: int) -> None:
     assert "    $ mkfs.ext4 /dev/loop7" in _lines(width=width)
 
 
-def test_the_command_that_agrees_can_be_copied() -> None:
-    words = "fsconsole run demo --device /dev/sdb --consent 1234"
-    assert f"    $ {words}" in plan_lines(PLAN, (), words, every=False, width=30)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "demo", "--device", "/dev/sdb", "--consent", "1234"],
+        ["run", "/srv/my plans/a'b.toml", "--device", "/dev/disk/by-id/wwn-0x5000c500a1b2c3d4", "--device",
+         "/dev/sdc", "--runs", "/srv/runs of 2026", "--consent", "7K2QX-9M4PT-0ABCD"],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("width", [30, 80, 200])
+def test_the_command_that_agrees_can_be_pasted_into_a_shell(words: list[str], width: int) -> None:
+    lines = list(plan_lines(PLAN, (), shlex.join(["fsconsole", *words]), every=False, width=width))
+    begin = next(number for number, line in enumerate(lines) if line.startswith("    fsconsole run"))
+    pasted = "\n".join(lines[begin : lines.index("Nothing was touched.")])
+    script = f'fsconsole() {{ printf "%s\\n" "$@"; }}\n{pasted}\n'
+    done = subprocess.run(["sh", "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines() == words
+    if width == 80:
+        assert [line for line in pasted.splitlines() if len(line) > width] == []
 
 
 def test_a_plan_without_cells_is_no_failure() -> None:

@@ -257,6 +257,14 @@ def test_udev_fills_what_sysfs_lacks_and_no_more(tmp_path: Path) -> None:
                 "lun0", "6001405a1b2c3d4e5f60718293a4b5c6", "0x6001405a1b2c3d4e5f60718293a4b5c6", "iscsi"
             ),
         ),
+        # The page that sysfs shows as vpd_pg80, not the name that udev makes of page 83h.
+        ("virtio-scsi-disk", Hardware("QEMU HARDDISK", "S6", "0x5000000000000016", "virtio")),
+        ("virtio-disk-md-member", Hardware("", "M0", "", "virtio")),
+        (
+            "qemu-nvme-disk",
+            Hardware("QEMU NVMe Ctrl", "N8", "nvme.1b36-4e38-51454d55204e564d65204374726c-00000001", "nvme"),
+        ),
+        ("md-inactive", Hardware()),
     ],
 )
 def test_what_udev_recorded_serves_where_sysfs_is_silent(

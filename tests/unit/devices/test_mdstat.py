@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,56 @@ def test_a_member_in_a_subdirectory_of_dev_keeps_its_name() -> None:
 
 def test_non_persistent_metadata_is_named() -> None:
     assert recorded("6.12-no-linear-non-persistent.txt")["md7"].metadata == "non-persistent"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one array of linux 6.1.192 was, as mdadm 4.2 had made it; the defaults are those of a quiet one."""
+
+    file: str
+    level: str
+    size_kib: int
+    members: str
+    chunk_kib: int = 0
+    slots: str = ""
+    action: str = ""
+    metadata: str = "1.2"
+    name: str = "md0"
+    active: bool = True
+    read_only: bool = False
+
+
+SEEN = [
+    Seen("linear", "linear", 79872, "vdb1 vda0"),
+    Seen("raid0", "raid0", 119808, "vdc2 vdb1 vda0", 64),
+    Seen("raid0-non-persistent", "raid0", 81920, "vdb1 vda0", 64, metadata="non-persistent"),
+    Seen("raid1-0.90", "raid1", 40896, "vdb1 vda0", 0, "UU", metadata=""),
+    Seen("raid1-write-mostly-failed-spare", "raid1", 39936, "vdd3WF vdc2W vdb1W vda0", 0, "UUU"),
+    Seen("raid5-first-recovery", "raid5", 79872, "vdc3 vdb1 vda0", 64, "UU_", "recovery"),
+    Seen("raid5-check", "raid5", 79872, "vdc2 vdb1 vda0", 64, "UUU", "check"),
+    Seen("raid5-failed-member", "raid5", 79872, "vdc2 vdb1F vda0", 64, "U_U"),
+    Seen("raid5-reshape", "raid5", 79872, "vdd3 vdc2 vdb1 vda0", 64, "UUUU", "reshape"),
+    Seen("raid5-read-only", "raid5", 79872, "vdc2 vdb1 vda0", 64, "UUU", read_only=True),
+    Seen(
+        "raid5-auto-read-only-degraded", "raid5", 79872, "vdb1 vda0", 64, "UU_", name="md127", read_only=True
+    ),
+    Seen("raid5-inactive", "", 39936, "vda0S", name="md127", active=False),
+    Seen("raid6-resync-spare", "raid6", 119808, "vdf5S vde4 vdd3 vdc2 vdb1 vda0", 64, "UUUUU", "resync"),
+    Seen("raid10-near", "raid10", 79872, "vdd3 vdc2 vdb1 vda0", 64, "UUUU"),
+    Seen("raid10-far-resync-and-raid1", "raid10", 79872, "vdd3 vdc2 vdb1 vda0", 64, "UUUU", "resync"),
+    Seen("raid10-far-resync-and-raid1", "raid1", 39936, "vdf1 vde0", 0, "UU", name="md1"),
+]
+
+
+@pytest.mark.parametrize("seen", SEEN, ids=lambda seen: f"{seen.file}-{seen.name}")
+def test_what_linux_6_1_printed_is_read_as_what_it_was(seen: Seen) -> None:
+    array = recorded(f"6.1.192-{seen.file}.txt")[seen.name]
+    assert (array.level, array.active, array.read_only) == (seen.level, seen.active, seen.read_only)
+    assert (array.size_bytes, array.chunk_bytes) == (seen.size_kib * KIB, seen.chunk_kib * KIB)
+    assert (array.slots, array.degraded) == (seen.slots, seen.slots.count("_"))
+    assert (array.action, array.progress_percent is not None) == (seen.action, seen.action != "")
+    assert array.metadata == seen.metadata
+    assert " ".join(f"{m.name}{m.slot}{m.flags}" for m in array.members) == seen.members
 
 
 def test_no_arrays_is_an_empty_answer() -> None:

@@ -10,6 +10,7 @@ from fsconsole.model.device import (
     DeviceKind,
     LoopBacking,
     MdArray,
+    MdMember,
     MountUse,
     Signature,
     Usage,
@@ -54,6 +55,25 @@ def test_nothing_is_called_free_unless_the_gate_was_asked() -> None:
 def test_what_uses_a_device_is_named(device: Device, text: str) -> None:
     assert state(device) == DeviceState(Claim.IN_USE, text)
     assert state(device, hazards=None).claim is Claim.IN_USE
+
+
+@pytest.mark.parametrize(
+    ("flags", "active", "text"),
+    [
+        ("", True, "member of md0"),
+        ("W", True, "member of md0"),
+        ("S", True, "spare of md0"),
+        ("F", True, "failed member of md0"),
+        ("WF", True, "failed member of md0"),
+        ("J", True, "journal of md0"),
+        ("R", True, "replacement in md0"),
+        ("S", False, "member of md0"),
+    ],
+)
+def test_what_a_member_is_in_its_array_is_told(flags: str, active: bool, text: str) -> None:
+    array = replace(ARRAY, members=(MdMember("sdb", 0, ""), MdMember("sda", 1, flags)), active=active)
+    md0 = Device("md0", "/dev/md0", DeviceKind.MD, 9, 0, 2**30, lower=("sda", "sdb"), md=array)
+    assert state(replace(DISK, holders=("md0",)), md0) == DeviceState(Claim.IN_USE, text)
 
 
 def test_a_disk_is_in_use_when_a_partition_is() -> None:

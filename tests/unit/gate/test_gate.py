@@ -217,5 +217,5 @@ def test_only_tools_that_were_tried_are_trusted_to_take_o_excl() -> None:
     assert not TOOLS_WITH_O_EXCL & TOOLS_WITHOUT_O_EXCL
     assert not any(needs_hold((tool, "/dev/sdb")) for tool in TOOLS_WITH_O_EXCL)
     assert not needs_hold(("/usr/sbin/mkfs.ext4", "/dev/sdb"))
-    for tool in (*TOOLS_WITHOUT_O_EXCL, "/sbin/mkfs.f2fs", "anything"):
+    for tool in (*TOOLS_WITHOUT_O_EXCL, "/sbin/mkfs.udf", "anything"):
         assert needs_hold((tool, "-f", "/dev/sdb"))

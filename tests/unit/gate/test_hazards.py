@@ -45,6 +45,7 @@ USES = {
 }
 RESYNC = MdArray("md0", True, False, "raid1", (), 4 * GIB, action="resync", progress_percent=12.5)
 DELAYED = replace(RESYNC, action="DELAYED", progress_percent=None)
+MD0 = device("md0", 9, 0)
 
 CASES: list[tuple[str, Evidence, str]] = [
     (check, evidence(SDB, uses=(use(kind, SDB),)), "is used") for check, kind in USES.items()
@@ -68,6 +69,13 @@ CASES += [
     ("read-only", evidence(replace(SDB, read_only=True)), "is read-only"),
     ("resyncing", evidence(arrays=(RESYNC,)), "has the array /dev/md0 in resync, at 12.5 %"),
     ("resyncing", evidence(arrays=(DELAYED,)), "has the array /dev/md0 with a resync delayed"),
+    ("resyncing", evidence(MD0, arrays=(RESYNC,)), "is in resync, at 12.5 %"),
+    ("resyncing", evidence(MD0, arrays=(DELAYED,)), "has a resync delayed"),
+    (
+        "inactive-array",
+        evidence(MD0, arrays=(MdArray("md0", False, False, "", (), 0),)),
+        "is an inactive array",
+    ),
     ("too-small", evidence(min_bytes=4 * GIB + 1), "has 4.0 GiB, and 4.0 GiB are needed"),
     ("too-small", evidence(replace(SDB, size_bytes=0)), "has 0 B, and 1 B are needed"),
     ("too-large", evidence(max_bytes=4 * GIB - 1), "has 4.0 GiB, and 4.0 GiB are the limit"),

@@ -73,4 +73,4 @@ def test_the_model_loads_no_other_room():
 
 
 def test_a_forbidden_load_would_be_seen():
-    assert loading(["fsconsole.cli.main"], "typer") == "fsconsole.cli.main loads typer"
+    assert loading(["fsconsole.cli.run"], "typer") == "fsconsole.cli.run loads typer"

@@ -33,6 +33,19 @@ RECORDED = [
     ("btrfs-6.2-mounted", "btrfs", 1, Verdict.FAILED),
     ("btrfs-6.2-missing", "btrfs", 1, Verdict.FAILED),
     ("btrfs-6.2-usage", "btrfs", 0, Verdict.FAILED),
+    ("fsck.f2fs-1.15-clean", "f2fs", 0, Verdict.CLEAN),
+    ("fsck.f2fs-1.15-errors", "f2fs", 1, Verdict.ERRORS),
+    ("fsck.f2fs-1.15-errors-255", "f2fs", 255, Verdict.ERRORS),
+    ("fsck.f2fs-1.15-no-superblock", "f2fs", 255, Verdict.FAILED),
+    ("fsck.f2fs-1.15-missing", "f2fs", 8, Verdict.FAILED),
+    ("fsck.jfs-1.1.15-clean", "jfs", 0, Verdict.CLEAN),
+    ("fsck.jfs-1.1.15-errors", "jfs", 4, Verdict.ERRORS),
+    ("fsck.jfs-1.1.15-repaired", "jfs", 0, Verdict.REPAIRED),
+    ("fsck.jfs-1.1.15-no-superblock", "jfs", 8, Verdict.FAILED),
+    ("fsck.jfs-1.1.15-missing", "jfs", 16, Verdict.FAILED),
+    ("reiserfsck-3.6.27-clean", "reiserfs", 0, Verdict.CLEAN),
+    ("reiserfsck-3.6.27-errors", "reiserfs", 4, Verdict.ERRORS),
+    ("reiserfsck-3.6.27-no-superblock", "reiserfs", 8, Verdict.FAILED),
 ]
 
 

@@ -126,6 +126,42 @@ def test_the_flags_of_btrfs_are_read_and_nothing_else_in_brackets(name: str, fla
     assert found["nodesize"] == ("4096" if "no-free" in name else "16384")
 
 
+@pytest.mark.parametrize(
+    ("filesystem", "name", "some"),
+    [
+        (
+            "f2fs",
+            "dump.f2fs-1.15",
+            {"extra_attr": "on", "compression": "on", "segments_per_section": "2", "sections_per_zone": "1"},
+        ),
+        (
+            "nilfs2",
+            "nilfs-tune-2.2.9",
+            {
+                "block_count": "on",
+                "block_size": "4096",
+                "blocks_per_segment": "1024",
+                "reserved_percent": "10",
+            },
+        ),
+        ("jfs", "jfs_tune-1.1.15", {"inlinelog": "on", "block_size": "4096", "format": "1"}),
+        (
+            "reiserfs",
+            "debugreiserfs-3.6.27",
+            {
+                "format": "3.6",
+                "hash": "tea",
+                "journal_size": "4096",
+                "transaction_size": "1024",
+                "block_size": "4096",
+            },
+        ),
+    ],
+)
+def test_the_tools_of_rarer_filesystems_are_read(filesystem: str, name: str, some: dict[str, str]) -> None:
+    assert some.items() <= made(filesystem, name).items()
+
+
 def test_two_equal_mkfs_have_equal_features() -> None:
     first = text("dumpe2fs-1.47.0-ext4")
     second = first.replace("Filesystem UUID:          ", "Filesystem UUID:          f").replace(
@@ -135,7 +171,7 @@ def test_two_equal_mkfs_have_equal_features() -> None:
     assert parse_mkfs_features("ext4", first) == parse_mkfs_features("ext4", second)
 
 
-@given(st.sampled_from(["ext4", "xfs", "btrfs", "raw"]), st.text())
+@given(st.sampled_from(["ext4", "xfs", "btrfs", "f2fs", "nilfs2", "jfs", "reiserfs", "raw"]), st.text())
 def test_no_text_is_too_odd_to_be_read(filesystem: str, odd: str) -> None:
     assert all(feature.scope == "mkfs" for feature in parse_mkfs_features(filesystem, odd))
 

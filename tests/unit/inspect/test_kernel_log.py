@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.inspect.kernel_log import refusal_words, worth_a_warning
+from fsconsole.inspect.kernel_log import refusal_words, without_device, words_about, worth_a_warning
 
 ERRORS = [
     "EXT4-fs error (device loop0): ext4_lookup:1857: inode #2: comm ls: deleted inode referenced: 12",
@@ -109,3 +109,37 @@ def test_what_every_mount_logs_is_no_reason(filesystem: str) -> None:
 
 def test_another_filesystems_words_are_no_reason() -> None:
     assert refusal_words("ext4", ["XFS (loop3): Unmounting Filesystem", "BTRFS error (device sdb): x"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "is_kept"),
+    [
+        ("EXT4-fs (loop5): bad block size 65536", "", True),
+        ("EXT4-fs (loop6): bad block size 65536", "", False),
+        ("BTRFS error (device loop6): open_ctree failed: -22", "", False),
+        ("BTRFS: error (device loop6) in btrfs_commit_transaction:2494", "", False),
+        ("EXT4-fs: Mount option(s) incompatible with ext3", "delalloc", True),
+        ("ext4: Unknown parameter 'nomballoc'", "nomballoc", True),
+        ("ext4: Unknown parameter 'nomballoc'", "commit=5", False),
+        ("ext4: Bad value for 'data'", "data=ordered", True),
+        ("EXT4-fs: Ignoring removed nobh option", "nobh", True),
+        ("EXT4-fs: Ignoring removed nobh option", "noatime", False),
+        ("xfs: Deprecated parameter 'attr2'", "attr2", True),
+    ],
+)
+def test_of_everybodys_log_the_lines_about_a_mount_are_kept(line: str, words: str, is_kept: bool) -> None:
+    assert words_about([line], "loop5", words) == ((line,) if is_kept else ())
+
+
+def test_lines_lose_the_device_and_what_only_follows_from_another() -> None:
+    said = (
+        "BTRFS error (device loop5): sectorsize 65536 not yet supported for page size 4096",
+        "BTRFS error (device loop5): superblock contains fatal errors",
+        "BTRFS error (device loop5 state C): open_ctree failed: -22",
+    )
+    assert without_device(said) == ("BTRFS error: sectorsize 65536 not yet supported for page size 4096",)
+    assert without_device(said[2:]) == ("BTRFS error: open_ctree failed: -22",)
+    assert without_device(["XFS (loop5): x", "XFS (loop5): x"]) == ("XFS: x",)
+    assert without_device(["EXT4-fs: Mount option(s) incompatible with ext3"]) == (
+        "EXT4-fs: Mount option(s) incompatible with ext3",
+    )

@@ -26,7 +26,7 @@ DISK_BYTES = 16 * 2**20
 
 
 def a_sample(number: int) -> Sample:
-    return Sample(number, number, 0.5, 0, "write", CpuShares(1, 0, 1, 0, 0, 0, 98), (2.0,), Writeback(1, 2))
+    return Sample(number, number, 0.5, 0, "write", CpuShares(1, 0, 1, 0, 0, 0, 98), (), Writeback(1, 2))
 
 
 def written(folder: RunFolder) -> list[object]:

@@ -18,13 +18,14 @@ from fsconsole.journal.reader import JournalReader, open_journal
 from fsconsole.journal.store import RunFolder, create_run
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.observation import CellFinished, CellStarted, FeatureSeen, Outcome
-from fsconsole.model.sample import CpuShares, Sample, Writeback
+from fsconsole.model.sample import CpuShares, NumberedCpu, Sample, Writeback
 
 NOBODY = 65534
+CPU = CpuShares(1, 0, 1, 0, 0, 0, 98)
 
 
 def a_sample(number: int) -> Sample:
-    return Sample(number, number, 0.5, 0, "write", CpuShares(1, 0, 1, 0, 0, 0, 98), (2.0,), Writeback(1, 2))
+    return Sample(number, number, 0.5, 0, "write", CPU, (NumberedCpu(0, CPU),), Writeback(1, 2))
 
 
 def fill(folder: RunFolder) -> None:
@@ -144,8 +145,8 @@ def test_a_newer_journal_is_told_by_its_version(filled, change) -> None:
         ("UPDATE feature_seen SET name = x'ff00'", "name is not text"),
         ("DELETE FROM cell_finished", "has no row"),
         ("DROP TABLE cell_finished", "no such table"),
-        ("UPDATE sample SET cpu_user = 'much'", "cpu.user is not a number"),
-        ("UPDATE sample_cpu SET busy = 'much'", r"per_cpu_busy\[0\] is not a number"),
+        ("UPDATE sample SET cpu_user_centi = 'much'", "cpu.user is not a number"),
+        ("UPDATE sample_cpu SET user_centi = 'much'", r"per_cpu\[0\].shares.user is not a number"),
         ("CREATE VIEW v AS SELECT 1", "views or triggers"),
         ("PRAGMA application_id = 0", "not a journal"),
     ],

@@ -57,6 +57,7 @@ def test_a_migration_goes_through_every_version_between(journal) -> None:
 
 
 def test_a_migration_that_fails_leaves_the_journal_as_it_was(journal) -> None:
+    journal.execute("PRAGMA user_version = 1")
     steps = {1: ("ALTER TABLE run ADD COLUMN a TEXT", "no such statement")}
     with pytest.raises(sqlite3.OperationalError):
         migrate(journal, 1, steps, wanted=2)

@@ -25,14 +25,14 @@ from fsconsole.model.observation import (
     RunInterrupted,
     Verb,
 )
-from fsconsole.model.sample import CpuShares, DeviceRates, Sample, Writeback
+from fsconsole.model.sample import CpuShares, DeviceRates, NumberedCpu, Sample, Writeback
 from tests.conftest import wait_until
 
 
 def a_sample(number: int) -> Sample:
     cpu = CpuShares(1.5, 0, 2.5, 0, 0, 0, 96)
-    disk = DeviceRates("sda", 0, 1e8, 0, 900, 32, 99.5, None)
-    return Sample(number, number, 0.5, 0, "write", cpu, (1.0, 2.0), Writeback(1, 2), (disk,))
+    disk = DeviceRates("sda", 0, 512e5, 0, 900, 32, 99.5, None)
+    return Sample(number, number, 0.5, 0, "write", cpu, (NumberedCpu(0, cpu),), Writeback(1, 2), (disk,))
 
 
 def written(folder: RunFolder) -> list[object]:
@@ -259,7 +259,7 @@ number = 0
 while True:
     number += 1
     cpu = CpuShares(1, 0, 1, 0, 0, 0, 98)
-    writer.sample(Sample(number, number, 0.5, 0, "s" * 3000, cpu, (1.0,) * 64, Writeback(0, 0)))
+    writer.sample(Sample(number, number, 0.5, 0, "s" * 3000, cpu, (), Writeback(0, 0)))
     writer.record(CellStarted(number, 1), durable=number % 4 != 0)
     if number % 4 != 0:
         print(number, flush=True)

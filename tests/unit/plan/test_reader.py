@@ -33,6 +33,11 @@ def refusal(text: str) -> FsconsoleError:
     return caught.value
 
 
+def then(*lines: str) -> str:
+    """Return a plan with a workload after a create of 4 files of 1 MiB."""
+    return SMALLEST + "[[workload]]\n" + "\n".join(lines)
+
+
 def with_workload(*lines: str) -> str:
     return "schema = 1\n" + VARIANT + '[[workload]]\nkind = "create"\n' + "\n".join(lines)
 
@@ -162,6 +167,51 @@ def test_an_unknown_key_is_named_with_its_place_and_the_nearest_valid_one(
         (with_workload('file_size = "1MiB"', "with = { read_ahead = ['1MiB', '2MiB'] }"), "workload[0].with.read_ahead"),
         ("schema = 1\n" + VARIANT + "[[workload]]\nfile_size = 65536\n", "workload[0].kind"),
         ("schema = 1\n" + VARIANT + "[[workload]]\nkind = 'write'\n", "workload[0].kind"),
+        (with_workload("file_size = ['1MiB']"), "workload[0].file_size"),
+        (with_workload("file_size = ['2MiB', '1MiB']"), "workload[0].file_size"),
+        (with_workload("file_size = ['1MiB', '2MiB', '3MiB']"), "workload[0].file_size"),
+        (with_workload("file_size = ['4KiB', '32KiB']"), "workload[0].file_size"),
+        (with_workload('file_size = "1MiB"', "data = 0"), "workload[0].data"),
+        (with_workload('file_size = "1MiB"', "data = 1.5"), "workload[0].data"),
+        (with_workload('file_size = "1MiB"', "data = 'compressible'"), "workload[0].data"),
+        (with_workload('file_size = "1MiB"', "data = 'randm'"), "workload[0].data"),
+        (with_workload('file_size = "1MiB"', "duration = 60"), "workload[0].duration"),
+        (with_workload('file_size = "1MiB"', "duration = '0s'"), "workload[0].duration"),
+        (with_workload('file_size = "1MiB"', "duration = '1y'"), "workload[0].duration"),
+        (with_workload('file_size = "1MiB"', "duration = '99999h'"), "workload[0].duration"),
+        (with_workload('file_size = "1MiB"', "end = 'at-once'"), "workload[0].end"),
+        (with_workload('file_size = "1MiB"', "bytes = 0"), "workload[0].bytes"),
+        (with_workload('file_size = "1MiB"', "fsync_every = -1"), "workload[0].fsync_every"),
+        (with_workload('file_size = "1MiB"', "weights = { read = 1 }"), "workload[0].weights"),
+        (with_workload('file_size = "1MiB"', "of = 'create'"), "workload[0].of"),
+        (with_workload('file_size = "1MiB"', "direct = true", "block_size = 1000"), "workload[0].block_size"),
+        (with_workload('file_size = "1000000"', "direct = true"), "workload[0].file_size"),
+        (with_workload('file_size = "1MiB"', "direct = 'yes'"), "workload[0].direct"),
+        (with_workload('file_size = "1GiB"', "block_size = '1GiB'", "threads = 64"), "workload[0].block_size"),
+        (with_workload('file_size = "1MiB"', "directories = 10", "duration = '1s'"), "workload[0].directories"),
+        (with_workload('file_size = "1MiB"', "directories = 1", "files = 2000000"), "workload[0].directories"),
+        (then("kind = 'mix'"), "workload[1].weights"),
+        (then("kind = 'mix'", "weights = { read = 1 }"), "workload[1].duration"),
+        (then("kind = 'mix'", "weights = { fio = 1 }", "files = 9"), "workload[1].weights.fio"),
+        (then("kind = 'mix'", "weights = { read = 0 }", "files = 9"), "workload[1].weights.read"),
+        (then("kind = 'mix'", "weights = { create = 1 }", "files = 9"), "workload[1].file_size"),
+        (then("kind = 'mix'", "weights = { read = 1 }", "files = 9", "directories = 5"), "workload[1].directories"),
+        (then("kind = 'stat'", "bytes = '1GiB'"), "workload[1].bytes"),
+        (then("kind = 'delete'", "direct = true"), "workload[1].direct"),
+        (then("kind = 'read'", "fsync_every = 5"), "workload[1].fsync_every"),
+        (then("kind = 'random-read'", "block_size = '2MiB'"), "workload[1].block_size"),
+        (then("kind = 'append'"), "workload[1].file_size"),
+        (then("kind = 'read'", "of = 'largefiles'"), "workload[1].of"),
+        (then("kind = 'delete'", "[[workload]]", "kind = 'stat'"), "workload[2].kind"),
+        (then("kind = 'delete'", "[[workload]]", "kind = 'append'", "file_size = '1MiB'"), "workload[2].kind"),
+        (
+            then("kind = 'mix'", "weights = { stat = 1, delete = 1 }", "files = 9", "[[workload]]", "kind = 'read'"),
+            "workload[2].kind",
+        ),
+        *(
+            ("schema = 1\n" + VARIANT + f"[[workload]]\nkind = '{kind}'\nfile_size = '1MiB'\n", "workload[0].kind")
+            for kind in ("read", "random-read", "random-write", "append", "stat", "delete")
+        ),
         ("schema = 1\n[[filesystem]]\ntype = 'ext4'\nmount = { data = [] }\n" + WORKLOAD, "filesystem[0].mount.data"),
         ("schema = 1\n[[filesystem]]\ntype = 'ext4'\nexclude = [{}]\n" + WORKLOAD, "filesystem[0].exclude[0]"),
         (SMALLEST + "[settings]\nscheduler = '../x'", "settings.scheduler"),

@@ -17,6 +17,9 @@ LIFE = [
 ]  # fmt: skip
 
 
+READ = "[[workload]]\nkind = 'read'\n"
+
+
 def steps(text: str, target: TargetSpec = DEVICE) -> tuple[Step, ...]:
     (cell,) = build(text, target).cells
     return cell.steps
@@ -35,12 +38,65 @@ def test_the_life_of_a_filesystem_is_in_the_order_of_the_manual() -> None:
     assert kinds(SMALLEST) == LIFE
 
 
-def test_every_workload_has_its_own_quiet_start_and_drain_and_extents_are_counted_once() -> None:
+def test_every_workload_that_makes_files_has_its_own_quiet_start_drain_and_extents() -> None:
     text = SMALLEST + WORKLOAD.replace("large files", "more")
     load = ["quiesce", "workload", "drain"]
-    assert kinds(text) == [*LIFE[:5], *load, *load, *LIFE[8:]]
-    numbers = [step.workload for step in steps(text) if step.kind.value in load]
-    assert numbers == [0, 0, 0, 1, 1, 1]
+    assert kinds(text) == [*LIFE[:5], *load, *load, "remount", "extents", *LIFE[9:]]
+    numbers = [step.workload for step in steps(text) if step.kind.value in (*load, "extents")]
+    assert numbers == [0, 0, 0, 1, 1, 1, 0, 1]
+
+
+def test_what_changes_nothing_has_no_drain_and_one_maker_of_files_needs_no_name_at_its_extents() -> None:
+    text = SMALLEST + READ + "[[workload]]\nkind = 'append'\nfile_size = '1MiB'\n"
+    load = ["quiesce", "workload", "drain"]
+    assert kinds(text) == [*LIFE[:5], *load, *load[:2], *load, *LIFE[8:]]
+    assert [step.workload for step in steps(text) if step.kind is StepKind.EXTENTS] == [None]
+    assert [bool(step.changes) for step in steps(text) if step.kind is StepKind.WORKLOAD] == [
+        True,
+        False,
+        True,
+    ]
+
+
+def test_a_cold_load_is_unmounted_synced_and_mounted_right_before_it() -> None:
+    text = SMALLEST + READ + "cold = true\n"
+    assert kinds(text)[8:12] == ["quiesce", "cold", "workload", "remount"]
+    (unmount, sync, mount) = commands(text, StepKind.COLD)
+    assert (unmount, mount) == (("umount", "/run/fsconsole/mnt"), commands(text, StepKind.MOUNT)[0])
+    assert sync == ("sync",)
+
+
+@pytest.mark.parametrize(
+    ("lines", "title"),
+    [
+        ("kind = 'read'", "read: read every file by 1 thread in reads of 64KiB"),
+        (
+            "kind = 'random-write'\nblock_size = '4KiB'\ndirect = true\nfile_size = '64KiB'\nduration = '90s'\nthreads = 3",
+            "random-write: random-write 64KiB in every file by 3 threads in direct writes of 4KiB, random data, for 90 s",
+        ),
+        (
+            "kind = 'append'\nfiles = 9\nfile_size = ['64KiB', '1MiB']\nfsync_every = 5\ndata = 0.5",
+            "append: append 64KiB to 1MiB to 9 files by 1 thread in writes of 64KiB, compressible data (zeros: 0.5),"
+            " fsync after every 5 writes",
+        ),
+        (
+            "kind = 'mix'\nweights = { read = 3, stat = 1 }\nbytes = '10GiB'\nend = 'at-once'",
+            "mix: mix (3 read, 1 stat) operations on files by 1 thread in reads of 64KiB,"
+            " until 10GiB are moved at once",
+        ),
+        ("kind = 'stat'\nfiles = 1000", "stat: stat 1000 files by 1 thread"),
+        ("kind = 'delete'", "delete: delete every file by 1 thread"),
+    ],
+)
+def test_the_title_of_every_kind_says_what_it_does(lines: str, title: str) -> None:
+    _, found = (
+        step.title for step in steps(f"{SMALLEST}[[workload]]\n{lines}\n") if step.kind is StepKind.WORKLOAD
+    )
+    assert found == title
+
+
+def test_a_built_in_delete_is_a_step_without_a_command() -> None:
+    assert commands(SMALLEST + "[after]\ndelete = 'built-in'\n", StepKind.DELETE) == ()
 
 
 def test_without_check_and_delete_those_steps_are_not_there() -> None:
@@ -52,7 +108,10 @@ def test_settings_come_before_anything_is_written() -> None:
 
 
 def test_a_raw_row_has_no_filesystem_steps() -> None:
-    assert kinds("schema = 1\nraw = true\n" + WORKLOAD) == ["gate", "equalise", "release"]
+    writes = ["quiesce", "raw-write"]
+    assert kinds("schema = 1\nraw = true\n" + WORKLOAD) == [
+        "gate", "equalise", *writes, *writes, "raw-read", "raw-read", "readtest", "release",
+    ]  # fmt: skip
 
 
 def test_mkfs_is_forced_once_carries_the_uuid_and_all_words_before_the_device() -> None:

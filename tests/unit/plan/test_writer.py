@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.catalog.filesystem import Filesystem, Option, Scope
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.model.plan import After, DeleteWith, Equalise, Order
-from fsconsole.model.workload import DataKind, Directories, Layout, WorkloadKind
+from fsconsole.model.workload import (
+    BUILT_IN,
+    OPERATIONS,
+    DataKind,
+    Directories,
+    End,
+    Layout,
+    WorkloadKind,
+)
 from fsconsole.plan import limits
 from fsconsole.plan.configs import list_configs
 from fsconsole.plan.planfile import (
@@ -33,7 +43,9 @@ def distinct(values: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[str, ...
 
 
 def axis(option: Option) -> st.SearchStrategy[tuple[str, tuple[str, ...]]]:
-    known = [value for value, _ in option.texts] or ["16", "64", "128"]
+    known = [value for value, _ in option.texts] or [
+        value for value in ("16", "64", "128") if option.accepts(value)
+    ]
     return st.tuples(st.just(option.name), distinct(st.sampled_from(known)))
 
 
@@ -71,19 +83,91 @@ DIRECTORIES = st.one_of(
     st.sampled_from([Directories(Layout.ONE), Directories(Layout.PER_THREAD)]),
     st.integers(1, 1000).map(lambda count: Directories(Layout.PER_COUNT, count)),
 )
-WORKLOADS = st.builds(
-    WorkloadPlan,
-    name=NAMES,
-    kind=st.sampled_from(WorkloadKind),
-    threads=st.lists(st.integers(1, 64), min_size=1, max_size=3, unique=True).map(tuple),
-    file_size_bytes=st.integers(2**20, limits.MAX_FILE_SIZE_BYTES),
-    block_size_bytes=st.integers(1, 2**20),
-    files=st.sampled_from([0, 64, 1000]),
-    directories=DIRECTORIES,
-    data=st.sampled_from(DataKind),
-    cold=st.booleans(),
-    settings=st.lists(SETTINGS, max_size=2, unique_by=lambda pair: pair[0]).map(tuple),
+THREADS = st.lists(st.integers(1, 64), min_size=1, max_size=3, unique=True).map(tuple)
+SECTORS = st.integers(1, 2**11).map(lambda sectors: sectors * 512)
+OWN_SETTINGS = st.lists(SETTINGS, max_size=2, unique_by=lambda pair: pair[0]).map(tuple)
+LIMITS = st.sampled_from(
+    [
+        {},
+        {"limit_bytes": 10 * 2**30 + 1},
+        {"duration_s": 0.1},
+        {"limit_bytes": 4096, "duration_s": 90.5, "end": End.AT_ONCE},
+    ]
 )
+SIZES = st.one_of(
+    st.integers(2**20, limits.MAX_FILE_SIZE_BYTES).map(lambda size: (size, 0)),
+    st.lists(st.integers(2**20, 2**40), min_size=2, max_size=2, unique=True).map(
+        lambda two: tuple(sorted(two))
+    ),
+)
+CONTENTS = st.one_of(
+    st.sampled_from([(DataKind.RANDOM, 0.0), (DataKind.ZERO, 0.0)]),
+    st.floats(1e-9, 1, exclude_max=True).map(lambda share: (DataKind.COMPRESSIBLE, share)),
+)
+MOVING = [WorkloadKind.APPEND, WorkloadKind.READ, WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE]
+WEIGHTS = st.lists(
+    st.tuples(st.sampled_from(OPERATIONS), st.integers(1, 100)),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda one: one[0],
+).map(tuple)
+
+
+@st.composite
+def creates(draw: st.DrawFn) -> WorkloadPlan:
+    (smallest, largest), (data, share), ends = draw(SIZES), draw(CONTENTS), draw(LIMITS)
+    direct = draw(st.booleans())
+    files = draw(st.sampled_from([0, 64, 1000]))
+    return WorkloadPlan(
+        name=draw(NAMES),
+        kind=WorkloadKind.CREATE,
+        threads=draw(THREADS),
+        file_size_bytes=smallest - smallest % 512,
+        file_size_max_bytes=largest - largest % 512 + 512 if largest else 0,
+        block_size_bytes=draw(SECTORS),
+        files=files,
+        directories=draw(DIRECTORIES) if files or not ends else Directories(Layout.PER_THREAD),
+        data=data,
+        zero_share=share,
+        direct=direct,
+        fsync_every=draw(st.sampled_from([0, 1, 1000])),
+        cold=draw(st.booleans()),
+        settings=draw(OWN_SETTINGS),
+        **ends,
+    )
+
+
+@st.composite
+def after_creates(draw: st.DrawFn) -> WorkloadPlan:
+    """Any workload that may follow a create."""
+    kind = draw(st.sampled_from([kind for kind in WorkloadKind if kind is not WorkloadKind.CREATE]))
+    is_mix = kind is WorkloadKind.MIX
+    return WorkloadPlan(
+        name=draw(NAMES),
+        kind=kind,
+        threads=draw(THREADS),
+        file_size_bytes=draw(SIZES)[0],
+        block_size_bytes=draw(SECTORS),
+        files=100 if is_mix else draw(st.sampled_from([0, 7])),
+        directories=draw(st.sampled_from([Directories(), Directories(Layout.PER_THREAD)])),
+        direct=False,
+        weights=draw(WEIGHTS) if is_mix else (),
+        cold=draw(st.booleans()),
+        settings=draw(OWN_SETTINGS),
+        **(draw(LIMITS) if kind in MOVING else {}),
+    )
+
+
+@st.composite
+def workloads(draw: st.DrawFn) -> tuple[WorkloadPlan, ...]:
+    """A create, or two, with one workload that names the one whose files it works on."""
+    first, second = draw(creates()), draw(creates())
+    follower = draw(after_creates())
+    built_in = follower.kind in BUILT_IN
+    named = replace(follower, of=draw(st.sampled_from(["", first.name, second.name])) if built_in else "")
+    return draw(st.sampled_from([(first,), (first, second), (first, second, named)]))
+
+
 SCALES = st.one_of(
     st.sampled_from([Scale(), Scale(ScaleKind.FIT)]),
     st.floats(min_value=1e-9, max_value=1).map(lambda factor: Scale(ScaleKind.FACTOR, factor)),
@@ -91,7 +175,7 @@ SCALES = st.one_of(
 PLANS = st.builds(
     PlanFile,
     title=st.text(max_size=40),
-    workloads=st.lists(WORKLOADS, min_size=1, max_size=2).map(tuple),
+    workloads=workloads(),
     checklists=st.lists(CHECKLISTS, max_size=2).map(tuple),
     variants=st.lists(VARIANTS, min_size=1, max_size=2).map(tuple),
     repeats=st.integers(0, limits.MAX_REPEATS),

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.preflight.doctor import LEAST_ROOM_BYTES, Finding, Status, diagnose, run_is_possible
-from fsconsole.preflight.examine import examine, parse_aliases, parse_filesystems, parse_version
+from fsconsole.preflight.drivers import parse_aliases, parse_filesystems
+from fsconsole.preflight.examine import examine, parse_version
 from fsconsole.preflight.machine import (
     Driver,
     FilesystemSupport,

@@ -79,6 +79,11 @@ Columns
 """
 
 
+def test_an_untitled_run_begins_with_its_name_and_no_empty_line() -> None:
+    state = build.run([build.cell(0)], [build.done(0)], title="")
+    assert _text(state).startswith("Run 20261121-081000-k7qf: ")
+
+
 def test_the_demo_s_table_is_this_one() -> None:
     assert _text(build.demo()) == DEMO
 
@@ -191,3 +196,12 @@ def test_no_line_is_wider_than_asked_for_and_none_acts_on_a_terminal(
 @pytest.mark.parametrize("width", [-1, 0, 39])
 def test_below_forty_columns_the_table_stays_at_forty(width: int) -> None:
     assert _text(build.demo(), width=width) == _text(build.demo(), width=40)
+
+
+def test_a_name_too_long_for_its_column_stands_whole_above_its_figures() -> None:
+    label = "ext4 -I 256 -O uninit_groups,flex_bg -G 64 data=writeback,journal_checksum"
+    state = build.run((build.cell(0, replace(build.EXT4, label=label)),), (build.done(0),))
+    lines = _text(state).splitlines()
+    at = lines.index(label)
+    assert lines[at + 1].split()[:2] == ["812", "410"]
+    assert max(map(cells_of, lines)) <= 80

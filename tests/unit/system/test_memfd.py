@@ -2,11 +2,23 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 
 import pytest
 
 from fsconsole.model.command import Command
-from fsconsole.model.counters import HeaderWord, SlotWord, ThreadCounters, ThreadState, page_bytes, slot_word
+from fsconsole.model.counters import (
+    REGION_WORDS,
+    HeaderWord,
+    RegionWord,
+    SlotWord,
+    ThreadCounters,
+    ThreadState,
+    page_bytes,
+    region_word,
+    slot_word,
+)
+from fsconsole.model.latency import Latencies, LatencyBucket, Timed
 from fsconsole.system.command import RealExecutor
 from fsconsole.system.memfd import CounterPage
 
@@ -42,7 +54,29 @@ def test_each_word_of_a_slot_is_its_own_figure() -> None:
     with CounterPage.create(1) as page:
         for value, word in enumerate(SlotWord, start=1):
             page.words[slot_word(0, word)] = value
-        assert page.read() == (ThreadCounters(ThreadState.READY, 2, 3, 4, 5, 6, 7),)
+        assert page.read() == (ThreadCounters(ThreadState.READY, 2, 3, 4, 5, 6, 7, 8),)
+
+
+def test_latencies_are_those_of_all_threads_by_operation() -> None:
+    with CounterPage.create(3, regions=2) as page:
+        for thread, count in enumerate((5, 0, 7)):
+            first = region_word(3, 2, thread, 1)
+            page.words[first + 100] = count
+            page.words[first + RegionWord.SUM_NS] = 1000 * count
+            page.words[first + RegionWord.MAX_NS] = 10 * count
+            page.words[first + RegionWord.OVER_2_S] = count
+            page.words[first + RegionWord.OVER_10_S] = count - count % 2
+        created, written = page.latencies((Timed.CREATE, Timed.WRITE))
+    assert (created.count, created.max_ns) == (0, 0)
+    assert written == Latencies(Timed.WRITE, 12_000, 70, 12, 10, (LatencyBucket(100, 12),))
+
+
+def test_regions_lie_behind_the_slots_and_on_cache_lines_of_their_own() -> None:
+    starts = [region_word(3, 2, thread, region) for thread in range(3) for region in range(2)]
+    assert starts[0] == slot_word(3, SlotWord.STATE)
+    assert {start % 8 for start in starts} == {0}
+    assert all(after - before > RegionWord.OVER_10_S for before, after in pairwise(starts))
+    assert (starts[-1] + REGION_WORDS) * 8 == page_bytes(3, 2)
 
 
 def test_nobody_can_cut_the_page_under_its_readers() -> None:

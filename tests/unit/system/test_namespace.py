@@ -13,21 +13,11 @@ UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagati
 
 
 def test_an_engine_dies_with_its_namespace_and_sees_the_hosts_unmounts() -> None:
-    assert engine_argv(("python3", "-m", "x"), systemd=False, unit="u") == (*UNSHARE, "python3", "-m", "x")
-
-
-def test_under_systemd_it_is_a_transient_unit_that_outlives_the_login() -> None:
-    argv = engine_argv(("x",), systemd=True, unit="fsconsole-1")
-    assert argv[0] == "systemd-run"
-    assert argv[-len(UNSHARE) - 2 :] == ("--", *UNSHARE, "x")
-    assert "--unit=fsconsole-1" in argv
-    assert not {"--user", "--scope", "--pty"} & set(argv)
+    assert engine_argv(("python3", "-m", "x")) == (*UNSHARE, "python3", "-m", "x")
 
 
 def test_words_of_the_engine_are_never_options_of_what_starts_it() -> None:
-    for systemd in (False, True):
-        argv = engine_argv(("--help",), systemd=systemd, unit="u")
-        assert argv[-2:] == ("--", "--help")
+    assert engine_argv(("--help",))[-2:] == ("--", "--help")
 
 
 def test_nothing_is_mounted_in_the_hosts_own_namespace() -> None:

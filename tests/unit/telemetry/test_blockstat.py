@@ -6,12 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.telemetry.blockstat import DeviceCounters, device_rates, parse_inflight, parse_stat
-from fsconsole.telemetry.rates import Restarted, Unreadable
+from fsconsole.model.sample import Role
+from fsconsole.telemetry import blockstat
+from fsconsole.telemetry.blockstat import DeviceCounters, Watched, device_rates, parse_inflight, parse_stat
+from fsconsole.telemetry.rates import INT_WIDTH, Restarted, Unreadable
 from tests.unit.telemetry.data import kernels_with, recorded
 
 ZERO = DeviceCounters(*(0 for _ in fields(DeviceCounters)))
 counts = st.integers(0, 2**31 - 1)
+SDA = Watched("sda", Role.MEMBER, "md0")
 
 
 @pytest.mark.parametrize("kernel", kernels_with("block_stat"))
@@ -45,35 +48,84 @@ def test_reads_and_writes_in_flight_are_added() -> None:
 
 def test_sectors_are_of_512_bytes() -> None:
     after = replace(ZERO, reads=10, sectors_read=2048, writes=20, sectors_written=4096)
-    rates = device_rates("sda", ZERO, after, 2.0, in_flight=5)
+    rates = device_rates(SDA, ZERO, after, 2.0, in_flight=5)
     assert (rates.read_bytes_s, rates.write_bytes_s) == (1024 * 512, 2048 * 512)
     assert (rates.read_iops, rates.write_iops, rates.in_flight) == (5.0, 10.0, 5)
 
 
 def test_latency_is_the_mean_wait_and_absent_without_requests() -> None:
     after = replace(ZERO, reads=1, reading_ms=10, writes=3, writing_ms=30)
-    assert device_rates("sda", ZERO, after, 1.0, in_flight=0).latency_ms == 10.0
-    assert device_rates("sda", ZERO, ZERO, 1.0, in_flight=0).latency_ms is None
+    assert device_rates(SDA, ZERO, after, 1.0, in_flight=0).latency_ms == 10.0
+    assert device_rates(SDA, ZERO, ZERO, 1.0, in_flight=0).latency_ms is None
 
 
 def test_utilisation_is_busy_time_over_the_interval_and_never_above_all_of_it() -> None:
-    assert device_rates("sda", ZERO, replace(ZERO, busy_ms=500), 2.0, 0).utilisation_percent == 25.0
-    assert device_rates("sda", ZERO, replace(ZERO, busy_ms=2004), 2.0, 0).utilisation_percent == 100.0
+    assert device_rates(SDA, ZERO, replace(ZERO, busy_ms=500), 2.0, 0).utilisation_percent == 25.0
+    assert device_rates(SDA, ZERO, replace(ZERO, busy_ms=2004), 2.0, 0).utilisation_percent == 100.0
 
 
 def test_milliseconds_that_wrapped_at_32_bits_are_a_small_step() -> None:
     before, after = replace(ZERO, busy_ms=2**32 - 100), replace(ZERO, busy_ms=150)
-    assert device_rates("sda", before, after, 1.0, 0).utilisation_percent == 25.0
+    assert device_rates(SDA, before, after, 1.0, 0).utilisation_percent == 25.0
 
 
 def test_another_device_of_the_same_name_gives_no_rates() -> None:
     with pytest.raises(Restarted):
-        device_rates("loop0", replace(ZERO, writes=5000), replace(ZERO, writes=3), 1.0, 0)
+        device_rates(SDA, replace(ZERO, writes=5000), replace(ZERO, writes=3), 1.0, 0)
 
 
 @given(counts, counts, st.floats(0.01, 100))
 def test_rate_times_interval_is_what_was_counted(start: int, step: int, interval_s: float) -> None:
     before = replace(ZERO, sectors_written=start)
     after = replace(ZERO, sectors_written=start + step)
-    rate = device_rates("sda", before, after, interval_s, 0).write_bytes_s
+    rate = device_rates(SDA, before, after, interval_s, 0).write_bytes_s
     assert rate * interval_s == pytest.approx(step * 512)
+
+
+def test_sectors_wrap_at_32_bits_on_an_old_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blockstat, "LONG_WIDTH", INT_WIDTH)
+    before = parse_stat(recorded("2.6.32", "block_stat"))
+    after = replace(
+        before, sectors_written=before.sectors_written + 2048 - INT_WIDTH, writing_ms=10, busy_ms=154
+    )
+    rates = device_rates(SDA, before, replace(after, writes=before.writes + 8), 1.0, 0)
+    assert rates.write_bytes_s == 2048 * 512
+    assert (rates.latency_ms, rates.utilisation_percent) == (2.0, 25.0)
+
+
+def test_the_mean_queue_is_the_weighted_time_over_the_interval() -> None:
+    assert device_rates(SDA, ZERO, replace(ZERO, weighted_ms=6000), 0.5, 0).queue_depth == 12.0
+
+
+def test_a_counter_of_requests_below_zero_is_none_in_flight() -> None:
+    assert device_rates(SDA, ZERO, ZERO, 1.0, in_flight=2**32 - 1).in_flight == 0
+    assert parse_inflight("4294967295 2\n") == 2
+
+
+def test_rates_say_what_part_the_device_has() -> None:
+    rates = device_rates(SDA, ZERO, ZERO, 1.0, 0)
+    assert (rates.name, rates.role, rates.above) == ("sda", Role.MEMBER, "md0")
+
+
+@given(
+    st.text(max_size=120) | st.lists(st.integers(-5, 2**70), max_size=18).map(lambda n: " ".join(map(str, n)))
+)
+def test_any_text_is_counters_or_unreadable(text: str) -> None:
+    for parse in (parse_stat, parse_inflight):
+        try:
+            parse(text)
+        except Unreadable:
+            continue
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), min_size=22, max_size=22), st.floats(1e-3, 100))
+def test_any_two_readings_are_rates_that_can_be_kept_or_another_device(
+    numbers: list[int], interval_s: float
+) -> None:
+    before, after = DeviceCounters(*numbers[:11]), DeviceCounters(*numbers[11:])
+    try:
+        rates = device_rates(SDA, before, after, interval_s, after.in_flight)
+    except Restarted:
+        return
+    assert 0 <= rates.write_bytes_s / 512 < 2**62
+    assert 0 <= rates.utilisation_percent <= 100

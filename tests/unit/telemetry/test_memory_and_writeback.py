@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-import math
 import os
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fsconsole.model.sample import BdiStats, Pressure
+from fsconsole.model.sample import BdiStats
 from fsconsole.telemetry.bdi import parse_bdi
 from fsconsole.telemetry.meminfo import parse_writeback, read_writeback
-from fsconsole.telemetry.pressure import parse_pressure
+from fsconsole.telemetry.pressure import parse_stalls
 from fsconsole.telemetry.rates import Unreadable
 from tests.unit.telemetry.data import kernels_with, recorded
 
@@ -50,35 +51,48 @@ def test_this_machine_tells_its_dirty_pages() -> None:
 
 
 def test_bdi_stats_are_in_kb_and_later_lines_are_passed_over() -> None:
-    assert parse_bdi(recorded("4.4", "bdi_stats")) == BdiStats(
+    assert parse_bdi(recorded("4.4", "bdi_stats") + "later: 7\n") == BdiStats(
         writeback_bytes=73344 * KIB,
         reclaimable_bytes=568960 * KIB,
         dirty_thresh_bytes=764400 * KIB,
+        global_thresh_bytes=764400 * KIB,
+        background_thresh_bytes=382200 * KIB,
         dirtied_bytes=41943040 * KIB,
         written_bytes=41300736 * KIB,
         bandwidth_bytes_s=102400 * KIB,
         b_dirty=1,
         b_io=1,
         b_more_io=0,
+        b_dirty_time=3,
+        bdi_list=1,
+        state=1,
     )
-    assert parse_bdi(recorded("6.18", "bdi_stats")).dirty_thresh_bytes > 0
+    assert parse_bdi(recorded("6.18", "bdi_stats")).state == 5
 
 
-@pytest.mark.parametrize("text", ["", "BdiWriteback: 4 kB\n", recorded("2.6.38", "bdi_stats")])
-def test_a_bdi_that_tells_too_little_gives_no_figures_rather_than_zeros(text: str) -> None:
+@pytest.mark.parametrize("kernel", ["2.6.32", "2.6.38"])
+def test_what_an_older_kernels_bdi_does_not_tell_is_absent_rather_than_zero(kernel: str) -> None:
+    bdi = parse_bdi(recorded(kernel, "bdi_stats"))
+    assert (bdi.reclaimable_bytes, bdi.b_dirty, bdi.state) == (568960 * KIB, 1, 8)
+    assert (bdi.dirtied_bytes, bdi.written_bytes, bdi.bandwidth_bytes_s, bdi.b_dirty_time) == (None,) * 4
+
+
+def test_the_state_alone_is_hexadecimal() -> None:
+    text = "BdiWriteback: 4 kB\nBdiReclaimable: 4 kB\nb_dirty: 10\nstate: {}\n"
+    assert (parse_bdi(text.format("1a")).state, parse_bdi(text.format("10")).b_dirty) == (0x1A, 10)
+    assert parse_bdi(text.format("running")).state is None
+
+
+@pytest.mark.parametrize("text", ["", "BdiWriteback: 4 kB\n", "BdiWriteback: -4 kB\nBdiReclaimable: 1 kB\n"])
+def test_a_bdi_without_its_foundations_gives_no_figures(text: str) -> None:
     with pytest.raises(Unreadable):
         parse_bdi(text)
 
 
-def test_pressure_is_the_average_over_ten_seconds() -> None:
-    assert parse_pressure(recorded("5.10", "pressure_io")) == Pressure(12.44, 9.81)
-    here = parse_pressure(recorded("6.18", "pressure_io"))
-    assert math.isfinite(here.io_some_percent + here.io_full_percent)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "some avg10=1.0\n", "some x=1\nfull x=1\n", "some avg10=a\nfull avg10=b\n", "\n"]
-)
-def test_pressure_of_another_shape_is_unreadable(text: str) -> None:
-    with pytest.raises(Unreadable):
-        parse_pressure(text)
+@given(st.text(max_size=100) | st.text("state: BdiWritebackReclaimable0123456789\n", max_size=200))
+def test_any_text_is_bdi_figures_or_unreadable(text: str) -> None:
+    for parse in (parse_bdi, parse_stalls):
+        try:
+            parse(text)
+        except Unreadable:
+            continue

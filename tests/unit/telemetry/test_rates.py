@@ -4,34 +4,94 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.telemetry.rates import Restarted, counter_delta, forward_delta
+from fsconsole.telemetry.rates import (
+    INT_WIDTH,
+    LONG_WIDTH,
+    Restarted,
+    counter_delta,
+    forward_delta,
+    is_number,
+    kernel_number,
+    kernel_numbers,
+    share_percent,
+)
+
+WIDE = 2**64
+steps = st.integers(0, 2**31 - 1)
 
 
-@given(st.integers(0, 2**64 - 1), st.integers(0, 2**31 - 1))
+@given(st.integers(0, WIDE - 1), steps)
 def test_a_64_bit_counter_gives_its_step_over_a_wrap_too(start: int, step: int) -> None:
-    if start >= 2**32:
-        assert counter_delta(start, (start + step) % 2**64) == step
+    assert counter_delta(start, (start + step) % WIDE, WIDE) == step
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(0, 2**31 - 1))
+@given(st.integers(0, INT_WIDTH - 1), steps)
 def test_a_32_bit_counter_gives_its_step_over_a_wrap_too(start: int, step: int) -> None:
-    assert counter_delta(start, (start + step) % 2**32) == step
+    assert counter_delta(start, (start + step) % INT_WIDTH, INT_WIDTH) == step
 
 
-@given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
-def test_a_delta_is_never_negative(before: int, after: int) -> None:
+@given(st.integers(0, WIDE - 1), st.integers(0, WIDE - 1), st.sampled_from([INT_WIDTH, WIDE]))
+def test_a_delta_is_never_negative_and_never_absurd(before: int, after: int, width: int) -> None:
     try:
-        assert counter_delta(before, after) >= 0
+        assert 0 <= counter_delta(before, after, width) < 2**48
     except Restarted:
-        assert after < before
+        assert after < before or after - before >= 2**48
 
 
-@pytest.mark.parametrize(("before", "after"), [(1_000_000, 0), (1_000_000, 999_999), (2**40, 5)])
-def test_a_device_made_anew_is_not_a_wrap(before: int, after: int) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "width"),
+    [
+        (1_000_000, 0, INT_WIDTH),
+        (1_000_000, 999_999, WIDE),
+        (2**40, 5, INT_WIDTH),
+        # On a kernel of 64 bits 2 TB do not wrap: another device has written 1000 sectors.
+        (4_000_000_000, 1000, WIDE),
+    ],
+)
+def test_a_device_made_anew_is_not_a_wrap(before: int, after: int, width: int) -> None:
     with pytest.raises(Restarted):
-        counter_delta(before, after)
+        counter_delta(before, after, width)
+
+
+def test_this_machines_longs_have_a_width() -> None:
+    assert LONG_WIDTH in {INT_WIDTH, WIDE}
 
 
 @given(st.integers(0, 2**64), st.integers(0, 2**64))
 def test_a_corrected_counter_stands_still(before: int, after: int) -> None:
     assert forward_delta(before, after) == max(0, after - before)
+
+
+def test_a_share_is_never_above_the_whole() -> None:
+    assert (share_percent(0.25, 0.5), share_percent(0.6, 0.5)) == (50.0, 100.0)
+
+
+def test_numbers_of_lines_leave_out_what_is_none() -> None:
+    text = "Dirty: 12 kB\nstate: ff\nHuge: 99999999999999999999 kB\n\nalone\nMinus: -4 kB\nOdd: \u0663 kB\n"
+    assert kernel_numbers(text, ":") == {"Dirty": 12}
+
+
+def test_a_number_stands_behind_its_name_at_the_beginning_of_a_line() -> None:
+    text = "nr_dirty 7\nnr_dirty_threshold 12\nWriteback:  4 kB\nWritebackTmp: 5 kB\nodd: x\nlast:"
+    assert kernel_number(text, "nr_dirty ") == 7
+    assert kernel_number(text, "nr_dirty_threshold ") == 12
+    assert kernel_number(text, "Writeback:") == 4
+    for name in ("dirty ", "odd:", "last:", "none:"):
+        assert kernel_number(text, name) is None
+    assert kernel_number("big: 99999999999999999999", "big:") is None
+
+
+@given(st.dictionaries(st.text("abc_", min_size=1, max_size=5), st.integers(0, 2**52), max_size=6))
+def test_one_number_is_what_all_numbers_say(numbers: dict[str, int]) -> None:
+    text = "".join(f"{name}: {number} kB\n" for name, number in numbers.items())
+    assert {name: kernel_number(text, f"{name}:") for name in numbers} == kernel_numbers(text, ":")
+
+
+@given(st.text(max_size=200))
+def test_no_text_makes_the_reader_of_lines_fail(text: str) -> None:
+    assert all(0 <= number < 2**63 // 1024 for number in kernel_numbers(text, ":").values())
+
+
+@given(st.text(max_size=30))
+def test_what_is_called_a_number_is_one(word: str) -> None:
+    assert not is_number(word) or int(word) >= 0

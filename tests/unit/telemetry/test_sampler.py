@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.counters import SlotWord, ThreadState, slot_word
+from fsconsole.model.measurement import Metric
 from fsconsole.model.sample import Sample
 from fsconsole.system.memfd import CounterPage
 from fsconsole.telemetry.panel import Sources
 from fsconsole.telemetry.sampler import Sampler, next_due_ns
 from tests.conftest import wait_until
 from tests.unit.telemetry.data import RECORDED
+from tests.unit.telemetry.made_sys import MadeSys
 
 LIMIT_S = 30.0
 PERIOD_S = 0.02
@@ -50,7 +52,7 @@ def test_samples_come_with_what_this_machine_has(run: Run) -> None:
     samples = [run.next() for _ in range(5)]
     assert all(sample.interval_s > 0 for sample in samples)
     assert [b.monotonic_ns > a.monotonic_ns for a, b in pairwise(samples)] == [True] * 4
-    assert len(samples[0].per_cpu_busy) == os.cpu_count()
+    assert [cpu.number for cpu in samples[0].per_cpu] == list(range(os.cpu_count() or 0))
     assert samples[0].writeback.threshold_bytes
     assert (samples[0].load, samples[0].bdi, samples[0].devices) == (None, None, ())
 
@@ -105,9 +107,8 @@ def test_the_first_rate_of_a_load_counts_from_when_it_was_watched() -> None:
 
 
 def test_a_source_that_fails_is_absent_and_its_reason_is_counted(tmp_path: Path) -> None:
-    broken = tmp_path / "pressure"
-    broken.write_text("some thing else\n")
-    made = Run(Sources(pressure=str(broken)))
+    (tmp_path / "io").write_text("some thing else\n")
+    made = Run(Sources(pressure=str(tmp_path)))
     made.sampler.start()
     try:
         samples = [made.next() for _ in range(3)]
@@ -115,7 +116,7 @@ def test_a_source_that_fails_is_absent_and_its_reason_is_counted(tmp_path: Path)
         made.sampler.stop()
     assert [sample.pressure for sample in samples] == [None] * 3
     problems = dict(made.sampler.problems())
-    assert problems["pressure: Unreadable"] >= 3
+    assert problems["pressure io: Unreadable"] >= 3
 
 
 def test_a_source_that_is_missing_here_is_absent(tmp_path: Path) -> None:
@@ -128,9 +129,10 @@ def test_a_source_that_is_missing_here_is_absent(tmp_path: Path) -> None:
     finally:
         made.sampler.stop()
     assert (sample.pressure, sample.bdi, sample.devices) == (None, None, ())
-    names = {reason for reason, _ in made.sampler.problems()}
-    missing = "No such file or directory"
-    assert names == {f"pressure: {missing}", f"nosuchdisk: {missing}", f"bdi: {missing}"}
+    reasons = {reason for reason, _ in made.sampler.problems()}
+    lacking = ("pressure io", "pressure cpu", "pressure memory", "nosuchdisk", "bdi")
+    assert reasons == {f"{name}: No such file or directory" for name in lacking}
+    assert made.sampler.vanished() == ()
 
 
 def test_without_its_foundations_there_is_no_sample_and_the_next_interval_covers_the_gap(
@@ -151,11 +153,12 @@ def test_without_its_foundations_there_is_no_sample_and_the_next_interval_covers
 
 
 def test_a_device_file_of_this_machine_becomes_rates(tmp_path: Path) -> None:
-    disk = tmp_path / "sdx"
-    disk.mkdir()
+    disk = tmp_path / "class/block/sdx"
+    disk.mkdir(parents=True)
+    (disk / "size").write_text("4096\n")
     (disk / "stat").write_text((RECORDED / "6.18" / "block_stat").read_text())
     (disk / "inflight").write_text("1 2\n")
-    made = Run(Sources(block_devices=str(tmp_path)))
+    made = Run(Sources(sys=str(tmp_path)))
     made.sampler.watch_device("sdx")
     made.sampler.watch_device("sdx")
     made.sampler.start()
@@ -182,6 +185,51 @@ def test_peak_dirty_is_the_highest_since_the_reset(tmp_path: Path) -> None:
     sampler.reset_peak_dirty()
     assert sampler.peak_dirty_bytes() == 5 * 1024
     sampler.stop()
+
+
+def test_a_load_that_stands_still_over_an_idle_device_is_a_stall(tmp_path: Path) -> None:
+    MadeSys(tmp_path).add("sda")
+    made = Run(Sources(sys=str(tmp_path)))
+    made.sampler.watch_device("sda")
+    with CounterPage.create(1) as page:
+        page.words[slot_word(0, SlotWord.STATE)] = ThreadState.RUNNING
+        made.sampler.watch_load(page)
+        made.sampler.reset_peak_dirty()
+        assert made.sampler.stall_measurements() == ()
+        made.sampler.start()
+        try:
+            samples = [made.next() for _ in range(3)]
+        finally:
+            made.sampler.watch_load(None)
+            made.sampler.stop()
+    (stalls,) = made.sampler.stall_measurements()
+    assert stalls.metric is Metric.STALLS
+    assert stalls.value > sum(sample.interval_s for sample in samples[1:]) / 2
+    made.sampler.reset_peak_dirty()
+    assert made.sampler.stall_measurements() == ()
+
+
+def test_a_device_that_goes_is_missed_and_its_rates_are_absent(tmp_path: Path) -> None:
+    sys = MadeSys(tmp_path)
+    sys.add("sda")
+    sys.add("sdb")
+    sys.add("md0", members=("sda", "sdb"))
+    made = Run(Sources(sys=str(tmp_path)))
+    made.sampler.watch_device("md0")
+    made.sampler.start()
+    try:
+        assert [device.name for device in made.next().devices] == ["md0", "sda", "sdb"]
+        # A member that fails is no loss of what was asked for.
+        (tmp_path / "class/block/sdb/size").write_text("0\n")
+        (tmp_path / "class/block/sdb/diskseq").write_text("8\n")
+        wait_until(lambda: [d.name for d in made.next().devices] == ["md0", "sda"], "the member to be absent")
+        assert made.sampler.vanished() == ()
+        (tmp_path / "class/block/md0/size").write_text("0\n")
+        (tmp_path / "class/block/md0/diskseq").write_text("8\n")
+        wait_until(lambda: made.sampler.vanished() == ("md0",), "the array to be missed")
+        wait_until(lambda: made.next().targets == (), "its rates to be absent")
+    finally:
+        made.sampler.stop()
 
 
 def test_stopping_does_not_wait_for_the_next_sample() -> None:

@@ -1,15 +1,24 @@
 from __future__ import annotations
 
 import errno
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.counters import ThreadCounters, ThreadState
+from fsconsole.model.latency import SLOW_NS, VERY_SLOW_NS, Latencies, LatencyBucket, Timed, bucket_of
 from fsconsole.model.measurement import Measurement, Metric
 from fsconsole.units import GIB
-from fsconsole.workloads.figures import cpu_measurements, drain_measurements, load_measurements
+from fsconsole.workloads.figures import (
+    cpu_measurements,
+    drain_measurements,
+    generator_measurements,
+    latency_measurements,
+    load_measurements,
+)
 from fsconsole.workloads.protocol import LoadResult, failures_in_words
 
 S = 10**9
@@ -52,8 +61,60 @@ def test_durable_and_the_cpu_as_ffsb_prints_it_count_from_the_first_write_to_the
     assert figures(drain_measurements(result(), 7.5, 26 * S)) == {
         Metric.DRAIN: 7.5,
         Metric.DURABLE: GIB / 2,
-        Metric.CPU_GENERATOR: 25.0,
     }
+    assert figures(generator_measurements(result(), 26 * S)) == {Metric.CPU_GENERATOR: 25.0}
+
+
+def test_a_load_that_only_read_has_read_figures_and_no_others() -> None:
+    read = replace(result(), written_bytes=0, read_bytes=4 * GIB)
+    assert figures(load_measurements(read)) == {
+        Metric.READ_BYTES: 4 * GIB,
+        Metric.READ_TIME: 8.0,
+        Metric.FIRST_DONE: 4.0,
+        Metric.LAST_DONE: 8.0,
+        Metric.READ: GIB / 2,
+        Metric.FILES_PER_S: 16.0,
+    }
+    assert figures(drain_measurements(read, 7.5, 26 * S)) == {Metric.DRAIN: 7.5}
+
+
+def latencies(operation: Timed, *values_ns: int) -> Latencies:
+    counts = Counter(map(bucket_of, values_ns))
+    return Latencies(
+        operation,
+        sum(values_ns),
+        max(values_ns, default=0),
+        sum(value > SLOW_NS for value in values_ns),
+        sum(value > VERY_SLOW_NS for value in values_ns),
+        tuple(LatencyBucket(bucket, counts[bucket]) for bucket in sorted(counts)),
+    )
+
+
+def test_latency_figures_are_those_of_the_calls_that_moved_data() -> None:
+    seen = figures(
+        latency_measurements(
+            (
+                latencies(Timed.CREATE, 10**9),
+                latencies(Timed.READ, 1_000_000, 3_000_000),
+                latencies(Timed.WRITE, 2_500_000_000, 11_000_000_000),
+                latencies(Timed.FSYNC, 60 * 10**9),
+            )
+        )
+    )
+    assert seen[Metric.LATENCY_MEAN] == pytest.approx(13504 / 4)
+    assert seen[Metric.LATENCY_P50] == pytest.approx(3, rel=0.06)
+    assert seen[Metric.LATENCY_MAX] == 11_000
+    assert (seen[Metric.OVER_2_S], seen[Metric.OVER_10_S]) == (50.0, 25.0)
+
+
+def test_latency_figures_of_a_load_that_moves_no_data_are_those_of_its_files() -> None:
+    seen = figures(latency_measurements((latencies(Timed.STAT, 2_000), latencies(Timed.READ))))
+    assert seen[Metric.LATENCY_MAX] == 0.002
+    empty_files = figures(
+        latency_measurements((latencies(Timed.CREATE, 3_000), latencies(Timed.FSYNC, 10**9)))
+    )
+    assert empty_files[Metric.LATENCY_MAX] == 0.003
+    assert latency_measurements((latencies(Timed.READ),)) == ()
 
 
 def test_cpu_is_a_share_of_all_cpus_and_per_gib_moved() -> None:

@@ -7,26 +7,28 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from fsconsole.model.command import Command
 from fsconsole.model.counters import ThreadState
-from fsconsole.model.workload import DataKind, Layout
+from fsconsole.model.workload import Directories, Layout, Workload, WorkloadKind
 from fsconsole.system.command import RunningCommand, spawn
 from fsconsole.system.memfd import CounterPage
 from fsconsole.workloads.job import Job, job_to_line
+from fsconsole.workloads.source import SourceFiles
 
 LIMIT_S = 60.0
 HOST = (sys.executable, "-I", "-m", "fsconsole.workloads.host")
 THREADS = 4
+A_CREATE = Workload("load", WorkloadKind.CREATE, THREADS, 8, 100_000, 65536)
 
 
 @pytest.fixture
 def page() -> Iterator[CounterPage]:
-    with CounterPage.create(THREADS) as made:
+    with CounterPage.create(THREADS, regions=2) as made:
         yield made
 
 
@@ -37,10 +39,7 @@ def host(page: CounterPage) -> Iterator[RunningCommand]:
 
 
 def a_job(tree: Path, page: CounterPage) -> Job:
-    device = tree.stat().st_dev
-    return Job(
-        str(tree), device, "load", THREADS, 2, 8, 100_000, 65536, Layout.ONE, 0, DataKind.RANDOM, page.fd
-    )
+    return Job(str(tree), tree.stat().st_dev, "load", 2, page.fd, A_CREATE)
 
 
 def event(host: RunningCommand) -> dict[str, object]:
@@ -61,7 +60,7 @@ def test_nothing_is_written_before_the_word_and_all_of_it_after(
     tmp_path: Path, page: CounterPage, host: RunningCommand
 ) -> None:
     host.send(job_to_line(a_job(tmp_path, page)))
-    assert event(host) == {"event": "ready"}
+    assert event(host) == {"event": "ready", "directory": "load"}
     assert [thread.state for thread in page.read()] == [ThreadState.READY] * THREADS
     assert files_below(tmp_path) == []
     host.send("go")
@@ -77,7 +76,7 @@ def test_nothing_is_written_before_the_word_and_all_of_it_after(
 
 
 @pytest.mark.parametrize(
-    ("layout", "directories"),
+    ("layout", "names"),
     [
         (Layout.ONE, {"load"}),
         (Layout.PER_THREAD, {"t0000", "t0001", "t0002", "t0003"}),
@@ -85,15 +84,17 @@ def test_nothing_is_written_before_the_word_and_all_of_it_after(
     ],
 )
 def test_files_lie_in_the_directories_asked_for(
-    tmp_path: Path, page: CounterPage, host: RunningCommand, layout: Layout, directories: set[str]
+    tmp_path: Path, page: CounterPage, host: RunningCommand, layout: Layout, names: set[str]
 ) -> None:
-    host.send(job_to_line(replace(a_job(tmp_path, page), layout=layout, files_per_directory=3)))
+    job = a_job(tmp_path, page)
+    directories = Directories(layout, 3)
+    host.send(job_to_line(replace(job, workload=replace(job.workload, directories=directories))))
     event(host)
     host.send("go")
     event(host)
     found = files_below(tmp_path)
     assert len(found) == 8
-    assert {path.parent.name for path in found} == directories
+    assert {path.parent.name for path in found} == names
 
 
 def test_a_second_load_of_that_name_gets_a_directory_of_its_own(
@@ -101,7 +102,7 @@ def test_a_second_load_of_that_name_gets_a_directory_of_its_own(
 ) -> None:
     (tmp_path / "load").mkdir()
     host.send(job_to_line(a_job(tmp_path, page)))
-    event(host)
+    assert event(host)["directory"] == "load-2"
     host.send("go")
     event(host)
     assert len(files_below(tmp_path / "load-2")) == 8
@@ -111,9 +112,13 @@ def test_a_second_load_of_that_name_gets_a_directory_of_its_own(
     ("change", "why"),
     [
         ({"tree_device": 1}, "not on the filesystem"),
-        ({"threads": 3}, "the counter page is for 4 threads"),
+        ({"workload": asdict(replace(A_CREATE, threads=3))}, "the counter page is for 4 threads"),
+        (
+            {"workload": asdict(replace(A_CREATE, kind=WorkloadKind.READ))},
+            "the counter page is for 4 threads",
+        ),
         ({"workers": 99}, "workers is 99"),
-        ({"tree": "/nonexistent"}, "No such file"),
+        ({"tree": "/proc/nonexistent"}, "No such file"),
     ],
 )
 def test_a_job_that_cannot_be_done_is_refused_with_a_reason(
@@ -137,6 +142,40 @@ def test_a_tree_that_is_a_symbolic_link_is_refused(
     host.send(job_to_line(a_job(link, page)))
     assert event(host)["event"] == "refused"
     assert list(real.iterdir()) == []
+
+
+def a_read(tree: Path, page: CounterPage, counts: tuple[int, ...]) -> Job:
+    read = Workload("back", WorkloadKind.READ, THREADS, 0, 0, 4096)
+    return replace(a_job(tree, page), workload=read, source=SourceFiles("load", Directories(), counts))
+
+
+@pytest.fixture
+def page_of_a_read() -> Iterator[CounterPage]:
+    with CounterPage.create(THREADS, regions=1) as made:
+        yield made
+
+
+def test_files_that_were_begun_and_not_finished_are_worked_on_too(
+    tmp_path: Path, page_of_a_read: CounterPage
+) -> None:
+    (tmp_path / "load").mkdir()
+    for number in (0, 1, 2, 4):
+        (tmp_path / "load" / f"f{number:08d}").write_bytes(bytes(1000))
+    with spawn(Command(HOST, inherit_fds=(page_of_a_read.fd,))) as host:
+        # Thread 0 finished two files, and its third is not there; thread 1 was cut in its first.
+        host.send(job_to_line(a_read(tmp_path, page_of_a_read, (2, 0, 1, 0))))
+        assert event(host) == {"event": "ready", "directory": ""}
+        host.send("go")
+        assert event(host)["exit_codes"] == [0, 0]
+    assert sum(thread.files_done for thread in page_of_a_read.read()) == 4
+    assert {path.name for path in tmp_path.iterdir()} == {"load"}
+
+
+def test_a_load_without_a_file_to_work_on_is_refused(tmp_path: Path, page_of_a_read: CounterPage) -> None:
+    (tmp_path / "load").mkdir()
+    with spawn(Command(HOST, inherit_fds=(page_of_a_read.fd,))) as host:
+        host.send(job_to_line(a_read(tmp_path, page_of_a_read, (0, 0, 0, 0))))
+        assert event(host) == {"event": "refused", "why": "there are no files to work on"}
 
 
 def test_without_the_word_no_worker_lives_on_and_nothing_is_written(

@@ -7,21 +7,42 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.workload import DataKind, Layout
+from fsconsole.model.workload import OPERATIONS, DataKind, Directories, End, Layout, Workload, WorkloadKind
 from fsconsole.workloads.job import BadJob, Job, job_from_line, job_to_line
+from fsconsole.workloads.source import SourceFiles
 
-JOB = Job("/mnt/tree", 1793, "load", 16, 2, 128, 2**30, 65536, Layout.ONE, 0, DataKind.RANDOM, 7)
+WORKLOAD = Workload("large files", WorkloadKind.CREATE, 16, 128, 2**30, 65536)
+JOB = Job("/mnt/tree", 1793, "load", 2, 7, WORKLOAD, SourceFiles("files", Directories(), (8, 7)))
+KEPT_BY_THE_ENGINE = {"source", "settings"}
+"""Of a workload: what the host needs not know."""
 
 
 @given(
     st.text(),
-    st.integers(1, 4096),
-    st.integers(1, 2**40),
-    st.sampled_from([Layout.ONE, Layout.PER_THREAD]),
-    st.sampled_from(DataKind),
+    st.builds(
+        Workload,
+        name=st.text(),
+        kind=st.sampled_from([*OPERATIONS, WorkloadKind.MIX]),
+        threads=st.integers(1, 4096),
+        files=st.integers(0, 2**40),
+        file_size_bytes=st.integers(0, 2**62),
+        block_size_bytes=st.integers(1, 2**30),
+        directories=st.sampled_from([Directories(), Directories(Layout.PER_THREAD)]),
+        data=st.sampled_from(DataKind),
+        cold=st.booleans(),
+        file_size_max_bytes=st.integers(0, 2**62),
+        zero_share=st.floats(0, 1),
+        direct=st.booleans(),
+        fsync_every=st.integers(0, 2**40),
+        limit_bytes=st.integers(0, 2**62),
+        duration_s=st.floats(0, 1e9),
+        end=st.sampled_from(End),
+        weights=st.lists(st.tuples(st.sampled_from(OPERATIONS), st.integers(1, 9)), min_size=1).map(tuple),
+        seed=st.integers(0, 2**63 - 1),
+    ),
 )
-def test_a_job_survives_its_line(tree: str, threads: int, files: int, layout: Layout, data: DataKind) -> None:
-    job = replace(JOB, tree=tree, threads=threads, workers=1, files=files, layout=layout, data=data)
+def test_a_job_survives_its_line(tree: str, workload: Workload) -> None:
+    job = replace(JOB, tree=tree, workers=1, workload=workload)
     line = job_to_line(job)
     assert "\n" not in line
     assert job_from_line(line) == job
@@ -35,30 +56,64 @@ def test_a_job_without_one_of_its_keys_is_refused(key: str) -> None:
         job_from_line(json.dumps(document))
 
 
+@pytest.mark.parametrize("key", sorted({field.name for field in fields(Workload)} - KEPT_BY_THE_ENGINE))
+def test_a_workload_without_one_of_its_keys_is_refused(key: str) -> None:
+    document = asdict(JOB)
+    del document["workload"][key]
+    with pytest.raises(BadJob):
+        job_from_line(json.dumps(document))
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        {"threads": 0},
-        {"threads": 10**6},
         {"workers": 17},
         {"workers": 0},
-        {"files": 0},
-        {"file_size_bytes": -1},
-        {"block_size_bytes": 0},
-        {"block_size_bytes": 2**40},
         {"counters": 1},
-        {"layout": "everywhere"},
-        {"layout": "per-count", "files_per_directory": 0},
-        {"data": "text"},
         {"name": "../etc"},
         {"name": ".."},
         {"name": ""},
-        {"threads": "16"},
+        {"source": {"directory": "a/b", "directories": asdict(Directories()), "counts": [1]}},
+        {"source": {"directory": "a", "directories": asdict(Directories()), "counts": []}},
+        {"source": {"directory": "a", "directories": asdict(Directories()), "counts": [-1]}},
+        {"workload": None},
     ],
 )
 def test_a_job_that_cannot_be_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(BadJob):
         job_from_line(json.dumps(asdict(JOB) | change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"threads": 0},
+        {"threads": 10**6},
+        {"threads": "16"},
+        {"threads": True},
+        {"files": -1},
+        {"file_size_bytes": -1},
+        {"block_size_bytes": 0},
+        {"block_size_bytes": 2**40},
+        {"directories": {"layout": "everywhere", "files_per_directory": 0}},
+        {"directories": {"layout": "per-count", "files_per_directory": 0}},
+        {"directories": {"layout": "per-count", "files_per_directory": 1}, "files": 10**7},
+        {"directories": {"layout": "per-count", "files_per_directory": 1}, "files": 0},
+        {"data": "text"},
+        {"duration_s": -1.0},
+        {"duration_s": "long"},
+        {"kind": "fio"},
+        {"kind": "mix", "weights": []},
+        {"weights": [["fio", 1]]},
+        {"weights": [["read", 0]]},
+        {"weights": ["read"]},
+    ],
+)
+def test_a_workload_that_cannot_be_is_refused(change: dict[str, object]) -> None:
+    document = asdict(JOB)
+    document["workload"] |= change
+    with pytest.raises(BadJob):
+        job_from_line(json.dumps(document))
 
 
 @pytest.mark.parametrize("line", ["", "\n", "[]", "{", "null"])

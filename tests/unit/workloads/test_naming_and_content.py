@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.workload import DataKind, Directories, Layout
-from fsconsole.workloads.content import OFFSET_MASK, POOL_BYTES, STRIDE_BYTES, first_offset, make_pool
+from fsconsole.workloads.content import OFFSET_MASK, POOL_BYTES, STRIDE_BYTES, make_pool, places
 from fsconsole.workloads.naming import directory_name, file_name, subdirectories
 
 layouts = st.one_of(
@@ -70,4 +70,19 @@ def test_the_stride_visits_every_offset_and_leaves_the_block_grid() -> None:
 
 
 def test_threads_begin_at_different_places() -> None:
-    assert len({first_offset(thread) for thread in range(4096)}) == 4096
+    assert len({places(thread, direct=False).first for thread in range(4096)}) == 4096
+
+
+def test_direct_pieces_begin_on_pages_and_come_from_every_page() -> None:
+    for thread in range(50):
+        place = places(thread, direct=True)
+        assert (place.first % 4096, place.stride % 4096) == (0, 0)
+    assert len({(place.first + n * place.stride) & OFFSET_MASK for n in range(4096)}) == 4096
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.999])
+@pytest.mark.parametrize("start", [0, 1, 4095, 5_000_001, POOL_BYTES - 1])
+def test_of_compressible_data_every_block_holds_its_share_of_zeros(share: float, start: int) -> None:
+    pool = make_pool(DataKind.COMPRESSIBLE, 8192, share)
+    zeros = bytes(pool[start : start + 4096]).count(0)
+    assert zeros / 4096 == pytest.approx(share, abs=0.005)

@@ -1,0 +1,119 @@
+"""The command line as a parser: commands are loaded when they are called, so that help waits for none of them.
+
+The parser's contexts and formatters have no public type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_group
+
+from fsconsole import __version__
+
+_USAGE = 2
+"""errors.ExitCode.USAGE, which is not loaded for a help text."""
+
+
+class Listed(NamedTuple):
+    """A command as the list of commands has it: name, the module whose register() adds it, and one line."""
+
+    name: str
+    module: str
+    line: str
+
+
+class Group(TyperGroup):
+    """A group of commands that knows its nearest command to a mistyped word."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is meant. Raises UnknownCommand."""
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-"):
+            from fsconsole.errors import UnknownCommand
+
+            nearest = ", ".join(get_close_matches(args[0], names, n=2, cutoff=0.0))
+            raise UnknownCommand(name=args[0], group=ctx.command_path, nearest=nearest)
+        return super().resolve_command(ctx, args)
+
+
+class Commands(Group):
+    """All commands of fsconsole, by their list alone until one is called."""
+
+    listed: ClassVar[tuple[Listed, ...]] = ()
+
+    def list_commands(self, _ctx: Any) -> list[str]:
+        """Return the names in the order in which help lists them."""
+        return [command.name for command in self.listed]
+
+    def get_command(self, _ctx: Any, name: str) -> Any:
+        """Load a command; None where there is none of that name."""
+        modules = [command.module for command in self.listed if command.name == name]
+        return load(modules[0])[name] if modules else None
+
+    def format_commands(self, _ctx: Any, formatter: Any) -> None:
+        """Write the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(command.name, command.line) for command in self.listed])
+
+
+def load(module: str) -> dict[str, Any]:
+    """Return the commands that a module registers, by their names."""
+    app = typer.Typer(rich_markup_mode=None)
+    app.callback()(_nothing)
+    import_module(module).register(app)
+    return dict(get_group(app).commands)
+
+
+def make_app(listed: Iterable[Listed]) -> typer.Typer:
+    """Return the command line with these commands."""
+
+    class Chosen(Commands):
+        pass
+
+    Chosen.listed = tuple(listed)
+    app = typer.Typer(
+        cls=Chosen,
+        help="Compare filesystems on your own disks, with figures you can trace.",
+        epilog="Nothing is wiped without your consent: `fsconsole plan` shows what would be lost.",
+        invoke_without_command=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    return app
+
+
+def show_help_for_nothing(ctx: typer.Context) -> None:
+    """Print the help of a group that was called without a command, which is no way to use it."""
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help(), err=True)
+        raise typer.Exit(_USAGE)
+
+
+def _nothing() -> None:
+    """Stand for the options of fsconsole itself, where one module's commands are loaded."""
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fsconsole {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    ctx: typer.Context,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and end."),
+    ] = False,
+) -> None:
+    """Options of fsconsole itself."""
+    show_help_for_nothing(ctx)

@@ -1,0 +1,144 @@
+"""Settings of devices and of the whole machine: what is in force, what a run takes, and how it is given back.
+
+Files and their meaning: Documentation/block/queue-sysfs.rst, admin-guide/sysctl/vm.rst, admin-guide/md.rst.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fsconsole.devices.attributes import parse_scheduler
+from fsconsole.devices.uses import parse_number
+from fsconsole.errors import SettingsLocked
+from fsconsole.model.state import HeldSetting
+from fsconsole.system.locks import FileLock
+from fsconsole.system.text import read_int_or, read_text, read_text_or
+
+MACHINE_LOCK = "/run/fsconsole-settings.lock"
+"""Held by the run that varies settings of the whole machine; not below /run/fsconsole, which each engine has to itself."""
+
+_VM = "/proc/sys/vm/"
+_TWINS = {"dirty_bytes": "dirty_ratio", "dirty_background_bytes": "dirty_background_ratio"}
+"""One limit in two files: the kernel sets one to 0 when the other is written (mm/page-writeback.c)."""
+_LIMITS = _TWINS | {percent: in_bytes for in_bytes, percent in _TWINS.items()}
+_DISK = re.compile(r"/sys/block/([A-Za-z0-9!_-][A-Za-z0-9!._-]*)/(?:queue|md)/")
+_PLACES = re.compile(
+    _DISK.pattern + r"(?:read_ahead_kb|scheduler|nr_requests|stripe_cache_size|iosched/[a-z_]+)"
+    r"|/proc/sys/vm/dirty_(?:background_)?(?:bytes|ratio)"
+)
+_VALUES = re.compile(r"[0-9]{1,20}|[a-z][a-z0-9_-]{0,30}")
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """A value with the file that holds it; of two files for one limit, the one that is not 0."""
+
+    path: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """Who a disk is within one boot; all 0 for what belongs to the whole machine."""
+
+    device_number: int = 0
+    diskseq: int = 0
+
+
+class Kernel:
+    """The kernel's own files of settings; a test gives it another root. Methods raise OSError."""
+
+    def __init__(self, root: str = "") -> None:
+        self._root = root
+
+    def value(self, path: str) -> str:
+        """Return a setting as it is written: of a list of schedulers the chosen one."""
+        text = read_text(self._root + path)
+        return parse_scheduler(text)[1] if path.endswith("/scheduler") else text
+
+    def write(self, path: str, value: str) -> None:
+        """Write a setting. Raises ValueError for a path that is no setting, or a value that no setting has."""
+        if not is_setting(path, value):
+            raise ValueError(f"{path} is no setting, or {value!r} no value of one")
+        descriptor = os.open(self._root + path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            # A kernel file takes a value in one write, and its refusal is the write's error.
+            os.write(descriptor, value.encode())
+        finally:
+            os.close(descriptor)
+
+    def in_force(self, path: str) -> InForce:
+        """Return what holds now for the setting in path, and in which file that stands."""
+        value = self.value(path)
+        name = path.removeprefix(_VM)
+        if value == "0" and name in _LIMITS:
+            twin = _VM + _LIMITS[name]
+            twin_value = self.value(twin)
+            if twin_value != "0":
+                return InForce(twin, twin_value)
+        return InForce(path, value)
+
+    def disk(self, path: str) -> Disk:
+        """Return whose setting a path is."""
+        found = _DISK.match(path)
+        if found is None:
+            return Disk()
+        directory = f"{self._root}/sys/block/{found[1]}"
+        return Disk(parse_number(read_text(f"{directory}/dev")), read_int_or(f"{directory}/diskseq", 0))
+
+    def reset_by(self, path: str) -> Iterator[InForce]:
+        """Yield what the kernel sets anew when the setting in path is written: a scheduler brings its own numbers."""
+        if not path.endswith("/queue/scheduler"):
+            return
+        queue = os.path.dirname(path)
+        tunables = f"{self._root}{queue}/iosched"
+        names = sorted(os.listdir(tunables)) if os.path.isdir(tunables) else []
+        for place in (f"{queue}/nr_requests", *(f"{queue}/iosched/{name}" for name in names)):
+            value = read_text_or(self._root + place, "")
+            if is_setting(place, value):
+                yield InForce(place, value)
+
+
+def is_setting(path: str, value: str) -> bool:
+    """Return whether a run may write value to path: a journal from elsewhere must not name any other file."""
+    return _PLACES.fullmatch(path) is not None and _VALUES.fullmatch(value) is not None
+
+
+def disk_node(path: str) -> str:
+    """Return the device node of the disk whose setting a path is; empty for the whole machine's."""
+    found = _DISK.match(path)
+    return "/dev/" + found[1].replace("!", "/") if found else ""
+
+
+def give_back(held: HeldSetting, kernel: Kernel) -> str:
+    """Write back what was in force before, where the setting is still the run's; return why not, else nothing.
+
+    A setting that is as it was is left alone, and so is one that somebody else has changed since.
+    """
+    taken = held.taken
+    old = InForce(taken.old_path, taken.old)
+    # Not even read: what a journal from elsewhere names may be any file.
+    if not (is_setting(taken.path, taken.old) and is_setting(old.path, old.value)):
+        return f"{taken.path} is no setting, or {taken.old} no value of one"
+    try:
+        if kernel.in_force(taken.path) == old:
+            return ""
+        now = kernel.value(taken.path)
+        if taken.new and now not in (taken.new, held.seen):
+            return f"{taken.path} is {now} now, which this run did not set; before the run it was {taken.old}"
+        kernel.write(old.path, old.value)
+        now = kernel.value(old.path)
+    except OSError as error:
+        return f"{old.path} can't be set to {old.value} again: {error.strerror or error}"
+    return "" if now == old.value else f"{old.path} was set to {old.value} again, and is {now}"
+
+
+def lock_machine_settings() -> FileLock:
+    """Take the lock on the settings of the whole machine. Raises SettingsLocked, OSError."""
+    try:
+        return FileLock.acquire(MACHINE_LOCK)
+    except BlockingIOError as error:
+        raise SettingsLocked from error

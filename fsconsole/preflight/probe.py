@@ -1,0 +1,148 @@
+"""Finds out what this kernel and these tools take, by trying every option on a small sparse image.
+
+A child does the trying, as root in a mount and PID namespace of its own with its images in memory: nothing is left,
+however it, or whoever asked, ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from fsconsole.catalog.filesystem import Filesystem
+from fsconsole.catalog.known import Answer
+from fsconsole.errors import KernelLacks, NoRoomToTry, ToolFailed
+from fsconsole.model.command import Command, Executor
+from fsconsole.preflight.drivers import driver_of, why_absent
+from fsconsole.preflight.findings import Findings, answer_from_json
+from fsconsole.preflight.machine import Driver
+from fsconsole.preflight.probe_cache import versions_now
+from fsconsole.preflight.probe_child import NO_ROOM
+from fsconsole.preflight.trials import list_trials
+from fsconsole.system.host import kernel_release
+from fsconsole.system.loop import attach_held
+from fsconsole.system.namespace import engine_argv
+from fsconsole.system.running import RunningCommand, spawn
+from fsconsole.units import MIB, format_bytes
+
+ROOM_BYTES = 768 * MIB
+"""What the images may take: the largest is sparse, and mkfs.xfs fills its log with zeros."""
+_ANSWER_S = 120.0
+_ARGV = (sys.executable, "-m", "fsconsole.preflight.probe_child")
+WITHOUT_ROOT = "not root: mkfs alone was tried, no mount word and nothing of what the kernel takes"
+
+Progress = Callable[[str, int, int], None]
+"""Called with a filesystem's name, how many of its options were tried, and how many there are."""
+
+
+@dataclass(slots=True)
+class _Gathered:
+    driver: str
+    trouble: str
+    answers: list[Answer]
+
+
+def probe(
+    executor: Executor,
+    filesystems: Sequence[Filesystem],
+    progress: Progress,
+    *,
+    room_bytes: int = ROOM_BYTES,
+) -> tuple[Findings, ...]:
+    """Return findings about each filesystem, whose tools must be there.
+
+    Without root mkfs alone is tried. Raises ToolMissing, ToolFailed, NoRoomToTry, KernelLacks, and OSError.
+    """
+    versions = {filesystem.name: versions_now(executor, filesystem) for filesystem in filesystems}
+    totals = {filesystem.name: len(list_trials(filesystem)) for filesystem in filesystems}
+    mountable = [fs.name for fs in filesystems if driver_of(fs.name) is not Driver.ABSENT]
+    as_root = os.geteuid() == 0
+    if as_root:
+        _require_loop_devices()
+    order: dict[str, object] = {
+        "as_root": as_root,
+        "room_bytes": room_bytes,
+        "mountable": mountable if as_root else [],
+        "filesystems": list(totals),
+    }
+    argv = engine_argv(_ARGV) if as_root else _ARGV
+    gathered = _ask(argv, order, room_bytes, lambda name, count: progress(name, count, totals[name]))
+    return tuple(
+        Findings(
+            filesystem.name,
+            versions[filesystem.name],
+            gathered[filesystem.name].driver,
+            gathered[filesystem.name].trouble or _left_out(filesystem, mountable),
+            tuple(gathered[filesystem.name].answers),
+        )
+        for filesystem in filesystems
+    )
+
+
+def _left_out(filesystem: Filesystem, mountable: Sequence[str]) -> str:
+    if filesystem.name not in mountable:
+        return f"mkfs alone was tried: {why_absent(filesystem, kernel_release())}"
+    return "" if os.geteuid() == 0 else WITHOUT_ROOT
+
+
+def _require_loop_devices() -> None:
+    with tempfile.TemporaryFile() as file:
+        file.truncate(MIB)
+        try:
+            attach_held(f"/proc/self/fd/{file.fileno()}").close()
+        except OSError as error:
+            remedy = "Without loop devices mkfs alone can be tried: run it without root."
+            raise KernelLacks(
+                "a loop device to try options on", error.strerror or str(error), remedy
+            ) from error
+
+
+def _ask(
+    argv: tuple[str, ...], order: dict[str, object], room_bytes: int, progress: Callable[[str, int], None]
+) -> dict[str, _Gathered]:
+    gathered: dict[str, _Gathered] = {}
+    images: list[str] = []
+    with ExitStack() as stack:
+        # Removed when the child has ended: it does so itself, unless it is killed.
+        stack.callback(_remove_all, images)
+        child = stack.enter_context(spawn(Command(argv)))
+        child.send(json.dumps(order))
+        for line in _lines(child, room_bytes):
+            name = str(line.get("filesystem", ""))
+            if name:
+                gathered[name] = _Gathered(str(line["driver"]), str(line["trouble"]), [])
+            elif "answer" in line:
+                answer = answer_from_json(line["answer"])
+                gathered[answer.filesystem].answers.append(answer)
+                progress(answer.filesystem, len(gathered[answer.filesystem].answers))
+            elif line.get("images"):
+                images.append(str(line["images"]))
+    return gathered
+
+
+def _remove_all(directories: Sequence[str]) -> None:
+    for directory in directories:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _lines(child: RunningCommand, room_bytes: int) -> Iterator[dict[str, object]]:
+    """Yield what the child says until it has said all; raises what its end means."""
+    while True:
+        try:
+            yield json.loads(child.receive(_ANSWER_S))
+        except EOFError:
+            break
+        except TimeoutError as error:
+            raise ToolFailed(" ".join(child.argv), -9, str(error)) from error
+    result = child.wait(_ANSWER_S)
+    if result.exit_code == NO_ROOM:
+        raise NoRoomToTry(f"The place of the images, {format_bytes(room_bytes)} at most,")
+    if result.exit_code != 0:
+        said = result.err.strip().splitlines()
+        raise ToolFailed(" ".join(child.argv), result.exit_code, said[-1] if said else "it said nothing")

@@ -1,0 +1,253 @@
+"""Every declared option tried for real, once, and held against what is declared; and a probe that is cut off."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fsconsole.catalog.filesystem import Filesystem, Option
+from fsconsole.catalog.kernels import is_after, is_before
+from fsconsole.catalog.known import Answer, Verdict
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.errors import NoRoomToTry
+from fsconsole.preflight.findings import Findings
+from fsconsole.preflight.probe import probe
+from fsconsole.system.command import RealExecutor
+from fsconsole.system.host import kernel_release
+from fsconsole.system.namespace import PRIVATE_ROOT
+from fsconsole.units import MIB
+from tests.conftest import wait_until
+from tests.loop.runs import FSCONSOLE
+
+pytestmark = pytest.mark.root
+
+CATALOG = load_catalog()
+HERE = [fs for fs in CATALOG.filesystems if all(shutil.which(tool) for tool in fs.tools)]
+"""The filesystems whose tools are installed; of those without a driver mkfs alone is tried."""
+
+_READING = "+dac_read_search,+dac_override"
+AS_NOBODY = ("setpriv", "--euid=65534", "--inh-caps", _READING, "--ambient-caps", _READING)
+"""Starts a command without root's rights, who may read wherever Python happens to be installed."""
+
+
+def silent(_name: str, _tried: int, _total: int) -> None:
+    return
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Findings]:
+    """What one probe of everything found out."""
+    return {findings.filesystem: findings for findings in probe(RealExecutor(), HERE, silent)}
+
+
+def answers(found: dict[str, Findings]) -> list[tuple[Filesystem, Option, Answer]]:
+    return [
+        (CATALOG.get(answer.filesystem), option, answer)
+        for findings in found.values()
+        for answer in findings.answers
+        if (option := CATALOG.get(answer.filesystem).option(answer.option, answer.scope)) is not None
+    ]
+
+
+def may_be_lacking(option: Option, findings: Findings) -> bool:
+    """Tell whether a declaration itself says that an older kernel or tool lacks the option, or another build."""
+    tools = re.search(r"\d+(?:\.\d+)+", findings.versions.tools)
+    return bool(
+        option.depends
+        or (option.since and is_before(kernel_release(), option.since))
+        or (option.tools_since and tools and is_before(tools[0], option.tools_since))
+    )
+
+
+@pytest.mark.parametrize("name", [fs.name for fs in CATALOG.filesystems if fs not in HERE] or ["(none)"])
+def test_what_can_not_be_tried_here_is_told(name):
+    if name != "(none)":
+        pytest.skip(f"NOT TRIED: {name}: install {CATALOG.get(name).package}")
+
+
+def does_nothing(option: Option) -> bool:
+    return option.ignored and (not option.until or is_after(kernel_release(), option.until))
+
+
+def test_every_value_of_every_option_was_tried(found):
+    for name, findings in found.items():
+        wanted = sum(len(option.values_to_try) for option in CATALOG.get(name).options)
+        assert len(findings.answers) == wanted
+        assert {answer.verdict for answer in findings.answers} > {Verdict.UNTRIED} or not findings.trouble
+
+
+def test_no_option_that_is_declared_available_is_refused(found):
+    unforeseen = [
+        (answer.filesystem, answer.option, answer.value, answer.words)
+        for _, option, answer in answers(found)
+        if answer.verdict is Verdict.REFUSED
+        and not option.refusal_of(answer.value)
+        and not may_be_lacking(option, found[answer.filesystem])
+    ]
+    assert unforeseen == []
+
+
+def test_what_is_declared_refused_is_refused_in_these_very_words(found):
+    otherwise = [
+        (answer.filesystem, answer.option, answer.value, answer.verdict, answer.words)
+        for _, option, answer in answers(found)
+        if (words := option.refusal_of(answer.value))
+        and answer.verdict is not Verdict.UNTRIED
+        and not option.depends
+        and (not option.until or is_after(kernel_release(), option.until))
+        and words not in answer.words
+    ]
+    assert otherwise == []
+
+
+def test_what_is_accepted_without_effect_is_declared_so_and_nothing_else_is(found):
+    tried = [answer for answer in answers(found) if answer[2].verdict in (Verdict.TAKEN, Verdict.IGNORED)]
+    otherwise = [
+        (answer.filesystem, answer.option, answer.value, answer.words)
+        for _, option, answer in tried
+        if does_nothing(option) != (answer.verdict is Verdict.IGNORED) and not option.depends
+    ]
+    assert otherwise == []
+
+
+def test_what_is_declared_to_show_does_show(found):
+    silent_ones = [
+        (answer.filesystem, answer.option, answer.value)
+        for _, option, answer in answers(found)
+        if answer.verdict is Verdict.TAKEN and option.shown_as(answer.value) and not answer.shows
+    ]
+    assert silent_ones == []
+
+
+def test_refusals_are_in_the_kernels_words_not_in_those_of_mount(found):
+    refused = [answer for _, _, answer in answers(found) if answer.verdict is Verdict.REFUSED]
+    assert refused
+    for answer in refused:
+        assert answer.words
+        assert "wrong fs type" not in answer.words
+        assert "/dev/loop" not in answer.words
+        assert PRIVATE_ROOT not in answer.words
+
+
+def test_the_driver_that_serves_it_is_found_out(found):
+    assert found["ext4"].driver == "ext4"
+    assert found["ext3"].driver in ("ext3", "ext4")
+    assert found["xfs"].driver == "xfs"
+
+
+def test_a_probe_leaves_nothing(found):
+    assert_nothing_left()
+
+
+def test_a_probe_without_room_says_so_and_leaves_nothing():
+    with pytest.raises(NoRoomToTry):
+        probe(RealExecutor(), [CATALOG.get("xfs")], silent, room_bytes=8 * MIB)
+    assert_nothing_left()
+
+
+@pytest.fixture
+def running(tmp_path):
+    """A command that is in the middle of a probe: the process, and the pid of the one that tries."""
+    cache = Path("/var/cache/fsconsole")
+    kept = {path.name: path.read_bytes() for path in cache.glob("*")} if cache.exists() else {}
+    command = subprocess.Popen(
+        [*FSCONSOLE, "catalog", "ext4", "--probe", "--json"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path,
+    )  # fmt: skip
+    wait_until(lambda: bool(loops_of_probes()), "the probe has a loop device")
+    yield command
+    command.kill()
+    command.communicate()
+    now = {path.name: path.read_bytes() for path in cache.glob("*")} if cache.exists() else {}
+    assert now == kept
+
+
+def test_killed_itself_it_leaves_nothing(running):
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    assert_nothing_left()
+
+
+@pytest.mark.parametrize("victim", ["starter", "child"])
+def test_with_its_child_killed_it_fails_in_words_and_leaves_nothing(running, victim):
+    (starter,) = children(running.pid)
+    (child,) = children(starter)
+    os.kill({"starter": starter, "child": child}[victim], signal.SIGKILL)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 32
+    assert said.startswith(b"fsconsole: ")
+    assert b"Traceback" not in said
+    assert_nothing_left()
+
+
+def test_without_root_mkfs_alone_is_tried_and_nothing_is_kept():
+    done = subprocess.run(
+        [*AS_NOBODY, *FSCONSOLE, "catalog", "ext2", "--probe", "--json"],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    (ext2,) = json.loads(done.stdout)
+    verdicts = {
+        (option["kind"], answer["verdict"]) for option in ext2["options"] for answer in option["probe"]
+    }
+    assert verdicts == {("mkfs", "taken"), ("mount", "not tried")}
+    assert "not root" in done.stderr
+    assert_nothing_left()
+
+
+def test_without_root_and_killed_it_leaves_nothing():
+    others = set(images())
+    command = subprocess.Popen(
+        [*AS_NOBODY, *FSCONSOLE, "catalog", "ext4", "--probe"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    wait_until(lambda: bool(set(images()) - others), "the probe has an image")
+    command.kill()
+    command.wait()
+    wait_until(lambda: not set(images()) - others, "the images are removed")
+    assert_nothing_left()
+
+
+def images() -> list[Path]:
+    """Return the directories in which a probe without root keeps its images."""
+    return list(Path("/tmp").glob("fsconsole-probe-*"))
+
+
+def assert_nothing_left() -> None:
+    """Prove that no probe's process, loop device, mount or file is left."""
+    wait_until(lambda: not probing(), "the probe's processes end")
+    wait_until(lambda: not loops_of_probes(), "the probe's loop devices are detached")
+    assert PRIVATE_ROOT not in Path("/proc/self/mounts").read_text()
+    wait_until(lambda: images() == [], "the probe's images are removed")
+
+
+def loops_of_probes() -> list[str]:
+    backing = (path.read_text() for path in attributes())
+    return [file for file in backing if file.startswith((f"{PRIVATE_ROOT}/images", "/images"))]
+
+
+def attributes() -> list[Path]:
+    return [path for path in Path("/sys/block").glob("loop*/loop/backing_file") if path.exists()]
+
+
+def probing() -> list[int]:
+    return [
+        int(path.name) for path in Path("/proc").glob("[0-9]*") if is_called(int(path.name), "probe_child")
+    ]
+
+
+def is_called(pid: int, name: str) -> bool:
+    try:
+        return name in Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return False
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

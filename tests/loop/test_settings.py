@@ -1,0 +1,303 @@
+"""Settings hold while a load runs, are given back at the end, after a failure, and after kill -9."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from fsconsole.client.start import start_engine
+from fsconsole.devices import scratch
+from fsconsole.devices.settings import MACHINE_LOCK, Kernel
+from fsconsole.engine.cleanup import clean_up
+from fsconsole.errors import ExitCode
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.history import read_state
+from fsconsole.journal.store import list_runs
+from fsconsole.model.observation import WarningKind
+from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.model.step import StepKind
+from fsconsole.system.locks import FileLock
+from fsconsole.units import MIB
+from tests.conftest import wait_until
+from tests.loop.runs import (
+    assert_nothing_left,
+    carry_out,
+    engine_of,
+    freeze_load,
+    fsconsole,
+    generator_of,
+    kill_engines,
+    new_run,
+    processes_with,
+    succeed,
+    wait_for_end,
+    written,
+)
+
+pytestmark = pytest.mark.root
+
+KERNEL = Kernel()
+LIMITS = "/proc/sys/vm/dirty_bytes"
+
+AXES = """
+schema = 1
+order = "as-listed"
+equalise = "none"
+[settings]
+read_ahead = ["64KiB", "512KiB"]
+scheduler = ["none", "mq-deadline"]
+dirty_bytes = "48MiB"
+[[variant]]
+type = "ext4"
+[[workload]]
+name = "few"
+kind = "create"
+threads = 2
+file_size = "256KiB"
+with = { read_ahead = "4MiB" }
+[[workload]]
+name = "more"
+kind = "create"
+threads = 2
+file_size = "256KiB"
+[after]
+check = false
+delete = "none"
+"""
+SLOW = """
+schema = 1
+order = "as-listed"
+equalise = "none"
+[settings]
+read_ahead = "512KiB"
+scheduler = "mq-deadline"
+nr_requests = 32
+dirty_bytes = "48MiB"
+[[variant]]
+type = "ext4"
+[[workload]]
+kind = "create"
+threads = 2
+file_size = "128KiB"
+block_size = "1"
+with = { read_ahead = "4MiB" }
+[after]
+check = false
+"""
+
+
+@pytest.fixture
+def device(tmp_path: pathlib.Path) -> Iterator[str]:
+    """A scratch device, with settings that no default has, so that a default is no way back."""
+    made = scratch.create(64 * MIB, str(tmp_path / "scratch"))
+    try:
+        queue = queue_of(made.device)
+        if "mq-deadline" not in pathlib.Path(f"{queue}/scheduler").read_text():
+            pytest.skip("THIS KERNEL OFFERS LOOP DEVICES NO mq-deadline")
+        before = settings_of(made.device)
+        KERNEL.write(f"{queue}/read_ahead_kb", "320")
+        KERNEL.write(f"{queue}/nr_requests", "48")
+        yield made.device
+        for path, value in before.items():
+            if KERNEL.value(path) != value:
+                KERNEL.write(path, value)
+    finally:
+        kill_engines(str(tmp_path / "runs"))
+        scratch.remove(made)
+
+
+@pytest.fixture(autouse=True)
+def _limits_are_as_before() -> Iterator[None]:
+    """Put the machine's own limits back should a test fail to, and say that it did."""
+    wait_until(lambda: not is_held(), "another test's run gives the machine's limits back", 60)
+    before = KERNEL.in_force(LIMITS)
+    yield
+    after = KERNEL.in_force(LIMITS)
+    if after != before:
+        KERNEL.write(before.path, before.value)
+    assert after == before
+
+
+def is_held() -> bool:
+    try:
+        FileLock.acquire(MACHINE_LOCK).release()
+    except BlockingIOError:
+        return True
+    return False
+
+
+def queue_of(device: str) -> str:
+    return f"/sys/block/{os.path.basename(device)}/queue"
+
+
+def settings_of(device: str) -> dict[str, str]:
+    names = ("read_ahead_kb", "scheduler", "nr_requests")
+    return {f"{queue_of(device)}/{name}": KERNEL.value(f"{queue_of(device)}/{name}") for name in names}
+
+
+def seen_in_loads(folder: RunFolder) -> list[dict[str, str]]:
+    """Return, for each load in the order of loads, what every setting was read to be right before it."""
+    steps = {
+        (cell.index, number): step
+        for cell in read_state(folder).request.plan.cells
+        for number, step in enumerate(cell.steps)
+    }
+    query = (
+        "SELECT cell, step, path, value FROM event JOIN setting_seen ON event = event.id ORDER BY event.id"
+    )
+    found: dict[tuple[int, int], dict[str, str]] = {}
+    with closing(sqlite3.connect(f"file:{folder.journal}?mode=ro", uri=True)) as journal:
+        for cell, step, path, value in journal.execute(query):
+            if steps[cell, step].kind is StepKind.WORKLOAD:
+                found.setdefault((cell, step), {})[os.path.basename(path)] = value
+    return list(found.values())
+
+
+def test_every_combination_holds_while_its_loads_run_and_is_planned_named_and_given_back(tmp_path, device):
+    before = settings_of(device)
+    planned = succeed("plan", written(tmp_path, AXES), "--device", device, "--commands")
+    assert f"write 512 to {queue_of(device)}/read_ahead_kb" in planned
+    assert f"write 50331648 to {LIMITS}" in planned
+    done, folder = carry_out(AXES, device, tmp_path)
+    assert done.returncode == 0, done.stderr
+    state = read_state(folder)
+    assert [cell.status for cell in state.cells] == [CellStatus.DONE] * 4
+    assert state.settings == ()
+    assert seen_in_loads(folder) == [
+        {"read_ahead_kb": ahead, "scheduler": scheduler, "dirty_bytes": str(48 * MIB)}
+        for own in ("64", "512")
+        for scheduler in ("none", "mq-deadline")
+        for ahead in ("4096", own)
+    ]
+    assert settings_of(device) == before
+    warned = {warning.kind for cell in state.cells for warning in cell.warnings}
+    assert WarningKind.NOT_IN_EFFECT not in warned
+    assert_shown(folder)
+
+
+def assert_shown(folder: RunFolder) -> None:
+    """Prove that rows are named by their settings, and that the facts tell what held before."""
+    runs = os.path.dirname(folder.path)
+    summary = succeed("results", folder.name, "--runs", runs, "--format", "csv", "--summary")
+    names = [
+        f"read_ahead={size}, scheduler={name}"
+        for size in ("64KiB", "512KiB")
+        for name in ("none", "mq-deadline")
+    ]
+    assert all(name in summary for name in names)
+    table = succeed("results", folder.name, "--runs", runs)
+    assert "read-ahead 320.0 KiB, scheduler none" in " ".join(table.split())
+
+
+@pytest.mark.parametrize("how", ["its generator is killed", "it is stopped at once"])
+def test_a_cell_that_does_not_come_to_its_end_gives_its_settings_back_too(tmp_path, device, how):
+    before = settings_of(device)
+    folder = new_run(SLOW, device, str(tmp_path / "runs"))
+    start_engine(folder)
+    freeze_load(folder)
+    assert settings_of(device) != before
+    if how == "its generator is killed":
+        os.kill(generator_of(folder)[0], signal.SIGKILL)
+    else:
+        succeed("stop", folder.name, "--now", "--runs", str(tmp_path / "runs"))
+    wait_for_end(folder)
+    state = read_state(folder)
+    assert state.cells[0].status in (CellStatus.FAILED, CellStatus.STOPPED)
+    assert state.settings == ()
+    assert settings_of(device) == before
+    assert_nothing_left(device, folder)
+
+
+def test_a_setting_that_the_kernel_refuses_is_a_warning_with_what_is_in_effect(tmp_path, device):
+    text = AXES.replace('read_ahead = ["64KiB", "512KiB"]', "nr_requests = 10240")
+    before = settings_of(device)
+    done, folder = carry_out(text.replace('["none", "mq-deadline"]', '"none"'), device, tmp_path)
+    assert done.returncode == 0, done.stderr
+    (cell,) = read_state(folder).cells
+    (reason,) = {w.reason for w in cell.warnings if w.kind is WarningKind.NOT_IN_EFFECT}
+    assert reason.startswith(f"{queue_of(device)}/nr_requests is 128 and not 10240")
+    assert "Invalid argument" in reason
+    assert settings_of(device) == before
+
+
+def test_btrfs_that_reads_ahead_by_itself_is_warned_of(tmp_path, loop_device):
+    device = loop_device(160 * MIB)
+    text = (
+        AXES.replace("ext4", "btrfs")
+        .replace('["64KiB", "512KiB"]', '"64KiB"')
+        .replace('["none", "mq-deadline"]', '"none"')
+    )
+    plan = written(tmp_path, text)
+    runs = str(tmp_path / "runs")
+    fsconsole("run", plan, "--device", device, "--runs", runs, "--consent", consent(plan, device, runs))
+    (folder,) = list_runs(runs)
+    (cell,) = read_state(folder).cells
+    reasons = {w.reason for w in cell.warnings if w.kind is WarningKind.NOT_IN_EFFECT}
+    assert "btrfs reads files ahead by 4096 KiB of its own, whatever the disk's read-ahead is" in reasons
+
+
+def consent(plan: str, device: str, runs: str) -> str:
+    printed = succeed("plan", plan, "--device", device, "--runs", runs)
+    return printed.split("--consent ")[1].split()[0]
+
+
+def killed_in_its_load(tmp_path: pathlib.Path, device: str) -> RunFolder:
+    """Return the folder of a run whose engine was killed -9 in the middle of a load, with all that it had set."""
+    folder = new_run(SLOW, device, str(tmp_path / "runs"))
+    start_engine(folder)
+    freeze_load(folder)
+    assert list(settings_of(device).values()) == ["4096", "mq-deadline", "32"]
+    assert KERNEL.value(LIMITS) == str(48 * MIB)
+    os.kill(engine_of(folder), signal.SIGKILL)
+    wait_for_end(folder)
+    wait_until(lambda: processes_with(folder.path) == [], "its processes end")
+    assert list(settings_of(device).values()) == ["4096", "mq-deadline", "32"]
+    return folder
+
+
+def test_cleanup_gives_back_what_a_killed_engine_had_set(tmp_path, device):
+    before, limit = settings_of(device), KERNEL.in_force(LIMITS)
+    killed_in_its_load(tmp_path, device)
+    said = succeed("cleanup", "--runs", str(tmp_path / "runs"))
+    assert settings_of(device) == before
+    assert KERNEL.in_force(LIMITS) == limit
+    assert f"{queue_of(device)}/read_ahead_kb is 320 again" in said
+    assert f"{limit.path} is {limit.value} again" in said
+    assert clean_up(str(tmp_path / "runs")) == ()
+
+
+def test_resume_gives_back_first_and_the_run_ends_with_everything_as_before(tmp_path, device):
+    before = settings_of(device)
+    folder = killed_in_its_load(tmp_path, device)
+    # A load of single bytes takes its time; it is the same cell that is done again.
+    succeed("resume", folder.name, "--runs", str(tmp_path / "runs"))
+    state = read_state(folder)
+    assert (state.status, state.settings) == (RunStatus.FINISHED, ())
+    assert state.cells[0].attempt == 2
+    assert settings_of(device) == before
+    assert_nothing_left(device, folder)
+
+
+def test_cleanup_leaves_what_somebody_changed_since_and_says_so(tmp_path, device):
+    killed_in_its_load(tmp_path, device)
+    queue = queue_of(device)
+    KERNEL.write(f"{queue}/read_ahead_kb", "1024")
+    (cleaned,) = clean_up(str(tmp_path / "runs"))
+    assert f"{queue}/read_ahead_kb is 1024 now, which this run did not set" in cleaned.did
+    assert KERNEL.value(f"{queue}/read_ahead_kb") == "1024"
+    assert KERNEL.value(f"{queue}/nr_requests") == "48"
+    assert clean_up(str(tmp_path / "runs")) == ()
+
+
+def test_two_runs_do_not_vary_the_machines_limits_at_once(tmp_path, device):
+    with FileLock.acquire(MACHINE_LOCK):
+        done, folder = carry_out(AXES, device, tmp_path)
+    assert done.returncode == ExitCode.SETTINGS_LOCKED
+    assert "Another run varies the machine's dirty limits" in done.stderr + done.stdout
+    assert [cell.status for cell in read_state(folder).cells] == [CellStatus.PENDING] * 4

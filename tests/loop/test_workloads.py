@@ -1,0 +1,354 @@
+"""Every kind of load in whole runs on ext4: figures, latencies, cold reads, limits, and what ends one early."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+
+from fsconsole.devices import scratch
+from fsconsole.engine.steps.sources import failure_in_words
+from fsconsole.journal.batch import Cursor
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.history import read_state
+from fsconsole.journal.reader import JournalReader
+from fsconsole.model.latency import Timed
+from fsconsole.model.measurement import Metric
+from fsconsole.model.observation import LatencySeen, WarningKind
+from fsconsole.model.state import CellState, CellStatus, StepState
+from fsconsole.model.step import StepKind
+from fsconsole.model.workload import Directories, Workload, WorkloadKind
+from fsconsole.units import KIB, MIB
+from fsconsole.workloads.builtin import BuiltInGenerator
+from fsconsole.workloads.protocol import LoadResult
+from fsconsole.workloads.source import SourceFiles
+from tests.conftest import MakeLoopDevice, Mount
+from tests.conftest import run as program
+from tests.loop.runs import carry_out
+
+pytestmark = pytest.mark.root
+
+HEAD = """
+schema = 1
+order = "as-listed"
+equalise = "none"
+[[variant]]
+type = "ext4"
+"""
+NO_CHECK = "[after]\ncheck = false\ndelete = 'none'\n"
+EVERY_KIND = (
+    HEAD
+    + """
+[[workload]]
+name = "files"
+kind = "create"
+threads = 4
+files = 40
+file_size = ["4KiB", "256KiB"]
+block_size = "4KiB"
+directories = "per-thread"
+fsync_every = 100
+[[workload]]
+name = "others"
+kind = "create"
+threads = 2
+file_size = "4MiB"
+data = 0.5
+[[workload]]
+name = "cold read"
+kind = "read"
+cold = true
+threads = 4
+of = "files"
+block_size = "4KiB"
+[[workload]]
+kind = "append"
+threads = 4
+of = "files"
+file_size = "64KiB"
+[[workload]]
+kind = "random-read"
+threads = 2
+block_size = "4KiB"
+direct = true
+[[workload]]
+kind = "random-write"
+threads = 2
+block_size = "4KiB"
+[[workload]]
+kind = "stat"
+threads = 2
+of = "files"
+files = 1000
+[[workload]]
+kind = "mix"
+of = "files"
+threads = 4
+weights = { read = 3, create = 2, delete = 1, stat = 1 }
+file_size = "16KiB"
+block_size = "4KiB"
+files = 200
+[[workload]]
+kind = "delete"
+of = "others"
+threads = 2
+[after]
+delete = "built-in"
+"""
+)
+FILES, OTHERS, COLD_READ, APPEND, RANDOM_READ, RANDOM_WRITE, STAT, MIX, DELETE = range(9)
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    made = scratch.create(128 * MIB, str(tmp_path_factory.mktemp("scratch")))
+    yield made.device
+    scratch.remove(made)
+
+
+@pytest.fixture(scope="module")
+def every_kind(device: str, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    done, folder = carry_out(EVERY_KIND, device, tmp_path_factory.mktemp("every"))
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def cell_of(folder: RunFolder) -> CellState:
+    (cell,) = read_state(folder).cells
+    return cell
+
+
+def step_of(folder: RunFolder, kind: StepKind, workload: int) -> StepState:
+    state = read_state(folder)
+    planned = state.request.plan.cells[0].steps
+    (step,) = [
+        step
+        for step in state.cells[0].steps
+        if step.kind is kind and planned[step.number].workload == workload
+    ]
+    return step
+
+
+def figures(folder: RunFolder, workload: int, *kinds: StepKind) -> dict[Metric, float]:
+    steps = [step_of(folder, kind, workload) for kind in kinds or (StepKind.WORKLOAD,)]
+    return {figure.metric: figure.value for step in steps for figure in step.measurements}
+
+
+def latencies(folder: RunFolder, workload: int) -> dict[Timed, LatencySeen]:
+    step = step_of(folder, StepKind.WORKLOAD, workload)
+    seen = JournalReader(folder.journal).read_since(Cursor()).observations
+    return {one.operation: one for one in seen if isinstance(one, LatencySeen) and one.step == step.number}
+
+
+def count(latency: LatencySeen) -> int:
+    return sum(bucket.count for bucket in latency.buckets)
+
+
+def test_every_kind_of_load_is_carried_out(every_kind: RunFolder) -> None:
+    cell = cell_of(every_kind)
+    assert (cell.status, cell.reason) == (CellStatus.DONE, "")
+    wanted = {FILES: 40, OTHERS: 2, COLD_READ: 40, APPEND: 40, RANDOM_READ: 2, RANDOM_WRITE: 2, DELETE: 2}
+    wanted |= {STAT: 1000, MIX: 200}
+    for workload, files in wanted.items():
+        of = figures(every_kind, workload)
+        assert of[Metric.FILES_PER_S] * of[Metric.LAST_DONE] == pytest.approx(files), workload
+
+
+def test_what_was_written_is_what_is_read_back(every_kind: RunFolder) -> None:
+    assert figures(every_kind, COLD_READ)[Metric.READ_BYTES] == figures(every_kind, FILES)[Metric.WRITTEN]
+    assert figures(every_kind, RANDOM_READ)[Metric.READ_BYTES] == 8 * MIB
+    assert figures(every_kind, RANDOM_WRITE)[Metric.WRITTEN] == 8 * MIB
+    assert figures(every_kind, APPEND)[Metric.WRITTEN] == 40 * 64 * KIB
+    assert not {Metric.READ, Metric.WRITE} & set(figures(every_kind, STAT))
+
+
+def test_a_load_that_changes_nothing_has_its_cpu_figures_without_a_drain(every_kind: RunFolder) -> None:
+    for workload in (COLD_READ, RANDOM_READ, STAT):
+        of = figures(every_kind, workload)
+        assert {Metric.CPU, Metric.CPU_GENERATOR, Metric.OBSERVER, Metric.LATENCY_MEAN} <= set(of)
+    assert {Metric.READ, Metric.CPU_PER_GIB} <= set(figures(every_kind, COLD_READ))
+    drained = figures(every_kind, APPEND, StepKind.WORKLOAD, StepKind.DRAIN)
+    assert {Metric.DURABLE, Metric.CPU, Metric.LATENCY_P99, Metric.WRITE} <= set(drained)
+
+
+def test_latencies_of_every_operation_are_journalled_one_for_each_call(every_kind: RunFolder) -> None:
+    made = latencies(every_kind, FILES)
+    assert set(made) == {Timed.CREATE, Timed.WRITE, Timed.FSYNC}
+    assert count(made[Timed.CREATE]) == 40
+    assert count(made[Timed.WRITE]) >= figures(every_kind, FILES)[Metric.WRITTEN] / (4 * KIB)
+    assert count(latencies(every_kind, RANDOM_READ)[Timed.RANDOM_READ]) == 8 * MIB / (4 * KIB)
+    assert count(latencies(every_kind, STAT)[Timed.STAT]) == 1000
+    assert set(latencies(every_kind, MIX)) == {
+        Timed.READ, Timed.CREATE, Timed.WRITE, Timed.DELETE, Timed.STAT,
+    }  # fmt: skip
+    for workload in range(9):
+        for latency in latencies(every_kind, workload).values():
+            assert 0 < latency.max_ns <= latency.sum_ns
+
+
+def test_latency_figures_rise_with_the_percentile(every_kind: RunFolder) -> None:
+    for workload in (FILES, APPEND, RANDOM_WRITE, MIX, DELETE):
+        of = figures(every_kind, workload, StepKind.DRAIN)
+        rising = [of[metric] for metric in (Metric.LATENCY_P50, Metric.LATENCY_P95, Metric.LATENCY_P99)]
+        assert 0 < rising[0] <= rising[1] <= rising[2] <= of[Metric.LATENCY_MAX]
+        assert of[Metric.OVER_10_S] == of[Metric.OVER_2_S] == 0 or of[Metric.LATENCY_MAX] > 2000
+
+
+def test_extents_are_those_of_each_workloads_own_files(every_kind: RunFolder) -> None:
+    assert figures(every_kind, FILES, StepKind.EXTENTS)[Metric.FILES_MAPPED] <= 40
+    assert figures(every_kind, OTHERS, StepKind.EXTENTS)[Metric.FILES_MAPPED] == 0, "they were deleted"
+    assert figures(every_kind, MIX, StepKind.EXTENTS)[Metric.FILES_MAPPED] > 0
+
+
+def test_a_cold_load_comes_after_its_filesystem_was_unmounted_synced_and_mounted(
+    every_kind: RunFolder,
+) -> None:
+    step = step_of(every_kind, StepKind.COLD, COLD_READ)
+    assert [command.argv[0] for command in step.commands] == ["umount", "sync", "mount"]
+    numbers = [
+        step_of(every_kind, kind, COLD_READ).number
+        for kind in (StepKind.QUIESCE, StepKind.COLD, StepKind.WORKLOAD)
+    ]
+    assert numbers == list(range(numbers[0], numbers[0] + 3))
+    assert step_of(every_kind, StepKind.DRAIN, OTHERS).number < numbers[0]
+
+
+def test_the_built_in_delete_removes_the_tree_and_is_timed(every_kind: RunFolder) -> None:
+    (delete,) = [step for step in cell_of(every_kind).steps if step.kind is StepKind.DELETE]
+    assert delete.commands == ()
+    assert {figure.metric for figure in delete.measurements} == {
+        Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM,
+    }  # fmt: skip
+
+
+def read_sectors(device: str) -> int:
+    """Return what was read from a device so far (Documentation/block/stat.rst)."""
+    return int(pathlib.Path(f"/sys/block/{os.path.basename(device)}/stat").read_text().split()[2])
+
+
+def test_a_cold_read_comes_from_the_device_and_a_hot_one_does_not(
+    device: str, tmp_path: pathlib.Path
+) -> None:
+    create = "[[workload]]\nkind = 'create'\nthreads = 2\nfile_size = '16MiB'\n"
+    read = "[[workload]]\nkind = 'read'\nthreads = 2\n"
+    sectors = {}
+    for name, extra in (("hot", ""), ("cold", "cold = true\n")):
+        (tmp_path / name).mkdir()
+        before = read_sectors(device)
+        done, folder = carry_out(HEAD + create + read + extra + NO_CHECK, device, tmp_path / name)
+        assert done.returncode == 0, done.stderr
+        sectors[name] = read_sectors(device) - before
+        warned = {w.kind for w in cell_of(folder).warnings if "read" in w.reason}
+        assert (WarningKind.CACHED in warned) is (name == "hot")
+    assert sectors["hot"] * 512 < 8 * MIB
+    assert sectors["cold"] * 512 >= 32 * MIB
+
+
+SLOW_FILE = "kind = 'create'\nthreads = 2\nfile_size = '64KiB'\nblock_size = '1B'\nduration = '0.01s'\n"
+"""65,536 calls for each file: far longer than its time limit."""
+
+
+@pytest.mark.parametrize(("end", "files"), [("between-operations", 2), ("at-once", 0)])
+def test_a_time_limit_ends_after_the_file_at_hand_or_in_the_middle_of_it(
+    device: str, tmp_path: pathlib.Path, end: str, files: int
+) -> None:
+    text = (
+        HEAD
+        + f"[[workload]]\n{SLOW_FILE}end = '{end}'\n[[workload]]\nkind = 'read'\nthreads = 2\n"
+        + NO_CHECK
+    )
+    done, folder = carry_out(text, device, tmp_path)
+    assert done.returncode == 0, done.stderr
+    made, read = figures(folder, 0), figures(folder, 1)
+    assert made[Metric.FILES_PER_S] * made[Metric.LAST_DONE] == pytest.approx(files)
+    assert (made[Metric.WRITTEN] == 2 * 64 * KIB) is (end == "between-operations")
+    # Files that were cut short are there, and are read back.
+    assert read[Metric.READ_BYTES] == made[Metric.WRITTEN]
+
+
+TWICE = HEAD.replace("[[variant]]", "repeats = 2\n[[variant]]")
+
+
+def test_a_full_target_is_a_result_with_a_reason_and_the_run_goes_on(
+    device: str, tmp_path: pathlib.Path
+) -> None:
+    load = "[[workload]]\nkind = 'create'\nthreads = 4\nfile_size = '1MiB'\nduration = '1h'\n"
+    read = "[[workload]]\nkind = 'read'\nthreads = 4\n"
+    done, folder = carry_out(TWICE + load + read + NO_CHECK, device, tmp_path)
+    assert done.returncode == 0, done.stderr
+    for cell in read_state(folder).cells:
+        assert cell.status is CellStatus.DONE
+        (full,) = [w.reason for w in cell.warnings if w.kind is WarningKind.TARGET_FULL]
+        assert full == "4 of 4 writers stopped: No space left on device"
+
+
+def test_too_few_inodes_are_told_before_the_load_and_the_run_goes_on(
+    device: str, tmp_path: pathlib.Path
+) -> None:
+    load = (
+        "[[workload]]\nkind = 'create'\nthreads = 2\nfiles = 500\nfile_size = '4KiB'\nblock_size = '4KiB'\n"
+    )
+    few = HEAD + "mkfs = '-N 128'\n[[variant]]\ntype = 'ext4'\nlabel = 'enough'\n"
+    done, folder = carry_out(few + load + NO_CHECK, device, tmp_path)
+    assert done.returncode == 3, done.stderr
+    short, enough = read_state(folder).cells
+    assert short.status is CellStatus.FAILED
+    assert "makes 500 files" in short.reason
+    assert "free inodes (df -i)" in short.reason
+    assert enough.status is CellStatus.DONE
+
+
+def test_what_a_generator_said_before_it_failed_at_its_barrier_is_kept(
+    device: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "bwrap").write_text("#!/bin/sh\necho first words >&2\necho last words >&2\nexit 3\n")
+    (tmp_path / "bin" / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    load = "[[workload]]\nkind = 'create'\nfile_size = '64KiB'\n"
+    done, folder = carry_out(HEAD + load + NO_CHECK, device, tmp_path)
+    assert done.returncode == 3
+    command, *_ = step_of(folder, StepKind.WORKLOAD, 0).commands
+    assert command.exit_code == 3
+    assert (pathlib.Path(folder.path) / command.output).read_text() == "first words\nlast words\n"
+    assert "last words" in cell_of(folder).reason
+
+
+def loaded(tree: pathlib.Path, workload: Workload, source: SourceFiles | None = None) -> LoadResult:
+    handle = BuiltInGenerator().prepare(
+        workload, tree=str(tree), tree_device=tree.stat().st_dev, hidden=(), source=source
+    )
+    try:
+        handle.wait_ready()
+        handle.go()
+        return handle.wait()
+    finally:
+        handle.kill()
+
+
+def test_a_hot_read_touches_no_device(loop_device: MakeLoopDevice, mounted: Mount) -> None:
+    device = loop_device(32 * MIB)
+    program("mkfs.ext4", "-q", device)
+    tree = mounted(device)
+    create = Workload("files", WorkloadKind.CREATE, 2, 4, MIB, 64 * KIB)
+    assert loaded(tree, create).directory == "files"
+    os.sync()
+    before = read_sectors(device)
+    read = Workload("read", WorkloadKind.READ, 2, 0, 0, 64 * KIB)
+    result = loaded(tree, read, SourceFiles("files", Directories(), (2, 2)))
+    assert (result.read_bytes, result.written_bytes, result.failures) == (4 * MIB, 0, "")
+    assert read_sectors(device) == before
+
+
+def test_direct_io_that_the_device_refuses_says_so(loop_device: MakeLoopDevice, mounted: Mount) -> None:
+    device = loop_device(32 * MIB, sector_bytes=4096)
+    program("mkfs.ext4", "-q", device)
+    create = Workload("files", WorkloadKind.CREATE, 2, 2, MIB, 512, direct=True)
+    result = loaded(mounted(device), create)
+    assert result.is_failure
+    assert failure_in_words(create, result) == (
+        "2 of 2 writers stopped: Invalid argument"
+        " (direct I/O in blocks of 512B is refused by the filesystem or its device)"
+    )

@@ -1,0 +1,115 @@
+"""What is in effect, by what was read back; and which words nothing read back would show."""
+
+from __future__ import annotations
+
+import pytest
+
+from fsconsole.catalog.choose import choose
+from fsconsole.catalog.effects import Effect, effect_of, hidden_words, not_in_effect, removed_words
+from fsconsole.catalog.filesystem import Option, Scope
+from fsconsole.catalog.given import given_options
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.catalog.words import Where
+
+WHERE = Where("plan.toml", "variant[0]")
+REMOVED = "EXT4-fs: Ignoring removed nobh option"
+
+
+def option(filesystem: str, scope: Scope, name: str) -> Option:
+    found = load_catalog().get(filesystem).option(name, scope)
+    assert found is not None
+    return found
+
+
+def told(name: str, mkfs: str, mount: str, seen: dict[Scope, dict[str, str]], *log: str) -> tuple[str, ...]:
+    filesystem = load_catalog().get(name)
+    chosen = choose(filesystem, mkfs, mount, "", WHERE)
+    return not_in_effect(filesystem, chosen.own_mkfs, chosen.mount, seen, log)
+
+
+def hidden(name: str, mkfs: str = "", mount: str = "") -> set[str]:
+    filesystem = load_catalog().get(name)
+    chosen = choose(filesystem, mkfs, mount, "", WHERE)
+    return set(hidden_words(filesystem, chosen.own_mkfs, chosen.mount))
+
+
+@pytest.mark.parametrize(
+    ("asked", "value", "seen", "effect"),
+    [
+        (option("ext4", Scope.MKFS, "flex_bg"), "on", {"flex_bg": "on"}, Effect.IN_EFFECT),
+        (option("ext4", Scope.MKFS, "flex_bg"), "on", {"extent": "on"}, Effect.NOT_IN_EFFECT),
+        (option("ext4", Scope.MKFS, "flex_bg"), "off", {"extent": "on"}, Effect.IN_EFFECT),
+        (option("ext4", Scope.MKFS, "flex_bg"), "off", {"flex_bg": "on"}, Effect.NOT_IN_EFFECT),
+        (option("ext4", Scope.MKFS, "inode_size"), "256", {"inode_size": "256"}, Effect.IN_EFFECT),
+        (option("ext4", Scope.MKFS, "inode_size"), "256", {"inode_size": "128"}, Effect.NOT_IN_EFFECT),
+        (option("ext4", Scope.MKFS, "lazy_init"), "on", {"extent": "on"}, Effect.UNKNOWN),
+        (option("ext4", Scope.MOUNT, "barrier"), "off", {"nobarrier": "on"}, Effect.IN_EFFECT),
+        (option("ext4", Scope.MOUNT, "commit"), "60", {"commit": "5"}, Effect.NOT_IN_EFFECT),
+        (option("xfs", Scope.MOUNT, "allocsize"), "64m", {"allocsize": "65536k"}, Effect.IN_EFFECT),
+        (option("xfs", Scope.MOUNT, "dax"), "on", {"dax": "never"}, Effect.NOT_IN_EFFECT),
+        (option("btrfs", Scope.MOUNT, "datacow"), "off", {"compress": "zstd:3"}, Effect.NOT_IN_EFFECT),
+        (option("btrfs", Scope.MOUNT, "compress"), "zstd", {"compress": "zstd:3"}, Effect.IN_EFFECT),
+    ],
+)
+def test_an_option_is_in_effect_when_it_shows_as_declared(asked, value, seen, effect) -> None:
+    assert effect_of(asked, value, seen) is effect
+
+
+def test_a_word_that_the_kernel_says_it_ignores_is_told_with_its_line() -> None:
+    seen = {Scope.MOUNT: {"data": "ordered"}}
+    assert told("ext4", "", "nobh", seen, REMOVED) == (f"nobh is not in effect: the kernel says '{REMOVED}'",)
+    assert told("ext4", "", "bh", seen, REMOVED) == ()
+    assert removed_words(["EXT4-fs (loop0): barriers disabled"]) == {}
+
+
+def test_what_shows_is_in_effect_whatever_the_kernel_said_of_the_word() -> None:
+    line = "EXT4-fs: Ignoring removed delalloc option"
+    seen = {Scope.MOUNT: {"delalloc": "on"}}
+    assert told("ext4", "", "delalloc", seen, line) == ()
+
+
+def test_what_is_there_instead_is_told() -> None:
+    seen = {Scope.MOUNT: {"commit": "5"}, Scope.MKFS: {"inode_size": "128"}}
+    assert told("ext4", "-I 256", "commit=60,nodelalloc", seen) == (
+        "-I 256 is not in effect: mkfs made it with inode_size=128",
+        "commit=60 is not in effect: the kernel mounted it with commit=5",
+        "nodelalloc is not in effect: the kernel mounted it without nodelalloc",
+    )
+
+
+def test_a_scope_that_was_not_read_back_is_not_judged() -> None:
+    assert told("ext4", "-I 256", "commit=60", {Scope.MKFS: {}, Scope.MOUNT: {}}) == ()
+
+
+def test_words_are_hidden_where_nothing_read_back_would_show_them() -> None:
+    assert hidden("ext4", "-I 256 -O ^flex_bg -i 65536", "noatime,data=writeback") == set()
+    assert hidden("ext4", "-E lazy_itable_init=1,stride=32", "journal_ioprio=7") == {
+        "-E lazy_itable_init=1",
+        "journal_ioprio=7",
+    }
+    assert hidden("ext4", "-D") == {"-D"}
+
+
+def test_options_are_found_in_words_at_their_values_an_alias_too() -> None:
+    filesystem = load_catalog().get("ext4")
+    chosen = choose(filesystem, "-O uninit_groups -G 64 -m 0", "nobarrier,commit=60", "", WHERE)
+    found = given_options(filesystem, chosen.own_mkfs, chosen.mount)
+    assert {(given.option.name, given.value) for given in found} == {
+        ("uninit_bg", "on"),
+        ("flex_bg_size", "64"),
+        ("reserved_percent", "0"),
+        ("barrier", "off"),
+        ("commit", "60"),
+    }
+
+
+def test_a_word_keeps_the_name_that_it_was_given_under() -> None:
+    chosen = choose(
+        load_catalog().get("ext4"), "-O uninit_groups,^extents -E stripe-width=32", "nobarrier", "", WHERE
+    )
+    assert [(word.given, word.text) for word in chosen.own] == [
+        ("uninit_groups", "uninit_bg"),
+        ("^extents", "^extent"),
+        ("stripe-width=32", "stripe_width=32"),
+        ("nobarrier", "barrier=0"),
+    ]

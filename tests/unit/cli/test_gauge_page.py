@@ -1,0 +1,187 @@
+"""The gauges on a page of 80 columns and 24 lines, and as plain pages and lines of JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import fields, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.cli.gauge_page import Page, depths, page_lines
+from fsconsole.cli.gauge_views import LivePages, PlainPages, gauge_view
+from fsconsole.model.sample import (
+    BdiStats,
+    CpuShares,
+    DeviceRates,
+    NumberedCpu,
+    Pressure,
+    Role,
+    Sample,
+)
+from fsconsole.plaintext import printable
+from fsconsole.report.cells import cells_of
+from fsconsole.units import KIB
+from tests.unit.analysis import build
+
+ARRAY = DeviceRates("md0", 0.0, 410.2e6, 0.0, 800.0, 12, 98.2, 14.0, 11.5)
+SDA = DeviceRates("sda", 0.0, 205.1e6, 0.0, 400.0, 6, 97.0, None, 5.5, Role.MEMBER, "md0")
+LOOP = DeviceRates("loop7", 1.5e6, 0.0, 30.0, 0.0, 0, 0.5, 0.25, 0.0)
+BELOW = DeviceRates("vda", 1.5e6, 0.0, 30.0, 0.0, 0, 0.5, 0.25, 0.0, Role.BELOW, "loop7")
+BDI = BdiStats(
+    writeback_bytes=73344 * KIB,
+    reclaimable_bytes=568960 * KIB,
+    dirty_thresh_bytes=764400 * KIB,
+    dirtied_bytes=41943040 * KIB,
+    written_bytes=41300736 * KIB,
+    bandwidth_bytes_s=102400 * KIB,
+    b_dirty=1,
+    b_io=1,
+    b_more_io=0,
+)
+PRESSURE = Pressure(12.34, 9.81, 3.0, 0.5, 0.25)
+FULL = replace(
+    build.sample(load=False),
+    cpu=replace(build.sample().cpu, steal=2.5),
+    devices=(ARRAY, SDA, LOOP, BELOW),
+    bdi=BDI,
+    pressure=PRESSURE,
+)
+PAGE = Page("gauges of /dev/md0, /dev/loop7, 2 per second")
+
+
+def test_a_page_with_everything_is_this_one() -> None:
+    assert page_lines(FULL, PAGE, 80, 24) == [
+        "gauges of /dev/md0, /dev/loop7, 2 per second",
+        "CPU     [######--------------] 30.0 % busy, 30.0 % idle and waiting for I/O",
+        "        user 10.0  nice 0.0  system 19.6  irq 0.0  softirq 0.4  steal 2.5 %",
+        "        cpu0  20  cpu1  40",
+        "dirty   [################----] 300.0 MiB + 12.0 MiB in writeback",
+        "        limit 400.0 MiB, background from 200.0 MiB",
+        "waiting I/O 12.3 % (all: 9.8 %), memory 0.5 % (all: 0.2 %), CPU 3.0 %",
+        "device                 write    read  writes   reads   queue    busy latency",
+        "                        MB/s    MB/s     1/s     1/s               %      ms",
+        "md0                      410       0     800       0    11.5    98.2    14.0",
+        "  member sda             205       0     400       0     5.5    97.0       -",
+        "loop7                      0    1.50       0      30     0.0     0.5    0.25",
+        "  below vda                0    1.50       0      30     0.0     0.5    0.25",
+        "bdi     dirty 555.6 MiB of 746.5 MiB, in writeback 71.6 MiB, bandwidth 105 MB/s",
+        "        dirtied 40.0 GiB, written 39.4 GiB",
+        "        inodes: dirty 1, to write 1, more 0",
+    ]
+
+
+def test_what_the_machine_does_not_offer_is_absent() -> None:
+    bare = replace(build.sample(load=False, threshold_bytes=None), devices=(), per_cpu=())
+    assert page_lines(bare, Page("gauges of this machine, 2 per second"), 80) == [
+        "gauges of this machine, 2 per second",
+        "CPU     [######--------------] 30.0 % busy, 30.0 % idle and waiting for I/O",
+        "        user 10.0  nice 0.0  system 19.6  irq 0.0  softirq 0.4 %",
+        "dirty   300.0 MiB + 12.0 MiB in writeback",
+    ]
+    old = page_lines(
+        replace(bare, bdi=BdiStats(4096, 8192), pressure=Pressure(cpu_some_percent=1.0)), PAGE, 80
+    )
+    assert old[4:] == ["waiting CPU 1.0 %", "bdi     dirty 8.0 KiB, in writeback 4.0 KiB"]
+
+
+def test_a_device_that_is_gone_is_told_in_its_place() -> None:
+    lines = page_lines(replace(FULL, devices=(LOOP,)), Page("t", ("md0",)), 80)
+    assert lines[9] == "md0                  is gone"
+
+
+def test_devices_that_find_no_room_are_counted() -> None:
+    members = tuple(replace(SDA, name=f"sd{letter}") for letter in "abcdefghijklmnopqrst")
+    lines = page_lines(replace(FULL, devices=(ARRAY, *members)), PAGE, 80, 23)
+    assert len(lines) == 23
+    assert lines[19] == "and 11 more devices"
+    assert lines[20].startswith("bdi")
+
+
+def test_every_level_of_layers_is_indented_once_more() -> None:
+    volume = replace(ARRAY, name="dm-0")
+    array = replace(ARRAY, role=Role.MEMBER, above="dm-0")
+    assert depths([volume, array, SDA, LOOP, BELOW]) == [0, 1, 2, 0, 1]
+    # The array of a member gave no rates this time.
+    assert depths([SDA]) == [1]
+
+
+def test_cpus_go_by_their_numbers_and_those_that_find_no_room_are_counted() -> None:
+    shares = CpuShares(50.0, 0.0, 0.0, 0.0, 0.0, 0.0, 50.0)
+    cpus = tuple(NumberedCpu(number, shares) for number in (0, 1, 3, *range(100, 140)))
+    lines = page_lines(replace(FULL, per_cpu=cpus), PAGE, 80)
+    assert lines[3] == "        cpu0    50  cpu1    50  cpu3    50  cpu100  50  cpu101  50  cpu102  50"
+    assert lines[4].endswith("cpu107  50  +32")
+    assert all(len(line) <= 80 for line in lines)
+
+
+@given(st.text(max_size=40), st.text(max_size=40), st.integers(20, 120), st.integers(8, 40))
+def test_no_name_makes_a_page_wider_higher_or_acts_on_the_terminal(
+    name: str, title: str, width: int, height: int
+) -> None:
+    sample = replace(FULL, devices=(replace(ARRAY, name=name), SDA))
+    lines = page_lines(sample, Page(title, (name,)), width, height)
+    assert len(lines) <= height
+    assert all(cells_of(line) <= width for line in lines)
+    assert all(printable(line) == line for line in lines)
+
+
+def test_lines_of_json_have_the_fields_of_a_sample() -> None:
+    stream = io.StringIO()
+    with gauge_view("t", as_json=True, stream=stream) as view:
+        view.show(FULL, ())
+        view.show(FULL, ())
+    first, second = stream.getvalue().splitlines()
+    assert first == second
+    document = json.loads(first)
+    assert list(document) == [field.name for field in fields(Sample)]
+    assert document["devices"][1]["role"] == "member"
+    assert document["load"] is None
+
+
+def test_without_a_terminal_pages_are_plain_and_stand_below_each_other() -> None:
+    stream = io.StringIO()
+    with gauge_view("t", as_json=False, stream=stream) as view:
+        assert isinstance(view, PlainPages)
+        view.show(FULL, ())
+        view.show(FULL, ())
+    assert stream.getvalue().count("\n\n") == 2
+    assert stream.getvalue().isascii()
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_a_device_that_goes_is_told_once_and_again_when_it_goes_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with gauge_view("t", as_json=True, stream=io.StringIO()) as view:
+        for gone in ((), ("sd\x1b",), ("sd\x1b",), (), ("sd\x1b",)):
+            view.show(FULL, gone)
+    told = "note: sd\\x1b is gone; the others are still watched\n"
+    assert capsys.readouterr().err == told * 2
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_a_page_that_is_painted_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("TERM", "linux"), ("COLUMNS", "80"), ("LINES", "24")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("fsconsole.cli.gauge_views.time.monotonic", iter([10.0, 10.1, 10.5]).__next__)
+    terminal = Terminal()
+    with gauge_view("gauges of t", as_json=False, stream=terminal) as view:
+        assert isinstance(view, LivePages)
+        for _ in range(3):
+            view.show(FULL, ())
+    # The second came too soon after the first; leaving paints the last one once more.
+    assert terminal.getvalue().count("gauges of t") == 3
+    assert "\x1b[1A" in terminal.getvalue()
+
+
+def test_a_dumb_terminal_gets_plain_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    with gauge_view("t", as_json=False, stream=Terminal()) as view:
+        assert isinstance(view, PlainPages)

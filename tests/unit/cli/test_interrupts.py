@@ -1,0 +1,140 @@
+"""What signals do in each part of a command that starts an engine; the engine is a list of what it was asked."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from fsconsole.cli import interrupts as module
+from fsconsole.cli.interrupts import Interrupts
+from fsconsole.errors import EngineNotListening, EngineSilent
+from fsconsole.journal.folder import RunFolder
+from fsconsole.model.observation import Verb
+
+FOLDER = RunFolder("/nowhere/20261121-081000-k7qf")
+
+
+@pytest.fixture(autouse=True)
+def _as_in_a_terminal(monkeypatch):
+    former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for number, handler in former.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def asked(monkeypatch) -> list[Verb]:
+    """What reached the engine."""
+    verbs: list[Verb] = []
+    monkeypatch.setattr(module, "ask", lambda _folder, verb: verbs.append(verb))
+    return verbs
+
+
+def press(number: int = signal.SIGINT) -> None:
+    os.kill(os.getpid(), number)
+
+
+def test_before_hold_ctrl_c_ends_the_command():
+    with pytest.raises(KeyboardInterrupt), Interrupts():
+        press()
+
+
+def test_a_second_signal_does_not_interrupt_what_the_first_undoes():
+    undone = []
+
+    def cut_and_undo():
+        with Interrupts():
+            try:
+                press()
+            finally:
+                press()
+                undone.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        cut_and_undo()
+    assert undone == [True]
+
+
+def test_on_hold_nothing_happens_until_the_command_may_end(asked):
+    with Interrupts() as interrupts:
+        interrupts.hold()
+        press()
+        assert interrupts.asked
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.require_none()
+    assert asked == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_was_noted_reaches_the_engine_in_its_order(asked, capsys, number):
+    with Interrupts() as interrupts:
+        interrupts.hold()
+        press(number)
+        press(number)
+        interrupts.pass_on_to(FOLDER)
+        assert asked == [Verb.STOP_AFTER, Verb.STOP_NOW]
+        press(number)
+    assert asked == [Verb.STOP_AFTER, Verb.STOP_NOW, Verb.STOP_NOW]
+    assert capsys.readouterr().err == "stopping after this cell; Ctrl-C again stops at once\n"
+
+
+def test_an_engine_that_does_not_listen_yet_is_asked_again(asked, monkeypatch, capsys):
+    def deaf(_folder, _verb):
+        raise EngineNotListening(run="r")
+
+    with Interrupts() as interrupts:
+        interrupts.hold()
+        monkeypatch.setattr(module, "ask", deaf)
+        interrupts.pass_on_to(FOLDER)
+        press()
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr(module, "ask", lambda _folder, verb: asked.append(verb))
+        interrupts.deliver()
+        interrupts.deliver()
+    assert asked == [Verb.STOP_AFTER]
+
+
+def test_an_engine_that_does_not_answer_is_told_of_and_the_view_goes_on(monkeypatch, capsys):
+    def silent(_folder, _verb):
+        raise EngineSilent(run="r", waited_s=5.0)
+
+    monkeypatch.setattr(module, "ask", silent)
+    with Interrupts() as interrupts:
+        interrupts.hold()
+        interrupts.pass_on_to(FOLDER)
+        press()
+        interrupts.deliver()
+    assert capsys.readouterr().err.count("gave no answer within 5 s") == 1
+
+
+def test_what_was_ignored_stays_ignored(asked):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with Interrupts() as interrupts:
+        press(signal.SIGHUP)
+        interrupts.hold()
+        interrupts.pass_on_to(FOLDER)
+        press(signal.SIGHUP)
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("held", [False, True])
+def test_the_process_ends_by_the_signal_itself_when_all_is_undone(number, held):
+    code = (
+        "import os\n"
+        "from fsconsole.cli.interrupts import Interrupts\n"
+        "with Interrupts() as interrupts:\n"
+        "    try:\n"
+        f"        {'interrupts.hold()' if held else 'pass'}\n"
+        f"        os.kill(os.getpid(), {int(number)})\n"
+        "        interrupts.require_none()\n"
+        "    finally:\n"
+        "        print('undone', flush=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (-number, "undone\n", "")

@@ -1,0 +1,58 @@
+"""Words that the parser can't use end as every error: one sentence, one hint, the code of usage."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fsconsole.cli.main import COMMANDS
+from fsconsole.errors import ExitCode
+
+FSCONSOLE = Path(sys.executable).with_name("fsconsole")
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([FSCONSOLE, *words], check=False, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence", "hint"),
+    [
+        (("plna",), "There is no command 'plna'", "Nearest first: plan, cleanup; `fsconsole --help`"),
+        (("scratch", "lst"), "There is no command 'lst'", "Nearest first: list, .*`fsconsole scratch --help`"),
+        (("",), "There is no command ''", "Nearest .*`fsconsole --help`"),
+        (("\x1b[31m\n",), r"There is no command '\\x1b\[31m\\n'", "Nearest .*`fsconsole --help`"),
+        (("--vers",), "No such option: --vers", "Nearest: --version; `fsconsole --help`"),
+        (("run",), "Missing argument 'FILE'", "`fsconsole run --help`"),
+        (("run", "x"), "Missing option '--device'.*", "`fsconsole run --help`"),
+        (("run", "x", "--devic", "y"), "No such option: --devic", "Nearest: .*--device; `fsconsole run --help`"),
+        (("run", "x", "--device"), "Option '--device' requires an argument", "`fsconsole run --help`"),
+        (("run", "--\x1b"), r"No such option: --\\x1b", "`fsconsole run --help`"),
+        (("results", "--format", "x\ny"), "Invalid value for '--format': 'x.*y' is not one of 'table'.*", "`fsconsole"),
+        (("runs", "a", "b"), r"Got unexpected extra argument\(s\) \(a b\)", "`fsconsole runs --help`"),
+        (("stop", "--now", "--skip"), "Only one of --now, .*", "`fsconsole stop --help`"),
+        (("scratch", "create", "--nix"), "No such option: --nix", "Nearest: --dir; `fsconsole scratch create --help`"),
+    ],
+)  # fmt: skip
+def test_a_misuse_is_told_in_one_sentence_and_one_hint(words, sentence, hint):
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (ExitCode.USAGE, "")
+    assert re.fullmatch(rf"fsconsole: {sentence}\.\nhint: {hint}.*\.\n", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("scratch",)])
+def test_a_group_without_a_command_shows_its_help_beside_the_output(words):
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (ExitCode.USAGE, "")
+    assert done.stderr.startswith(f"Usage: {' '.join(['fsconsole', *words])} ")
+
+
+@pytest.mark.parametrize("words", [(), *((name,) for name, _, _ in COMMANDS)])
+def test_help_fits_80_columns(words):
+    done = run(*words, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []

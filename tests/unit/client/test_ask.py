@@ -1,0 +1,128 @@
+"""Asking an engine: each way not to be answered has its own error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from fsconsole.client.control import ask
+from fsconsole.errors import (
+    EngineNotListening,
+    EngineSilent,
+    ExitCode,
+    NotRoot,
+    RequestRefused,
+    RunOver,
+)
+from fsconsole.journal.store import RunFolder
+from fsconsole.model.control import ControlAnswer, encode_answer
+from fsconsole.model.observation import Verb
+from fsconsole.system.locks import FileLock
+
+SOON_S = 0.05
+NOBODY = 65534
+
+
+@pytest.fixture
+def folder(tmp_path) -> RunFolder:
+    return RunFolder(str(tmp_path))
+
+
+@pytest.fixture
+def alive(folder) -> Iterator[None]:
+    """Hold the run's lock as a living engine does."""
+    with FileLock.acquire(folder.lock):
+        yield
+
+
+@contextlib.contextmanager
+def listening(folder: RunFolder, backlog: int = 8) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(folder.control)
+        listener.listen(backlog)
+        yield listener
+
+
+def answering(listener: socket.socket, answer: bytes) -> threading.Thread:
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(4096)
+            connection.sendall(answer)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    return thread
+
+
+def test_a_run_without_an_engine_is_over(folder):
+    with pytest.raises(RunOver):
+        ask(folder, Verb.STATUS)
+
+
+def test_a_socket_that_a_killed_engine_left_is_no_engine(folder):
+    with listening(folder):
+        pass
+    assert os.path.exists(folder.control)
+    with pytest.raises(RunOver):
+        ask(folder, Verb.STATUS)
+
+
+def test_an_engine_that_begins_or_ends_takes_no_requests(folder, alive):
+    with pytest.raises(EngineNotListening) as caught:
+        ask(folder, Verb.STATUS)
+    assert caught.value.exit_code is ExitCode.ENGINE_SILENT
+
+
+def test_an_engine_that_does_not_answer_is_alive_all_the_same(folder, alive):
+    with listening(folder), pytest.raises(EngineSilent) as caught:
+        ask(folder, Verb.STATUS, wait_s=SOON_S)
+    assert "alive" in str(caught.value)
+    assert "0.05 s" in str(caught.value)
+
+
+def test_an_engine_whose_queue_is_full_does_not_answer(folder, alive):
+    with listening(folder, backlog=0), contextlib.ExitStack() as waiting:
+        for _ in range(3):
+            with pytest.raises(EngineSilent):
+                ask(folder, Verb.STATUS, wait_s=SOON_S)
+            caller = waiting.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            caller.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                caller.connect(folder.control)
+
+
+@pytest.mark.parametrize("said", [b"", b"[]\n", b"x" * 5000])
+def test_an_answer_that_is_none_is_silence(folder, alive, said):
+    with listening(folder) as listener:
+        thread = answering(listener, said)
+        with pytest.raises(EngineSilent):
+            ask(folder, Verb.STATUS)
+        thread.join()
+
+
+def test_a_request_that_is_not_taken_is_an_error(folder, alive):
+    with listening(folder) as listener:
+        thread = answering(listener, encode_answer(ControlAnswer(False, "", "unknown verb 'x'")))
+        with pytest.raises(RequestRefused, match="unknown verb 'x'"):
+            ask(folder, Verb.STATUS)
+        thread.join()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("mode", [0o700, 0o755], ids=["closed folder", "closed socket"])
+def test_whoever_may_not_ask_is_told_so(folder, alive, mode):
+    os.chmod(folder.path, mode)
+    with listening(folder):
+        os.chmod(folder.control, 0o600)
+        os.seteuid(NOBODY)
+        try:
+            with pytest.raises(NotRoot):
+                ask(folder, Verb.STATUS)
+        finally:
+            os.seteuid(0)

@@ -1,0 +1,113 @@
+"""Starting an engine: what it is given, and how a start that failed is found out. systemd-run is a small script here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fsconsole.client import start
+from fsconsole.client.start import Child, Service, unit_of
+from fsconsole.journal.store import RunFolder
+from fsconsole.system.executors import FakeExecutor
+from fsconsole.system.recordings import load_results
+from fsconsole.system.unit import Unit
+from tests.conftest import wait_until
+
+RECORDED = load_results(str(Path(__file__).parents[2] / "data" / "systemd" / "252.json"))
+ALIVE, DEAD = (r for r in RECORDED if r.argv == ("systemctl", "is-active", "--", "fsconsole-lives.service"))
+KILLED = next(r for r in RECORDED if r.argv[:2] == ("systemctl", "kill"))
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that is searched first for programs."""
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    monkeypatch.setenv("PATH", f"{directory}:/usr/bin:/bin")
+    monkeypatch.setattr(start, "_ASK_EVERY_S", 0.0)
+    return directory
+
+
+def put(directory: Path, name: str, script: str) -> None:
+    program = directory / name
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+
+
+def service(tmp_path: Path, executor: FakeExecutor) -> Service:
+    unit = Unit("fsconsole-lives.service", "a run", str(tmp_path / "engine.log"))
+    return Service(("engine",), unit, executor)
+
+
+def test_a_service_that_systemd_does_not_take_is_over(tmp_path: Path, programs: Path) -> None:
+    put(programs, "systemd-run", "echo no >&2; exit 1")
+    starting = service(tmp_path, FakeExecutor({}))
+    wait_until(starting.is_over, "the failure is seen")
+    assert (tmp_path / "engine.log").read_text() == "no\n"
+
+
+def test_a_service_that_runs_has_not_failed_although_its_starter_has_ended(
+    tmp_path: Path, programs: Path
+) -> None:
+    put(programs, "systemd-run", "exit 0")
+    executor = FakeExecutor({ALIVE.argv: ALIVE})
+    starting = service(tmp_path, executor)
+
+    def is_asked_about() -> bool:
+        assert not starting.is_over()
+        return bool(executor.calls)
+
+    wait_until(is_asked_about, "systemd is asked")
+
+
+def test_a_service_that_was_taken_and_has_ended_is_over(tmp_path: Path, programs: Path) -> None:
+    put(programs, "systemd-run", "exit 0")
+    starting = service(tmp_path, FakeExecutor({DEAD.argv: DEAD}))
+    wait_until(starting.is_over, "the end is seen")
+    assert "journalctl --unit=fsconsole-lives.service" in starting.silence
+
+
+def test_a_service_that_is_given_up_is_killed_and_so_is_a_starter_that_hangs(
+    tmp_path: Path, programs: Path
+) -> None:
+    put(programs, "systemd-run", "exec sleep 600")
+    executor = FakeExecutor({KILLED.argv: KILLED})
+    starting = service(tmp_path, executor)
+    assert not starting.is_over()
+    starting.kill()
+    wait_until(starting.is_over, "the starter ends")
+    assert executor.calls == [KILLED.argv]
+
+
+def test_a_child_is_watched_and_killed_with_all_of_its_group(tmp_path: Path) -> None:
+    child = Child(("sh", "-c", "sleep 600 & wait"), str(tmp_path / "engine.log"))
+    assert not child.is_over()
+    child.kill()
+    wait_until(child.is_over, "it ends")
+    # One that has ended already is killed in vain, not in error.
+    child.kill()
+
+
+def test_an_engine_gets_the_operators_path_and_none_of_their_secrets(
+    tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "secret")
+    monkeypatch.setenv("PYTHONPATH", "/tmp/elsewhere")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    child = Child(("env",), str(tmp_path / "engine.log"))
+    log = tmp_path / "engine.log"
+    wait_until(lambda: "LC_ALL=C.UTF-8\n" in log.read_text() and "PATH=" in log.read_text(), "it is printed")
+    words = log.read_text()
+    assert f"PATH={programs}:" in words
+    assert "secret" not in words
+    assert "PYTHONPATH" not in words
+    child.kill()
+
+
+def test_every_attempt_has_a_unit_of_its_own() -> None:
+    folder = RunFolder("/runs/20261121-104500-k7qf")
+    first, second = (unit_of(folder, attempts, "log") for attempts in (0, 1))
+    assert first.name == "fsconsole-20261121-104500-k7qf.service"
+    assert second.name == "fsconsole-20261121-104500-k7qf-2.service"
+    assert first.description == "fsconsole run 20261121-104500-k7qf"

@@ -1,0 +1,163 @@
+"""What is in force is read, kept and written back; what is not the run's any more is left alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as how
+from hypothesis import strategies as st
+
+from fsconsole.devices.settings import Disk, InForce, Kernel, disk_node, give_back, is_setting
+from fsconsole.model.observation import SettingTaken
+from fsconsole.model.state import HeldSetting
+
+QUEUE = "/sys/block/sdx/queue"
+READ_AHEAD, SCHEDULER = f"{QUEUE}/read_ahead_kb", f"{QUEUE}/scheduler"
+BYTES, RATIO = "/proc/sys/vm/dirty_bytes", "/proc/sys/vm/dirty_ratio"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A made tree of settings, as a kernel without the side effects of writes."""
+    files = {
+        READ_AHEAD: "128",
+        SCHEDULER: "[none] mq-deadline",
+        f"{QUEUE}/nr_requests": "64",
+        f"{QUEUE}/iosched/write_expire": "5000",
+        f"{QUEUE}/iosched/odd": "not a number",
+        "/sys/block/sdx/dev": "8:16",
+        "/sys/block/sdx/diskseq": "7",
+        BYTES: "0",
+        RATIO: "20",
+    }
+    for path, text in files.items():
+        place = Path(str(tmp_path) + path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text + "\n")
+    return tmp_path
+
+
+@pytest.fixture
+def kernel(root: Path) -> Kernel:
+    return Kernel(str(root))
+
+
+def put(root: Path, path: str, text: str) -> None:
+    Path(str(root) + path).write_text(text + "\n")
+
+
+def held(path: str, new: str, old: str, *, old_path: str = "", seen: str = "") -> HeldSetting:
+    return HeldSetting(SettingTaken(0, 1, 1, "name", path, new, old_path or path, old), seen)
+
+
+def test_of_the_schedulers_the_chosen_one_is_the_value(kernel: Kernel) -> None:
+    assert kernel.value(SCHEDULER) == "none"
+
+
+def test_a_limit_is_in_force_in_the_file_that_is_not_0(root: Path, kernel: Kernel) -> None:
+    assert kernel.in_force(BYTES) == InForce(RATIO, "20")
+    assert kernel.in_force(RATIO) == InForce(RATIO, "20")
+    put(root, BYTES, "67108864")
+    put(root, RATIO, "0")
+    assert kernel.in_force(BYTES) == kernel.in_force(RATIO) == InForce(BYTES, "67108864")
+    put(root, BYTES, "0")
+    assert kernel.in_force(RATIO) == InForce(RATIO, "0")
+    assert kernel.in_force(READ_AHEAD) == InForce(READ_AHEAD, "128")
+
+
+def test_a_disk_is_known_by_its_number_and_sequence_and_the_machine_by_neither(kernel: Kernel) -> None:
+    assert kernel.disk(SCHEDULER) == Disk(os.makedev(8, 16), 7)
+    assert kernel.disk(BYTES) == Disk()
+    assert disk_node("/sys/block/cciss!c0d0/queue/scheduler") == "/dev/cciss/c0d0"
+    assert disk_node(RATIO) == ""
+
+
+def test_with_a_scheduler_goes_all_that_it_sets_anew(kernel: Kernel) -> None:
+    assert list(kernel.reset_by(SCHEDULER)) == [
+        InForce(f"{QUEUE}/nr_requests", "64"),
+        InForce(f"{QUEUE}/iosched/write_expire", "5000"),
+    ]
+    assert list(kernel.reset_by(READ_AHEAD)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("/etc/passwd", "1"),
+        ("/sys/block/../block/sdx/queue/read_ahead_kb", "1"),
+        ("/sys/block/sdx/queue/../../x/scheduler", "none"),
+        ("/sys/block/sdx/queue/wbt_lat_usec", "1"),
+        ("/sys/block/sdx/queue/iosched/../scheduler", "none"),
+        ("/proc/sys/vm/drop_caches", "3"),
+        ("/proc/sys/vm/dirty_bytes\n", "1"),
+        ("/proc/sys/vm/dirty_bytes", ""),
+        ("/proc/sys/vm/dirty_bytes", "1\n2"),
+        ("/sys/block/sdx/queue/scheduler", "none; rm"),
+    ],
+)
+def test_nothing_else_is_ever_written(kernel: Kernel, path: str, value: str) -> None:
+    assert not is_setting(path, value)
+    with pytest.raises(ValueError, match="no setting"):
+        kernel.write(path, value)
+
+
+def test_what_the_run_set_is_written_back(root: Path, kernel: Kernel) -> None:
+    put(root, READ_AHEAD, "2048")
+    assert give_back(held(READ_AHEAD, "2048", "128"), kernel) == ""
+    assert kernel.value(READ_AHEAD) == "128"
+
+
+def test_what_the_kernel_made_of_it_counts_as_the_runs(root: Path, kernel: Kernel) -> None:
+    put(root, READ_AHEAD, "1984")
+    assert give_back(held(READ_AHEAD, "2000", "128", seen="1984"), kernel) == ""
+    assert kernel.value(READ_AHEAD) == "128"
+
+
+def test_what_somebody_changed_since_is_left_and_said(root: Path, kernel: Kernel) -> None:
+    put(root, READ_AHEAD, "512")
+    why = give_back(held(READ_AHEAD, "2048", "128", seen="2048"), kernel)
+    assert why == f"{READ_AHEAD} is 512 now, which this run did not set; before the run it was 128"
+    assert kernel.value(READ_AHEAD) == "512"
+
+
+def test_what_was_never_written_is_not_written_now(root: Path, kernel: Kernel) -> None:
+    before = os.stat(str(root) + READ_AHEAD).st_mtime_ns
+    assert give_back(held(READ_AHEAD, "2048", "128"), kernel) == ""
+    assert os.stat(str(root) + READ_AHEAD).st_mtime_ns == before
+
+
+def test_a_limit_in_per_cent_is_written_back_as_one(root: Path, kernel: Kernel) -> None:
+    put(root, BYTES, "67108864")
+    put(root, RATIO, "0")
+    assert give_back(held(BYTES, "67108864", "20", old_path=RATIO), kernel) == ""
+    assert Path(str(root) + RATIO).read_text() == "20"
+
+
+def test_what_was_kept_aside_is_written_back_whatever_the_kernel_made_of_it(
+    root: Path, kernel: Kernel
+) -> None:
+    put(root, f"{QUEUE}/nr_requests", "256")
+    assert give_back(held(f"{QUEUE}/nr_requests", "", "64"), kernel) == ""
+    assert kernel.value(f"{QUEUE}/nr_requests") == "64"
+
+
+def test_a_disk_that_is_gone_is_said_and_stops_nothing(kernel: Kernel) -> None:
+    path = "/sys/block/gone/queue/scheduler"
+    assert "No such file" in give_back(held(path, "none", "bfq"), kernel)
+
+
+@how(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=st.lists(st.integers(0, 4096).map(str), min_size=1, max_size=6))
+def test_settings_on_top_of_each_other_come_off_in_reverse(
+    root: Path, kernel: Kernel, values: list[str]
+) -> None:
+    put(root, READ_AHEAD, "128")
+    taken = []
+    for value in values:
+        taken.append(held(READ_AHEAD, value, kernel.in_force(READ_AHEAD).value))
+        kernel.write(READ_AHEAD, value)
+    assert [give_back(one, kernel) for one in reversed(taken)] == [""] * len(taken)
+    assert kernel.value(READ_AHEAD) == "128"

@@ -1,0 +1,200 @@
+"""Settings of a plan: what each may be, which writes it comes to, and where it can't be had."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.errors import PlanBadValue
+from fsconsole.model.plan import Cell
+from fsconsole.model.step import Step, StepKind
+from fsconsole.plan.axes import setting_choices
+from fsconsole.plan.settings import MACHINE_WIDE, NAMES, writes_of
+from fsconsole.plan.target import NO_DEVICE, QueueSpec, TargetSpec
+from fsconsole.units import GIB, KIB, MIB, format_bytes_exact
+from tests.unit.plan.examples import DEVICE, SMALLEST, WORKLOAD, build, parse
+
+OFFERED = ("none", "mq-deadline")
+LOOP = TargetSpec("/dev/loop7", 4 * GIB, disk="loop7", queues=(QueueSpec("loop7", OFFERED),))
+ARRAY = TargetSpec(
+    "/dev/md0", 4 * GIB, disk="md0", queues=(QueueSpec("sda", OFFERED), QueueSpec("sdb", ("none", "bfq")))
+)
+
+
+def with_settings(*lines: str) -> str:
+    return "order = 'as-listed'\n" + SMALLEST + "[settings]\n" + "\n".join(lines) + "\n"
+
+
+def settings_step(cell: Cell) -> Step:
+    (step,) = (step for step in cell.steps if step.kind is StepKind.SETTINGS)
+    return step
+
+
+def written(text: str, target: TargetSpec = LOOP) -> list[tuple[str, str]]:
+    (cell,) = build(text, target).cells
+    return [(write.path, write.value) for write in settings_step(cell).writes]
+
+
+def test_a_setting_becomes_the_words_that_the_kernels_file_takes() -> None:
+    text = with_settings(
+        "nr_requests = 64",
+        "read_ahead = '2MiB'",
+        "dirty_background_bytes = '8MiB'",
+        "scheduler = 'mq-deadline'",
+        "dirty_bytes = '64MiB'",
+    )
+    assert written(text) == [
+        ("/sys/block/loop7/queue/read_ahead_kb", "2048"),
+        ("/sys/block/loop7/queue/scheduler", "mq-deadline"),
+        ("/sys/block/loop7/queue/nr_requests", "64"),
+        ("/proc/sys/vm/dirty_bytes", "67108864"),
+        ("/proc/sys/vm/dirty_background_bytes", "8388608"),
+    ]
+
+
+def test_a_size_may_be_a_number_of_bytes_and_is_named_as_the_same_size() -> None:
+    (cell,) = build(with_settings("read_ahead = 131072")).cells
+    assert cell.setting.values == (("read_ahead", "128KiB"),)
+    assert parse(with_settings("read_ahead = [131072, '128KiB']")).settings == (("read_ahead", ("128KiB",)),)
+
+
+def test_a_partition_is_set_by_its_disk_and_a_name_with_a_slash_by_its_name_in_sysfs() -> None:
+    partition = TargetSpec("/dev/sda3", GIB, disk="sda")
+    assert written(with_settings("read_ahead = 0"), partition) == [
+        ("/sys/block/sda/queue/read_ahead_kb", "0")
+    ]
+    controller = TargetSpec("/dev/cciss/c0d0", GIB)
+    assert written(with_settings("nr_requests = 8"), controller) == [
+        ("/sys/block/cciss!c0d0/queue/nr_requests", "8")
+    ]
+    assert written(with_settings("nr_requests = 8"), NO_DEVICE) == [
+        ("/sys/block/DEVICE/queue/nr_requests", "8")
+    ]
+
+
+def test_an_array_reads_ahead_itself_and_is_scheduled_by_its_members() -> None:
+    text = with_settings("read_ahead = '4KiB'", "nr_requests = 32", "scheduler = 'none'")
+    assert written(text, ARRAY) == [
+        ("/sys/block/md0/queue/read_ahead_kb", "4"),
+        ("/sys/block/sda/queue/scheduler", "none"),
+        ("/sys/block/sdb/queue/scheduler", "none"),
+        ("/sys/block/sda/queue/nr_requests", "32"),
+        ("/sys/block/sdb/queue/nr_requests", "32"),
+    ]
+    assert written(with_settings("stripe_cache_size = 4096"), ARRAY) == [
+        ("/sys/block/md0/md/stripe_cache_size", "4096")
+    ]
+
+
+AXES = {
+    "read_ahead": st.integers(0, 1024).map(lambda pages: format_bytes_exact(pages * 4 * KIB)),
+    "scheduler": st.sampled_from(OFFERED),
+    "nr_requests": st.integers(4, 10240).map(str),
+    "dirty_bytes": st.integers(8 * KIB, 64 * MIB).map(format_bytes_exact),
+}
+
+
+@given(
+    axes=st.lists(st.sampled_from(list(AXES)), unique=True).flatmap(
+        lambda names: st.fixed_dictionaries(
+            {name: st.lists(AXES[name], min_size=1, max_size=3, unique=True) for name in names}
+        )
+    )
+)
+def test_lists_are_multiplied_out_each_combination_once(axes: dict[str, list[str]]) -> None:
+    lines = [f"{name} = {values}" for name, values in axes.items()]
+    plan = parse(with_settings(*lines))
+    choices = [setting.values for setting in setting_choices(plan)]
+    expected = [tuple(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    assert choices == expected
+    cells = build(with_settings(*lines), LOOP).cells
+    assert [cell.setting.values for cell in cells] == expected
+    assert not any(cell.unavailable for cell in cells)
+
+
+@given(value=st.integers(0, 1024).map(lambda pages: pages * 4 * KIB))
+def test_read_ahead_is_bytes_in_the_plan_and_kib_in_sysfs(value: int) -> None:
+    (write,) = writes_of({"read_ahead": format_bytes_exact(value)}, LOOP)
+    assert int(write.value) * KIB == value
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("read_ahead = '1KiB'", "in pages"),
+        ("read_ahead = '2GiB'", "too large"),
+        ("nr_requests = 3", "out of bounds"),
+        ("nr_requests = 10241", "out of bounds"),
+        ("nr_requests = '1e3'", "out of bounds"),
+        ("dirty_bytes = 4096", "too small"),
+        ("dirty_background_bytes = 0", "too small"),
+        ("dirty_ratio = 0", "out of bounds"),
+        ("stripe_cache_size = 16", "out of bounds"),
+        ("scheduler = '[none]'", "no name"),
+        ("scheduler = []", "list is empty"),
+        ("dirty_ratio = 10\ndirty_bytes = '1GiB'", "one limit"),
+    ],
+)
+def test_what_no_kernel_takes_is_an_error_of_the_plan(line: str, why: str) -> None:
+    with pytest.raises(PlanBadValue, match=why):
+        parse(with_settings(line))
+
+
+def test_a_scheduler_that_the_kernel_does_not_offer_makes_its_cells_unavailable_with_the_list() -> None:
+    cells = build(with_settings("scheduler = ['none', 'bfq']"), LOOP).cells
+    assert [bool(cell.unavailable) for cell in cells] == [False, True]
+    assert "loop7 has no scheduler bfq, it offers none, mq-deadline" in cells[1].unavailable
+    (cell,) = build(with_settings("scheduler = 'bfq'"), ARRAY).cells
+    assert "sda has no" in cell.unavailable
+    assert "sdb has no" not in cell.unavailable
+    assert build(with_settings("scheduler = 'bfq'"), DEVICE).cells[0].unavailable == ""
+
+
+def test_a_workloads_own_scheduler_is_looked_at_too() -> None:
+    text = SMALLEST + "with = { scheduler = 'bfq' }\n"
+    assert "no scheduler bfq" in build(text, LOOP).cells[0].unavailable
+
+
+def test_a_background_limit_that_the_kernel_would_lower_is_not_set() -> None:
+    text = with_settings("dirty_bytes = ['64MiB', '8MiB']", "dirty_background_bytes = '8MiB'")
+    assert ["dirty_background_bytes" in cell.unavailable for cell in build(text).cells] == [False, True]
+
+
+def test_a_stripe_cache_is_had_by_arrays_alone() -> None:
+    plain = TargetSpec("/dev/sda", GIB, has_stripe_cache=False)
+    assert "no stripe cache" in build(with_settings("stripe_cache_size = 4096"), plain).cells[0].unavailable
+
+
+def test_a_workloads_own_setting_is_written_before_it_and_written_back_after_its_drain() -> None:
+    text = SMALLEST + WORKLOAD.replace("large files", "read") + "with = { read_ahead = '4MiB' }\n"
+    (cell,) = build(text, LOOP).cells
+    around = [
+        step.kind.value
+        for step in cell.steps
+        if step.workload == 1 or step.kind in (StepKind.SETTINGS, StepKind.SETTINGS_BACK)
+    ]
+    assert around[:5] == ["settings", "quiesce", "workload", "drain", "settings-back"]
+    assert [(w.name, w.value) for w in settings_step(cell).writes] == [("read_ahead", "4096")]
+    assert cell.workloads[1].settings == (("read_ahead", "4MiB"),)
+    assert cell.workloads[0].settings == ()
+
+
+def test_a_workloads_own_scheduler_takes_the_cells_number_of_requests_with_it() -> None:
+    text = with_settings("nr_requests = 64") + WORKLOAD + "with = { scheduler = 'none' }\n"
+    (cell,) = build(text, LOOP).cells
+    own = [step for step in cell.steps if step.kind is StepKind.SETTINGS and step.workload == 1]
+    assert [(write.name, write.value) for write in own[0].writes] == [
+        ("scheduler", "none"),
+        ("nr_requests", "64"),
+    ]
+
+
+def test_every_setting_has_its_place_in_the_order_of_writing_and_a_file() -> None:
+    for name in NAMES:
+        value = {"scheduler": "none"}.get(name, "64KiB" if "bytes" in name or name == "read_ahead" else "50")
+        (write,) = writes_of({name: value}, LOOP)
+        assert write.path.startswith("/proc/sys/vm/dirty_" if name in MACHINE_WIDE else "/sys/block/loop7/")
+    assert NAMES.index("scheduler") < NAMES.index("nr_requests")

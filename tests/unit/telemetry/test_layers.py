@@ -1,0 +1,143 @@
+"""What a device stands on, and how it comes into a sample: once, marked, and never added up."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fsconsole.model.sample import Role
+from fsconsole.telemetry.blockstat import Watched
+from fsconsole.telemetry.layers import block_name, disk_name, is_below, watched_tree
+from fsconsole.telemetry.rack import DeviceRack, arranged
+from tests.unit.telemetry.made_sys import MadeSys
+
+
+@pytest.fixture
+def sys(tmp_path: Path) -> MadeSys:
+    return MadeSys(tmp_path)
+
+
+def names(rack: DeviceRack) -> list[str]:
+    return [gauge.device.name for gauge in rack.gauges()]
+
+
+def test_an_array_is_followed_by_its_members(sys: MadeSys) -> None:
+    for disk in ("sdb", "sda", "sdc"):
+        sys.add(disk)
+    sys.add("md0", members=("sda", "sdb", "sdc"))
+    members = tuple(Watched(name, Role.MEMBER, "md0") for name in ("sda", "sdb", "sdc"))
+    assert watched_tree("md0", str(sys.root)) == (Watched("md0"), *members)
+
+
+def test_a_volume_on_an_array_shows_each_level_below_its_own(sys: MadeSys) -> None:
+    sys.add("sda")
+    sys.add("sdb")
+    sys.add("md0", members=("sda", "sdb"))
+    sys.add("dm-0", members=("md0",))
+    tree = watched_tree("dm-0", str(sys.root))
+    assert [(device.name, device.above) for device in tree] == [
+        ("dm-0", ""),
+        ("md0", "dm-0"),
+        ("sda", "md0"),
+        ("sdb", "md0"),
+    ]
+
+
+def test_a_disk_below_two_members_is_there_once(sys: MadeSys) -> None:
+    sys.add("sda")
+    sys.add("dm-1", members=("sda",))
+    sys.add("dm-2", members=("sda",))
+    sys.add("dm-3", members=("dm-1", "dm-2"))
+    tree = watched_tree("dm-3", str(sys.root))
+    assert [(device.name, device.above) for device in tree] == [
+        ("dm-3", ""),
+        ("dm-1", "dm-3"),
+        ("sda", "dm-1"),
+        ("dm-2", "dm-3"),
+    ]
+
+
+def test_a_loop_device_shows_the_whole_disk_below_its_file(sys: MadeSys, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    device = os.stat(file).st_dev
+    sys.add("sda")
+    sys.add_partition("sda", "sda1", number=f"{os.major(device)}:{os.minor(device)}")
+    loop = sys.add("loop7")
+    (loop / "loop").mkdir()
+    (loop / "loop/backing_file").write_text(f"{file}\n")
+    assert watched_tree("loop7", str(sys.root)) == (Watched("loop7"), Watched("sda", Role.BELOW, "loop7"))
+    (loop / "loop/backing_file").write_text(f"{file} (deleted)\n")
+    assert watched_tree("loop7", str(sys.root)) == (Watched("loop7"),)
+
+
+def test_a_device_that_is_not_there_stands_on_nothing(sys: MadeSys) -> None:
+    assert watched_tree("sdz", str(sys.root)) == (Watched("sdz"),)
+    assert (disk_name("sdz", str(sys.root)), disk_name("", str(sys.root))) == ("", "")
+    assert block_name(os.makedev(8, 1), str(sys.root)) == ""
+
+
+def test_a_path_is_below_its_folder_and_not_below_one_of_a_similar_name() -> None:
+    assert is_below("/mnt/a/b", "/mnt/a")
+    assert is_below("/x", "/")
+    assert not is_below("/mnt/ab", "/mnt/a")
+
+
+def test_a_target_that_another_target_stands_on_is_its_member_so_that_nothing_counts_twice() -> None:
+    array = (Watched("md0"), Watched("sda", Role.MEMBER, "md0"), Watched("sdb", Role.MEMBER, "md0"))
+    devices = arranged([(Watched("sda"),), array, (Watched("sdc"),)])
+    assert [(device.name, device.role) for device in devices] == [
+        ("md0", Role.TARGET),
+        ("sda", Role.MEMBER),
+        ("sdb", Role.MEMBER),
+        ("sdc", Role.TARGET),
+    ]
+
+
+def test_a_rack_keeps_the_gauges_that_stay_and_closes_the_others(sys: MadeSys) -> None:
+    sys.add("sda")
+    sys.add("sdb")
+    rack = DeviceRack(str(sys.root))
+    rack.watch("sda")
+    (first,) = rack.gauges()
+    first.read()
+    rack.watch("sdb")
+    assert names(rack) == ["sda", "sdb"]
+    assert rack.gauges()[0].read() is not None
+    rack.watch("sda")
+    assert rack.gauges()[0].read() is None
+    rack.close()
+    assert names(rack) == []
+
+
+def test_a_member_that_is_added_later_appears_and_one_that_is_taken_away_goes(
+    sys: MadeSys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fsconsole.telemetry.rack._LOOK_AGAIN_S", -1.0)
+    for disk in ("sda", "sdb", "sdc"):
+        sys.add(disk)
+    array = sys.add("md0", members=("sda", "sdb"))
+    rack = DeviceRack(str(sys.root))
+    rack.watch("md0")
+    assert names(rack) == ["md0", "sda", "sdb"]
+    (array / "slaves/sdc").symlink_to(sys.root / "class/block/sdc")
+    (array / "slaves/sda").unlink()
+    assert names(rack) == ["md0", "sdb", "sdc"]
+    rack.close()
+
+
+def test_only_what_was_asked_for_is_missed(sys: MadeSys) -> None:
+    sys.add("sda")
+    sys.add("md0", members=("sda",))
+    rack = DeviceRack(str(sys.root))
+    rack.watch("md0")
+    sys.remove("sda")
+    for gauge in rack.gauges():
+        try:
+            gauge.read()
+        except FileNotFoundError:
+            assert gauge.device.name == "sda"
+    assert rack.vanished() == ()
+    rack.close()

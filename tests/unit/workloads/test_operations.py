@@ -1,0 +1,240 @@
+"""What each operation does to files that are there, and where it stops."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fsconsole.model.latency import Timed
+from fsconsole.model.workload import DataKind, End, WorkloadKind
+from fsconsole.workloads.removal import RemovalStopped, remove_tree
+from tests.unit.workloads.load import a_load, carried_out, make_files, thread_of
+
+KIB = 1024
+LONG_AGO_S = 1e-9
+"""A time limit that is over before the first look at the clock."""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Four files of 10,000 bytes."""
+    directory = tmp_path / "source"
+    directory.mkdir()
+    make_files(directory, 4, 10_000)
+    return directory
+
+
+def contents(directory: Path) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(directory.iterdir())]
+
+
+def test_a_read_takes_every_byte_of_every_file_once(source: Path, tmp_path: Path) -> None:
+    with thread_of(a_load(WorkloadKind.READ, block=4096), tmp_path, source, (4,)) as thread:
+        assert carried_out(thread).whole
+        counters = thread.counters
+        assert (counters.bytes_done, counters.read_bytes, counters.files_done) == (40_000, 40_000, 4)
+        assert counters.operations == 4 * 3 == thread.latencies(Timed.READ).count
+
+
+def test_a_read_may_take_the_beginning_of_each_file_alone(source: Path, tmp_path: Path) -> None:
+    with thread_of(a_load(WorkloadKind.READ, 0, 5000, 4096), tmp_path, source, (4,)) as thread:
+        carried_out(thread)
+        assert thread.counters.read_bytes == 4 * 5000
+
+
+def test_files_are_gone_through_again_where_a_number_of_them_asks_for_it(
+    source: Path, tmp_path: Path
+) -> None:
+    with thread_of(a_load(WorkloadKind.STAT, 11), tmp_path, source, (4,)) as thread:
+        carried_out(thread)
+        assert thread.counters.files_done == 11 == thread.latencies(Timed.STAT).count
+    with thread_of(a_load(WorkloadKind.STAT, 3), tmp_path, source, (4,)) as thread:
+        carried_out(thread)
+        assert thread.counters.files_done == 3
+
+
+def test_an_append_makes_each_file_longer_and_leaves_what_was_there(source: Path, tmp_path: Path) -> None:
+    before = contents(source)
+    with thread_of(a_load(WorkloadKind.APPEND, 0, 5000, 4096), tmp_path, source, (4,)) as thread:
+        carried_out(thread)
+        assert thread.counters.bytes_done == 20_000
+    after = contents(source)
+    assert [len(data) for data in after] == [15_000] * 4
+    assert [data[:10_000] for data in after] == before
+
+
+def test_a_random_read_asks_for_as_many_blocks_as_a_file_holds(source: Path, tmp_path: Path) -> None:
+    with thread_of(a_load(WorkloadKind.RANDOM_READ, block=1000), tmp_path, source, (4,)) as thread:
+        carried_out(thread)
+        assert (thread.counters.operations, thread.counters.read_bytes) == (40, 40_000)
+
+
+def test_a_random_write_changes_whole_blocks_within_the_file(source: Path, tmp_path: Path) -> None:
+    shutil.copytree(source, tmp_path / "before")
+    load = a_load(WorkloadKind.RANDOM_WRITE, 0, 3000, 1000)
+    with thread_of(load, tmp_path, source, (4,)) as thread:
+        carried_out(thread)
+        assert thread.counters.bytes_done == 12_000
+    for before, after in zip(contents(tmp_path / "before"), contents(source), strict=True):
+        assert len(after) == 10_000
+        changed = [
+            n for n in range(10) if before[n * 1000 : n * 1000 + 1000] != after[n * 1000 : n * 1000 + 1000]
+        ]
+        assert 1 <= len(changed) <= 3
+
+
+def test_random_places_are_the_same_for_a_seed_and_others_for_another(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offsets: list[int] = []
+    real = os.preadv
+    monkeypatch.setattr(os, "preadv", lambda fd, to, at: (offsets.append(at), real(fd, to, at))[1])
+    for seed in (1, 1, 2):
+        with thread_of(
+            a_load(WorkloadKind.RANDOM_READ, block=100, seed=seed), tmp_path, source, (4,)
+        ) as thread:
+            carried_out(thread)
+    first, again, other = offsets[:400], offsets[400:800], offsets[800:]
+    assert first == again != other
+    assert {at % 100 for at in offsets} == {0}
+    assert set(first[:100]) < set(range(0, 10_000, 100))
+
+
+def test_a_file_that_is_smaller_than_a_block_is_read_whole(source: Path, tmp_path: Path) -> None:
+    with thread_of(a_load(WorkloadKind.RANDOM_READ, block=65536), tmp_path, source, (4,)) as thread:
+        carried_out(thread)
+        assert thread.counters.read_bytes == 40_000
+
+
+def test_a_delete_removes_each_file_once_however_many_are_asked_for(source: Path, tmp_path: Path) -> None:
+    with thread_of(a_load(WorkloadKind.DELETE, 99), tmp_path, source, (4,)) as thread:
+        assert carried_out(thread).whole
+        assert thread.counters.files_done == 4
+    assert list(source.iterdir()) == []
+
+
+def test_an_operation_on_a_file_that_is_gone_is_an_error(source: Path, tmp_path: Path) -> None:
+    (source / "f00000002").unlink()
+    for kind in (WorkloadKind.READ, WorkloadKind.STAT, WorkloadKind.APPEND, WorkloadKind.DELETE):
+        with thread_of(a_load(kind, 0, 10, 10), tmp_path, source, (4,)) as thread:
+            with pytest.raises(FileNotFoundError):
+                carried_out(thread)
+            # A delete has removed the first two by then.
+            assert thread.counters.files_done == 2
+
+
+def mix(*weights: tuple[WorkloadKind, int], files: int = 0, **more: object) -> object:
+    return a_load(WorkloadKind.MIX, files, 2000, 1000, weights=weights, **more)
+
+
+def test_a_mix_draws_whole_operations_by_their_weights(source: Path, tmp_path: Path) -> None:
+    load = mix((WorkloadKind.READ, 3), (WorkloadKind.RANDOM_WRITE, 1), files=2000)
+    with thread_of(load, tmp_path, source, (4,)) as thread:  # type: ignore[arg-type]
+        drawn = Counter(type(operation).__name__ for operation, _ in thread.todo)  # type: ignore[misc]
+    assert drawn.total() == 2000
+    assert drawn["Read"] == pytest.approx(1500, abs=100)
+
+
+def test_a_mix_works_on_what_it_made_and_forgets_what_it_removed(tmp_path: Path) -> None:
+    load = mix((WorkloadKind.CREATE, 3), (WorkloadKind.DELETE, 2), (WorkloadKind.READ, 2), files=500)
+    with thread_of(load, tmp_path) as thread:  # type: ignore[arg-type]
+        assert carried_out(thread).whole
+        counters = thread.counters
+        made, removed, read = (thread.latencies(Timed(word)).count for word in ("create", "delete", "read"))
+    assert counters.files_done == 500
+    assert made + removed + read / 2 == 500
+    assert len(list(tmp_path.iterdir())) == made - removed > 0
+    assert counters.read_bytes == read * 1000
+    assert counters.bytes_done == counters.read_bytes + made * 2000
+
+
+def test_a_mix_that_has_removed_its_last_file_and_makes_none_ends(source: Path, tmp_path: Path) -> None:
+    load = mix((WorkloadKind.STAT, 1), (WorkloadKind.DELETE, 1), duration_s=3600.0)
+    with thread_of(load, tmp_path, source, (4,)) as thread:  # type: ignore[arg-type]
+        assert carried_out(thread).whole
+    assert list(source.iterdir()) == []
+
+
+def test_a_limit_by_bytes_lets_the_file_at_hand_be_finished(tmp_path: Path) -> None:
+    with thread_of(a_load(WorkloadKind.CREATE, 0, 10_000, 1000, limit_bytes=25_000), tmp_path) as thread:
+        assert carried_out(thread).whole
+        assert (thread.counters.bytes_done, thread.counters.files_done) == (30_000, 3)
+
+
+@pytest.mark.parametrize("kind", [WorkloadKind.CREATE, WorkloadKind.APPEND, WorkloadKind.READ])
+def test_a_limit_by_bytes_at_once_ends_in_the_middle_of_a_file(
+    source: Path, tmp_path: Path, kind: WorkloadKind
+) -> None:
+    load = a_load(kind, 0, 10_000, 1000, limit_bytes=25_500, end=End.AT_ONCE)
+    own = tmp_path / "own"
+    own.mkdir()
+    with thread_of(load, own, source, (4,)) as thread:
+        assert carried_out(thread).whole
+        assert (thread.counters.bytes_done, thread.counters.files_done) == (25_500, 2)
+
+
+def test_random_blocks_are_whole_where_a_limit_by_bytes_ends_them(source: Path, tmp_path: Path) -> None:
+    load = a_load(WorkloadKind.RANDOM_READ, 0, 0, 1000, limit_bytes=25_500, end=End.AT_ONCE)
+    with thread_of(load, tmp_path, source, (4,)) as thread:
+        assert carried_out(thread).whole
+        assert thread.counters.bytes_done == 25_000
+
+
+def test_a_time_limit_that_is_over_lets_no_file_begin(tmp_path: Path) -> None:
+    with thread_of(a_load(WorkloadKind.CREATE, 0, 10_000, 1000, duration_s=LONG_AGO_S), tmp_path) as thread:
+        assert carried_out(thread).whole
+        assert thread.counters.operations == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", [WorkloadKind.CREATE, WorkloadKind.READ, WorkloadKind.RANDOM_WRITE])
+def test_a_deadline_at_once_ends_after_the_call_at_hand_and_not_before(
+    source: Path, tmp_path: Path, kind: WorkloadKind
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    with thread_of(a_load(kind, 1, 10_000, 1000), own, source, (4,)) as thread:
+        thread.means.deadline_ns = 0
+        assert carried_out(thread).whole
+        assert (thread.counters.operations, thread.counters.files_done) == (1, 0)
+
+
+def test_direct_io_works_where_the_filesystem_has_it(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    load = a_load(
+        WorkloadKind.CREATE, 2, 64 * KIB, 4 * KIB, direct=True, data=DataKind.COMPRESSIBLE, zero_share=0.5
+    )
+    try:
+        with thread_of(load, source) as thread:
+            carried_out(thread)
+    except OSError as refused:
+        pytest.skip(f"no O_DIRECT on {tmp_path}: {refused.strerror}")
+    for kind in (WorkloadKind.READ, WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE, WorkloadKind.APPEND):
+        with thread_of(a_load(kind, 0, 16 * KIB, 4 * KIB, direct=True), tmp_path, source, (2,)) as thread:
+            carried_out(thread)
+            assert thread.counters.bytes_done == 32 * KIB
+
+
+def test_a_tree_is_removed_with_all_that_is_in_it_and_nothing_else(tmp_path: Path) -> None:
+    kept, tree = tmp_path / "kept", tmp_path / "tree"
+    (tree / "a" / "b").mkdir(parents=True)
+    kept.mkdir()
+    (kept / "precious").write_text("x")
+    (tree / "a" / "b" / "file").write_text("x")
+    (tree / "link").symlink_to(kept)
+    parent = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with pytest.raises(OSError, match="another filesystem"):
+            remove_tree("tree", parent, -1, lambda: False)
+        with pytest.raises(RemovalStopped):
+            remove_tree("tree", parent, tmp_path.stat().st_dev, lambda: True)
+        assert remove_tree("tree", parent, tmp_path.stat().st_dev, lambda: False) == 5
+    finally:
+        os.close(parent)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (kept / "precious").exists()
