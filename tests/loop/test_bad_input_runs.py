@@ -103,6 +103,12 @@ def lines_until(stream: Iterator[str], word: str) -> Iterator[str]:
             return
 
 
+def agreeing(runs: str) -> tuple[str, str]:
+    """Return the words that agree to what is asked; a code is asked for only after the middle of a wipe."""
+    shown = json.loads(command("resume", "--runs", runs, "--show", "--json").stdout)
+    return ("--consent", shown["consent"])
+
+
 def reported(text: str) -> int:
     return text.count('"event": "cell_finished"')
 
@@ -115,9 +121,7 @@ def test_a_disk_that_runs_full_stops_the_run_and_loses_no_cell(
     assert '"event": "run_finished"' in done.stdout
     bench.assert_given_back()
     again = ("resume", "--runs", str(small_disk / "runs"))
-    # Asked about again only where the disk ran full in the middle of a wipe.
-    shown = json.loads(command(*again, "--show", "--json").stdout)
-    again += ("--consent", shown["consent"])
+    again += agreeing(str(small_disk / "runs"))
     fails(ExitCode.JOURNAL_FULL, *again, names=("disk is full",))
     assert "disk is full" in command("runs", "--runs", str(small_disk / "runs"), "--json").stdout
 
@@ -161,7 +165,7 @@ def test_a_disk_that_turns_read_only_stops_the_run_and_loses_no_cell(
     copied = RunFolder(f"{bench.runs}/{folder.name}")
     kept = [cell for cell in read_state(copied).cells if cell.status is CellStatus.DONE]
     assert len(kept) >= reported(done.stdout) >= 1
-    assert command("resume", "--runs", bench.runs).returncode == 0
+    assert command("resume", "--runs", bench.runs, *agreeing(bench.runs)).returncode == 0
     after = read_state(copied)
     assert {cell.status for cell in after.cells} == {CellStatus.DONE}
     assert [after.cells[cell.index] for cell in kept] == kept
