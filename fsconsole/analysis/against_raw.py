@@ -23,15 +23,19 @@ def with_raw_shares(grouped: Mapping[RowKey, list[CellFigures]]) -> Grouped:
 
 
 def _place(key: RowKey) -> tuple[object, ...]:
-    """Return what a row shares with its raw row: all but the variant."""
-    return (key.target, key.array, key.setting, key.workloads, key.workload)
+    """Return what a row shares with its raw row: all but the variant, and of its own workload threads and settings."""
+    own = key.workloads[key.workload or 0].settings if key.workloads else ()
+    return (key.target, key.array, key.setting, key.workloads, _threads(key), own)
+
+
+def _threads(key: RowKey) -> int:
+    return key.workloads[key.workload or 0].threads if key.workloads else 1
 
 
 def _references(key: RowKey, raw: list[CellFigures]) -> tuple[tuple[Metric, float], ...]:
     """Return a median in bytes/s for each share that can be told."""
     # One thread is one stream: a raw row measures it once.
-    is_single = bool(key.workloads) and key.workloads[key.workload or 0].threads == 1
-    many = Metric.RAW_WRITE_1 if is_single else Metric.RAW_WRITE_N
+    many = Metric.RAW_WRITE_1 if _threads(key) == 1 else Metric.RAW_WRITE_N
     found = []
     for share, metric in ((Metric.OF_RAW_1, Metric.RAW_WRITE_1), (Metric.OF_RAW_N, many)):
         values = tuple(value for cell in raw if (value := cell.value(metric)))

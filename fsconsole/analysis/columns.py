@@ -36,10 +36,10 @@ _NEAREST_SHOWN = 6
 
 
 def with_read(columns: tuple[Metric, ...]) -> tuple[Metric, ...]:
-    """Return columns with that of reads behind the durable one; mkfs, or else check, gives way."""
-    left_out = Metric.MKFS if Metric.MKFS in columns else Metric.CHECK
+    """Return columns with that of reads behind the durable one; mkfs, or else check and delete, give way."""
+    left_out = {Metric.MKFS} if Metric.MKFS in columns else {Metric.CHECK, Metric.DELETE}
     place = columns.index(Metric.DURABLE) + 1
-    return tuple(m for m in (*columns[:place], Metric.READ, *columns[place:]) if m is not left_out)
+    return tuple(m for m in (*columns[:place], Metric.READ, *columns[place:]) if m not in left_out)
 
 
 def highest_first(metric: Metric) -> bool:

@@ -36,10 +36,19 @@ class CellFigures:
 
 
 def parts_of(cell: Cell) -> tuple[int | None, ...]:
-    """Return what a cell's figures are kept apart by: its workloads where it has several, else nothing."""
+    """Return what a cell's figures are kept apart by: its workloads where it has several, else nothing.
+
+    A raw row has a part for each number of threads, and settings of a workload's own, under the first that has them.
+    """
     if len(cell.workloads) < 2:
         return (None,)
-    return tuple(range(len(cell.workloads)))
+    numbers = range(len(cell.workloads))
+    if cell.variant.is_raw:
+        first: dict[object, int] = {}
+        for number in numbers:
+            first.setdefault((cell.workloads[number].threads, cell.workloads[number].settings), number)
+        return tuple(first.values())
+    return tuple(numbers)
 
 
 def figures_of(cell: Cell, state: CellState, workload: int | None) -> CellFigures:

@@ -73,6 +73,9 @@ def _workload_words(key: RowKey) -> tuple[str, ...]:
     if not key.workloads:
         return ("",) * 8
     workload = key.workloads[key.workload or 0]
+    if key.variant.is_raw:
+        # Its streams are of no workload: only their number is taken from one.
+        return ("", f"{workload.threads} thread{'s' if workload.threads != 1 else ''}", *("",) * 6)
     return (
         workload.name,
         f"{workload.threads} thread{'s' if workload.threads != 1 else ''}",

@@ -58,9 +58,15 @@ def raw_reasons(target: TargetSpec, workloads: Sequence[Workload]) -> tuple[str,
 
 
 def _stream_counts(workloads: Sequence[Workload]) -> tuple[tuple[int, int | None], ...]:
-    """Return numbers of streams with the workload that each stands for; one stream stands for all of them."""
-    many = ((workload.threads, number) for number, workload in enumerate(workloads) if workload.threads > 1)
-    return ((1, None), *many)
+    """Return numbers of streams, each with the first workload of so many threads under the same settings.
+
+    One stream stands for all of them.
+    """
+    first: dict[object, int] = {}
+    for number, workload in enumerate(workloads):
+        if workload.threads > 1:
+            first.setdefault((workload.threads, workload.settings), number)
+    return ((1, None), *((workloads[number].threads, number) for number in first.values()))
 
 
 def _stream(

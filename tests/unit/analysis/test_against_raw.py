@@ -90,3 +90,12 @@ def test_rows_are_told_apart_by_the_settings_that_differ_and_by_no_other() -> No
 def test_a_raw_row_without_figures_gives_no_shares() -> None:
     grid = grid_of(cells(RAW_ROW, build.XFS), [build.failed(0), build.done(1)])
     assert shares(grid, "xfs") == (None, None)
+
+
+def test_workloads_of_the_same_threads_stand_against_one_raw_row() -> None:
+    two = (build.LARGE_FILES, replace(build.LARGE_FILES, name="more"))
+    planned = [replace(cell, workloads=two) for cell in cells(RAW_ROW, build.XFS)]
+    write = replace(build.done(1).steps[2], number=1, kind=StepKind.RAW_WRITE)
+    raw = replace(raw_state(0, one=DURABLE, many=DURABLE * 2), steps=(write,))
+    grid = grid_of(planned, [raw, build.done(1)])
+    assert [row.name for row in grid.rows if row.key.variant.is_raw] == [RAW]

@@ -123,3 +123,11 @@ def test_a_workloads_own_settings_hold_for_the_streams_that_stand_for_it() -> No
     own = ["settings", "raw-write", "settings-back", "settings", "raw-read", "settings-back"]
     assert around == ["quiesce", *own]
     assert {write.name for write in cell.writes} == {"nr_requests"}
+
+
+def test_workloads_of_the_same_threads_share_their_streams() -> None:
+    cell = raw_cell(
+        RAW + SIZED + SIZED.replace("large", "more") + SIZED.replace("threads = 4", "threads = 2")
+    )
+    streams = [words_of(argv)["streams"] for argv in argvs(cell, StepKind.RAW_WRITE)]
+    assert streams == [1, 4, 2]
