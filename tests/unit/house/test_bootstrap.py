@@ -195,6 +195,19 @@ def test_what_only_the_checks_need_is_installed_for_them_alone(checkout):
     assert (checkout.fakes / "apt.log").read_text().splitlines()[-1].endswith(" tmux")
 
 
+def test_what_single_tests_use_is_installed_where_apt_knows_it(checkout):
+    checkout.give("apt-get", '#!/bin/sh\necho "$*" >>"$FAKES/apt.log"\nexit 100\n')
+    checkout.give("apt-cache", '#!/bin/sh\ntest "$2" = f2fs-tools || test "$2" = fio\n')
+    checkout.run("demo")
+    assert not (checkout.fakes / "apt.log").exists()
+    done = checkout.run("test")
+    assert "bootstrap: installing with apt, for single tests: f2fs-tools fio\n" in done.stderr
+    assert "apt could not install them; the tests that need them are skipped\n" in done.stderr
+    assert "bootstrap: pytest\n" in done.stderr
+    (install,) = (checkout.fakes / "apt.log").read_text().splitlines()
+    assert install.endswith(" f2fs-tools fio")
+
+
 def test_apt_is_left_alone_when_nothing_is_missing(checkout):
     checkout.give("apt-get", '#!/bin/sh\ntouch "$FAKES/apt.log"\n')
     checkout.run("demo")
