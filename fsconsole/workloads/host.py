@@ -17,14 +17,12 @@ from dataclasses import dataclass
 from fsconsole.model.counters import HeaderWord
 from fsconsole.model.latency import timed_in
 from fsconsole.system.memfd import CounterPage
-from fsconsole.workloads.content import make_pool
+from fsconsole.workloads.content import content_of
 from fsconsole.workloads.job import DONE, GO, READY, REFUSED, BadJob, Job, job_from_line
-from fsconsole.workloads.naming import file_name, subdirectories
+from fsconsole.workloads.naming import DIRECTORY_FLAGS, file_name, subdirectories
 from fsconsole.workloads.picks import Ground
 from fsconsole.workloads.source import SourceFiles
 from fsconsole.workloads.worker import Barrier, WorkerTask, run_worker
-
-_DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Refused(Exception):
@@ -60,14 +58,14 @@ def _carry_out(job: Job) -> None:
     if (page.threads, page.regions) != (workload.threads, len(timed_in(workload))):
         raise Refused(f"the counter page is for {page.threads} threads, the job for {workload.threads}")
     directory, ground = _open_ground(job)
-    pool = make_pool(workload.data, workload.block_size_bytes if workload.writes else 1, workload.zero_share)
+    content = content_of(workload)
     release_reader, release_writer = os.pipe()
     workers: list[Worker] = []
     try:
         for worker in range(job.workers):
             ready = os.pipe()
             barrier = Barrier(ready[1], release_reader)
-            task = WorkerTask(ground, job.workers, worker, pool, page.words, barrier)
+            task = WorkerTask(ground, job.workers, worker, content, page.words, barrier)
             workers.append(_fork_worker(task, ready, release_writer))
         _await_go(workers, directory)
     except (Refused, OSError):
@@ -80,19 +78,19 @@ def _carry_out(job: Job) -> None:
 
 def _open_ground(job: Job) -> tuple[str, Ground]:
     """Open where the load's files lie, its own directory made anew; returns its name, empty where it has none."""
-    tree_fd = os.open(job.tree, _DIRECTORY_FLAGS)
+    tree_fd = os.open(job.tree, DIRECTORY_FLAGS)
     if os.fstat(tree_fd).st_dev != job.tree_device:
         raise Refused(f"{job.tree} is not on the filesystem that was mounted for it")
     source_fd, source = -1, job.source
     if source is not None:
-        source_fd = os.open(source.directory, _DIRECTORY_FLAGS, dir_fd=tree_fd)
+        source_fd = os.open(source.directory, DIRECTORY_FLAGS, dir_fd=tree_fd)
         source = _with_unfinished(source, source_fd)
     if not job.workload.creates:
         if source is None or not source.files:
             raise Refused("there are no files to work on")
         return "", Ground(job.workload, -1, source_fd, source)
     directory = _make_unused(job.name, tree_fd)
-    own_fd = os.open(directory, _DIRECTORY_FLAGS, dir_fd=tree_fd)
+    own_fd = os.open(directory, DIRECTORY_FLAGS, dir_fd=tree_fd)
     workload = job.workload
     for name in subdirectories(workload.directories, threads=workload.threads, files=workload.files):
         os.mkdir(name, 0o755, dir_fd=own_fd)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
 
 from fsconsole.model.workload import Directories, Layout
 
+DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_NAME_CHARACTERS = 60
 _UNWANTED = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -27,8 +30,14 @@ def subdirectories(directories: Directories, *, threads: int, files: int) -> tup
 
 def file_name(directories: Directories, number: int, *, threads: int) -> str:
     """Return the path of file number (from 0), relative to the directory of the load."""
+    return namer(directories, threads=threads)(number)
+
+
+def namer(directories: Directories, *, threads: int) -> Callable[[int], str]:
+    """Return what makes the path of a file of its number; for one that makes many."""
     if directories.layout is Layout.PER_THREAD:
-        return f"t{number % threads:04d}/f{number:08d}"
+        return lambda number: f"t{number % threads:04d}/f{number:08d}"
     if directories.layout is Layout.PER_COUNT:
-        return f"d{number // directories.files_per_directory:06d}/f{number:08d}"
-    return f"f{number:08d}"
+        each = directories.files_per_directory
+        return lambda number: f"d{number // each:06d}/f{number:08d}"
+    return "f%08d".__mod__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from array import array
 from bisect import bisect_right
@@ -9,13 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, count, islice
 
-from fsconsole.model.workload import Directories, Workload, WorkloadKind
+from fsconsole.model.workload import Directories, Layout, Workload, WorkloadKind
 from fsconsole.workloads.draws import scrambled
-from fsconsole.workloads.naming import file_name
-from fsconsole.workloads.ops.base import FileRef, Operation
+from fsconsole.workloads.naming import DIRECTORY_FLAGS, file_name, namer
+from fsconsole.workloads.ops.base import Operation
 from fsconsole.workloads.source import SourceFiles
 
-Pick = tuple[Operation, FileRef]
+Pick = tuple[Operation, int, str, int]
+"""An operation, and what its run() is given: an open directory, a name below it, a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,9 @@ def picks(ground: Ground, operations: dict[WorkloadKind, Operation], thread: int
     if workload.kind is WorkloadKind.MIX:
         return islice(_Mix(ground, operations, thread).picks(), _share(workload, thread))
     ((kind, operation),) = operations.items()
-    files = _new_files(ground, thread) if kind is WorkloadKind.CREATE else _source_files(ground, thread)
-    return ((operation, file) for file in files)
+    if kind is WorkloadKind.CREATE:
+        return _new_files(ground, operation, thread)
+    return _source_files(ground, operation, thread)
 
 
 def _share(workload: Workload, thread: int) -> int | None:
@@ -48,14 +51,35 @@ def _share(workload: Workload, thread: int) -> int | None:
     return len(range(thread, workload.files, workload.threads)) if workload.files else None
 
 
-def _new_files(ground: Ground, thread: int) -> Iterator[FileRef]:
-    workload = ground.workload
+def new_names(ground: Ground, thread: int) -> tuple[int, Iterator[str]]:
+    """Return an open directory, and the names below it of the files that one thread makes.
+
+    They have no end where nothing but a limit ends the load. A thread that has a directory for itself works in it: the
+    way there is not looked up for each file. Raises OSError.
+    """
+    workload, numbers = ground.workload, _new_numbers(ground.workload, thread)
+    if workload.directories.layout is Layout.PER_THREAD:
+        own = os.path.dirname(file_name(workload.directories, thread, threads=workload.threads))
+        return os.open(own, DIRECTORY_FLAGS, dir_fd=ground.own_fd), map(
+            namer(Directories(), threads=1), numbers
+        )
+    return ground.own_fd, map(namer(workload.directories, threads=workload.threads), numbers)
+
+
+def _new_numbers(workload: Workload, thread: int) -> Iterable[int]:
     step = workload.threads
-    numbers: Iterable[int] = range(thread, workload.files, step) if workload.files else count(thread, step)
-    return _refs(ground.own_fd, workload.directories, workload.threads, numbers)
+    return range(thread, workload.files, step) if workload.files else count(thread, step)
 
 
-def _source_files(ground: Ground, thread: int) -> Iterator[FileRef]:
+def _new_files(ground: Ground, operation: Operation, thread: int) -> Iterator[Pick]:
+    name = namer(ground.workload.directories, threads=ground.workload.threads)
+    directory_fd = ground.own_fd
+    return (
+        (operation, directory_fd, name(number), number) for number in _new_numbers(ground.workload, thread)
+    )
+
+
+def _source_files(ground: Ground, operation: Operation, thread: int) -> Iterator[Pick]:
     """Yield the files of a thread once, or over and over where a number of operations or a limit asks for it."""
     source, workload = ground.source, ground.workload
     if source is None:
@@ -63,10 +87,9 @@ def _source_files(ground: Ground, thread: int) -> Iterator[FileRef]:
     numbers = _own_of_source(ground, thread)
     repeats = (workload.files or ground.is_limited) and not workload.deletes and numbers
     rounds = count() if repeats else range(1)
+    name, directory_fd = namer(source.directories, threads=source.threads), ground.source_fd
     # Each round makes its names anew: millions of them, kept, would fill the memory.
-    files = (
-        file for _ in rounds for file in _refs(ground.source_fd, source.directories, source.threads, numbers)
-    )
+    files = ((operation, directory_fd, name(number), number) for _ in rounds for number in numbers)
     return islice(files, _share(workload, thread))
 
 
@@ -75,16 +98,6 @@ def _own_of_source(ground: Ground, thread: int) -> Sequence[int]:
     if source is None:
         return ()
     return source.numbers(thread, workload.threads, shared=not workload.deletes)
-
-
-def _refs(
-    directory_fd: int, directories: Directories, threads: int, numbers: Iterable[int]
-) -> Iterator[FileRef]:
-    return (_ref(directory_fd, directories, threads, number) for number in numbers)
-
-
-def _ref(directory_fd: int, directories: Directories, threads: int, number: int) -> FileRef:
-    return FileRef(directory_fd, file_name(directories, number, threads=threads), number)
 
 
 class _Mix:
@@ -102,6 +115,9 @@ class _Mix:
         self._files = array("q", _own_of_source(ground, thread))
         """Numbers of files of the source; -1 - number of those that this thread has made."""
         self._new = count(thread, workload.threads)
+        self._own_name = namer(workload.directories, threads=workload.threads)
+        source = ground.source
+        self._source_name = namer(source.directories, threads=source.threads) if source else self._own_name
         seed = scrambled(workload.seed, thread, 1)
         self._draw = random.Random(seed).random  # noqa: S311 (a mix, no secret)
 
@@ -113,22 +129,20 @@ class _Mix:
                 if WorkloadKind.CREATE not in self._operations:
                     return
                 kind = WorkloadKind.CREATE
-            file = self._new_file() if kind is WorkloadKind.CREATE else self._drawn_file(kind)
-            yield self._operations[kind], file
+            number = -1 - next(self._new) if kind is WorkloadKind.CREATE else self._drawn(kind)
+            yield self._picked(self._operations[kind], number)
             if kind is WorkloadKind.CREATE:
-                self._files.append(-1 - file.number)
+                self._files.append(number)
 
-    def _new_file(self) -> FileRef:
-        workload, number = self._ground.workload, next(self._new)
-        return _ref(self._ground.own_fd, workload.directories, workload.threads, number)
-
-    def _drawn_file(self, kind: WorkloadKind) -> FileRef:
+    def _drawn(self, kind: WorkloadKind) -> int:
         place = int(self._draw() * len(self._files))
         number = self._files[place]
         if kind is WorkloadKind.DELETE:
             self._files[place] = self._files[-1]
             self._files.pop()
-        ground, source = self._ground, self._ground.source
-        if number < 0 or source is None:
-            return _ref(ground.own_fd, ground.workload.directories, ground.workload.threads, -1 - number)
-        return _ref(ground.source_fd, source.directories, source.threads, number)
+        return number
+
+    def _picked(self, operation: Operation, number: int) -> Pick:
+        if number < 0:
+            return operation, self._ground.own_fd, self._own_name(-1 - number), -1 - number
+        return operation, self._ground.source_fd, self._source_name(number), number

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from fsconsole.model.counters import HeaderWord, SlotWord, ThreadState, slot_word
 from fsconsole.model.workload import End, Workload
-from fsconsole.workloads.content import anonymous_memory, places
+from fsconsole.workloads.content import Content, anonymous_memory
 from fsconsole.workloads.ops import MAKERS
-from fsconsole.workloads.ops.base import NEVER_NS, NO_BUDGET, STOP, Means
-from fsconsole.workloads.picks import Ground, Pick, picks
+from fsconsole.workloads.ops.base import NEVER_NS, NO_BUDGET, STOP, Limits, Means
+from fsconsole.workloads.ops.one_block import is_one_call_each, make_files
+from fsconsole.workloads.picks import Ground, Pick, new_names, picks
 
 _STACK_BYTES = 512 * 1024
 """A writer needs little; thousands of default stacks of 8 MiB would count against a memory limit."""
@@ -37,7 +40,7 @@ class WorkerTask:
     ground: Ground
     workers: int
     worker: int
-    pool: memoryview
+    content: Content
     words: memoryview
     barrier: Barrier
 
@@ -52,14 +55,29 @@ def run_worker(task: WorkerTask) -> None:
     threading.stack_size(_STACK_BYTES)
     block = task.workload.block_size_bytes
     shared = memoryview(anonymous_memory(block)) if block > _OWN_BUFFER_BYTES else None
+    pool = task.content.pool()
+    # Cycles are not made here, and a collection would stand in somebody's latency.
+    gc.disable()
     threads = [
-        threading.Thread(target=_run_thread, args=(task, thread, shared), name=f"writer-{thread}")
+        threading.Thread(target=_run_thread, args=(task, thread, pool, shared), name=f"writer-{thread}")
         for thread in range(task.worker, task.workload.threads, task.workers)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
+    """Return what does all that one thread has to do, up to its limits; False where the engine asked for a stop.
+
+    It raises OSError. What can be made ready is made ready here, before any clock starts.
+    """
+    workload = ground.workload
+    if is_one_call_each(workload):
+        return partial(make_files, means, *new_names(ground, means.thread))
+    operations = {kind: MAKERS[kind](means) for kind, _ in workload.operations}
+    return partial(carry_out, means, picks(ground, operations, means.thread))
 
 
 def carry_out(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
@@ -69,27 +87,15 @@ def carry_out(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
     """
     words, files_word = means.words, slot_word(means.thread, SlotWord.FILES_DONE)
     is_limited = limits != Limits()
-    for files_done, (operation, file) in enumerate(todo, start=1):
+    for files_done, (operation, directory_fd, name, number) in enumerate(todo, start=1):
         if words[STOP]:
             return False
         if is_limited and limits.reached(means):
             return True
-        if not operation.run(file):
+        if not operation.run(directory_fd, name, number):
             return not words[STOP]
         words[files_word] = files_done
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What ends one thread, between its operations; bytes are shared out evenly."""
-
-    deadline_ns: int = NEVER_NS
-    budget_bytes: int = NO_BUDGET
-
-    def reached(self, means: Means) -> bool:
-        """Tell whether the thread has done its bytes, or its time is over."""
-        return means.words[means.bytes_word] >= self.budget_bytes or time.monotonic_ns() >= self.deadline_ns
 
 
 def limits_of(workload: Workload, thread: int, started_ns: int) -> Limits:
@@ -103,11 +109,11 @@ def limits_of(workload: Workload, thread: int, started_ns: int) -> Limits:
     return Limits(deadline_ns, budget)
 
 
-def _run_thread(task: WorkerTask, thread: int, shared: memoryview | None) -> None:
+def _run_thread(task: WorkerTask, thread: int, pool: memoryview, shared: memoryview | None) -> None:
     words, barrier = task.words, task.barrier
     state = slot_word(thread, SlotWord.STATE)
-    means = _means(task, thread, shared)
-    todo = picks(task.ground, {kind: MAKERS[kind](means) for kind, _ in task.workload.operations}, thread)
+    means = _means(task, thread, pool, shared)
+    work = prepared(task.ground, means)
     words[state] = ThreadState.READY
     os.write(barrier.ready_writer, b"r")
     os.read(barrier.release_reader, 1)
@@ -121,7 +127,7 @@ def _run_thread(task: WorkerTask, thread: int, shared: memoryview | None) -> Non
     if task.workload.end is End.AT_ONCE:
         means.deadline_ns, means.budget_bytes = limits.deadline_ns, limits.budget_bytes
     try:
-        ending = ThreadState.DONE if carry_out(means, todo, limits) else ThreadState.STOPPED
+        ending = ThreadState.DONE if work(limits) else ThreadState.STOPPED
     except OSError as error:
         words[slot_word(thread, SlotWord.ERRNO)] = error.errno or errno.EIO
         ending = ThreadState.FAILED
@@ -129,7 +135,7 @@ def _run_thread(task: WorkerTask, thread: int, shared: memoryview | None) -> Non
     words[state] = ending
 
 
-def _means(task: WorkerTask, thread: int, shared: memoryview | None) -> Means:
+def _means(task: WorkerTask, thread: int, pool: memoryview, shared: memoryview | None) -> Means:
     workload = task.workload
     if shared is not None or not workload.reads:
         buffer = shared if shared is not None else memoryview(b"")
@@ -139,7 +145,6 @@ def _means(task: WorkerTask, thread: int, shared: memoryview | None) -> Means:
         workload=workload,
         thread=thread,
         words=task.words,
-        pool=task.pool,
-        places=places(thread, direct=workload.direct),
+        pieces=task.content.pieces(pool, thread),
         buffer=buffer,
     )

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 from fsconsole.model.counters import HeaderWord, SlotWord, slot_word
 from fsconsole.model.latency import Timed, timed_in
-from fsconsole.model.workload import DataKind, Workload, WorkloadKind
+from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
 from fsconsole.units import KIB, MIB
-from fsconsole.workloads.content import OFFSET_MASK, make_pool, places
+from fsconsole.workloads.content import content_of
 from fsconsole.workloads.ops.base import Means
 from fsconsole.workloads.ops.writing import Writer
 
@@ -44,12 +44,15 @@ CASES = (
 
 def untimed(fd: int, means: Means, left: int) -> None:
     """Do what the generator's loop does, but for the clock, the latency and the fsync."""
-    words, pool, block = means.words, means.pool, means.workload.block_size_bytes
+    words, pieces, block = means.words, means.pieces, means.workload.block_size_bytes
     bytes_word, operations_word = slot_word(0, SlotWord.BYTES), slot_word(0, SlotWord.OPERATIONS)
-    stop_word, mask, stride, write = int(HeaderWord.STOP), OFFSET_MASK, means.places.stride, os.write
+    pool, mask, stride, stamp = pieces.memory, pieces.mask, pieces.stride, pieces.stamp
+    stop_word, write = int(HeaderWord.STOP), os.write
+    assert stamp is not None
     bytes_done, operations = words[bytes_word], words[operations_word]
     wanted = block if left >= block else left
-    piece_start = start = means.places.first
+    piece_start = start = pieces.first
+    stamp(start, wanted)
     while left and not words[stop_word]:
         written = write(fd, pool[piece_start : piece_start + wanted])
         left -= written
@@ -63,6 +66,7 @@ def untimed(fd: int, means: Means, left: int) -> None:
         words[operations_word] = operations
         piece_start = start = (start + stride) & mask
         wanted = block if left >= block else left
+        stamp(start, wanted)
 
 
 def measure(case: Case) -> tuple[list[float], list[float]]:
@@ -70,8 +74,8 @@ def measure(case: Case) -> tuple[list[float], list[float]]:
     load = Workload("bench", WorkloadKind.CREATE, 1, 1, case.size_bytes, case.block_bytes)
     calls = case.size_bytes // case.block_bytes
     with CounterPage.create(1, len(timed_in(load))) as page:
-        pool = make_pool(DataKind.RANDOM, case.block_bytes)
-        means = Means(load, 0, page.words, pool, places(0, direct=False), memoryview(b""))
+        content = content_of(load)
+        means = Means(load, 0, page.words, content.pieces(content.pool(), 0), memoryview(b""))
 
         def timed(fd: int) -> None:
             Writer(means, means.stopwatch(Timed.WRITE)).fill_and_close(os.dup(fd), case.size_bytes)

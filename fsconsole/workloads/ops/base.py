@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from fsconsole.model.counters import HeaderWord, RegionWord, SlotWord, region_word, slot_word
 from fsconsole.model.latency import OFFSET_NS, SHIFT_LESS, SLOW_NS, SUB_BITS, VERY_SLOW_NS, Timed, timed_in
 from fsconsole.model.workload import Workload
-from fsconsole.workloads.content import Places
+from fsconsole.workloads.content import Pieces
 
 NEVER_NS = 2**63
 NO_BUDGET = 2**63
@@ -18,18 +18,14 @@ STOP = int(HeaderWord.STOP)
 _SUM_NS = int(RegionWord.SUM_NS)
 
 
-class FileRef(NamedTuple):
-    """A file by its name below an open directory, and its number there."""
-
-    directory_fd: int
-    name: str
-    number: int
-
-
 class Operation(Protocol):
-    """One thing that is done to one file after the other, by one thread."""
+    """One thing that is done to one file after the other, by one thread.
 
-    def run(self, file: FileRef) -> bool:
+    A file is given by an open directory, its name below it, and its number there: three words and no object, whose
+    making would cost a hundredth of a small file's.
+    """
+
+    def run(self, directory_fd: int, name: str, number: int) -> bool:
         """Carry it out; False where a stop, or a limit at once, ended it in the middle. Raises OSError."""
         ...
 
@@ -41,8 +37,7 @@ class Means:
     workload: Workload
     thread: int
     words: memoryview
-    pool: memoryview
-    places: Places
+    pieces: Pieces
     buffer: memoryview
     deadline_ns: int = NEVER_NS
     budget_bytes: int = NO_BUDGET
@@ -76,6 +71,18 @@ class Means:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What ends one thread, between its operations; bytes are shared out evenly."""
+
+    deadline_ns: int = NEVER_NS
+    budget_bytes: int = NO_BUDGET
+
+    def reached(self, means: Means) -> bool:
+        """Tell whether the thread has done its bytes, or its time is over."""
+        return means.words[means.bytes_word] >= self.budget_bytes or time.monotonic_ns() >= self.deadline_ns
+
+
 class Stopwatch:
     """Counts latencies in a region of the counter page.
 
@@ -94,9 +101,9 @@ class Stopwatch:
         """Count one operation that began at that instant and has just ended."""
         latency = time.monotonic_ns() - began_ns + OFFSET_NS
         shift = latency.bit_length() - SHIFT_LESS
-        words = self.words
-        words[self.base + (shift << SUB_BITS) + (latency >> shift)] += 1
-        words[self.base + _SUM_NS] += latency - OFFSET_NS
+        words, base = self.words, self.base
+        words[base + (shift << SUB_BITS) + (latency >> shift)] += 1
+        words[base + _SUM_NS] += latency - OFFSET_NS
         if latency > self.notable:
             self.note(latency)
 

@@ -6,7 +6,7 @@ import os
 import time
 
 from fsconsole.model.latency import Timed
-from fsconsole.workloads.ops.base import FileRef, Means
+from fsconsole.workloads.ops.base import Means
 
 
 class Stat:
@@ -16,10 +16,10 @@ class Stat:
         self._means = means
         self._stopwatch = means.stopwatch(Timed.STAT)
 
-    def run(self, file: FileRef) -> bool:
+    def run(self, directory_fd: int, name: str, _number: int) -> bool:
         """Look at one file. Raises OSError."""
         began_ns = time.monotonic_ns()
-        os.stat(file.name, dir_fd=file.directory_fd, follow_symlinks=False)
+        os.stat(name, dir_fd=directory_fd, follow_symlinks=False)
         self._stopwatch.lap(began_ns)
         self._means.words[self._means.operations_word] += 1
         return True
@@ -32,10 +32,10 @@ class Delete:
         self._means = means
         self._stopwatch = means.stopwatch(Timed.DELETE)
 
-    def run(self, file: FileRef) -> bool:
+    def run(self, directory_fd: int, name: str, _number: int) -> bool:
         """Remove one file. Raises OSError."""
         began_ns = time.monotonic_ns()
-        os.unlink(file.name, dir_fd=file.directory_fd)
+        os.unlink(name, dir_fd=directory_fd)
         self._stopwatch.lap(began_ns)
         self._means.words[self._means.operations_word] += 1
         return True

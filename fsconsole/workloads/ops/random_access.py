@@ -10,9 +10,8 @@ from collections.abc import Callable
 from fsconsole.model.counters import SlotWord, slot_word
 from fsconsole.model.latency import OFFSET_NS, SHIFT_LESS, SUB_BITS, Timed
 from fsconsole.units import SECTOR_BYTES
-from fsconsole.workloads.content import OFFSET_MASK
 from fsconsole.workloads.draws import scrambled
-from fsconsole.workloads.ops.base import STOP, FileRef, Means, Syncs
+from fsconsole.workloads.ops.base import STOP, Means, Syncs
 from fsconsole.workloads.ops.reading import READ_FLAGS
 
 _WRITE_FLAGS = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -35,10 +34,10 @@ class RandomAccess:
         seed = scrambled(means.workload.seed, means.thread)
         self._draw = random.Random(seed).random  # noqa: S311 (offsets, no secrets)
 
-    def run(self, file: FileRef) -> bool:
+    def run(self, directory_fd: int, name: str, _number: int) -> bool:
         """Move as many blocks as the file holds, or as the workload says. Raises OSError."""
         means = self._means
-        fd = os.open(file.name, self._flags, dir_fd=file.directory_fd)
+        fd = os.open(name, self._flags, dir_fd=directory_fd)
         try:
             size_bytes = os.fstat(fd).st_size
             block = min(means.workload.block_size_bytes, size_bytes)
@@ -102,16 +101,19 @@ def random_read(means: Means) -> RandomAccess:
 
 def random_write(means: Means) -> RandomAccess:
     """Return the operation that overwrites blocks at drawn places."""
-    pool, stride, pwrite = means.pool, means.places.stride, os.pwrite
-    start = means.places.first
+    pieces, pwrite = means.pieces, os.pwrite
+    pool, stride, mask, stamp = pieces.memory, pieces.stride, pieces.mask, pieces.stamp
+    start = pieces.first
 
     def transfer(fd: int, block: int, offset: int) -> int:
         nonlocal start
+        if stamp is not None:
+            stamp(start, block)
         moved = pwrite(fd, pool[start : start + block], offset)
         while moved < block:
             # A short write: the rest of the piece is the same operation.
             moved += pwrite(fd, pool[start + moved : start + block], offset + moved)
-        start = (start + stride) & OFFSET_MASK
+        start = (start + stride) & mask
         return moved
 
     return RandomAccess(means, Timed.RANDOM_WRITE, _WRITE_FLAGS, transfer, Syncs(means))

@@ -7,7 +7,7 @@ import time
 
 from fsconsole.model.counters import SlotWord, slot_word
 from fsconsole.model.latency import OFFSET_NS, SHIFT_LESS, SUB_BITS, Timed
-from fsconsole.workloads.ops.base import STOP, FileRef, Means
+from fsconsole.workloads.ops.base import STOP, Means
 
 READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -20,10 +20,10 @@ class Read:
         self._stopwatch = means.stopwatch(Timed.READ)
         self._flags = READ_FLAGS | means.direct_flag
 
-    def run(self, file: FileRef) -> bool:
+    def run(self, directory_fd: int, name: str, _number: int) -> bool:
         """Read one file, or as much of it as the workload says. Raises OSError."""
         means = self._means
-        fd = os.open(file.name, self._flags, dir_fd=file.directory_fd)
+        fd = os.open(name, self._flags, dir_fd=directory_fd)
         try:
             wanted = means.workload.file_size_bytes or os.fstat(fd).st_size
             allowed = means.allowed(wanted)

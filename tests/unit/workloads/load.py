@@ -13,11 +13,11 @@ from fsconsole.model.counters import ThreadCounters
 from fsconsole.model.latency import Latencies, Timed, timed_in
 from fsconsole.model.workload import End, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
-from fsconsole.workloads.content import anonymous_memory, make_pool, places
+from fsconsole.workloads.content import anonymous_memory, content_of
 from fsconsole.workloads.naming import subdirectories
-from fsconsole.workloads.ops import MAKERS
+from fsconsole.workloads.ops import MAKERS, one_block
 from fsconsole.workloads.ops.base import Means
-from fsconsole.workloads.picks import Ground, picks
+from fsconsole.workloads.picks import Ground, new_names, picks
 from fsconsole.workloads.source import SourceFiles
 from fsconsole.workloads.worker import carry_out, limits_of
 
@@ -34,6 +34,9 @@ class Thread:
     means: Means
     todo: Iterator[object] = field(default_factory=lambda: iter(()))
     whole: bool = False
+    own_fd: int = -1
+    quickly: bool = False
+    """Whether it is done by the loop for files of one call each."""
 
     @property
     def counters(self) -> ThreadCounters:
@@ -55,18 +58,18 @@ def thread_of(
         for name in subdirectories(workload.directories, threads=workload.threads, files=workload.files):
             (own / name).mkdir(exist_ok=True)
         files = SourceFiles("source", workload.directories, counts) if counts else None
+        content = content_of(workload)
         means = Means(
             workload=workload,
             thread=0,
             words=page.words,
-            pool=make_pool(workload.data, workload.block_size_bytes, workload.zero_share),
-            places=places(0, direct=workload.direct),
+            pieces=content.pieces(content.pool(), 0),
             buffer=memoryview(anonymous_memory(workload.block_size_bytes)),
         )
         operations = {kind: MAKERS[kind](means) for kind, _ in workload.operations}
         ground = Ground(workload, own_fd, source_fd, files)
         try:
-            yield Thread(page, means, picks(ground, operations, 0))
+            yield Thread(page, means, picks(ground, operations, 0), own_fd=own_fd)
         finally:
             os.close(own_fd)
             os.close(source_fd)
@@ -77,7 +80,11 @@ def carried_out(thread: Thread) -> Thread:
     limits = limits_of(thread.means.workload, 0, time.monotonic_ns())
     if thread.means.workload.end is End.AT_ONCE:
         thread.means.deadline_ns, thread.means.budget_bytes = limits.deadline_ns, limits.budget_bytes
-    thread.whole = carry_out(thread.means, thread.todo, limits)  # type: ignore[arg-type]
+    if thread.quickly:
+        ground = Ground(thread.means.workload, thread.own_fd, -1, None)
+        thread.whole = one_block.make_files(thread.means, *new_names(ground, 0), limits)
+    else:
+        thread.whole = carry_out(thread.means, thread.todo, limits)  # type: ignore[arg-type]
     return thread
 
 

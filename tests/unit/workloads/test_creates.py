@@ -15,7 +15,6 @@ from fsconsole.model.latency import Timed
 from fsconsole.model.workload import Directories, Layout, WorkloadKind
 from fsconsole.system.memfd import CounterPage
 from fsconsole.workloads.draws import size_of_file
-from fsconsole.workloads.ops.base import FileRef
 from fsconsole.workloads.ops.writing import Create
 from tests.unit.workloads.load import Thread, a_load, carried_out, make_files, thread_of
 
@@ -131,7 +130,7 @@ def test_short_writes_of_any_length_add_up_to_the_file(cuts: list[int], size: in
         patch.setattr(os, "open", lambda *args, **kwargs: os.memfd_create("file"))
         sizes: list[int] = []
         patch.setattr(os, "close", lambda fd: (sizes.append(os.fstat(fd).st_size), real_close(fd)))
-        assert Create(thread.means).run(FileRef(-1, "a", 0))
+        assert Create(thread.means).run(-1, "a", 0)
         patch.undo()
         assert sizes == [size]
         assert thread.counters.bytes_done == size

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import lzma
 import os
+import zlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.workload import DataKind, Directories, Layout
-from fsconsole.workloads.content import OFFSET_MASK, POOL_BYTES, STRIDE_BYTES, make_pool, places
+from fsconsole.model.workload import DataKind, Directories, Layout, Workload, WorkloadKind
+from fsconsole.workloads.content import POOL_BYTES, content_of, own_bytes, walk
 from fsconsole.workloads.naming import directory_name, file_name, subdirectories
 
 layouts = st.one_of(
@@ -51,38 +53,125 @@ def test_a_readable_workload_name_stays_readable() -> None:
     assert directory_name("large files, 64 KiB") == "large-files-64-KiB"
 
 
-@pytest.mark.parametrize("block_bytes", [1, 4096, 3 * POOL_BYTES + 1])
-def test_a_piece_may_start_at_every_offset_of_the_pool(block_bytes: int) -> None:
-    pool = make_pool(DataKind.RANDOM, block_bytes)
-    assert len(pool[OFFSET_MASK : OFFSET_MASK + block_bytes]) == block_bytes
+def a_write(data: DataKind = DataKind.RANDOM, block: int = 65536, **more: object) -> Workload:
+    return Workload("load", WorkloadKind.CREATE, 4, 4, 2**20, block, data=data, **more)  # type: ignore[arg-type]
+
+
+def taken(workload: Workload, thread: int, count: int) -> list[bytes]:
+    """Return the first pieces that a thread writes."""
+    content = content_of(workload)
+    pieces, found, start = content.pieces(content.pool(), thread), [], -1
+    start = pieces.first
+    for _ in range(count):
+        if pieces.stamp is not None:
+            pieces.stamp(start, workload.block_size_bytes)
+        found.append(bytes(pieces.memory[start : start + workload.block_size_bytes]))
+        start = (start + pieces.stride) & pieces.mask
+    return found
+
+
+def pages(pieces: list[bytes]) -> list[bytes]:
+    return [piece[at : at + 4096] for piece in pieces for at in range(0, len(piece), 4096)]
+
+
+WRITES = [
+    a_write(block=1),
+    a_write(block=4097),
+    a_write(block=2**20),
+    a_write(block=3 * POOL_BYTES + 1),
+    a_write(direct=True, block=4096),
+    a_write(direct=True, block=2**20),
+    a_write(direct=True, block=2**28),
+    a_write(DataKind.ZERO),
+    a_write(DataKind.COMPRESSIBLE, zero_share=0.5),
+]
+
+
+@pytest.mark.parametrize("workload", WRITES)
+def test_a_whole_piece_lies_behind_every_place_of_the_pool_and_can_be_stamped(workload: Workload) -> None:
+    content, block = content_of(workload), workload.block_size_bytes
+    pieces = content.pieces(content.pool(), 3)
+    step = pieces.stride
+    last = max((pieces.first + n * step) & pieces.mask for n in range(2000))
+    for start in (pieces.first, last, pieces.mask + 1 - content.alignment_bytes):
+        assert len(pieces.memory[start : start + block]) == block
+        if pieces.stamp is not None:
+            before = bytes(pieces.memory[start : start + block])
+            pieces.stamp(start, block)
+            after = bytes(pieces.memory[start : start + block])
+            assert before[8:4096] == after[8:4096]
+            assert block < 8 or before[:8] != after[:8]
 
 
 def test_random_data_is_random_and_zero_data_is_zero() -> None:
-    assert len(set(make_pool(DataKind.RANDOM, 1)[:65536])) == 256
-    assert not any(make_pool(DataKind.ZERO, 1)[:65536])
+    assert len(set(taken(a_write(), 0, 1)[0])) == 256
+    assert not any(b"".join(taken(a_write(DataKind.ZERO), 0, 5)))
 
 
-def test_the_stride_visits_every_offset_and_leaves_the_block_grid() -> None:
-    # An odd stride has the full period over a power of two.
-    assert POOL_BYTES & (POOL_BYTES - 1) == 0
-    assert STRIDE_BYTES % 2 == 1
-    assert len({(STRIDE_BYTES * n & OFFSET_MASK) % 4096 for n in range(4096)}) == 4096
+@pytest.mark.parametrize("workload", [a_write(), a_write(block=4096), a_write(direct=True, block=4096)])
+def test_no_two_blocks_of_a_filesystem_are_alike_however_much_is_written(workload: Workload) -> None:
+    # Far more than the pool holds: it is the stamps that tell the later ones from the earlier ones.
+    count = 70_000 if workload.block_size_bytes == 4096 else 5_000
+    found = pages(taken(workload, 0, count))
+    assert len(set(found)) == len(found) > 3 * POOL_BYTES // 4096
 
 
-def test_threads_begin_at_different_places() -> None:
-    assert len({places(thread, direct=False).first for thread in range(4096)}) == 4096
+def test_threads_dont_write_the_same_blocks() -> None:
+    found = [page for thread in range(16) for page in pages(taken(a_write(), thread, 100))]
+    # Each time from new data; what is looked at is that no thread repeats itself.
+    assert len(set(found)) == len(found)
+    assert len({walk(POOL_BYTES, 64, thread)[0] for thread in range(4096)}) == 4096
 
 
-def test_direct_pieces_begin_on_pages_and_come_from_every_page() -> None:
-    for thread in range(50):
-        place = places(thread, direct=True)
-        assert (place.first % 4096, place.stride % 4096) == (0, 0)
-    assert len({(place.first + n * place.stride) & OFFSET_MASK for n in range(4096)}) == 4096
+@pytest.mark.parametrize("workload", [a_write(), a_write(block=4096), a_write(direct=True)])
+def test_what_a_compressor_sees_at_once_does_not_shrink(workload: Workload) -> None:
+    # btrfs compresses 128 KiB at a time.
+    written = b"".join(taken(workload, 0, 64 * 65536 // workload.block_size_bytes))
+    for at in range(0, len(written), 128 * 1024):
+        assert len(zlib.compress(written[at : at + 128 * 1024])) > 0.99 * 128 * 1024
+    assert len(lzma.compress(written[: 2**20], preset=1)) > 0.99 * 2**20
+
+
+@pytest.mark.parametrize("pool_bytes", [4096, 65536, POOL_BYTES])
+@pytest.mark.parametrize("alignment", [1, 64, 4096])
+def test_the_stride_visits_every_place_before_it_comes_back(pool_bytes: int, alignment: int) -> None:
+    first, stride = walk(pool_bytes, alignment, 5)
+    places = min(pool_bytes // alignment, 70_000)
+    assert len({(first + n * stride) & (pool_bytes - 1) for n in range(places)}) == places
+    assert (first % alignment, stride % alignment) == (0, 0)
+
+
+def test_pieces_begin_where_copying_is_cheap_and_direct_ones_on_pages() -> None:
+    for workload, alignment in ((a_write(), 64), (a_write(direct=True), 4096)):
+        content = content_of(workload)
+        for thread in range(50):
+            pieces = content.pieces(content.pool(), thread)
+            assert (pieces.first % alignment, pieces.stride % alignment) == (0, 0)
+
+
+def test_threads_that_write_past_the_cache_share_no_memory_that_is_stamped() -> None:
+    # A stamp under a write that is under way would reach the device, and not the checksum made before.
+    content = content_of(a_write(direct=True, block=4096))
+    one, other = (content.pieces(content.pool(), thread) for thread in (0, 1))
+    assert one.stamp is not None
+    before = bytes(other.memory)
+    for start in range(0, len(one.memory) - 4096, 4096):
+        one.stamp(start, 4096)
+    assert bytes(other.memory) == before
+
+
+@given(st.integers(1, 4096))
+def test_memory_of_direct_threads_is_a_power_of_two_and_bounded(threads: int) -> None:
+    size = own_bytes(threads)
+    assert size & (size - 1) == 0
+    assert 4096 <= size <= POOL_BYTES
+    assert size * threads <= max(16 * 2**20, 4096 * threads)
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.999])
-@pytest.mark.parametrize("start", [0, 1, 4095, 5_000_001, POOL_BYTES - 1])
-def test_of_compressible_data_every_block_holds_its_share_of_zeros(share: float, start: int) -> None:
-    pool = make_pool(DataKind.COMPRESSIBLE, 8192, share)
-    zeros = bytes(pool[start : start + 4096]).count(0)
-    assert zeros / 4096 == pytest.approx(share, abs=0.005)
+@pytest.mark.parametrize("block", [4096, 65536])
+def test_of_compressible_data_every_block_holds_its_share_of_zeros(share: float, block: int) -> None:
+    workload = a_write(DataKind.COMPRESSIBLE, block=block, zero_share=share)
+    # The last of so many that every page of the pool was stamped many times over.
+    for page in pages(taken(workload, 0, 10_000)[-50:]):
+        assert page.count(0) / 4096 == pytest.approx(share, abs=0.01)

@@ -134,7 +134,7 @@ def mix(*weights: tuple[WorkloadKind, int], files: int = 0, **more: object) -> o
 def test_a_mix_draws_whole_operations_by_their_weights(source: Path, tmp_path: Path) -> None:
     load = mix((WorkloadKind.READ, 3), (WorkloadKind.RANDOM_WRITE, 1), files=2000)
     with thread_of(load, tmp_path, source, (4,)) as thread:  # type: ignore[arg-type]
-        drawn = Counter(type(operation).__name__ for operation, _ in thread.todo)  # type: ignore[misc]
+        drawn = Counter(type(operation).__name__ for operation, *_ in thread.todo)  # type: ignore[misc]
     assert drawn.total() == 2000
     assert drawn["Read"] == pytest.approx(1500, abs=100)
 
