@@ -5,6 +5,7 @@ The parser's contexts and formatters have no public type.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
@@ -15,6 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from fsconsole import __version__
+from fsconsole.model.places import DEFAULT_RUNS_DIR
 
 _USAGE = 2
 """errors.ExitCode.USAGE, which is not loaded for a help text."""
@@ -80,7 +82,7 @@ def make_app(listed: Iterable[Listed]) -> typer.Typer:
     app = typer.Typer(
         cls=Chosen,
         help="Compare filesystems on your own disks, with figures you can trace.",
-        epilog="Nothing is wiped without your consent: `fsconsole plan` shows what would be lost.",
+        epilog="Without a command, the console is shown. Nothing is wiped without your consent: `fsconsole plan` shows what would be lost.",
         invoke_without_command=True,
         add_completion=False,
         rich_markup_mode=None,
@@ -114,6 +116,18 @@ def _options(
         bool,
         typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and end."),
     ] = False,
+    ascii_only: Annotated[bool, typer.Option("--ascii", help="The console in plain ASCII.")] = False,
+    runs_dir: Annotated[
+        str, typer.Option("--runs", metavar="DIR", help="Where the console finds and keeps runs.")
+    ] = DEFAULT_RUNS_DIR,
+    slow_link: Annotated[
+        bool, typer.Option("--slow-link", help="The console for a slow line: ASCII, painted seldom.")
+    ] = False,
 ) -> None:
-    """Options of fsconsole itself."""
+    """Options of fsconsole itself; without a command it shows the console, where there is a terminal."""
+    if ctx.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty():
+        from fsconsole.cli.console import show_console
+
+        show_console(runs_dir, ascii_only=ascii_only, slow_link=slow_link)
+        return
     show_help_for_nothing(ctx)

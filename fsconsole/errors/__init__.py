@@ -65,12 +65,16 @@ from fsconsole.errors.targets import (
     ScratchMissing,
 )
 from fsconsole.errors.usage import (
+    ChildFailed,
+    DumbTerminal,
     Misused,
+    NoTerminal,
     UnknownCommand,
 )
 
 __all__ = [
     "BadQuantity",
+    "ChildFailed",
     "ConsentMissing",
     "ConsentOutdated",
     "ConsentStale",
@@ -82,6 +86,7 @@ __all__ = [
     "DeviceTooSmall",
     "DeviceUnreadable",
     "DeviceVanished",
+    "DumbTerminal",
     "EngineDied",
     "EngineNotListening",
     "EngineNotStarted",
@@ -99,6 +104,7 @@ __all__ = [
     "Misused",
     "NoRoomToTry",
     "NoSpace",
+    "NoTerminal",
     "NotABlockDevice",
     "NotPrivate",
     "NotRoot",

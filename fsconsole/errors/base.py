@@ -61,6 +61,7 @@ class ExitCode(IntEnum):
     SCRATCH_MISSING = 50
     SCRATCH_IN_USE = 51
     SCRATCH_IMPOSSIBLE = 52
+    TERMINAL_DUMB = 60
     INTERRUPTED = 130
 
 

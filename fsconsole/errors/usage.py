@@ -29,3 +29,33 @@ class UnknownCommand(FsconsoleError):
     exit_code = ExitCode.USAGE
     sentence = "There is no command '{name}'."
     advice = "Nearest first: {nearest}; `{group} --help` lists all."
+
+
+@dataclass(eq=False)
+class DumbTerminal(FsconsoleError):
+    """The console on a terminal that can't place a cursor."""
+
+    term: str
+    exit_code = ExitCode.TERMINAL_DUMB
+    sentence = "This terminal (TERM={term}) can't show the console."
+    advice = "`fsconsole run` and `fsconsole results` need nothing but lines."
+
+
+@dataclass(eq=False)
+class NoTerminal(FsconsoleError):
+    """The console without a terminal to show it on."""
+
+    exit_code = ExitCode.TERMINAL_DUMB
+    sentence = "The console needs a terminal for its input and its output."
+    advice = "`fsconsole --help` lists the commands that need none."
+
+
+@dataclass(eq=False)
+class ChildFailed(FsconsoleError):
+    """A command that the console started has failed; said and advice are its own."""
+
+    words: str
+    said: str
+    hint_given: str = ""
+    sentence = "{said}"
+    advice = "{hint_given}"

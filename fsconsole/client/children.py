@@ -1,0 +1,119 @@
+"""fsconsole's own commands as children of the console: how it acts on anything.
+
+Each is started with this interpreter, isolated, without a terminal; what it prints with --json is parsed. Its errors
+come back as they were worded: a sentence and a hint.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from fsconsole.errors import ChildFailed
+
+_WORD = "fsconsole: "
+_HINT = "hint: "
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A child that has ended."""
+
+    words: tuple[str, ...]
+    exit_code: int
+    out: str
+    err: str
+
+
+class Children(Protocol):
+    """Starts fsconsole's commands; tests give answers of their own."""
+
+    async def run(self, *words: str) -> Done:
+        """Carry out a command to its end, whatever its exit code. Raises OSError."""
+        ...
+
+    def lines(self, *words: str) -> AsyncIterator[str]:
+        """Yield a command's lines as they come; it is ended where nobody listens any more. Raises ChildFailed."""
+        ...
+
+
+class RealChildren:
+    """Children of this process."""
+
+    async def run(self, *words: str) -> Done:
+        """Carry out a command to its end; where the waiting is cancelled, it is ended."""
+        process = await self._start(words)
+        try:
+            out, err = await process.communicate()
+        except asyncio.CancelledError:
+            await _end(process)
+            raise
+        return Done(words, process.returncode or 0, _text(out), _text(err))
+
+    async def lines(self, *words: str) -> AsyncIterator[str]:
+        """Yield lines without their ends."""
+        process = await self._start(words)
+        try:
+            async for line in _stdout(process):
+                yield _text(line).rstrip("\n")
+            _, err = await process.communicate()
+            if process.returncode:
+                raise failure(Done(words, process.returncode, "", _text(err)))
+        finally:
+            await _end(process)
+
+    async def _start(self, words: Sequence[str]) -> asyncio.subprocess.Process:
+        # A session of its own: Ctrl-C at the terminal is the console's to answer.
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-I",
+            "-m",
+            "fsconsole",
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, "TERM": "dumb", "NO_COLOR": "1"},
+        )
+
+
+async def answer(children: Children, *words: str) -> object:
+    """Return what a command says in JSON. Raises ChildFailed."""
+    done = await children.run(*words, "--json")
+    if done.exit_code:
+        raise failure(done)
+    try:
+        document: object = json.loads(done.out)
+    except ValueError as error:
+        raise ChildFailed(words=" ".join(words), said="its answer is not JSON") from error
+    return document
+
+
+def failure(done: Done) -> ChildFailed:
+    """Return what a command that failed said of it."""
+    said = [line.removeprefix(_WORD) for line in done.err.splitlines() if line.startswith(_WORD)]
+    hints = [line.removeprefix(_HINT) for line in done.err.splitlines() if line.startswith(_HINT)]
+    last = done.err.strip().splitlines()[-1:] or [f"exit code {done.exit_code}"]
+    return ChildFailed(words=" ".join(done.words), said=(said or last)[-1], hint_given=" ".join(hints))
+
+
+def _stdout(process: asyncio.subprocess.Process) -> asyncio.StreamReader:
+    if process.stdout is None:
+        raise TypeError("a child was started without a pipe")
+    return process.stdout
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.terminate()
+        await process.wait()
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", errors="backslashreplace")

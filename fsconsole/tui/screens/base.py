@@ -1,0 +1,73 @@
+"""What all screens have: the line of screens on top, a line for what was just said, the keys at the bottom."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Footer, Static
+
+from fsconsole.errors import FsconsoleError
+from fsconsole.tui.plaintext import plain
+from fsconsole.tui.session import Session
+
+if TYPE_CHECKING:
+    from fsconsole.tui.app import ConsoleApp
+
+SCREENS = (
+    ("devices", "1 Devices"),
+    ("plan", "2 Plan"),
+    ("run", "3 Run"),
+    ("results", "4 Results"),
+    ("runs", "5 Runs"),
+)
+LEAST_COLUMNS, LEAST_LINES = 60, 16
+"""Below that there is a sentence instead of a screen."""
+
+
+class ConsoleScreen(Screen[None]):
+    """A screen with its place among the others; subclasses give its body by content()."""
+
+    MODE: ClassVar[str] = ""
+    HELP: ClassVar[str] = ""
+    """What ? says of it: a line of purpose, then what is worth knowing."""
+
+    @property
+    def session(self) -> Session:
+        """What all screens share."""
+        return cast("ConsoleApp", self.app).session
+
+    def compose(self) -> ComposeResult:
+        """Give the head, the body, and the keys."""
+        yield Static(self._head(), id="head")
+        yield from self.content()
+        yield Static(plain(""), id="said")
+        yield Footer(show_command_palette=False, compact=True)
+        yield Static(plain("This terminal is too small: 60 columns and 16 lines at least."), id="small")
+
+    def content(self) -> Iterable[Widget]:
+        """Give the body."""
+        return ()
+
+    def say(self, text: str, *, style: str = "") -> None:
+        """Show a sentence on the screen's own line until the next one."""
+        self.query_one("#said", Static).update(plain(text, style))
+
+    def complain(self, error: FsconsoleError) -> None:
+        """Show an error: its sentence, and what to do."""
+        hint = f"  {error.hint}" if error.hint else ""
+        self.say(f"{error}{hint}", style="$error")
+
+    def on_resize(self) -> None:
+        """Show the screen where there is room for it."""
+        small = self.size.width < LEAST_COLUMNS or self.size.height < LEAST_LINES
+        self.set_class(small, "-small")
+
+    def _head(self) -> Content:
+        names = [plain(f" {name} ", "reverse" if mode == self.MODE else "") for mode, name in SCREENS]
+        return Content.assemble(plain("fsconsole ", "bold"), *names, plain(f"  {socket.gethostname()}"))

@@ -1,0 +1,13 @@
+"""Devices: to come."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from fsconsole.tui.screens.base import ConsoleScreen
+
+
+class DevicesScreen(ConsoleScreen):
+    """To come."""
+
+    MODE: ClassVar[str] = "devices"

@@ -1,0 +1,13 @@
+"""Plan: to come."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from fsconsole.tui.screens.base import ConsoleScreen
+
+
+class PlanScreen(ConsoleScreen):
+    """To come."""
+
+    MODE: ClassVar[str] = "plan"

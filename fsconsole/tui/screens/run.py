@@ -1,0 +1,13 @@
+"""Run: to come."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from fsconsole.tui.screens.base import ConsoleScreen
+
+
+class RunScreen(ConsoleScreen):
+    """To come."""
+
+    MODE: ClassVar[str] = "run"

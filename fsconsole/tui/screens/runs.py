@@ -1,0 +1,13 @@
+"""Runs: to come."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from fsconsole.tui.screens.base import ConsoleScreen
+
+
+class RunsScreen(ConsoleScreen):
+    """To come."""
+
+    MODE: ClassVar[str] = "runs"

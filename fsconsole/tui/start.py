@@ -1,0 +1,22 @@
+"""Starting the console: what the terminal can do is found out before anything is painted."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from fsconsole.client.children import RealChildren
+from fsconsole.errors import NoTerminal
+from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.session import Session
+from fsconsole.tui.terminal import terminal_of
+
+
+def run_console(runs_dir: str, *, ascii_only: bool = False, slow_link: bool = False) -> None:
+    """Show the console until the operator leaves. Raises NoTerminal, DumbTerminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise NoTerminal
+    encoding = sys.stdout.encoding or "ascii"
+    terminal = terminal_of(os.environ, encoding, ascii_only=ascii_only, slow_link=slow_link)
+    session = Session(terminal, RealChildren(), runs_dir, is_root=os.geteuid() == 0)
+    ConsoleApp(session).run()

@@ -1,0 +1,1 @@
+"""Widgets that know nothing of filesystems: values, thresholds, units, rows."""

@@ -1,0 +1,72 @@
+"""A console for tests: its size, its terminal and its children are given, and pictures of it are text."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from fsconsole.client.children import Done, failure
+from fsconsole.journal.folder import RunFolder
+from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.session import Session
+from fsconsole.tui.terminal import SAFE, Colours, Glyphs, Terminal
+
+SIZES = ((80, 24), (120, 40))
+
+
+@dataclass
+class Scripted:
+    """Children that answer what a test says, by the first words of a command; what they were asked is kept."""
+
+    answers: Mapping[str, Done | str] = field(default_factory=dict)
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    async def run(self, *words: str) -> Done:
+        """Answer, or fail as a command does that isn't there."""
+        self.asked.append(words)
+        said = " ".join(words)
+        for begin in sorted(self.answers, key=len, reverse=True):
+            if said.startswith(begin):
+                answer = self.answers[begin]
+                return answer if isinstance(answer, Done) else Done(words, 0, answer, "")
+        return Done(words, 1, "", f"fsconsole: no answer for {said}\n")
+
+    async def lines(self, *words: str) -> AsyncIterator[str]:
+        """Answer line by line."""
+        done = await self.run(*words)
+        for line in done.out.splitlines():
+            yield line
+        if done.exit_code:
+            raise failure(done)
+
+
+def console(
+    children: Scripted | None = None,
+    *,
+    runs_dir: Path | str = "/nonexistent",
+    folder: RunFolder | None = None,
+    glyphs: Glyphs = SAFE,
+    colours: Colours = Colours.SIXTEEN,
+    slow: bool = False,
+    is_root: bool = True,
+) -> ConsoleApp:
+    """Return a console that acts on nothing."""
+    terminal = Terminal(colours, glyphs, paint_hz=20.0, slow=slow)
+    session = Session(terminal, children or Scripted(), str(runs_dir), is_root=is_root, folder=folder)
+    return ConsoleApp(session)
+
+
+def picture(pilot: Pilot[None]) -> str:
+    """Return what stands on the screen: its lines as the terminal would get them, without spaces at their ends."""
+    app = pilot.app
+    strips = app.screen._compositor.render_strips()
+    found = []
+    for strip in strips:
+        filtered = strip
+        for line_filter in app.get_line_filters():
+            filtered = filtered.apply_filter(line_filter, app.screen.background_colors[1])
+        found.append(filtered.text.rstrip())
+    return "\n".join(found)

@@ -1,0 +1,50 @@
+"""The console as a whole: its screens, its keys, its sizes."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.tui.harness import SIZES, console, picture
+
+MODES = ("devices", "plan", "run", "results", "runs")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_screen_is_reached_by_its_number(size: tuple[int, int]) -> None:
+    async def look() -> None:
+        app = console()
+        async with app.run_test(size=size) as pilot:
+            for number, mode in enumerate(MODES, start=1):
+                await pilot.press(str(number))
+                await pilot.pause()
+                assert app.current_mode == mode
+                assert "1 Devices" in picture(pilot)
+
+    asyncio.run(look())
+
+
+def test_a_terminal_that_is_too_small_gets_a_sentence() -> None:
+    async def look() -> None:
+        app = console()
+        async with app.run_test(size=(20, 5)) as pilot:
+            await pilot.pause()
+            assert "too small" in " ".join(picture(pilot).split())
+            await pilot.resize_terminal(80, 24)
+            await pilot.pause()
+            assert "1 Devices" in picture(pilot)
+
+    asyncio.run(look())
+
+
+def test_help_names_the_keys_of_the_screen() -> None:
+    async def look() -> None:
+        app = console()
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press("question_mark")
+            await pilot.pause()
+            assert "Quit" in picture(pilot)
+            await pilot.press("escape")
+
+    asyncio.run(look())
