@@ -16,7 +16,6 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from fsconsole import __version__
-from fsconsole.model.places import DEFAULT_RUNS_DIR
 
 _USAGE = 2
 """errors.ExitCode.USAGE, which is not loaded for a help text."""
@@ -118,8 +117,11 @@ def _options(
     ] = False,
     ascii_only: Annotated[bool, typer.Option("--ascii", help="The console in plain ASCII.")] = False,
     runs_dir: Annotated[
-        str, typer.Option("--runs", metavar="DIR", help="Where the console finds and keeps runs.")
-    ] = DEFAULT_RUNS_DIR,
+        str,
+        typer.Option(
+            "--runs", metavar="DIR", show_default="/var/lib/fsconsole/runs", help="The console's runs."
+        ),
+    ] = "",
     slow_link: Annotated[
         bool, typer.Option("--slow-link", help="The console for a slow line: ASCII, painted seldom.")
     ] = False,

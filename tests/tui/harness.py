@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from fsconsole.client.children import Done, failure
 from fsconsole.journal.folder import RunFolder
@@ -61,12 +62,14 @@ def console(
 
 def picture(pilot: Pilot[None]) -> str:
     """Return what stands on the screen: its lines as the terminal would get them, without spaces at their ends."""
+    return "\n".join(strip.text.rstrip() for strip in strips(pilot))
+
+
+def strips(pilot: Pilot[None]) -> list[Strip]:
+    """Return the lines of the screen, filtered as they are before they reach the terminal."""
     app = pilot.app
-    strips = app.screen._compositor.render_strips()
-    found = []
-    for strip in strips:
-        filtered = strip
-        for line_filter in app.get_line_filters():
-            filtered = filtered.apply_filter(line_filter, app.screen.background_colors[1])
-        found.append(filtered.text.rstrip())
-    return "\n".join(found)
+    drawn = app.screen._compositor.render_strips()
+    background = app.screen.background_colors[1]
+    for line_filter in app.get_line_filters():
+        drawn = [strip.apply_filter(line_filter, background) for strip in drawn]
+    return drawn

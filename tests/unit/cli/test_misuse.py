@@ -26,7 +26,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
         (("scratch", "lst"), "There is no command 'lst'", "Nearest first: list, .*`fsconsole scratch --help`"),
         (("",), "There is no command ''", "Nearest .*`fsconsole --help`"),
         (("\x1b[31m\n",), r"There is no command '\\x1b\[31m\\n'", "Nearest .*`fsconsole --help`"),
-        (("--vers",), "No such option: --vers", "Nearest: --version; `fsconsole --help`"),
+        (("--vers",), "No such option: --vers", "Nearest: --runs, --version; `fsconsole --help`"),
         (("run",), "Missing argument 'FILE'", "`fsconsole run --help`"),
         (("run", "x"), "Missing option '--device'.*", "`fsconsole run --help`"),
         (("run", "x", "--devic", "y"), "No such option: --devic", "Nearest: .*--device; `fsconsole run --help`"),
