@@ -75,10 +75,27 @@ def what_is_known(
         if driver_of(filesystem.name, registered) is Driver.ABSENT:
             absent.append((filesystem.name, why_absent(filesystem, kernel)))
             continue
-        with suppress(ToolMissing):
-            found = read_findings(filesystem.name, versions_now(executor, filesystem), directory)
-            answers.extend(found.answers if found is not None else ())
+        if missing := missing_tools(filesystem):
+            absent.append(
+                (filesystem.name, f"not installed: {', '.join(missing)}; package {filesystem.package}")
+            )
+            continue
+        found = read_findings(filesystem.name, versions_now(executor, filesystem), directory)
+        answers.extend(found.answers if found is not None else ())
     return Known(tuple(answers), tuple(absent))
+
+
+def missing_tools(filesystem: Filesystem) -> tuple[str, ...]:
+    """Return those of a filesystem's programs that are not installed."""
+    return tuple(tool for tool in filesystem.tools if not _is_there(tool))
+
+
+def _is_there(tool: str) -> bool:
+    try:
+        find_program(tool)
+    except ToolMissing:
+        return False
+    return True
 
 
 def _path(filesystem: str, directory: str) -> str:

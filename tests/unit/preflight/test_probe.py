@@ -15,6 +15,7 @@ from fsconsole.catalog.filesystem import Scope
 from fsconsole.catalog.known import Answer, Known, Verdict
 from fsconsole.catalog.loader import declaration_digest, load_catalog
 from fsconsole.catalog.words import Where
+from fsconsole.errors import ToolMissing
 from fsconsole.model.command import CommandResult, Usage
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.reader import parse_plan
@@ -136,6 +137,20 @@ def test_what_is_known_without_trying_is_what_is_kept_and_which_drivers_are_miss
     known = what_is_known(RealExecutor(), load_catalog(), names, str(tmp_path))
     assert known.answers == FOUND.answers
     assert [name for name, _ in known.absent] == ["reiserfs"]
+
+
+def test_a_filesystem_whose_programs_are_not_installed_is_absent_with_the_package_that_brings_them(
+    tmp_path, monkeypatch
+) -> None:
+    def none_of_xfs(name: str) -> str:
+        if name in {"mkfs.xfs", "xfs_repair"}:
+            raise ToolMissing(tool=name, package="xfsprogs")
+        return f"/sbin/{name}"
+
+    monkeypatch.setattr(probe_cache, "find_program", none_of_xfs)
+    monkeypatch.setattr(probe_cache, "versions_now", lambda _executor, _filesystem: NOW)
+    known = what_is_known(RealExecutor(), load_catalog(), frozenset({"ext4", "xfs"}), str(tmp_path))
+    assert known.absent == (("xfs", "not installed: mkfs.xfs, xfs_repair; package xfsprogs"),)
 
 
 def test_a_plan_marks_what_is_known_to_be_refused_and_what_has_no_driver() -> None:
