@@ -49,7 +49,7 @@ class Glyphs:
     """Whether borders may be drawn with lines; with ASCII otherwise."""
 
 
-ASCII = Glyphs("#", ".:#", " ", "_#", "|- ", "`- ", "|  ", "-", "|", "^", "v", "*", has_boxes=False)
+ASCII = Glyphs("#", ".:=", " ", "_#", "|- ", "`- ", "|  ", "-", "|", "^", "v", "*", has_boxes=False)
 SAFE = Glyphs("█", "░▒▓", " ", "█", "├─ ", "└─ ", "│  ", "─", "│", "▲", "▼", "■", has_boxes=True)
 WIDE = Glyphs("█", "░▒▓", " ", "▁▂▃▄▅▆▇█", "├─ ", "└─ ", "│  ", "─", "│", "▲", "▼", "■", has_boxes=True)
 

@@ -1,0 +1,85 @@
+"""A widget that paints columns of characters, and of those only what has changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from fsconsole.tui.terminal import Glyphs
+from fsconsole.tui.widgets.drawing import KINDS, Line, difference, runs
+
+if TYPE_CHECKING:
+    from fsconsole.tui.app import ConsoleApp
+
+
+class Drawn(Widget):
+    """Paints what drawn() gives for its size; subclasses call changed() when their value is another one."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"drawn--{kind}" for kind in KINDS}
+    DEFAULT_CSS = """
+    Drawn { height: 1; background: transparent; }
+    Drawn > .drawn--value, Drawn > .drawn--user, Drawn > .drawn--cpu, Drawn > .drawn--queue { color: $primary; }
+    Drawn > .drawn--read { color: $success; }
+    Drawn > .drawn--write { color: $primary; }
+    Drawn > .drawn--dirty, Drawn > .drawn--system { color: $warning; }
+    Drawn > .drawn--writeback { color: $accent; }
+    Drawn > .drawn--iowait, Drawn > .drawn--waiting { color: $secondary; }
+    Drawn > .drawn--irq, Drawn > .drawn--softirq, Drawn > .drawn--steal, Drawn > .drawn--bad { color: $error; }
+    Drawn > .drawn--good, Drawn > .drawn--nice { color: $success; }
+    Drawn > .drawn--mark { color: $warning; text-style: bold; }
+    """
+
+    def __init__(
+        self,
+        glyphs: Glyphs | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 (Textual's own name)
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._given_glyphs = glyphs
+        self._painted: tuple[Line, ...] = ()
+        self._painted_at = (0, 0)
+
+    @property
+    def glyphs(self) -> Glyphs:
+        """What may be drawn with: as given, or the terminal's."""
+        return self._given_glyphs or cast("ConsoleApp", self.app).session.terminal.glyphs
+
+    def drawn(self, width: int, height: int) -> tuple[Line, ...]:  # noqa: ARG002 (for subclasses)
+        """Return height lines of width columns."""
+        return ()
+
+    def changed(self) -> None:
+        """Paint anew the columns that differ from what was painted."""
+        if not self.is_mounted or not self.size:
+            return
+        size = (self.size.width, self.size.height)
+        before, after = self._painted, self.drawn(*size)
+        known, self._painted, self._painted_at = self._painted_at == size, after, size
+        if not known or len(before) != len(after):
+            self.refresh()
+            return
+        spans = [difference(old, new) for old, new in zip(before, after, strict=True)]
+        regions = [Region(column, y, count, 1) for y, (column, count) in enumerate(spans) if count]
+        if regions:
+            self.refresh(*regions)
+
+    def render_line(self, y: int) -> Strip:
+        """Give a line to the compositor."""
+        width, height = self.size
+        if self._painted_at != (width, height):
+            self._painted, self._painted_at = self.drawn(width, height), (width, height)
+        if y >= len(self._painted):
+            return Strip.blank(width, self.rich_style)
+        segments = [Segment(text, self._style(kind)) for text, kind in runs(self._painted[y])]
+        return Strip(segments, width)
+
+    def _style(self, kind: str) -> Style:
+        name = kind if kind in KINDS else "value"
+        return self.get_component_rich_style(f"drawn--{name}")

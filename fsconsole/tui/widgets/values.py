@@ -1,0 +1,72 @@
+"""What gauges, plots and histograms are given; made by the views, drawn by the widgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A threshold on a scale."""
+
+    value: float
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a bar, from the left."""
+
+    value: float
+    kind: str
+    """A word that maps to a shade and a colour: user, system, iowait, read, write... (drawing.KINDS)."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaugeValue:
+    """A figure on its true scale, 0 to maximum, in one unit."""
+
+    label: str
+    value: float | None
+    """None: not to be had here."""
+    maximum: float
+    text: str
+    """The figure in words, with its unit."""
+    marks: tuple[Mark, ...] = ()
+    parts: tuple[Part, ...] = ()
+    """What the bar is made of; empty: of the value alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A curve: points (x, y) in any order; a y that is no number (nan) is a gap."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    style: str
+    """A word that maps to a colour, as Part.kind does."""
+    behind: bool = False
+    """Whether it is drawn faintly, behind the others: the curve of the cell before."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlotValue:
+    """Curves over one scale: x_min to x_max, 0 to y_max."""
+
+    series: tuple[Series, ...]
+    """The first that isn't behind is an area, the others are lines over it."""
+    x_min: float
+    x_max: float
+    y_max: float
+    y_text: str
+    """y_max in words, with its unit."""
+    x_text: str
+    """What the width is, in words."""
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramValue:
+    """Rows of (label, count, count in words)."""
+
+    rows: tuple[tuple[str, float, str], ...]
