@@ -10,10 +10,27 @@ import re
 from collections.abc import Iterable
 
 from fsconsole.errors import BadQuantity
+from fsconsole.sizes import GIB, KIB, MIB, SECTOR_BYTES, TIB
 
-KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
-SECTOR_BYTES = 512
-"""The unit of the kernel's sector counts, whatever the device's own sector (Documentation/block/stat.rst)."""
+__all__ = [
+    "GIB",
+    "KIB",
+    "MIB",
+    "SECTOR_BYTES",
+    "TIB",
+    "fixed",
+    "format_bytes",
+    "format_bytes_exact",
+    "format_elapsed",
+    "format_guess",
+    "format_percent",
+    "format_rate",
+    "format_seconds",
+    "parse_bytes",
+    "parse_seconds",
+    "shared_decimals",
+    "significant",
+]
 
 _SIZE_FACTORS = {
     "": 1, "B": 1,

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 
 from fsconsole.model.workload import DataKind, Workload
 
-POOL_BYTES = 4 * 2**20
-"""A power of two: an odd number of steps visits every place before it comes back to the first."""
+POOL_BYTES = 2 * 2**20
+"""A power of two: an odd number of steps visits every place before it comes back to the first.
+
+Whoever compresses up to 0.8 MiB at once finds nothing in it twice (btrfs takes 128 KiB)."""
 STAMPS = 65_521
 """A prime: a stamp meets a place of the pool again after as many pieces as both numbers multiplied."""
 CACHE_LINE_BYTES = 64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fsconsole.model.workload import Workload
-from fsconsole.units import SECTOR_BYTES
+from fsconsole.sizes import SECTOR_BYTES
 
 _MASK = 2**64 - 1
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from fsconsole.model.counters import SlotWord, slot_word
 from fsconsole.model.latency import OFFSET_NS, SHIFT_LESS, SUB_BITS, Timed
-from fsconsole.units import SECTOR_BYTES
+from fsconsole.sizes import SECTOR_BYTES
 from fsconsole.workloads.draws import scrambled
 from fsconsole.workloads.ops.base import STOP, Means, Syncs
 from fsconsole.workloads.ops.reading import READ_FLAGS

@@ -237,3 +237,11 @@ def test_the_host_needs_little_of_the_house() -> None:
     ).stdout.split()
     heavy = {"rich", "typer", "textual", "sqlite3", "psutil", "pyudev", "asyncio", "subprocess", "pydantic"}
     assert not heavy & {name.split(".")[0] for name in names}
+
+
+def test_the_host_loads_nothing_that_it_does_not_need() -> None:
+    # It is started for every load: what it loads stands before each.
+    code = "import sys, fsconsole.workloads.host; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-I", "-c", code], check=True, capture_output=True, text=True)
+    unwanted = {"fsconsole.errors", "fsconsole.units", "fsconsole.catalog", "subprocess", "sqlite3", "tomllib"}
+    assert not unwanted & set(loaded.stdout.split())
