@@ -78,6 +78,7 @@ def demo(
         str, typer.Option("--dir", metavar="DIR", help="Where the scratch file lies.")
     ] = DEFAULT_SCRATCH_DIR,
     size: Annotated[str, typer.Option("--size", metavar="SIZE", help="Of the scratch file.")] = _DEMO_SIZE,
+    detach: Detach = False,
     as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
@@ -106,7 +107,7 @@ def demo(
             scratch.remove(made)
             raise
         # From here on the run owns the device: it can be resumed on it.
-        start_and_show(folder, interrupts, detach=False, as_json=as_json)
+        start_and_show(folder, interrupts, detach=detach, as_json=as_json)
 
 
 def need_root(what: str) -> None:
@@ -169,6 +170,13 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
     start_engine(folder)
     interrupts.pass_on_to(folder)
     if detach and not interrupts.asked:
-        sys.stdout.write(f"{folder.name}\n")
+        sys.stdout.write(f"{_started(folder) if as_json else folder.name}\n")
         return
     raise typer.Exit(watch(folder, as_json=as_json, interrupts=interrupts))
+
+
+def _started(folder: RunFolder) -> str:
+    """Return where a run is, as JSON: its name and its folder."""
+    import json
+
+    return json.dumps({"run": folder.name, "folder": folder.path})

@@ -52,9 +52,13 @@ def create(
 
     1 GiB or 5 % of the filesystem below, whichever is more, is left free.
     """
+    import signal
+
     from fsconsole.devices import scratch
 
     _need_root("A scratch device")
+    # Who ends this command (the console, a service manager) gets back what was made so far, as with Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     made = scratch.create(parse_bytes(size), directory)
     _tell_one(made, as_json=as_json)
 

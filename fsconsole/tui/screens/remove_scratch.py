@@ -1,0 +1,47 @@
+"""The question before a scratch device is removed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Footer, Static
+
+from fsconsole.tui.plaintext import plain
+
+
+class RemoveScratch(ModalScreen[bool]):
+    """Ends with True where the device shall go."""
+
+    CSS_PATH = "remove_scratch.tcss"
+    HELP = "A scratch device is detached and its file deleted; nothing else is touched."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "Remove", id="remove.yes", tooltip="Detach it and delete its file"),
+        Binding("escape,n", "answer(False)", "Keep", id="remove.no", tooltip="Leave it as it is"),
+    ]
+
+    def __init__(self, path: str, told: str) -> None:
+        super().__init__()
+        self._path = path
+        self._told = told
+
+    def compose(self) -> ComposeResult:
+        """Give the question; what is asked first is the harmless answer."""
+        with Vertical(id="question"):
+            yield Static(plain(f"Remove {self._path}?", "bold"))
+            yield Static(plain(self._told))
+            with Horizontal():
+                yield Button(plain("Keep"), id="no", compact=True)
+                yield Button(plain("Remove"), id="yes", compact=True)
+        yield Footer(show_command_palette=False, compact=True)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Take the answer."""
+        self.dismiss(event.button.id == "yes")
+
+    def action_answer(self, remove: bool) -> None:  # noqa: FBT001 (given by the binding)
+        """Take the answer."""
+        self.dismiss(remove)

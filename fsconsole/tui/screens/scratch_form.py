@@ -1,0 +1,143 @@
+"""The form for a new scratch device; the command makes it, and what it says of a failure stays in the form."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Footer, Input, Static
+
+from fsconsole.client.children import Children, answer
+from fsconsole.errors import ChildFailed, FsconsoleError
+from fsconsole.model.places import DEFAULT_SCRATCH_DIR
+from fsconsole.system.refusal import system_refusal
+from fsconsole.tui.plaintext import plain
+from fsconsole.tui.room import read_room
+from fsconsole.tui.views.scratch_form import Room, default_size, judge
+from fsconsole.units import format_guess
+
+
+class ScratchForm(ModalScreen[str]):
+    """Asks for size and directory, and makes the device; ends with its node, "" where none was made."""
+
+    CSS_PATH = "scratch_form.tcss"
+    HELP = """A scratch device is a loop device over a file that fsconsole makes, allocates and marks.
+It is the safe thing to wipe. The disk that its file lies on sets its speed."""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", id="scratch.leave", tooltip="Make none; end the making at hand"),
+    ]
+
+    def __init__(self, children: Children, directory: str = DEFAULT_SCRATCH_DIR) -> None:
+        super().__init__()
+        self._children = children
+        self._directory = directory
+        self._room: Room | None = None
+        self._begun_s: float | None = None
+
+    def compose(self) -> ComposeResult:
+        """Give the form."""
+        with Vertical(id="form"):
+            yield Static(plain("New scratch device: safe to wipe", "bold"))
+            with Horizontal():
+                yield Static(plain("Size"), classes="label")
+                yield Input("4GiB", id="size", compact=True, select_on_focus=False)
+            with Horizontal():
+                yield Static(plain("Directory"), classes="label")
+                yield Input(self._directory, id="directory", compact=True, select_on_focus=False)
+            yield Static(plain(""), id="judged")
+            with Horizontal():
+                yield Button(plain("Make it"), id="make", compact=True)
+                yield Button(plain("Leave"), id="leave", compact=True)
+        yield Footer(show_command_palette=False, compact=True)
+
+    async def on_mount(self) -> None:
+        """Find out how much room there is."""
+        self.set_interval(1.0, self._tell_progress)
+        await self._look_for_room()
+        if self._room is not None:
+            self.query_one("#size", Input).value = default_size(self._room)
+
+    @on(Input.Changed, "#directory")
+    async def directory_changed(self) -> None:
+        """Look at the room there."""
+        await self._look_for_room()
+        self._judge()
+
+    @on(Input.Changed, "#size")
+    def size_changed(self) -> None:
+        """Check the size as it is typed."""
+        self._judge()
+
+    @on(Input.Submitted)
+    @on(Button.Pressed, "#make")
+    def submitted(self) -> None:
+        """Make the device, if that is possible."""
+        if self._judge() and self._begun_s is None:
+            self._make()
+
+    @on(Button.Pressed, "#leave")
+    def action_leave(self) -> None:
+        """End the making at hand, or leave."""
+        if self._begun_s is None:
+            self.dismiss("")
+        else:
+            self.workers.cancel_node(self)
+            self._say("Ended: nothing is left of it.", "$warning")
+
+    @work
+    async def _make(self) -> None:
+        self._begun_s = time.monotonic()
+        self._tell_progress()
+        try:
+            made = await answer(
+                self._children,
+                "scratch",
+                "create",
+                "--size",
+                self._text("size"),
+                "--dir",
+                self._text("directory"),
+            )
+            self.dismiss(_device_of(made))
+        except FsconsoleError as error:
+            self._say(f"{error} {error.hint}", "$error")
+        except OSError as error:
+            self._say(str(system_refusal(error)), "$error")
+        finally:
+            self._begun_s = None
+
+    async def _look_for_room(self) -> None:
+        try:
+            self._room = await asyncio.to_thread(read_room, self._text("directory"))
+        except (OSError, ValueError):
+            self._room = None
+
+    def _judge(self) -> bool:
+        judgement = judge(self._text("size"), self._text("directory"), self._room)
+        if self._begun_s is None:
+            self._say(judgement.words, "" if judgement.is_good else "$warning")
+        return judgement.is_good
+
+    def _tell_progress(self) -> None:
+        if self._begun_s is not None:
+            elapsed = format_guess(time.monotonic() - self._begun_s)
+            self._say(f"Making and allocating {self._text('size')}: {elapsed}. Escape takes it back.")
+
+    def _say(self, text: str, style: str = "") -> None:
+        self.query_one("#judged", Static).update(plain(text, style))
+
+    def _text(self, name: str) -> str:
+        return self.query_one(f"#{name}", Input).value.strip()
+
+
+def _device_of(made: object) -> str:
+    device = made.get("device") if isinstance(made, dict) else None
+    if not isinstance(device, str) or not device:
+        raise ChildFailed(words="scratch create", said="`fsconsole scratch create` told no device.")
+    return device

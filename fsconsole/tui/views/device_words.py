@@ -1,0 +1,48 @@
+"""Sentences of the Devices screen. Pure."""
+
+from __future__ import annotations
+
+from fsconsole.devices.state import holdings
+from fsconsole.errors import ChildFailed
+from fsconsole.tui.views.device_ticks import ticks_told
+from fsconsole.tui.views.devices import Entry, Listing
+from fsconsole.units import format_bytes, format_guess
+
+OFFER = "d: a first comparison on a scratch device of 2 GiB, touches no disk"
+
+
+def about(listing: Listing, ticked: int, age_s: float | None, *, looking: bool) -> str:
+    """Return how many devices there are and how many are ticked; how old that is, while they are looked at again."""
+    if age_s is None:
+        return (
+            "Looking at the devices..." if looking else "The devices could not be looked at; f5 tries again"
+        )
+    count = len(listing.entries)
+    devices = "1 device" if count == 1 else f"{count} devices"
+    again = f"; looking again, this is {format_guess(age_s)} old" if looking else ""
+    return f"{devices}, {ticks_told(ticked)}{again}"
+
+
+def ticked_told(entry: Entry, count: int) -> str:
+    """Return what is said of a device that was ticked just now, and what will be asked about it."""
+    path = entry.device.path
+    if entry.device.is_scratch:
+        return f"{path} is ticked: a scratch device, safe to wipe. Enter plans."
+    held = holdings(entry.device.signatures)
+    asked = f"It holds {held}: " if held else ""
+    return f"{path} is ticked ({ticks_told(count)}). {asked}nothing is wiped before you type its name."
+
+
+def removal_told(entry: Entry) -> str:
+    """Return what goes with a scratch device."""
+    backing = entry.device.loop
+    file = backing.path if backing is not None else ""
+    return f"It is detached, and its file of {format_bytes(entry.device.size_bytes)} is deleted: {file}"
+
+
+def folder_of(document: object) -> str:
+    """Return the run folder that a started run tells. Raises ChildFailed."""
+    folder = document.get("folder") if isinstance(document, dict) else None
+    if not isinstance(folder, str) or not folder:
+        raise ChildFailed(words="demo", said="The demo was started but told no run folder; 5 lists all runs.")
+    return folder

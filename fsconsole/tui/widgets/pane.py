@@ -1,0 +1,43 @@
+"""A pane of text that is made for its width, and scrolls where it is longer than high."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from fsconsole.tui.plaintext import plain
+
+MakeContent = Callable[[int], Content]
+
+
+class Pane(VerticalScroll):
+    """Text that was wrapped by who made it, to the width there is."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id)
+        self._make: MakeContent | None = None
+        self._about = ""
+
+    def compose(self) -> ComposeResult:
+        """Give the text."""
+        yield Static(plain(""))
+
+    def show(self, about: str, make: MakeContent) -> None:
+        """Show what make gives for a width, now and after each resize; a new subject is shown from its beginning."""
+        self._make = make
+        if about != self._about:
+            self._about = about
+            self.scroll_home(animate=False)
+        self._fill()
+
+    def on_resize(self) -> None:
+        """Make the text anew."""
+        self._fill()
+
+    def _fill(self) -> None:
+        if self._make is not None and self.size.width > 0:
+            self.query_one(Static).update(self._make(self.scrollable_content_region.width))
