@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsconsole.analysis.against_raw import with_raw_shares
 from fsconsole.analysis.columns import (
@@ -56,6 +56,8 @@ class Grid:
     warnings: tuple[Noted, ...]
     publication: Publication | None = None
     """What is laid beside it: shown, and never ranked."""
+    is_reversed: bool = False
+    """Whether the column is sorted the other way round: rates from the lowest, all else from the highest."""
 
     @property
     def repeats(self) -> tuple[int, ...]:
@@ -82,6 +84,12 @@ def build_grid(
     return Grid(_sorted(rows, sort_by), sort_by, warnings, publication)
 
 
+def sort_grid(grid: Grid, metric: Metric, *, is_reversed: bool = False) -> Grid:
+    """Return a grid in another order; rows without a figure are the last either way."""
+    rows = _sorted(sorted(grid.rows, key=_place), metric, is_reversed=is_reversed)
+    return replace(grid, rows=rows, sorted_by=metric, is_reversed=is_reversed)
+
+
 def columns_for(grid: Grid) -> tuple[Metric, ...]:
     """Return the columns that a grid shows unasked: shares of a raw row, and reads, where there are any."""
     has_shares = any(row.figure(Metric.OF_RAW_1) for row in grid.rows)
@@ -101,9 +109,14 @@ def _row(name: str, keys: tuple[RowKey, ...], cells: tuple[CellFigures, ...]) ->
     return Row(name, keys[0], cells, figures, verdict, row_notes(cells), tuple(printed))
 
 
-def _sorted(rows: list[Row], metric: Metric) -> tuple[Row, ...]:
+def _place(row: Row) -> tuple[int, int]:
+    """Return where a row stands in the plan's order."""
+    return (min(cell.cell for cell in row.cells), row.key.workload or 0)
+
+
+def _sorted(rows: list[Row], metric: Metric, *, is_reversed: bool = False) -> tuple[Row, ...]:
     """Sort by medians; the sort is stable, so that equal rows stay in the plan's order."""
     having = [(summary.median, row) for row in rows if (summary := row.figure(metric)) is not None]
-    having.sort(key=lambda pair: pair[0], reverse=highest_first(metric))
+    having.sort(key=lambda pair: pair[0], reverse=highest_first(metric) != is_reversed)
     lacking = [row for row in rows if row.figure(metric) is None]
     return (*(row for _, row in having), *lacking)

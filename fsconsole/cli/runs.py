@@ -4,34 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.errors import FsconsoleError, NotRoot
 from fsconsole.model.places import DEFAULT_RUNS_DIR
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import pad_left, pad_right, wrap
 
 if TYPE_CHECKING:
-    from fsconsole.journal.folder import RunFolder
+    from fsconsole.client.looking import Listed
 
 WIDTH = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """One run of the list; a damaged one has an empty title and its damage as standing."""
-
-    run_id: str
-    title: str
-    created_wall_ns: int | None
-    cells_over: int
-    cells: int
-    standing: str
-    status: str
-    """"new", "running", "paused", "interrupted", "finished" by the journal, "dead", "damaged" or "unreadable"."""
 
 
 def register(app: typer.Typer) -> None:
@@ -46,38 +30,13 @@ def runs(
     ] = DEFAULT_RUNS_DIR,
 ) -> None:
     """List all runs, the newest first."""
+    from fsconsole.client.looking import look_at
     from fsconsole.journal.store import list_runs
 
     listed = [look_at(folder) for folder in list_runs(runs_dir)]
     text = runs_json(listed) if as_json else runs_text(listed, runs_dir)
     sys.stdout.write(text)
     sys.stdout.flush()
-
-
-def look_at(folder: RunFolder) -> Listed:
-    """Return one run's line; whatever is wrong with its folder is said in it."""
-    from fsconsole.analysis.status import cells_over, status_words
-    from fsconsole.client.disk import is_read_only
-    from fsconsole.journal.history import read_state
-    from fsconsole.journal.store import is_alive
-    from fsconsole.model.state import RunStatus
-
-    try:
-        alive = is_alive(folder)
-        state = read_state(folder)
-    except FsconsoleError as error:
-        what = "unreadable" if isinstance(error, NotRoot) else "damaged"
-        return Listed(folder.name, "", None, 0, 0, f"{what}: {error}", what)
-    ended = state.status in (RunStatus.FINISHED, RunStatus.INTERRUPTED, RunStatus.NEW)
-    return Listed(
-        run_id=folder.name,
-        title=state.request.plan.title,
-        created_wall_ns=state.request.created_wall_ns,
-        cells_over=cells_over(state),
-        cells=len(state.cells),
-        standing=status_words(state, alive=alive, read_only=is_read_only(folder)),
-        status=state.status.value if alive or ended else "dead",
-    )
 
 
 def runs_text(listed: Sequence[Listed], directory: str) -> str:

@@ -15,7 +15,7 @@ from fsconsole.model.published import Publication, PublishedRow
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import shorten_middle
 from fsconsole.report.figures import Scale, scale_for
-from fsconsole.report.marks import row_marks
+from fsconsole.report.marks import marks_of_rows
 from fsconsole.report.table import Head, Line
 from fsconsole.units import fixed
 
@@ -46,10 +46,12 @@ def content_of(grid: Grid, columns: Sequence[Metric]) -> Content:
     }
     heads = [_head(DEFINITIONS[metric].column, scales[metric].unit) for metric in columns]
     heads += [Head("spread", "%")] * repeated + [Head("n", "")] * uneven + [Head("warn", "")] * marked
+    marks = marks_of_rows(grid)
     lines: list[Line] = []
-    for row in grid.rows:
+    for row, letters in zip(grid.rows, marks, strict=True):
         notes = tuple(map(printable, row.notes)) or (() if row.figures else (_NO_FIGURES,))
-        lines.append(Line(printable(row.name), _cells(row, grid, scales, (repeated, uneven, marked)), notes))
+        wanted = (repeated, uneven, letters if marked else None)
+        lines.append(Line(printable(row.name), _cells(row, grid.sorted_by, scales, wanted), notes))
         for found in published_for(grid, row):
             which = "published" if len(row.printed) == 1 else f"published: {found.as_printed}"
             lines.append(_published_line(which, found, scales, len(heads)))
@@ -95,17 +97,17 @@ def _medians(grid: Grid, metric: Metric) -> tuple[float, ...]:
 
 
 def _cells(
-    row: Row, grid: Grid, scales: dict[Metric, Scale], wanted: tuple[bool, bool, bool]
+    row: Row, sorted_by: Metric, scales: dict[Metric, Scale], wanted: tuple[bool, bool, str | None]
 ) -> tuple[str, ...]:
-    """Return a row's cells; none at all for a row without a single figure."""
+    """Return a row's cells; none at all for a row without a single figure. wanted: spread, n, and the marks."""
     if not row.figures:
         return ()
-    repeated, uneven, marked = wanted
-    summary = row.figure(grid.sorted_by)
+    repeated, uneven, marks = wanted
+    summary = row.figure(sorted_by)
     cells = [_figure(row, metric, scale) for metric, scale in scales.items()]
     cells += [_spread(summary)] * repeated
     cells += [str(summary.n) if summary is not None else MISSING] * uneven
-    cells += [row_marks(row, grid)] * marked
+    cells += [marks] if marks is not None else []
     return tuple(cells)
 
 
@@ -126,7 +128,7 @@ def _spread(summary: Summary | None) -> str:
 
 def _caption(grid: Grid) -> tuple[str, ...]:
     column = DEFINITIONS[grid.sorted_by].column
-    order = "highest" if highest_first(grid.sorted_by) else "lowest"
+    order = "highest" if highest_first(grid.sorted_by) != grid.is_reversed else "lowest"
     sorted_by = f"Sorted by {column}, {order} first."
     if not grid.repeats:
         return (f"No row has a figure for {column} yet.",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_lowercase
 
 from fsconsole.analysis.grid import Grid, Row
@@ -35,30 +35,52 @@ def marks_of(grid: Grid) -> Mapping[WarningKind, str]:
     return dict(zip((kind for kind in WarningKind if kind in kinds), ascii_lowercase, strict=False))
 
 
-def row_marks(row: Row, grid: Grid) -> str:
-    """Return the letters of one row."""
+def marks_of_rows(grid: Grid) -> tuple[str, ...]:
+    """Return the letters of each row, in the grid's order."""
     marks = marks_of(grid)
-    cells = {figures.cell for figures in row.cells}
-    kinds = {warning.kind for warning in grid.warnings if not cells.isdisjoint(warning.cells)}
+    of_cells: dict[int, set[WarningKind]] = {}
+    for warning in grid.warnings:
+        for cell in warning.cells:
+            of_cells.setdefault(cell, set()).add(warning.kind)
+    return tuple(_letters(row, marks, of_cells) for row in grid.rows)
+
+
+def _letters(row: Row, marks: Mapping[WarningKind, str], of_cells: Mapping[int, set[WarningKind]]) -> str:
+    kinds = {kind for figures in row.cells for kind in of_cells.get(figures.cell, ())}
     return "".join(mark for kind, mark in marks.items() if kind in kinds)
 
 
 def worded(grid: Grid) -> tuple[Worded, ...]:
     """Return the warnings for below the table, those with the same hint as one."""
-    marks = marks_of(grid)
     total = len({figures.cell for row in grid.rows for figures in row.cells})
+    return _worded(grid.warnings, marks_of(grid), total)
+
+
+def worded_for(row: Row, grid: Grid) -> tuple[Worded, ...]:
+    """Return the warnings that concern a row, then those on the whole run; places name the row's own cells."""
+    cells = {figures.cell for figures in row.cells}
+    own = [
+        replace(warning, cells=tuple(cell for cell in warning.cells if cell in cells))
+        for warning in grid.warnings
+        if not cells.isdisjoint(warning.cells)
+    ]
+    whole = [warning for warning in grid.warnings if not warning.cells]
+    return _worded((*own, *whole), marks_of(grid), len(cells))
+
+
+def _worded(warnings: Iterable[Noted], marks: Mapping[WarningKind, str], total: int) -> tuple[Worded, ...]:
     alike: dict[tuple[WarningKind, str, bool], list[Noted]] = {}
-    for warning in grid.warnings:
+    for warning in warnings:
         alike.setdefault((warning.kind, warning.hint, bool(warning.cells)), []).append(warning)
     return tuple(
         Worded(
             mark=marks[kind] if of_cells else "",
             kind=kind.value.replace("-", " "),
-            place=_place({cell for warning in warnings for cell in warning.cells}, total),
-            reasons=_some(merged(printable(warning.reason) for warning in warnings)),
+            place=_place({cell for warning in group for cell in warning.cells}, total),
+            reasons=_some(merged(printable(warning.reason) for warning in group)),
             hint=printable(hint),
         )
-        for (kind, hint, of_cells), warnings in alike.items()
+        for (kind, hint, of_cells), group in alike.items()
     )
 
 

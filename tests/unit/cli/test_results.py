@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from fsconsole.cli.results import Format, Wanted, report
-from fsconsole.cli.runs import look_at, runs_json, runs_text
+from fsconsole.cli.runs import runs_json, runs_text
+from fsconsole.client.looking import look_at
 from fsconsole.errors import ExitCode, UnknownColumn
 from fsconsole.journal.store import list_runs
 from fsconsole.model.observation import Outcome, RunFinished
