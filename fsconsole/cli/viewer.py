@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 from fsconsole.cli.complaint import complain
-from fsconsole.cli.follow import JsonView, follow
+from fsconsole.cli.follow import JsonView
 from fsconsole.cli.interrupts import Interrupts
 from fsconsole.cli.progress import progress_view
+from fsconsole.client.follow import follow
 from fsconsole.client.owned import remove_owned_scratch
 from fsconsole.journal.store import RunFolder
 from fsconsole.model.state import RunState

@@ -1,0 +1,115 @@
+"""Following a run by its journal, as long as its engine lives: one poll after the other, nothing held between them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from fsconsole.errors import EngineDied, FsconsoleError, JournalUnusable
+from fsconsole.journal import last_word
+from fsconsole.journal.batch import Batch
+from fsconsole.journal.fold import fold, start
+from fsconsole.journal.reader import JournalReader
+from fsconsole.journal.store import RunFolder, is_alive
+from fsconsole.model.observation import RunFinished
+from fsconsole.model.state import RunState, RunStatus
+
+POLL_S = 0.25
+"""Four times a second: as often as a view is painted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one poll found: the run as it stands, what is new of it, and whether its engine lives."""
+
+    state: RunState
+    batch: Batch
+    alive: bool
+    over: bool
+    """True where its engine has said its last word, and no other one has begun."""
+
+
+class Follower:
+    """Polls one run. Making one, and every poll, raises JournalNewer, JournalUnusable or NotRoot; polling goes on after it."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        reader = JournalReader(folder.journal)
+        self._reader = reader
+        self.state = start(reader.request())
+        # The gauges of the past are of no use to whoever comes late.
+        self._cursor = reader.recent(samples=1)
+        self.samples_before = self._cursor.sample
+        """The id of the last sample that no poll gives."""
+        self._is_first = True
+
+    def poll(self) -> Seen:
+        """Return what is there now."""
+        # Asked before reading: what a dying engine wrote last is in the journal by then.
+        alive = is_alive(self.folder)
+        batch = self._reader.read_since(self._cursor)
+        self.state, self._cursor = fold(self.state, batch), batch.cursor
+        # In the first batch it may be the last word of an earlier engine, of a run that is being resumed.
+        said = not self._is_first and any(isinstance(seen, RunFinished) for seen in batch.observations)
+        self._is_first = False
+        over = said or (self.state.status is RunStatus.FINISHED and not alive)
+        return Seen(self.state, batch, alive, over)
+
+    def last_word(self) -> Batch:
+        """Return the word that an engine left where its journal took none; an empty batch where it left none. Raises OSError."""
+        return last_word.as_batch(last_word.read(self.folder))
+
+
+class View(Protocol):
+    """Whatever shows a run while it goes on."""
+
+    def show(self, state: RunState, batch: Batch) -> None:
+        """Show the state after a batch; the batch may be empty, since time passes too."""
+        ...
+
+
+def never(_state: RunState) -> bool:
+    """Return False: a run is followed to its end."""
+    return False
+
+
+def follow(folder: RunFolder, view: View, *, until: Callable[[RunState], bool] = never) -> RunState:
+    """Hand a run's states to the view until it is over, or until(state) is true; return the last one.
+
+    A signal handler of the caller's may run at any time. Raises EngineDied where the engine's lock is free and
+    its last word is missing, JournalUnusable, and whatever the reader raises.
+    """
+    follower = Follower(folder)
+    while True:
+        seen = follower.poll()
+        view.show(seen.state, seen.batch)
+        if until(seen.state) or seen.over:
+            return seen.state
+        if not seen.alive:
+            return _last_state(follower, view, seen.state)
+        if not seen.batch.more:
+            time.sleep(POLL_S)
+
+
+def _last_state(follower: Follower, view: View, state: RunState) -> RunState:
+    """Return the state of a run whose engine ended, by the word that it left where its journal took none."""
+    batch = follower.last_word()
+    if not batch.entries:
+        raise _silence(follower.folder)
+    state = fold(state, batch)
+    view.show(state, batch)
+    return state
+
+
+def _silence(folder: RunFolder) -> FsconsoleError:
+    """Return why an engine left no word: its disk takes none, or it was killed."""
+    try:
+        # Tried, since a filesystem that shut itself down (ext4 after an error) still says that it is writable.
+        last_word.blank(folder)
+    except PermissionError:
+        return EngineDied(run=folder.name)
+    except OSError as error:
+        return JournalUnusable(path=folder.journal, why=f"nothing can be written there: {error.strerror}")
+    return EngineDied(run=folder.name)

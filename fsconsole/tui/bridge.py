@@ -1,0 +1,141 @@
+"""From a run's journal to a screen: a thread that looks four times a second, and holds the latest snapshot.
+
+It never waits for the screen: what isn't taken is replaced by what is newer, and the screen is told once until it takes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from fsconsole.client.disk import is_read_only
+from fsconsole.client.follow import POLL_S, Follower, Seen
+from fsconsole.errors import FsconsoleError, JournalUnusable
+from fsconsole.journal.fold import fold
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.points import point_of, points_before
+from fsconsole.model.state import RunState, RunStatus
+from fsconsole.tui.views.history import Keeper
+from fsconsole.tui.views.snapshot import Names, Snapshot, names_of
+
+_IDLE_S = 1.0
+"""Between looks at a run that has no engine: another one may be given to it."""
+_OLD_POINTS = 1000
+"""Of the past at one go: the present must not wait for it."""
+
+Taken = Snapshot | FsconsoleError
+
+
+class Watch:
+    """One run, looked at again and again: its state, and as much of its past as is shown."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._follower = Follower(folder)
+        self._folder = folder
+        self._keeper = Keeper()
+        self._names: Names | None = None
+        self._older = self._follower.samples_before
+
+    def look(self) -> Snapshot:
+        """Return what is there now. Raises JournalNewer, JournalUnusable, NotRoot, OSError."""
+        seen = self._follower.poll()
+        self._keeper.add((point_of(sample) for sample in seen.batch.samples), seen.state)
+        state = self._with_last_word(seen)
+        if self._names is None:
+            self._names = names_of(state.request.plan)
+        dead = not seen.alive and state.status is not RunStatus.FINISHED
+        return Snapshot(
+            folder=self._folder,
+            state=state,
+            names=self._names,
+            sample=state.last_sample,
+            history=self._keeper.history(),
+            alive=seen.alive,
+            read_only=dead and is_read_only(self._folder),
+        )
+
+    def look_back(self) -> bool:
+        """Read some more of the past; return whether there is yet more of it. Raises as look()."""
+        if self._older:
+            self._older, points = points_before(self._folder.journal, self._older, _OLD_POINTS)
+            if not self._keeper.add_older(points, self._follower.state):
+                self._older = 0
+        return self._older > 0
+
+    def _with_last_word(self, seen: Seen) -> RunState:
+        """Return the state with the word that the journal didn't take; a following engine takes it back."""
+        if seen.alive or seen.state.status is RunStatus.FINISHED:
+            return seen.state
+        return fold(seen.state, self._follower.last_word())
+
+
+class Bridge:
+    """Looks at one run in a thread of its own, from start() to stop()."""
+
+    def __init__(self, folder: RunFolder, tell: Callable[[], object]) -> None:
+        self.folder = folder
+        self._tell = tell
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._latest: Taken | None = None
+        self._thread = threading.Thread(target=self._look_until_stopped, name="bridge", daemon=True)
+
+    def start(self) -> None:
+        """Begin; tell() is called from the thread whenever there is something to take, and must not wait."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Have the thread end after what it is at; nothing is told any more."""
+        self._stopped.set()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the thread has ended."""
+        return not self._thread.is_alive()
+
+    def take(self) -> Taken | None:
+        """Return the latest that hasn't been taken yet: a snapshot, or why there is none."""
+        with self._lock:
+            latest, self._latest = self._latest, None
+        return latest
+
+    def _look_until_stopped(self) -> None:
+        watch: Watch | None = None
+        while not self._stopped.is_set():
+            try:
+                watch = watch or Watch(self.folder)
+                found: Taken = watch.look()
+            except FsconsoleError as error:
+                found = error
+            except OSError as error:
+                found = _fault(self.folder, error)
+            self._put(found)
+            self._rest(watch, found)
+
+    def _put(self, found: Taken) -> None:
+        with self._lock:
+            is_untaken = self._latest is not None
+            self._latest = found
+        if not is_untaken and not self._stopped.is_set():
+            self._tell()
+
+    def _rest(self, watch: Watch | None, found: Taken) -> None:
+        """Wait until the next look is due, and read of the past meanwhile."""
+        idle = isinstance(found, FsconsoleError) or not found.alive
+        due_s = time.monotonic() + (_IDLE_S if idle else POLL_S)
+        if watch is not None and isinstance(found, Snapshot) and self._look_back(watch):
+            # What was just read is shown at once.
+            due_s = time.monotonic() + POLL_S / 10
+        self._stopped.wait(max(0.0, due_s - time.monotonic()))
+
+    def _look_back(self, watch: Watch) -> bool:
+        """Read of the past; a journal that doesn't let it is met again, and told, by the next look."""
+        try:
+            return watch.look_back()
+        except (FsconsoleError, OSError):
+            return False
+
+
+def _fault(folder: RunFolder, error: OSError) -> JournalUnusable:
+    return JournalUnusable(path=folder.journal, why=error.strerror or str(error))

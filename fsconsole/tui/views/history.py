@@ -1,0 +1,183 @@
+"""The past of a run as curves: the cell at hand, the one before it, and the last minute; memory stays flat.
+
+A cell's curve has a bounded number of slots; where a cell outlasts them, two become one with the higher of each figure,
+so that a peak is never lost and hours cost as much as minutes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fsconsole.journal.points import Point
+from fsconsole.model.state import RunState
+
+MAX_SLOTS = 480
+FIRST_SLOT_S = 0.25
+"""The fastest sampling is 4 Hz: at first each sample has a slot of its own."""
+MINUTE_S = 60.0
+_RECENT = 360
+"""A minute and a half at 4 Hz."""
+
+Figures = tuple[float | None, float | None, float, float]
+"""Bytes/s written and read, bytes dirty, CPU in percent: the highest of a slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The curve of one cell: seconds since its beginning, ascending, with the highest figures from there on."""
+
+    cell: int
+    slot_s: float
+    points: tuple[tuple[float, Figures], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What plots are made of; best are the highest rates seen, in bytes/s, 0 where there are none."""
+
+    current: Trace | None = None
+    previous: Trace | None = None
+    recent: tuple[tuple[int, Figures], ...] = ()
+    """The last minute whole, by CLOCK_MONOTONIC in ns, ascending."""
+    best_write_bytes_s: float = 0.0
+    best_read_bytes_s: float = 0.0
+
+
+class Tracer:
+    """Collects one cell's curve, in whatever order its points come."""
+
+    def __init__(self, cell: int, began_ns: int) -> None:
+        self.cell = cell
+        self.began_ns = began_ns
+        self._slot_s = FIRST_SLOT_S
+        self._slots: dict[int, Figures] = {}
+
+    def add(self, point: Point) -> None:
+        """Take a point; one from before the cell's beginning belongs to an earlier attempt."""
+        at_s = (point.monotonic_ns - self.began_ns) / 1e9
+        if at_s < 0:
+            return
+        while at_s / self._slot_s >= MAX_SLOTS:
+            self._halve()
+        self._put(int(at_s / self._slot_s), _figures(point))
+
+    def trace(self) -> Trace:
+        """Return the curve as it is now."""
+        points = tuple((slot * self._slot_s, self._slots[slot]) for slot in sorted(self._slots))
+        return Trace(self.cell, self._slot_s, points)
+
+    def _halve(self) -> None:
+        former, self._slots = self._slots, {}
+        self._slot_s *= 2
+        for slot, figures in former.items():
+            self._put(slot // 2, figures)
+
+    def _put(self, slot: int, figures: Figures) -> None:
+        known = self._slots.get(slot)
+        self._slots[slot] = figures if known is None else _highest(known, figures)
+
+
+class Keeper:
+    """Keeps the history of a run: new points as they come, old ones from the latest backwards."""
+
+    def __init__(self) -> None:
+        self._current: Tracer | None = None
+        self._previous: Tracer | None = None
+        self._recent: deque[tuple[int, Figures]] = deque(maxlen=_RECENT)
+        self._best = (0.0, 0.0)
+        self._oldest_ns: int | None = None
+
+    def add(self, points: Iterable[Point], state: RunState) -> None:
+        """Take new points, in their order."""
+        for point in points:
+            self._recent.append((point.monotonic_ns, _figures(point)))
+            self._note_best(point)
+            if point.cell is not None:
+                self._tracer_for(point.cell, _began_ns(state, point)).add(point)
+
+    def add_older(self, points: Iterable[Point], state: RunState) -> bool:
+        """Take old points, the latest first; return whether older ones would still be of use."""
+        for point in points:
+            if self._oldest_ns is not None and point.monotonic_ns > self._oldest_ns:
+                # The clock begins anew with each boot: what was before it fits no curve.
+                return False
+            self._oldest_ns = point.monotonic_ns
+            self._note_best(point)
+            if len(self._recent) < _RECENT and (
+                not self._recent or self._recent[0][0] >= point.monotonic_ns
+            ):
+                self._recent.appendleft((point.monotonic_ns, _figures(point)))
+            if point.cell is not None and not self._put_older(point, state):
+                return False
+        return True
+
+    def history(self) -> History:
+        """Return what is kept, as a value."""
+        newest_ns = self._recent[-1][0] if self._recent else 0
+        since_ns = newest_ns - int(MINUTE_S * 1e9)
+        return History(
+            current=self._current.trace() if self._current is not None else None,
+            previous=self._previous.trace() if self._previous is not None else None,
+            recent=tuple(entry for entry in self._recent if since_ns <= entry[0] <= newest_ns),
+            best_write_bytes_s=self._best[0],
+            best_read_bytes_s=self._best[1],
+        )
+
+    def _tracer_for(self, cell: int, began_ns: int) -> Tracer:
+        current = self._current
+        if current is not None and current.cell == cell and current.began_ns == began_ns:
+            return current
+        if current is not None and current.cell != cell:
+            self._previous = current
+        # The same cell with another beginning was begun again: an earlier attempt is no part of its curve.
+        self._current = Tracer(cell, began_ns)
+        return self._current
+
+    def _put_older(self, point: Point, state: RunState) -> bool:
+        cell = point.cell
+        if cell is None:
+            return True
+        if self._current is None:
+            self._current = Tracer(cell, _began_ns(state, point))
+        if cell == self._current.cell:
+            self._current.add(point)
+            return True
+        if self._previous is None:
+            self._previous = Tracer(cell, _began_ns(state, point))
+        if cell != self._previous.cell:
+            return False
+        self._previous.add(point)
+        return True
+
+    def _note_best(self, point: Point) -> None:
+        write, read = self._best
+        self._best = max(write, point.write_bytes_s or 0.0), max(read, point.read_bytes_s or 0.0)
+
+
+def _began_ns(state: RunState, point: Point) -> int:
+    """Return when the point's cell began, by its first step; 0, the boot, where no step of it is known."""
+    if point.cell is None or not 0 <= point.cell < len(state.cells):
+        return 0
+    steps = state.cells[point.cell].steps
+    return steps[0].started_monotonic_ns if steps else 0
+
+
+def _figures(point: Point) -> Figures:
+    return point.write_bytes_s, point.read_bytes_s, point.pending_bytes, point.cpu_percent
+
+
+def _highest(one: Figures, other: Figures) -> Figures:
+    return (
+        _higher(one[0], other[0]),
+        _higher(one[1], other[1]),
+        max(one[2], other[2]),
+        max(one[3], other[3]),
+    )
+
+
+def _higher(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return max(one, other)
