@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsconsole.catalog.filesystem import Filesystem, Rule
-from fsconsole.catalog.given import Given, given_options
+from fsconsole.catalog.filesystem import Filesystem, Option, Rule
+from fsconsole.catalog.given import given_options
 from fsconsole.catalog.kernels import is_after, is_before
 from fsconsole.catalog.known import NOTHING_KNOWN, Known, Verdict
 from fsconsole.catalog.words import Where, Word, merge, split_flags, split_mount
@@ -67,27 +67,26 @@ def refusals(
     kernel is its release as uname prints it; empty means one of today. What was found out by trying counts more
     than what is declared.
     """
-    absent = known.why_absent(filesystem.name) or _why_no_driver(filesystem, kernel)
+    absent = why_no_driver(filesystem, kernel, known)
     if absent:
         return (absent,)
     reasons = (
         f"{given.option.name}: {why}"
         for given in given_options(filesystem, chosen.mkfs, chosen.mount)
-        if (why := _why(filesystem, given, kernel, known))
+        if (why := why_refused(filesystem, given.option, given.value, kernel, known))
     )
     return tuple(dict.fromkeys(reasons))
 
 
-def _why(filesystem: Filesystem, given: Given, kernel: str, known: Known) -> str:
-    """Return why an option at a value is refused; empty where it isn't."""
-    option = given.option
-    answer = known.about(filesystem.name, option, given.value)
+def why_refused(filesystem: Filesystem, option: Option, value: str, kernel: str, known: Known) -> str:
+    """Return why an option at a value is refused, as a clause; empty where it isn't. kernel and known as above."""
+    answer = known.about(filesystem.name, option, value)
     if answer is not None and answer.verdict is not Verdict.UNTRIED and option.depends != "device":
         tried = f"this machine refuses it ({answer.words})"
         return tried if answer.verdict is Verdict.REFUSED else ""
     if option.since and kernel and is_before(kernel, option.since):
         return f"needs Linux {option.since}"
-    words = option.refusal_of(given.value)
+    words = option.refusal_of(value)
     gone = option.until == "" or not kernel or is_after(kernel, option.until)
     if not words or not gone or option.depends:
         return ""
@@ -95,7 +94,10 @@ def _why(filesystem: Filesystem, given: Given, kernel: str, known: Known) -> str
     return f"today's kernels refuse it ({words}){until}"
 
 
-def _why_no_driver(filesystem: Filesystem, kernel: str) -> str:
+def why_no_driver(filesystem: Filesystem, kernel: str, known: Known) -> str:
+    """Return why this kernel can't mount the filesystem at all, as a clause; empty where it can."""
+    if absent := known.why_absent(filesystem.name):
+        return absent
     if filesystem.since and kernel and is_before(kernel, filesystem.since):
         return f"{filesystem.name} came with Linux {filesystem.since}"
     if filesystem.until and (not kernel or is_after(kernel, filesystem.until)):

@@ -15,13 +15,14 @@ from fsconsole.model.plan import ArraySpec, Cell, Equalise, Order, Plan, Setting
 from fsconsole.model.workload import Workload
 from fsconsole.plan import availability, limits
 from fsconsole.plan.axes import array_choices, setting_choices, workload_choices
+from fsconsole.plan.candidates import Row
 from fsconsole.plan.estimate import FLASH_BYTES_PER_S, estimate
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.raw import raw_reasons
 from fsconsole.plan.scale import scaled, written_bytes
 from fsconsole.plan.steps import Life, cell_steps
 from fsconsole.plan.target import TargetSpec
-from fsconsole.plan.variants import Row, list_rows
+from fsconsole.plan.variants import Rows, list_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,21 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     this machine by trying. Raises OptionRefused, PlanBadValue.
     """
     listed = list_rows(plan_file, catalog, kernel, known)
+    return plan_of_rows(
+        plan_file, listed, targets, catalog, run_id=run_id, assumed_bytes_per_s=assumed_bytes_per_s
+    )
+
+
+def plan_of_rows(  # noqa: PLR0913 (each is a fact of its own)
+    plan_file: PlanFile,
+    listed: Rows,
+    targets: Sequence[TargetSpec],
+    catalog: Catalog,
+    *,
+    run_id: str,
+    assumed_bytes_per_s: float = FLASH_BYTES_PER_S,
+) -> Plan:
+    """Return the plan whose rows are known already. Raises PlanBadValue."""
     choices = _scaled_choices(plan_file, targets, listed.rows, catalog)
     places = _ordered(_places(plan_file, targets, listed.rows, choices), plan_file)
     cells = tuple(_cell(place, index, plan_file, catalog, run_id) for index, place in enumerate(places))

@@ -10,8 +10,9 @@ def with_labels(given: Sequence[tuple[str, str]], words: Sequence[Sequence[str]]
 
     A label of the plan's own is kept. Words that all rows of a filesystem share are not named.
     """
+    shared = {filesystem: _shared(given, words, filesystem) for filesystem in {name for name, _ in given}}
     return tuple(
-        label or _label(filesystem, words[number], _shared(given, words, filesystem))
+        label or _label(filesystem, words[number], shared[filesystem])
         for number, (filesystem, label) in enumerate(given)
     )
 

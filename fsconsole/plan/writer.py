@@ -33,7 +33,7 @@ def plan_to_toml(plan: PlanFile) -> str:
         "array": [_array(axis) for axis in plan.arrays],
         "filesystem": [_checklist(checklist) for checklist in plan.checklists],
         "variant": [_variant(variant) for variant in plan.variants],
-        "workload": [_workload(workload) for workload in plan.workloads],
+        "workload": [workload_table(workload) for workload in plan.workloads],
         "after": {
             "check": plan.after.check,
             "crash": plan.after.crash,
@@ -71,7 +71,8 @@ def _variant(variant: VariantText) -> dict[str, object]:
     return {"type": variant.filesystem, **{key: text for key, text in texts.items() if text}}
 
 
-def _workload(workload: WorkloadPlan) -> dict[str, object]:
+def workload_table(workload: WorkloadPlan) -> dict[str, object]:
+    """Return one workload as the table that a plan file has for it."""
     table: dict[str, object] = {
         "name": workload.name,
         "kind": workload.kind.value,
