@@ -71,7 +71,9 @@ class Candidate:
 
 def list_candidates(plan: PlanFile, catalog: Catalog, machine: Machine) -> tuple[Candidate, ...]:
     """Return all that the plan names, in its order. Raises OptionRefused, PlanBadValue."""
-    return tuple(_with_doubles((*_of_checklists(plan, catalog, machine), *_of_variants(plan, catalog, machine))))
+    return tuple(
+        _with_doubles((*_of_checklists(plan, catalog, machine), *_of_variants(plan, catalog, machine)))
+    )
 
 
 def labels_of(rows: Sequence[Row]) -> tuple[str, ...]:
