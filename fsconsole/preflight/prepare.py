@@ -28,9 +28,10 @@ from fsconsole.plan.needs import least_bytes, most_bytes
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.reader import read_plan
 from fsconsole.plan.target import NO_DEVICE, QueueSpec, TargetSpec
-from fsconsole.preflight.probe_cache import what_is_known
+from fsconsole.preflight.probe_cache import missing_tools, what_is_known
 from fsconsole.system.command import RealExecutor
 from fsconsole.system.host import kernel_release
+from fsconsole.system.programs import find_program
 from fsconsole.system.text import read_int_or
 
 _STRIPED = ("raid4", "raid5", "raid6")
@@ -87,10 +88,15 @@ def expand_only(plan_path: str, *, run_id: str) -> Plan:
 
 
 def _known(executor: Executor, plan_file: PlanFile, catalog: Catalog) -> Known:
-    """Return what is known of the plan's filesystems on this machine; nothing is tried for it."""
+    """Return what is known of the plan's filesystems on this machine; nothing is tried for it. Raises ToolMissing."""
     listed = {checklist.filesystem for checklist in plan_file.checklists}
     named = {variant.filesystem for variant in plan_file.variants}
-    return what_is_known(executor, catalog, frozenset(listed | named))
+    wanted = frozenset(listed | named)
+    filesystems = [filesystem for filesystem in catalog.filesystems if filesystem.name in wanted]
+    if filesystems and all(missing_tools(filesystem) for filesystem in filesystems):
+        # Some missing programs leave rows without figures, all of them leave no run.
+        find_program(missing_tools(filesystems[0])[0])
+    return what_is_known(executor, catalog, wanted)
 
 
 def _plan(

@@ -10,7 +10,7 @@ import pytest
 from fsconsole.errors import ExitCode
 from fsconsole.journal.history import read_state
 from fsconsole.model.state import CellStatus
-from tests.loop.commands import AS_NOBODY, Bench, fails, hiding, nothing_changes
+from tests.loop.commands import AS_NOBODY, Bench, command, fails, hiding, nothing_changes
 from tests.loop.runs import TINY_PLAN, new_run
 
 pytestmark = pytest.mark.root
@@ -99,6 +99,15 @@ def test_a_missing_tool_is_named_with_its_package_before_anything_is_touched(ben
     words = (*bench.words("run", bench.plan()), "--consent", bench.code(bench.plan()))
     with nothing_changes(bench):
         fails(ExitCode.TOOL_MISSING, *words, under=hiding(tool), names=(f" {tool} ", TOOLS[tool]))
+
+
+def test_a_filesystem_whose_tool_is_missing_keeps_its_rows_and_the_others_run(bench: Bench):
+    plan = bench.directory / "two.toml"
+    plan.write_text(TINY_PLAN + '[[filesystem]]\ntype = "btrfs"\n')
+    words = (*bench.words("run", str(plan)), "--consent", bench.code(str(plan)))
+    done = command(*words, under=hiding("mkfs.btrfs"))
+    assert done.returncode == 0, done.stderr
+    assert "unavailable: not installed: mkfs.btrfs; package btrfs-progs" in done.stdout
 
 
 @pytest.mark.parametrize("tool", ["mkfs.ext4", "mount"])

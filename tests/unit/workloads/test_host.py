@@ -243,5 +243,12 @@ def test_the_host_loads_nothing_that_it_does_not_need() -> None:
     # It is started for every load: what it loads stands before each.
     code = "import sys, fsconsole.workloads.host; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-I", "-c", code], check=True, capture_output=True, text=True)
-    unwanted = {"fsconsole.errors", "fsconsole.units", "fsconsole.catalog", "subprocess", "sqlite3", "tomllib"}
+    unwanted = {
+        "fsconsole.errors",
+        "fsconsole.units",
+        "fsconsole.catalog",
+        "subprocess",
+        "sqlite3",
+        "tomllib",
+    }
     assert not unwanted & set(loaded.stdout.split())
