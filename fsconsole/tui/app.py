@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, ClassVar
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 from textual.filter import LineFilter
+from textual.screen import Screen
+from textual.scrollbar import ScrollBar
 
-from fsconsole.tui.filter import GlyphFilter
+from fsconsole.tui.commands import offered
+from fsconsole.tui.filter import ColourFilter, GlyphFilter
 from fsconsole.tui.screens.devices import DevicesScreen
 from fsconsole.tui.screens.help import HelpScreen
+from fsconsole.tui.screens.palette import Palette
 from fsconsole.tui.screens.plan import PlanScreen
 from fsconsole.tui.screens.results import ResultsScreen
 from fsconsole.tui.screens.run import RunScreen
 from fsconsole.tui.screens.runs import RunsScreen
 from fsconsole.tui.session import Session
+from fsconsole.tui.terminal import Colours
 from fsconsole.tui.themes import theme_of
+from fsconsole.tui.widgets.scrollbar import BlockScrollBar
+
+_KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
+"""Instead of arrows, which console fonts lack."""
 
 
 class ConsoleApp(App[None]):
     """The console; it ends with None, and leaves whatever runs running."""
 
     TITLE = "fsconsole"
-    CSS_PATH = "app.tcss"
+    CSS_PATH: ClassVar = ["common.tcss", "app.tcss"]
     ENABLE_COMMAND_PALETTE = True
     MODES: ClassVar = {
         "devices": DevicesScreen,
@@ -47,15 +58,41 @@ class ConsoleApp(App[None]):
     ]
 
     def __init__(self, session: Session) -> None:
-        super().__init__(ansi_color=False)
+        colours = session.terminal.colours
+        super().__init__(ansi_color=colours is not Colours.MANY)
         self.session = session
         self.animation_level = "none"
+        self.set_class(colours is Colours.NONE, "-colourless")
         self.register_theme(theme_of(session.terminal))
         self.theme = "fsconsole"
+        ScrollBar.renderer = BlockScrollBar
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Replace what the terminal's font lacks, last of all."""
-        return [*super().get_line_filters(), GlyphFilter(self.session.terminal.glyphs)]
+        """Take away the colours that there are not, and replace what the terminal's font lacks, last of all."""
+        glyphs = GlyphFilter(self.session.terminal.glyphs)
+        if self.session.terminal.colours is Colours.NONE:
+            return [ColourFilter(), glyphs]
+        return [*super().get_line_filters(), glyphs]
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Give what the keys do, in words; Textual's own commands (theme, screenshot...) make no sense here."""
+        for one in offered(screen):
+            binding = one.binding
+            words = (
+                f"{binding.tooltip or binding.description} ({self.get_key_display(binding)}; {binding.id})"
+            )
+            run = partial(self.run_action, binding.action, default_namespace=one.node)
+            yield SystemCommand(binding.description, words, run)
+
+    def get_key_display(self, binding: Binding) -> str:
+        """Return what a key is called, in words."""
+        display = super().get_key_display(binding)
+        return "".join(_KEY_WORDS.get(character, character) for character in display)
+
+    def action_command_palette(self) -> None:
+        """Show everything that can be done."""
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(Palette())
 
     def action_go(self, mode: str) -> None:
         """Show a screen."""

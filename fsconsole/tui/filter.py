@@ -7,21 +7,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from rich.cells import cell_len
 from rich.segment import Segment
+from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-from fsconsole.plaintext import printable
-from fsconsole.tui.terminal import ASCII, SAFE, WIDE, Glyphs
-
-_BOX = "─│┌┐└┘├┤┬┴┼━┃┏┓┗┛═║╔╗╚╝╭╮╰╯"
-_BOX_ASCII = "-|+++++++++=|++++=|++++++++"
-_LIKENESS = {  # What Textual's own widgets draw with, and what is common in texts.
-    "\u2026": ".", "•": "*", "·": ".", "\u00d7": "x", "→": ">", "←": "<", "↑": "^", "↓": "v", "\u2013": "-", "—": "-", "▶": ">",
-    "▼": "v", "▲": "^", "■": "*", "█": "#", "▓": "=", "▒": ":", "░": ".", "▁": "_", "▔": "-", "▊": "|", "▎": "|",
-    "▌": "|", "▐": "|", "✓": "x", "✔": "x", "⭘": "o", "▸": ">", "▾": "v", "\u2019": "'", "“": '"', "”": '"',
-}  # fmt: skip
+from fsconsole.tui.likeness import shown
+from fsconsole.tui.terminal import Glyphs
 
 
 class GlyphFilter(LineFilter):
@@ -41,36 +33,23 @@ class GlyphFilter(LineFilter):
         ]
 
 
-@lru_cache(maxsize=4096)
-def shown(text: str, glyphs: Glyphs) -> str:
-    """Return text in characters of the set, column for column."""
-    return "".join(_shown(character, glyphs) for character in text)
+class ColourFilter(LineFilter):
+    """Takes all colours away, and leaves bold and reverse, which tell what they told.
+
+    Textual's own sets the colours to the terminal's default instead, which takes bytes and which old terminals lack.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 (given by Textual)
+        """Return the segments without colours."""
+        return [
+            segment
+            if segment.style is None or segment.control
+            else Segment(segment.text, _colourless(segment.style))
+            for segment in segments
+        ]
 
 
-def _shown(character: str, glyphs: Glyphs) -> str:
-    if character.isascii() and character.isprintable():
-        return character
-    if character in allowed(glyphs):
-        return character
-    if glyphs == WIDE and printable(character) == character:
-        return character
-    if character in _BOX:
-        return _BOX_ASCII[_BOX.index(character)] if not glyphs.has_boxes else _plain_box(character)
-    return _LIKENESS.get(character, "?" * cell_len(character) if character not in "\n" else "")
-
-
-def _plain_box(character: str) -> str:
-    """Return the thin line for a heavy, double or round one."""
-    thin = "─│┌┐└┘├┤┬┴┼"
-    likeness = {"+": "┼", "-": "─", "|": "│", "=": "─"}
-    return character if character in thin else likeness[_BOX_ASCII[_BOX.index(character)]]
-
-
-@lru_cache(maxsize=8)
-def allowed(glyphs: Glyphs) -> frozenset[str]:
-    """Return what a set has beside printable ASCII."""
-    if glyphs == ASCII:
-        return frozenset()
-    if glyphs == SAFE:
-        return frozenset("█░▒▓■▲▼─│┌┐└┘├┤┬┴┼═║╔╗╚╝")
-    return frozenset()
+@lru_cache(maxsize=1024)
+def _colourless(style: Style) -> Style:
+    # What the mouse finds under itself is kept in the style's meta.
+    return style.without_color + Style.from_meta(style.meta) if style.meta else style.without_color

@@ -9,14 +9,18 @@ from fsconsole.client.children import RealChildren
 from fsconsole.errors import NoTerminal
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.session import Session
-from fsconsole.tui.terminal import terminal_of
+from fsconsole.tui.terminal import encoding_of, is_screen, terminal_of
 
 
 def run_console(runs_dir: str, *, ascii_only: bool = False, slow_link: bool = False) -> None:
     """Show the console until the operator leaves. Raises NoTerminal, DumbTerminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise NoTerminal
-    encoding = sys.stdout.encoding or "ascii"
+    encoding = encoding_of(os.environ, sys.stdout.encoding or "ascii", is_utf8_mode=bool(sys.flags.utf8_mode))
     terminal = terminal_of(os.environ, encoding, ascii_only=ascii_only, slow_link=slow_link)
+    if is_screen(os.environ.get("TERM", "")):
+        os.environ.pop(
+            "COLORTERM", None
+        )  # Textual would send 24-bit colours, which GNU screen 4 takes for others.
     session = Session(terminal, RealChildren(), runs_dir, is_root=os.geteuid() == 0)
     ConsoleApp(session).run()

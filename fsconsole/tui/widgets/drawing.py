@@ -8,7 +8,7 @@ from itertools import groupby
 from rich.cells import cell_len
 
 from fsconsole.plaintext import printable
-from fsconsole.tui.filter import shown
+from fsconsole.tui.likeness import shown
 from fsconsole.tui.terminal import Glyphs
 
 Cell = tuple[str, str]
