@@ -37,7 +37,7 @@ class Changes:
 class UdevWatch:
     """Calls back, from its own thread, after each piece of news."""
 
-    def __init__(self, tell: Callable[[], None]) -> None:
+    def __init__(self, tell: Callable[[], object]) -> None:
         self._tell = tell
         self._over = threading.Event()
 

@@ -13,14 +13,14 @@ from textual.widgets import Button, Footer, Static
 from fsconsole.tui.plaintext import plain
 
 
-class RemoveScratch(ModalScreen[bool]):
-    """Ends with True where the device shall go."""
+class RemoveScratch(ModalScreen[str]):
+    """Ends with the node of the device that shall go, "" where it stays."""
 
     CSS_PATH = "remove_scratch.tcss"
     HELP = "A scratch device is detached and its file deleted; nothing else is touched."
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "Remove", id="remove.yes", tooltip="Detach it and delete its file"),
-        Binding("escape,n", "answer(False)", "Keep", id="remove.no", tooltip="Leave it as it is"),
+        Binding("y", "remove", "Remove", id="remove.yes", tooltip="Detach it and delete its file"),
+        Binding("escape,n", "keep", "Keep", id="remove.no", tooltip="Leave it as it is"),
     ]
 
     def __init__(self, path: str, told: str) -> None:
@@ -40,8 +40,12 @@ class RemoveScratch(ModalScreen[bool]):
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Take the answer."""
-        self.dismiss(event.button.id == "yes")
+        self.dismiss(self._path if event.button.id == "yes" else "")
 
-    def action_answer(self, remove: bool) -> None:  # noqa: FBT001 (given by the binding)
-        """Take the answer."""
-        self.dismiss(remove)
+    def action_remove(self) -> None:
+        """Let it go."""
+        self.dismiss(self._path)
+
+    def action_keep(self) -> None:
+        """Leave it."""
+        self.dismiss("")

@@ -13,10 +13,11 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Footer, Input, Static
 
-from fsconsole.client.children import Children, answer
-from fsconsole.errors import ChildFailed, FsconsoleError
+from fsconsole.client.children import Children
+from fsconsole.errors import FsconsoleError
 from fsconsole.model.places import DEFAULT_SCRATCH_DIR
 from fsconsole.system.refusal import system_refusal
+from fsconsole.tui.device_jobs import make_scratch
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.room import read_room
 from fsconsole.tui.views.scratch_form import Room, default_size, judge
@@ -95,16 +96,8 @@ It is the safe thing to wipe. The disk that its file lies on sets its speed."""
         self._begun_s = time.monotonic()
         self._tell_progress()
         try:
-            made = await answer(
-                self._children,
-                "scratch",
-                "create",
-                "--size",
-                self._text("size"),
-                "--dir",
-                self._text("directory"),
-            )
-            self.dismiss(_device_of(made))
+            size, directory = self._text("size"), self._text("directory")
+            self.dismiss(await make_scratch(self._children, size, directory))
         except FsconsoleError as error:
             self._say(f"{error} {error.hint}", "$error")
         except OSError as error:
@@ -134,10 +127,3 @@ It is the safe thing to wipe. The disk that its file lies on sets its speed."""
 
     def _text(self, name: str) -> str:
         return self.query_one(f"#{name}", Input).value.strip()
-
-
-def _device_of(made: object) -> str:
-    device = made.get("device") if isinstance(made, dict) else None
-    if not isinstance(device, str) or not device:
-        raise ChildFailed(words="scratch create", said="`fsconsole scratch create` told no device.")
-    return device

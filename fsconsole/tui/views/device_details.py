@@ -14,12 +14,16 @@ from fsconsole.report.device_columns import kind_of
 from fsconsole.tui.views.device_rows import state_told
 from fsconsole.tui.views.device_ticks import NEEDS_ROOT, remedy
 from fsconsole.tui.views.devices import Entry, Listing
-from fsconsole.units import format_bytes, format_bytes_exact, format_percent, format_rate, format_seconds
+from fsconsole.units import format_bytes, format_bytes_exact, format_percent, format_rate
 
 LABEL_WIDTH = 12
 _LEAST_WIDTH = 10
 _MANY_LINES = 40
 _STATES = {Claim.FREE: "$success", Claim.HAZARDOUS: "$warning", Claim.IN_USE: "", Claim.UNKNOWN: "dim"}
+
+
+Part = tuple[str, str, str]
+"""What it is about, the text, and its style."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ def details(
 ) -> tuple[Line, ...]:
     """Return all that is known of a device, whole, wrapped to width cells; read_tests has figures by node."""
     room = max(width - LABEL_WIDTH, _LEAST_WIDTH)
-    told = [
+    told: list[Part] = [
         *_head(entry.device),
         *_wiping(entry, listing, is_root=is_root),
         *((("read test", read_tests[entry.device.path], ""),) if entry.device.path in read_tests else ()),
@@ -44,27 +48,7 @@ def details(
         *_contents(entry.device),
         *_settings(entry.device),
     ]
-    return tuple(line for part in told for line in _wrapped(*part, room))
-
-
-def read_test_told(document: object) -> str:
-    """Return what `fsconsole readtest --json` measured, in words. Raises ValueError where it is something else."""
-    if not isinstance(document, dict):
-        raise ValueError("the answer of `fsconsole readtest` is no object")
-    figures = [document.get(name) for name in ("bytes_per_s", "read_bytes", "elapsed_s", "read_ahead_bytes")]
-    rate, read_bytes, elapsed_s, ahead = (
-        value if isinstance(value, (int, float)) else None for value in figures
-    )
-    if rate is None or read_bytes is None or elapsed_s is None or ahead is None:
-        raise ValueError("the answer of `fsconsole readtest` lacks a figure")
-    scheduler = printable(str(document.get("scheduler") or "none"))
-    return (
-        f"{format_rate(rate)} through the page cache ({format_bytes(read_bytes)} in {format_seconds(elapsed_s)};"
-        f" read-ahead {format_bytes(ahead)}, scheduler {scheduler})"
-    )
-
-
-Part = tuple[str, str, str]
+    return tuple(line for part in told for line in _wrapped(part, room))
 
 
 def _head(device: Device) -> Iterator[Part]:
@@ -175,7 +159,8 @@ def _settings(device: Device) -> Iterator[Part]:
         yield "settings", ", ".join(filter(None, parts)), ""
 
 
-def _wrapped(label: str, text: str, style: str, room: int) -> Iterator[Line]:
+def _wrapped(part: Part, room: int) -> Iterator[Line]:
+    label, text, style = part
     lines = wrap(printable(text), room if label else room + LABEL_WIDTH, max_lines=_MANY_LINES)
     for index, line in enumerate(lines):
         # A line without a label at all begins at the left, and so does what follows it.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fsconsole.devices.state import holdings
 from fsconsole.errors import ChildFailed
+from fsconsole.plaintext import printable
 from fsconsole.tui.views.device_ticks import ticks_told
 from fsconsole.tui.views.devices import Entry, Listing
-from fsconsole.units import format_bytes, format_guess
+from fsconsole.units import format_bytes, format_guess, format_rate, format_seconds
 
 OFFER = "d: a first comparison on a scratch device of 2 GiB, touches no disk"
 
@@ -46,3 +47,18 @@ def folder_of(document: object) -> str:
     if not isinstance(folder, str) or not folder:
         raise ChildFailed(words="demo", said="The demo was started but told no run folder; 5 lists all runs.")
     return folder
+
+
+def read_test_told(document: object) -> str:
+    """Return what `fsconsole readtest --json` measured, in words. Raises ChildFailed where it is something else."""
+    names = ("bytes_per_s", "read_bytes", "elapsed_s", "read_ahead_bytes")
+    found = document if isinstance(document, dict) else {}
+    figures = [float(found[name]) for name in names if isinstance(found.get(name), (int, float))]
+    if len(figures) < len(names):
+        raise ChildFailed(words="readtest", said="The answer of `fsconsole readtest` lacks a figure.")
+    rate, read_bytes, elapsed_s, ahead_bytes = figures
+    scheduler = printable(str(found.get("scheduler") or "none"))
+    return (
+        f"{format_rate(rate)} through the page cache ({format_bytes(read_bytes)} in {format_seconds(elapsed_s)};"
+        f" read-ahead {format_bytes(ahead_bytes)}, scheduler {scheduler})"
+    )

@@ -18,6 +18,7 @@ _ADDED = ("is_scratch", "state", "hazards")
 """What the command prints beside the fields of Device."""
 
 Key = tuple[str | int, ...]
+_Found = tuple[Device, DeviceState, tuple[Hazard, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +86,7 @@ class Listing:
 def parse_listing(out: str, err: str = "") -> Listing:
     """Return what the command printed. Raises ChildFailed where it is something else."""
     try:
-        document = parse_json(out)
-        if not isinstance(document, list):
-            raise Mismatch("is not a list")
-        found = [_read(item) for item in document]
+        found = _read_all(parse_json(out))
     except Mismatch as mismatch:
         said = f"The answer of `fsconsole devices --json` can't be read: it {mismatch}."
         raise ChildFailed(words=" ".join(WORDS), said=said, hint_given=_VERSION_HINT) from mismatch
@@ -112,7 +110,7 @@ def with_progress(listing: Listing, arrays: tuple[MdArray, ...]) -> Listing:
 def with_proofs(listing: Listing, proofs: dict[Key, Entry]) -> Listing:
     """Return the listing with what was found out before about devices that it leaves open, where they are the same."""
     entries = tuple(
-        replace(entry, state=known.state, hazards=known.hazards)
+        replace(known, row=replace(entry.row, device=known.device))
         if not entry.is_proved and (known := proofs.get(entry.key)) and _bare(known) == _bare(entry)
         else entry
         for entry in listing.entries
@@ -120,7 +118,13 @@ def with_proofs(listing: Listing, proofs: dict[Key, Entry]) -> Listing:
     return replace(listing, entries=entries)
 
 
-def _read(item: object) -> tuple[Device, DeviceState, tuple[Hazard, ...]]:
+def _read_all(document: object) -> list[_Found]:
+    if not isinstance(document, list):
+        raise Mismatch("is not a list")
+    return [_read(item) for item in document]
+
+
+def _read(item: object) -> _Found:
     if not isinstance(item, dict):
         raise Mismatch("holds something that is no device")
     device = decode(Device, {name: value for name, value in item.items() if name not in _ADDED})
@@ -131,7 +135,7 @@ def _read(item: object) -> tuple[Device, DeviceState, tuple[Hazard, ...]]:
     return device, state, tuple(decode(Hazard, hazard) for hazard in hazards)
 
 
-def _in_order(found: list[tuple[Device, DeviceState, tuple[Hazard, ...]]]) -> tuple[Entry, ...]:
+def _in_order(found: list[_Found]) -> tuple[Entry, ...]:
     known = {device.name: (state, hazards) for device, state, hazards in found}
     rows = tree_rows(tuple(device for device, _, _ in found))
     return tuple(Entry(row, *known[row.device.name]) for row in rows)

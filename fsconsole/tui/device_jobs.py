@@ -1,0 +1,34 @@
+"""What the Devices screen has done by commands."""
+
+from __future__ import annotations
+
+from fsconsole.client.children import Children, answer, failure
+from fsconsole.errors import ChildFailed
+from fsconsole.journal.folder import RunFolder
+from fsconsole.tui.views.device_words import folder_of, read_test_told
+
+
+async def read_test(children: Children, path: str) -> str:
+    """Read from a device and return the figure in words. Raises ChildFailed, OSError."""
+    return read_test_told(await answer(children, "readtest", path))
+
+
+async def remove_scratch(children: Children, path: str) -> None:
+    """Remove a scratch device with its file. Raises ChildFailed, OSError."""
+    done = await children.run("scratch", "remove", path)
+    if done.exit_code:
+        raise failure(done)
+
+
+async def start_demo(children: Children, runs_dir: str) -> RunFolder:
+    """Start the demo and return its run. Raises ChildFailed, OSError."""
+    return RunFolder(folder_of(await answer(children, "demo", "--detach", "--runs", runs_dir)))
+
+
+async def make_scratch(children: Children, size: str, directory: str) -> str:
+    """Make a scratch device and return its node. Raises ChildFailed, OSError."""
+    made = await answer(children, "scratch", "create", "--size", size, "--dir", directory)
+    device = made.get("device") if isinstance(made, dict) else None
+    if not isinstance(device, str) or not device:
+        raise ChildFailed(words="scratch create", said="`fsconsole scratch create` told no device.")
+    return device

@@ -1,0 +1,51 @@
+"""A screen that has commands carried out one at a time, each of which escape ends."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+
+from textual.worker import Worker
+
+from fsconsole.errors import FsconsoleError
+from fsconsole.system.refusal import system_refusal
+from fsconsole.tui.screens.base import ConsoleScreen
+
+
+class JobScreen(ConsoleScreen):
+    """Subclasses bind a key to end_job."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._job: Worker[None] | None = None
+        self._job_words = ""
+
+    def begin(self, words: str, job: Coroutine[None, None, None]) -> None:
+        """Carry out a job, unless there is one; words say what goes on."""
+        if self._job is not None:
+            job.close()
+            self.say(f"{self._job_words} still goes on: escape ends it.", style="$warning")
+            return
+        self._job_words = words
+        self.say(f"{words}; escape ends it.")
+        self._job = self.run_worker(self._carried_out(job), group="job")
+
+    def action_end_job(self) -> None:
+        """End the job at hand."""
+        if self._job is not None:
+            self._job.cancel()
+            self.say(f"Ended: {self._job_words}.")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """Offer the end of a job only while there is one."""
+        return action != "end_job" or self._job is not None
+
+    async def _carried_out(self, job: Coroutine[None, None, None]) -> None:
+        try:
+            await job
+        except FsconsoleError as error:
+            self.complain(error)
+        except OSError as error:
+            self.complain(system_refusal(error))
+        finally:
+            job.close()
+            self._job = None
