@@ -1,11 +1,13 @@
-"""What the Devices screen has done by commands."""
+"""What the Devices screen has done by commands, and when it offers the first of them."""
 
 from __future__ import annotations
 
 from fsconsole.client.children import Children, answer, failure
-from fsconsole.errors import ChildFailed
+from fsconsole.errors import ChildFailed, FsconsoleError
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.store import list_runs
 from fsconsole.tui.views.device_words import folder_of, read_test_told
+from fsconsole.tui.views.devices import Listing
 
 
 async def read_test(children: Children, path: str) -> str:
@@ -32,3 +34,11 @@ async def make_scratch(children: Children, size: str, directory: str) -> str:
     if not isinstance(device, str) or not device:
         raise ChildFailed(words="scratch create", said="`fsconsole scratch create` told no device.")
     return device
+
+
+def is_first_start(listing: Listing, runs_dir: str) -> bool:
+    """Return whether nothing was tried on this machine yet: no scratch device, no run."""
+    try:
+        return not listing.has_scratch and not list_runs(runs_dir)
+    except FsconsoleError:
+        return False

@@ -15,9 +15,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.errors import FsconsoleError
-from fsconsole.journal.store import list_runs
 from fsconsole.system.refusal import system_refusal
-from fsconsole.tui.device_jobs import read_test, remove_scratch, start_demo
+from fsconsole.tui.device_jobs import is_first_start, read_test, remove_scratch, start_demo
 from fsconsole.tui.device_watch import DeviceWatch
 from fsconsole.tui.one_at_a_time import OneAtATime
 from fsconsole.tui.plaintext import lines, plain
@@ -59,7 +58,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             "x,delete", "remove", "Remove", id="devices.remove", tooltip="Remove a scratch device",
             key_display="x",
         ),
-        Binding("f5", "look", "Refresh", id="devices.look", tooltip="Look at all devices again"),
+        Binding("f5", "look", "Refresh", id="devices.look", tooltip="Look at all devices again", show=False),
         Binding(
             "d", "demo", "Demo", id="devices.demo", show=False, tooltip="A first comparison; touches no disk"
         ),
@@ -231,7 +230,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         if path not in self.session.targets:
             self.session.targets.append(path)
         self._keys[path] = entry.key
-        self.say(ticked_told(entry, len(self.session.targets)))
+        self.say(ticked_told(entry))
         self._show()
 
     async def _prove(self, entry: Entry) -> None:
@@ -300,12 +299,6 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         watch = self._watch
         words = about(watch.listing, len(self.session.targets), watch.age_s, looking=watch.is_looking)
         self.query_one("#about", Static).update(plain(words))
-        self.query_one("#offer").display = watch.seen_s is not None and self._is_first_start()
-
-    def _is_first_start(self) -> bool:
-        if self._watch.listing.has_scratch:
-            return False
-        try:
-            return not list_runs(self.session.runs_dir)
-        except FsconsoleError:
-            return False
+        self.query_one("#offer").display = watch.seen_s is not None and is_first_start(
+            watch.listing, self.session.runs_dir
+        )

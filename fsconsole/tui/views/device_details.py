@@ -11,7 +11,6 @@ from fsconsole.model.hazard import Hazard
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import pad_right, wrap
 from fsconsole.report.device_columns import kind_of
-from fsconsole.tui.views.device_rows import state_told
 from fsconsole.tui.views.device_ticks import NEEDS_ROOT, remedy
 from fsconsole.tui.views.devices import Entry, Listing
 from fsconsole.units import format_bytes, format_bytes_exact, format_percent, format_rate
@@ -59,7 +58,7 @@ def _head(device: Device) -> Iterator[Part]:
 
 def _wiping(entry: Entry, listing: Listing, *, is_root: bool) -> Iterator[Part]:
     claim = entry.state.claim
-    yield "state", state_told(entry), _STATES[claim]
+    yield "state", entry.state.text, _STATES[claim]
     if claim is Claim.IN_USE:
         yield "to free it", remedy(entry, listing), ""
     for hazard in entry.refusals:

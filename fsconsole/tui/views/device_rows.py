@@ -25,7 +25,7 @@ STYLES = {Claim.FREE: "green", Claim.HAZARDOUS: "yellow", Claim.IN_USE: "", Clai
 def lay_out(entries: Sequence[Entry], ticked: Collection[str], width: int, glyphs: Glyphs) -> Sheet:
     """Return the table in width cells."""
     names = [shorten_middle(name_in_tree(entry.row, glyphs), _NAME_ROOM) for entry in entries]
-    states = [state_told(entry) for entry in entries]
+    states = [printable(entry.state.text) for entry in entries]
     devices = [entry.device for entry in entries]
     name_width = widest("device", names)
     room = width - _TICK_WIDTH - name_width - GAP
@@ -64,13 +64,6 @@ def name_in_tree(row: TreeRow, glyphs: Glyphs) -> str:
     device = row.device
     mapped = f" ({device.dm_name})" if device.dm_name else ""
     return _guide(row.last_of, glyphs) + printable(device.name + mapped)
-
-
-def state_told(entry: Entry) -> str:
-    """Return the state with the other parents of a device that has several."""
-    others = entry.row.also_under
-    shown = ", ".join(others[:2]) + (f" and {len(others) - 2} more" if len(others) > 2 else "")
-    return printable(f"{entry.state.text}; also under {shown}" if others else entry.state.text)
 
 
 def _guide(last_of: tuple[bool, ...], glyphs: Glyphs) -> str:

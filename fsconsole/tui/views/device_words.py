@@ -24,14 +24,14 @@ def about(listing: Listing, ticked: int, age_s: float | None, *, looking: bool) 
     return f"{devices}, {ticks_told(ticked)}{again}"
 
 
-def ticked_told(entry: Entry, count: int) -> str:
+def ticked_told(entry: Entry) -> str:
     """Return what is said of a device that was ticked just now, and what will be asked about it."""
     path = entry.device.path
     if entry.device.is_scratch:
         return f"{path} is ticked: a scratch device, safe to wipe. Enter plans."
     held = holdings(entry.device.signatures)
-    asked = f"It holds {held}: " if held else ""
-    return f"{path} is ticked ({ticks_told(count)}). {asked}nothing is wiped before you type its name."
+    asked = f"It holds {held}: " if held else "Enter plans; "
+    return f"{path} is ticked. {asked}nothing is wiped before you type its name."
 
 
 def removal_told(entry: Entry) -> str:

@@ -49,8 +49,7 @@ class SheetTable(DataTable[Text]):
     def show(self, make: MakeSheet) -> None:
         """Show what make gives for the width there is, now and after each change of it."""
         self._make = make
-        if self.size.width > 0:
-            self._fill(make(self.size.width))
+        self._refill()
 
     def go_to(self, key: str) -> None:
         """Put the cursor on a row; it stays where there is none of that key."""
@@ -60,8 +59,7 @@ class SheetTable(DataTable[Text]):
 
     def on_resize(self) -> None:
         """Make the table anew where its width has changed."""
-        if self._make is not None and self.size.width > 0:
-            self._fill(self._make(self.size.width))
+        self._refill()
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Tell that the cursor has moved."""
@@ -74,6 +72,12 @@ class SheetTable(DataTable[Text]):
         row, column = meta.get("row", -1), meta.get("column", -1)
         if column == 0 and 0 <= row < len(self._sheet.rows):
             self.post_message(self.MarkClicked(self._sheet.rows[row].key))
+
+    def _refill(self) -> None:
+        # The column of the scroll bar is kept free, whether or not there is one.
+        width = self.outer_size.width - 1
+        if self._make is not None and width > 0:
+            self._fill(self._make(width))
 
     def _fill(self, sheet: Sheet) -> None:
         before, self._sheet = self._sheet, sheet
