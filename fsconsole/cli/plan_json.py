@@ -31,6 +31,10 @@ def plan_object(plan: Plan, reports: Sequence[GateReport], consent: str) -> dict
 def _target(report: GateReport) -> dict[str, object]:
     return {
         "path": report.device.path,
+        "name": report.device.name,
+        "kind": report.device.kind.value,
+        "model": report.device.model,
+        "serial": report.device.serial,
         "size_bytes": report.device.size_bytes,
         "scratch": not report.needs_consent,
         "loss": report.loss,

@@ -17,8 +17,8 @@ from fsconsole.analysis.eta import remaining_s
 from fsconsole.analysis.names import cell_names
 from fsconsole.analysis.status import place, status_words
 from fsconsole.cli.cell_lines import finished_lines, plain_lines
-from fsconsole.client.follow import POLL_S, View
 from fsconsole.cli.gauges import gauge_lines
+from fsconsole.client.follow import POLL_S, View
 from fsconsole.journal.batch import Batch
 from fsconsole.model.state import CellStatus, RunState, RunStatus
 from fsconsole.plaintext import printable

@@ -162,7 +162,8 @@ def _create_run(runs: str, request: RunRequest, interrupts: Interrupts) -> RunFo
 def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, as_json: bool) -> None:
     """Start a run's engine, show the run until it ends and exit with its code; with detach print its name alone.
 
-    interrupts are on hold. A run that was asked to stop while it began is shown to its end with detach too.
+    As JSON the name is one object, {"run": ..., "folder": ...}. interrupts are on hold. A run that was asked to stop
+    while it began is shown to its end with detach too.
     """
     from fsconsole.cli.viewer import watch
     from fsconsole.client.start import start_engine

@@ -47,3 +47,20 @@ class RawOutputs:
                 return os.open(path, _FLAGS, 0o640), path
             except FileExistsError:
                 number += 1
+
+
+def read_tail(folder: RunFolder, output: str, limit: int) -> tuple[bytes, int]:
+    """Return the last bytes of an output that the journal names, at most limit, and how many were before them.
+
+    A journal from elsewhere may name any file: only those in the folder's own raw directory are read, and no
+    symbolic link is followed. Raises OSError.
+    """
+    name = os.path.basename(output)
+    if output != os.path.join(os.path.basename(folder.raw), name):
+        raise FileNotFoundError(errno.ENOENT, "it is no output of this run", output)
+    fd = os.open(os.path.join(folder.raw, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        before = max(0, os.fstat(fd).st_size - limit)
+        return os.pread(fd, limit, before), before
+    finally:
+        os.close(fd)

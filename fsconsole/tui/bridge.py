@@ -56,12 +56,13 @@ class Watch:
         )
 
     def look_back(self) -> bool:
-        """Read some more of the past; return whether there is yet more of it. Raises as look()."""
-        if self._older:
-            self._older, points = points_before(self._folder.journal, self._older, _OLD_POINTS)
-            if not self._keeper.add_older(points, self._follower.state):
-                self._older = 0
-        return self._older > 0
+        """Read some more of the past; return whether there was any more of it. Raises as look()."""
+        if not self._older:
+            return False
+        self._older, points = points_before(self._folder.journal, self._older, _OLD_POINTS)
+        if not self._keeper.add_older(points, self._follower.state):
+            self._older = 0
+        return True
 
     def _with_last_word(self, seen: Seen) -> RunState:
         """Return the state with the word that the journal didn't take; a following engine takes it back."""

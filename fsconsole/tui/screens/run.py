@@ -1,13 +1,189 @@
-"""Run: to come."""
+"""Run: what goes on, by the run's journal; what is asked of its engine goes through its control socket."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
-from fsconsole.tui.screens.base import ConsoleScreen
+from textual.containers import Container
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from fsconsole.errors import FsconsoleError
+from fsconsole.tui.bridge import Bridge
+from fsconsole.tui.plaintext import plain
+from fsconsole.tui.screens.run_keys import RunKeys
+from fsconsole.tui.views.attach import living
+from fsconsole.tui.views.gauges import LABEL_CELLS, TEXT_CELLS, gauges
+from fsconsole.tui.views.layout import WIDE_COLUMNS, room_for
+from fsconsole.tui.views.plots import plot
+from fsconsole.tui.views.run import age_words, cell_in_sight, cell_row, step_line, title_line
+from fsconsole.tui.views.snapshot import Snapshot
+from fsconsole.tui.widgets.gauge import Gauge
+from fsconsole.tui.widgets.plot import Plot
+from fsconsole.tui.widgets.rowlist import RowList
+from fsconsole.tui.widgets.values import GaugeValue
+
+_NOTHING = "No run is shown. Plan one (2) and start it, or open one of those that there are (5)."
 
 
-class RunScreen(ConsoleScreen):
-    """To come."""
+class RunScreen(RunKeys):
+    """Shows one run while it goes on, and how it ended."""
 
+    class Arrived(Message, bubble=False):
+        """The bridge has something to take."""
+
+    CSS_PATH = "run.tcss"
     MODE: ClassVar[str] = "run"
+    HELP: ClassVar[str] = (
+        "What a run does right now, and what came of its cells so far.\n"
+        "The console only looks on: the run goes on when you leave it, and when the terminal is gone.\n"
+        "\n"
+        "write, read   what the targets move, against the raw row of this run or the best rate so far\n"
+        "dirty         written and not on a device yet; at bg the kernel begins to write it out,\n"
+        "              at the limit writers wait\n"
+        "busy          share of time with requests at the device, their number, and how long one takes\n"
+        "bdi           the kernel's idea of the device's speed; inodes: dirty / being written / for later\n"
+        "I/O wait      share of time in which some task, or all, waited for I/O (pressure)"
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bridge: Bridge | None = None
+        self._values: tuple[GaugeValue, ...] = ()
+        self._gauge_count = 0
+        self._texts: dict[str, str] = {}
+
+    def content(self) -> Iterable[Widget]:
+        """Give title, cells, step, gauges and plot."""
+        yield Static(plain(""), id="title")
+        yield RowList(id="cells")
+        yield Static(plain(""), id="step")
+        yield Container(id="gauges")
+        yield Plot(id="plot")
+        yield Static(plain(_NOTHING), id="nothing")
+
+    def on_mount(self) -> None:
+        """Follow the run at hand, or one that lives; paint at the terminal's own rate."""
+        self.plot_shown = not self.session.terminal.slow
+        self.app.mode_change_signal.subscribe(self, self._on_mode)
+        self.set_interval(1 / self.session.terminal.paint_hz, self.paint)
+
+    def on_screen_resume(self) -> None:
+        """Follow the run that the session names by now."""
+        self._follow()
+
+    def on_unmount(self) -> None:
+        """Let the bridge end."""
+        self._leave()
+
+    def _on_mode(self, mode: str) -> None:
+        # A screen that nobody looks at reads no journal.
+        if mode == self.MODE:
+            self._follow()
+        else:
+            self._leave()
+
+    def _follow(self) -> None:
+        if self.session.folder is None:
+            self._offer()
+        folder = self.session.folder
+        self.set_class(folder is None, "-nothing")
+        if folder is None or (self._bridge is not None and self._bridge.folder == folder):
+            return
+        self._leave()
+        if self.snapshot is not None and self.snapshot.folder != folder:
+            self.snapshot = None
+            self.query_one("#cells", RowList).follow()
+        self._bridge = Bridge(folder, self._tell)
+        self._bridge.start()
+
+    def _offer(self) -> None:
+        try:
+            self.session.folder = living(self.session.runs_dir)
+        except FsconsoleError as error:
+            self.complain(error)
+
+    def _leave(self) -> None:
+        if self._bridge is not None:
+            self._bridge.stop()
+            self._bridge = None
+
+    def _tell(self) -> None:
+        """Have the screen take what the bridge has; called from the bridge's thread."""
+        self.post_message(self.Arrived())
+
+    def on_run_screen_arrived(self) -> None:
+        """Take what the bridge has found."""
+        taken = self._bridge.take() if self._bridge is not None else None
+        if isinstance(taken, FsconsoleError):
+            self.complain(taken)
+            self.faulty = True
+        elif taken is not None:
+            if self.faulty:
+                self.say("")
+                self.faulty = False
+            is_first = self.snapshot is None
+            self.snapshot = taken
+            self.refresh_bindings()
+            if is_first:
+                self.paint()
+
+    def on_resize(self) -> None:
+        """Share out the lines anew."""
+        super().on_resize()
+        self.call_after_refresh(self.paint)
+
+    def paint(self) -> None:
+        """Show the latest snapshot as it looks by now."""
+        snapshot = self.snapshot
+        if snapshot is None or self.app.current_mode != self.MODE:
+            return
+        now_ns = time.monotonic_ns()
+        width = self.size.width
+        self._put("#title", title_line(snapshot, now_ns, width))
+        age = age_words(snapshot, now_ns)
+        self._put("#step", "  ".join(filter(None, (step_line(snapshot, now_ns), f"({age})" if age else ""))))
+        self._values = gauges(snapshot)
+        self._share_out(snapshot)
+        row = partial(cell_row, snapshot)
+        self.query_one("#cells", RowList).show(
+            len(snapshot.state.cells), row, follow=cell_in_sight(snapshot.state)
+        )
+        self._paint_gauges()
+        if self.query_one("#plot").display:
+            self.query_one("#plot", Plot).show(plot(snapshot, self.plotted, last_minute=self.last_minute))
+
+    def _put(self, selector: str, text: str) -> None:
+        # A Static paints itself anew whatever it is given.
+        if self._texts.get(selector) != text:
+            self._texts[selector] = text
+            self.query_one(selector, Static).update(plain(text))
+
+    def _share_out(self, snapshot: Snapshot) -> None:
+        is_wide = self.size.width >= WIDE_COLUMNS
+        lines = (len(self._values) + 1) // 2 if is_wide else len(self._values)
+        room = room_for(self.size.height, cells=len(snapshot.state.cells), gauges=lines, plot=self.plot_shown)
+        box = self.query_one("#gauges")
+        box.set_class(is_wide, "-wide")
+        heights = (("#cells", room.cells), ("#gauges", room.gauges), ("#plot", room.plot))
+        for selector, height in heights:
+            widget = self.query_one(selector)
+            widget.display = height > 0
+            widget.styles.height = max(1, height)
+        self._gauge_count = room.gauges * 2 if is_wide else room.gauges
+
+    def _paint_gauges(self) -> None:
+        values = self._values[: self._gauge_count]
+        box = self.query_one("#gauges")
+        known = list(box.query(Gauge))
+        missing = [Gauge(LABEL_CELLS, text_width=TEXT_CELLS) for _ in values[len(known) :]]
+        if missing:
+            box.mount_all(missing)
+        for gauge, value in zip((*known, *missing), values, strict=False):
+            gauge.show(value)
+        for number, gauge in enumerate(known):
+            gauge.display = number < len(values)

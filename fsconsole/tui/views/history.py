@@ -105,9 +105,7 @@ class Keeper:
                 return False
             self._oldest_ns = point.monotonic_ns
             self._note_best(point)
-            if len(self._recent) < _RECENT and (
-                not self._recent or self._recent[0][0] >= point.monotonic_ns
-            ):
+            if len(self._recent) < _RECENT and (not self._recent or self._recent[0][0] >= point.monotonic_ns):
                 self._recent.appendleft((point.monotonic_ns, _figures(point)))
             if point.cell is not None and not self._put_older(point, state):
                 return False

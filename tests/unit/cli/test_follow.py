@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.client import follow as module
 from fsconsole.cli.follow import JsonView, json_lines
+from fsconsole.client import follow as module
 from fsconsole.client.follow import follow
 from fsconsole.errors import EngineDied
 from fsconsole.journal import last_word

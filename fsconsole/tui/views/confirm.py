@@ -1,0 +1,226 @@
+"""What is shown before a device is wiped, from what `fsconsole plan --json` answered, and what must be typed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fsconsole.errors import ChildFailed
+from fsconsole.model.hazard import Verdict
+from fsconsole.plaintext import printable
+from fsconsole.report.cells import wrap
+from fsconsole.tui.views.run import Row
+from fsconsole.units import format_bytes, format_guess
+
+_MOST_NOTES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class HazardShown:
+    """One thing that speaks against wiping a target."""
+
+    refused: bool
+    device: str
+    reason: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class TargetShown:
+    """One device that would be wiped, and what would be lost with it."""
+
+    path: str
+    facts: str
+    """Size, model and serial number, as far as they are known."""
+    scratch: bool
+    loss: str
+    """Completes "holds ..."."""
+    hazards: tuple[HazardShown, ...]
+
+    @property
+    def name(self) -> str:
+        """What must be typed to agree, unless it is a scratch device."""
+        return os.path.basename(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A plan on its targets, with the code that agrees to the loss of what is on them."""
+
+    title: str
+    cells: int
+    unavailable: tuple[str, ...]
+    """Why cells can't run here, each reason once."""
+    runnable: int
+    bytes_to_write: int
+    estimate_s: float
+    consent: str
+    targets: tuple[TargetShown, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def refused(self) -> bool:
+        """Whether a target is one that is never wiped."""
+        return any(hazard.refused for target in self.targets for hazard in target.hazards)
+
+    @property
+    def to_type(self) -> str:
+        """The names of all targets but scratch devices; empty where none need be typed."""
+        return " ".join(target.name for target in self.targets if not target.scratch)
+
+
+def offer_of(document: object) -> Offer:
+    """Return what a command answered. Raises ChildFailed where that is something else."""
+    plan = _object(document)
+    cells = [_object(cell) for cell in _list(plan, "cells")]
+    reasons = [_text(cell, "unavailable") for cell in cells]
+    return Offer(
+        title=_text(plan, "title"),
+        cells=len(cells),
+        unavailable=tuple(dict.fromkeys(filter(None, reasons))),
+        runnable=reasons.count(""),
+        bytes_to_write=int(_number(plan, "bytes_to_write")),
+        estimate_s=_number(plan, "estimate_s"),
+        consent=_text(plan, "consent"),
+        targets=tuple(_target(_object(target)) for target in _list(plan, "targets")),
+        notes=tuple(str(note) for note in _list(plan, "notes")),
+    )
+
+
+def offer_rows(offer: Offer, changed: Sequence[str], width: int) -> tuple[Row, ...]:
+    """Return the offer in rows; changed says what is other than it was when it was agreed to."""
+    rows = [*_of_changes(changed, width), *_of_plan(offer, width)]
+    for target in offer.targets:
+        rows += [Row(""), *_of_target(target, width)]
+    if offer.notes:
+        others = len(offer.notes) - _MOST_NOTES
+        more = [f"and {others} more notes, in `fsconsole plan`"] if others > 0 else []
+        notes = [row for note in (*offer.notes[:_MOST_NOTES], *more) for row in _block(note, width)]
+        rows += [Row(""), *notes]
+    return tuple(rows)
+
+
+def asking_words(offer: Offer) -> str:
+    """Return what the operator must do to begin."""
+    if offer.refused:
+        return "A target is refused: nothing can begin. Escape goes back."
+    if not offer.runnable:
+        return "No cell of this plan can run here. Escape goes back."
+    if offer.to_type:
+        return f"To wipe, type {printable(offer.to_type)} and press ctrl+s."
+    return "Only scratch devices are wiped. Ctrl+s begins."
+
+
+def may_begin(offer: Offer, typed: str) -> bool:
+    """Return whether what was typed agrees to the offer, letter by letter."""
+    return not offer.refused and offer.runnable > 0 and typed.strip() == offer.to_type
+
+
+def changes(before: Offer, after: Offer) -> tuple[str, ...]:
+    """Return in sentences what is other on the targets than it was."""
+    known = {target.path: target for target in before.targets}
+    found = [words for target in after.targets for words in _changes(known.get(target.path), target)]
+    same = "What is written on the devices has changed, though what is shown of it is the same."
+    return tuple(found) or (same,)
+
+
+def _changes(before: TargetShown | None, after: TargetShown) -> Iterator[str]:
+    if before is None:
+        yield f"{after.path} was not among the targets."
+        return
+    if before.loss != after.loss:
+        yield f"{after.path} holds {after.loss}; before it was {before.loss}."
+    if before.facts != after.facts:
+        yield f"{after.path} is {after.facts}; before it was {before.facts}."
+    known = {(hazard.device, hazard.reason) for hazard in before.hazards}
+    for hazard in after.hazards:
+        if (hazard.device, hazard.reason) not in known and hazard.reason not in f"holds {after.loss}":
+            yield f"{hazard.device} {hazard.reason}, which is new."
+
+
+def _of_changes(changed: Sequence[str], width: int) -> list[Row]:
+    if not changed:
+        return []
+    rows = [Row("Looked at again; it is not what was agreed to:", "bad")]
+    for words in changed:
+        rows += _block(words, width, "bad")
+    return [*rows, Row("")]
+
+
+def _of_plan(offer: Offer, width: int) -> list[Row]:
+    cells = f"{offer.runnable} cell{'s' if offer.runnable != 1 else ''}"
+    size, lasts = format_bytes(offer.bytes_to_write), format_guess(offer.estimate_s)
+    rows = _block(offer.title or "a plan without a title", width, "strong")
+    rows += _block(f"{cells}, {size} to be written, about {lasts} by the plan's estimate", width)
+    missing = offer.cells - offer.runnable
+    if missing:
+        rows += _block(
+            f"{missing} of {offer.cells} cells can't run here: {'; '.join(offer.unavailable)}", width
+        )
+    return rows
+
+
+def _of_target(target: TargetShown, width: int) -> list[Row]:
+    kind = "scratch device, " if target.scratch else ""
+    rows = _block(f"{target.path}  {kind}{target.facts}", width, "strong")
+    rows += _block(f"  will be wiped; it holds {target.loss}", width, "" if target.scratch else "bad")
+    for hazard in target.hazards:
+        if hazard.refused:
+            rows += _block(f"  REFUSED: {hazard.device} {hazard.reason}. {hazard.hint}", width, "bad")
+        elif hazard.reason.removeprefix("holds ") not in target.loss:
+            rows += _block(f"  note: {hazard.device} {hazard.reason}. {hazard.hint}".rstrip(), width)
+    return rows
+
+
+def _block(text: str, width: int, tone: str = "") -> list[Row]:
+    indent = " " * (len(text) - len(text.lstrip(" ")))
+    first, *others = wrap(printable(text.strip()), max(20, width - len(indent) - 2))
+    return [Row(indent + first, tone), *(Row(f"{indent}  {other}", tone) for other in others)]
+
+
+def _target(target: Mapping[str, object]) -> TargetShown:
+    serial = _text(target, "serial")
+    size = format_bytes(_number(target, "size_bytes"))
+    facts = (size, _text(target, "model"), f"serial {serial}" if serial else "")
+    return TargetShown(
+        path=_text(target, "path"),
+        facts=", ".join(filter(None, facts)),
+        scratch=target.get("scratch") is True,
+        loss=_text(target, "loss"),
+        hazards=tuple(_hazard(_object(hazard)) for hazard in _list(target, "hazards")),
+    )
+
+
+def _hazard(hazard: Mapping[str, object]) -> HazardShown:
+    refused = hazard.get("verdict") != Verdict.ASKED.value
+    return HazardShown(refused, _text(hazard, "device"), _text(hazard, "reason"), _text(hazard, "hint"))
+
+
+def _object(value: object) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise _strange("it is no object")
+    return value
+
+
+def _list(document: Mapping[str, object], key: str) -> list[object]:
+    value = document.get(key)
+    if not isinstance(value, list):
+        raise _strange(f"it has no list '{key}'")
+    return value
+
+
+def _text(document: Mapping[str, object], key: str) -> str:
+    value = document.get(key, "")
+    return value if isinstance(value, str) else ""
+
+
+def _number(document: Mapping[str, object], key: str) -> float:
+    value = document.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise _strange(f"it has no figure '{key}'")
+    return value
+
+
+def _strange(why: str) -> ChildFailed:
+    return ChildFailed(words="plan", said=f"The plan's answer can't be read: {why}.")
