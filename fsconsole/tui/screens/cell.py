@@ -1,14 +1,273 @@
-"""One cell of a run: to come."""
+"""One cell of a run: curves, figures, distributions, commands with their output, options, environment."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.client.looking import Look, look
+from fsconsole.client.outputs import list_outputs, read_output
+from fsconsole.errors import FsconsoleError
+from fsconsole.journal.curve import CurvePoint, read_curve, read_latencies
 from fsconsole.journal.folder import RunFolder
+from fsconsole.model.observation import LatencySeen
+from fsconsole.model.plan import Cell
+from fsconsole.model.state import CellState
+from fsconsole.tui.plaintext import lines, plain
 from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.output import OutputScreen
+from fsconsole.tui.views.cell import environment_lines, figure_lines, title_lines, warning_lines
+from fsconsole.tui.views.cell_commands import command_table, others_of, output_lines, outputs
+from fsconsole.tui.views.cell_curves import begun_ns, curves, steps_in_words
+from fsconsole.tui.views.cell_options import option_lines
+from fsconsole.tui.views.cell_spread import extent_words, latency_histogram, latency_title
+from fsconsole.tui.widgets.histogram import Histogram
+from fsconsole.tui.widgets.lines import Lines
+from fsconsole.tui.widgets.plot import Plot
+from fsconsole.tui.widgets.table import Table
+
+_REFRESH_S = 2.0
+SECTIONS = (
+    ("curves", "v Curves"),
+    ("figures", "f Figures"),
+    ("spread", "x Extents"),
+    ("commands", "m Commands"),
+    ("options", "o Options"),
+    ("environment", "n Machine"),
+    ("warnings", "w Warnings"),
+)
+_TEXTS = ("figures", "options", "environment", "warnings")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """All that is known of the cell that is shown."""
+
+    look: Look
+    cell: Cell
+    known: CellState
+    points: tuple[CurvePoint, ...]
+    latencies: tuple[LatencySeen, ...]
+    others: tuple[str, ...]
 
 
 class CellScreen(ConsoleScreen):
-    """To come."""
+    """The cells of one row of the grid, one at a time."""
+
+    MODE: ClassVar[str] = "results"
+    CSS_PATH = "cell.tcss"
+    HELP: ClassVar[str] = """One cell: one life of a filesystem, from mkfs to delete.
+Left and right go to the other cells of its row; Enter on a command shows what it printed."""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "section('curves')", "Curves", id="cell.curves", tooltip="Over time", show=False),
+        Binding(
+            "f", "section('figures')", "Figures", id="cell.figures", tooltip="All measurements", show=False
+        ),
+        Binding(
+            "x", "section('spread')", "Extents", id="cell.spread", tooltip="Extents and latencies", show=False
+        ),
+        Binding(
+            "m", "section('commands')", "Commands", id="cell.commands", tooltip="What was run", show=False
+        ),
+        Binding(
+            "o", "section('options')", "Options", id="cell.options", tooltip="In effect or not", show=False
+        ),
+        Binding(
+            "n", "section('environment')", "Machine", id="cell.machine", tooltip="Machine, device", show=False
+        ),
+        Binding(
+            "w", "section('warnings')", "Warnings", id="cell.warnings", tooltip="With remedies", show=False
+        ),
+        Binding(
+            "left",
+            "other(-1)",
+            "Before",
+            id="cell.before",
+            tooltip="The cell before, of this row",
+            priority=True,
+            show=False,
+        ),
+        Binding(
+            "right",
+            "other(1)",
+            "Next",
+            id="cell.next",
+            tooltip="The next cell of this row",
+            priority=True,
+            show=False,
+        ),
+        Binding("escape", "back", "Back", id="cell.back", tooltip="To the grid", key_display="esc"),
+    ]
 
     def __init__(self, folder: RunFolder, cells: tuple[int, ...], name: str) -> None:
         super().__init__()
-        self._folder, self._cells, self._row = folder, cells, name
+        self._folder, self._cells, self._row_name = folder, cells, name
+        self._at = 0
+        self._section = "curves"
+        self._read: Read | None = None
+
+    def content(self) -> Iterable[Widget]:
+        """Give the titles and the sections, of which one is shown."""
+        glyphs = self.session.terminal.glyphs
+        yield Static(plain(""), id="title")
+        yield Static(plain(""), id="sections")
+        with Vertical(id="curves"):
+            yield Static(plain(""), id="steps")
+            yield Plot(id="throughput")
+            yield Plot(id="dirty")
+            yield Plot(id="cpu")
+        yield Lines(marks=glyphs.up + glyphs.down, id="text")
+        yield VerticalScroll(id="spread")
+        yield Table(rule=glyphs.horizontal, id="commands")
+
+    def on_mount(self) -> None:
+        """Read the cell, and again while its run goes on."""
+        self.set_interval(_REFRESH_S, self._refresh_living)
+        self.action_section("curves")
+        self._reload()
+
+    def on_resize(self) -> None:
+        """Break the texts anew."""
+        super().on_resize()
+        self.call_after_refresh(self._place)
+
+    def action_section(self, section: str) -> None:
+        """Show one of the sections."""
+        self._section = section
+        self.query_one("#sections", Static).update(self._tabs())
+        for name, selector in (("curves", "#curves"), ("spread", "#spread"), ("commands", "#commands")):
+            self.query_one(selector).display = section == name
+        self.query_one("#text").display = section in _TEXTS
+        focus = {"spread": "#spread", "commands": "#commands"}.get(section, "#text")
+        if section != "curves":
+            self.query_one(focus).focus()
+        self.call_after_refresh(self._place)
+
+    def action_other(self, by: int) -> None:
+        """Go to another cell of the row."""
+        at = max(0, min(self._at + by, len(self._cells) - 1))
+        if at != self._at:
+            self._at = at
+            self._reload()
+        elif len(self._cells) == 1:
+            self.say("This row has one cell only.")
+
+    def action_back(self) -> None:
+        """Go back to the grid."""
+        self.dismiss()
+
+    def on_table_chosen(self, event: Table.Chosen) -> None:
+        """Show what a command printed."""
+        if self._read is not None:
+            self.run_worker(self._open(event.row.key), group="output", exclusive=True)
+
+    async def _open(self, key: str) -> None:
+        read = self._read
+        found = outputs(read.known, read.others).get(key) if read is not None else None
+        if found is None:
+            return
+        if not found.file:
+            self.say("It left no output.")
+            return
+        try:
+            text, left_out = await asyncio.to_thread(read_output, self._folder, found.file)
+        except FsconsoleError as error:
+            self.complain(error)
+            return
+        glyphs = self.session.terminal.glyphs
+        self.app.push_screen(
+            OutputScreen(lambda width: output_lines(found, text, left_out, width), glyphs.up + glyphs.down)
+        )
+
+    def _refresh_living(self) -> None:
+        if self._read is not None and self._read.look.is_alive:
+            self._reload()
+
+    def _reload(self) -> None:
+        self.run_worker(self._load, group="read", exclusive=True)
+
+    async def _load(self) -> None:
+        try:
+            self._read = await asyncio.to_thread(_read_cell, self._folder, self._cells[self._at])
+        except FsconsoleError as error:
+            self.complain(error)
+            return
+        self._place()
+
+    def _tabs(self) -> Content:
+        parts = [plain(f" {label} ", "reverse" if name == self._section else "") for name, label in SECTIONS]
+        return Content("").join(parts)
+
+    def _place(self) -> None:
+        """Fill the section that is shown."""
+        read = self._read
+        if read is None:
+            return
+        width = max(20, self.size.width)
+        place = (self._at + 1, len(self._cells))
+        name, standing = title_lines(read.look.state, read.cell, self._row_name, place, width)
+        self.query_one("#title", Static).update(lines(plain(name, "bold"), plain(standing)))
+        if self._section == "curves":
+            self._place_curves(read, width)
+        elif self._section == "spread":
+            self._place_spread(read)
+        elif self._section == "commands":
+            self.query_one("#commands", Table).show(command_table(read.known, read.others, width - 2))
+        else:
+            self._place_text(read)
+
+    def _place_curves(self, read: Read, width: int) -> None:
+        said = steps_in_words(read.known, width) if read.points else "No samples of this cell were kept."
+        self.query_one("#steps", Static).update(plain(said))
+        values = curves(read.known, read.points)
+        for selector, value in zip(("#throughput", "#dirty", "#cpu"), values, strict=True):
+            self.query_one(selector, Plot).show(value)
+
+    def _place_text(self, read: Read) -> None:
+        text = self.query_one("#text", Lines)
+        state, room = read.look.state, text.room
+        if self._section == "figures":
+            text.show(figure_lines(read.known, room))
+        elif self._section == "options":
+            text.show(option_lines(read.cell, read.known, load_catalog(), room))
+        elif self._section == "environment":
+            text.show(environment_lines(state, read.cell, room))
+        else:
+            text.show(warning_lines(state, read.known, room))
+
+    def _place_spread(self, read: Read) -> None:
+        spread = self.query_one("#spread", VerticalScroll)
+        extents = extent_words(read.known) or ("No extents were counted in this cell.",)
+        found: list[Widget] = [Static(lines(*(plain(line) for line in extents)))]
+        for seen in read.latencies:
+            found.append(Static(plain(latency_title(seen, read.known), "bold"), classes="heading"))
+            histogram = Histogram()
+            histogram.show(latency_histogram(seen.buckets))
+            found.append(histogram)
+        if not read.latencies:
+            found.append(Static(plain("No latencies were kept.")))
+        spread.remove_children()
+        spread.mount_all(found)
+
+
+def _read_cell(folder: RunFolder, index: int) -> Read:
+    """Return all about a cell. Raises what the journal's reader raises."""
+    seen = look(folder)
+    known = seen.state.cells[index]
+    return Read(
+        look=seen,
+        cell=seen.state.request.plan.cells[index],
+        known=known,
+        points=read_curve(folder, index, begun_ns(known)),
+        latencies=read_latencies(folder, index, known.attempt),
+        others=others_of(known, list_outputs(folder)),
+    )

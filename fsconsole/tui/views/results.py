@@ -107,11 +107,11 @@ def caption_rule(caption: str, glyphs: Glyphs, width: int) -> str:
 
 def pane_lines(row: Row, grid: Grid, width: int) -> tuple[TextLine, ...]:
     """Return what is to be said of a row: its whole name, why figures are missing, its warnings with remedies."""
-    lines = [TextLine(part, "strong") for part in _broken(printable(row.name), width)]
+    lines = [TextLine(part, "strong") for part in broken(printable(row.name), width)]
     for other in row.printed:
-        lines += _plain(_broken(f"published as: {printable(other)}", width))
+        lines += _plain(broken(f"published as: {printable(other)}", width))
     for note in row.notes:
-        lines += _plain(_broken(printable(note), width))
+        lines += _plain(broken(printable(note), width))
     for warning in worded_for(row, grid):
         lines += warning_lines(warning, width)
     return tuple(lines)
@@ -130,12 +130,12 @@ def published_lines(publication: Publication, width: int) -> tuple[TextLine, ...
         f"Published: {publication.source}, {publication.date}; not of this run and not ranked with it.",
         f"There: {publication.workload}; {publication.machine}.",
     )
-    return tuple(_plain(line for text in sentences for line in _broken(printable(text), width)))
+    return tuple(_plain(line for text in sentences for line in broken(printable(text), width)))
 
 
 def hanging(lead: str, text: str, width: int) -> list[str]:
     """Return text behind a lead, its further lines under its first."""
-    first, *others = _broken(text, width - len(lead))
+    first, *others = broken(text, width - len(lead))
     return [lead + first, *(" " * len(lead) + other for other in others)]
 
 
@@ -202,7 +202,8 @@ def column_help(metric: Metric) -> str:
     return f"{definition.column}: {definition.help}"
 
 
-def _broken(text: str, width: int) -> list[str]:
+def broken(text: str, width: int) -> list[str]:
+    """Return text in as many lines as it needs."""
     return wrap(text, max(2, width), max_lines=_ANY_LINES)
 
 
