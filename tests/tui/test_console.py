@@ -41,7 +41,7 @@ def test_a_terminal_that_is_too_small_gets_a_sentence() -> None:
 def test_help_names_the_keys_of_the_screen() -> None:
     async def look() -> None:
         app = console()
-        async with app.run_test(size=(80, 24)) as pilot:
+        async with app.run_test(size=(80, 60)) as pilot:
             await pilot.press("question_mark")
             await pilot.pause()
             assert "Quit" in picture(pilot)

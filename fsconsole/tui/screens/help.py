@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,6 +14,8 @@ from textual.widgets import Static
 
 from fsconsole.tui.plaintext import lines, plain
 
+_KEY = 10
+"""Columns that the names of keys take."""
 _GENERAL = (
     "Keys 1 to 5 change screens; ctrl+p lists everything that can be done; q leaves, and a run goes on."
 )
@@ -21,6 +24,7 @@ _GENERAL = (
 class HelpScreen(ModalScreen[None]):
     """Says what a screen is for, and lists its keys."""
 
+    CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,q", "dismiss", "Close", id="help.close", tooltip="Back to the screen"),
     ]
@@ -36,11 +40,14 @@ class HelpScreen(ModalScreen[None]):
 
     def _text(self) -> Content:
         purpose = [plain(line) for line in getattr(self._about, "HELP", "").strip().splitlines()]
-        keys = [
-            plain(
-                f"{self.app.get_key_display(active.binding):<12} {active.binding.description}: {active.tooltip}"
-            )
-            for active in self._about.active_bindings.values()
-            if active.binding.description and not active.binding.system
-        ]
+        keys = [plain(f"{key:<{_KEY}} {words}") for key, words in self._keys()]
         return lines(*purpose, plain(""), plain("Keys", "bold"), *keys, plain(""), plain(_GENERAL))
+
+    def _keys(self) -> Iterator[tuple[str, str]]:
+        """Yield keys and what each does, without those that move a cursor and change screens as everywhere."""
+        told = set()
+        for active in self._about.active_bindings.values():
+            binding = active.binding
+            if binding.id and binding.show and binding.id not in told:
+                told.add(binding.id)
+                yield self.app.get_key_display(binding), f"{binding.description}: {binding.tooltip}"
