@@ -1,0 +1,102 @@
+"""A console on a pseudo-terminal of 80 x 24, for measurements: what it sends, when, and what it costs."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import struct
+import sys
+import termios
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+COLUMNS, LINES = 80, 24
+LIMIT_S = 30.0
+
+
+class Console:
+    """A running console; bytes that it sends are kept with the instant at which they came."""
+
+    def __init__(self, words: Sequence[str], environ: Mapping[str, str], nice: int = 0) -> None:
+        self.started_s = time.monotonic()
+        self.pid, self._fd = pty.fork()
+        if self.pid == 0:
+            os.nice(nice)
+            os.execve(sys.executable, [sys.executable, "-m", "fsconsole", *words], dict(environ))  # noqa: S606 (in a child of pty.fork)
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        self.received: list[tuple[float, bytes]] = []
+
+    def read_for(self, seconds: float) -> int:
+        """Read whatever comes for so long; returns how many bytes it was."""
+        before = self.total_bytes
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            self._read(left)
+        return self.total_bytes - before
+
+    def wait_for(self, text: str, since: int = 0) -> float:
+        """Read until a text has been sent, after so many pieces; returns when its piece came. Raises TimeoutError."""
+        wanted, deadline = text.encode(), time.monotonic() + LIMIT_S
+        while wanted not in b"".join(piece for _, piece in self.received[since:]):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"'{text}' was not sent")
+            self._read(0.5)
+        return self.received[-1][0]
+
+    def answer_s(self, key: bytes) -> float:
+        """Press a key and return the seconds until the first bytes of its answer; what was sent before is read first."""
+        self.read_for(0.05)
+        pressed_s, since = time.monotonic(), len(self.received)
+        os.write(self._fd, key)
+        while len(self.received) == since:
+            if time.monotonic() > pressed_s + LIMIT_S:
+                raise TimeoutError(f"no answer to {key!r}")
+            self._read(0.5)
+        return self.received[since][0] - pressed_s
+
+    def press(self, key: bytes) -> None:
+        """Press a key."""
+        os.write(self._fd, key)
+
+    @property
+    def total_bytes(self) -> int:
+        """All bytes so far."""
+        return sum(len(piece) for _, piece in self.received)
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds of the console and of the children that it waited for (man 5 proc_pid_stat)."""
+        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+    def close(self) -> None:
+        """Leave it, as its operator does, and wait for its end."""
+        with contextlib.suppress(OSError):
+            os.write(self._fd, b"q")
+        deadline = time.monotonic() + LIMIT_S
+        while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+            if time.monotonic() > deadline:
+                os.kill(self.pid, 9)
+            with contextlib.suppress(OSError):
+                self._read(0.05)
+        os.close(self._fd)
+
+    def _read(self, timeout_s: float) -> None:
+        if select.select([self._fd], [], [], timeout_s)[0]:
+            self.received.append((time.monotonic(), os.read(self._fd, 65536)))
+
+
+@contextlib.contextmanager
+def console(*words: str, term: str = "linux", nice: int = 0) -> Iterator[Console]:
+    """Give a console of that TERM, and end it."""
+    environ = {**os.environ, "TERM": term, "LANG": "C.UTF-8"}
+    environ.pop("NO_COLOR", None)
+    shown = Console(words, environ, nice)
+    try:
+        yield shown
+    finally:
+        shown.close()
