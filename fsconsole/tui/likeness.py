@@ -58,19 +58,24 @@ def _shown(piece: str, glyphs: Glyphs) -> str:
     width = cell_len(piece)
     if len(piece) == 1 and _is_in(piece, glyphs):
         return piece
-    if glyphs == WIDE and _EMOJI_PRESENTATION not in piece and printable(piece) == piece and width:
+    if glyphs == WIDE and _EMOJI_PRESENTATION not in piece and _is_plain(piece) and width:
         return piece
     # Terminals don't agree on the width of joined characters, so that only the first is looked at.
     base = piece[0]
     alike = base if _is_in(base, glyphs) else _alike(base, glyphs)
-    return alike.ljust(width) if cell_len(alike) <= width else "?" * width
+    taken = cell_len(alike)
+    return alike + " " * (width - taken) if taken <= width else "?" * width
+
+
+def _is_plain(text: str) -> bool:
+    return printable(text) == text and text.isprintable()
 
 
 def _is_in(character: str, glyphs: Glyphs) -> bool:
     if character.isascii():
         return character.isprintable()
     if glyphs == WIDE:
-        return printable(character) == character and cell_len(character) > 0
+        return _is_plain(character) and cell_len(character) > 0
     return character in allowed(glyphs)
 
 

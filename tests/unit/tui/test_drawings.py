@@ -1,0 +1,209 @@
+"""Gauges, plots and histograms as columns of characters."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.tui.likeness import allowed
+from fsconsole.tui.terminal import ASCII, SAFE, WIDE, Glyphs
+from fsconsole.tui.widgets.columns import columns_of
+from fsconsole.tui.widgets.draw_gauge import gauge_line
+from fsconsole.tui.widgets.draw_histogram import histogram_lines
+from fsconsole.tui.widgets.draw_plot import NO_FIGURES, REDUCED, plot_lines
+from fsconsole.tui.widgets.drawing import NOT_HERE, Line, difference, words_of
+from fsconsole.tui.widgets.values import GaugeValue, HistogramValue, Mark, Part, PlotValue, Series
+
+SETS = pytest.mark.parametrize("glyphs", [ASCII, SAFE, WIDE], ids=["ascii", "safe", "wide"])
+TEXTS = st.text(max_size=12)
+NUMBERS = st.one_of(st.floats(), st.floats(0, 100), st.integers(-5, 100).map(float))
+MARKS = st.lists(st.builds(Mark, NUMBERS, TEXTS), max_size=3).map(tuple)
+KINDS = st.sampled_from(["user", "system", "iowait", "irq", "read", "nonsense"])
+PARTS = st.lists(st.builds(Part, NUMBERS, KINDS), max_size=4).map(tuple)
+GAUGES = st.builds(GaugeValue, TEXTS, st.one_of(st.none(), NUMBERS), NUMBERS, TEXTS, MARKS, PARTS)
+POINTS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=20).map(tuple)
+SERIES = st.lists(st.builds(Series, TEXTS, POINTS, KINDS, st.booleans()), max_size=5).map(tuple)
+PLOTS = st.builds(PlotValue, SERIES, NUMBERS, NUMBERS, NUMBERS, TEXTS, TEXTS, MARKS)
+HISTOGRAMS = st.builds(HistogramValue, st.lists(st.tuples(TEXTS, NUMBERS, TEXTS), max_size=5).map(tuple))
+WIDTHS = st.integers(0, 130)
+
+
+def gauge(value: GaugeValue, width: int = 60, glyphs: Glyphs = ASCII) -> Line:
+    return gauge_line(value, width, glyphs, label_width=6, text_width=10)
+
+
+def of_set(lines: tuple[Line, ...], glyphs: Glyphs) -> bool:
+    drawn = {character for line in lines for character, _ in line}
+    odd = {character for character in drawn if not (character.isascii() and character.isprintable())}
+    return odd <= allowed(glyphs) or (glyphs == WIDE and all(character.isprintable() for character in odd))
+
+
+@SETS
+@given(value=GAUGES, width=WIDTHS)
+def test_a_gauge_has_its_width_and_the_sets_characters(glyphs: Glyphs, value: GaugeValue, width: int) -> None:
+    line = gauge(value, width, glyphs)
+    assert len(line) == width
+    assert all(len(character) == 1 for character, _ in line)
+    assert of_set((line,), glyphs)
+
+
+@SETS
+@given(value=PLOTS, width=WIDTHS, height=st.integers(0, 20))
+def test_a_plot_has_its_size_and_the_sets_characters(
+    glyphs: Glyphs, value: PlotValue, width: int, height: int
+) -> None:
+    lines = plot_lines(value, width, height, glyphs)
+    assert [len(line) for line in lines] == [width] * height
+    assert of_set(lines, glyphs)
+
+
+@SETS
+@given(value=HISTOGRAMS, width=WIDTHS)
+def test_a_histogram_has_its_size_and_the_sets_characters(
+    glyphs: Glyphs, value: HistogramValue, width: int
+) -> None:
+    lines = histogram_lines(value, width, glyphs)
+    assert [len(line) for line in lines] == [width] * len(value.rows)
+    assert of_set(lines, glyphs)
+
+
+def bar_length(value: float, maximum: float) -> int:
+    line = gauge(GaugeValue("x", value, maximum, "1"))
+    return sum(1 for character, kind in line if kind == "value" or character == ">")
+
+
+@given(one=st.floats(0, 200), other=st.floats(0, 200))
+def test_a_higher_value_has_no_shorter_bar(one: float, other: float) -> None:
+    assert bar_length(min(one, other), 100) <= bar_length(max(one, other), 100)
+
+
+def test_a_bar_has_the_true_scale() -> None:
+    whole = bar_length(100, 100)
+    assert bar_length(50, 100) == whole // 2
+    assert bar_length(0, 100) == 0
+
+
+def test_more_than_the_scale_has_is_marked() -> None:
+    assert "#>]" in words_of(gauge(GaugeValue("x", 101, 100, "101")))
+    assert ">" not in words_of(gauge(GaugeValue("x", 100, 100, "100")))
+
+
+def test_what_is_not_to_be_had_is_said_in_words() -> None:
+    assert words_of(gauge(GaugeValue("PSI", None, 1, ""))).rstrip() == f"PSI    {NOT_HERE}"
+    assert words_of(gauge(GaugeValue("PSI", math.nan, 1, "kernel"))).rstrip() == f"PSI    {NOT_HERE}: kernel"
+
+
+def test_thresholds_stand_in_the_bar_with_their_names() -> None:
+    value = GaugeValue("dirty", 10, 100, "10", (Mark(40, "start"), Mark(80, "limit")))
+    assert words_of(gauge(value)) == "dirty  [####            |start          |limit  ]         10"
+
+
+def test_a_name_without_room_is_left_out_and_its_mark_stays() -> None:
+    value = GaugeValue("dirty", 90, 100, "90", (Mark(40, "start"), Mark(95, "limit")))
+    assert words_of(gauge(value)).count("|") == 2
+    assert "start" not in words_of(gauge(value))
+
+
+def test_parts_differ_without_colours() -> None:
+    value = GaugeValue(
+        "CPU", 4, 4, "4", parts=tuple(Part(1, kind) for kind in ("user", "system", "iowait", "irq"))
+    )
+    for glyphs in (ASCII, SAFE, WIDE):
+        bar = words_of(gauge(value, glyphs=glyphs)).partition("[")[2].partition("]")[0]
+        assert len(set(bar)) == 4
+
+
+def test_in_a_narrow_place_the_figure_stays() -> None:
+    assert words_of(gauge(GaugeValue("dirty", 10, 100, "10 MiB"), 16)).rstrip() == "dirty  10 MiB"
+
+
+def plot(*series: Series, width: int = 21, height: int = 6, marks: tuple[Mark, ...] = ()) -> list[str]:
+    value = PlotValue(series, 0, 10, 100, "100", "10 s", marks)
+    return [words_of(line) for line in plot_lines(value, width, height, ASCII)]
+
+
+def test_a_plot_shows_a_curve_on_its_scale() -> None:
+    rising = Series("w", tuple((x, x * 10) for x in range(1, 11)), "write")
+    assert plot(rising, width=24) == [
+        "100|                 __#",
+        "   |           __#######",
+        "   |       __###########",
+        "   |  _#################",
+        "  0+--------------------",
+        "    10 s   # w          ",
+    ]
+
+
+def test_missing_samples_are_a_gap_and_zero_is_not() -> None:
+    known = columns_of(Series("w", ((0, 5), (1, 0), (2, 5), (3, 5), (8, 5), (9, 5)), "w"), 0, 10, 10)
+    assert known == [5, 0, 5, 5, None, None, None, None, 5, 5]
+
+
+def test_a_point_without_a_number_is_a_gap() -> None:
+    assert columns_of(Series("w", ((0, 1), (1, math.nan), (2, 1)), "w"), 0, 3, 3) == [1, None, 1]
+
+
+def test_zero_is_drawn_and_a_gap_is_not() -> None:
+    bottom = plot(Series("w", tuple((x, 0 if x < 5 else math.nan) for x in range(10)), "w"), width=14)[3]
+    assert bottom == "   |_____     "
+
+
+def test_many_points_a_column_are_reduced_to_the_highest_and_that_is_said() -> None:
+    series = Series("w", tuple((x / 100, 90.0 if x == 555 else 1.0) for x in range(1000)), "w")
+    assert max(y or 0 for y in columns_of(series, 0, 10, 10)) == 90
+    assert REDUCED in plot(series, width=60)[-1]
+    assert REDUCED not in plot(Series("w", ((1, 1),), "w"), width=60)[-1]
+
+
+def test_few_points_fill_the_columns_between_them() -> None:
+    assert columns_of(Series("w", ((0, 1), (5, 2), (10, 3)), "w"), 0, 10, 5) == [1, 2, 2, 3, 3]
+
+
+def test_points_outside_the_scale_are_not_drawn() -> None:
+    assert columns_of(Series("w", ((-5, 9), (5, 1), (15, 9)), "w"), 0, 10, 2)[1] == 1
+
+
+def test_the_curve_behind_is_faint_and_does_not_hide_the_one_in_front() -> None:
+    front = Series("now", tuple((x, 30) for x in range(11)), "w")
+    behind = Series("before", tuple((x, 80) for x in range(11)), "w", behind=True)
+    lines = plot(front, behind, width=40, height=12)
+    assert lines[2].count(".") == 36
+    assert "." not in lines[9]
+    assert lines[9].count("#") == 36
+    assert ". before" in lines[-1]
+
+
+def test_a_threshold_is_a_line_with_its_name() -> None:
+    lines = plot(Series("w", ((1, 1),), "w"), width=24, height=12, marks=(Mark(50, "lim"),))
+    assert "lim|--------------------" in lines
+
+
+def test_a_threshold_at_the_top_is_named_on_its_line() -> None:
+    assert (
+        plot(Series("w", ((1, 1),), "w"), width=24, marks=(Mark(100, "limit"),))[0]
+        == "  100|-limit -----------"
+    )
+
+
+def test_nothing_yet_is_said_in_words() -> None:
+    assert any(NO_FIGURES in line for line in plot(width=40))
+
+
+def test_the_longest_bar_is_the_highest_count_and_a_small_one_is_seen() -> None:
+    lines = histogram_lines(
+        HistogramValue((("4 KiB", 1, "1"), ("1 MiB", 1000, "1000"), ("none", 0, "0"))), 30, ASCII
+    )
+    assert [words_of(line) for line in lines] == [
+        "4 KiB #                      1",
+        "1 MiB ################### 1000",
+        " none                        0",
+    ]
+
+
+def test_a_difference_is_the_columns_that_changed() -> None:
+    before, after = gauge(GaugeValue("x", 1, 9, "1")), gauge(GaugeValue("x", 1, 9, "2"))
+    assert difference(before, before) == (0, 0)
+    assert difference(before, after) == (59, 1)

@@ -1,0 +1,115 @@
+"""Replaced characters: of the set, and as wide as what they stand for."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import textual
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.segment import ControlType, Segment
+from rich.style import Style
+from textual.color import Color
+
+from fsconsole.tui.filter import ColourFilter, GlyphFilter
+from fsconsole.tui.likeness import allowed, shown
+from fsconsole.tui.terminal import ASCII, SAFE, WIDE, Glyphs
+
+SETS = pytest.mark.parametrize("glyphs", [ASCII, SAFE, WIDE], ids=["ascii", "safe", "wide"])
+NARROW = pytest.mark.parametrize("glyphs", [ASCII, SAFE], ids=["ascii", "safe"])
+BLACK = Color(0, 0, 0)
+
+ODD = st.sampled_from(
+    "e\u0301\u200d\ufe0f\u2764\U0001f468\U0001f469\U0001f467\U0001f3fd\u4e2d\u0e33\x1b\x07\n\t\x00\x9b\u202e\U0001f1e9\U0001f1ea█▊▔┏😀"
+)
+TEXTS = st.one_of(st.text(max_size=30), st.text(ODD, max_size=12))
+
+
+@SETS
+@given(text=TEXTS)
+def test_the_width_stays(glyphs: Glyphs, text: str) -> None:
+    assert cell_len(shown(text, glyphs)) == cell_len(text)
+
+
+@NARROW
+@given(text=TEXTS)
+def test_nothing_is_left_that_the_font_lacks(glyphs: Glyphs, text: str) -> None:
+    assert all(
+        character in allowed(glyphs) or (character.isascii() and character.isprintable())
+        for character in shown(text, glyphs)
+    )
+
+
+@SETS
+@given(text=TEXTS)
+def test_nothing_is_left_that_steers_the_terminal(glyphs: Glyphs, text: str) -> None:
+    assert shown(text, glyphs).isprintable()
+
+
+@SETS
+def test_every_single_character_keeps_its_width(glyphs: Glyphs) -> None:
+    codes = [*range(0x3100), *range(0xF000, 0x10000, 3), *range(0x1F000, 0x1FB00)]
+    wrong = [code for code in codes if cell_len(shown(chr(code), glyphs)) != cell_len(chr(code))]
+    assert wrong == []
+
+
+def test_texts_with_an_accent_stay_readable() -> None:
+    assert shown("Größe é e\u0301 Łódź", SAFE) == "Grose e e Lodz"
+
+
+def test_a_wide_character_takes_two_columns() -> None:
+    assert shown("中", SAFE) == "??"
+    assert shown("\uff21", SAFE) == "A "
+
+
+@NARROW
+def test_all_that_textual_draws_with_has_a_likeness(glyphs: Glyphs) -> None:
+    root = Path(textual.__file__).parent
+    files = [
+        root / "_border.py",
+        root / "scrollbar.py",
+        root / "keys.py",
+        *(root / "renderables").glob("*.py"),
+    ]
+    drawn = {
+        character
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for character in node.value
+        if not character.isascii()
+    } - set("╫╪┷£€")  # Of Digits alone, which isn't used here.
+    assert len(drawn) > 40
+    assert [character for character in sorted(drawn) if "?" in shown(character, glyphs)] == []
+
+
+@SETS
+def test_control_segments_pass_untouched(glyphs: Glyphs) -> None:
+    control = Segment("\x1b[2J", None, [(ControlType.CLEAR,)])
+    assert GlyphFilter(glyphs).apply([control], BLACK) == [control]
+    assert ColourFilter().apply([control], BLACK) == [control]
+
+
+@SETS
+@given(texts=st.lists(TEXTS, max_size=5))
+def test_the_filter_keeps_the_width_of_every_segment_and_its_style(glyphs: Glyphs, texts: list[str]) -> None:
+    style = Style(bold=True, meta={"row": 3})
+    before = [Segment(text, style) for text in texts]
+    after = GlyphFilter(glyphs).apply(before, BLACK)
+    assert [segment.cell_length for segment in after] == [segment.cell_length for segment in before]
+    assert all(segment.style == style for segment in after)
+
+
+def test_without_colours_reverse_and_what_the_mouse_needs_stay() -> None:
+    style = Style(color="red", bgcolor="blue", reverse=True, bold=True, meta={"row": 3})
+    (found,) = ColourFilter().apply([Segment("x", style)], BLACK)
+    assert found.style is not None
+    assert (found.style.color, found.style.bgcolor) == (None, None)
+    assert (found.style.reverse, found.style.bold, found.style.meta) == (True, True, {"row": 3})
+
+
+def test_without_colours_a_segment_without_style_stays() -> None:
+    assert ColourFilter().apply([Segment("x")], BLACK) == [Segment("x")]
