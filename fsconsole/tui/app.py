@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar
 
 from textual.app import App, SystemCommand
@@ -15,13 +16,8 @@ from textual.scrollbar import ScrollBar
 
 from fsconsole.tui.commands import offered
 from fsconsole.tui.filter import ColourFilter, GlyphFilter
-from fsconsole.tui.screens.devices import DevicesScreen
 from fsconsole.tui.screens.help import HelpScreen
 from fsconsole.tui.screens.palette import Palette
-from fsconsole.tui.screens.plan import PlanScreen
-from fsconsole.tui.screens.results import ResultsScreen
-from fsconsole.tui.screens.run import RunScreen
-from fsconsole.tui.screens.runs import RunsScreen
 from fsconsole.tui.session import Session
 from fsconsole.tui.terminal import Colours
 from fsconsole.tui.themes import theme_of
@@ -31,6 +27,12 @@ _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": 
 """Instead of arrows, which console fonts lack."""
 
 
+def _screen(module: str, name: str) -> Screen[None]:
+    """Return a new screen; its module is loaded when it is first shown, so that the first screen is there sooner."""
+    made: Screen[None] = getattr(import_module(f"fsconsole.tui.screens.{module}"), name)()
+    return made
+
+
 class ConsoleApp(App[None]):
     """The console; it ends with None, and leaves whatever runs running."""
 
@@ -38,11 +40,11 @@ class ConsoleApp(App[None]):
     CSS_PATH: ClassVar = ["common.tcss", "app.tcss"]
     ENABLE_COMMAND_PALETTE = True
     MODES: ClassVar = {
-        "devices": DevicesScreen,
-        "plan": PlanScreen,
-        "run": RunScreen,
-        "results": ResultsScreen,
-        "runs": RunsScreen,
+        "devices": partial(_screen, "devices", "DevicesScreen"),
+        "plan": partial(_screen, "plan", "PlanScreen"),
+        "run": partial(_screen, "run", "RunScreen"),
+        "results": partial(_screen, "results", "ResultsScreen"),
+        "runs": partial(_screen, "runs", "RunsScreen"),
     }
     DEFAULT_MODE = "devices"
     BINDINGS: ClassVar[list[BindingType]] = [
