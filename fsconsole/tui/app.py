@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 
 from fsconsole.tui.commands import offered
-from fsconsole.tui.filter import ColourFilter, GlyphFilter
+from fsconsole.tui.filter import BriefFilter, ColourFilter, GlyphFilter
 from fsconsole.tui.screens.help import HelpScreen
 from fsconsole.tui.screens.palette import Palette
 from fsconsole.tui.session import Session
@@ -73,8 +73,8 @@ class ConsoleApp(App[None]):
         """Take away the colours that there are not, and replace what the terminal's font lacks, last of all."""
         glyphs = GlyphFilter(self.session.terminal.glyphs)
         if self.session.terminal.colours is Colours.NONE:
-            return [ColourFilter(), glyphs]
-        return [*super().get_line_filters(), glyphs]
+            return [ColourFilter(), glyphs, BriefFilter()]
+        return [*super().get_line_filters(), glyphs, BriefFilter()]
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Give what the keys do, in words; Textual's own commands (theme, screenshot...) make no sense here."""

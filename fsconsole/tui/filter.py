@@ -33,6 +33,23 @@ class GlyphFilter(LineFilter):
         ]
 
 
+class BriefFilter(LineFilter):
+    """Says no more than is needed: what is in the terminal's own colours anyway, and neighbours that look alike.
+
+    On a page of gauges that is half of all bytes.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 (given by Textual)
+        """Return the segments in fewer bytes."""
+        brief = [
+            segment
+            if segment.style is None or segment.control
+            else Segment(segment.text, _without_defaults(segment.style))
+            for segment in segments
+        ]
+        return list(Segment.simplify(brief))
+
+
 class ColourFilter(LineFilter):
     """Takes all colours away, and leaves bold and reverse, which tell what they told.
 
@@ -53,3 +70,13 @@ class ColourFilter(LineFilter):
 def _colourless(style: Style) -> Style:
     # What the mouse finds under itself is kept in the style's meta.
     return style.without_color + Style.from_meta(style.meta) if style.meta else style.without_color
+
+
+@lru_cache(maxsize=1024)
+def _without_defaults(style: Style) -> Style:
+    # Each text ends with a reset, so that the next one begins in the terminal's own colours.
+    colours = (style.color, style.bgcolor)
+    if not any(colour is not None and colour.is_default for colour in colours):
+        return style
+    kept = [None if colour is not None and colour.is_default else colour for colour in colours]
+    return _colourless(style) + Style(color=kept[0], bgcolor=kept[1])

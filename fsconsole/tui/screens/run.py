@@ -15,7 +15,7 @@ from textual.widgets import Static
 from fsconsole.errors import FsconsoleError
 from fsconsole.tui.bridge import Bridge
 from fsconsole.tui.plaintext import plain
-from fsconsole.tui.screens.run_keys import RunKeys
+from fsconsole.tui.screens.run_keys import OFFERED_AT_TIMES, RunKeys
 from fsconsole.tui.views.attach import living
 from fsconsole.tui.views.gauges import LABEL_CELLS, TEXT_CELLS, gauges
 from fsconsole.tui.views.layout import WIDE_COLUMNS, room_for
@@ -56,6 +56,7 @@ class RunScreen(RunKeys):
         self._values: tuple[GaugeValue, ...] = ()
         self._gauge_count = 0
         self._texts: dict[str, str] = {}
+        self._offered: tuple[bool | None, ...] = ()
 
     def content(self) -> Iterable[Widget]:
         """Give title, cells, step, gauges and plot."""
@@ -128,9 +129,16 @@ class RunScreen(RunKeys):
                 self.faulty = False
             is_first = self.snapshot is None
             self.snapshot = taken
-            self.refresh_bindings()
+            self._offer_keys()
             if is_first:
                 self.paint()
+
+    def _offer_keys(self) -> None:
+        # The footer paints itself anew, and has the screen laid out, whatever comes of it.
+        offered = tuple(self.check_action(action, ()) for action in OFFERED_AT_TIMES)
+        if offered != self._offered:
+            self._offered = offered
+            self.refresh_bindings()
 
     def on_resize(self) -> None:
         """Share out the lines anew."""

@@ -28,6 +28,9 @@ from fsconsole.tui.widgets.rowlist import RowList
 
 _LIVING = frozenset({"pause", "skip", "stop_after", "stop_now", "detach"})
 _DEAD = frozenset({"cleanup", "resume"})
+_SEEN = frozenset({"log", "plotted", "window", "plot_shown"})
+OFFERED_AT_TIMES = tuple(sorted(_LIVING | _DEAD | _SEEN))
+"""Actions that check_action refuses at times."""
 
 
 class RunKeys(ConsoleScreen):
@@ -66,7 +69,7 @@ class RunKeys(ConsoleScreen):
             return snapshot is not None and snapshot.alive
         if action in _DEAD:
             return snapshot is not None and not snapshot.alive and self._is_open(snapshot)
-        if action in {"log", "plotted", "window", "plot_shown"}:
+        if action in _SEEN:
             return snapshot is not None
         return True
 

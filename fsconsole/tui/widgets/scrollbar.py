@@ -27,17 +27,18 @@ class BlockScrollBar(ScrollBarRender):
     ) -> Segments:
         """Return the bar's cells from its beginning to its end."""
         begin, end = thumb(size, virtual_size, window_size, position)
-        width = thickness if vertical else 1
-        bar = [
-            Segment(
-                (_THUMB if begin <= cell < end else _TRACK) * width,
-                Style(
-                    color=bar_color,
-                    bgcolor=back_color,
-                    meta={"@mouse.down": _action(cell, begin, end)},
-                ),
+
+        def piece(glyph: str, count: int, action: str) -> list[Segment]:
+            style = Style(color=bar_color, bgcolor=back_color, meta={"@mouse.down": action})
+            # A line of its own for each cell, or one text: a style takes bytes.
+            return (
+                [Segment(glyph * thickness, style)] * count if vertical else [Segment(glyph * count, style)]
             )
-            for cell in range(size)
+
+        bar = [
+            *piece(_TRACK, begin, "scroll_up"),
+            *piece(_THUMB, end - begin, "grab"),
+            *piece(_TRACK, size - end, "scroll_down"),
         ]
         if vertical:
             return Segments(bar, new_lines=True)
@@ -55,9 +56,3 @@ def thumb(size: int, virtual_size: float, window_size: float, position: float) -
     if room > 1 and 0 < share < 1:
         begin = min(max(begin, 1), room - 1)
     return begin, begin + length
-
-
-def _action(cell: int, begin: int, end: int) -> str:
-    if begin <= cell < end:
-        return "grab"
-    return "scroll_up" if cell < begin else "scroll_down"

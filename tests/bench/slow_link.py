@@ -1,0 +1,173 @@
+"""What the console sends in the Run screen: `python -m tests.bench.slow_link`.
+
+A recorded run that was killed in a cell is taken up: its lock is held, and twice a second a made sample, in which every
+figure moves, goes through the real writer. The console follows it on a pty of 80x24; bytes are counted from 5 s after its
+Run screen was painted for the first time. It exits with 1 where --slow-link sends more than allowed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import re
+import select
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.history import read_state
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.system.locks import FileLock
+from tests.bench.made_samples import made_samples
+from tests.tui.recorded import recorded
+
+ALLOWED_BYTES_S = 2048
+LINES, COLUMNS = 24, 80
+PERIOD_S = 0.5
+SETTLING_S = 5.0
+START_LIMIT_S = 30.0
+PAINTED = b"dirty"
+"""A gauge's label: the Run screen stands."""
+_ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What came out of the console within some seconds."""
+
+    raw: bytes
+    elapsed_s: float
+
+    @property
+    def bytes_s(self) -> float:
+        return len(self.raw) / self.elapsed_s
+
+    @property
+    def escape_share(self) -> float:
+        return sum(map(len, _ESCAPES.findall(self.raw))) / max(len(self.raw), 1)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure both, print, and return 0 where the slow link is spared."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--term", default="xterm-256color")
+    parser.add_argument("--kept", help="a file for what --slow-link sent")
+    wanted = parser.parse_args(arguments)
+    print(f"{COLUMNS}x{LINES}, TERM={wanted.term}, {wanted.seconds:.0f} s, a sample each {PERIOD_S} s")
+    slow = measured(wanted.seconds, wanted.term, "--slow-link")
+    print(f"--slow-link  {words(slow)} (allowed {ALLOWED_BYTES_S})", flush=True)
+    if wanted.kept:
+        Path(wanted.kept).write_bytes(slow.raw)
+    print(f"without      {words(measured(wanted.seconds, wanted.term))}")
+    return int(slow.bytes_s > ALLOWED_BYTES_S)
+
+
+def words(sent: Sent) -> str:
+    return f"{sent.bytes_s:8.0f} bytes/s, of which {sent.escape_share:.0%} escape sequences"
+
+
+def measured(seconds: float, term: str, *options: str) -> Sent:
+    """Return what the console sends while it follows a run."""
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        growing(recorded("killed", Path(directory))),
+        terminal(term, "--runs", directory, *options) as fd,
+    ):
+        read_until(fd, b"1 Devices")
+        os.write(fd, b"3")
+        read_until(fd, PAINTED)
+        read_for(fd, SETTLING_S)
+        begin_s = time.monotonic()
+        raw = read_for(fd, seconds)
+        return Sent(raw, time.monotonic() - begin_s)
+
+
+@contextmanager
+def growing(folder: RunFolder) -> Iterator[None]:
+    """Hold a run's lock, and append samples to its last cell."""
+    state = read_state(folder)
+    last = state.last_sample
+    assert last is not None
+    stopped = threading.Event()
+
+    def append() -> None:
+        for sample in made_samples(10**6, cpus=2, members=1):
+            now = {"monotonic_ns": time.monotonic_ns(), "wall_ns": time.time_ns()}
+            writer.sample(replace(sample, cell=last.cell, step=last.step, **now))
+            if stopped.wait(PERIOD_S):
+                return
+
+    with FileLock.acquire(folder.lock):
+        writer = JournalWriter(folder)
+        thread = threading.Thread(target=append)
+        thread.start()
+        try:
+            yield
+        finally:
+            stopped.set()
+            thread.join()
+            writer.close(finished=False)
+
+
+@contextmanager
+def terminal(term: str, *words: str) -> Iterator[int]:
+    """Give the master of a pty that the console runs on."""
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", LINES, COLUMNS, 0, 0))
+    environ = {**os.environ, "TERM": term, "LANG": "C.UTF-8"}
+    for name in ("NO_COLOR", "COLORTERM", "LC_ALL", "LINES", "COLUMNS"):
+        environ.pop(name, None)
+    command = [sys.executable, "-m", "fsconsole", *words]
+    process = subprocess.Popen(
+        command, stdin=slave, stdout=slave, stderr=slave, env=environ, start_new_session=True
+    )
+    os.close(slave)
+    with closing(os.fdopen(master, "rb", buffering=0)):
+        try:
+            yield master
+        finally:
+            process.terminate()
+            read_for(master, 0.5)
+            process.kill()
+            process.wait()
+
+
+def read_until(fd: int, awaited: bytes) -> None:
+    """Read until something was sent. Raises TimeoutError."""
+    found, end_s = b"", time.monotonic() + START_LIMIT_S
+    while awaited not in _ESCAPES.sub(b"", found):
+        if time.monotonic() > end_s:
+            raise TimeoutError(f"{awaited!r} didn't come: {found[-2000:]!r}")
+        found += read_for(fd, 0.05)
+
+
+def read_for(fd: int, seconds: float) -> bytes:
+    """Return what comes within so many seconds."""
+    found, end_s = b"", time.monotonic() + seconds
+    while (left_s := end_s - time.monotonic()) > 0:
+        ready, _, _ = select.select([fd], [], [], left_s)
+        if not ready:
+            break
+        try:
+            piece = os.read(fd, 65536)
+        except OSError:  # The other side is closed.
+            break
+        if not piece:
+            break
+        found += piece
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
