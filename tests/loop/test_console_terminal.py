@@ -1,0 +1,151 @@
+"""The console in a terminal of 80 x 24 with TERM=linux, from a new box to a grid, by the keys that a user presses."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fsconsole.devices import scratch
+from fsconsole.journal.store import is_alive, list_runs
+from tests.conftest import run as program
+from tests.conftest import wait_until
+from tests.loop.runs import FSCONSOLE, kill_engines
+from tests.loop.test_terminal import ENDED, LIMIT_S, Terminal, missing
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: `sudo ./bootstrap test`"),
+]
+
+SAFE = set("█░▒▓■▲▼─│┌┐└┘├┤┬┴┼═║╔╗╚╝")
+
+
+class Keyboard(Terminal):
+    """A terminal with somebody at its keys."""
+
+    def press(self, *keys: str) -> None:
+        """Press keys by tmux's names for them."""
+        for key in keys:
+            program(*self._tmux, "send-keys", key)
+
+    def type(self, text: str) -> None:
+        """Write a text over what stands in a field."""
+        # As a hand does it: keys that come in one piece are taken for another key's escape sequence.
+        for key in ("C-a", "C-k"):
+            self.press(key)
+            time.sleep(0.3)
+        program(*self._tmux, "send-keys", "-l", text)
+        self.wait_for(text[-20:])
+
+    def wait_for(self, *words: str) -> list[str]:
+        """Wait until all the words are on the screen; return its lines."""
+        deadline = time.monotonic() + LIMIT_S
+        while missing(words, self.lines()):
+            assert time.monotonic() < deadline, f"{words} in vain:\n" + "\n".join(self.lines())
+            time.sleep(0.1)
+        return self.lines()
+
+    def press_until(self, key: str, text: str) -> None:
+        """Press a key again and again until a text is on the screen."""
+        deadline = time.monotonic() + LIMIT_S
+        while text not in "\n".join(self.lines()):
+            assert time.monotonic() < deadline, "\n".join(self.lines())
+            self.press(key)
+            time.sleep(0.1)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "runs"
+    kill_engines(str(tmp_path / "runs"))
+    for made in scratch.listing(str(tmp_path / "scratch")):
+        scratch.remove(made)
+
+
+@pytest.fixture
+def open_console(tmp_path: Path, runs: Path) -> Iterator[object]:
+    opened: list[Keyboard] = []
+
+    def one() -> Keyboard:
+        place = tmp_path / f"terminal{len(opened)}"
+        place.mkdir()
+        words = shlex.join([*FSCONSOLE, "--runs", str(runs)])
+        opened.append(Keyboard(place, f"cd {place}; TERM=linux LANG=C.UTF-8 {words}"))
+        return opened[-1]
+
+    yield one
+    for terminal in opened:
+        # A test may have ended it already.
+        subprocess.run([*terminal._tmux, "kill-server"], check=False, capture_output=True)
+
+
+def results(runs: Path, *words: str) -> str:
+    done = subprocess.run(
+        [*FSCONSOLE, "results", "--runs", str(runs), *words], check=True, capture_output=True
+    )
+    return done.stdout.decode()
+
+
+def test_from_a_new_box_to_a_grid_with_a_terminal_lost_on_the_way(open_console, tmp_path, runs):
+    first = open_console()
+    first.wait_for("1 Devices", "no target ticked")
+    first.press("n")
+    first.wait_for("New scratch device")
+    first.type("512MiB")
+    first.press("Tab")
+    first.type(str(tmp_path / "scratch"))
+    first.wait_for("It fits")
+    first.press("Enter")
+    first.wait_for("1 target ticked", "scratch device, safe to wipe")
+    first.press("2")
+    first.wait_for("2 variants, 6 cells")
+    first.press("Down", "Tab", "End")
+    first.press_until("Up", "data before its metadata")
+    first.press("Enter")
+    first.wait_for("ext4: data (mount)")
+    first.press("Space")
+    first.wait_for("[x] ordered")
+    first.press("Down", "Space")
+    first.wait_for("[x] writeback")
+    first.press("F10")
+    first.wait_for("[*] data", "ordered, writeback", "3 variants, 9 cells")
+    first.press("g")
+    first.wait_for("512.0 MiB", "will be wiped", "Only scratch devices are wiped")
+    first.press("Enter")
+    time.sleep(1)
+    assert not list_runs(str(runs)), "Enter alone began a run"
+    first.press("C-s")
+    first.wait_for("of 9", "running", "write ", "dirty ", "CPU ")
+    assert {character for character in "".join(first.lines()) if not character.isascii()} <= SAFE
+    first.press("d")
+    first.wait_for(f"{ENDED} 0", "fsconsole")
+    first.close()
+
+    (folder,) = list_runs(str(runs))
+    second = open_console()
+    second.wait_for("1 Devices")
+    second.press("3")
+    second.wait_for("ext4 data=ordered", "xfs")
+    wait_until(lambda: not is_alive(folder), "the run's end", LIMIT_S)
+    second.wait_for("enter shows its results")
+    second.press("Enter")
+    grid = second.wait_for("durable", "ext4 data=ordered", "ext4 data=writeback", "Medians of 3 cells")
+    printed = [line.rstrip() for line in results(runs).splitlines()]
+    shown = [line.rstrip() for line in grid if line.startswith(("ext4 data=", "xfs"))][:3]
+    assert sorted(shown) == sorted(line for line in printed if line.startswith(("ext4 data=", "xfs")))
+    second.press("e")
+    second.wait_for("Export the figures")
+    second.press("Tab")
+    second.type(str(tmp_path / "grid.csv"))
+    second.press("Enter")
+    wait_until((tmp_path / "grid.csv").exists, "the exported file", LIMIT_S)
+    second.wait_for("durable", "grid.csv")
+    assert (tmp_path / "grid.csv").read_text() == results(runs, "--format", "csv")
+    second.press("q")
+    second.wait_for(f"{ENDED} 0")
