@@ -64,7 +64,6 @@ class ConsoleApp(App[None]):
         super().__init__(ansi_color=colours is not Colours.MANY)
         self.session = session
         self.animation_level = "none"
-        self.set_class(colours is Colours.NONE, "-colourless")
         self.register_theme(theme_of(session.terminal))
         self.theme = "fsconsole"
         ScrollBar.renderer = BlockScrollBar

@@ -51,7 +51,7 @@ class BriefFilter(LineFilter):
 
 
 class ColourFilter(LineFilter):
-    """Takes all colours away, and leaves bold and reverse, which tell what they told.
+    """Takes all colours away; what had a background of its own, as a cursor has, is reversed instead.
 
     Textual's own sets the colours to the terminal's default instead, which takes bytes and which old terminals lack.
     """
@@ -61,9 +61,15 @@ class ColourFilter(LineFilter):
         return [
             segment
             if segment.style is None or segment.control
-            else Segment(segment.text, _colourless(segment.style))
+            else Segment(segment.text, _reversed_for_background(segment.style))
             for segment in segments
         ]
+
+
+@lru_cache(maxsize=1024)
+def _reversed_for_background(style: Style) -> Style:
+    has_background = style.bgcolor is not None and not style.bgcolor.is_default
+    return _colourless(style) + Style(reverse=True) if has_background else _colourless(style)
 
 
 @lru_cache(maxsize=1024)

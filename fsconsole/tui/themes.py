@@ -93,5 +93,5 @@ _SIXTEEN = Theme(
 
 
 def theme_of(terminal: Terminal) -> Theme:
-    """Return the theme that a terminal can show; without colours it is that of 16, and app.tcss makes cursors reverse."""
+    """Return the theme that a terminal can show; without colours it is that of 16, see ColourFilter."""
     return _MANY if terminal.colours is Colours.MANY else _SIXTEEN

@@ -14,7 +14,7 @@ from rich.segment import ControlType, Segment
 from rich.style import Style
 from textual.color import Color
 
-from fsconsole.tui.filter import ColourFilter, GlyphFilter
+from fsconsole.tui.filter import BriefFilter, ColourFilter, GlyphFilter
 from fsconsole.tui.likeness import allowed, shown
 from fsconsole.tui.terminal import ASCII, SAFE, WIDE, Glyphs
 
@@ -109,6 +109,30 @@ def test_without_colours_reverse_and_what_the_mouse_needs_stay() -> None:
     assert found.style is not None
     assert (found.style.color, found.style.bgcolor) == (None, None)
     assert (found.style.reverse, found.style.bold, found.style.meta) == (True, True, {"row": 3})
+
+
+def test_without_colours_what_had_a_background_is_reversed() -> None:
+    found = ColourFilter().apply(
+        [Segment("a", Style(bgcolor="blue")), Segment("b", Style(bgcolor="default"))], BLACK
+    )
+    assert [segment.style and segment.style.reverse for segment in found] == [True, None]
+
+
+def test_the_terminals_own_colours_go_without_saying() -> None:
+    own, red = Style(color="default", bgcolor="default"), Style(color="red", bgcolor="default")
+    before = [Segment("a", own), Segment("b", own), Segment("c", red)]
+    assert BriefFilter().apply(before, BLACK) == [Segment("ab", Style()), Segment("c", Style(color="red"))]
+
+
+@given(texts=st.lists(TEXTS, max_size=5))
+def test_the_brief_filter_keeps_text_and_meta(texts: list[str]) -> None:
+    before = [Segment(text, Style(color="default", bold=True, meta={"row": len(text)})) for text in texts]
+    after = BriefFilter().apply(before, BLACK)
+    assert "".join(segment.text for segment in after) == "".join(texts)
+    assert all(segment.style is not None and segment.style.bold for segment in after)
+    assert [
+        (character, segment.style.meta) for segment in after for character in segment.text if segment.style
+    ] == [(character, {"row": len(text)}) for text in texts for character in text]
 
 
 def test_without_colours_a_segment_without_style_stays() -> None:

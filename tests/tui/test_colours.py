@@ -1,0 +1,131 @@
+"""What tells the cursor and the focused pane from the rest: on 16 colours, on many, and on none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.widgets import Button, DataTable, Input, OptionList
+
+from fsconsole.tui.plaintext import cell, plain
+from fsconsole.tui.terminal import ASCII, SAFE, WIDE, Colours, Glyphs
+from tests.tui.harness import console, picture, strips
+
+KINDS = pytest.mark.parametrize(
+    ("colours", "glyphs"),
+    [(Colours.NONE, ASCII), (Colours.SIXTEEN, SAFE), (Colours.MANY, WIDE)],
+    ids=["none", "16", "many"],
+)
+Check = Callable[[list[list[Segment]], str], None]
+
+
+class Sample(Screen[None]):
+    CSS = "Horizontal { height: 12; } DataTable, OptionList { width: 1fr; height: 10; }"
+
+    def compose(self) -> ComposeResult:
+        with Horizontal():
+            yield DataTable(classes="pane", cursor_type="row")
+            yield OptionList(*(plain(f"option {number}") for number in range(12)), classes="pane")
+        yield Input("4 KiB", compact=False)
+        yield Button("Start")
+
+    def on_mount(self) -> None:
+        table = self.query_one(DataTable)
+        table.add_columns(cell("name"), cell("size"))
+        for number in range(20):
+            table.add_row(cell(f"row {number}"), cell("10 GiB"))
+
+
+def look(colours: Colours, glyphs: Glyphs, keys: tuple[str, ...], check: Check) -> None:
+    async def run() -> None:
+        app = console(colours=colours, glyphs=glyphs)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await app.push_screen(Sample())
+            await pilot.press(*keys)
+            await pilot.pause()
+            check([list(strip) for strip in strips(pilot)], picture(pilot))
+
+    asyncio.run(run())
+
+
+def drawn(rows: list[list[Segment]], text: str) -> tuple[object, ...]:
+    """Return attributes and colours of the segment with a text in it."""
+    style = next(segment.style for row in rows for segment in row if text in segment.text)
+    return (style.bold, style.reverse, style.color, style.bgcolor) if style else ()
+
+
+@KINDS
+def test_the_row_under_the_cursor_differs_from_the_others(colours: Colours, glyphs: Glyphs) -> None:
+    def check(rows: list[list[Segment]], _text: str) -> None:
+        assert drawn(rows, "row 1") != drawn(rows, "row 2")
+        assert drawn(rows, "row 3") == drawn(rows, "row 2")
+
+    look(colours, glyphs, ("down",), check)
+
+
+@KINDS
+def test_the_option_under_the_cursor_differs_from_the_others(colours: Colours, glyphs: Glyphs) -> None:
+    def check(rows: list[list[Segment]], _text: str) -> None:
+        assert drawn(rows, "option 1") != drawn(rows, "option 2")
+
+    look(colours, glyphs, ("tab", "down"), check)
+
+
+@KINDS
+def test_a_focused_button_differs_from_one_that_is_not(colours: Colours, glyphs: Glyphs) -> None:
+    found: list[object] = []
+
+    def check(rows: list[list[Segment]], _text: str) -> None:
+        found.append(drawn(rows, "Start"))
+
+    look(colours, glyphs, (), check)
+    look(colours, glyphs, ("tab", "tab", "tab"), check)
+    assert found[0] != found[1]
+
+
+def test_without_colours_the_cursor_is_reversed_and_nothing_has_a_colour() -> None:
+    def check(rows: list[list[Segment]], _text: str) -> None:
+        assert drawn(rows, "row 0")[1] is True
+        styles = [segment.style for row in rows for segment in row if segment.style is not None]
+        assert [style for style in styles if style.color or style.bgcolor] == []
+
+    look(Colours.NONE, ASCII, (), check)
+
+
+def test_with_16_colours_no_other_is_sent_and_the_terminals_own_go_without_saying() -> None:
+    def check(rows: list[list[Segment]], _text: str) -> None:
+        styles = [segment.style for row in rows for segment in row if segment.style is not None]
+        colours = [
+            colour for style in styles for colour in (style.color, style.bgcolor) if colour is not None
+        ]
+        assert colours
+        assert all(colour.number is not None and colour.number < 16 for colour in colours)
+
+    look(Colours.SIXTEEN, SAFE, (), check)
+
+
+def test_nothing_is_dim_where_dim_is_dark_grey_on_black() -> None:
+    def check(rows: list[list[Segment]], _text: str) -> None:
+        assert [
+            segment.text for row in rows for segment in row if segment.style is not None and segment.style.dim
+        ] == []
+
+    look(Colours.SIXTEEN, SAFE, (), check)
+
+
+@pytest.mark.parametrize(
+    ("colours", "glyphs", "corner"), [(Colours.NONE, ASCII, "+="), (Colours.SIXTEEN, SAFE, "╔═")]
+)
+def test_the_pane_that_the_keys_go_to_has_a_double_line(
+    colours: Colours, glyphs: Glyphs, corner: str
+) -> None:
+    def check(_rows: list[list[Segment]], text: str) -> None:
+        assert text.startswith(corner)
+        assert text.splitlines()[0].count(corner) == 1
+
+    look(colours, glyphs, (), check)

@@ -1,0 +1,168 @@
+"""Every screen, with hostile names in it, in characters that the poorest terminals have.
+
+The walk does all that the palette offers on each screen, and looks at what comes of it; what no key leads to here is
+opened by hand. A screen that is never seen fails the test: tell OPENED how it is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.segment import Segment
+from textual.color import Color
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from fsconsole.journal.folder import RunFolder
+from fsconsole.plaintext import printable
+from fsconsole.tui import screens
+from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.commands import offered
+from fsconsole.tui.filter import GlyphFilter
+from fsconsole.tui.likeness import allowed
+from fsconsole.tui.screens.ask import AskScreen
+from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
+from fsconsole.tui.screens.output import OutputScreen
+from fsconsole.tui.screens.remove_scratch import RemoveScratch
+from fsconsole.tui.screens.scratch_form import ScratchForm
+from fsconsole.tui.terminal import ASCII, SAFE, Colours, Glyphs
+from fsconsole.tui.widgets.lines import TextLine
+from tests.tui.device_lists import HOSTILE_LABEL, STORAGE_BOX, listed
+from tests.tui.harness import Scripted, console, picture
+from tests.tui.recorded import recorded
+
+BASES = {"ConsoleScreen", "JobScreen", "RunKeys"}
+"""Screens that are never shown themselves."""
+LEFT_OUT = ("quit", "go.", "run.detach", "rows.", "table.", "lines.")
+"""What would end the walk or begin another one, and moves that lead nowhere."""
+TAKEN = ("rows.choose", "table.choose")
+OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
+    "AskScreen": lambda _app: AskScreen(HOSTILE_LABEL, HOSTILE_LABEL, yes="Yes", no="No"),
+    "ConfirmScreen": lambda _app: ConfirmScreen("/plans/a.toml", ("/dev/sdf",)),
+    "ResumeScreen": lambda _app: ResumeScreen(RunFolder("/runs/a")),
+    "RemoveScratch": lambda _app: RemoveScratch("/dev/loop0", HOSTILE_LABEL),
+    "OutputScreen": lambda _app: OutputScreen(lambda _width: (TextLine(printable(HOSTILE_LABEL)),), "#"),
+    "ScratchForm": lambda app: ScratchForm(app.session.children),
+}
+
+
+def screen_classes() -> Iterator[type[Screen[Any]]]:
+    for module in pkgutil.iter_modules(screens.__path__):
+        found = import_module(f"fsconsole.tui.screens.{module.name}")
+        for _, value in inspect.getmembers(found, inspect.isclass):
+            if (
+                issubclass(value, Screen)
+                and value.__module__ == found.__name__
+                and value.__name__ not in BASES
+            ):
+                yield value
+
+
+def settled(pilot: Pilot[None]) -> bool:
+    return not any(worker.is_running for worker in pilot.app.workers)
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Wait for what an action has begun; what goes on for good isn't waited for."""
+    for _ in range(10):
+        await pilot.pause()
+        if settled(pilot):
+            return
+        await asyncio.sleep(0.01)
+
+
+def strange(text: str, glyphs: Glyphs) -> set[str]:
+    return {
+        character
+        for character in text
+        if not (character.isascii() and (character.isprintable() or character == "\n"))
+    } - allowed(glyphs)
+
+
+def check(pilot: Pilot[None], glyphs: Glyphs) -> None:
+    """Look at a screen as the terminal gets it."""
+    assert strange(picture(pilot), glyphs) == set()
+
+
+async def walk(pilot: Pilot[None], glyphs: Glyphs, seen: set[str]) -> None:
+    """Do all that is offered on the screen at hand, and on those that come of it."""
+    app, here, mode = pilot.app, pilot.app.screen, pilot.app.current_mode
+    for one in offered(here):
+        key = one.binding.id or ""
+        if (key.startswith(LEFT_OUT) and key not in TAKEN) or not one.node.is_attached:
+            continue
+        await app.run_action(one.binding.action, one.node)
+        await settle(pilot)
+        check(pilot, glyphs)
+        if app.current_mode != mode:
+            await app.switch_mode(mode)
+        elif app.screen is not here and type(app.screen).__name__ not in seen:
+            seen.add(type(app.screen).__name__)
+            await walk(pilot, glyphs, seen)
+        while app.screen is not here and here in app.screen_stack:
+            app.pop_screen()
+            await pilot.pause()
+        if here not in app.screen_stack:
+            return
+
+
+@pytest.fixture
+def replaced(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Return what the filter was given that neither SAFE nor ASCII has, filled in as it comes."""
+    found: set[str] = set()
+    apply = GlyphFilter.apply
+
+    def noted(self: GlyphFilter, segments: list[Segment], background: Color) -> list[Segment]:
+        for segment in segments:
+            found.update(strange(segment.text, SAFE))
+        return apply(self, segments, background)
+
+    monkeypatch.setattr(GlyphFilter, "apply", noted)
+    return found
+
+
+def a_console(glyphs: Glyphs, runs_dir: Path, colours: Colours = Colours.SIXTEEN) -> ConsoleApp:
+    children = Scripted({"devices": listed(*STORAGE_BOX)})
+    return console(
+        children, glyphs=glyphs, colours=colours, runs_dir=runs_dir, folder=recorded("grid", runs_dir)
+    )
+
+
+@pytest.mark.parametrize("glyphs", [ASCII, SAFE], ids=["ascii", "safe"])
+def test_every_screen_and_modal_is_drawn_with_the_sets_characters(
+    glyphs: Glyphs, tmp_path: Path, replaced: set[str]
+) -> None:
+    seen: set[str] = set()
+
+    async def look() -> None:
+        app = a_console(glyphs, tmp_path)
+        async with app.run_test(size=(80, 24)) as pilot:
+            for mode in app.MODES:
+                await app.switch_mode(mode)
+                await settle(pilot)
+                seen.add(type(app.screen).__name__)
+                check(pilot, glyphs)
+                await walk(pilot, glyphs, seen)
+            await app.switch_mode("devices")
+            for name, make in OPENED.items():
+                await app.push_screen(make(app))
+                await settle(pilot)
+                seen.add(name)
+                check(pilot, glyphs)
+                app.pop_screen()
+            await pilot.press("ctrl+p")
+            await settle(pilot)
+            seen.add(type(app.screen).__name__)
+            check(pilot, glyphs)
+
+    asyncio.run(look())
+    assert {cls.__name__ for cls in screen_classes()} - seen == set()
+    # Names from outside are all that the filter is for: what the console draws itself is chosen well.
+    assert replaced - set(HOSTILE_LABEL) == set()
