@@ -34,9 +34,10 @@ class GlyphFilter(LineFilter):
 
 
 class BriefFilter(LineFilter):
-    """Says no more than is needed: what is in the terminal's own colours anyway, and neighbours that look alike.
+    """Leaves out what is in the terminal's own colours anyway, and joins neighbours that look alike.
 
-    On a page of gauges that is half of all bytes.
+    On a page of gauges that is half of all bytes. Dim text is left as bright as other text: on a console it is dark grey
+    on black. (Where there are many colours, Textual has made a colour of it before.)
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 (given by Textual)
@@ -82,7 +83,7 @@ def _colourless(style: Style) -> Style:
 def _without_defaults(style: Style) -> Style:
     # Each text ends with a reset, so that the next one begins in the terminal's own colours.
     colours = (style.color, style.bgcolor)
-    if not any(colour is not None and colour.is_default for colour in colours):
+    if not style.dim and not any(colour is not None and colour.is_default for colour in colours):
         return style
     kept = [None if colour is not None and colour.is_default else colour for colour in colours]
-    return _colourless(style) + Style(color=kept[0], bgcolor=kept[1])
+    return _colourless(style) + Style(color=kept[0], bgcolor=kept[1], dim=False if style.dim else None)

@@ -62,7 +62,7 @@ def _draw_behind(grid: Grid, value: PlotValue, glyphs: Glyphs) -> None:
     for series in value.series:
         if series.behind:
             for column, level in enumerate(_levels(series, value, grid, 1)):
-                for row in range(level):
+                for row in range(_seen(level)):
                     grid[-1 - row][column] = (glyphs.shades[0], "behind")
 
 
@@ -75,7 +75,7 @@ def _draw_front(grid: Grid, value: PlotValue, glyphs: Glyphs) -> None:
 def _draw_area(grid: Grid, series: Series, value: PlotValue, glyphs: Glyphs, index: int) -> None:  # noqa: ARG001 (as _draw_line)
     steps = len(glyphs.steps)
     for column, level in enumerate(_levels(series, value, grid, steps)):
-        full, rest = divmod(level, steps)
+        full, rest = divmod(_seen(level), steps)
         for row in range(full):
             grid[-1 - row][column] = (glyphs.full, series.style)
         if rest:
@@ -84,15 +84,21 @@ def _draw_area(grid: Grid, series: Series, value: PlotValue, glyphs: Glyphs, ind
 
 def _draw_line(grid: Grid, series: Series, value: PlotValue, glyphs: Glyphs, index: int) -> None:
     for column, level in enumerate(_levels(series, value, grid, 1)):
-        if level:
-            grid[-level][column] = (line_glyph(index, glyphs), series.style)
+        # A curve at zero has the bottom line where nothing else is there.
+        if level or (level == 0 and grid[-1][column][1] == "text"):
+            grid[-_seen(level)][column] = (line_glyph(index, glyphs), series.style)
 
 
-def _levels(series: Series, value: PlotValue, grid: Grid, steps: int) -> list[int]:
-    """Return how many steps of a row high each column is: at least 1 where something is known, 0 is a gap."""
+def _seen(level: int | None) -> int:
+    """Return how many steps are drawn: none in a gap, and one for zero, which is no gap."""
+    return 0 if level is None else max(level, 1)
+
+
+def _levels(series: Series, value: PlotValue, grid: Grid, steps: int) -> list[int | None]:
+    """Return how many steps of a row high each column is; None is a gap."""
     height = len(grid) * steps
     known = columns_of(series, value.x_min, value.x_max, len(grid[0]))
-    return [0 if y is None else max(round(share(y, value.y_max) * height), 1) for y in known]
+    return [None if y is None else round(share(y, value.y_max) * height) for y in known]
 
 
 def _draw_marks(grid: Grid, labels: list[str], value: PlotValue, glyphs: Glyphs) -> list[tuple[int, str]]:

@@ -176,6 +176,12 @@ def test_the_curve_behind_is_faint_and_does_not_hide_the_one_in_front() -> None:
     assert ". before" in lines[-1]
 
 
+def test_a_curve_at_zero_does_not_hide_the_area() -> None:
+    area = Series("w", tuple((x, 60) for x in range(6)), "w")
+    line = Series("r", tuple((x, 0) for x in range(11)), "r")
+    assert plot(area, line, width=24)[3] == "   |###########*********"
+
+
 def test_a_threshold_is_a_line_with_its_name() -> None:
     lines = plot(Series("w", ((1, 1),), "w"), width=24, height=12, marks=(Mark(50, "lim"),))
     assert "lim|--------------------" in lines

@@ -124,6 +124,12 @@ def test_the_terminals_own_colours_go_without_saying() -> None:
     assert BriefFilter().apply(before, BLACK) == [Segment("ab", Style()), Segment("c", Style(color="red"))]
 
 
+def test_nothing_is_dim_which_is_dark_grey_on_black() -> None:
+    (found,) = BriefFilter().apply([Segment("a", Style(dim=True, bold=True))], BLACK)
+    assert found.style is not None
+    assert (found.style.dim, found.style.bold) == (False, True)
+
+
 @given(texts=st.lists(TEXTS, max_size=5))
 def test_the_brief_filter_keeps_text_and_meta(texts: list[str]) -> None:
     before = [Segment(text, Style(color="default", bold=True, meta={"row": len(text)})) for text in texts]
