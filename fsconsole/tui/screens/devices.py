@@ -14,12 +14,10 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from fsconsole.errors import FsconsoleError
-from fsconsole.system.refusal import system_refusal
 from fsconsole.tui.device_jobs import is_first_start, read_test, remove_scratch, start_demo
 from fsconsole.tui.device_watch import DeviceWatch
 from fsconsole.tui.one_at_a_time import OneAtATime
-from fsconsole.tui.plaintext import lines, plain
+from fsconsole.tui.plaintext import plain
 from fsconsole.tui.screens.jobs import JobScreen
 from fsconsole.tui.screens.remove_scratch import RemoveScratch
 from fsconsole.tui.screens.scratch_form import ScratchForm
@@ -29,7 +27,7 @@ from fsconsole.tui.views.device_rows import lay_out
 from fsconsole.tui.views.device_ticks import NEEDS_ROOT, refusal, still_ticked
 from fsconsole.tui.views.device_words import OFFER, about, removal_told, ticked_told
 from fsconsole.tui.views.devices import Entry, Key
-from fsconsole.tui.widgets.pane import Pane
+from fsconsole.tui.widgets.pane import Pane, labelled
 from fsconsole.tui.widgets.sheet_table import SheetTable
 
 _POLL_S, _PROGRESS_S, _SETTLE_S = 2.0, 1.0, 0.3
@@ -181,20 +179,11 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         try:
             while self._watch.is_wanted:
                 self._tell()
-                await self._look_once()
+                if await self.went_well(self._watch.look()):
+                    self._take()
         finally:
             self._watch.is_looking = False
         self._tell()
-
-    async def _look_once(self) -> None:
-        try:
-            await self._watch.look()
-        except FsconsoleError as error:
-            self.complain(error)
-        except OSError as error:
-            self.complain(system_refusal(error))
-        else:
-            self._take()
 
     def _take(self) -> None:
         """Show what was seen, with the ticks that stand."""
@@ -260,7 +249,6 @@ On a machine without runs or scratch devices, d starts a first comparison that t
     def _was_made(self, path: str | None) -> None:
         if path:
             self._made = path
-            self.say(f"{path} is made.")
             self.action_look()
 
     def _was_answered(self, path: str | None) -> None:
@@ -289,8 +277,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         def made(width: int) -> Content:
             if entry is None:
                 return plain("")
-            told = details(entry, listing, width, is_root=is_root, read_tests=figures)
-            return lines(*(plain(one.label, "dim") + plain(one.text, one.style) for one in told))
+            return labelled(details(entry, listing, width, is_root=is_root, read_tests=figures))
 
         self.query_one(Pane).show(entry.device.path if entry is not None else "", made)
 

@@ -39,13 +39,22 @@ class JobScreen(ConsoleScreen):
         """Offer the end of a job only while there is one."""
         return action != "end_job" or self._job is not None
 
-    async def _carried_out(self, job: Coroutine[None, None, None]) -> None:
+    async def went_well(self, job: Coroutine[None, None, None]) -> bool:
+        """Wait for a job and return whether it met no error; one that it met is shown."""
         try:
             await job
         except FsconsoleError as error:
             self.complain(error)
         except OSError as error:
             self.complain(system_refusal(error))
+        else:
+            return True
+        return False
+
+    async def _carried_out(self, job: Coroutine[None, None, None]) -> None:
+        try:
+            await self.went_well(job)
         finally:
+            # One that was ended before it began would warn that nobody waited for it.
             job.close()
             self._job = None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from fsconsole.tui.plaintext import plain
+from fsconsole.tui.plaintext import lines, plain
+from fsconsole.tui.views.device_details import Line
 
 MakeContent = Callable[[int], Content]
 
@@ -41,3 +42,8 @@ class Pane(VerticalScroll):
     def _fill(self) -> None:
         if self._make is not None and self.size.width > 0:
             self.query_one(Static).update(self._make(self.scrollable_content_region.width))
+
+
+def labelled(told: Iterable[Line]) -> Content:
+    """Return lines with their labels dimmed."""
+    return lines(*(plain(line.label, "dim") + plain(line.text, line.style) for line in told))
