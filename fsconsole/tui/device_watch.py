@@ -30,6 +30,8 @@ class DeviceWatch:
     seen_s: float | None = None
     """By the monotonic clock; None before the first look."""
     is_looking: bool = False
+    has_failed: bool = False
+    """Whether the last look did."""
     _is_wanted: bool = True
     _tables: BlockTables | None = None
     _proofs: dict[Key, Entry] = field(default_factory=dict)
@@ -51,8 +53,10 @@ class DeviceWatch:
     async def look(self) -> None:
         """Look at all devices. Raises ChildFailed, OSError."""
         self._is_wanted = False
+        self.has_failed = True
         self._tables = await asyncio.to_thread(read_tables)
         found = await self._listed()
+        self.has_failed = False
         self.seen_s = time.monotonic()
         self.listing = with_proofs(found, self._proofs)
 

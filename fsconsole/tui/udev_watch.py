@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 UDEV_CONTROL = "/run/udev/control"
 """There while udevd runs (man 8 systemd-udevd)."""
@@ -59,8 +60,10 @@ class UdevWatch:
         monitor = pyudev.Monitor.from_netlink(context)
         monitor.filter_by("block")
         monitor.start()
-        listed = context.list_devices(subsystem="block")
-        changes = Changes({device.sys_name: dict(device.properties) for device in listed})
+        changes = Changes({})
+        with suppress(pyudev.DeviceNotFoundError):  # One that vanishes while it is listed.
+            listed = context.list_devices(subsystem="block")
+            changes = Changes({device.sys_name: dict(device.properties) for device in listed})
         while not self._over.is_set():
             device = monitor.poll(timeout=_POLL_S)
             if device is None:

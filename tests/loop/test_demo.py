@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -39,6 +40,18 @@ def test_the_demo_prints_a_grid_and_takes_its_scratch_device_away(tmp_path):
     assert os.listdir(directory) == []
     assert loops_under(str(tmp_path)) == []
     wait_until(lambda: processes_with(str(tmp_path)) == [], "its processes end")
+
+
+def test_a_detached_demo_says_where_its_run_is(tmp_path):
+    directory, runs = tmp_path / "scratch", str(tmp_path / "runs")
+    out = succeed("demo", "--dir", str(directory), "--runs", runs, "--size", "320MiB", "--detach", "--json")
+    (folder,) = list_runs(runs)
+    assert json.loads(out) == {"run": folder.name, "folder": folder.path}
+    succeed("stop", folder.name, "--now", "--runs", runs)
+    wait_for_end(folder)
+    (device,) = loops_under(str(tmp_path))
+    succeed("scratch", "remove", device)
+    assert os.listdir(directory) == []
 
 
 def test_a_demo_that_cannot_begin_leaves_no_scratch_device(tmp_path):

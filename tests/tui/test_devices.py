@@ -324,6 +324,27 @@ def test_a_list_that_can_not_be_had_or_read_becomes_a_sentence() -> None:
     drive(children, steps)
 
 
+def test_a_machine_without_devices_is_shown_as_such() -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "0 devices, no target ticked")
+        await pilot.press("space", "down", "r", "x", "end")
+        await shows(pilot, "0 devices")
+
+    drive("[]", steps)
+
+
+def test_a_look_that_fails_leaves_the_old_list_and_tells_its_age() -> None:
+    children = Scripted({"devices": listed(FREE)})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "1 device,")
+        children.answers = {}
+        await pilot.press("f5")
+        await shows(pilot, "sdg", "the last look failed, this is", "no answer for devices")
+
+    drive(children, steps)
+
+
 def test_without_root_the_list_is_shown_and_what_needs_root_says_so() -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await shows(pilot, "no use seen")

@@ -25,7 +25,7 @@ from fsconsole.tui.udev_watch import UdevWatch
 from fsconsole.tui.views.device_details import details
 from fsconsole.tui.views.device_rows import lay_out
 from fsconsole.tui.views.device_ticks import NEEDS_ROOT, refusal, still_ticked
-from fsconsole.tui.views.device_words import OFFER, about, removal_told, ticked_told
+from fsconsole.tui.views.device_words import about, offer, removal_told, ticked_told
 from fsconsole.tui.views.devices import Entry, Key
 from fsconsole.tui.widgets.pane import Pane, labelled
 from fsconsole.tui.widgets.sheet_table import SheetTable
@@ -81,7 +81,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         """Give the table, the pane, a line about them, and the offer of a first step."""
         yield Container(SheetTable(id="table"), Pane(id="details"), id="body")
         yield Static(plain(""), id="about")
-        yield Static(plain(OFFER, "bold"), id="offer")
+        yield Static(plain(offer(is_root=self.session.is_root), "bold"), id="offer")
 
     def on_mount(self) -> None:
         """Begin to follow the machine."""
@@ -284,7 +284,8 @@ On a machine without runs or scratch devices, d starts a first comparison that t
     def _tell(self) -> None:
         """Say how many there are, how old that is while it is looked at again, and the first step."""
         watch = self._watch
-        words = about(watch.listing, len(self.session.targets), watch.age_s, looking=watch.is_looking)
+        ticked, failed = len(self.session.targets), watch.has_failed and not watch.is_looking
+        words = about(watch.listing, ticked, watch.age_s, looking=watch.is_looking, failed=failed)
         self.query_one("#about", Static).update(plain(words))
         self.query_one("#offer").display = watch.seen_s is not None and is_first_start(
             watch.listing, self.session.runs_dir

@@ -18,6 +18,7 @@ from fsconsole.units import format_bytes, format_bytes_exact, format_percent, fo
 LABEL_WIDTH = 12
 _LEAST_WIDTH = 10
 _MANY_LINES = 40
+_TOO_MANY = "there are too many devices to prove each at once: space looks at this one closely"
 _STATES = {Claim.FREE: "$success", Claim.HAZARDOUS: "$warning", Claim.IN_USE: "", Claim.UNKNOWN: "dim"}
 
 
@@ -69,10 +70,15 @@ def _wiping(entry: Entry, listing: Listing, *, is_root: bool) -> Iterator[Part]:
         yield "to be lost", "nothing of worth: fsconsole made it to be wiped", ""
     elif claim is Claim.FREE and not entry.hazards:
         yield "to be lost", "nothing seen; its content is sampled before anything is agreed to", ""
-    if not entry.is_proved and is_root:
-        yield "not proved", "too many devices to prove each at once: space looks at this one closely", ""
-    elif not entry.is_proved:
-        yield "not proved", f"only root can see whether it is free: {NEEDS_ROOT}", ""
+    notes = [note for note in listing.notes if note.startswith(f"{entry.device.path} ")]
+    for note in notes:
+        yield "note", note, ""
+    if not entry.is_proved and not notes:
+        yield (
+            "not proved",
+            _TOO_MANY if is_root else f"only root can see whether it is free: {NEEDS_ROOT}",
+            "",
+        )
 
 
 def _reason(hazard: Hazard, device: Device) -> str:

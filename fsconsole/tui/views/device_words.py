@@ -12,16 +12,20 @@ from fsconsole.units import format_bytes, format_guess, format_rate, format_seco
 OFFER = "d: a first comparison on a scratch device of 2 GiB, touches no disk"
 
 
-def about(listing: Listing, ticked: int, age_s: float | None, *, looking: bool) -> str:
-    """Return how many devices there are and how many are ticked; how old that is, while they are looked at again."""
+def about(listing: Listing, ticked: int, age_s: float | None, *, looking: bool, failed: bool = False) -> str:
+    """Return how many devices there are and how many are ticked; how old that is, where it may not be so any more."""
     if age_s is None:
-        return (
-            "Looking at the devices..." if looking else "The devices could not be looked at; f5 tries again"
-        )
+        return "The devices could not be looked at; f5 tries again" if failed else "Looking at the devices..."
     count = len(listing.entries)
     devices = "1 device" if count == 1 else f"{count} devices"
-    again = f"; looking again, this is {format_guess(age_s)} old" if looking else ""
-    return f"{devices}, {ticks_told(ticked)}{again}"
+    age = f"this is {format_guess(age_s)} old"
+    now = f"; looking again, {age}" if looking else f"; the last look failed, {age}" if failed else ""
+    return f"{devices}, {ticks_told(ticked)}{now}"
+
+
+def offer(*, is_root: bool) -> str:
+    """Return what is offered where nothing was tried yet."""
+    return OFFER if is_root else f"{OFFER} (as root: sudo fsconsole)"
 
 
 def ticked_told(entry: Entry) -> str:

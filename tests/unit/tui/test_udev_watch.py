@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+import pyudev
+
+from fsconsole.tui import udev_watch
+from fsconsole.tui.udev_watch import Changes, UdevWatch
+
+DISK = {"ID_MODEL": "x", "ID_FS_TYPE": "ext4", "SEQNUM": "1", "ACTION": "add"}
+
+
+def test_a_probe_that_found_what_was_known_is_no_news() -> None:
+    changes = Changes({"sda": DISK})
+    assert not changes.is_news("change", "sda", {**DISK, "ACTION": "change", "SEQNUM": "9"})
+
+
+def test_another_filesystem_a_new_device_and_a_gone_one_are_news() -> None:
+    changes = Changes({"sda": DISK})
+    assert changes.is_news("change", "sda", {**DISK, "ID_FS_TYPE": "xfs"})
+    assert not changes.is_news("change", "sda", {**DISK, "ID_FS_TYPE": "xfs"})
+    assert changes.is_news("add", "sdb", DISK)
+    assert changes.is_news("remove", "sda", DISK)
+    assert changes.is_news("add", "sda", {**DISK, "ID_FS_TYPE": "xfs"})
+
+
+class Event:
+    def __init__(self, action: str, sys_name: str, properties: dict[str, str]) -> None:
+        self.action, self.sys_name, self.properties = action, sys_name, properties
+
+
+class Monitor:
+    """A monitor with three events: one of no news, one of news, one that comes after the end."""
+
+    def __init__(self) -> None:
+        self.events = [Event("change", "sda", DISK), Event("add", "sdb", DISK)]
+        self.filtered = ""
+
+    def filter_by(self, subsystem: str) -> None:
+        self.filtered = subsystem
+
+    def start(self) -> None:
+        assert self.filtered == "block"
+
+    def poll(self, timeout: float) -> Event | None:
+        return self.events.pop(0) if self.events else None
+
+
+def test_news_are_told_from_the_thread_and_it_ends_when_it_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Context:
+        def list_devices(self, subsystem: str) -> list[Event]:
+            return [Event("", "sda", DISK)]
+
+    class Source:
+        @staticmethod
+        def from_netlink(context: object) -> Monitor:
+            return Monitor()
+
+    monkeypatch.setattr(udev_watch, "UDEV_CONTROL", str(tmp_path))
+    monkeypatch.setattr(pyudev, "Context", Context)
+    monkeypatch.setattr(pyudev, "Monitor", Source)
+    told = threading.Semaphore(0)
+    watch = UdevWatch(told.release)
+    watch.start()
+    assert told.acquire(timeout=30)
+    watch.stop()
+    (thread,) = (one for one in threading.enumerate() if one.name == "udev")
+    thread.join(timeout=30)
+    assert not thread.is_alive()
+    assert not told.acquire(blocking=False)
+
+
+def test_without_udevd_nobody_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(udev_watch, "UDEV_CONTROL", str(tmp_path / "none"))
+    UdevWatch(lambda: None).start()
+    assert not [one for one in threading.enumerate() if one.name == "udev"]
