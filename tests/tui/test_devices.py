@@ -175,6 +175,28 @@ def test_what_may_not_be_wiped_is_not_ticked_and_says_why(path: str, words: tupl
     drive(listed(*STORAGE_BOX), steps, size=(120, 40))
 
 
+def test_tab_goes_to_the_pane_whose_text_then_moves() -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "17 devices")
+        await go_to(pilot, FREE.path)
+        assert "read-ahead" not in flat(pilot)
+        await pilot.press("tab", "end")
+        await shows(pilot, "settings read-ahead 128KiB")
+        await pilot.press("home")
+        await shows(pilot, "/dev/sdg ST3000NM0033-9ZM178")
+
+    drive(listed(*STORAGE_BOX), steps)
+
+
+def test_help_tells_the_keys_of_the_screen_first() -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "17 devices")
+        await pilot.press("question_mark")
+        await shows(pilot, "Tick: Make the device a target", "Remove: Remove a scratch device")
+
+    drive(listed(*STORAGE_BOX), steps)
+
+
 def test_without_a_tick_enter_stays_and_says_what_to_do() -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await shows(pilot, "17 devices")

@@ -17,7 +17,6 @@ class RemoveScratch(ModalScreen[str]):
     """Ends with the node of the device that shall go, "" where it stays."""
 
     CSS_PATH = "remove_scratch.tcss"
-    HELP = "A scratch device is detached and its file deleted; nothing else is touched."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "remove", "Remove", id="remove.yes", tooltip="Detach it and delete its file"),
         Binding("escape,n", "keep", "Keep", id="remove.no", tooltip="Leave it as it is"),

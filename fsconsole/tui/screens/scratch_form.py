@@ -28,8 +28,6 @@ class ScratchForm(ModalScreen[str]):
     """Asks for size and directory, and makes the device; ends with its node, "" where none was made."""
 
     CSS_PATH = "scratch_form.tcss"
-    HELP = """A scratch device is a loop device over a file that fsconsole makes, allocates and marks.
-It is the safe thing to wipe. The disk that its file lies on sets its speed."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", id="scratch.leave", tooltip="Make none; end the making at hand"),
     ]
@@ -45,12 +43,16 @@ It is the safe thing to wipe. The disk that its file lies on sets its speed."""
         """Give the form."""
         with Vertical(id="form"):
             yield Static(plain("New scratch device: safe to wipe", "bold"))
-            with Horizontal():
-                yield Static(plain("Size"), classes="label")
-                yield Input("4GiB", id="size", compact=True, select_on_focus=False)
-            with Horizontal():
-                yield Static(plain("Directory"), classes="label")
-                yield Input(self._directory, id="directory", compact=True, select_on_focus=False)
+            yield Static(
+                plain("A loop device over a file that is made here. The file's disk sets its speed.")
+            )
+            with Vertical(id="fields"):
+                with Horizontal():
+                    yield Static(plain("Size"), classes="label")
+                    yield Input("4GiB", id="size", compact=True, select_on_focus=False)
+                with Horizontal():
+                    yield Static(plain("Directory"), classes="label")
+                    yield Input(self._directory, id="directory", compact=True, select_on_focus=False)
             yield Static(plain(""), id="judged")
             with Horizontal():
                 yield Button(plain("Make it"), id="make", compact=True)

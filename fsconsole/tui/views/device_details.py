@@ -60,6 +60,8 @@ def _head(device: Device) -> Iterator[Part]:
 def _wiping(entry: Entry, listing: Listing, *, is_root: bool) -> Iterator[Part]:
     claim = entry.state.claim
     yield "state", entry.state.text, _STATES[claim]
+    if entry.device.md is not None:
+        yield from _progress(entry.device.md)
     if claim is Claim.IN_USE:
         yield "to free it", remedy(entry, listing), ""
     for hazard in entry.refusals:
@@ -144,6 +146,9 @@ def _array(array: MdArray) -> Iterator[Part]:
         f"{member.name}[{member.slot}]{member.flags and f'({member.flags})'}" for member in array.members
     )
     yield "members", " ".join(members), ""
+
+
+def _progress(array: MdArray) -> Iterator[Part]:
     if array.progress_percent is not None:
         left = f", {array.finish_min:.0f} min to go" if array.finish_min is not None else ""
         rate = f" at {format_rate(array.speed_bytes_s)}" if array.speed_bytes_s is not None else ""

@@ -17,10 +17,14 @@ from fsconsole.tui.views.sheet import Sheet
 MakeSheet = Callable[[int], Sheet]
 
 
-class SheetTable(DataTable[Text]):
+class SheetTable(DataTable[Text], inherit_bindings=False):
     """Rows of one line; the first column may be clicked."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor_up", "Up", show=False, id="table.up", tooltip="A row up"),
+        Binding("down,j", "cursor_down", "Down", show=False, id="table.down", tooltip="A row down"),
+        Binding("pageup", "page_up", "Page up", show=False, id="table.pageup", tooltip="A page up"),
+        Binding("pagedown", "page_down", "Page down", show=False, id="table.pagedown", tooltip="A page down"),
         Binding("home", "scroll_top", "Top", show=False, id="table.top", tooltip="The first row"),
         Binding("end", "scroll_bottom", "Bottom", show=False, id="table.bottom", tooltip="The last row"),
     ]
