@@ -15,11 +15,15 @@ from fsconsole.client.children import Done
 from fsconsole.tui import device_watch
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.block_tables import BlockTables
+from fsconsole.tui.screens import scratch_form
 from fsconsole.tui.screens.devices import DevicesScreen
 from fsconsole.tui.terminal import ASCII, SAFE, Glyphs
+from fsconsole.tui.views.scratch_form import Room
 from fsconsole.tui.widgets.sheet_table import SheetTable
+from fsconsole.units import GIB
 from tests.tui.device_lists import ARRAY, FREE, LABELLED, RESYNC, SCRATCH, STORAGE_BOX, SYSTEM, listed, many
 from tests.tui.harness import SIZES, Scripted, console, picture
+from tests.tui.snapshots import assert_looks_as_kept
 
 Pressed = Callable[[Pilot[None]], Awaitable[None]]
 
@@ -122,6 +126,32 @@ def test_the_tree_shows_every_device_with_its_state(size: tuple[int, int], glyph
             assert picture(pilot).isascii()
 
     drive(listed(*STORAGE_BOX), steps, size=size, glyphs=glyphs)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_screen_looks_as_kept(size: tuple[int, int]) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "17 devices, no target ticked")
+        await go_to(pilot, FREE.path)
+        await pilot.press("space")
+        await go_to(pilot, LABELLED.path)
+        await shows(pilot, "1 target ticked", "/dev/sdf ST3000NM0033-9ZM178")
+        assert_looks_as_kept(pilot, f"devices-{size[0]}x{size[1]}")
+
+    drive(listed(*STORAGE_BOX), steps, size=size)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_form_looks_as_kept(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch_form, "read_room", lambda _: Room("/var/lib", 70 * GIB, 12 * GIB))
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "17 devices, no target ticked")
+        await pilot.press("n")
+        await shows(pilot, "It fits: 70.0 GiB free")
+        assert_looks_as_kept(pilot, f"scratch-form-{size[0]}x{size[1]}")
+
+    drive(listed(*STORAGE_BOX), steps, size=size)
 
 
 def test_a_hostile_label_is_shown_as_text_in_list_pane_and_line() -> None:

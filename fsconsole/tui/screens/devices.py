@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 from textual import work
@@ -18,8 +19,8 @@ from fsconsole.tui.device_jobs import is_first_start, read_test, remove_scratch,
 from fsconsole.tui.device_watch import DeviceWatch
 from fsconsole.tui.one_at_a_time import OneAtATime
 from fsconsole.tui.plaintext import plain
+from fsconsole.tui.screens.ask import AskScreen
 from fsconsole.tui.screens.jobs import JobScreen
-from fsconsole.tui.screens.remove_scratch import RemoveScratch
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.udev_watch import UdevWatch
 from fsconsole.tui.views.device_details import details
@@ -158,10 +159,12 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         entry = self._entry()
         if entry is None or not self._may("A scratch device is removed"):
             return
-        if entry.device.is_scratch:
-            self.app.push_screen(RemoveScratch(entry.device.path, removal_told(entry)), self._was_answered)
-        else:
-            self.say(f"{entry.device.path} is no scratch device: only those are removed here.")
+        path = entry.device.path
+        if not entry.device.is_scratch:
+            self.say(f"{path} is no scratch device: only those are removed here.")
+            return
+        question = AskScreen(f"Remove {path}?", removal_told(entry), yes="Remove", no="Keep")
+        self.app.push_screen(question, partial(self._was_answered, path))
 
     def action_demo(self) -> None:
         """Begin the first comparison."""
@@ -251,8 +254,8 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             self._made = path
             self.action_look()
 
-    def _was_answered(self, path: str | None) -> None:
-        if path:
+    def _was_answered(self, path: str, remove: bool | None) -> None:  # noqa: FBT001 (given by Textual)
+        if remove:
             self.begin(f"Removing {path}", self._remove(path))
 
     def _may(self, what: str) -> bool:

@@ -19,7 +19,7 @@ LABEL_WIDTH = 12
 _LEAST_WIDTH = 10
 _MANY_LINES = 40
 _TOO_MANY = "there are too many devices to prove each at once: space looks at this one closely"
-_STATES = {Claim.FREE: "$success", Claim.HAZARDOUS: "$warning", Claim.IN_USE: "", Claim.UNKNOWN: "dim"}
+_STATES = {Claim.FREE: "$success", Claim.HAZARDOUS: "$warning", Claim.IN_USE: "", Claim.UNKNOWN: ""}
 
 
 Part = tuple[str, str, str]

@@ -19,7 +19,7 @@ STATE_ROOM = 26
 _NAME_ROOM = 34
 """A longer name (a volume's own, deep in the tree) loses its middle; the details have it whole."""
 _TICK_WIDTH = 4
-STYLES = {Claim.FREE: "green", Claim.HAZARDOUS: "yellow", Claim.IN_USE: "", Claim.UNKNOWN: "dim"}
+STYLES = {Claim.FREE: "green", Claim.HAZARDOUS: "yellow", Claim.IN_USE: "", Claim.UNKNOWN: ""}
 
 
 def lay_out(entries: Sequence[Entry], ticked: Collection[str], width: int, glyphs: Glyphs) -> Sheet:

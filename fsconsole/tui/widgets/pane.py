@@ -56,5 +56,5 @@ class Pane(VerticalScroll, inherit_bindings=False):
 
 
 def labelled(told: Iterable[Line]) -> Content:
-    """Return lines with their labels dimmed."""
-    return lines(*(plain(line.label, "dim") + plain(line.text, line.style) for line in told))
+    """Return lines with their labels in a colour of their own."""
+    return lines(*(plain(line.label, "$primary") + plain(line.text, line.style) for line in told))

@@ -78,8 +78,8 @@ class SheetTable(DataTable[Text], inherit_bindings=False):
             self.post_message(self.MarkClicked(self._sheet.rows[row].key))
 
     def _refill(self) -> None:
-        # The column of the scroll bar is kept free, whether or not there is one.
-        width = self.outer_size.width - 1
+        # The column of the scroll bar, and one before it, are kept free, whether or not there is one.
+        width = self.outer_size.width - 2
         if self._make is not None and width > 0:
             self._fill(self._make(width))
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsconsole.catalog.filesystem import Scope
+from fsconsole.catalog.known import NOTHING_KNOWN
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors import PlanBadValue
 from fsconsole.plan.candidates import Machine, list_candidates
 from fsconsole.plan.configs import list_configs
-from fsconsole.catalog.known import NOTHING_KNOWN
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.reader import parse_plan, read_plan
 from fsconsole.tui import draft as drafts
