@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fsconsole.catalog.filesystem import Filesystem, Option, Rule
 from fsconsole.catalog.given import given_options
@@ -36,7 +37,7 @@ class Chosen:
 
 def choose(filesystem: Filesystem, mkfs: str, mount: str, tune: str, where: Where) -> Chosen:
     """Return the accepted words of a variant's texts; where.key is the variant's. Raises OptionRefused."""
-    base = split_flags(filesystem.base_mkfs, filesystem.mkfs_flags, _BASE)
+    base = _base(filesystem)
     own = split_flags(mkfs, filesystem.mkfs_flags, _below(where, "mkfs"))
     return Chosen(
         mkfs=merge(base, own),
@@ -44,6 +45,11 @@ def choose(filesystem: Filesystem, mkfs: str, mount: str, tune: str, where: Wher
         mount=split_mount(mount, filesystem.mount_words, _below(where, "mount")),
         tune=split_flags(tune, filesystem.tune_flags, _below(where, "tune")),
     )
+
+
+@lru_cache(maxsize=64)
+def _base(filesystem: Filesystem) -> tuple[Word, ...]:
+    return split_flags(filesystem.base_mkfs, filesystem.mkfs_flags, _BASE)
 
 
 def broken_rules(filesystem: Filesystem, chosen: Chosen) -> tuple[Rule, ...]:

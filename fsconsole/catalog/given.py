@@ -31,19 +31,25 @@ def given_options(
 ) -> tuple[Given, ...]:
     """Return every option that these words set, in the catalog's order."""
     said = {Scope.MKFS: frozenset(mkfs), Scope.MOUNT: frozenset(mount)}
+    in_order = {scope: tuple(sorted(words, key=_whole)) for scope, words in said.items()}
     return tuple(
         given
         for option, counted in _counted(filesystem)
-        for given in (counted or _open(filesystem, option, said[option.scope]))
+        for given in (counted or _open(filesystem, option, in_order[option.scope]))
         if given.words <= said[option.scope]
     )
 
 
 def option_words(filesystem: Filesystem, option: Option, value: str) -> frozenset[Word]:
     """Return the words that set an option to a value that it takes."""
-    if option.scope is Scope.MKFS:
-        return frozenset(split_flags(option.text(value), filesystem.mkfs_flags, _CATALOG))
-    return frozenset(split_mount(option.text(value), filesystem.mount_words, _CATALOG))
+    return _words(filesystem, option.scope, option.text(value))
+
+
+@lru_cache(maxsize=4096)
+def _words(filesystem: Filesystem, scope: Scope, text: str) -> frozenset[Word]:
+    if scope is Scope.MKFS:
+        return frozenset(split_flags(text, filesystem.mkfs_flags, _CATALOG))
+    return frozenset(split_mount(text, filesystem.mount_words, _CATALOG))
 
 
 @lru_cache(maxsize=64)
@@ -58,11 +64,15 @@ def _counted(filesystem: Filesystem) -> tuple[tuple[Option, tuple[Given, ...]], 
     )
 
 
-def _open(filesystem: Filesystem, option: Option, said: frozenset[Word]) -> Iterator[Given]:
+def _whole(word: Word) -> str:
+    return f"{word.flag} {word.text}".strip()
+
+
+def _open(filesystem: Filesystem, option: Option, said: tuple[Word, ...]) -> Iterator[Given]:
     """Yield an option at the values that stand where its template has its own."""
     head = option.template.partition("{value}")[0]
-    for word in sorted(said, key=str):
-        whole = f"{word.flag} {word.text}".strip()
+    for word in said:
+        whole = _whole(word)
         value = whole.removeprefix(head)
         if whole.startswith(head) and option.accepts(value):
             yield Given(option, value, option_words(filesystem, option, value))

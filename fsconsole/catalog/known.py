@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from fsconsole.catalog.filesystem import Option, Scope
@@ -39,14 +39,19 @@ class Known:
     answers: tuple[Answer, ...] = ()
     absent: tuple[tuple[str, str], ...] = ()
     """(filesystem, why) for those that this kernel has no driver for."""
+    _index: dict[tuple[str, Scope, str, str], Answer] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+
+    def __post_init__(self) -> None:
+        """Sort the answers by what they are about: thousands of rows ask for each of their options."""
+        for answer in self.answers:
+            key = (answer.filesystem, answer.scope, answer.option, answer.value)
+            self._index.setdefault(key, answer)
 
     def about(self, filesystem: str, option: Option, value: str) -> Answer | None:
         """Return what came of trying it, or None where nothing is known: most callers then go by declarations."""
-        wanted = (filesystem, option.scope, option.name, value)
-        for answer in self.answers:
-            if (answer.filesystem, answer.scope, answer.option, answer.value) == wanted:
-                return answer
-        return None
+        return self._index.get((filesystem, option.scope, option.name, value))
 
     def why_absent(self, filesystem: str) -> str:
         """Return why this kernel can't mount it at all; empty where it can, or where that is not known."""

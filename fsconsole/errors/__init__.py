@@ -27,6 +27,7 @@ from fsconsole.errors.plans import (
     PlanMissing,
     PlanNotToml,
     PlanUnknownKey,
+    PlanUnwritable,
     UnknownFilesystem,
 )
 from fsconsole.errors.runs import (
@@ -113,6 +114,7 @@ __all__ = [
     "PlanMissing",
     "PlanNotToml",
     "PlanUnknownKey",
+    "PlanUnwritable",
     "RequestRefused",
     "RunAmbiguous",
     "RunComplete",

@@ -31,6 +31,16 @@ class PlanMissing(FsconsoleError):
 
 
 @dataclass(eq=False)
+class PlanUnwritable(FsconsoleError):
+    """A plan file that can't be saved."""
+
+    path: str
+    why: str
+    sentence = "The plan file {path} can't be written: {why}."
+    advice = "Choose another path, in a directory that is there and that you may write to."
+
+
+@dataclass(eq=False)
 class PlanNotToml(FsconsoleError):
     """A plan file with a syntax error; where is the TOML reader's own words, with line and column."""
 
