@@ -6,6 +6,7 @@ again brings it back as it stood.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -57,6 +58,10 @@ class Draft:
     def is_ticked(self, filesystem: str) -> bool:
         """Whether a checklist of this filesystem is ticked."""
         return any(self.plan.checklists[number].filesystem == filesystem for number in self.checklists)
+
+
+Change = Callable[[], Draft]
+"""Makes another draft, or raises FsconsoleError."""
 
 
 def new_draft() -> Draft:

@@ -1,13 +1,264 @@
-"""Plan: to come."""
+"""Plan: what is compared, with which options, under which load; and what that comes to."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
-from fsconsole.tui.screens.base import ConsoleScreen
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from fsconsole.errors import FsconsoleError
+from fsconsole.tui import draft as drafts
+from fsconsole.tui import draft_parts as parts
+from fsconsole.tui.draft import Draft
+from fsconsole.tui.plaintext import lines, plain
+from fsconsole.tui.screens.dialog import Dialog
+from fsconsole.tui.screens.plan_acts import PlanActs
+from fsconsole.tui.screens.plan_sections import Asked, Rows, added_form, number_in, section_of
+from fsconsole.tui.views import plan as view
+from fsconsole.tui.views.lines import Line
+from fsconsole.tui.widgets.choices import Choices
+
+_WIDE = 110
+"""Columns from which the variants have a pane of their own."""
+_TALL = 32
+"""Lines from which more is told of a line."""
 
 
-class PlanScreen(ConsoleScreen):
-    """To come."""
+class KindScreen(Dialog[str]):
+    """Ends with the kind of a workload to be added."""
+
+    def body(self) -> Iterable[Widget]:
+        """Give the kinds with a line each."""
+        yield Choices(id="kinds")
+
+    def on_mount(self) -> None:
+        """Show them."""
+        shown = [Line(kind.value, kind.value, value=told) for kind, told, _ in parts.STARTS]
+        self.query_one("#kinds", Choices).show_lines(shown)
+
+    def on_choices_opened(self, event: Choices.Opened) -> None:
+        """Take one."""
+        self.dismiss(event.key)
+
+    def on_choices_ticked(self, event: Choices.Ticked) -> None:
+        """Take one."""
+        self.dismiss(event.key)
+
+
+class PlanScreen(PlanActs):
+    """Sections on the left, the lines of one in the middle, what all comes to at the bottom."""
 
     MODE: ClassVar[str] = "plan"
+    CSS_PATH = "plan.tcss"
+    HELP: ClassVar[str] = """
+What is compared: filesystems, each with options; the loads they get; settings of disks and kernel.
+[ ] is off: the tools decide. [x] is given. [*] is compared: all its values are multiplied out.
+[-] can't be had here; the lines below the list say why, in the kernel's words.
+Space goes from one to the next; enter opens the values, which may be typed where any number goes.
+To compare with and without an option that has one value, make a second list of the filesystem (d).
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "add", "Add", id="plan.add", tooltip="Add a workload"),
+        Binding("d", "double", "Double", id="plan.double", tooltip="Another one like it: a workload, or a list of options", show=False),
+        Binding("x", "drop", "Remove", id="plan.drop", tooltip="Remove the workload, or untick the list of options"),
+        Binding("minus", "move(-1)", "Earlier", id="plan.earlier", tooltip="Do the workload earlier", key_display="-", show=False),
+        Binding("plus", "move(1)", "Later", id="plan.later", tooltip="Do the workload later", key_display="+", show=False),
+        Binding("escape", "back", "Sections", id="plan.back", tooltip="Back to the list of sections", show=False),
+    ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.section_key = "filesystems"
+        self._shown: dict[str, Content] = {}
+
+    def content(self) -> Iterable[Widget]:
+        """Give the lists and what stands below them."""
+        yield Static(plain(""), id="plan-name")
+        with Horizontal(id="plan"):
+            yield Choices(id="sections")
+            with Vertical(id="section"):
+                yield Choices(id="lines")
+                yield Static(plain(""), id="about")
+            with Vertical(id="rows-pane"):
+                yield Static(plain("Variants", "bold"))
+                yield Choices(id="rows")
+        yield Static(plain(""), id="totals")
+
+    def on_mount(self) -> None:
+        """Begin with the filesystems."""
+        self.show_draft()
+
+    def on_resize(self) -> None:
+        """Show the variants beside the rest where there is room."""
+        self.set_class(self.is_wide, "-wide")
+        self.set_class(self.size.height >= _TALL, "-tall")
+        self.show_draft()
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the variants have a pane of their own."""
+        return self.size.width >= _WIDE
+
+    def show_draft(self) -> None:
+        """Show sections, lines and name of the draft at hand."""
+        outcome = self.outcome if self.is_counted else None
+        sections = view.section_lines(self.draft, outcome, with_variants=not self.is_wide)
+        if self.section_key not in {line.key for line in sections}:
+            self.section_key = "filesystems"
+        self.query_one("#sections", Choices).show_lines(sections, at=self.section_key)
+        self._show_section()
+        name = view.name_line(self.draft, is_changed=self.is_changed, width=self.size.width)
+        self._put("#plan-name", plain(name, "bold"))
+        self._show_totals()
+
+    def show_opened(self) -> None:
+        """Show where the opened plan says what it compares."""
+        self.section_key = "filesystems" if self.draft.checklists or self.is_wide else "variants"
+        self.show_draft()
+
+    def show_outcome(self) -> None:
+        """Show what the draft comes to."""
+        self.query_one("#rows", Choices).show_lines(Rows().lines(self.desk))
+        self.show_draft()
+
+    def on_choices_looked(self, event: Choices.Looked) -> None:
+        """Show a section, or tell of a line."""
+        if event.control.id == "sections":
+            if event.line.key != self.section_key:
+                self.section_key = event.line.key
+                self._show_section(afresh=True)
+                self.refresh_bindings()
+        elif event.control.has_focus or (
+            event.control.id == "lines" and not self.query_one("#rows").has_focus
+        ):
+            self._tell(event.line)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Tell of the line that is looked at in the list that has the keys now."""
+        if isinstance(event.widget, Choices) and event.widget.id != "sections":
+            line = event.widget.looked_at
+            if line is not None:
+                self._tell(line)
+
+    def on_choices_opened(self, event: Choices.Opened) -> None:
+        """Go into a section, or open a line."""
+        if event.control.id == "sections":
+            self.query_one("#lines").focus()
+            return
+        section = Rows() if event.control.id == "rows" else section_of(self.section_key)
+        asked = section.opened(self.desk, event.key)
+        if asked is None:
+            self._tick(event.control, event.key)
+        else:
+            self._ask(asked)
+
+    def on_choices_ticked(self, event: Choices.Ticked) -> None:
+        """Tick a line."""
+        if event.control.id == "sections":
+            self.query_one("#lines").focus()
+        else:
+            self._tick(event.control, event.key)
+
+    def on_choices_left(self, _event: Choices.Left) -> None:
+        """Go back to the sections."""
+        self.action_back()
+
+    def action_back(self) -> None:
+        """Go back to the sections."""
+        self.query_one("#sections").focus()
+
+    def action_add(self) -> None:
+        """Ask for a kind, then for its figures."""
+        self.app.push_screen(KindScreen("Add a workload"), self._add)
+
+    def action_double(self) -> None:
+        """Make another one like what is looked at."""
+        if self.section_key == "workloads":
+            self._change(lambda: parts.doubled_workload(self.draft, self._load))
+        else:
+            self._change(lambda: drafts.doubled_checklist(self.draft, number_in(self.section_key)))
+            self.say(
+                "A second list of the same filesystem: its variants are compared with those of the first."
+            )
+
+    def action_drop(self) -> None:
+        """Remove what is looked at."""
+        if self.section_key == "workloads":
+            self._change(lambda: parts.removed_workload(self.draft, self._load))
+        else:
+            self._change(lambda: drafts.dropped_checklist(self.draft, number_in(self.section_key)))
+
+    def action_move(self, step: int) -> None:
+        """Move the workload that is looked at."""
+        place = self._load + step
+        if 0 <= place < len(self.draft.plan.workloads):
+            self._change(lambda: parts.moved_workload(self.draft, self._load, step))
+            self.query_one("#lines", Choices).highlighted = place
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 (Textual's)
+        """Offer what concerns workloads where they are shown, and so on."""
+        if action in ("add", "move"):
+            return self.section_key == "workloads"
+        if action in ("double", "drop"):
+            return self.section_key == "workloads" or self.section_key.startswith("options ")
+        return True
+
+    @property
+    def _load(self) -> int:
+        line = self.query_one("#lines", Choices).looked_at
+        return number_in(line.key) if line is not None else 0
+
+    def _add(self, kind: str | None) -> None:
+        if kind is not None:
+            self._ask(added_form(self.desk, kind))
+
+    def _ask(self, asked: Asked) -> None:
+        def answered(answer: object) -> None:
+            if answer is not None:
+                self._change(lambda: asked.then(answer))
+
+        self.app.push_screen(asked.dialog, answered)
+
+    def _tick(self, choices: Choices, key: str) -> None:
+        section = Rows() if choices.id == "rows" else section_of(self.section_key)
+        before = self.draft
+        self._change(lambda: section.ticked(self.desk, key))
+        if self.draft == before and (line := choices.looked_at) is not None:
+            self.say(line.about[0] if line.about else "")
+
+    def _change(self, make: drafts.Change) -> None:
+        try:
+            draft: Draft = make()
+        except FsconsoleError as error:
+            self.complain(error)
+            return
+        self.say("")
+        self.take(draft)
+
+    def _tell(self, line: Line) -> None:
+        self._put("#about", lines(*map(plain, line.about)))
+
+    def _show_section(self, *, afresh: bool = False) -> None:
+        shown = section_of(self.section_key).lines(self.desk)
+        self.query_one("#lines", Choices).show_lines(shown, afresh=afresh)
+        if not shown:
+            self._put("#about", plain("Nothing here yet."))
+
+    def _show_totals(self) -> None:
+        outcome = self.outcome if self.is_counted and self.counted == self.draft else None
+        first, second = view.totals(outcome, self.disks, self.missing, self.size.width)
+        is_wrong = outcome is not None and outcome.plan is None
+        self.query_one("#totals").set_class(is_wrong, "-wrong")
+        self._put("#totals", lines(plain(first, "$error" if is_wrong else "bold"), plain(second)))
+
+    def _put(self, place: str, content: Content) -> None:
+        """Show a text in its place, whose size stays: the rest of the screen need not be laid out for it."""
+        if self._shown.get(place) != content:
+            self._shown[place] = content
+            self.query_one(place, Static).update(content, layout=False)

@@ -1,0 +1,97 @@
+"""What is known of this machine's filesystems and options, as `fsconsole catalog --json` tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import cast
+
+from fsconsole.catalog.choose import why_no_driver, why_refused
+from fsconsole.catalog.filesystem import Filesystem, Option, Scope
+from fsconsole.catalog.known import NOTHING_KNOWN, Answer, Known, Verdict
+from fsconsole.errors import ChildFailed
+
+_NO_DRIVER = "not in this kernel"
+"""What the catalog's JSON says under "kernel" where there is no driver."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Here:
+    """This machine; two are the same only as objects, so that what is worked out is kept."""
+
+    kernel: str
+    known: Known = NOTHING_KNOWN
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    """Why a filesystem can't be used here, by its name, as a clause."""
+    tried: frozenset[str] = frozenset()
+    """Filesystems whose options were tried on this machine."""
+
+    def why_not(self, filesystem: Filesystem) -> str:
+        """Return why a filesystem can't be used here; empty where it can."""
+        return self.lacks.get(filesystem.name, "") or why_no_driver(filesystem, self.kernel, self.known)
+
+    def refusal(self, filesystem: Filesystem, option: Option, value: str) -> str:
+        """Return why an option at a value is refused here, in a clause with the kernel's words; empty where it isn't."""
+        if not option.texts:
+            return why_refused(filesystem, option, value, self.kernel, self.known)
+        return _refusals(self, filesystem)[option.scope, option.name, value]
+
+    def answers(self, filesystem: Filesystem, option: Option) -> tuple[Answer, ...]:
+        """Return what came of trying an option."""
+        return _answers(self).get((filesystem.name, option.scope, option.name), ())
+
+
+@lru_cache(maxsize=32)
+def _refusals(here: Here, filesystem: Filesystem) -> Mapping[tuple[Scope, str, str], str]:
+    return {
+        (option.scope, option.name, value): why_refused(filesystem, option, value, here.kernel, here.known)
+        for option in filesystem.options
+        for value, _ in option.texts
+    }
+
+
+@lru_cache(maxsize=4)
+def _answers(here: Here) -> Mapping[tuple[str, Scope, str], tuple[Answer, ...]]:
+    found: dict[tuple[str, Scope, str], list[Answer]] = {}
+    for answer in here.known.answers:
+        found.setdefault((answer.filesystem, answer.scope, answer.option), []).append(answer)
+    return {key: tuple(answers) for key, answers in found.items()}
+
+
+def here_of(kernel: str, document: object) -> Here:
+    """Return what a catalog's JSON tells of this machine. Raises ChildFailed where it is no such document."""
+    try:
+        entries = cast("list[dict[str, object]]", document)
+        return Here(
+            kernel,
+            Known(tuple(_told(entries)), tuple(_absent(entries))),
+            {
+                str(entry["filesystem"]): str(entry["unavailable"])
+                for entry in entries
+                if entry["unavailable"]
+            },
+            frozenset(str(entry["filesystem"]) for entry in entries if entry["probed"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ChildFailed(words="catalog", said="its answer is not understood") from error
+
+
+def _absent(entries: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, str]]:
+    for entry in entries:
+        if entry["kernel"] == _NO_DRIVER:
+            yield str(entry["filesystem"]), str(entry["unavailable"])
+
+
+def _told(entries: Iterable[Mapping[str, object]]) -> Iterator[Answer]:
+    for entry in entries:
+        for option in cast("list[dict[str, object]]", entry["options"]):
+            for answer in cast("list[dict[str, str]]", option["probe"]):
+                yield Answer(
+                    filesystem=str(entry["filesystem"]),
+                    scope=Scope(option["kind"]),
+                    option=str(option["name"]),
+                    value=answer["value"],
+                    verdict=Verdict(answer["verdict"]),
+                    words=answer["words"],
+                )

@@ -1,0 +1,51 @@
+"""What all dialogs over a screen have: a title, a body, a line for what is wrong, the keys at the bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Footer, Static
+
+from fsconsole.tui.plaintext import plain
+
+T = TypeVar("T")
+
+
+class Dialog(ModalScreen[T | None]):
+    """A dialog; it ends with what was asked for, or with None."""
+
+    CSS_PATH = str(Path(__file__).with_suffix(".tcss"))
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", "Cancel", id="dialog.cancel", tooltip="Back, with nothing changed"),
+    ]
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._heading = title
+
+    def compose(self) -> ComposeResult:
+        """Give the frame with the body in it."""
+        with Vertical(id="dialog"):
+            yield Static(plain(self._heading, "bold"), id="dialog-title")
+            yield from self.body()
+            yield Static(plain(""), id="dialog-wrong")
+        yield Footer(show_command_palette=False, compact=True)
+
+    def body(self) -> Iterable[Widget]:
+        """Give what is between the title and the keys."""
+        return ()
+
+    def complain(self, words: str) -> None:
+        """Show what is wrong, or take it back with nothing."""
+        self.query_one("#dialog-wrong", Static).update(plain(words, "$error"))
+
+    def action_give_up(self) -> None:
+        """End with None."""
+        self.dismiss(None)

@@ -1,0 +1,191 @@
+"""What can be done with a whole plan: opened, saved, looked through, tried and begun."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from fsconsole.errors import FsconsoleError
+from fsconsole.journal.folder import RunFolder
+from fsconsole.plan.configs import configs_folder, list_configs, resolve_plan
+from fsconsole.plan.planfile import PlanFile
+from fsconsole.plan.reader import read_plan
+from fsconsole.tui import planfiles
+from fsconsole.tui.draft import Draft, new_draft
+from fsconsole.tui.screens.ask import AskScreen
+from fsconsole.tui.screens.prompt import PromptScreen
+from fsconsole.tui.screens.plan_commands import CommandsScreen
+from fsconsole.tui.screens.plan_desk import DeskScreen
+from fsconsole.tui.screens.plan_open import OpenScreen, PathSuggester
+from fsconsole.tui.views.plan import unable
+
+_NEW_NAME = "plan.toml"
+
+
+class PlanActs(DeskScreen):
+    """The keys that concern the plan as a whole."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "open_plan", "Open", id="plan.open", tooltip="A shipped plan, or a plan file"),
+        Binding("s", "save_plan", "Save", id="plan.save", tooltip="Save the plan as a file"),
+        Binding("c", "commands", "Commands", id="plan.commands", tooltip="The exact commands of any cell"),
+        Binding("p", "probe", "Try", id="plan.probe",
+                tooltip="Find out on a small image what this machine takes of the ticked filesystems' options"),
+        Binding("g", "begin", "Go", id="plan.go", tooltip="Confirm what is wiped, and run the plan"),
+        Binding("n", "begin_anew", "New", id="plan.new", tooltip="Begin another plan", show=False),
+    ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.digest = ""
+        """Of the file at plan.path, as it was opened or saved; empty where there is none."""
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether something would be lost if another plan were opened."""
+        return self.draft.plan_file != self.kept.plan_file
+
+    def action_open_plan(self) -> None:
+        """Choose a plan and open it."""
+        self.run_worker(self._open(), group="open", exclusive=True)
+
+    def action_begin_anew(self) -> None:
+        """Begin with another plan."""
+        self.run_worker(self._anew(), group="open", exclusive=True)
+
+    def action_save_plan(self) -> None:
+        """Ask for a path, and save."""
+        self.run_worker(self._save(), group="open", exclusive=True)
+
+    def action_commands(self) -> None:
+        """Show the commands of the cells."""
+        self.app.push_screen(CommandsScreen(self.draft.text, self.session.targets, self.session.children))
+
+    def action_probe(self) -> None:
+        """Try the options of what is ticked."""
+        names = sorted({self.draft.plan.checklists[number].filesystem for number in self.draft.checklists})
+        if not names:
+            self.say("No filesystem is ticked whose options could be tried.")
+            return
+        self.say(f"Trying the options of {', '.join(names)} on small images in memory ...")
+        self.run_worker(self._probe(*names), group="catalog", exclusive=True)
+
+    def action_begin(self) -> None:
+        """Go on to what would be lost, and to the run."""
+        if not self.session.is_root:
+            self.say(
+                "Formatting and mounting need root: start fsconsole with sudo. Until then the plan can be saved (s)."
+            )
+        elif not self.session.targets:
+            self.say(
+                "No device is ticked that the plan could run on: tick one on screen 1, or make a scratch device there."
+            )
+        else:
+            self.run_worker(self._begin(), group="begin", exclusive=True)
+
+    async def _open(self) -> None:
+        if not await self._may_be_lost():
+            return
+        shipped = [(path.stem, read_plan(path).title) for path in list_configs()]
+        name = await self.app.push_screen_wait(OpenScreen(shipped))
+        if name is None:
+            return
+        try:
+            path = os.path.abspath(resolve_plan(os.path.expanduser(name)))
+            plan = await asyncio.to_thread(read_plan, path)
+            digest = planfiles.digest_of(path)
+        except FsconsoleError as error:
+            self.complain(error)
+            return
+        self._begin_with(Draft(plan), digest)
+        self.say(f"Opened {path}.")
+
+    async def _anew(self) -> None:
+        if await self._may_be_lost():
+            self._begin_with(new_draft(), "")
+
+    async def _save(self) -> None:
+        now = self.draft.plan.path
+        is_shipped = now and os.path.dirname(now) == str(configs_folder())
+        offered = (
+            os.path.join(os.getcwd(), os.path.basename(now) or _NEW_NAME) if is_shipped or not now else now
+        )
+        hint = "Right arrow completes; enter saves."
+        path = await self.app.push_screen_wait(
+            PromptScreen("Save the plan as", offered, hint=hint, suggester=PathSuggester())
+        )
+        if path is None or not path.strip():
+            return
+        whole = os.path.abspath(os.path.expanduser(path.strip()))
+        try:
+            found = planfiles.digest_of(whole)
+            if found and not await self._may_be_replaced(whole, found):
+                return
+            plan, text = self.draft.plan_file, self.draft.text
+            digest = planfiles.save(whole, text)
+        except FsconsoleError as error:
+            self.complain(error)
+            return
+        self._begin_with(Draft(_at(plan, whole, text)), digest)
+        self.say(f"Saved {whole}.")
+
+    async def _may_be_replaced(self, path: str, found: str) -> bool:
+        if path == self.draft.plan.path and found == self.digest:
+            return True
+        is_ours = path == self.draft.plan.path
+        why = "It was edited since it was opened here." if is_ours else "There is a file of that name."
+        question = AskScreen(f"Replace {path}?", f"{why} Its text would be lost.", yes="Replace it", no="Leave it")
+        return await self.app.push_screen_wait(question)
+
+    async def _may_be_lost(self) -> bool:
+        if not self.is_changed:
+            return True
+        question = AskScreen(
+            "Leave this plan?", "It was changed, and its changes are not saved.", yes="Lose them", no="Go on with it"
+        )
+        return await self.app.push_screen_wait(question)
+
+    def _begin_with(self, draft: Draft, digest: str) -> None:
+        self.draft = self.kept = draft
+        self.digest, self.is_counted = digest, False
+        self.show_opened()
+        self.count()
+
+    async def _probe(self, *names: str) -> None:
+        await self.ask_catalog(*names, "--probe")
+        if all(name in self.here.tried for name in names):
+            self.say(f"Tried on this machine: {', '.join(names)}.")
+
+    async def _begin(self) -> None:
+        while not self.is_counted or self.counted != self.draft:
+            await asyncio.sleep(0.05)
+        if why := unable(self.outcome):
+            self.say(why, style="$error")
+            return
+        try:
+            path = planfiles.keep_for_run(self.draft.text)
+        except FsconsoleError as error:
+            self.complain(error)
+            return
+        try:
+            folder = await self._confirmed(path)
+        finally:
+            planfiles.forget(path)
+        if folder is not None:
+            self.session.folder = folder
+            self.app.switch_mode("run")
+
+    async def _confirmed(self, path: str) -> RunFolder | None:
+        # Here, since what it starts is needed by nobody who only plans.
+        from fsconsole.tui.screens.confirm import ConfirmScreen  # noqa: PLC0415
+
+        return await self.app.push_screen_wait(ConfirmScreen(path, tuple(self.session.targets)))
+
+
+def _at(plan: PlanFile, path: str, text: str) -> PlanFile:
+    """Return a plan as it would be read from the file that was just written."""
+    return replace(plan, path=path, source=text)

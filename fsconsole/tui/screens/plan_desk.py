@@ -1,0 +1,154 @@
+"""The draft behind the Plan screen: counted beside the screen, for the devices and the machine at hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+from typing import cast
+
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.client.children import answer
+from fsconsole.errors import ChildFailed, FsconsoleError
+from fsconsole.plan.target import TargetSpec
+from fsconsole.system.host import kernel_release
+from fsconsole.tui.beside import beside
+from fsconsole.tui.draft import Draft, new_draft
+from fsconsole.tui.here import Here, here_of
+from fsconsole.tui.outcome import Disk, Outcome, work_out
+from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.plan_sections import Desk
+
+_SETTLE_S = 0.1
+"""A plan is counted when no key has changed it for so long."""
+
+
+class DeskScreen(ConsoleScreen):
+    """Keeps a draft and what it comes to; subclasses show both."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.draft = new_draft()
+        self.kept = self.draft
+        """As it was opened or saved last."""
+        self.counted, self.outcome = self.draft, Outcome()
+        self.is_counted = False
+        self.disks: tuple[Disk, ...] = ()
+        self.missing: tuple[str, ...] = ()
+        self.catalog = load_catalog()
+        self.here = Here(kernel_release())
+        self._told: dict[str, Mapping[str, object]] = {}
+        self._asked_for: tuple[str, ...] = ()
+        self._is_counting = self._is_stale = self._has_asked = False
+        self._has_said = False
+
+    @property
+    def desk(self) -> Desk:
+        """All that a section looks at."""
+        return Desk(self.draft, self.catalog, self.here, self.counted, self.outcome)
+
+    def say(self, text: str, *, style: str = "") -> None:
+        """Show a sentence; where none stands, nothing is painted for taking it back."""
+        if text or self._has_said:
+            super().say(text, style=style)
+        self._has_said = bool(text)
+
+    def show_draft(self) -> None:
+        """Show the draft: it has changed."""
+
+    def show_opened(self) -> None:
+        """Show a draft that has nothing to do with the one before."""
+
+    def show_outcome(self) -> None:
+        """Show what the draft comes to: it has been counted."""
+
+    def take(self, draft: Draft) -> None:
+        """Go on with another draft."""
+        if draft == self.draft:
+            return
+        self.draft = draft
+        self.show_draft()
+        self.count()
+
+    def count(self) -> None:
+        """Have the draft counted, once it has settled."""
+        self._is_stale = True
+        if not self._is_counting:
+            self._is_counting = True
+            self.run_worker(self._count(), group="count")
+
+    def on_screen_resume(self) -> None:
+        """Look at the devices that are ticked by now, and once at what is known of this machine."""
+        targets = tuple(self.session.targets)
+        if targets != self._asked_for or self.missing:
+            self._asked_for = targets
+            self.run_worker(self._look_at(targets), group="devices", exclusive=True)
+        if not self._has_asked:
+            self._has_asked = True
+            self.run_worker(self.ask_catalog(), group="catalog", exclusive=True)
+        if not self.is_counted:
+            self.count()
+
+    async def ask_catalog(self, *words: str) -> None:
+        """Ask what this machine takes; with --probe it is tried. Raises nothing: what went wrong is said."""
+        try:
+            entries = cast("list[dict[str, object]]", await answer(self.session.children, "catalog", *words))
+            told = self._told | {str(entry["filesystem"]): entry for entry in entries}
+            self.here = here_of(self.here.kernel, list(told.values()))
+        except FsconsoleError as error:
+            self.complain(error)
+            return
+        except (OSError, KeyError, TypeError) as error:
+            self.complain(ChildFailed(words="catalog", said=f"The catalog gave no answer: {error}."))
+            return
+        self._told = told
+        self.show_draft()
+        self.count()
+
+    async def _count(self) -> None:
+        try:
+            while self._is_stale:
+                while self._is_stale:
+                    self._is_stale = False
+                    await asyncio.sleep(_SETTLE_S)
+                draft = self.draft
+                outcome = await beside(
+                    partial(
+                        work_out,
+                        draft.plan_file,
+                        self.disks,
+                        self.catalog,
+                        kernel=self.here.kernel,
+                        known=self.here.known,
+                    )
+                )
+                self.counted, self.outcome, self.is_counted = draft, outcome, True
+                self.show_outcome()
+        finally:
+            self._is_counting = False
+
+    async def _look_at(self, targets: tuple[str, ...]) -> None:
+        found, missing = [], []
+        for target in targets:
+            try:
+                found += disks_of(await answer(self.session.children, "devices", target))
+            except (FsconsoleError, OSError):
+                missing.append(target)
+        self.disks, self.missing = tuple(found), tuple(missing)
+        self.show_outcome()
+        self.count()
+
+
+def disks_of(document: object) -> list[Disk]:
+    """Return devices as far as a plan's figures go, from `devices --json`. Raises ChildFailed."""
+    try:
+        return [_disk(device) for device in cast("list[Mapping[str, object]]", document)]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ChildFailed(words="devices", said="its answer is not understood") from error
+
+
+def _disk(device: Mapping[str, object]) -> Disk:
+    spec = TargetSpec(
+        str(device["path"]), int(cast("int", device["size_bytes"])), is_scratch=bool(device["is_scratch"])
+    )
+    return Disk(spec, is_rotating=bool(device["rotational"]))

@@ -1,0 +1,256 @@
+"""The sections of the Plan screen: the lines of each, what ticking a line does, and what opening it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fsconsole.catalog.filesystem import Catalog, Filesystem, Option
+from fsconsole.errors import FsconsoleError, PlanBadValue
+from fsconsole.model.workload import WorkloadKind
+from fsconsole.plan.planfile import Checklist
+from fsconsole.tui import draft as drafts
+from fsconsole.tui import draft_parts as parts
+from fsconsole.tui.draft import Draft
+from fsconsole.tui.here import Here
+from fsconsole.tui.outcome import Outcome
+from fsconsole.tui.screens.prompt import PromptScreen
+from fsconsole.tui.screens.dialog import Dialog
+from fsconsole.tui.screens.plan_values import ValuesScreen
+from fsconsole.tui.screens.plan_workload import WorkloadScreen
+from fsconsole.tui.views import plan_loads, plan_options, plan_rows
+from fsconsole.tui.views.lines import Line, Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """All that a section looks at; outcome is that of counted, which may be an older draft."""
+
+    draft: Draft
+    catalog: Catalog
+    here: Here
+    counted: Draft
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A dialog, and what its answer makes of the draft; then may raise FsconsoleError."""
+
+    dialog: Dialog[Any]
+    then: Callable[[Any], Draft]
+
+
+class Section(Protocol):
+    """One section: lines that can be ticked and opened."""
+
+    def lines(self, desk: Desk) -> tuple[Line, ...]:
+        """Return what is shown."""
+        ...
+
+    def ticked(self, desk: Desk, key: str) -> Draft:
+        """Return the draft after a tick on a line. Raises FsconsoleError."""
+        ...
+
+    def opened(self, desk: Desk, key: str) -> Asked | None:
+        """Return what to ask when a line is opened; None where opening is ticking."""
+        ...
+
+
+class Filesystems:
+    """Which filesystems are compared."""
+
+    def lines(self, desk: Desk) -> tuple[Line, ...]:
+        """Return a line for each."""
+        return plan_options.filesystem_lines(desk.draft, desk.catalog, desk.here)
+
+    def ticked(self, desk: Desk, key: str) -> Draft:
+        """Tick one, or untick it, but for one that can't be used here."""
+        lacks = desk.here.why_not(desk.catalog.get(key))
+        if lacks and not desk.draft.is_ticked(key):
+            return desk.draft
+        return drafts.toggled_filesystem(desk.draft, key)
+
+    def opened(self, _desk: Desk, _key: str) -> Asked | None:
+        """Ask nothing: opening is ticking."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of one checklist."""
+
+    number: int
+
+    def lines(self, desk: Desk) -> tuple[Line, ...]:
+        """Return a line for each option, by groups."""
+        return plan_options.option_lines(self._checklist(desk), self._filesystem(desk), desk.here)
+
+    def ticked(self, desk: Desk, key: str) -> Draft:
+        """Go from off to on, to compare, to off."""
+        option, filesystem = self._option(desk, key), self._filesystem(desk)
+        now = drafts.values_of(self._checklist(desk), option.scope, option.name)
+        after = plan_options.next_values(filesystem, option, now, desk.here)
+        return drafts.with_values(desk.draft, self.number, option.scope, option.name, after)
+
+    def opened(self, desk: Desk, key: str) -> Asked | None:
+        """Ask for the values."""
+        option, filesystem = self._option(desk, key), self._filesystem(desk)
+        known = [(value, desk.here.refusal(filesystem, option, value)) for value in option.values_to_try]
+        now = drafts.values_of(self._checklist(desk), option.scope, option.name)
+        told = f"{option.help}. Several are compared; none: {filesystem.name}'s own choice."
+        typed = (lambda text: _accepted(option, text)) if not option.texts else None
+        return Asked(
+            ValuesScreen(f"{filesystem.name}: {option.name} ({option.scope.value})", told, known, now, typed),
+            lambda values: drafts.with_values(desk.draft, self.number, option.scope, option.name, values),
+        )
+
+    def _checklist(self, desk: Desk) -> Checklist:
+        return desk.draft.plan.checklists[self.number]
+
+    def _filesystem(self, desk: Desk) -> Filesystem:
+        return desk.catalog.get(self._checklist(desk).filesystem)
+
+    def _option(self, desk: Desk, key: str) -> Option:
+        return plan_options.option_of(self._filesystem(desk), key)
+
+
+class Rows:
+    """The variants as they arise."""
+
+    def lines(self, desk: Desk) -> tuple[Line, ...]:
+        """Return a line for each."""
+        shown = tuple(row.line for row in plan_rows.row_lines(desk.counted, desk.outcome))
+        more = plan_rows.left_over(desk.outcome)
+        return (*shown, Line("more", more, is_heading=True)) if more else shown
+
+    def ticked(self, desk: Desk, key: str) -> Draft:
+        """Leave one out, or take it in again."""
+        for row in plan_rows.row_lines(desk.counted, desk.outcome):
+            if row.line.key == key and row.line.mark is not Mark.BARRED:
+                if row.of_checklist:
+                    return drafts.toggled_combination(desk.draft, row.number, row.values)
+                return drafts.toggled_variant(desk.draft, row.number)
+        return desk.draft
+
+    def opened(self, _desk: Desk, _key: str) -> Asked | None:
+        """Ask nothing: opening is ticking."""
+        return None
+
+
+class Workloads:
+    """What is done in every cell."""
+
+    def lines(self, desk: Desk) -> tuple[Line, ...]:
+        """Return a line for each, in their order."""
+        return plan_loads.workload_lines(desk.draft.plan)
+
+    def ticked(self, desk: Desk, _key: str) -> Draft:
+        """Change nothing: a workload is there, or x removes it."""
+        return desk.draft
+
+    def opened(self, desk: Desk, key: str) -> Asked | None:
+        """Ask for its figures."""
+        return form_of(desk, parts.workload_tables(desk.draft), number_in(key))
+
+
+class Settings:
+    """Which settings of disks and kernel are varied."""
+
+    def lines(self, desk: Desk) -> tuple[Line, ...]:
+        """Return a line for each."""
+        return plan_loads.setting_lines(desk.draft.plan)
+
+    def ticked(self, desk: Desk, key: str) -> Draft:
+        """Go from off to on, to compare, to off."""
+        if key not in plan_loads.SETTINGS:
+            return desk.draft
+        now = dict(desk.draft.plan.settings).get(key, ())
+        return parts.with_setting(desk.draft, key, plan_loads.next_setting(key, now))
+
+    def opened(self, desk: Desk, key: str) -> Asked | None:
+        """Ask for the values."""
+        if key not in plan_loads.SETTINGS:
+            return None
+        about, known = plan_loads.SETTINGS[key]
+        now = dict(desk.draft.plan.settings).get(key, ())
+        told = f"{about} Several are compared; none: as the machine has it."
+        dialog = ValuesScreen(
+            key, told, [(value, "") for value in known], now, lambda text: parts.checked_setting(key, text)
+        )
+        return Asked(dialog, lambda values: parts.with_setting(desk.draft, key, values))
+
+
+class Run:
+    """How often, in which order, at which size, and what comes after."""
+
+    def lines(self, desk: Desk) -> tuple[Line, ...]:
+        """Return a line for each key."""
+        return plan_loads.run_lines(desk.draft.plan)
+
+    def ticked(self, desk: Desk, key: str) -> Draft:
+        """Take the next of its values."""
+        after = plan_loads.next_run_value(desk.draft.plan, key)
+        return desk.draft if after is None else parts.with_key(desk.draft, key, after)
+
+    def opened(self, desk: Desk, key: str) -> Asked | None:
+        """Ask for a value, where it can be typed."""
+        if key not in plan_loads.TYPED:
+            return None
+
+        def judged(text: str) -> str:
+            try:
+                parts.with_key(desk.draft, key, plan_loads.typed_run_value(key, text))
+            except PlanBadValue as error:
+                return f"{error.why}: {error.wanted}"
+            except FsconsoleError as error:
+                return str(error)
+            return ""
+
+        line = next(line for line in self.lines(desk) if line.key == key)
+        dialog = PromptScreen(key, line.value, hint=" ".join(line.about), check=judged)
+        return Asked(
+            dialog, lambda text: parts.with_key(desk.draft, key, plan_loads.typed_run_value(key, text))
+        )
+
+
+def section_of(key: str) -> Section:
+    """Return the section behind a line of the list of sections."""
+    if key.startswith("options "):
+        return Options(number_in(key))
+    sections: dict[str, Section] = {
+        "filesystems": Filesystems(),
+        "variants": Rows(),
+        "workloads": Workloads(),
+        "settings": Settings(),
+        "run": Run(),
+    }
+    return sections[key]
+
+
+def form_of(desk: Desk, tables: list[dict[str, object]], number: int) -> Asked:
+    """Return the form of one of these workloads."""
+
+    def taken(table: dict[str, object]) -> Draft:
+        return parts.with_workloads(desk.draft, [*tables[:number], table, *tables[number + 1 :]])
+
+    return Asked(WorkloadScreen(tables, number), taken)
+
+
+def added_form(desk: Desk, kind: str) -> Asked:
+    """Return the form of a new workload of a kind, at the end."""
+    begun = parts.start_of(WorkloadKind(kind), desk.draft.plan.workloads)
+    tables = [*parts.workload_tables(desk.draft), begun]
+    return form_of(desk, tables, len(tables) - 1)
+
+
+def number_in(key: str) -> int:
+    """Return the position in a key such as "load 3"."""
+    return int(key.rpartition(" ")[2])
+
+
+def _accepted(option: Option, text: str) -> str:
+    if not option.accepts(text):
+        raise PlanBadValue("", option.name, text, f"{option.name} takes", option.wanted)
+    return text
