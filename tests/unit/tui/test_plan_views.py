@@ -1,0 +1,272 @@
+"""What the Plan screen shows, as values."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.catalog.filesystem import Scope
+from fsconsole.catalog.known import Verdict
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.errors import ChildFailed, PlanUnwritable
+from fsconsole.model.workload import WorkloadKind
+from fsconsole.plaintext import printable
+from fsconsole.plan.target import TargetSpec
+from fsconsole.report.cells import cells_of
+from fsconsole.tui import draft as drafts
+from fsconsole.tui import draft_parts as parts
+from fsconsole.tui import planfiles
+from fsconsole.tui.draft import Draft, new_draft
+from fsconsole.tui.here import Here, here_of
+from fsconsole.tui.outcome import Disk, Outcome, work_out
+from fsconsole.tui.views import plan as view
+from fsconsole.tui.views import plan_form, plan_loads, plan_options, plan_rows
+from fsconsole.tui.views.lines import Line, Mark, texts_of
+from fsconsole.units import GIB
+from tests.unit.plan.examples import DESIGN, parse
+from tests.unit.plan.test_writer import workloads
+
+CATALOG = load_catalog()
+EXT4 = CATALOG.get("ext4")
+HERE = Here("6.18.0")
+
+
+def outcome(draft: Draft, *disks: Disk) -> Outcome:
+    return work_out(draft.plan_file, disks, CATALOG, kernel="6.18.0")
+
+
+NAMES = st.text(max_size=60)
+LINES = st.lists(
+    st.builds(
+        Line,
+        key=st.text(max_size=3),
+        name=NAMES,
+        mark=st.sampled_from(Mark),
+        value=NAMES,
+        is_heading=st.booleans(),
+        wraps=st.booleans(),
+    ),
+    max_size=5,
+)
+
+
+@given(LINES, st.integers(30, 120))
+def test_no_line_is_wider_than_its_list_and_none_holds_what_steers_a_terminal(
+    lines: list[Line], width: int
+) -> None:
+    for text in texts_of(lines, width):
+        assert all(cells_of(part) <= width and printable(part) == part for part in text)
+
+
+@given(
+    st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=200),
+    st.integers(30, 90),
+)
+def test_a_name_that_wraps_loses_nothing(name: str, width: int) -> None:
+    ((*parts,),) = texts_of([Line("a", name, Mark.ON, "left out", wraps=True)], width)
+    assert name in "".join(parts).replace(" ", "").replace("leftout", "").replace(
+        "[x]", ""
+    ) or "..." in "".join(parts)
+
+
+def test_totals_are_what_the_plan_says_of_itself() -> None:
+    disk = Disk(TargetSpec("/dev/loop7", 100 * GIB))
+    first, second = view.totals(outcome(new_draft(), disk), (disk,), (), 80)
+    assert first == "2 variants, 6 cells; 17.1 GiB to write, about 55 s"
+    assert second == "on /dev/loop7 (100.0 GiB)"
+
+
+def test_totals_without_a_device_say_what_was_assumed_and_those_of_no_plan_why_there_is_none() -> None:
+    assert "No device is ticked" in view.totals(outcome(new_draft()), (), (), 80)[1]
+    assert view.totals(None, (), (), 80)[0] == "counting ..."
+    bad = parse(
+        'schema = 1\n[[variant]]\ntype="ext4"\nlabel="a"\n[[variant]]\ntype="xfs"\nlabel="a"\n[[workload]]\nkind="create"\nfile_size=4096\nblock_size=4096\n'
+    )
+    first, second = view.totals(outcome(Draft(bad)), (), (), 80)
+    assert "two variants have it" in first
+    assert second.startswith("Wanted:")
+
+
+def test_sections_name_a_second_list_of_a_filesystem_and_leave_out_what_is_unticked() -> None:
+    draft = drafts.doubled_checklist(new_draft(), 0)
+    names = [line.name.strip() for line in view.section_lines(draft, None, with_variants=True)]
+    assert names == ["Filesystems", "ext4", "xfs", "ext4 (2)", "Variants", "Workloads", "Settings", "Run"]
+    names = [
+        line.name.strip()
+        for line in view.section_lines(drafts.dropped_checklist(draft, 0), None, with_variants=False)
+    ]
+    assert names == ["Filesystems", "xfs", "ext4", "Workloads", "Settings", "Run"]
+
+
+@pytest.mark.parametrize("filesystem", CATALOG.filesystems, ids=lambda filesystem: filesystem.name)
+def test_every_option_has_a_line_of_its_own_below_its_group(filesystem) -> None:
+    lines = plan_options.option_lines(drafts.Checklist(filesystem.name), filesystem, HERE)
+    keys = [line.key for line in lines]
+    assert len(set(keys)) == len(keys)
+    assert sum(not line.is_heading for line in lines) == len(filesystem.options)
+    for line in lines:
+        if not line.is_heading:
+            assert line.about
+            option = plan_options.option_of(filesystem, line.key)
+            assert (line.mark is Mark.BARRED) == (not plan_options.taken_values(filesystem, option, HERE))
+
+
+def test_what_a_kernel_refuses_is_barred_with_its_words_and_skipped_when_values_are_compared() -> None:
+    lines = {line.name: line for line in plan_options.option_lines(drafts.Checklist("ext4"), EXT4, HERE)}
+    assert lines["mballoc"].mark is Mark.BARRED
+    assert any("Unknown parameter 'nomballoc'" in words for words in lines["mballoc"].about)
+    xfs = CATALOG.get("xfs")
+    crc = xfs.option("crc", Scope.MKFS)
+    assert crc is not None
+    assert plan_options.next_values(xfs, crc, (), HERE) == ("on",)
+    assert plan_options.next_values(xfs, crc, ("on",), HERE) == ()
+
+
+def test_what_was_tried_here_counts_more_than_what_is_declared() -> None:
+    entry = {
+        "filesystem": "ext4",
+        "unavailable": "",
+        "kernel": "in the kernel",
+        "probed": True,
+        "options": [
+            {
+                "name": "mballoc",
+                "kind": "mount",
+                "probe": [{"value": "off", "verdict": "taken", "words": ""}],
+            },
+            {
+                "name": "data",
+                "kind": "mount",
+                "probe": [{"value": "journal", "verdict": "refused", "words": "no"}],
+            },
+        ],
+    }
+    here = here_of("6.18.0", [entry])
+    data, mballoc = (EXT4.option(name, Scope.MOUNT) for name in ("data", "mballoc"))
+    assert data is not None
+    assert mballoc is not None
+    assert plan_options.taken_values(EXT4, data, here) == ("ordered", "writeback")
+    assert plan_options.taken_values(EXT4, mballoc, here) == ("off",)
+    assert here.answers(EXT4, data)[0].verdict is Verdict.REFUSED
+    assert here.tried == {"ext4"}
+
+
+@pytest.mark.parametrize("document", [None, {}, [{}], [{"filesystem": "ext4"}], "x", [1]])
+def test_a_catalog_answer_that_is_not_understood_is_an_error(document: object) -> None:
+    if document == {}:
+        assert here_of("6.18.0", document).known.answers == ()
+        return
+    with pytest.raises(ChildFailed):
+        here_of("6.18.0", json.loads(json.dumps(document)))
+
+
+def test_rows_say_whether_they_run_are_left_out_or_were_unticked() -> None:
+    draft = drafts.with_values(new_draft(), 0, Scope.MOUNT, "data", ("ordered", "journal"))
+    draft = drafts.with_values(draft, 0, Scope.MOUNT, "delalloc", ("on", "off"))
+    draft = drafts.toggled_combination(draft, 0, (("data", "ordered"), ("delalloc", "off")))
+    rows = plan_rows.row_lines(draft, outcome(draft))
+    assert [(row.line.mark, row.line.value) for row in rows] == [
+        (Mark.ON, ""),
+        (Mark.OFF, ""),
+        (Mark.BARRED, "left out"),
+        (Mark.ON, ""),
+        (Mark.ON, ""),
+    ]
+    assert rows[2].line.about[0] == "Left out: can't mount with both data=journal and delalloc."
+    assert rows[4].number == 1
+
+
+def test_variants_in_words_can_be_unticked_and_stay_in_the_list() -> None:
+    draft = drafts.toggled_variant(Draft(parse(DESIGN)), 0)
+    (row,) = [row for row in plan_rows.row_lines(draft, outcome(draft)) if not row.of_checklist]
+    assert (row.line.name, row.line.mark) == ("xfs, striped", Mark.OFF)
+
+
+@given(workloads())
+def test_a_form_gives_back_the_workload_that_it_was_filled_with(loads) -> None:
+    tables = [parts.workload_table(load) for load in loads]
+    for number, load in enumerate(loads):
+        texts = {field.key: field.text for field in plan_form.form_fields(tables[number])}
+        if any("," in name or name != name.strip() for name in (load.name, load.of)):
+            continue
+        again = [*tables[:number], plan_form.table_of(load.kind.value, texts), *tables[number + 1 :]]
+        assert parts.checked_workloads(again)[number] == load
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "text", "words"),
+    [
+        (WorkloadKind.CREATE, "threads", "4, many", "it is not a whole number"),
+        (WorkloadKind.CREATE, "file_size", "1XB", "it is not a size"),
+        (WorkloadKind.CREATE, "file_size", "", "it is missing"),
+        (WorkloadKind.CREATE, "block_size", "2GiB", "it is too large"),
+        (WorkloadKind.CREATE, "directories", "many", "none of its values"),
+        (WorkloadKind.CREATE, "data", "1.5", "no share of it"),
+        (WorkloadKind.CREATE, "direct", "maybe", "neither true nor false"),
+        (WorkloadKind.CREATE, "with", "colour=red", "there is no colour"),
+        (WorkloadKind.READ, "of", "nobody", "no create of that name"),
+        (WorkloadKind.READ, "duration", "soon", "it is not a duration"),
+        (WorkloadKind.MIX, "weights", "paint=1", "a mix can't be made of it"),
+        (WorkloadKind.MIX, "weights", "read", "it is not a table"),
+    ],
+)
+def test_what_is_wrong_is_said_of_its_field_in_the_reader_s_words(
+    kind: WorkloadKind, key: str, text: str, words: str
+) -> None:
+    draft = new_draft()
+    begun = parts.start_of(kind, draft.plan.workloads)
+    texts = {field.key: field.text for field in plan_form.form_fields(begun)} | {key: text}
+    tables = [*parts.workload_tables(draft), plan_form.table_of(kind.value, texts)]
+    field, said = plan_form.complaints(tables, 1, list(texts))
+    assert words in said
+    assert field == key
+
+
+def test_what_a_change_does_to_another_workload_is_said_too() -> None:
+    draft = new_draft()
+    tables = [*parts.workload_tables(draft), {"kind": "read", "of": "large files"}]
+    tables[0]["name"] = "other"
+    field, said = plan_form.complaints(tables, 0, ["name", "threads"])
+    assert field == "name"
+    assert said.startswith("workload 2: no create of that name")
+
+
+def test_a_workload_is_told_in_a_sentence() -> None:
+    (load,) = new_draft().plan.workloads
+    assert plan_loads.workload_words(load) == "4 threads: create of 512MiB in blocks of 64KiB."
+
+
+def test_a_file_is_saved_with_the_rights_of_the_one_it_replaces(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("old")
+    path.chmod(0o640)
+    link = tmp_path / "link.toml"
+    link.symlink_to(path)
+    digest = planfiles.save(str(link), "new")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o640)
+    assert link.is_symlink()
+    assert planfiles.digest_of(str(path)) == digest
+    assert [each.name for each in sorted(tmp_path.iterdir())] == ["a.toml", "link.toml"]
+
+
+def test_what_is_no_plain_file_is_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path / "fifo", tmp_path, Path("/dev/null"), tmp_path / "none" / "a.toml", Path("a\0b")):
+        with pytest.raises(PlanUnwritable):
+            planfiles.save(str(path), "text")
+
+
+def test_paths_are_completed_as_far_as_there_is_one_way(tmp_path: Path) -> None:
+    for name in ("plan-one.toml", "plan-two.toml", "notes.txt"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "sub").mkdir()
+    assert planfiles.completed(f"{tmp_path}/pl") == f"{tmp_path}/plan-"
+    assert planfiles.completed(f"{tmp_path}/plan-o") == f"{tmp_path}/plan-one.toml"
+    assert planfiles.completed(f"{tmp_path}/s") == f"{tmp_path}/sub/"
+    for nothing in (f"{tmp_path}/no", "/nonexistent/x", "a\0b"):
+        assert planfiles.completed(nothing) == nothing
