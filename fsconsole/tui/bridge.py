@@ -5,6 +5,7 @@ It never waits for the screen: what isn't taken is replaced by what is newer, an
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -40,6 +41,9 @@ class Watch:
     def look(self) -> Snapshot:
         """Return what is there now. Raises JournalNewer, JournalUnusable, NotRoot, OSError."""
         seen = self._follower.poll()
+        if not os.path.lexists(self._folder.journal):
+            # To its reader a journal that isn't there is one that is yet to come.
+            raise JournalUnusable(path=self._folder.journal, why="it is gone")
         self._keeper.add((point_of(sample) for sample in seen.batch.samples), seen.state)
         state = self._with_last_word(seen)
         if self._names is None:

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fsconsole.errors import FsconsoleError, JournalNewer, JournalUnusable
+from fsconsole.journal import last_word
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.sample_rows import sample_row
+from fsconsole.model.observation import CellStarted, Outcome, RunFinished, StepStarted
+from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.model.step import StepKind
+from fsconsole.system.locks import FileLock
+from fsconsole.tui import bridge as module
+from fsconsole.tui.bridge import Bridge, Taken, Watch
+from fsconsole.tui.views.snapshot import Snapshot
+from tests.conftest import wait_until
+from tests.tui.recorded import recorded
+from tests.unit.analysis import build
+from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, make_run, write
+
+S_NS = 10**9
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "POLL_S", 0.01)
+    monkeypatch.setattr(module, "_IDLE_S", 0.01)
+
+
+@contextmanager
+def looking(folder: RunFolder) -> Iterator[Callable[[Callable[[Taken], bool]], Taken]]:
+    """Give a function that takes from a bridge until something is as wanted, and returns it."""
+    bridge = Bridge(folder, lambda: None)
+    bridge.start()
+
+    def until(wanted: Callable[[Taken], bool]) -> Taken:
+        found: list[Taken] = []
+
+        def has_come() -> bool:
+            taken = bridge.take()
+            if taken is not None and wanted(taken):
+                found.append(taken)
+            return bool(found)
+
+        wait_until(has_come, "the bridge gives what is wanted")
+        return found[0]
+
+    try:
+        yield until
+    finally:
+        bridge.stop()
+        wait_until(lambda: bridge.ended, "the bridge ends")
+
+
+def is_snapshot(taken: Taken) -> bool:
+    return isinstance(taken, Snapshot)
+
+
+def test_a_growing_run_is_followed_to_its_end(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    write(folder, (STARTED, *IN_MKFS), finished=False)
+    with looking(folder) as until:
+        with FileLock.acquire(folder.lock):
+            until(lambda taken: is_snapshot(taken) and taken.alive and taken.state.current_cell == 1)
+            write(folder, CELL_DONE, finished=False)
+            until(lambda taken: is_snapshot(taken) and taken.state.cells[0].status is CellStatus.DONE)
+            write(folder, (RunFinished(Outcome.DONE),))
+        until(lambda taken: is_snapshot(taken) and taken.finished and not taken.alive)
+
+
+def test_an_engine_that_is_gone_without_a_word_is_seen_as_dead(tmp_path: Path) -> None:
+    folder = recorded("killed", tmp_path)
+    with looking(folder) as until:
+        taken = until(is_snapshot)
+        assert taken.dead
+        assert taken.state.status is RunStatus.RUNNING
+
+
+def test_a_word_left_beside_the_journal_ends_the_run(tmp_path: Path) -> None:
+    folder = recorded("killed", tmp_path)
+    last_word.leave(folder, RunFinished(Outcome.FAILED, "its disk is full", "Free some room.", 42))
+    snapshot = Watch(folder).look()
+    assert snapshot.finished
+    assert snapshot.state.reason == "its disk is full"
+
+
+def test_a_run_that_is_taken_up_again_comes_back_to_life(tmp_path: Path) -> None:
+    folder = recorded("killed", tmp_path)
+    with looking(folder) as until:
+        until(lambda taken: is_snapshot(taken) and taken.dead)
+        with FileLock.acquire(folder.lock):
+            until(lambda taken: is_snapshot(taken) and taken.alive)
+
+
+def test_a_journal_that_goes_and_comes_back_is_told_of_and_followed_again(tmp_path: Path) -> None:
+    folder = recorded("grid", tmp_path)
+    hidden = Path(folder.journal + ".away")
+    with looking(folder) as until:
+        until(is_snapshot)
+        Path(folder.journal).rename(hidden)
+        until(lambda taken: isinstance(taken, JournalUnusable))
+        hidden.rename(folder.journal)
+        assert until(is_snapshot).finished
+
+
+def test_a_folder_that_is_not_there_is_an_error_in_words(tmp_path: Path) -> None:
+    with looking(RunFolder(str(tmp_path / "none"))) as until:
+        until(lambda taken: isinstance(taken, FsconsoleError))
+
+
+def test_a_damaged_journal_is_an_error_in_words(tmp_path: Path) -> None:
+    folder = recorded("grid", tmp_path)
+    Path(folder.journal).write_bytes(b"no database at all" * 1000)
+    with looking(folder) as until:
+        until(lambda taken: isinstance(taken, JournalUnusable))
+
+
+def test_a_newer_journal_is_an_error_in_words(tmp_path: Path) -> None:
+    folder = recorded("grid", tmp_path)
+    with closing(sqlite3.connect(folder.journal)) as connection:
+        connection.execute("PRAGMA user_version = 999")
+    with looking(folder) as until:
+        until(lambda taken: isinstance(taken, JournalNewer))
+
+
+def test_at_most_one_snapshot_waits_and_it_is_the_newest(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    write(folder, (STARTED,), finished=False)
+    told: list[int] = []
+    looks = threading.Semaphore(0)
+    bridge = Bridge(folder, lambda: told.append(1))
+    former_rest = bridge._rest
+
+    def rest(watch: Watch | None, found: Taken) -> None:
+        looks.release()
+        former_rest(watch, found)
+
+    bridge._rest = rest  # type: ignore[method-assign]
+    bridge.start()
+    try:
+        for _ in range(5):
+            looks.acquire()
+        write(folder, CELL_DONE, finished=False)
+        for _ in range(3):
+            looks.acquire()
+        assert len(told) == 1
+        newest = bridge.take()
+        assert isinstance(newest, Snapshot)
+        assert newest.state.cells[0].status is CellStatus.DONE
+        wait_until(lambda: len(told) == 2, "it tells again once that was taken")
+    finally:
+        bridge.stop()
+        wait_until(lambda: bridge.ended, "the bridge ends")
+
+
+def test_a_bridge_that_was_stopped_tells_nothing_more(tmp_path: Path) -> None:
+    folder = recorded("grid", tmp_path)
+    told: list[int] = []
+    bridge = Bridge(folder, lambda: told.append(1))
+    bridge.stop()
+    bridge.start()
+    wait_until(lambda: bridge.ended, "the bridge ends")
+    assert told == []
+
+
+def long_run(runs_dir: Path, samples: int) -> RunFolder:
+    """A run in its second cell since many samples, all in the journal; the first cell had ten."""
+    folder = make_run(runs_dir)
+    write(folder, (STARTED, CellStarted(0, 1), StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files")))
+    began_ns = Watch(folder).look().state.cells[0].steps[0].started_monotonic_ns
+    rows = [
+        sample_row(replace(build.sample(began_ns + n * S_NS // 2), cell=n // 10 and 1))
+        for n in range(samples)
+    ]
+    with closing(sqlite3.connect(folder.journal)) as connection, connection:
+        for row in rows:
+            row.insert(connection)
+    return folder
+
+
+def test_the_first_look_at_a_long_run_reads_one_sample_and_the_past_comes_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = long_run(tmp_path, 2500)
+    batches: list[int] = []
+    former = module.points_before
+
+    def counted(path: str, last: int, limit: int) -> tuple[int, tuple[object, ...]]:
+        following, points = former(path, last, limit)
+        batches.append(len(points))
+        return following, points
+
+    monkeypatch.setattr(module, "points_before", counted)
+    watch = Watch(folder)
+    first = watch.look()
+    assert batches == []
+    assert len(first.history.current.points) == 1
+    while watch.look_back():
+        pass
+    assert batches == [1000, 1000, 499]
+    whole = watch.look().history
+    assert (whole.current.cell, whole.previous.cell) == (1, 0)
+    assert whole.current.points[-1][0] > 1240
