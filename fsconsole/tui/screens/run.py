@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.errors import FsconsoleError
+from fsconsole.report.cells import cells_of
 from fsconsole.tui.bridge import Bridge
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.screens.run_keys import OFFERED_AT_TIMES, RunKeys
@@ -27,6 +28,9 @@ from fsconsole.tui.widgets.plot import Plot
 from fsconsole.tui.widgets.rowlist import RowList
 from fsconsole.tui.widgets.values import GaugeValue
 
+_AROUND = 3
+"""Lines for head, title and keys."""
+_MOST_STEP = 2
 _NOTHING = "No run is shown. Plan one (2) and start it, or open one of those that there are (5)."
 
 
@@ -174,7 +178,10 @@ class RunScreen(RunKeys):
     def _share_out(self, snapshot: Snapshot) -> None:
         is_wide = self.size.width >= WIDE_COLUMNS
         lines = (len(self._values) + 1) // 2 if is_wide else len(self._values)
-        room = room_for(self.size.height, cells=len(snapshot.state.cells), gauges=lines, plot=self.plot_shown)
+        said = self.query_one("#said").size.height
+        step = 1 + (cells_of(self._texts["#step"]) - 1) // max(1, self.size.width)
+        free = self.size.height - _AROUND - min(step, _MOST_STEP) - max(1, said)
+        room = room_for(free, cells=len(snapshot.state.cells), gauges=lines, plot=self.plot_shown)
         box = self.query_one("#gauges")
         box.set_class(is_wide, "-wide")
         heights = (("#cells", room.cells), ("#gauges", room.gauges), ("#plot", room.plot))

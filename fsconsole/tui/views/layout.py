@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_AROUND = 6
-"""Head, title, step, what was just said, and keys."""
 _CELLS, _GAUGES, _PLOT = 5, 7, 4
 """What each part gets before any gets more."""
 _MOST_CELLS = 12
@@ -23,9 +21,8 @@ class Room:
     plot: int
 
 
-def room_for(height: int, *, cells: int, gauges: int, plot: bool) -> Room:
-    """Return the room on a screen of so many lines, for so many cells and lines of gauges, with or without a plot."""
-    lines = max(0, height - _AROUND)
+def room_for(lines: int, *, cells: int, gauges: int, plot: bool) -> Room:
+    """Return how so many lines are used for so many cells and lines of gauges, with or without a plot."""
     least_plot = _PLOT if plot and lines >= _CELLS + _PLOT + 2 else 0
     cell_lines = min(cells, _CELLS, max(1, lines - least_plot - 2))
     gauge_lines = min(gauges, max(0, lines - cell_lines - least_plot))

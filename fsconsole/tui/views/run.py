@@ -188,7 +188,7 @@ def _load_words(state: RunState, step: StepState, sample: Sample | None) -> str:
     of = f" of {format_bytes(total_bytes)}" if total_bytes else ""
     files = f"{load.files_done} file{'s' if load.files_done != 1 else ''}"
     threads = f"{load.threads_running} thread{'s' if load.threads_running != 1 else ''}"
-    return f"{name}, {format_bytes(load.bytes_done)}{of}, {files} done, {threads} at work"
+    return f"{name}, {format_bytes(load.bytes_done)}{of}, {files}, {threads}"
 
 
 def _workload(state: RunState, step: StepState) -> tuple[str, int]:

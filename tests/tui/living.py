@@ -1,0 +1,94 @@
+"""A run that lives as far as anybody can tell: its lock is held, its journal grows, and it takes requests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from fsconsole.engine.control import ControlServer, Wishes
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.observation import CellFinished, CellStarted, Observation, Outcome, StepStarted, Verb
+from fsconsole.model.sample import Sample, Writeback
+from fsconsole.model.step import StepKind
+from fsconsole.system.locks import FileLock
+from fsconsole.units import GIB, MIB
+from tests.tui.harness import picture
+from tests.unit.analysis import build
+from tests.unit.cli.recorded import STARTED, make_run
+
+BEGUN: tuple[Observation, ...] = (
+    STARTED,
+    CellStarted(0, 1),
+    StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files"),
+)
+DRAINING: tuple[Observation, ...] = (StepStarted(0, 1, 3, StepKind.DRAIN, "drain"),)
+NEXT: tuple[Observation, ...] = (
+    CellFinished(0, 1, Outcome.DONE),
+    CellStarted(1, 1),
+    StepStarted(1, 1, 1, StepKind.MKFS, "make the filesystem"),
+)
+_LIMIT_S = 20.0
+
+
+@dataclass
+class Living:
+    """The engine's side of a run."""
+
+    folder: RunFolder
+    journal: JournalWriter
+    lock: FileLock
+    asked: list[Verb] = field(default_factory=list)
+
+    def record(self, observations: Iterable[Observation]) -> None:
+        """Have things happen."""
+        for observation in observations:
+            self.journal.record(observation)
+
+    def sample(self, step: str = "workload", *, age_s: float = 0.0, cell: int = 0) -> None:
+        """Have the gauges read, some seconds ago."""
+        self.journal.sample(sample_now(step, age_s=age_s, cell=cell))
+
+    def die(self) -> None:
+        """End without a word."""
+        self.lock.release()
+
+
+def sample_now(step: str, *, age_s: float = 0.0, cell: int = 0) -> Sample:
+    """Return a made sample of this moment."""
+    made = build.sample(time.monotonic_ns() - int(age_s * 1e9))
+    return replace(made, step=step, cell=cell, writeback=Writeback(3 * GIB, 100 * MIB, 4 * GIB, 2 * GIB))
+
+
+@contextmanager
+def living_run(runs_dir: Path, name: str = "20261121-081000-k7qf") -> Iterator[Living]:
+    """Give a run in the middle of its first load."""
+    folder = make_run(runs_dir, name)
+    journal = JournalWriter(folder)
+    lock = FileLock.acquire(folder.lock)
+    made = Living(folder, journal, lock)
+    server = ControlServer(folder.control, Wishes(), on_request=made.asked.append, place=lambda: "a test")
+    try:
+        made.record(BEGUN)
+        made.sample()
+        yield made
+    finally:
+        server.close()
+        lock.release()
+        journal.close(finished=True)
+
+
+async def shows(pilot: Pilot[None], *words: str) -> str:
+    """Wait until the screen shows all of these words, and return its picture."""
+    deadline = time.monotonic() + _LIMIT_S
+    while True:
+        await pilot.pause(0.02)
+        shown = " ".join(picture(pilot).split())
+        if all(word in shown for word in words):
+            return picture(pilot)
+        assert time.monotonic() < deadline, f"{words} never came:\n{picture(pilot)}"
