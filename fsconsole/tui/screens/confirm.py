@@ -34,6 +34,8 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
         Binding("ctrl+s", "start", "Start", id="confirm.start", tooltip="Wipe, and begin", priority=True),
         Binding("escape", "back", "Back", id="confirm.back", tooltip="Nothing is touched", priority=True),
         Binding("f5", "look", "Look again", id="confirm.look", tooltip="Read the devices again"),
+        Binding("up,pageup", "read(-1)", "Up", id="confirm.up", tooltip="Read further up", show=False),
+        Binding("down,pagedown", "read(1)", "Down", id="confirm.down", tooltip="Read on", show=False),
     ]
 
     def __init__(self, plan_path: str, targets: tuple[str, ...]) -> None:
@@ -53,16 +55,18 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
     def compose(self) -> ComposeResult:
         """Give the text, the line to type in, and two buttons of which none has the focus."""
         with Vertical(id="confirm"):
-            yield RowList(id="offer")
+            yield RowList(id="offer", has_cursor=False)
             yield Static(plain("Reading the devices ..."), id="asking")
-            yield Input(id="typed", disabled=True, compact=True, select_on_focus=False)
-            with Horizontal():
+            with Horizontal(id="naming"):
+                yield Static(plain("Name: "))
+                yield Input(id="typed", disabled=True, compact=True, select_on_focus=False)
+            with Horizontal(id="answers"):
                 yield Button(plain("esc  Back"), id="back", compact=True)
                 yield Button(plain("ctrl+s  Wipe and begin"), id="start", compact=True, disabled=True)
 
     def on_mount(self) -> None:
         """Look at the devices."""
-        self.query_one("#typed").display = False
+        self.query_one("#naming").display = False
         self.query_one("#offer").focus()
         self.action_look()
 
@@ -93,10 +97,11 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
     def _show(self, offer: Offer) -> None:
         self._offer = offer
         typed = self.query_one("#typed", Input)
-        typed.display = bool(offer.to_type) and not offer.refused
-        typed.disabled = not typed.display
+        asked = bool(offer.to_type) and not offer.refused
+        self.query_one("#naming").display = asked
+        typed.disabled = not asked
         typed.value = ""
-        if typed.display:
+        if asked:
             typed.focus()
         else:
             self.query_one("#offer").focus()
@@ -106,7 +111,7 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
     def _paint(self) -> None:
         listed = self.query_one("#offer", RowList)
         if self._offer is not None:
-            rows = offer_rows(self._offer, self._changed, max(20, listed.size.width - 3))
+            rows = offer_rows(self._offer, self._changed, max(20, listed.size.width - 1))
             listed.show(len(rows), lambda number, _: rows[number])
             self._allow()
 
@@ -130,6 +135,10 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
             self.action_start()
         else:
             self.action_back()
+
+    def action_read(self, pages: int) -> None:
+        """Scroll the text, wherever the focus is."""
+        self.query_one("#offer", RowList).action_by_pages(pages)
 
     def action_back(self) -> None:
         """Leave everything as it is."""

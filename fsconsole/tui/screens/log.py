@@ -44,7 +44,7 @@ class LogScreen(ModalScreen[None]):
         """Give the title, and room for the rows."""
         with Vertical(id="log"):
             yield Static(plain(""), id="title")
-            yield RowList(id="rows")
+            yield RowList(id="rows", has_cursor=False)
             yield Static(plain("esc closes; left and right: other cells", "dim"), id="keys")
 
     def on_mount(self) -> None:
@@ -70,7 +70,7 @@ class LogScreen(ModalScreen[None]):
         cell = snapshot.state.cells[self._cell]
         listed = self.query_one("#rows", RowList)
         read = partial(read_tail, snapshot.folder, limit=OUTPUT_BYTES)
-        rows = await asyncio.to_thread(log_rows, cell, read, max(20, listed.size.width - 3))
+        rows = await asyncio.to_thread(log_rows, cell, read, max(20, listed.size.width - 1))
         self._shown = cell
         self.query_one("#title", Static).update(plain(log_title(snapshot.state, snapshot.names, self._cell)))
         listed.show(len(rows), lambda number, _: rows[number])

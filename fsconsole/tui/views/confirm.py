@@ -135,7 +135,7 @@ def _changes(before: TargetShown | None, after: TargetShown) -> Iterator[str]:
         yield f"{after.path} is {after.facts}; before it was {before.facts}."
     known = {(hazard.device, hazard.reason) for hazard in before.hazards}
     for hazard in after.hazards:
-        if (hazard.device, hazard.reason) not in known and hazard.reason not in f"holds {after.loss}":
+        if (hazard.device, hazard.reason) not in known and not hazard.reason.startswith("holds "):
             yield f"{hazard.device} {hazard.reason}, which is new."
 
 
@@ -164,11 +164,13 @@ def _of_plan(offer: Offer, width: int) -> list[Row]:
 def _of_target(target: TargetShown, width: int) -> list[Row]:
     kind = "scratch device, " if target.scratch else ""
     rows = _block(f"{target.path}  {kind}{target.facts}", width, "strong")
-    rows += _block(f"  will be wiped; it holds {target.loss}", width, "" if target.scratch else "bad")
+    if not any(hazard.refused for hazard in target.hazards):
+        rows += _block(f"  will be wiped; it holds {target.loss}", width, "" if target.scratch else "bad")
     for hazard in target.hazards:
         if hazard.refused:
             rows += _block(f"  REFUSED: {hazard.device} {hazard.reason}. {hazard.hint}", width, "bad")
-        elif hazard.reason.removeprefix("holds ") not in target.loss:
+        elif not hazard.reason.startswith("holds "):
+            # What it holds was just said.
             rows += _block(f"  note: {hazard.device} {hazard.reason}. {hazard.hint}".rstrip(), width)
     return rows
 

@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from fsconsole.plaintext import printable
-from fsconsole.report.cells import cells_of, pad_right, shorten_middle
+from fsconsole.report.cells import pad_right, shorten_middle
 
 _HERE, _ELSEWHERE = "> ", "  "
 TONES = ("strong", "weak", "bad")
@@ -36,7 +36,10 @@ class RowLike(Protocol):
 
 
 class RowList(ScrollView, can_focus=True):
-    """Shows rows that a function makes by their number; the cursor follows a row until the operator moves it."""
+    """Shows rows that a function makes by their number; the cursor follows a row until the operator moves it.
+
+    Without a cursor it is a text that is scrolled.
+    """
 
     class Chosen(Message):
         """Enter was pressed on a row."""
@@ -64,8 +67,9 @@ class RowList(ScrollView, can_focus=True):
         Binding("enter", "choose", "Choose", id="rows.choose", tooltip="Take this row", show=False),
     ]
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 (Textual's own name)
+    def __init__(self, *, id: str | None = None, has_cursor: bool = True) -> None:  # noqa: A002 (Textual's own name)
         super().__init__(id=id)
+        self._has_cursor = has_cursor
         self.cursor = 0
         self._count = 0
         self._row: Callable[[int, int], RowLike] | None = None
@@ -84,6 +88,8 @@ class RowList(ScrollView, can_focus=True):
     def follow(self) -> None:
         """Have the cursor follow again, wherever it was moved."""
         self._moved = False
+        if not self._has_cursor:
+            self.scroll_to(y=0, animate=False, immediate=True, force=True)
         self._go_to(self._followed)
 
     @property
@@ -100,19 +106,18 @@ class RowList(ScrollView, can_focus=True):
         text, tone = self._line(number)
         self._painted[number] = (text, tone)
         style = self.get_component_rich_style(f"rowlist--{tone}") if tone in TONES else self.rich_style
-        if number == self.cursor and self.has_focus:
+        if number == self.cursor and self.has_focus and self._has_cursor:
             style += Style(reverse=True)
         return Strip([Segment(pad_right(text, width), style)], width)
 
     def _line(self, number: int) -> tuple[str, str]:
         width = self.scrollable_content_region.width
-        room = max(1, width - len(_HERE))
         if self._row is None:
             return "", ""
+        lead = (_HERE if number == self.cursor else _ELSEWHERE) if self._has_cursor else ""
+        room = max(1, width - len(lead))
         row = self._row(number, room)
-        text = shorten_middle(printable(row.text), room)
-        lead = _HERE if number == self.cursor else _ELSEWHERE
-        return f"{lead}{text}" if cells_of(lead + text) <= width else text, row.tone
+        return lead + shorten_middle(printable(row.text), room), row.tone
 
     def _in_sight(self) -> dict[int, tuple[str, str]]:
         first = self.scroll_offset.y
@@ -121,6 +126,11 @@ class RowList(ScrollView, can_focus=True):
         return {number: self._line(number) for number in range(first, last)}
 
     def _go_to(self, row: int) -> None:
+        if not self._has_cursor:
+            if self._moved:
+                self.scroll_to(y=row, animate=False, immediate=True, force=True)
+            self.cursor = max(0, min(row, self._count - self.scrollable_content_region.height))
+            return
         before, self.cursor = self.cursor, max(0, min(row, self._count - 1))
         height = self.scrollable_content_region.height
         first = self.scroll_offset.y
@@ -136,8 +146,9 @@ class RowList(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Take the cursor to the row that was clicked."""
-        self._moved = True
-        self._go_to(event.y + self.scroll_offset.y)
+        if self._has_cursor:
+            self._moved = True
+            self._go_to(event.y + self.scroll_offset.y)
 
     def action_by(self, rows: int) -> None:
         """Move the cursor by rows."""
@@ -155,4 +166,5 @@ class RowList(ScrollView, can_focus=True):
 
     def action_choose(self) -> None:
         """Tell that the row under the cursor was chosen."""
-        self.post_message(self.Chosen(self.cursor))
+        if self._has_cursor:
+            self.post_message(self.Chosen(self.cursor))
