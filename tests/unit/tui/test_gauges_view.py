@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fsconsole.journal.folder import RunFolder
+from fsconsole.model.measurement import Metric
+from fsconsole.model.sample import BdiStats, Pressure, Role, Sample, Writeback
+from fsconsole.model.state import CellState, CellStatus
+from fsconsole.model.variant import RAW, Variant
+from fsconsole.tui.views.gauges import TEXT_CELLS, gauges
+from fsconsole.tui.views.history import History
+from fsconsole.tui.views.layout import room_for
+from fsconsole.tui.views.plots import Shown, plot
+from fsconsole.tui.views.snapshot import Snapshot, names_of
+from fsconsole.tui.widgets.values import GaugeValue
+from fsconsole.units import GIB, MIB
+from tests.unit.analysis import build
+
+BDI = BdiStats(0, 0, bandwidth_bytes_s=200_000_000, b_dirty=12, b_io=3, b_more_io=1)
+PRESSURE = Pressure(40.0, 35.0, 11.0, 1.0, 0.5)
+
+
+def snapshot(sample: Sample | None, *, raw: float = 0.0, best: float = 0.0) -> Snapshot:
+    cells, states = [build.cell(0)], [build.running(0)]
+    if raw:
+        cells.append(build.cell(1, Variant(RAW, RAW)))
+        steps = build.finished_steps({Metric.RAW_WRITE_N: raw})
+        states.append(CellState(1, CellStatus.DONE, 1, "", steps))
+    state = build.run(cells, states)
+    history = History(best_write_bytes_s=best)
+    return Snapshot(RunFolder("/runs/r"), state, names_of(state.request.plan), sample, history, alive=True)
+
+
+def of(shown: Snapshot) -> dict[str, GaugeValue]:
+    return {gauge.label: gauge for gauge in gauges(shown)}
+
+
+def full(**how: object) -> Sample:
+    return replace(build.sample(), bdi=BDI, pressure=PRESSURE, **how)
+
+
+def test_no_sample_has_no_gauges() -> None:
+    assert gauges(snapshot(None)) == ()
+
+
+def test_what_this_machine_does_not_offer_has_no_value_which_is_not_zero() -> None:
+    shown = of(snapshot(replace(build.sample(), devices=())))
+    for label in (
+        "write",
+        "read",
+        "busy",
+        "bdi",
+        "I/O wait",
+        "queue",
+        "latency",
+        "mem wait",
+        "CPU wait",
+        "inodes",
+    ):
+        assert shown[label].value is None, label
+    idle = replace(build.sample().devices[0], write_bytes_s=0.0)
+    assert of(snapshot(replace(build.sample(), devices=(idle,))))["write"].value == 0.0
+
+
+def test_throughput_is_set_against_the_raw_row_where_there_is_one() -> None:
+    write = of(snapshot(full(), raw=500e6, best=410e6))["write"]
+    assert (write.value, write.maximum, write.text) == (410.2e6, 500e6, "410 MB/s of 500, raw")
+
+
+def test_throughput_is_set_against_the_best_so_far_else() -> None:
+    assert of(snapshot(full(), best=820e6))["write"].text == "410 MB/s of 820, the best so far"
+    assert of(snapshot(full(), raw=300e6, best=820e6))["write"].maximum == 820e6
+
+
+def test_only_targets_are_added_up_and_what_is_below_has_a_gauge_of_its_own() -> None:
+    target = build.sample().devices[0]
+    below = replace(target, name="vda", role=Role.BELOW, above="loop7", write_bytes_s=1e6)
+    shown = of(snapshot(full(devices=(target, replace(target, name="sdc"), below))))
+    assert shown["write"].value == 2 * 410.2e6
+    assert shown["vda"].value == 1e6
+
+
+def test_dirty_memory_has_both_thresholds_marked_within_its_scale() -> None:
+    dirty = of(snapshot(full()))["dirty"]
+    assert [(mark.name, mark.value) for mark in dirty.marks] == [("bg", 200 * MIB), ("limit", 400 * MIB)]
+    assert dirty.maximum > 400 * MIB
+    assert [part.kind for part in dirty.parts] == ["dirty", "writeback"]
+    assert sum(part.value for part in dirty.parts) == dirty.value == 312 * MIB
+
+
+def test_an_unknown_threshold_is_not_marked() -> None:
+    dirty = of(snapshot(full(writeback=Writeback(GIB, 0))))["dirty"]
+    assert dirty.marks == ()
+    assert dirty.maximum > GIB
+
+
+def test_the_cpu_is_told_by_kind() -> None:
+    cpu = of(snapshot(full()))["CPU"]
+    assert (cpu.value, cpu.maximum, cpu.text) == (30.0, 100.0, "user 10, system 20, iowait 30 %")
+    assert {part.kind: part.value for part in cpu.parts}["iowait"] == 30.0
+
+
+def test_the_kernels_own_idea_of_writeback_is_told() -> None:
+    shown = of(snapshot(full(), best=400e6))
+    assert shown["bdi"].text == "200 MB/s bandwidth, inodes 12/3/1"
+    assert shown["bdi"].maximum == 400e6
+    assert shown["inodes"].text == "b_dirty 12, b_io 3, b_more_io 1"
+
+
+def test_pressure_tells_some_and_all() -> None:
+    shown = of(snapshot(full()))
+    assert shown["I/O wait"].text == "some 40.0 %, all 35.0 %"
+    assert shown["CPU wait"].text == "some 11.0 %"
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1.0])
+def test_texts_fit_their_room_so_that_bars_are_equally_long(factor: float) -> None:
+    device = build.sample().devices[0]
+    rates = replace(device, write_bytes_s=9.99e9 * factor, in_flight=1023, latency_ms=1234.0 * factor)
+    writeback = Writeback(int(1023.9 * MIB), int(1023.9 * MIB), 4 * GIB, 2 * GIB)
+    shown = gauges(snapshot(full(devices=(rates,), writeback=writeback), best=9.99e9 * factor))
+    assert {gauge.label: gauge.text for gauge in shown if len(gauge.text) > TEXT_CELLS} == {}
+
+
+def test_the_first_seven_are_what_80_by_24_shows() -> None:
+    labels = [gauge.label for gauge in gauges(snapshot(full()))[:7]]
+    assert labels == ["write", "read", "dirty", "CPU", "busy", "bdi", "I/O wait"]
+
+
+def test_a_plot_of_nothing_is_a_plot_with_a_scale() -> None:
+    for shown in Shown:
+        for last_minute in (False, True):
+            value = plot(snapshot(None), shown, last_minute=last_minute)
+            assert value.x_max > value.x_min
+            assert value.y_max > 0
+
+
+def test_dirty_memory_is_plotted_with_its_thresholds() -> None:
+    value = plot(snapshot(full()), Shown.DIRTY, last_minute=False)
+    assert [mark.name for mark in value.marks] == ["background", "limit"]
+    assert value.y_max == 400 * MIB
+
+
+def test_what_is_plotted_goes_round() -> None:
+    assert Shown.THROUGHPUT.following.following.following is Shown.THROUGHPUT
+
+
+@pytest.mark.parametrize("cells", [0, 1, 6, 10_000])
+@pytest.mark.parametrize("wanted", [True, False])
+def test_the_parts_never_take_more_lines_than_there_are(cells: int, wanted: bool) -> None:
+    for lines in range(60):
+        room = room_for(lines, cells=cells, gauges=14, plot=wanted)
+        assert room.cells + room.gauges + room.plot <= max(lines, 1)
+        assert min(room.cells, room.gauges, room.plot) >= 0
+        assert wanted or room.plot == 0
+
+
+def test_24_lines_have_five_cells_seven_gauges_and_a_plot() -> None:
+    room = room_for(24 - 6, cells=100, gauges=14, plot=True)
+    assert room.cells >= 5
+    assert room.gauges == 7
+    assert room.plot >= 4

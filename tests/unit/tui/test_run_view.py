@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fsconsole.journal.folder import RunFolder
+from fsconsole.model.measurement import Metric
+from fsconsole.model.sample import LoadProgress, Sample, Writeback
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
+from fsconsole.model.step import StepKind
+from fsconsole.report.cells import cells_of
+from fsconsole.tui.views.history import History
+from fsconsole.tui.views.run import age_words, cell_in_sight, cell_row, step_line, title_line
+from fsconsole.tui.views.snapshot import Snapshot, names_of
+from fsconsole.units import GIB, MIB
+from tests.unit.analysis import build
+
+NOW_NS = 10 * build.SECOND_NS
+CELLS = (build.cell(0), build.cell(1, build.EXT4_OTHER), build.cell(2, build.XFS), build.cell(3, build.BTRFS))
+WIDTHS = (60, 80, 120, 200)
+
+
+def snapshot(state: RunState, *, alive: bool = True, sample: Sample | None = None) -> Snapshot:
+    return Snapshot(RunFolder("/runs/r"), state, names_of(state.request.plan), sample, History(), alive)
+
+
+def going(kind: StepKind = StepKind.DRAIN, *, status: RunStatus = RunStatus.RUNNING) -> RunState:
+    states = (build.done(0), build.failed(1), build.running(2, kind), CellState(3))
+    return build.run(CELLS, states, status=status)
+
+
+def sample(step: str, *, at_ns: int = NOW_NS, **how: object) -> Sample:
+    made = replace(build.sample(at_ns), step=step, cell=2, **how)
+    return replace(made, writeback=Writeback(3 * GIB, 100 * MIB))
+
+
+def test_the_title_says_which_cell_of_how_many_and_what_is_left() -> None:
+    line = title_line(snapshot(going()), NOW_NS, 80)
+    assert line.startswith("four filesystems: cell 3 of 4, about ")
+    assert line.endswith(" left")
+
+
+def test_a_paused_run_says_so() -> None:
+    assert "paused, cell 3 of 4" in title_line(snapshot(going(status=RunStatus.PAUSED)), NOW_NS, 80)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_line_is_wider_than_the_screen(width: int) -> None:
+    state = going()
+    long = replace(state.request.plan, title="\x1b[31m[/x]" + "name " * 60)
+    state = replace(state, request=replace(state.request, plan=long))
+    shown = snapshot(state)
+    assert cells_of(title_line(shown, NOW_NS, width)) <= width
+    for index in range(4):
+        row = cell_row(shown, index, width)
+        assert cells_of(row.text) <= width
+        assert row.text.isprintable()
+
+
+def test_each_cell_has_its_status_in_a_word_and_figures_or_a_reason() -> None:
+    shown = snapshot(going())
+    texts = [" ".join(cell_row(shown, index, 100).text.split()) for index in range(4)]
+    assert texts[0] == "1 ext4 data=ordered done write 812 durable 410 MB/s"
+    assert texts[1].startswith("2 ext4 data=writeback,nodelalloc failed mkfs: mkfs.xfs failed")
+    assert texts[2] == "3 xfs running step 4 of 7: drain"
+    assert texts[3] == "4 btrfs pending"
+
+
+def test_columns_stand_in_line() -> None:
+    shown = snapshot(going())
+    rows = [cell_row(shown, index, 100).text for index in range(4)]
+    words = ("done", "failed", "running", "pending")
+    assert len({row.index(word) for row, word in zip(rows, words, strict=True)}) == 1
+
+
+def test_names_keep_their_ends_in_80_columns() -> None:
+    long = replace(build.EXT4, label="ext4 " + "x" * 60 + " data=ordered")
+    state = build.run((build.cell(0, long), build.cell(1)), (build.done(0), build.done(1)))
+    text = cell_row(snapshot(state), 0, 80).text
+    assert "data=ordered" in text
+    assert text.endswith("MB/s")
+
+
+def test_repeats_are_numbered_where_there_are_any() -> None:
+    cells = (build.cell(0), build.cell(1, repeat=2))
+    shown = snapshot(build.run(cells, (build.done(0), build.done(1))))
+    assert "#2" in cell_row(shown, 1, 80).text
+    assert "#" not in cell_row(snapshot(going()), 0, 80).text
+
+
+def test_a_check_that_found_something_is_told_and_stands_out() -> None:
+    shown = snapshot(build.run(CELLS[:1], (build.done(0, verdict="errors"),)))
+    row = cell_row(shown, 0, 80)
+    assert "check: errors" in row.text
+    assert row.tone == "bad"
+
+
+def test_a_cell_of_a_dead_engine_does_not_run() -> None:
+    row = cell_row(snapshot(going(), alive=False), 2, 80)
+    assert "running" not in row.text
+    assert "unknown      begun, and no word of its end" in row.text
+    assert row.tone == "bad"
+
+
+def test_the_drain_says_what_is_still_dirty() -> None:
+    line = step_line(snapshot(going(), sample=sample("drain")), NOW_NS)
+    assert line.startswith("drain: application done, 3.1 GiB still dirty, ")
+
+
+def test_a_load_tells_how_far_it_is() -> None:
+    load = LoadProgress(256 * MIB, 4096, 1, 16, 1e8)
+    line = step_line(snapshot(going(StepKind.WORKLOAD), sample=sample("workload", load=load)), NOW_NS)
+    assert line == "workload: large files, 256.0 MiB of 1.0 GiB, 1 file, 16 threads, 8.0 s"
+
+
+def test_counters_of_an_earlier_step_are_not_told_as_this_ones() -> None:
+    early = sample("workload", at_ns=build.SECOND_NS)
+    line = step_line(snapshot(going(StepKind.WORKLOAD), sample=early), NOW_NS)
+    assert line == "workload: large files, 8.0 s"
+    other = sample("mkfs")
+    assert step_line(snapshot(going(StepKind.WORKLOAD), sample=other), NOW_NS) == line
+
+
+def test_gauges_older_than_two_seconds_tell_their_age() -> None:
+    shown = snapshot(going(), sample=sample("drain"))
+    assert age_words(shown, NOW_NS + 2 * build.SECOND_NS) == ""
+    assert age_words(shown, NOW_NS + 3 * build.SECOND_NS) == "gauges 3.0 s old"
+    assert age_words(snapshot(going()), NOW_NS) == "no gauges yet"
+    assert age_words(replace(shown, alive=False), NOW_NS + 9**15) == "last gauges"
+
+
+def test_a_run_that_is_over_or_dead_says_what_can_be_done() -> None:
+    over = build.run(CELLS[:1], (build.done(0),))
+    assert "enter shows its results" in step_line(snapshot(over, alive=False), NOW_NS)
+    dead = step_line(snapshot(going(), alive=False), NOW_NS)
+    assert "c gives back" in dead
+    assert "r resumes" in dead
+    new = build.run(CELLS[:1], (CellState(0),), status=RunStatus.NEW)
+    assert "No engine has begun" in step_line(snapshot(new, alive=False), NOW_NS)
+    interrupted = replace(going(), status=RunStatus.INTERRUPTED, current_cell=None)
+    assert "given back" in step_line(snapshot(interrupted, alive=False), NOW_NS)
+
+
+def test_the_cell_at_hand_is_kept_in_sight_else_the_next_else_the_last() -> None:
+    assert cell_in_sight(going()) == 2
+    between = replace(going(), current_cell=None)
+    waiting = replace(between, cells=(*between.cells[:2], build.done(2), CellState(3)))
+    assert cell_in_sight(waiting) == 3
+    over = replace(waiting, cells=(*waiting.cells[:3], CellState(3, CellStatus.SKIPPED)))
+    assert cell_in_sight(over) == 3
+    assert cell_in_sight(build.run((), ())) == 0
+
+
+def test_a_raw_row_shows_its_own_rates() -> None:
+    state = build.run(CELLS[:1], (build.done(0),))
+    figures = {Metric.RAW_WRITE_N: 1.812e9, Metric.RAW_READ_N: 2.5e9}
+    raw = CellState(0, CellStatus.DONE, 1, "", build.finished_steps(figures))
+    text = cell_row(snapshot(replace(state, cells=(raw,))), 0, 100).text
+    assert "raw write N 1812" in text
+    assert "raw read N 2500 MB/s" in text
