@@ -7,12 +7,14 @@ from fsconsole.model.state import CellState, CellStatus, RunState
 _TO_COME = frozenset({CellStatus.PENDING, CellStatus.UNKNOWN, CellStatus.STOPPED})
 
 
-def remaining_s(state: RunState, now_ns: int) -> float:
+def remaining_s(state: RunState, now_ns: int, *, per_cell_s: float | None = None) -> float:
     """Return the seconds that are left, by the mean of the finished cells, or the plan's estimate before.
 
-    now_ns is CLOCK_MONOTONIC. Never negative: a cell that takes longer than the others is about to end.
+    now_ns is CLOCK_MONOTONIC. Never negative: a cell that takes longer than the others is about to end. Whoever asks
+    often gives mean_cell_s() as per_cell_s.
     """
-    per_cell_s = _mean_cell_s(state)
+    if per_cell_s is None:
+        per_cell_s = mean_cell_s(state)
     to_come = sum(cell.status in _TO_COME for cell in state.cells)
     left_s = per_cell_s * to_come
     if state.current_cell is not None:
@@ -27,7 +29,8 @@ def cell_elapsed_s(cell: CellState, now_ns: int) -> float:
     return max(0.0, (now_ns - cell.steps[0].started_monotonic_ns) / 1e9)
 
 
-def _mean_cell_s(state: RunState) -> float:
+def mean_cell_s(state: RunState) -> float:
+    """Return the seconds that a cell takes, by the mean of the finished ones, or the plan's estimate before."""
     done = [
         sum(step.elapsed_s for step in cell.steps) for cell in state.cells if cell.status is CellStatus.DONE
     ]

@@ -18,7 +18,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.points import point_of, points_before
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.tui.views.history import Keeper
-from fsconsole.tui.views.snapshot import Names, Snapshot, names_of
+from fsconsole.tui.views.snapshot import Known, Names, Snapshot, known_of, names_of
 
 _IDLE_S = 1.0
 """Between looks at a run that has no engine: another one may be given to it."""
@@ -36,6 +36,7 @@ class Watch:
         self._folder = folder
         self._keeper = Keeper()
         self._names: Names | None = None
+        self._known: tuple[object, Known] | None = None
         self._older = self._follower.samples_before
 
     def look(self) -> Snapshot:
@@ -53,6 +54,7 @@ class Watch:
             folder=self._folder,
             state=state,
             names=self._names,
+            known=self._known_of(state),
             sample=state.last_sample,
             history=self._keeper.history(),
             alive=seen.alive,
@@ -67,6 +69,12 @@ class Watch:
         if not self._keeper.add_older(points, self._follower.state):
             self._older = 0
         return True
+
+    def _known_of(self, state: RunState) -> Known:
+        """Return what the cells tell, found out anew only where one of them has changed."""
+        if self._known is None or self._known[0] is not state.cells:
+            self._known = (state.cells, known_of(state))
+        return self._known[1]
 
     def _with_last_word(self, seen: Seen) -> RunState:
         """Return the state with the word that the journal didn't take; a following engine takes it back."""

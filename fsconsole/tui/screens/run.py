@@ -103,6 +103,8 @@ class RunScreen(RunKeys):
         if self.snapshot is not None and self.snapshot.folder != folder:
             self.snapshot = None
             self.query_one("#cells", RowList).follow()
+        if self.snapshot is None:
+            self._put("#step", "Reading the run ...")
         self._bridge = Bridge(folder, self._tell)
         self._bridge.start()
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsconsole.model.measurement import Metric
 from fsconsole.model.sample import BdiStats, CpuShares, DeviceRates, Pressure, Role, Sample, Writeback
-from fsconsole.model.state import RunState
 from fsconsole.report.cells import shorten_middle
 from fsconsole.tui.views.snapshot import Snapshot
 from fsconsole.tui.widgets.values import GaugeValue, Mark, Part
@@ -15,10 +13,6 @@ from fsconsole.units import format_bytes, format_percent, format_rate, significa
 LABEL_CELLS = 9
 TEXT_CELLS = 34
 """What the widest of the texts below takes, so that all bars are equally long."""
-_RAW = {
-    "write": (Metric.RAW_WRITE_1, Metric.RAW_WRITE_N),
-    "read": (Metric.RAW_READ_1, Metric.RAW_READ_N, Metric.READTEST),
-}
 _OVER_LIMIT = 1.05
 """So much of the scale of dirty memory lies above the limit, which is drawn as a mark on it."""
 _QUEUE = 32.0
@@ -53,25 +47,20 @@ def gauges(snapshot: Snapshot) -> tuple[GaugeValue, ...]:
 
 def write_limit(snapshot: Snapshot) -> tuple[float, str]:
     """Return the end of the scale for writes in bytes/s, and what it is, in words."""
-    return _limit(snapshot.state, "write", snapshot.history.best_write_bytes_s)
+    return _limit(snapshot.known.raw_write_bytes_s, snapshot.history.best_write_bytes_s)
 
 
 def read_limit(snapshot: Snapshot) -> tuple[float, str]:
     """Return the same for reads."""
-    return _limit(snapshot.state, "read", snapshot.history.best_read_bytes_s)
+    return _limit(snapshot.known.raw_read_bytes_s, snapshot.history.best_read_bytes_s)
 
 
-def _limit(state: RunState, which: str, best_bytes_s: float) -> tuple[float, str]:
-    raw = max((value for metric in _RAW[which] for value in _figures(state, metric)), default=0.0)
-    return (raw, "raw") if raw >= best_bytes_s and raw > 0 else (best_bytes_s, "the best so far")
-
-
-def _figures(state: RunState, metric: Metric) -> Iterator[float]:
-    """Yield a metric's figures of the raw rows alone."""
-    for cell, planned in zip(state.cells, state.request.plan.cells, strict=True):
-        value = cell.value(metric) if planned.variant.is_raw else None
-        if value is not None:
-            yield value
+def _limit(raw_bytes_s: float, best_bytes_s: float) -> tuple[float, str]:
+    return (
+        (raw_bytes_s, "raw")
+        if raw_bytes_s >= best_bytes_s and raw_bytes_s
+        else (best_bytes_s, "the best so far")
+    )
 
 
 def _rate(label: str, bytes_s: float | None, limit: tuple[float, str]) -> GaugeValue:

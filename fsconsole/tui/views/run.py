@@ -67,7 +67,7 @@ def standing_words(snapshot: Snapshot, now_ns: int) -> str:
         else f"cell {state.current_cell + 1} of {len(state.cells)}"
     )
     paused = "paused, " if state.status is RunStatus.PAUSED else ""
-    return f"{paused}{cell}, about {format_guess(remaining_s(state, now_ns))} left"
+    return f"{paused}{cell}, about {format_guess(remaining_s(state, now_ns, per_cell_s=snapshot.known.cell_s))} left"
 
 
 def step_line(snapshot: Snapshot, now_ns: int) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fsconsole.analysis.eta import mean_cell_s
 from fsconsole.analysis.names import cell_names
 from fsconsole.journal.folder import RunFolder
+from fsconsole.model.measurement import Metric
 from fsconsole.model.plan import Plan
 from fsconsole.model.sample import Sample
-from fsconsole.model.state import RunState, RunStatus
+from fsconsole.model.state import CellState, RunState, RunStatus
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import cells_of
 from fsconsole.tui.views.history import History
@@ -23,12 +26,22 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What the cells that are over tell: seconds that one takes, and the raw rows' rates in bytes/s, 0 without one."""
+
+    cell_s: float
+    raw_write_bytes_s: float
+    raw_read_bytes_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """What one look at a run's journal and lock found."""
 
     folder: RunFolder
     state: RunState
     names: Names
+    known: Known
     sample: Sample | None
     history: History
     alive: bool
@@ -44,6 +57,25 @@ class Snapshot:
     def dead(self) -> bool:
         """Whether its engine is gone without a word; a run that never began counts too."""
         return not self.alive and not self.finished
+
+
+_RAW_WRITES = (Metric.RAW_WRITE_1, Metric.RAW_WRITE_N)
+_RAW_READS = (Metric.RAW_READ_1, Metric.RAW_READ_N, Metric.READTEST)
+
+
+def known_of(state: RunState) -> Known:
+    """Return what the cells tell by now; a long run takes a while."""
+    raw = [
+        cell
+        for cell, planned in zip(state.cells, state.request.plan.cells, strict=True)
+        if planned.variant.is_raw
+    ]
+    return Known(mean_cell_s(state), _highest(raw, _RAW_WRITES), _highest(raw, _RAW_READS))
+
+
+def _highest(cells: Sequence[CellState], metrics: Sequence[Metric]) -> float:
+    figures = (cell.value(metric) for cell in cells for metric in metrics)
+    return max((figure for figure in figures if figure is not None), default=0.0)
 
 
 def names_of(plan: Plan) -> Names:

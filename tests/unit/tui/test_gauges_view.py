@@ -13,7 +13,7 @@ from fsconsole.tui.views.gauges import TEXT_CELLS, gauges
 from fsconsole.tui.views.history import History
 from fsconsole.tui.views.layout import room_for
 from fsconsole.tui.views.plots import Shown, plot
-from fsconsole.tui.views.snapshot import Snapshot, names_of
+from fsconsole.tui.views.snapshot import Snapshot, known_of, names_of
 from fsconsole.tui.widgets.values import GaugeValue
 from fsconsole.units import GIB, MIB
 from tests.unit.analysis import build
@@ -30,7 +30,8 @@ def snapshot(sample: Sample | None, *, raw: float = 0.0, best: float = 0.0) -> S
         states.append(CellState(1, CellStatus.DONE, 1, "", steps))
     state = build.run(cells, states)
     history = History(best_write_bytes_s=best)
-    return Snapshot(RunFolder("/runs/r"), state, names_of(state.request.plan), sample, history, alive=True)
+    names, known = names_of(state.request.plan), known_of(state)
+    return Snapshot(RunFolder("/runs/r"), state, names, known, sample, history, alive=True)
 
 
 def of(shown: Snapshot) -> dict[str, GaugeValue]:

@@ -12,7 +12,7 @@ from fsconsole.model.step import StepKind
 from fsconsole.report.cells import cells_of
 from fsconsole.tui.views.history import History
 from fsconsole.tui.views.run import age_words, cell_in_sight, cell_row, step_line, title_line
-from fsconsole.tui.views.snapshot import Snapshot, names_of
+from fsconsole.tui.views.snapshot import Snapshot, known_of, names_of
 from fsconsole.units import GIB, MIB
 from tests.unit.analysis import build
 
@@ -22,7 +22,7 @@ WIDTHS = (60, 80, 120, 200)
 
 
 def snapshot(state: RunState, *, alive: bool = True, sample: Sample | None = None) -> Snapshot:
-    return Snapshot(RunFolder("/runs/r"), state, names_of(state.request.plan), sample, History(), alive)
+    return Snapshot(RunFolder("/runs/r"), state, names_of(state.request.plan), known_of(state), sample, History(), alive)
 
 
 def going(kind: StepKind = StepKind.DRAIN, *, status: RunStatus = RunStatus.RUNNING) -> RunState:
