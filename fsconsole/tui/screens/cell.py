@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -168,8 +169,9 @@ Left and right go to the other cells of its row; Enter on a command shows what i
     def on_table_chosen(self, event: Table.Chosen) -> None:
         """Show what a command printed."""
         if self._read is not None:
-            self.run_worker(self._open(event.row.key), group="output", exclusive=True)
+            self._open(event.row.key)
 
+    @work(group="output", exclusive=True)
     async def _open(self, key: str) -> None:
         read = self._read
         found = outputs(read.known, read.others).get(key) if read is not None else None
@@ -192,10 +194,8 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         if self._read is not None and self._read.look.is_alive:
             self._reload()
 
-    def _reload(self) -> None:
-        self.run_worker(self._load, group="read", exclusive=True)
-
-    async def _load(self) -> None:
+    @work(group="read", exclusive=True)
+    async def _reload(self) -> None:
         try:
             self._read = await asyncio.to_thread(_read_cell, self._folder, self._cells[self._at])
         except FsconsoleError as error:
@@ -246,7 +246,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
 
     def _place_spread(self, read: Read) -> None:
         spread = self.query_one("#spread", VerticalScroll)
-        extents = extent_words(read.known) or ("No extents were counted in this cell.",)
+        extents = extent_words(read.known, self.size.width) or ("No extents were counted in this cell.",)
         found: list[Widget] = [Static(lines(*(plain(line) for line in extents)))]
         for seen in read.latencies:
             found.append(Static(plain(latency_title(seen, read.known), "bold"), classes="heading"))

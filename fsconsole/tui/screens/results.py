@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widget import Widget
@@ -117,7 +118,7 @@ Letters under warn are explained below for the row at the cursor, with what to d
 
     def action_reload(self) -> None:
         """Read the run again."""
-        self.run_worker(self._read, group="read", exclusive=True)
+        self._read()
 
     def action_sort(self) -> None:
         """Sort by the column at the cursor, or the other way round."""
@@ -175,7 +176,7 @@ Letters under warn are explained below for the row at the cursor, with what to d
 
         def chosen(wanted: Wanted | None) -> None:
             if wanted is not None:
-                self.run_worker(self._export(wanted), group="export")
+                self._export(wanted)
 
         self.app.push_screen(ExportScreen(self._shown.folder.name), chosen)
 
@@ -192,6 +193,7 @@ Letters under warn are explained below for the row at the cursor, with what to d
         cells = tuple(dict.fromkeys(figures.cell for figures in row.cells))
         self.app.push_screen(CellScreen(self._shown.folder, cells, row.name))
 
+    @work(group="export")
     async def _export(self, wanted: Wanted) -> None:
         if self._shown is None or self._view is None:
             return
@@ -211,6 +213,7 @@ Letters under warn are explained below for the row at the cursor, with what to d
         if self._shown is None or (self._shown.look.is_alive and not self._reading):
             self.action_reload()
 
+    @work(group="read", exclusive=True)
     async def _read(self) -> None:
         """Read in a thread: a journal on a blocked disk must not hold up the keys."""
         self._reading = True

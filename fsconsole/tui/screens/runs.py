@@ -1,13 +1,277 @@
-"""Runs: to come."""
+"""Runs: all that are kept, where each stands, and what can be done with it."""
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from fsconsole.client.children import Done, failure
+from fsconsole.client.listing import Known, read_runs
+from fsconsole.errors import ExitCode, FsconsoleError
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.store import list_runs
+from fsconsole.tui.plaintext import plain
+from fsconsole.tui.screens.ask import AskScreen, LineScreen
 from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.output import OutputScreen
+from fsconsole.tui.views.cell_commands import cut
+from fsconsole.tui.views.runs import Run, count_words, run_lines, runs_table
+from fsconsole.tui.widgets.lines import Lines, TextLine
+from fsconsole.tui.widgets.table import Table
+
+_REFRESH_S = 5.0
+_AT_ONCE = 8
+"""Runs that are read before the list is shown anew."""
+_SHOW_EVERY_S = 0.3
+_CONSENT_CODES = frozenset({ExitCode.CONSENT_MISSING, ExitCode.CONSENT_STALE, ExitCode.DEVICE_CHANGED})
 
 
 class RunsScreen(ConsoleScreen):
-    """To come."""
+    """The list of all runs below the session's directory, the newest first."""
 
     MODE: ClassVar[str] = "runs"
+    CSS_PATH = "runs.tcss"
+    HELP: ClassVar[str] = """All runs that are kept, the newest first.
+Enter opens one: what goes on is followed, what has ended shows its figures.
+A run that was cut short says where; u takes it up again: cells reported done are kept."""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "attach", "Attach", id="runs.attach", tooltip="Follow a run that goes on"),
+        Binding("u", "resume", "Resume", id="runs.resume", tooltip="Finish a run that was cut short"),
+        Binding("m", "rename", "Rename", id="runs.rename", tooltip="Give a run another title"),
+        Binding("x", "delete", "Delete", id="runs.delete", tooltip="Remove a run with all its figures"),
+        Binding("slash", "seek", "Filter", id="runs.filter", tooltip="Show some only", key_display="/"),
+        Binding("escape", "show_all", "All", id="runs.all", tooltip="Show all again", show=False),
+        Binding("r", "reload", "Read again", id="runs.reload", tooltip="Read the list again", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._folders: tuple[RunFolder, ...] = ()
+        self._known: dict[str, Known] = {}
+        self._sought = ""
+        self._timer: Timer | None = None
+        self._reading = False
+
+    def content(self) -> Iterable[Widget]:
+        """Give the list, the pane and the line that filters."""
+        glyphs = self.session.terminal.glyphs
+        yield Static(plain(""), id="count")
+        yield Table(rule=glyphs.horizontal, id="list")
+        yield Static(plain(glyphs.horizontal * 200), id="rule")
+        yield Lines(marks=glyphs.up + glyphs.down, id="about")
+        yield Input(placeholder="words of title, name or standing", id="sought", compact=True)
+
+    def on_mount(self) -> None:
+        """Look again every few seconds, while this screen is shown."""
+        self._timer = self.set_interval(_REFRESH_S, self._reload_unless_reading, pause=True)
+        self.query_one("#sought").display = False
+        self.query_one(Table).focus()
+
+    def on_screen_resume(self) -> None:
+        """Read the list."""
+        if self._timer is not None:
+            self._timer.resume()
+        self.action_reload()
+
+    def on_screen_suspend(self) -> None:
+        """Read nothing while nobody looks."""
+        if self._timer is not None:
+            self._timer.pause()
+
+    def on_resize(self) -> None:
+        """Break the texts anew."""
+        super().on_resize()
+        self.call_after_refresh(self._tell)
+
+    def on_table_moved(self) -> None:
+        """Say all of the run at the cursor."""
+        self._tell()
+
+    def on_table_chosen(self) -> None:
+        """Open the run at the cursor."""
+        run = self._run()
+        if run is None:
+            return
+        if not run.is_readable:
+            self.say("There is nothing to open: what is wrong with it stands above.")
+            return
+        self._open(run, "run" if run.is_living else "results")
+
+    def action_reload(self) -> None:
+        """Read the list again."""
+        self._read()
+
+    def action_attach(self) -> None:
+        """Follow the run at the cursor."""
+        run = self._run()
+        if run is not None and run.is_living:
+            self._open(run, "run")
+        elif run is not None:
+            self.say(
+                f"Run {run.name} does not go on: Enter shows its figures, u finishes what was cut short."
+            )
+
+    def action_resume(self) -> None:
+        """Finish the run at the cursor."""
+        run = self._run()
+        if run is None:
+            return
+        if run.is_living:
+            self.say(f"Run {run.name} goes on: t follows it.")
+        elif self._may_act("Resuming a run"):
+            self.say(f"Looking at the devices of run {run.name}...")
+            self._resume(run)
+
+    def action_rename(self) -> None:
+        """Ask for another title."""
+        run = self._run()
+        if run is None or not self._may_act("Renaming a run"):
+            return
+
+        def named(title: str | None) -> None:
+            if title and title != run.title:
+                words = ("runs", "rename", "--runs", self.session.runs_dir, "--", run.name, title)
+                self._act(words, f"Run {run.name} is called '{title}' now.")
+
+        self.app.push_screen(LineScreen(f"Another title for run {run.name}", run.title), named)
+
+    def action_delete(self) -> None:
+        """Ask, and remove the run at the cursor."""
+        run = self._run()
+        if run is None:
+            return
+        if run.is_living:
+            self.say(f"Run {run.name} goes on and can't be deleted: stop it first.")
+            return
+        if not self._may_act("Deleting a run"):
+            return
+
+        def agreed(yes: bool | None) -> None:  # noqa: FBT001 (Textual gives it so)
+            if yes:
+                words = ("runs", "delete", "--runs", self.session.runs_dir, "--", run.name)
+                self._act(words, f"Run {run.name} is deleted.")
+
+        said = [
+            line.text for line in run_lines(run, self.session.runs_dir, max(20, min(90, self.size.width)))
+        ]
+        lost = "Its figures, samples and raw outputs are gone then; nothing on any device changes."
+        self.app.push_screen(AskScreen(f"Delete run {run.name}?", (*said, "", lost)), agreed)
+
+    def action_seek(self) -> None:
+        """Take words to filter by."""
+        field = self.query_one("#sought", Input)
+        field.display = True
+        field.focus()
+
+    def action_show_all(self) -> None:
+        """Take the filter away."""
+        field = self.query_one("#sought", Input)
+        field.value = ""
+        field.display = False
+        self.query_one(Table).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter as it is typed."""
+        self._sought = event.value.strip()
+        self._show()
+
+    def on_input_submitted(self) -> None:
+        """Go back to the list, which stays filtered."""
+        self.query_one(Table).focus()
+
+    @work(group="read", exclusive=True)
+    async def _read(self) -> None:
+        """Read the list, then run by run, in a thread; the list grows readable from its top."""
+        self._reading = True
+        try:
+            self._folders = await asyncio.to_thread(list_runs, self.session.runs_dir)
+            shown_at = 0.0
+            for begin in range(0, len(self._folders), _AT_ONCE):
+                few = self._folders[begin : begin + _AT_ONCE]
+                self._known.update(await asyncio.to_thread(read_runs, few, self._known))
+                if time.monotonic() > shown_at + _SHOW_EVERY_S:
+                    self._show()
+                    shown_at = time.monotonic()
+        except FsconsoleError as error:
+            self.complain(error)
+        finally:
+            self._reading = False
+        self._show()
+
+    @work(group="act")
+    async def _act(self, words: tuple[str, ...], said: str) -> None:
+        """Carry out a command, and say what came of it."""
+        done = await self.session.children.run(*words)
+        if done.exit_code:
+            self.complain(failure(done))
+        else:
+            self.say(said)
+        self.action_reload()
+
+    @work(group="act")
+    async def _resume(self, run: Run) -> None:
+        """Take a run up again; what it asks for is shown, and agreed to on a command line."""
+        where = ("--runs", self.session.runs_dir)
+        done = await self.session.children.run("resume", run.name, "--detach", *where)
+        if not done.exit_code:
+            self.say(f"Run {run.name} goes on.")
+            self._open(run, "run")
+            return
+        self.complain(failure(done))
+        if done.exit_code in _CONSENT_CODES:
+            shown = await self.session.children.run("resume", run.name, "--show", *where)
+            glyphs = self.session.terminal.glyphs
+            self.app.push_screen(OutputScreen(_asked(shown, done), glyphs.up + glyphs.down))
+
+    def _may_act(self, what: str) -> bool:
+        if not self.session.is_root:
+            self.say(f"{what} needs root: leave with q, then `sudo fsconsole`.")
+        return self.session.is_root
+
+    def _open(self, run: Run, mode: str) -> None:
+        folder = next((folder for folder in self._folders if folder.name == run.name), None)
+        if folder is not None:
+            self.session.folder = folder
+            self.app.switch_mode(mode)
+
+    def _reload_unless_reading(self) -> None:
+        if not self._reading:
+            self.action_reload()
+
+    def _runs(self) -> tuple[Run, ...]:
+        known = ((folder.name, self._known.get(folder.name)) for folder in self._folders)
+        return tuple(Run(name, one.listed, one.size_bytes) if one else Run(name, None) for name, one in known)
+
+    def _run(self) -> Run | None:
+        row = self.query_one(Table).row
+        return next((run for run in self._runs() if row is not None and run.name == row.key), None)
+
+    def _show(self) -> None:
+        runs = self._runs()
+        self.query_one(Table).show(runs_table(runs, self._sought))
+        none = f"There are no runs in {self.session.runs_dir} yet. 2 Plan makes one."
+        self.query_one("#count", Static).update(plain(count_words(runs, self._sought) if runs else none))
+        self._tell()
+
+    def _tell(self) -> None:
+        about, run = self.query_one("#about", Lines), self._run()
+        about.show(run_lines(run, self.session.runs_dir, about.room) if run is not None else ())
+
+
+def _asked(shown: Done, refused: Done) -> Callable[[int], list[TextLine]]:
+    """Return the lines of what a resume asks for, for any width."""
+    text = shown.out if not shown.exit_code else refused.err + shown.err
+
+    def lines_for(width: int) -> list[TextLine]:
+        head = TextLine("The run goes on once you agree, on a command line, to what follows:", "strong")
+        return [head, *(TextLine(part) for line in text.splitlines() for part in cut(line, width))]
+
+    return lines_for

@@ -14,7 +14,7 @@ from fsconsole.report.cells import cells_of, shorten_middle
 from fsconsole.tui.views.results import broken
 from fsconsole.tui.widgets.lines import TextLine
 from fsconsole.tui.widgets.table_layout import Column, TableRow, TableValue
-from fsconsole.units import format_bytes, format_seconds, significant
+from fsconsole.units import fixed, format_bytes, format_seconds
 
 _LONGEST_NAME = 400
 _COLUMNS = (
@@ -86,7 +86,7 @@ def cut(line: str, width: int) -> Iterator[str]:
 def _rows(cell: CellState, others: Sequence[str], width: int) -> Iterator[TableRow]:
     for step, number, command in _commands(cell):
         name = shorten_middle(printable(shlex.join(command.argv)[:_LONGEST_NAME]), max(20, width))
-        times = [significant(time_s) for time_s in (command.elapsed_s, command.user_s, command.system_s)]
+        times = [fixed(time_s, 3) for time_s in (command.elapsed_s, command.user_s, command.system_s)]
         cells = (str(command.exit_code), *times, format_bytes(command.max_rss_bytes))
         yield TableRow(f"{step}/{number}", name, cells, tone="strong" if command.exit_code else "")
     for name in others:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isnan, nan
 
 from fsconsole.journal.curve import CurvePoint
 from fsconsole.model.state import CellState
@@ -52,14 +53,14 @@ def _throughput(cell: CellState, points: Sequence[CurvePoint], length_s: float) 
         _series(cell, points, "device read", "read", lambda point: point.read_bytes_s),
         _series(cell, points, "application", "value", lambda point: point.load_bytes_s),
     )
-    series = tuple(one for one in all_series if any(y for _, y in one.points)) or all_series[:1]
-    highest = max((y for one in series for _, y in one.points), default=0.0) or 1.0
+    series = tuple(one for one in all_series if not all(isnan(y) for _, y in one.points)) or all_series[:1]
+    highest = max((y for one in series for _, y in one.points if not isnan(y)), default=1.0)
     return PlotValue(series, 0.0, length_s, highest, format_rate(highest), format_guess(length_s))
 
 
 def _dirty(cell: CellState, points: Sequence[CurvePoint], length_s: float) -> PlotValue:
     series = _series(cell, points, "dirty and under writeback", "dirty", lambda point: point.pending_bytes)
-    highest = max((y for _, y in series.points), default=0.0)
+    highest = max((y for _, y in series.points if not isnan(y)), default=0.0)
     thresholds = [
         Mark(value, name)
         for name, value in (
@@ -93,7 +94,8 @@ def _series(
 ) -> Series:
     begun = begun_ns(cell)
     found = tuple(
-        ((point.monotonic_ns - begun) / 1e9, value)
+        # Nothing moved is nothing drawn: the least that a plot draws is a row.
+        ((point.monotonic_ns - begun) / 1e9, value or nan)
         for point in points
         if (value := figure(point)) is not None
     )

@@ -14,13 +14,15 @@ from fsconsole.model.plan import Cell
 from fsconsole.model.state import CellState
 from fsconsole.model.variant import Variant
 from fsconsole.plaintext import printable
-from fsconsole.report.cells import cells_of
+from fsconsole.report.cells import cells_of, pad_right, shorten_middle
 from fsconsole.tui.views.results import broken, hanging
 from fsconsole.tui.widgets.lines import TextLine
 
 _JOURNAL = Where("the journal", "options")
 _NOT_READ = "not read back"
-_WIDEST_OPTION = 34
+_WIDEST_OPTION = 48
+_ROOMY = 100
+"""From this width on there is room for what an option means."""
 
 
 def option_lines(cell: Cell, known: CellState, catalog: Catalog, width: int) -> tuple[TextLine, ...]:
@@ -73,8 +75,12 @@ def _effects(variant: Variant, known: CellState, catalog: Catalog, width: int) -
     widest = min(_WIDEST_OPTION, max(cells_of(text) for text, _, _ in named))
     for text, effect, about in named:
         tone = "strong" if effect == Effect.NOT_IN_EFFECT.value else ""
-        for line in hanging(f"  {printable(text):<{widest}}  {effect:<13}  ", about, max(width, 2)):
-            yield TextLine(line, tone)
+        lead = f"  {pad_right(printable(text), widest)}  {effect:<13}"
+        if width < _ROOMY:
+            yield TextLine(shorten_middle(lead.rstrip(), width), tone)
+        else:
+            for line in hanging(f"{lead}  ", about, width):
+                yield TextLine(line, tone)
 
 
 def _given(variant: Variant, catalog: Catalog) -> tuple[Given, ...]:

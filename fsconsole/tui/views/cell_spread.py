@@ -10,6 +10,7 @@ from fsconsole.model.observation import LatencySeen
 from fsconsole.model.state import CellState
 from fsconsole.model.step import StepKind
 from fsconsole.tui.views.cell import figure_words
+from fsconsole.tui.views.results import hanging
 from fsconsole.tui.widgets.values import HistogramValue
 from fsconsole.units import significant
 
@@ -17,16 +18,16 @@ _STEPS_NS = tuple(digit * 10**power for power in range(2, 12) for digit in (1, 3
 """Bounds of the rows: a half of a power of ten each."""
 
 
-def extent_words(cell: CellState) -> tuple[str, ...]:
+def extent_words(cell: CellState, width: int) -> tuple[str, ...]:
     """Return the figures of each survey of extents; the journal keeps these, not each file's own."""
-    found = []
+    found: list[str] = []
     for step in cell.steps:
         if step.kind is StepKind.EXTENTS and step.measurements:
             found.append(step.title)
-            found += [
-                f"  {DEFINITIONS[one.metric].column:<14} {figure_words(one):>12}  {DEFINITIONS[one.metric].help}"
-                for one in step.measurements
-            ]
+            for one in step.measurements:
+                definition = DEFINITIONS[one.metric]
+                lead = f"  {definition.column:<14} {figure_words(one):>12}  "
+                found += hanging(lead, definition.help, width)
     return tuple(found)
 
 
