@@ -28,7 +28,7 @@ COMMANDS = (
     ("attach", "fsconsole.cli.control", "Show a run that goes on."),
     ("stop", "fsconsole.cli.control", "Stop a run after the cell at hand, or at once; skip, pause."),
     ("cleanup", "fsconsole.cli.control", "Give back what killed engines left."),
-    ("runs", "fsconsole.cli.runs", "List all runs, the newest first."),
+    ("runs", "fsconsole.cli.runs", "List all runs, the newest first; rename or delete one."),
     ("results", "fsconsole.cli.results", "Print the figures of a run, also of one that still goes on."),
     ("doctor", "fsconsole.cli.doctor", "Tell what this machine lacks for runs, and the remedy."),
 )

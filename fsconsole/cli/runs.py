@@ -1,4 +1,4 @@
-"""`fsconsole runs`: what runs there are, and where each stands."""
+"""`fsconsole runs`: what runs there are, where each stands; renamed and deleted."""
 
 from __future__ import annotations
 
@@ -8,35 +8,111 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fsconsole.cli.app import Group
+from fsconsole.cli.run import need_root
+from fsconsole.errors import JournalNewer, JournalUnusable, Misused, RunLives, RunMissing
 from fsconsole.model.places import DEFAULT_RUNS_DIR
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import pad_left, pad_right, wrap
 
 if TYPE_CHECKING:
     from fsconsole.client.looking import Listed
+    from fsconsole.journal.folder import RunFolder
 
 WIDTH = 80
 
 
+_RunsDir = Annotated[str, typer.Option("--runs", metavar="DIR", help="Where runs are kept.")]
+_RunsDirOfGroup = Annotated[
+    str, typer.Option("--runs", metavar="DIR", help="Where runs are kept.", show_default=DEFAULT_RUNS_DIR)
+]
+"""Empty: as given before the command's name, or by itself."""
+_Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, in full.")]
+_LONGEST_TITLE = 200
+
+
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("runs")(runs)
+    """Add the group of commands."""
+    group = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
+    group.callback()(runs)
+    group.command("rename")(rename)
+    group.command("delete", short_help="Remove a run with all its figures and outputs.")(delete)
+    app.add_typer(group, name="runs")
 
 
 def runs(
+    ctx: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
-    runs_dir: Annotated[
-        str, typer.Option("--runs", metavar="DIR", help="Where runs are kept.")
-    ] = DEFAULT_RUNS_DIR,
+    runs_dir: _RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """List all runs, the newest first."""
+    """List all runs, the newest first; rename or delete one."""
     from fsconsole.client.looking import look_at
     from fsconsole.journal.store import list_runs
 
+    ctx.obj = runs_dir
+    if ctx.invoked_subcommand is not None:
+        return
     listed = [look_at(folder) for folder in list_runs(runs_dir)]
     text = runs_json(listed) if as_json else runs_text(listed, runs_dir)
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def rename(
+    ctx: typer.Context,
+    run: _Run,
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="What it is called from now on.")],
+    *,
+    runs_dir: _RunsDirOfGroup = "",
+) -> None:
+    """Give a run another title; its name, which is its folder, stays."""
+    from fsconsole.journal.renaming import rename_run
+
+    need_root("Renaming a run")
+    if not title.strip() or len(title) > _LONGEST_TITLE:
+        what = f"A title has 1 to {_LONGEST_TITLE} characters."
+        raise Misused(what=what, nearest="", command="fsconsole runs rename")
+    folder = _named(runs_dir or ctx.obj, run)
+    rename_run(folder, title.strip())
+    typer.echo(f"run {printable(folder.name)} is called '{printable(title.strip())}'", err=True)
+
+
+def delete(ctx: typer.Context, run: _Run, *, runs_dir: _RunsDirOfGroup = "") -> None:
+    """Remove a run for good: its folder, and the scratch device that was made for it alone.
+
+    A run that is being carried out is refused. What a killed engine left is given back first.
+    """
+    from fsconsole.client.owned import remove_scratch_of
+    from fsconsole.engine.cleanup import clean_folder
+    from fsconsole.journal.history import read_state
+    from fsconsole.journal.removal import delete_run
+    from fsconsole.journal.store import is_alive
+    from fsconsole.journal.trust import require_own
+
+    need_root("Deleting a run")
+    folder = _named(runs_dir or ctx.obj, run)
+    if is_alive(folder):
+        raise RunLives(run=folder.name)
+    for cleaned in clean_folder(folder):
+        typer.echo(f"run {printable(cleaned.run)}: {printable(cleaned.did)}", err=True)
+    try:
+        require_own(folder)
+        remove_scratch_of(read_state(folder))
+    except (JournalUnusable, JournalNewer) as error:
+        # A damaged run is deleted too: what was made for it can't be told any more.
+        typer.echo(f"run {printable(folder.name)}: {error}", err=True)
+    delete_run(folder)
+    typer.echo(f"deleted {printable(folder.path)}", err=True)
+
+
+def _named(runs_dir: str, name: str) -> RunFolder:
+    """Return the run of exactly that name: a beginning is not enough to change one. Raises RunMissing."""
+    from fsconsole.journal.store import list_runs
+
+    found = [folder for folder in list_runs(runs_dir) if folder.name == name]
+    if not found:
+        raise RunMissing(run=name, runs_dir=runs_dir)
+    return found[0]
 
 
 def runs_text(listed: Sequence[Listed], directory: str) -> str:

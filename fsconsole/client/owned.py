@@ -19,7 +19,14 @@ def remove_owned_scratch(state: RunState) -> bool:
 
     Returns whether there was one to remove. Raises ScratchInUse.
     """
-    if not state.request.owned_scratch or any(cell.status in OPEN_STATUSES for cell in state.cells):
+    if any(cell.status in OPEN_STATUSES for cell in state.cells):
+        return False
+    return remove_scratch_of(state)
+
+
+def remove_scratch_of(state: RunState) -> bool:
+    """Remove the scratch device of a run that is to be forgotten, whatever is left to do. Returns and raises the same."""
+    if not state.request.owned_scratch:
         return False
     try:
         made = scratch.find(state.request.owned_scratch)
