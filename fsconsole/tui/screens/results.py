@@ -84,7 +84,8 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self._shown: Shown | None = None
         self._view: GridView | None = None
         self._timer: Timer | None = None
-        self._reading = False
+        self._reading: tuple[RunFolder | None] | None = None
+        """The run that is being read, in a tuple of its own: it may be none in particular."""
 
     def content(self) -> Iterable[Widget]:
         """Give title, table and pane."""
@@ -117,8 +118,9 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self._place()
 
     def action_reload(self) -> None:
-        """Read the run again."""
-        self._read()
+        """Read the run again, unless that is going on already."""
+        if self._reading != (self.session.folder,):
+            self._read()
 
     def action_sort(self) -> None:
         """Sort by the column at the cursor, or the other way round."""
@@ -210,20 +212,22 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self.say(f"Written: {wanted.path}")
 
     def _refresh_living(self) -> None:
-        if self._shown is None or (self._shown.look.is_alive and not self._reading):
+        if self._shown is None or self._shown.look.is_alive:
             self.action_reload()
 
     @work(group="read", exclusive=True)
     async def _read(self) -> None:
         """Read in a thread: a journal on a blocked disk must not hold up the keys."""
-        self._reading = True
+        wanted = self.session.folder
+        self._reading = (wanted,)
         try:
-            shown = await asyncio.to_thread(_read_shown, self.session.folder, self.session.runs_dir)
+            shown = await asyncio.to_thread(_read_shown, wanted, self.session.runs_dir)
         except FsconsoleError as error:
             self._show_nothing(str(error), error.hint)
             return
         finally:
-            self._reading = False
+            if self._reading == (wanted,):
+                self._reading = None
         if shown is None:
             hint = "2 Plan makes one, 5 Runs lists them; `fsconsole demo` needs no disk of yours."
             self._show_nothing(f"There are no runs in {self.session.runs_dir} yet.", hint)
