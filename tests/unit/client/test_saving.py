@@ -1,0 +1,56 @@
+"""Files written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fsconsole.client.outputs import read_output
+from fsconsole.client.saving import save
+from fsconsole.errors import ExportFailed, JournalUnusable
+from fsconsole.journal.folder import RunFolder
+
+
+def test_text_is_written_as_it_is(tmp_path: Path) -> None:
+    save(str(tmp_path / "a.csv"), "über\r\n1\r\n", overwrite=False)
+    assert (tmp_path / "a.csv").read_bytes() == "über\r\n1\r\n".encode()
+
+
+def test_a_file_is_replaced_only_where_that_was_agreed(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    with pytest.raises(ExportFailed):
+        save(str(path), "new", overwrite=False)
+    assert path.read_text() == "old"
+    save(str(path), "new", overwrite=True)
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+def test_a_link_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("kept")
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    with pytest.raises(ExportFailed):
+        save(str(tmp_path / "link"), "new", overwrite=False)
+    save(str(tmp_path / "link"), "new", overwrite=True)
+    assert (tmp_path / "kept").read_text() == "kept"
+
+
+def test_a_directory_that_is_missing_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ExportFailed, match="No such file"):
+        save(str(tmp_path / "no" / "a.csv"), "x", overwrite=False)
+
+
+def test_outputs_are_read_from_the_runs_own_folder_alone(tmp_path: Path) -> None:
+    folder = RunFolder(str(tmp_path / "run"))
+    (tmp_path / "run" / "raw").mkdir(parents=True)
+    (tmp_path / "run" / "raw" / "000-01-mkfs").write_bytes(b"\xff said\n")
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "run" / "raw" / "link").symlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "run" / "raw" / "pipe")
+    assert read_output(folder, "raw/000-01-mkfs") == ("\\xff said\n", 0)
+    for name in ("../../secret", "raw/link", "pipe", "", "/etc/passwd"):
+        with pytest.raises(JournalUnusable):
+            read_output(folder, name)

@@ -1,0 +1,62 @@
+"""The list of runs in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fsconsole.client.listing import read_runs
+from fsconsole.client.looking import Listed, look_at
+from fsconsole.journal.store import list_runs
+from fsconsole.tui.views.runs import Run, count_words, matches, run_lines, runs_table
+from tests.tui.recorded import all_recorded
+
+DAMAGED = Listed("bad", "", None, 0, 0, "damaged: The journal x can't be used: no.", "damaged")
+DONE = Listed(
+    "r1",
+    "ext4 [/x]",
+    1_795_248_600 * 10**9,
+    3,
+    4,
+    "stopped after 3 of 4 cells: fsconsole resume r1",
+    "finished",
+)
+RUNS = (Run("r1", DONE, 2048), Run("bad", DAMAGED), Run("later", None))
+
+
+def test_each_run_says_where_it_stands() -> None:
+    rows = runs_table(RUNS).rows
+    assert [row.cells[2] for row in rows] == ["stopped after 3 of 4 cells", "damaged", "..."]
+    assert [row.cells[1] for row in rows] == ["3/4", "-", ""]
+    assert rows[0].name == "ext4 [/x]"
+    assert rows[1].name == "bad"
+
+
+def test_the_pane_says_what_to_do() -> None:
+    text = "\n".join(line.text for line in run_lines(RUNS[0], "/runs", 80))
+    assert "fsconsole resume r1" in text
+    assert "2026-11-21 08:10 UTC" in text
+    assert any("can't be used" in line.text for line in run_lines(RUNS[1], "/runs", 80))
+
+
+def test_a_filter_finds_titles_names_and_standings() -> None:
+    assert [row.key for row in runs_table(RUNS, "EXT4").rows] == ["r1"]
+    assert [row.key for row in runs_table(RUNS, "damaged").rows] == ["bad"]
+    assert matches(RUNS[2], "late")
+    assert "1 with 'stopped'" in count_words(RUNS, "stopped")
+
+
+def test_what_can_be_opened_is_what_can_be_read() -> None:
+    assert [run.is_readable for run in RUNS] == [True, False, False]
+    assert not any(run.is_living for run in RUNS)
+
+
+def test_runs_are_read_again_only_where_something_changed(tmp_path: Path) -> None:
+    all_recorded(tmp_path)
+    folders = list_runs(str(tmp_path))
+    known = read_runs(folders, {})
+    assert {name: one.listed for name, one in known.items()} == {f.name: look_at(f) for f in folders}
+    assert all(one is known[name] for name, one in read_runs(folders, known).items())
+    Path(folders[0].journal).write_bytes(b"damaged")
+    again = read_runs(folders, known)
+    assert again[folders[0].name].listed.status == "damaged"
+    assert again[folders[1].name] is known[folders[1].name]
