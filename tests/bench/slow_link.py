@@ -8,19 +8,13 @@ Run screen was painted for the first time. It exits with 1 where --slow-link sen
 from __future__ import annotations
 
 import argparse
-import fcntl
 import os
-import re
-import select
-import struct
-import subprocess
 import sys
 import tempfile
-import termios
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,16 +23,14 @@ from fsconsole.journal.history import read_state
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.system.locks import FileLock
 from tests.bench.made_samples import made_samples
+from tests.tui.on_a_pty import COLUMNS, ESCAPES, LINES, read_for, read_until, terminal
 from tests.tui.recorded import recorded
 
 ALLOWED_BYTES_S = 2048
-LINES, COLUMNS = 24, 80
 PERIOD_S = 0.5
 SETTLING_S = 5.0
-START_LIMIT_S = 30.0
 PAINTED = b"dirty"
 """A gauge's label: the Run screen stands."""
-_ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +46,7 @@ class Sent:
 
     @property
     def escape_share(self) -> float:
-        return sum(map(len, _ESCAPES.findall(self.raw))) / max(len(self.raw), 1)
+        return sum(map(len, ESCAPES.findall(self.raw))) / max(len(self.raw), 1)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,7 +74,7 @@ def measured(seconds: float, term: str, *options: str) -> Sent:
     with (
         tempfile.TemporaryDirectory() as directory,
         growing(recorded("killed", Path(directory))),
-        terminal(term, "--runs", directory, *options) as fd,
+        terminal({"TERM": term, "LANG": "C.UTF-8"}, "--runs", directory, *options) as fd,
     ):
         read_until(fd, b"1 Devices")
         os.write(fd, b"3")
@@ -118,55 +110,6 @@ def growing(folder: RunFolder) -> Iterator[None]:
             stopped.set()
             thread.join()
             writer.close(finished=False)
-
-
-@contextmanager
-def terminal(term: str, *words: str) -> Iterator[int]:
-    """Give the master of a pty that the console runs on."""
-    master, slave = os.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", LINES, COLUMNS, 0, 0))
-    environ = {**os.environ, "TERM": term, "LANG": "C.UTF-8"}
-    for name in ("NO_COLOR", "COLORTERM", "LC_ALL", "LINES", "COLUMNS"):
-        environ.pop(name, None)
-    command = [sys.executable, "-m", "fsconsole", *words]
-    process = subprocess.Popen(
-        command, stdin=slave, stdout=slave, stderr=slave, env=environ, start_new_session=True
-    )
-    os.close(slave)
-    with closing(os.fdopen(master, "rb", buffering=0)):
-        try:
-            yield master
-        finally:
-            process.terminate()
-            read_for(master, 0.5)
-            process.kill()
-            process.wait()
-
-
-def read_until(fd: int, awaited: bytes) -> None:
-    """Read until something was sent. Raises TimeoutError."""
-    found, end_s = b"", time.monotonic() + START_LIMIT_S
-    while awaited not in _ESCAPES.sub(b"", found):
-        if time.monotonic() > end_s:
-            raise TimeoutError(f"{awaited!r} didn't come: {found[-2000:]!r}")
-        found += read_for(fd, 0.05)
-
-
-def read_for(fd: int, seconds: float) -> bytes:
-    """Return what comes within so many seconds."""
-    found, end_s = b"", time.monotonic() + seconds
-    while (left_s := end_s - time.monotonic()) > 0:
-        ready, _, _ = select.select([fd], [], [], left_s)
-        if not ready:
-            break
-        try:
-            piece = os.read(fd, 65536)
-        except OSError:  # The other side is closed.
-            break
-        if not piece:
-            break
-        found += piece
-    return found
 
 
 if __name__ == "__main__":
