@@ -19,8 +19,7 @@ def run_console(runs_dir: str, *, ascii_only: bool = False, slow_link: bool = Fa
     encoding = encoding_of(os.environ, sys.stdout.encoding or "ascii", is_utf8_mode=bool(sys.flags.utf8_mode))
     terminal = terminal_of(os.environ, encoding, ascii_only=ascii_only, slow_link=slow_link)
     if is_screen(os.environ.get("TERM", "")):
-        os.environ.pop(
-            "COLORTERM", None
-        )  # Textual would send 24-bit colours, which GNU screen 4 takes for others.
+        # Textual would send 24-bit colours, which GNU screen 4 takes for other things.
+        os.environ.pop("COLORTERM", None)
     session = Session(terminal, RealChildren(), runs_dir, is_root=os.geteuid() == 0)
     ConsoleApp(session).run()

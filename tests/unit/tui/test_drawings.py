@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from fsconsole.tui.likeness import allowed
 from fsconsole.tui.terminal import ASCII, SAFE, WIDE, Glyphs
@@ -18,7 +19,7 @@ from fsconsole.tui.widgets.drawing import NOT_HERE, Line, difference, words_of
 from fsconsole.tui.widgets.values import GaugeValue, HistogramValue, Mark, Part, PlotValue, Series
 
 SETS = pytest.mark.parametrize("glyphs", [ASCII, SAFE, WIDE], ids=["ascii", "safe", "wide"])
-TEXTS = st.text(max_size=12)
+TEXTS = st.one_of(st.text(max_size=12), st.text("aB9 \u4e2d\u0301\ufe0f\u200d\u2764é", max_size=12))
 NUMBERS = st.one_of(st.floats(), st.floats(0, 100), st.integers(-5, 100).map(float))
 MARKS = st.lists(st.builds(Mark, NUMBERS, TEXTS), max_size=3).map(tuple)
 KINDS = st.sampled_from(["user", "system", "iowait", "irq", "read", "nonsense"])
@@ -46,7 +47,7 @@ def of_set(lines: tuple[Line, ...], glyphs: Glyphs) -> bool:
 def test_a_gauge_has_its_width_and_the_sets_characters(glyphs: Glyphs, value: GaugeValue, width: int) -> None:
     line = gauge(value, width, glyphs)
     assert len(line) == width
-    assert all(len(character) == 1 for character, _ in line)
+    assert cell_len(words_of(line)) == width
     assert of_set((line,), glyphs)
 
 
@@ -56,7 +57,7 @@ def test_a_plot_has_its_size_and_the_sets_characters(
     glyphs: Glyphs, value: PlotValue, width: int, height: int
 ) -> None:
     lines = plot_lines(value, width, height, glyphs)
-    assert [len(line) for line in lines] == [width] * height
+    assert [cell_len(words_of(line)) for line in lines] == [width] * height
     assert of_set(lines, glyphs)
 
 
@@ -66,7 +67,7 @@ def test_a_histogram_has_its_size_and_the_sets_characters(
     glyphs: Glyphs, value: HistogramValue, width: int
 ) -> None:
     lines = histogram_lines(value, width, glyphs)
-    assert [len(line) for line in lines] == [width] * len(value.rows)
+    assert [cell_len(words_of(line)) for line in lines] == [width] * len(value.rows)
     assert of_set(lines, glyphs)
 
 
