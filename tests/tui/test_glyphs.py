@@ -30,7 +30,6 @@ from fsconsole.tui.likeness import allowed
 from fsconsole.tui.screens.ask import AskScreen
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from fsconsole.tui.screens.output import OutputScreen
-from fsconsole.tui.screens.remove_scratch import RemoveScratch
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.terminal import ASCII, SAFE, Colours, Glyphs
 from fsconsole.tui.widgets.lines import TextLine
@@ -38,7 +37,7 @@ from tests.tui.device_lists import HOSTILE_LABEL, STORAGE_BOX, listed
 from tests.tui.harness import Scripted, console, picture
 from tests.tui.recorded import recorded
 
-BASES = {"ConsoleScreen", "JobScreen", "RunKeys"}
+BASES = {"ConsoleScreen", "JobScreen", "RunKeys", "Dialog", "PlanActs", "DeskScreen"}
 """Screens that are never shown themselves."""
 LEFT_OUT = ("quit", "go.", "run.detach", "rows.", "table.", "lines.")
 """What would end the walk or begin another one, and moves that lead nowhere."""
@@ -47,7 +46,6 @@ OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
     "AskScreen": lambda _app: AskScreen(HOSTILE_LABEL, HOSTILE_LABEL, yes="Yes", no="No"),
     "ConfirmScreen": lambda _app: ConfirmScreen("/plans/a.toml", ("/dev/sdf",)),
     "ResumeScreen": lambda _app: ResumeScreen(RunFolder("/runs/a")),
-    "RemoveScratch": lambda _app: RemoveScratch("/dev/loop0", HOSTILE_LABEL),
     "OutputScreen": lambda _app: OutputScreen(lambda _width: (TextLine(printable(HOSTILE_LABEL)),), "#"),
     "ScratchForm": lambda app: ScratchForm(app.session.children),
 }
