@@ -22,19 +22,23 @@ from textual.screen import Screen
 
 from fsconsole.journal.folder import RunFolder
 from fsconsole.plaintext import printable
+from fsconsole.tui import draft_parts as parts
 from fsconsole.tui import screens
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.commands import offered
 from fsconsole.tui.filter import GlyphFilter
-from fsconsole.tui.likeness import allowed
+from fsconsole.tui.likeness import allowed, shown
 from fsconsole.tui.screens.ask import AskScreen
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from fsconsole.tui.screens.output import OutputScreen
+from fsconsole.tui.screens.plan import KindScreen
+from fsconsole.tui.screens.plan_values import ValuesScreen
+from fsconsole.tui.screens.plan_workload import WorkloadScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.terminal import ASCII, SAFE, Colours, Glyphs
 from fsconsole.tui.widgets.lines import TextLine
 from tests.tui.device_lists import HOSTILE_LABEL, STORAGE_BOX, listed
-from tests.tui.harness import Scripted, console, picture
+from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.recorded import recorded
 
 BASES = {"ConsoleScreen", "JobScreen", "RunKeys", "Dialog", "PlanActs", "DeskScreen"}
@@ -46,6 +50,11 @@ OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
     "AskScreen": lambda _app: AskScreen(HOSTILE_LABEL, HOSTILE_LABEL, yes="Yes", no="No"),
     "ConfirmScreen": lambda _app: ConfirmScreen("/plans/a.toml", ("/dev/sdf",)),
     "ResumeScreen": lambda _app: ResumeScreen(RunFolder("/runs/a")),
+    "KindScreen": lambda _app: KindScreen("Add a workload"),
+    "ValuesScreen": lambda _app: ValuesScreen(
+        HOSTILE_LABEL, HOSTILE_LABEL, [(HOSTILE_LABEL, HOSTILE_LABEL), ("b", "")], ["b"], str
+    ),
+    "WorkloadScreen": lambda _app: WorkloadScreen([parts.start_of(parts.STARTS[0][0], ())], 0),
     "OutputScreen": lambda _app: OutputScreen(lambda _width: (TextLine(printable(HOSTILE_LABEL)),), "#"),
     "ScratchForm": lambda app: ScratchForm(app.session.children),
 }
@@ -112,14 +121,13 @@ async def walk(pilot: Pilot[None], glyphs: Glyphs, seen: set[str]) -> None:
 
 
 @pytest.fixture
-def replaced(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """Return what the filter was given that neither SAFE nor ASCII has, filled in as it comes."""
+def texts(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Return all that the filter was given, filled in as it comes."""
     found: set[str] = set()
     apply = GlyphFilter.apply
 
     def noted(self: GlyphFilter, segments: list[Segment], background: Color) -> list[Segment]:
-        for segment in segments:
-            found.update(strange(segment.text, SAFE))
+        found.update(segment.text for segment in segments)
         return apply(self, segments, background)
 
     monkeypatch.setattr(GlyphFilter, "apply", noted)
@@ -133,34 +141,55 @@ def a_console(glyphs: Glyphs, runs_dir: Path, colours: Colours = Colours.SIXTEEN
     )
 
 
-@pytest.mark.parametrize("glyphs", [ASCII, SAFE], ids=["ascii", "safe"])
-def test_every_screen_and_modal_is_drawn_with_the_sets_characters(
-    glyphs: Glyphs, tmp_path: Path, replaced: set[str]
-) -> None:
+async def open_by_hand(pilot: Pilot[None], glyphs: Glyphs, seen: set[str]) -> None:
+    app = pilot.app
+    assert isinstance(app, ConsoleApp)
+    await app.switch_mode("devices")
+    for name, make in OPENED.items():
+        await app.push_screen(make(app))
+        await settle(pilot)
+        seen.add(name)
+        check(pilot, glyphs)
+        app.pop_screen()
+    await pilot.press("ctrl+p")
+    await settle(pilot)
+    seen.add(type(app.screen).__name__)
+    check(pilot, glyphs)
+
+
+def test_every_screen_and_modal_is_drawn_with_the_sets_characters(tmp_path: Path, texts: set[str]) -> None:
     seen: set[str] = set()
 
     async def look() -> None:
-        app = a_console(glyphs, tmp_path)
+        app = a_console(SAFE, tmp_path)
         async with app.run_test(size=(80, 24)) as pilot:
             for mode in app.MODES:
                 await app.switch_mode(mode)
                 await settle(pilot)
                 seen.add(type(app.screen).__name__)
-                check(pilot, glyphs)
-                await walk(pilot, glyphs, seen)
-            await app.switch_mode("devices")
-            for name, make in OPENED.items():
-                await app.push_screen(make(app))
-                await settle(pilot)
-                seen.add(name)
-                check(pilot, glyphs)
-                app.pop_screen()
-            await pilot.press("ctrl+p")
-            await settle(pilot)
-            seen.add(type(app.screen).__name__)
-            check(pilot, glyphs)
+                check(pilot, SAFE)
+                await walk(pilot, SAFE, seen)
+            await open_by_hand(pilot, SAFE, seen)
 
     asyncio.run(look())
     assert {cls.__name__ for cls in screen_classes()} - seen == set()
+    for glyphs in (ASCII, SAFE):
+        assert {character for text in texts for character in strange(shown(text, glyphs), glyphs)} == set()
     # Names from outside are all that the filter is for: what the console draws itself is chosen well.
-    assert replaced - set(HOSTILE_LABEL) == set()
+    assert {character for text in texts for character in strange(text, SAFE)} - set(HOSTILE_LABEL) == set()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_screen_is_drawn_in_ascii_where_there_is_nothing_else(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    async def look() -> None:
+        app = a_console(ASCII, tmp_path, Colours.NONE)
+        async with app.run_test(size=size) as pilot:
+            for mode in app.MODES:
+                await app.switch_mode(mode)
+                await settle(pilot)
+                check(pilot, ASCII)
+            await open_by_hand(pilot, ASCII, set())
+
+    asyncio.run(look())

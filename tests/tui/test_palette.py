@@ -48,12 +48,12 @@ def test_every_binding_of_every_screen_and_widget_has_a_name_an_id_and_a_tooltip
     ] == []
 
 
-def test_an_id_belongs_to_one_action() -> None:
-    actions: dict[str, set[tuple[str, str]]] = {}
+def test_an_id_means_the_same_everywhere() -> None:
+    names: dict[str, set[str]] = {}
     for cls in node_classes():
         for binding in Binding.make_bindings(vars(cls).get("BINDINGS", ())):
-            actions.setdefault(binding.id or "", set()).add((cls.__name__, binding.action))
-    assert {name: found for name, found in actions.items() if len(found) > 1} == {}
+            names.setdefault(binding.id or "", set()).add(binding.description)
+    assert {name: found for name, found in names.items() if len(found) > 1} == {}
 
 
 @pytest.mark.parametrize("mode", MODES)
