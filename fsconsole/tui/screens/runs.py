@@ -19,8 +19,9 @@ from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs
 from fsconsole.tui.plaintext import plain
-from fsconsole.tui.screens.ask import AskScreen, LineScreen
+from fsconsole.tui.screens.ask import AskScreen
 from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.line import LineScreen
 from fsconsole.tui.screens.output import OutputScreen
 from fsconsole.tui.views.cell_commands import cut
 from fsconsole.tui.views.runs import Run, count_words, run_lines, runs_table
@@ -163,7 +164,7 @@ A run that was cut short says where; u takes it up again: cells reported done ar
             line.text for line in run_lines(run, self.session.runs_dir, max(20, min(90, self.size.width)))
         ]
         lost = "Its figures, samples and raw outputs are gone then; nothing on any device changes."
-        self.app.push_screen(AskScreen(f"Delete run {run.name}?", (*said, "", lost)), agreed)
+        self.app.push_screen(AskScreen(f"Delete run {run.name}?", " ".join((*said, lost)), yes="Delete", no="Keep"), agreed)
 
     def action_seek(self) -> None:
         """Take words to filter by."""
