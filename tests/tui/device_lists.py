@@ -92,6 +92,12 @@ _FOUND = {
             "Mount it read-only to see what is on it: `mount -o ro DEVICE /mnt`.",
         ),
     ),
+    "loop0": (
+        Hazard(
+            "hidden-processes", Verdict.ASKED, "/dev/loop0", "may be open in process 1, which hides what it has open",
+            "`ps` tells what the process is.",
+        ),
+    ),
     "md0": (
         Hazard("resync", Verdict.REFUSED, "/dev/md0", "is being resynced", "Wait until it is done.", waits=True),
     ),

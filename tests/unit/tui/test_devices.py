@@ -146,6 +146,12 @@ def test_the_pane_tells_what_would_be_lost_whole_and_harmless() -> None:
     assert "\x1b" not in text
 
 
+def test_what_is_no_content_is_not_said_to_be_lost() -> None:
+    text = told(BOX, "/dev/loop0")
+    assert "hazard      may be open in process 1" in text
+    assert "to be lost  nothing of worth" in text
+
+
 def test_the_pane_tells_who_a_disk_is() -> None:
     text = told(BOX, "/dev/sdg")
     for words in ("Z1Y0G", "0x5000c50000000060", "3298534883328 bytes", "512/4096", "ata, rotating disk",
