@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,6 +19,8 @@ from fsconsole.errors import ChildFailed
 
 _WORD = "fsconsole: "
 _HINT = "hint: "
+_PATIENCE_S = 5.0
+"""How long a child may take to give back what it has made, before it is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +113,22 @@ def _stdout(process: asyncio.subprocess.Process) -> asyncio.StreamReader:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        process.terminate()
-        await process.wait()
+    """End a child and wait for that, however often the waiting is cancelled: closing the console does so twice."""
+    if process.returncode is not None:
+        return
+    process.terminate()
+    impatience = asyncio.get_running_loop().call_later(_PATIENCE_S, _kill, process)
+    try:
+        while process.returncode is None:
+            with suppress(asyncio.CancelledError):
+                await process.wait()
+    finally:
+        impatience.cancel()
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.kill()
 
 
 def _text(raw: bytes) -> str:
