@@ -30,7 +30,9 @@ async def cancelled_twice(before: str, pid_file: Path) -> None:
     while not (pid_file.exists() and pid_file.read_text()):
         await asyncio.sleep(0.01)
     waiting.cancel()
-    await asyncio.sleep(0)
+    # Some turns of the loop later it waits for the end of the child.
+    for _ in range(20):
+        await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
