@@ -5,7 +5,6 @@ from __future__ import annotations
 from fsconsole.client.children import Children, answer, failure
 from fsconsole.errors import ChildFailed, FsconsoleError
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.store import list_runs
 from fsconsole.tui.views.device_words import folder_of, read_test_told
 from fsconsole.tui.views.devices import Listing
 
@@ -38,6 +37,8 @@ async def make_scratch(children: Children, size: str, directory: str) -> str:
 
 def is_first_start(listing: Listing, runs_dir: str) -> bool:
     """Return whether nothing was tried on this machine yet: no scratch device, no run."""
+    from fsconsole.journal.store import list_runs  # noqa: PLC0415 - the first screen is there sooner without
+
     try:
         return not listing.has_scratch and not list_runs(runs_dir)
     except FsconsoleError:

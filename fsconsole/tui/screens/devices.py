@@ -21,7 +21,6 @@ from fsconsole.tui.one_at_a_time import OneAtATime
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.screens.ask import AskScreen
 from fsconsole.tui.screens.jobs import JobScreen
-from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.udev_watch import UdevWatch
 from fsconsole.tui.views.device_details import details
 from fsconsole.tui.views.device_rows import lay_out
@@ -145,6 +144,8 @@ On a machine without runs or scratch devices, d starts a first comparison that t
 
     def action_create(self) -> None:
         """Ask for a new scratch device."""
+        from fsconsole.tui.screens.scratch_form import ScratchForm  # noqa: PLC0415 - the start is sooner
+
         if self._may("A scratch device is made"):
             self.app.push_screen(ScratchForm(self._watch.children), self._was_made)
 
