@@ -7,7 +7,7 @@ from dataclasses import dataclass
 _CELLS, _GAUGES, _PLOT = 5, 7, 4
 """What each part gets before any gets more."""
 _MOST_CELLS = 12
-_MOST_PLOT = 20
+_MOST_PLOT = 40
 WIDE_COLUMNS = 150
 """From here on gauges stand in two columns."""
 

@@ -52,7 +52,7 @@ def _of_command(command: CommandFinished, read: Read, width: int) -> Iterator[Ro
     yield from _block(f"   $ {shlex.join(command.argv)}", width)
     used = f"user {format_seconds(command.user_s)}, system {format_seconds(command.system_s)}"
     said = f"exit {command.exit_code}, {format_seconds(command.elapsed_s)}, {used}, {format_bytes(command.max_rss_bytes)}"
-    yield Row(f"     {said}", "bad" if command.exit_code else "weak")
+    yield from _block(f"     {said}", width, "bad" if command.exit_code else "weak")
     yield from _output(command, read, width)
     for line in command.kernel_log:
         yield from _block(f"     kernel: {line}", width, "bad")
