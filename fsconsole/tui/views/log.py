@@ -29,11 +29,8 @@ def log_title(state: RunState, names: Names, index: int) -> str:
 def log_rows(cell: CellState, read: Read, width: int) -> tuple[Row, ...]:
     """Return the log in rows of at most width cells."""
     if not cell.steps:
-        return (
-            Row(
-                f"Nothing was done yet: {printable(cell.reason)}" if cell.reason else "Nothing was done yet."
-            ),
-        )
+        why = f": {cell.reason}" if cell.reason else "."
+        return tuple(_block(f"Nothing was done yet{why}", width))
     return tuple(row for step in cell.steps for row in _of_step(step, read, width))
 
 
@@ -75,6 +72,7 @@ def _output(command: CommandFinished, read: Read, width: int) -> Iterator[Row]:
 
 
 def _block(text: str, width: int, tone: str = "") -> Iterator[Row]:
-    indent = " " * (len(text) - len(text.lstrip(" ")))
+    # What a tool has moved far to the right would have no room.
+    indent = " " * min(len(text) - len(text.lstrip(" ")), max(0, width // 2 - 2))
     for number, line in enumerate(wrap(printable(text.lstrip(" ")), max(20, width - len(indent) - 2))):
         yield Row(f"{indent}{'  ' if number else ''}{line}", tone)
