@@ -17,6 +17,7 @@ from tests.tui.harness import SIZES, Scripted, console
 from tests.tui.living import shows
 from tests.tui.offers import hazard, said, target
 from tests.tui.recorded import recorded
+from tests.tui.snapshots import assert_looks_as_kept
 
 SCRATCH = target("/dev/loop0", scratch=True, loss="nothing")
 DISK = target("/dev/sdb", hazards=(hazard("/dev/sdb", "may be open"),))
@@ -80,6 +81,7 @@ def test_what_would_be_lost_is_shown_before_anything_else(size: tuple[int, int])
             "2 cells",
             "3.0 GiB",
         )
+        assert_looks_as_kept(shown.pilot, f"confirm-{size[0]}x{size[1]}")
 
     shown = confirming({"plan": said(DISK, consent="CODE")}, act, size=size)
     assert ("plan", "plan.toml", "--device", "/dev/sdb", "--json", "--runs", "/runs") in shown.children.asked

@@ -18,6 +18,7 @@ from fsconsole.tui.widgets.rowlist import RowList
 from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.living import DRAINING, NEXT, living_run, shows
 from tests.tui.recorded import NAMES, recorded
+from tests.tui.snapshots import assert_looks_as_kept
 
 STANDING = {
     "grid": "finished",
@@ -48,6 +49,33 @@ def test_every_recorded_run_says_where_it_stands(tmp_path: Path, name: str, size
             await pilot.press("3")
             shown = await shows(pilot, STANDING.get(name, "finished"), "write [", "dirty [", "CPU [")
             assert "last gauges" in shown
+
+    asyncio.run(look())
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ["raw", "killed"])
+def test_the_screen_looks_as_kept(tmp_path: Path, name: str, size: tuple[int, int]) -> None:
+    async def look() -> None:
+        folder = recorded(name, tmp_path)
+        async with console(folder=folder, runs_dir=tmp_path).run_test(size=size) as pilot:
+            await pilot.press("3")
+            await shows(pilot, STANDING[name], "write, cell")
+            assert_looks_as_kept(pilot, f"run-{name}-{size[0]}x{size[1]}")
+
+    asyncio.run(look())
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_log_looks_as_kept(tmp_path: Path, size: tuple[int, int]) -> None:
+    async def look() -> None:
+        folder = recorded("failed", tmp_path)
+        async with console(folder=folder, runs_dir=tmp_path).run_test(size=size) as pilot:
+            await pilot.press("3")
+            await shows(pilot, "more files than inodes")
+            await pilot.press("l")
+            await shows(pilot, "Cell 3 of 3", "$ mkfs.ext4")
+            assert_looks_as_kept(pilot, f"log-{size[0]}x{size[1]}")
 
     asyncio.run(look())
 

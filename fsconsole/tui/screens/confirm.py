@@ -67,6 +67,7 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
     def on_mount(self) -> None:
         """Look at the devices."""
         self.query_one("#naming").display = False
+        self.query_one("#typed", Input).cursor_blink = False
         self.query_one("#offer").focus()
         self.action_look()
 

@@ -81,6 +81,7 @@ class RowList(ScrollView, can_focus=True):
         """Show rows 0 to count - 1, made by row(number, width); the cursor is at follow unless it was moved."""
         self._count, self._row, self._followed = count, row, follow
         self.virtual_size = Size(0, count)
+        self._need_bar()
         self._go_to(self.cursor if self._moved else follow)
         if self._in_sight() != self._painted:
             self.refresh()
@@ -142,7 +143,12 @@ class RowList(ScrollView, can_focus=True):
 
     def on_resize(self, _event: events.Resize) -> None:
         """Keep the cursor in sight."""
+        self._need_bar()
         self._go_to(self.cursor)
+
+    def _need_bar(self) -> None:
+        # Left to itself (auto) a bar that was needed before the first layout stays where there is room for all.
+        self.styles.overflow_y = "scroll" if self._count > self.size.height else "hidden"
 
     def on_click(self, event: events.Click) -> None:
         """Take the cursor to the row that was clicked."""
