@@ -17,10 +17,10 @@ from fsconsole.plan.reader import read_plan
 from fsconsole.tui import planfiles
 from fsconsole.tui.draft import Draft, new_draft
 from fsconsole.tui.screens.ask import AskScreen
-from fsconsole.tui.screens.prompt import PromptScreen
 from fsconsole.tui.screens.plan_commands import CommandsScreen
 from fsconsole.tui.screens.plan_desk import DeskScreen
 from fsconsole.tui.screens.plan_open import OpenScreen, PathSuggester
+from fsconsole.tui.screens.prompt import PromptScreen
 from fsconsole.tui.views.plan import unable
 
 _NEW_NAME = "plan.toml"
@@ -138,14 +138,19 @@ class PlanActs(DeskScreen):
             return True
         is_ours = path == self.draft.plan.path
         why = "It was edited since it was opened here." if is_ours else "There is a file of that name."
-        question = AskScreen(f"Replace {path}?", f"{why} Its text would be lost.", yes="Replace it", no="Leave it")
+        question = AskScreen(
+            f"Replace {path}?", f"{why} Its text would be lost.", yes="Replace it", no="Leave it"
+        )
         return await self.app.push_screen_wait(question)
 
     async def _may_be_lost(self) -> bool:
         if not self.is_changed:
             return True
         question = AskScreen(
-            "Leave this plan?", "It was changed, and its changes are not saved.", yes="Lose them", no="Go on with it"
+            "Leave this plan?",
+            "It was changed, and its changes are not saved.",
+            yes="Lose them",
+            no="Go on with it",
         )
         return await self.app.push_screen_wait(question)
 

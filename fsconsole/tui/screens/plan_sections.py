@@ -15,10 +15,10 @@ from fsconsole.tui import draft_parts as parts
 from fsconsole.tui.draft import Draft
 from fsconsole.tui.here import Here
 from fsconsole.tui.outcome import Outcome
-from fsconsole.tui.screens.prompt import PromptScreen
 from fsconsole.tui.screens.dialog import Dialog
 from fsconsole.tui.screens.plan_values import ValuesScreen
 from fsconsole.tui.screens.plan_workload import WorkloadScreen
+from fsconsole.tui.screens.prompt import PromptScreen
 from fsconsole.tui.views import plan_loads, plan_options, plan_rows
 from fsconsole.tui.views.lines import Line, Mark
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+
 from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input, Static
