@@ -88,7 +88,7 @@ class Hand:
         return picture(self.pilot)
 
     async def settled(self) -> None:
-        await self.until(lambda: self.screen.is_counted and self.screen.counted == self.screen.draft)
+        await self.until(lambda: self.screen.is_current)
         await self.pilot.pause()
 
     async def go_to(self, section: str) -> None:

@@ -251,7 +251,7 @@ To compare with and without an option that has one value, make a second list of 
             self._put("#about", plain("Nothing here yet."))
 
     def _show_totals(self) -> None:
-        outcome = self.outcome if self.is_counted and self.counted == self.draft else None
+        outcome = self.outcome if self.is_current else None
         first, second = view.totals(outcome, self.disks, self.missing, self.size.width)
         is_wrong = outcome is not None and outcome.plan is None
         self.query_one("#totals").set_class(is_wrong, "-wrong")

@@ -63,7 +63,11 @@ class PlanActs(DeskScreen):
 
     def action_commands(self) -> None:
         """Show the commands of the cells."""
-        self.app.push_screen(CommandsScreen(self.draft.text, self.session.targets, self.session.children))
+        self.app.push_screen(
+            CommandsScreen(
+                self.draft.text, self.session.targets, self.session.children, self.session.runs_dir
+            )
+        )
 
     def action_probe(self) -> None:
         """Try the options of what is ticked."""
@@ -166,7 +170,7 @@ class PlanActs(DeskScreen):
             self.say(f"Tried on this machine: {', '.join(names)}.")
 
     async def _begin(self) -> None:
-        while not self.is_counted or self.counted != self.draft:
+        while not self.is_current:
             await asyncio.sleep(0.05)
         if why := unable(self.outcome):
             self.say(why, style="$error")

@@ -21,9 +21,10 @@ from fsconsole.tui.widgets.choices import Choices
 class CommandsScreen(Dialog[None]):
     """Shows cells above and the steps of one below; the plan's text is handed to `fsconsole plan`, which touches nothing."""
 
-    def __init__(self, text: str, targets: Sequence[str], children: Children) -> None:
+    def __init__(self, text: str, targets: Sequence[str], children: Children, runs_dir: str) -> None:
         super().__init__("Commands of each cell, in the order of the run")
-        self._text, self._targets, self._children = text, tuple(targets), children
+        self._text, self._targets = text, tuple(targets)
+        self._children, self._runs_dir = children, runs_dir
         self._cells: dict[str, CellCommands] = {}
 
     def body(self) -> Iterable[Widget]:
@@ -62,7 +63,8 @@ class CommandsScreen(Dialog[None]):
         path = planfiles.keep_for_run(self._text)
         try:
             devices = [word for target in self._targets for word in ("--device", target)]
-            return await answer(self._children, "plan", path, *(devices if os.geteuid() == 0 else ()))
+            looked_at = (*devices, "--runs", self._runs_dir) if os.geteuid() == 0 else ()
+            return await answer(self._children, "plan", path, *looked_at)
         except OSError as error:
             raise ChildFailed(words="plan", said=str(error)) from error
         finally:

@@ -33,6 +33,7 @@ class DeskScreen(ConsoleScreen):
         """As it was opened or saved last."""
         self.counted, self.outcome = self.draft, Outcome()
         self.is_counted = False
+        self._counted_for: tuple[object, ...] = ()
         self.disks: tuple[Disk, ...] = ()
         self.missing: tuple[str, ...] = ()
         self.catalog = load_catalog()
@@ -46,6 +47,11 @@ class DeskScreen(ConsoleScreen):
     def desk(self) -> Desk:
         """All that a section looks at."""
         return Desk(self.draft, self.catalog, self.here, self.counted, self.outcome)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the draft at hand was counted, for the devices and the machine at hand."""
+        return self.is_counted and self.counted == self.draft and self._counted_for == (self.disks, self.here)
 
     def say(self, text: str, *, style: str = "") -> None:
         """Show a sentence; where none stands, nothing is painted for taking it back."""
@@ -111,7 +117,7 @@ class DeskScreen(ConsoleScreen):
                 while self._is_stale:
                     self._is_stale = False
                     await asyncio.sleep(_SETTLE_S)
-                draft = self.draft
+                draft, counted_for = self.draft, (self.disks, self.here)
                 outcome = await beside(
                     partial(
                         work_out,
@@ -123,6 +129,7 @@ class DeskScreen(ConsoleScreen):
                     )
                 )
                 self.counted, self.outcome, self.is_counted = draft, outcome, True
+                self._counted_for = counted_for
                 self.show_outcome()
         finally:
             self._is_counting = False
@@ -131,7 +138,9 @@ class DeskScreen(ConsoleScreen):
         found, missing = [], []
         for target in targets:
             try:
-                found += disks_of(await answer(self.session.children, "devices", target))
+                found += disks_of(
+                    await answer(self.session.children, "devices", target, "--runs", self.session.runs_dir)
+                )
             except (FsconsoleError, OSError):
                 missing.append(target)
         self.disks, self.missing = tuple(found), tuple(missing)

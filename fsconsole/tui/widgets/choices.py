@@ -172,5 +172,5 @@ def _prompt(text: tuple[str, ...], line: Line) -> Content:
 
 def _style(line: Line) -> str:
     if line.is_heading:
-        return "bold"
-    return "dim" if line.is_faint else ""
+        return "bold $foreground"
+    return "$text-disabled" if line.is_faint else ""
