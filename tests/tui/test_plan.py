@@ -19,10 +19,12 @@ from fsconsole.client.children import Done
 from fsconsole.plan.configs import list_configs
 from fsconsole.plan.reader import read_plan
 from fsconsole.tui.plaintext import plain
+from fsconsole.tui.screens import plan_desk
 from fsconsole.tui.screens.dialog import Dialog
 from fsconsole.tui.screens.plan import PlanScreen
 from fsconsole.tui.widgets.choices import Choices
 from tests.tui.harness import SIZES, Scripted, console, picture
+from tests.tui.snapshots import assert_looks_as_kept
 
 LOAD = '[[workload]]\nkind = "create"\nfile_size = "1MiB"\n'
 
@@ -140,6 +142,40 @@ def test_a_new_plan_says_what_it_comes_to(size: tuple[int, int]) -> None:
         assert "[x] ext4" in seen
         assert "[ ] btrfs" in seen
         assert all(len(line) <= size[0] for line in seen.splitlines())
+
+    at_plan(work, size=size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_desk, "kernel_release", lambda: "6.18.0")
+
+    async def work(hand: Hand) -> None:
+        async def looks(name: str) -> None:
+            await hand.pilot.pause()
+            assert_looks_as_kept(hand.pilot, f"{name}-{size[0]}x{size[1]}")
+
+        await looks("plan")
+        await hand.go_to("options 0")
+        await hand.look_at("mount data")
+        await hand.keys("space", "space")
+        await hand.look_at("mount delalloc")
+        await hand.keys("space", "space")
+        await hand.settled()
+        await looks("plan-options")
+        await hand.keys("enter")
+        await looks("plan-values")
+        await hand.keys("escape")
+        await hand.go_to("workloads")
+        await hand.keys("enter")
+        await hand.pilot.pause()
+        await hand.type("")
+        hand.pilot.app.screen.query_one("#field-file_size").focus()
+        await hand.pilot.pause()
+        await hand.type("1XB")
+        await looks("plan-workload")
 
     at_plan(work, size=size)
 

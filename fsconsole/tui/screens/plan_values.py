@@ -43,13 +43,13 @@ class ValuesScreen(Dialog[tuple[str, ...]]):
         yield Static(plain(self._told), classes="told")
         yield Choices(id="values")
         if self._typed is not None:
-            yield Input(placeholder="another value, then enter", id="typed", compact=True)
+            yield Input(placeholder="another value, then enter", id="typed-value", compact=True)
 
     def on_mount(self) -> None:
         """Begin with what is ticked now."""
         self._show()
         if not self._values and self._typed is not None:
-            self.query_one("#typed").focus()
+            self.query_one("#typed-value").focus()
 
     def on_choices_ticked(self, event: Choices.Ticked) -> None:
         """Tick a value, or untick it."""
