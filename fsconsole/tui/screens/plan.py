@@ -111,6 +111,7 @@ To compare with and without an option that has one value, make a second list of 
         sections = view.section_lines(self.draft, outcome, with_variants=not self.is_wide)
         if self.section_key not in {line.key for line in sections}:
             self.section_key = "filesystems"
+            self.refresh_bindings()
         self.query_one("#sections", Choices).show_lines(sections, at=self.section_key)
         self._show_section()
         name = view.name_line(self.draft, is_changed=self.is_changed, width=self.size.width)
@@ -121,6 +122,7 @@ To compare with and without an option that has one value, make a second list of 
         """Show where the opened plan says what it compares."""
         self.section_key = "filesystems" if self.draft.checklists or self.is_wide else "variants"
         self.show_draft()
+        self.refresh_bindings()
 
     def show_outcome(self) -> None:
         """Show what the draft comes to."""

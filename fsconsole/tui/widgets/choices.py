@@ -21,7 +21,7 @@ class Choices(OptionList):
     """Shows lines; which of them is ticked is not its business, it only says what was asked for."""
 
     DEFAULT_CSS = """
-    Choices { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
+    Choices { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; scrollbar-gutter: stable; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
