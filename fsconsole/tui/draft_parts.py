@@ -9,6 +9,7 @@ import tomli
 import tomli_w
 
 from fsconsole.catalog.tables import Table
+from fsconsole.errors import PlanBadValue
 from fsconsole.model.workload import WorkloadKind
 from fsconsole.plan.planfile import Checklist, PlanFile, WorkloadPlan
 from fsconsole.plan.read_workload import read_workloads
@@ -70,6 +71,8 @@ def doubled_workload(draft: Draft, number: int) -> Draft:
 def removed_workload(draft: Draft, number: int) -> Draft:
     """Return the draft without a workload. Raises as above where another one works on its files."""
     tables = workload_tables(draft)
+    if len(tables) == 1:
+        raise PlanBadValue(PLACE, "workload", "[]", "there is none", "at least one [[workload]]")
     return with_workloads(draft, [*tables[:number], *tables[number + 1 :]])
 
 

@@ -27,6 +27,11 @@ def digest_of(path: str) -> str:
         raise PlanMissing(path, _why(error)) from error
 
 
+def digest_of_text(text: str) -> str:
+    """Return the digest of the file that holds this text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def save(path: str, text: str) -> str:
     """Write a plan file, whole or not at all, with the rights of what it replaces; return its digest.
 
@@ -50,7 +55,7 @@ def save(path: str, text: str) -> str:
             raise
     except (OSError, ValueError) as error:
         raise PlanUnwritable(path, _why(error)) from error
-    return hashlib.sha256(text.encode()).hexdigest()
+    return digest_of_text(text)
 
 
 def keep_for_run(text: str) -> str:
@@ -64,7 +69,7 @@ def keep_for_run(text: str) -> str:
         descriptor, path = tempfile.mkstemp(prefix="fsconsole-plan-", suffix=".toml", dir=directory)
         with open(descriptor, "wb") as file:
             file.write(text.encode())
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise PlanUnwritable(directory, _why(error)) from error
     return path
 

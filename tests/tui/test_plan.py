@@ -79,7 +79,7 @@ class Hand:
         await self.pilot.pause()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        for _ in range(150):
+        for _ in range(1000):
             if condition():
                 return
             await self.pilot.pause(0.02)
@@ -333,6 +333,9 @@ def test_workloads_are_added_doubled_moved_and_removed_as_the_plan_reader_lets_t
         assert kinds() == ["create", "read", "create"]
         await hand.keys("x")
         assert kinds() == ["create", "create"]
+        await hand.keys("x", "x")
+        await hand.sees("there is none", "at least one [[workload]]")
+        assert kinds() == ["create"]
 
     at_plan(work)
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from fsconsole.errors import FsconsoleError
+from fsconsole.errors import FsconsoleError, PlanMissing, PlanUnwritable
 from fsconsole.journal.folder import RunFolder
 from fsconsole.plan.configs import configs_folder, list_configs, resolve_plan
 from fsconsole.plan.planfile import PlanFile
@@ -63,11 +63,10 @@ class PlanActs(DeskScreen):
 
     def action_commands(self) -> None:
         """Show the commands of the cells."""
-        self.app.push_screen(
-            CommandsScreen(
-                self.draft.text, self.session.targets, self.session.children, self.session.runs_dir
-            )
-        )
+        session = self.session
+        # To look at what a device holds needs root; without it the commands have the word DEVICE.
+        targets = session.targets if session.is_root else ()
+        self.app.push_screen(CommandsScreen(self.draft.text, targets, session.children, session.runs_dir))
 
     def action_probe(self) -> None:
         """Try the options of what is ticked."""
@@ -94,18 +93,21 @@ class PlanActs(DeskScreen):
     async def _open(self) -> None:
         if not await self._may_be_lost():
             return
-        shipped = [(path.stem, read_plan(path).title) for path in list_configs()]
-        name = await self.app.push_screen_wait(OpenScreen(shipped))
-        if name is None:
-            return
+        name: str | None = None
         try:
+            shipped = [(path.stem, read_plan(path).title) for path in list_configs()]
+            name = await self.app.push_screen_wait(OpenScreen(shipped))
+            if name is None:
+                return
             path = os.path.abspath(resolve_plan(os.path.expanduser(name)))
             plan = await asyncio.to_thread(read_plan, path)
-            digest = planfiles.digest_of(path)
         except FsconsoleError as error:
             self.complain(error)
             return
-        self._begin_with(Draft(plan), digest)
+        except OSError as error:
+            self.complain(PlanMissing(name or "", str(error)))
+            return
+        self._begin_with(Draft(plan), planfiles.digest_of_text(plan.source))
         self.say(f"Opened {path}.")
 
     async def _anew(self) -> None:
@@ -115,17 +117,15 @@ class PlanActs(DeskScreen):
     async def _save(self) -> None:
         now = self.draft.plan.path
         is_shipped = now and os.path.dirname(now) == str(configs_folder())
-        offered = (
-            os.path.join(os.getcwd(), os.path.basename(now) or _NEW_NAME) if is_shipped or not now else now
-        )
+        offered = (os.path.basename(now) or _NEW_NAME) if is_shipped or not now else now
         hint = "Right arrow completes; enter saves."
         path = await self.app.push_screen_wait(
             PromptScreen("Save the plan as", offered, hint=hint, suggester=PathSuggester())
         )
         if path is None or not path.strip():
             return
-        whole = os.path.abspath(os.path.expanduser(path.strip()))
         try:
+            whole = os.path.abspath(os.path.expanduser(path.strip()))
             found = planfiles.digest_of(whole)
             if found and not await self._may_be_replaced(whole, found):
                 return
@@ -134,7 +134,13 @@ class PlanActs(DeskScreen):
         except FsconsoleError as error:
             self.complain(error)
             return
-        self._begin_with(Draft(_at(plan, whole, text)), digest)
+        except OSError as error:
+            self.complain(PlanUnwritable(path, str(error)))
+            return
+        self.draft = self.kept = Draft(_at(plan, whole, text))
+        self.digest = digest
+        self.show_draft()
+        self.count()
         self.say(f"Saved {whole}.")
 
     async def _may_be_replaced(self, path: str, found: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 
 from textual.containers import VerticalScroll
@@ -63,7 +62,7 @@ class CommandsScreen(Dialog[None]):
         path = planfiles.keep_for_run(self._text)
         try:
             devices = [word for target in self._targets for word in ("--device", target)]
-            looked_at = (*devices, "--runs", self._runs_dir) if os.geteuid() == 0 else ()
+            looked_at = (*devices, "--runs", self._runs_dir) if devices else ()
             return await answer(self._children, "plan", path, *looked_at)
         except OSError as error:
             raise ChildFailed(words="plan", said=str(error)) from error
