@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from fsconsole.engine.control import ControlServer, Wishes
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.observation import CellFinished, CellStarted, Observation, Outcome, StepStarted, Verb
 from fsconsole.model.sample import Sample, Writeback
@@ -20,7 +21,7 @@ from fsconsole.system.locks import FileLock
 from fsconsole.units import GIB, MIB
 from tests.tui.harness import picture
 from tests.unit.analysis import build
-from tests.unit.cli.recorded import STARTED, make_run
+from tests.unit.cli.recorded import STARTED
 
 BEGUN: tuple[Observation, ...] = (
     STARTED,
@@ -66,9 +67,12 @@ def sample_now(step: str, *, age_s: float = 0.0, cell: int = 0) -> Sample:
 
 
 @contextmanager
-def living_run(runs_dir: Path, name: str = "20261121-081000-k7qf") -> Iterator[Living]:
+def living_run(
+    runs_dir: Path, name: str = "20261121-081000-k7qf", *, owned_scratch: str = ""
+) -> Iterator[Living]:
     """Give a run in the middle of its first load."""
-    folder = make_run(runs_dir, name)
+    request = build.request([build.cell(0), build.cell(1, build.XFS)], title="two filesystems")
+    folder = create_run(str(runs_dir), replace(request, run_id=name, owned_scratch=owned_scratch))
     journal = JournalWriter(folder)
     lock = FileLock.acquire(folder.lock)
     made = Living(folder, journal, lock)

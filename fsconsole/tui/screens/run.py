@@ -133,10 +133,11 @@ class RunScreen(RunKeys):
             if self.faulty:
                 self.say("")
                 self.faulty = False
-            is_first = self.snapshot is None
-            self.snapshot = taken
+            before, self.snapshot = self.snapshot, taken
             self._offer_keys()
-            if is_first:
+            if before is not None and before.alive and not taken.alive:
+                self.give_scratch_back(taken)
+            if before is None:
                 self.paint()
 
     def _offer_keys(self) -> None:

@@ -140,6 +140,12 @@ class RunKeys(ConsoleScreen):
             else:
                 self.say(" ".join(done.out.split("\n")).strip() or "Nothing was left behind.")
 
+    def give_scratch_back(self, snapshot: Snapshot) -> None:
+        """Have the scratch device removed that was made for this run alone, as every viewer of a run's end does."""
+        over = snapshot.finished and not self._is_open(snapshot)
+        if over and snapshot.state.request.owned_scratch and self.session.is_root:
+            self.action_cleanup()
+
     @work(exclusive=True, group="child")
     async def action_resume(self) -> None:
         """Have the run taken up again; where its devices must be agreed to anew, that is asked."""
