@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 
@@ -121,7 +122,9 @@ class RunScreen(RunKeys):
 
     def _tell(self) -> None:
         """Have the screen take what the bridge has; called from the bridge's thread."""
-        self.post_message(self.Arrived())
+        # The loop may be closed by now: the console ends without waiting for the bridge.
+        with suppress(RuntimeError):
+            self.post_message(self.Arrived())
 
     def on_run_screen_arrived(self) -> None:
         """Take what the bridge has found."""
