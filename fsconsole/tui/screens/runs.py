@@ -160,11 +160,9 @@ A run that was cut short says where; u takes it up again: cells reported done ar
                 words = ("runs", "delete", "--runs", self.session.runs_dir, "--", run.name)
                 self._act(words, f"Run {run.name} is deleted.")
 
-        said = [
-            line.text for line in run_lines(run, self.session.runs_dir, max(20, min(90, self.size.width)))
-        ]
-        lost = "Its figures, samples and raw outputs are gone then; nothing on any device changes."
-        self.app.push_screen(AskScreen(f"Delete run {run.name}?", " ".join((*said, lost)), yes="Delete", no="Keep"), agreed)
+        lost = f"'{run.title}': its figures, samples and outputs are gone then. No device changes."
+        question = f"Delete run {run.name}?"
+        self.app.push_screen(AskScreen(question, lost, yes="Delete it", no="Keep it"), agreed)
 
     def action_seek(self) -> None:
         """Take words to filter by."""

@@ -11,8 +11,10 @@ from fsconsole.report.cells import shorten_middle
 from fsconsole.tui.widgets.values import Mark, PlotValue, Series
 from fsconsole.units import format_bytes, format_guess, format_rate
 
-_LEAST_SHARE = 0.02
+_LEAST_SHARE = 0.04
 """Steps that take less of a cell are not named."""
+_LONG_S = 10.0
+"""Below that, tenths of a second tell steps apart."""
 
 
 def begun_ns(cell: CellState) -> int:
@@ -33,11 +35,12 @@ def curves(cell: CellState, points: Sequence[CurvePoint]) -> tuple[PlotValue, Pl
 def steps_in_words(cell: CellState, width: int) -> str:
     """Return when the longer steps began and ended: "workload 8-54 s, drain 54-57 s"."""
     begun, length_s = begun_ns(cell), _length_s(cell, ())
+    digits = 0 if length_s >= _LONG_S else 1
     spans = []
     for step in cell.steps:
         begin_s = (step.started_monotonic_ns - begun) / 1e9
         if step.elapsed_s >= _LEAST_SHARE * length_s and step.elapsed_s:
-            spans.append(f"{step.kind.value} {begin_s:.0f}-{begin_s + step.elapsed_s:.0f} s")
+            spans.append(f"{step.kind.value} {begin_s:.{digits}f}-{begin_s + step.elapsed_s:.{digits}f} s")
     return shorten_middle(", ".join(spans), width)
 
 

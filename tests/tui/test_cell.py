@@ -1,0 +1,119 @@
+"""The cell view, over recorded runs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui.harness import SIZES, console, picture
+from tests.tui.recorded import recorded
+from tests.tui.waiting import until, until_shown
+
+
+async def open_cell(pilot: Pilot[None]) -> None:
+    await pilot.press("4")
+    await until_shown(pilot, "sorted by")
+    await pilot.press("enter")
+    await until_shown(pilot, "v Curves", "Cell ")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ["raw", "failed", "killed", "bull"])
+def test_every_section_of_a_cell_opens(name: str, size: tuple[int, int], tmp_path: Path) -> None:
+    async def go() -> None:
+        async with console(folder=recorded(name, tmp_path)).run_test(size=size) as pilot:
+            await open_cell(pilot)
+            for key, text in (
+                ("v", "CPU busy"),
+                ("f", "gate: "),
+                ("x", "xtents"),
+                ("m", "command"),
+                ("o", "ilesystem"),
+                ("n", "Kernel"),
+                ("w", "->"),
+            ):
+                await pilot.press(key)
+                shown = await until_shown(pilot, text)
+                assert all(len(line) <= size[0] for line in shown.splitlines())
+
+    asyncio.run(go())
+
+
+def test_a_commands_output_is_shown_with_its_exit_code(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with console(folder=recorded("bull", tmp_path)).run_test(size=(80, 24)) as pilot:
+            await open_cell(pilot)
+            await pilot.press("m")
+            await until_shown(pilot, "blkdiscard -f")
+            await pilot.press("enter")
+            await until_shown(pilot, "exit code 0", "Operation forced")
+            await pilot.press("escape")
+            await until_shown(pilot, "m Commands")
+            await pilot.press("escape")
+            await until_shown(pilot, "sorted by durable")
+
+    asyncio.run(go())
+
+
+def test_hostile_output_is_shown_as_it_is_and_does_nothing(tmp_path: Path) -> None:
+    folder = recorded("grid", tmp_path)
+    for path in Path(folder.raw).glob("*"):
+        path.write_bytes(b"[/x] \x1b[31mred\x07 \xff " + b"y" * 300 + b"\r\n" * 3)
+
+    async def go() -> None:
+        async with console(folder=folder).run_test(size=(80, 24)) as pilot:
+            await open_cell(pilot)
+            await pilot.press("m")
+            await until_shown(pilot, "fallocate")
+            await pilot.press("enter")
+            shown = await until_shown(pilot, "[/x] \\x1b[31mred\\x07")
+            assert "\x1b" not in shown
+            assert sum(line.count("y") for line in shown.splitlines()) >= 300
+
+    asyncio.run(go())
+
+
+def test_left_and_right_go_through_the_cells_of_a_row(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with console(folder=recorded("grid", tmp_path)).run_test(size=(80, 24)) as pilot:
+            await open_cell(pilot)
+            first = await until_shown(pilot, "1 of 2 in this row")
+            await pilot.press("right")
+            second = await until_shown(pilot, "2 of 2 in this row")
+            assert first.splitlines()[2] != second.splitlines()[2]
+            await pilot.press("right", "left")
+            await until_shown(pilot, "1 of 2 in this row")
+
+    asyncio.run(go())
+
+
+def test_a_cell_that_never_ran_says_why(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with console(folder=recorded("bull", tmp_path)).run_test(size=(80, 24)) as pilot:
+            await pilot.press("4")
+            await until_shown(pilot, "sorted by")
+            await pilot.press("end", "enter")
+            await until_shown(pilot, "unavailable", "No samples")
+            await pilot.press("f")
+            await until_shown(pilot, "No step of it has begun")
+            await pilot.press("m", "enter", "x", "o", "n", "w")
+            assert "w Warnings" in picture(pilot)
+
+    asyncio.run(go())
+
+
+def test_a_journal_that_goes_away_meanwhile_is_told(tmp_path: Path) -> None:
+    folder = recorded("grid", tmp_path)
+
+    async def go() -> None:
+        async with console(folder=folder).run_test(size=(80, 24)) as pilot:
+            await open_cell(pilot)
+            await until_shown(pilot, "1 of 2 in this row")
+            Path(folder.journal).unlink()
+            await pilot.press("right")
+            await until(pilot, lambda: "can't be used" in " ".join(picture(pilot).split()), "a sentence")
+
+    asyncio.run(go())

@@ -1,0 +1,258 @@
+"""The Results screen, over recorded runs, by the keys that an operator presses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from fsconsole.client.children import Done
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.store import is_alive
+from fsconsole.plan.publications import find_publication
+from fsconsole.system.locks import FileLock
+from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.views.export import EXPORTS, export_words
+from fsconsole.tui.views.results import Choice
+from fsconsole.tui.widgets.table import Table
+from tests.tui.harness import SIZES, Scripted, console, picture
+from tests.tui.recorded import NAMES, recorded
+from tests.tui.waiting import until, until_shown
+
+Drive = Callable[[Pilot[None]], Awaitable[None]]
+
+
+def drive(app: ConsoleApp, steps: Drive, size: tuple[int, int] = (80, 24)) -> None:
+    """Open the grid and do what a test does."""
+
+    async def go() -> None:
+        async with app.run_test(size=size) as pilot:
+            await pilot.press("4")
+            await steps(pilot)
+
+    asyncio.run(go())
+
+
+def table(pilot: Pilot[None]) -> Table:
+    return pilot.app.screen.query_one(Table)
+
+
+def names(pilot: Pilot[None]) -> list[str]:
+    return [row.name for row in table(pilot).value.rows]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", [*NAMES, "bull"])
+def test_the_grid_of_every_recorded_run_opens(name: str, size: tuple[int, int], tmp_path: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        shown = await until_shown(pilot, "variant", "sorted by durable")
+        assert all(len(line) <= size[0] for line in shown.splitlines())
+        assert names(pilot)
+
+    drive(console(folder=recorded(name, tmp_path)), steps, size)
+
+
+def test_all_columns_of_bulls_grid_fit_80_columns_with_the_warnings(tmp_path: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        shown = await until_shown(pilot, "durable", "delete", "spread", "warn", "abefg")
+        assert "1/25" in shown
+
+    drive(console(folder=recorded("bull", tmp_path)), steps)
+
+
+def test_s_sorts_by_the_column_at_the_cursor_and_again_the_other_way(tmp_path: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await until_shown(pilot, "sorted by durable, highest first")
+        await pilot.press("right", "right", "s")
+        await until_shown(pilot, "sorted by CPU, lowest first")
+        before = [row.key for row in table(pilot).value.rows]
+        await pilot.press("s")
+        await until_shown(pilot, "sorted by CPU, highest first")
+        assert [row.key for row in table(pilot).value.rows] != before
+
+    drive(console(folder=recorded("bull", tmp_path)), steps)
+
+
+def test_a_column_without_figures_has_no_order(tmp_path: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await until_shown(pilot, "warn")
+        await pilot.press(*["right"] * 20, "s")
+        await until_shown(pilot, "This column has no order")
+
+    drive(console(folder=recorded("bull", tmp_path)), steps)
+
+
+def test_b_sets_all_others_against_the_row_at_the_cursor_and_again_ends_it(tmp_path: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await until_shown(pilot, "sorted by durable")
+        await pilot.press("down", "b")
+        shown = await until_shown(pilot, "Per cent of '")
+        assert "%" in shown
+        at = table(pilot).row
+        assert at is not None
+        assert not any("%" in text for text in at.cells)
+        await pilot.press("b")
+        await until_shown(pilot, "Medians of")
+
+    drive(console(folder=recorded("grid", tmp_path)), steps)
+
+
+def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await until_shown(pilot, "sorted by durable")
+        await pilot.press("c")
+        await until_shown(pilot, "Columns of the grid", "[x] write")
+        await pilot.press("space", "enter")  # write is the first in the list.
+        await until(
+            pilot,
+            lambda: (
+                "sorted by" in picture(pilot)
+                and "write" not in [column.name for column in table(pilot).value.columns]
+            ),
+            "the column is gone",
+        )
+        await pilot.press("c")
+        await until_shown(pilot, "[ ] write")
+        await pilot.press("space", *["minus"] * 9, "enter")
+        await until(
+            pilot,
+            lambda: "sorted by" in picture(pilot) and table(pilot).value.columns[0].name == "write",
+            "the column is the first one",
+        )
+        await pilot.press("c", "d")
+        await until_shown(pilot, "sorted by durable")
+
+    drive(console(folder=recorded("grid", tmp_path)), steps)
+
+
+def test_published_figures_stand_beside_and_say_so(tmp_path: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await until_shown(pilot, "sorted by durable")
+        await pilot.press("p")
+        await until_shown(pilot, "Published figures", "FFSB")
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: any("published" in name for name in names(pilot)), "published rows")
+        assert "published" not in names(pilot)[0]
+        await pilot.press("down")
+        await until_shown(pilot, "not of this run")
+        await pilot.press("b")
+        await until_shown(pilot, "no baseline")
+
+    drive(console(folder=recorded("bull", tmp_path)), steps, (120, 40))
+
+
+def test_an_export_is_written_by_the_command_and_asks_before_it_replaces(tmp_path: Path) -> None:
+    folder = recorded("grid", tmp_path)
+    target = tmp_path / "my.csv"
+    children = Scripted({"results grid": "a,b\r\n"})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await until_shown(pilot, "sorted by durable")
+        for _ in range(2):
+            await pilot.press("e")
+            await until_shown(pilot, "Export the figures")
+            pilot.app.screen.query_one("#path").value = str(target)  # type: ignore[attr-defined]
+            await pilot.press("tab", "enter")
+            if target.exists():
+                await until_shown(pilot, "Enter again replaces it")
+                target.write_text("old")
+                await pilot.press("enter")
+            await until(pilot, lambda: target.exists() and target.read_text() == "a,b\n", "the file")
+            await until_shown(pilot, "Written:")
+
+    drive(console(children, runs_dir=tmp_path, folder=folder), steps)
+    assert target.read_bytes() == b"a,b\r\n"
+    assert children.asked[0][:6] == ("results", "grid", "--runs", str(tmp_path), "--format", "csv")
+
+
+def test_the_words_of_an_export_are_understood_by_the_command(tmp_path: Path) -> None:
+    recorded("grid", tmp_path)
+    choice = Choice(publication=find_publication("bull-2008"))
+    for export in EXPORTS:
+        words = export_words("grid", str(tmp_path), export, choice, ())
+        if "--columns" in words:
+            words = (*words[: words.index("--columns")], "--columns", "write,of_raw_1", *words[-2:])
+        argv = [sys.executable, "-I", "-m", "fsconsole", *words]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout
+        if export.ending == ".json":
+            assert json.loads(done.stdout)
+
+
+def test_an_export_that_fails_says_why(tmp_path: Path) -> None:
+    refused = Done((), 40, "", "fsconsole: There is no run 'grid'.\nhint: Look again.\n")
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await until_shown(pilot, "sorted by durable")
+        await pilot.press("e")
+        await until_shown(pilot, "Export the figures")
+        await pilot.press("tab", "enter")
+        await until_shown(pilot, "There is no run 'grid'.", "Look again.")
+
+    os.chdir(tmp_path)
+    drive(console(Scripted({"results": refused}), folder=recorded("grid", tmp_path)), steps)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_without_any_run_there_is_a_sentence(size: tuple[int, int], tmp_path: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await until_shown(pilot, "There are no runs in", "fsconsole demo")
+        await pilot.press("s", "b", "c", "e", "enter", "left")
+        assert "There are no runs in" in picture(pilot)
+
+    drive(console(runs_dir=tmp_path / "none"), steps, size)
+
+
+def test_damaged_newer_and_missing_runs_are_told_in_words(tmp_path: Path) -> None:
+    damaged, newer = recorded("grid", tmp_path), recorded("raw", tmp_path)
+    Path(damaged.journal).write_bytes(b"not a database" * 100)
+    connection = sqlite3.connect(newer.journal)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    gone = RunFolder(str(tmp_path / "gone"))
+    for folder, words in ((damaged, "can't be used"), (newer, "newer fsconsole"), (gone, "does not exist")):
+
+        async def steps(pilot: Pilot[None], words: str = words) -> None:
+            await until(pilot, lambda: words in " ".join(picture(pilot).split()), words)
+
+        drive(console(folder=folder), steps)
+
+
+def test_a_run_that_goes_on_is_read_again(tmp_path: Path) -> None:
+    folder = recorded("killed", tmp_path)
+    (tmp_path / "other").mkdir()
+    later = recorded("grid", tmp_path / "other")
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await until_shown(pilot, "running")
+        for suffix in ("-wal", "-shm"):
+            Path(folder.journal + suffix).unlink(missing_ok=True)
+        os.replace(later.journal, folder.journal)
+        await until_shown(pilot, "finished")
+
+    with FileLock.acquire(folder.lock):
+        assert is_alive(folder)
+        drive(console(folder=folder), steps)
+
+
+def test_a_resize_keeps_the_row_at_the_cursor(tmp_path: Path) -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await until_shown(pilot, "sorted by durable")
+        await pilot.press(*["down"] * 9)
+        at = table(pilot).row
+        for size in ((40, 10), (20, 5), (200, 60), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+        assert table(pilot).row == at
+        await until_shown(pilot, "10/25")
+
+    drive(console(folder=recorded("bull", tmp_path)), steps)
