@@ -156,13 +156,13 @@ def test_an_export_is_written_by_the_command_and_asks_before_it_replaces(tmp_pat
 
     async def steps(pilot: Pilot[None]) -> None:
         await until_shown(pilot, "sorted by durable")
-        for _ in range(2):
+        for is_there in (False, True):
             await pilot.press("e")
             await until_shown(pilot, "Export the figures")
             pilot.app.screen.query_one("#path").value = str(target)  # type: ignore[attr-defined]
             await pilot.press("tab", "enter")
-            if target.exists():
-                await until_shown(pilot, "Enter again replaces it")
+            if is_there:
+                await until_shown(pilot, "is there already")
                 target.write_text("old")
                 await pilot.press("enter")
             await until(pilot, lambda: target.exists() and target.read_text() == "a,b\n", "the file")
@@ -170,7 +170,8 @@ def test_an_export_is_written_by_the_command_and_asks_before_it_replaces(tmp_pat
 
     drive(console(children, runs_dir=tmp_path, folder=folder), steps)
     assert target.read_bytes() == b"a,b\r\n"
-    assert children.asked[0][:6] == ("results", "grid", "--runs", str(tmp_path), "--format", "csv")
+    asked = next(words for words in children.asked if words[0] == "results")
+    assert asked[:6] == ("results", "grid", "--runs", str(tmp_path), "--format", "csv")
 
 
 def test_the_words_of_an_export_are_understood_by_the_command(tmp_path: Path) -> None:
