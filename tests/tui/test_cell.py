@@ -117,3 +117,19 @@ def test_a_journal_that_goes_away_meanwhile_is_told(tmp_path: Path) -> None:
             await until(pilot, lambda: "can't be used" in " ".join(picture(pilot).split()), "a sentence")
 
     asyncio.run(go())
+
+
+def test_a_cell_gives_way_to_another_run(tmp_path: Path) -> None:
+    folder, other = recorded("grid", tmp_path), recorded("failed", tmp_path)
+    app = console(runs_dir=tmp_path, folder=folder)
+
+    async def go() -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await open_cell(pilot)
+            await pilot.press("5")
+            await until_shown(pilot, "2 runs")
+            app.session.folder = other
+            await pilot.press("4")
+            await until_shown(pilot, "more files than inodes", "sorted by")
+
+    asyncio.run(go())

@@ -136,6 +136,11 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         self.action_section("curves")
         self._reload()
 
+    def on_screen_resume(self) -> None:
+        """Give way where another run has been chosen meanwhile."""
+        if self.session.folder not in (None, self._folder):
+            self.call_after_refresh(self.action_back)
+
     def on_resize(self) -> None:
         """Break the texts anew."""
         super().on_resize()

@@ -16,6 +16,8 @@ from fsconsole.tui.widgets.lines import Lines, TextLine
 class OutputScreen(ModalScreen[None]):
     """Shows lines, which are made for the width at hand."""
 
+    CSS_PATH = "output.tcss"
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", "Back", id="output.back", tooltip="Back", key_display="esc"),
     ]
