@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from fsconsole.client.children import Done
 from fsconsole.system.locks import FileLock
 from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.widgets.table import Table
 from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.recorded import NAMES, all_recorded, recorded
@@ -154,21 +155,21 @@ def test_a_resume_goes_on_in_the_run_screen(tmp_path: Path) -> None:
     assert acted(children)[0] == ("resume", "stopped", "--detach", "--runs", str(tmp_path))
 
 
-def test_what_a_resume_asks_for_is_shown_in_words(tmp_path: Path) -> None:
+def test_devices_that_must_be_agreed_to_anew_are_asked_about(tmp_path: Path) -> None:
     recorded("stopped", tmp_path)
-    refused = Done((), 28, "", "fsconsole: /dev/loop0 has changed.\nhint: Look.\n")
-    answers = {
-        "resume stopped --detach": refused,
-        "resume stopped --show": "would be lost: [/x] ext4 'data'\n",
-    }
+    refused = Done((), 27, "", "fsconsole: Nobody has consented.\nhint: Look.\n")
+    children = Scripted({"resume stopped --detach": refused})
 
     async def steps(pilot: Pilot[None]) -> None:
         await pilot.press("u")
-        await until_shown(pilot, "would be lost: [/x] ext4 'data'", "on a command line")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ResumeScreen), "the question")
+        await until(
+            pilot, lambda: ("resume", "stopped", "--show") in [w[:3] for w in acted(children)], "a look"
+        )
         await pilot.press("escape")
-        await until_shown(pilot, "/dev/loop0 has changed.", "Look.")
+        await until_shown(pilot, "Nobody has consented.", "Look.")
 
-    drive(console(Scripted(answers), runs_dir=tmp_path), steps)
+    drive(console(children, runs_dir=tmp_path), steps)
 
 
 def test_typing_filters_and_escape_shows_all_again(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual import work
@@ -13,7 +13,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from fsconsole.client.children import Done, failure
+from fsconsole.client.children import failure
 from fsconsole.client.listing import Known, read_runs
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
@@ -21,18 +21,17 @@ from fsconsole.journal.store import list_runs
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.screens.ask import AskScreen
 from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.screens.line import LineScreen
-from fsconsole.tui.screens.output import OutputScreen
-from fsconsole.tui.views.cell_commands import cut
 from fsconsole.tui.views.runs import Run, count_words, run_lines, runs_table
-from fsconsole.tui.widgets.lines import Lines, TextLine
+from fsconsole.tui.widgets.lines import Lines
 from fsconsole.tui.widgets.table import Table
 
 _REFRESH_S = 5.0
 _AT_ONCE = 8
 """Runs that are read before the list is shown anew."""
 _SHOW_EVERY_S = 0.3
-_CONSENT_CODES = frozenset({ExitCode.CONSENT_MISSING, ExitCode.CONSENT_STALE, ExitCode.DEVICE_CHANGED})
+_CONSENT_CODES = frozenset({ExitCode.CONSENT_MISSING, ExitCode.CONSENT_STALE})
 
 
 class RunsScreen(ConsoleScreen):
@@ -217,7 +216,7 @@ A run that was cut short says where; u takes it up again: cells reported done ar
 
     @work(group="act")
     async def _resume(self, run: Run) -> None:
-        """Take a run up again; what it asks for is shown, and agreed to on a command line."""
+        """Take a run up again; where its devices must be agreed to anew, that is asked."""
         where = ("--runs", self.session.runs_dir)
         done = await self.session.children.run("resume", run.name, "--detach", *where)
         if not done.exit_code:
@@ -225,10 +224,11 @@ A run that was cut short says where; u takes it up again: cells reported done ar
             self._open(run, "run")
             return
         self.complain(failure(done))
-        if done.exit_code in _CONSENT_CODES:
-            shown = await self.session.children.run("resume", run.name, "--show", *where)
-            glyphs = self.session.terminal.glyphs
-            self.app.push_screen(OutputScreen(_asked(shown, done), glyphs.up + glyphs.down))
+        folder = self._folder(run)
+        if done.exit_code in _CONSENT_CODES and folder is not None:
+            resumed = await self.app.push_screen_wait(ResumeScreen(folder))
+            if resumed is not None:
+                self._open(run, "run")
 
     def _may_act(self, what: str) -> bool:
         if not self.session.is_root:
@@ -236,10 +236,13 @@ A run that was cut short says where; u takes it up again: cells reported done ar
         return self.session.is_root
 
     def _open(self, run: Run, mode: str) -> None:
-        folder = next((folder for folder in self._folders if folder.name == run.name), None)
+        folder = self._folder(run)
         if folder is not None:
             self.session.folder = folder
             self.app.switch_mode(mode)
+
+    def _folder(self, run: Run) -> RunFolder | None:
+        return next((folder for folder in self._folders if folder.name == run.name), None)
 
     def _reload_unless_reading(self) -> None:
         if not self._reading:
@@ -263,14 +266,3 @@ A run that was cut short says where; u takes it up again: cells reported done ar
     def _tell(self) -> None:
         about, run = self.query_one("#about", Lines), self._run()
         about.show(run_lines(run, self.session.runs_dir, about.room) if run is not None else ())
-
-
-def _asked(shown: Done, refused: Done) -> Callable[[int], list[TextLine]]:
-    """Return the lines of what a resume asks for, for any width."""
-    text = shown.out if not shown.exit_code else refused.err + shown.err
-
-    def lines_for(width: int) -> list[TextLine]:
-        head = TextLine("The run goes on once you agree, on a command line, to what follows:", "strong")
-        return [head, *(TextLine(part) for line in text.splitlines() for part in cut(line, width))]
-
-    return lines_for
