@@ -99,11 +99,11 @@ def columns_for(grid: Grid) -> tuple[Metric, ...]:
 
 def _row(name: str, keys: tuple[RowKey, ...], cells: tuple[CellFigures, ...]) -> Row:
     """Return the row of the first key, with those that came out equal to it."""
-    figures = tuple(
-        (metric, summarise(values))
-        for metric in Metric
-        if (values := tuple(value for cell in cells if (value := cell.value(metric)) is not None))
-    )
+    found: dict[Metric, list[float]] = {}
+    for cell in cells:
+        for measurement in cell.measurements:
+            found.setdefault(measurement.metric, []).append(measurement.value)
+    figures = tuple((metric, summarise(tuple(found[metric]))) for metric in Metric if metric in found)
     verdict = worst_verdict(tuple(cell.verdict for cell in cells))
     printed = dict.fromkeys(key.variant.as_printed for key in keys if key.variant.as_printed)
     return Row(name, keys[0], cells, figures, verdict, row_notes(cells), tuple(printed))
