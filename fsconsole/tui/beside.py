@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
+from fsconsole.errors import FsconsoleError
+
 T = TypeVar("T")
 
 
@@ -27,9 +29,14 @@ async def beside(work: Callable[[], T]) -> T:
     def carry_out() -> None:
         try:
             value = work()
-        except BaseException as error:  # noqa: BLE001 (raised again where the work was asked for)
-            failed = error
-            tell(lambda: found.set_exception(failed))
+        except FsconsoleError as error:
+            known = error
+            tell(lambda: found.set_exception(known))
+        except BaseException as error:
+            # A fault of the program: raised where the work was asked for, and here.
+            unknown = error
+            tell(lambda: found.set_exception(unknown))
+            raise
         else:
             tell(lambda: found.set_result(value))
 

@@ -22,7 +22,9 @@ WIDTHS = (60, 80, 120, 200)
 
 
 def snapshot(state: RunState, *, alive: bool = True, sample: Sample | None = None) -> Snapshot:
-    return Snapshot(RunFolder("/runs/r"), state, names_of(state.request.plan), known_of(state), sample, History(), alive)
+    return Snapshot(
+        RunFolder("/runs/r"), state, names_of(state.request.plan), known_of(state), sample, History(), alive
+    )
 
 
 def going(kind: StepKind = StepKind.DRAIN, *, status: RunStatus = RunStatus.RUNNING) -> RunState:
