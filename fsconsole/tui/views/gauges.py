@@ -51,8 +51,9 @@ def write_limit(snapshot: Snapshot) -> tuple[float, str]:
 
 
 def read_limit(snapshot: Snapshot) -> tuple[float, str]:
-    """Return the same for reads."""
-    return _limit(snapshot.known.raw_read_bytes_s, snapshot.history.best_read_bytes_s)
+    """Return the same for reads; without a raw row the best of both, or the few reads of a write would fill the bar."""
+    best = max(snapshot.history.best_read_bytes_s, snapshot.history.best_write_bytes_s)
+    return _limit(snapshot.known.raw_read_bytes_s, best)
 
 
 def _limit(raw_bytes_s: float, best_bytes_s: float) -> tuple[float, str]:

@@ -75,6 +75,11 @@ def test_throughput_is_set_against_the_best_so_far_else() -> None:
     assert of(snapshot(full(), raw=300e6, best=820e6))["write"].maximum == 820e6
 
 
+def test_a_few_reads_beside_a_write_do_not_fill_the_bar() -> None:
+    read = of(snapshot(full(), best=820e6))["read"]
+    assert read.maximum == 820e6
+
+
 def test_only_targets_are_added_up_and_what_is_below_has_a_gauge_of_its_own() -> None:
     target = build.sample().devices[0]
     below = replace(target, name="vda", role=Role.BELOW, above="loop7", write_bytes_s=1e6)
