@@ -15,7 +15,17 @@ from fsconsole.journal.store import RunFolder, is_alive, open_run
 from fsconsole.model.state import RunStatus
 from fsconsole.tui.screens.confirm import ConfirmScreen
 from fsconsole.units import MIB
-from tests.loop.runs import TINY_PLAN, assert_nothing_left, kill_engines, succeed, wait_for_end, written
+from tests.loop.runs import (
+    TINY_PLAN,
+    UNHURRIED_PLAN,
+    assert_nothing_left,
+    freeze_load,
+    kill_engines,
+    succeed,
+    thaw,
+    wait_for_end,
+    written,
+)
 from tests.tui.harness import console, picture
 from tests.tui.living import shows
 
@@ -41,12 +51,12 @@ async def seen(pilot, holds) -> None:
         await pilot.pause(0.05)
 
 
-async def begin(app, pilot, plan: str, device: str) -> RunFolder:
+async def begin(app, pilot, plan: str, device: str, cells: str = "2 cells") -> RunFolder:
     """Agree to a plan on a scratch device and go to its run."""
     await pilot.pause()
     ended: list[RunFolder | None] = []
     app.push_screen(ConfirmScreen(plan, (device,)), ended.append)
-    await shows(pilot, "Only scratch devices are wiped", "scratch device, 400.0 MiB", "2 cells")
+    await shows(pilot, "Only scratch devices are wiped", "scratch device, 400.0 MiB", cells)
     await pilot.press("ctrl+s")
     deadline = time.monotonic() + _LIMIT_S
     while not ended:
@@ -93,20 +103,23 @@ def test_a_run_begun_in_the_console_is_watched_to_its_end_and_its_figures_are_th
 
 def test_a_run_that_is_stopped_from_the_console_stops_and_goes_on_by_its_key(tmp_path, device):
     runs = str(tmp_path / "runs")
-    plan = written(tmp_path, TINY_PLAN.replace("threads = 4", "threads = 4\nfiles = 48"))
+    plan = written(tmp_path, UNHURRIED_PLAN)
 
     async def carry_out() -> RunFolder:
         app = console(RealChildren(), runs_dir=runs)
         async with app.run_test(size=(80, 24)) as pilot:
-            folder = await begin(app, pilot, plan, device)
+            folder = await begin(app, pilot, plan, device, "3 cells")
+            workers = await asyncio.to_thread(freeze_load, folder)
             await seen(pilot, lambda snapshot: snapshot.state.current_cell == 0)
             await pilot.press("a")
+            await shows(pilot, "It will stop after this cell")
+            thaw(workers)
             await seen(pilot, lambda snapshot: snapshot.finished and not snapshot.alive)
-            await shows(pilot, "stopped after 1 of 2 cells", "r Resume")
+            await shows(pilot, "stopped after 1 of 3 cells", "r Resume")
             await pilot.press("r")
             await seen(pilot, lambda snapshot: len(snapshot.state.started) == 2)
             await seen(pilot, lambda snapshot: snapshot.state.status is RunStatus.FINISHED)
-            await shows(pilot, "two tiny cells: finished")
+            await shows(pilot, "three cells that take their time: finished")
             return folder
 
     folder = asyncio.run(carry_out())

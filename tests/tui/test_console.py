@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from textual.widgets import Input
 
 from tests.tui.harness import SIZES, console, picture
 
@@ -46,5 +47,20 @@ def test_help_names_the_keys_of_the_screen() -> None:
             await pilot.pause()
             assert "Quit" in picture(pilot)
             await pilot.press("escape")
+
+    asyncio.run(look())
+
+
+def test_a_text_that_is_longer_than_its_field_is_seen_at_its_end() -> None:
+    async def look() -> None:
+        app = console()
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press("n")
+            await pilot.pause()
+            app.screen.query(Input).last().value = "/long" * 30 + "/the-end"
+            app.screen.query(Input).last().focus()
+            await pilot.press("end")
+            await pilot.pause()
+            assert "/long/the-end" in picture(pilot)
 
     asyncio.run(look())
