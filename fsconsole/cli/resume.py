@@ -38,7 +38,8 @@ def resume(
     """Go on with a run that was stopped, or whose engine died; cells reported done are kept as they are.
 
     Devices are found again after a reboot, by WWN, serial number or the file of a scratch device. Where it can't be
-    proved that a device holds only what was agreed upon or made by the run, you are asked again.
+    proved that what is on a device was agreed upon or made by the run, you are asked again; files that somebody put
+    into a filesystem of the run's own are not looked for.
     """
     from fsconsole.cli.interrupts import Interrupts
     from fsconsole.client.disk import require_writable

@@ -92,6 +92,9 @@ def open_journal(path: str) -> Iterator[sqlite3.Connection]:
             else:
                 with closing(_brought_up(connection, found)) as copy:
                     yield copy
+    except UnicodeDecodeError as error:
+        # Of the words in which SQLite itself complains, where they quote what is damaged.
+        raise JournalUnusable(path=path, why="database disk image is malformed") from error
     except sqlite3.Error as error:
         raise _read_fault(error, path) from error
 
@@ -117,6 +120,9 @@ def _connect_read_only(path: str) -> sqlite3.Connection:
     as long as it lives) and nothing that isn't in the file itself, so it may be read as immutable: that is the
     only way in a directory where SQLite can't make a -shm file.
     """
+    if os.path.exists(path) and not os.path.isfile(path):
+        # A pipe would be waited for.
+        raise sqlite3.OperationalError("it is no regular file")
     try:
         return _connect(path, "mode=ro&readonly_shm=1")
     except sqlite3.OperationalError:

@@ -46,11 +46,11 @@ def _delete_locked(folder: RunFolder, runs_dir: str, name: str, runs_fd: int) ->
 
 def _remove_tree(name: str, parent_fd: int) -> None:
     """Remove a directory with all below it. Raises OSError."""
-    device = os.lstat(name, dir_fd=parent_fd).st_dev
+    mount = _mount_of(parent_fd)
     walk = os.fwalk(name, topdown=False, onerror=_raise, follow_symlinks=False, dir_fd=parent_fd)
     for _, directories, files, fd in walk:
-        if os.fstat(fd).st_dev != device:
-            raise OSError(errno.EXDEV, "another filesystem is mounted in it")
+        if _mount_of(fd) != mount:
+            raise OSError(errno.EXDEV, "something is mounted in it")
         for entry in files:
             os.unlink(entry, dir_fd=fd)
         for entry in directories:
@@ -60,6 +60,12 @@ def _remove_tree(name: str, parent_fd: int) -> None:
             else:
                 os.unlink(entry, dir_fd=fd)
     os.rmdir(name, dir_fd=parent_fd)
+
+
+def _mount_of(fd: int) -> str:
+    """Return which mount a descriptor lies in (man 5 proc, fdinfo): a bind mount has the same st_dev."""
+    with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
+        return next(line for line in file if line.startswith("mnt_id:"))
 
 
 def _raise(error: OSError) -> None:

@@ -14,9 +14,12 @@ async def read_test(children: Children, path: str) -> str:
     return read_test_told(await answer(children, "readtest", path))
 
 
-async def remove_scratch(children: Children, path: str) -> None:
-    """Remove a scratch device with its file. Raises ChildFailed, OSError."""
-    done = await children.run("scratch", "remove", path)
+async def remove_scratch(children: Children, scratch_id: str) -> None:
+    """Remove a scratch device with its file, by its id: a loop's number may be another's by now.
+
+    Raises ChildFailed, OSError.
+    """
+    done = await children.run("scratch", "remove", scratch_id)
     if done.exit_code:
         raise failure(done)
 

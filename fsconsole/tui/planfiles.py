@@ -64,7 +64,8 @@ def keep_for_run(text: str) -> str:
     Raises PlanUnwritable.
     """
     place = os.environ.get("XDG_RUNTIME_DIR", "")
-    directory = place if place and os.access(place, os.W_OK) else tempfile.gettempdir()
+    # Of another user (su, sudo -E) it is no place for a plan that root carries out.
+    directory = place if place and _is_own(place) else tempfile.gettempdir()
     try:
         descriptor, path = tempfile.mkstemp(prefix="fsconsole-plan-", suffix=".toml", dir=directory)
         with open(descriptor, "wb") as file:
@@ -72,6 +73,13 @@ def keep_for_run(text: str) -> str:
     except (OSError, ValueError) as error:
         raise PlanUnwritable(directory, _why(error)) from error
     return path
+
+
+def _is_own(directory: str) -> bool:
+    try:
+        return os.stat(directory).st_uid == os.geteuid() and os.access(directory, os.W_OK)
+    except OSError:
+        return False
 
 
 def forget(path: str) -> None:

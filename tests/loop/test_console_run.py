@@ -117,6 +117,8 @@ def test_a_run_that_is_stopped_from_the_console_stops_and_goes_on_by_its_key(tmp
             await seen(pilot, lambda snapshot: snapshot.finished and not snapshot.alive)
             await shows(pilot, "stopped after 1 of 3 cells", "r Resume")
             await pilot.press("r")
+            await shows(pilot, "Resume run", "is wiped again")
+            await pilot.press("y")
             await seen(pilot, lambda snapshot: len(snapshot.state.started) == 2)
             await seen(pilot, lambda snapshot: snapshot.state.status is RunStatus.FINISHED)
             await shows(pilot, "three cells that take their time: finished")

@@ -231,3 +231,36 @@ def test_a_resume_that_must_be_agreed_to_shows_what_is_on_its_devices(tmp_path: 
     }
     shown = confirming(answers, act, screen=ResumeScreen(folder))
     assert shown.ended == [RunFolder("/runs/killed")]
+
+
+class Slow(Scripted):
+    """Children of which run takes a moment, and notes when it is ended before that."""
+
+    async def run(self, *words: str) -> Done:
+        if words[0] != "run":
+            return await super().run(*words)
+        self.asked.append(words)
+        try:
+            await asyncio.sleep(0.5)
+        except asyncio.CancelledError:
+            self.asked.append(("ended", *words))
+            raise
+        return Done(words, 0, BEGUN, "")
+
+
+def test_a_key_that_is_held_begins_one_run_whose_start_nothing_ends() -> None:
+    async def drive() -> tuple[list[RunFolder | None], list[tuple[str, ...]]]:
+        children = Slow({"devices": "[]", "plan": said(SCRATCH)})
+        ended: list[RunFolder | None] = []
+        async with console(children, runs_dir="/runs").run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            pilot.app.push_screen(ConfirmScreen("plan.toml", ("/dev/loop0",)), ended.append)
+            await shows(pilot, "Ctrl+s begins")
+            await pilot.press("ctrl+s", "ctrl+s", "f5", "ctrl+s")
+            while not ended:
+                await pilot.pause(0.05)
+        return ended, [words for words in children.asked if words[0] in ("run", "ended")]
+
+    ended, asked = asyncio.run(drive())
+    assert [folder.path for folder in ended if folder] == ["/runs/20261121-081000-k7qf"]
+    assert [words[0] for words in asked] == ["run"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from textual.widgets import Input
 
 from tests.tui.harness import SIZES, console, picture
+from tests.tui.recorded import recorded
 
 MODES = ("devices", "plan", "run", "results", "runs")
 
@@ -35,6 +37,24 @@ def test_a_terminal_that_is_too_small_gets_a_sentence() -> None:
             await pilot.resize_terminal(80, 24)
             await pilot.pause()
             assert "1 Devices" in picture(pilot)
+
+    asyncio.run(look())
+
+
+@pytest.mark.parametrize("mode", range(1, 6))
+def test_keys_go_where_they_went_before_the_terminal_was_too_small(mode: int, tmp_path: Path) -> None:
+    async def look() -> None:
+        app = console(runs_dir=tmp_path, folder=recorded("grid", tmp_path))
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press(str(mode))
+            await pilot.pause(0.3)
+            before = app.screen.focused
+            await pilot.resize_terminal(20, 5)
+            await pilot.pause()
+            await pilot.resize_terminal(80, 24)
+            await pilot.pause(0.2)
+            assert before is not None
+            assert app.screen.focused is before
 
     asyncio.run(look())
 

@@ -275,6 +275,9 @@ def test_a_dead_run_is_resumed_by_a_child(tmp_path: Path) -> None:
             await pilot.press("3")
             await shows(pilot, "r resumes")
             await pilot.press("r")
+            await shows(pilot, "Resume run killed?", "is wiped again")
+            assert acts(children) == []
+            await pilot.press("y")
             await shows(pilot, "Run killed goes on.")
         assert acts(children) == [("resume", "killed", "--runs", str(tmp_path), "--detach")]
 
@@ -305,6 +308,8 @@ def test_a_resume_that_fails_is_told_with_its_hint(tmp_path: Path) -> None:
             await pilot.press("3")
             await shows(pilot, "r resumes")
             await pilot.press("r")
+            await shows(pilot, "Resume run killed?")
+            await pilot.press("y")
             await shows(pilot, "There is no /dev/loop0. Look with devices.")
 
     asyncio.run(resume())

@@ -149,6 +149,9 @@ def test_a_resume_goes_on_in_the_run_screen(tmp_path: Path) -> None:
 
     async def steps(pilot: Pilot[None]) -> None:
         await pilot.press("u")
+        await until_shown(pilot, "Resume run stopped?")
+        assert acted(children) == []
+        await pilot.press("y")
         await until(pilot, lambda: app.current_mode == "run", "the Run screen")
 
     drive(app, steps)
@@ -162,6 +165,8 @@ def test_devices_that_must_be_agreed_to_anew_are_asked_about(tmp_path: Path) -> 
 
     async def steps(pilot: Pilot[None]) -> None:
         await pilot.press("u")
+        await until_shown(pilot, "Resume run stopped?")
+        await pilot.press("y")
         await until(pilot, lambda: isinstance(pilot.app.screen, ResumeScreen), "the question")
         await until(
             pilot, lambda: ("resume", "stopped", "--show") in [w[:3] for w in acted(children)], "a look"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,6 +12,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from fsconsole.tui.plaintext import plain
+
+
+def resume_question(name: str, targets: Iterable[str]) -> AskScreen:
+    """Return what is asked before a run is taken up again."""
+    wiped = ", ".join(targets) or "its devices"
+    explanation = f"It goes on where it ended: {wiped} is wiped again for each cell that is left."
+    return AskScreen(f"Resume run {name}?", explanation, yes="Resume", no="Leave it")
 
 
 class AskScreen(ModalScreen[bool]):

@@ -34,6 +34,7 @@ class ConsoleScreen(Screen[None]):
     """A screen with its place among the others; subclasses give its body by content()."""
 
     MODE: ClassVar[str] = ""
+    _focused_before: Widget | None = None
     HELP: ClassVar[str] = ""
     """What ? says of it: a line of purpose, then what is worth knowing."""
 
@@ -66,7 +67,13 @@ class ConsoleScreen(Screen[None]):
     def on_resize(self) -> None:
         """Show the screen where there is room for it."""
         small = self.size.width < LEAST_COLUMNS or self.size.height < LEAST_LINES
+        if small and self.focused is not None:
+            self._focused_before = self.focused
         self.set_class(small, "-small")
+        if not small and self._focused_before is not None:
+            # What is hidden loses the focus, and nothing gives it back.
+            self.call_after_refresh(self.set_focus, self._focused_before)
+            self._focused_before = None
 
     def _head(self) -> Content:
         names = [plain(f" {name} ", "reverse" if mode == self.MODE else "") for mode, name in SCREENS]

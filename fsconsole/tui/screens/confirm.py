@@ -71,7 +71,7 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
         self.query_one("#offer").focus()
         self.action_look()
 
-    @work(exclusive=True, group="confirm")
+    @work(group="confirm")
     async def action_look(self) -> None:
         """Read what is on the devices by now."""
         if not self._busy:
@@ -146,9 +146,12 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
         if not self._busy or self._offer is None:
             self.dismiss(None)
 
-    @work(exclusive=True, group="confirm")
+    @work(group="confirm")
     async def action_start(self) -> None:
-        """Begin, where that was agreed to."""
+        """Begin, where that was agreed to; once, however long the key is held.
+
+        Not exclusive: a second worker would end the first one's child in the middle, and the run begin unseen.
+        """
         if self._offer is None or self._busy or not self._may_begin():
             return
         self._busy = True

@@ -165,7 +165,8 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             self.say(f"{path} is no scratch device: only those are removed here.")
             return
         question = AskScreen(f"Remove {path}?", removal_told(entry), yes="Remove", no="Keep")
-        self.app.push_screen(question, partial(self._was_answered, path))
+        scratch_id = entry.device.loop.scratch_id if entry.device.loop is not None else ""
+        self.app.push_screen(question, partial(self._was_answered, path, scratch_id))
 
     def action_demo(self) -> None:
         """Begin the first comparison."""
@@ -198,7 +199,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             self.say(" ".join(said), style="$warning")
         self._show()
         new = listing.at(self._made)
-        if new is not None:
+        if new is not None and new.device.is_scratch:
             self._made = ""
             self.query_one(SheetTable).go_to(new.device.path)
             self._add(new)
@@ -238,8 +239,8 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self.say(f"{path}: {told}")
         self._show_details()
 
-    async def _remove(self, path: str) -> None:
-        await remove_scratch(self._watch.children, path)
+    async def _remove(self, path: str, scratch_id: str) -> None:
+        await remove_scratch(self._watch.children, scratch_id)
         if path in self.session.targets:
             self.session.targets.remove(path)
         self.say(f"{path} and its file are removed.")
@@ -255,9 +256,9 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             self._made = path
             self.action_look()
 
-    def _was_answered(self, path: str, remove: bool | None) -> None:  # noqa: FBT001 (given by Textual)
+    def _was_answered(self, path: str, scratch_id: str, remove: bool | None) -> None:  # noqa: FBT001 (given by Textual)
         if remove:
-            self.begin(f"Removing {path}", self._remove(path))
+            self.begin(f"Removing {path}", self._remove(path, scratch_id))
 
     def _may(self, what: str) -> bool:
         if not self.session.is_root:

@@ -17,7 +17,7 @@ from fsconsole.model.observation import Verb
 from fsconsole.model.places import DEFAULT_RUNS_DIR
 from fsconsole.model.state import OPEN_STATUSES, RunStatus
 from fsconsole.plaintext import printable
-from fsconsole.tui.screens.ask import AskScreen
+from fsconsole.tui.screens.ask import AskScreen, resume_question
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.screens.log import LogScreen
@@ -60,6 +60,7 @@ class RunKeys(ConsoleScreen):
 
     def __init__(self) -> None:
         super().__init__()
+        self._is_acting = False
         self.snapshot: Snapshot | None = None
         self.faulty = False
         self.plotted = Shown.THROUGHPUT
@@ -129,16 +130,22 @@ class RunKeys(ConsoleScreen):
             words = farewell(self.snapshot.folder.name, self.session.runs_dir, DEFAULT_RUNS_DIR)
             self.app.exit(message=Text(printable(words)))
 
-    @work(exclusive=True, group="child")
+    @work(group="child")
     async def action_cleanup(self) -> None:
         """Have what a dead engine left given back."""
-        if self._has_rights("Cleaning up"):
+        if self._is_acting or not self._has_rights("Cleaning up"):
+            return
+        # One child at a time, and none is ended by the key being pressed again.
+        self._is_acting = True
+        try:
             self.say("Cleaning up ...")
             done = await self.session.children.run("cleanup", "--runs", self.session.runs_dir)
             if done.exit_code:
                 self.complain(failure(done))
             else:
                 self.say(" ".join(done.out.split("\n")).strip() or "Nothing was left behind.")
+        finally:
+            self._is_acting = False
 
     def give_scratch_back(self, snapshot: Snapshot) -> None:
         """Have the scratch device removed that was made for this run alone, as every viewer of a run's end does."""
@@ -146,12 +153,22 @@ class RunKeys(ConsoleScreen):
         if over and snapshot.state.request.owned_scratch and self.session.is_root:
             self.action_cleanup()
 
-    @work(exclusive=True, group="child")
+    @work(group="child")
     async def action_resume(self) -> None:
-        """Have the run taken up again; where its devices must be agreed to anew, that is asked."""
+        """Have the run taken up again, once that is meant; where devices must be agreed to anew, that is asked too."""
         snapshot = self.snapshot
-        if snapshot is None or not self._has_rights("Resuming a run"):
+        if snapshot is None or self._is_acting or not self._has_rights("Resuming a run"):
             return
+        self._is_acting = True
+        try:
+            if await self.app.push_screen_wait(
+                resume_question(snapshot.folder.name, snapshot.state.request.plan.targets)
+            ):
+                await self._resume(snapshot)
+        finally:
+            self._is_acting = False
+
+    async def _resume(self, snapshot: Snapshot) -> None:
         self.say("Taking the run up again ...")
         words = ("resume", snapshot.folder.name, "--runs", self.session.runs_dir)
         done = await self.session.children.run(*words, "--detach")

@@ -19,7 +19,7 @@ from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs
 from fsconsole.tui.plaintext import plain
-from fsconsole.tui.screens.ask import AskScreen
+from fsconsole.tui.screens.ask import AskScreen, resume_question
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.screens.line import LineScreen
@@ -127,7 +127,6 @@ A run that was cut short says where; u takes it up again: cells reported done ar
         if run.is_living:
             self.say(f"Run {run.name} goes on: t follows it.")
         elif self._may_act("Resuming a run"):
-            self.say(f"Looking at the devices of run {run.name}...")
             self._resume(run)
 
     def action_rename(self) -> None:
@@ -159,7 +158,7 @@ A run that was cut short says where; u takes it up again: cells reported done ar
                 words = ("runs", "delete", "--runs", self.session.runs_dir, "--", run.name)
                 self._act(words, f"Run {run.name} is deleted.")
 
-        lost = f"'{run.title}': its figures, samples and outputs are gone then. No device changes."
+        lost = f"'{run.title}': its figures, samples and outputs are gone then, and a scratch device made for it alone."
         question = f"Delete run {run.name}?"
         self.app.push_screen(AskScreen(question, lost, yes="Delete it", no="Keep it"), agreed)
 
@@ -216,7 +215,10 @@ A run that was cut short says where; u takes it up again: cells reported done ar
 
     @work(group="act")
     async def _resume(self, run: Run) -> None:
-        """Take a run up again; where its devices must be agreed to anew, that is asked."""
+        """Take a run up again, once that is meant; where its devices must be agreed to anew, that is asked too."""
+        if not await self.app.push_screen_wait(resume_question(run.name, ())):
+            return
+        self.say(f"Looking at the devices of run {run.name}...")
         where = ("--runs", self.session.runs_dir)
         done = await self.session.children.run("resume", run.name, "--detach", *where)
         if not done.exit_code:

@@ -109,6 +109,8 @@ def asking_words(offer: Offer) -> str:
         return "No cell of this plan can run here. Escape goes back."
     if offer.to_type:
         return f"To wipe, type {printable(offer.to_type)} and press ctrl+s."
+    if not offer.targets:
+        return "Nothing is left to agree to. Ctrl+s goes on with the run, which wipes its devices again."
     return "Only scratch devices are wiped. Ctrl+s begins."
 
 

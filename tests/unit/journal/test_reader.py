@@ -166,6 +166,20 @@ def test_a_request_that_does_not_fit_is_refused(filled, change, request_text: st
         JournalReader(filled.journal).request()
 
 
+def test_words_of_the_schema_that_are_no_text_are_an_error_in_words(filled) -> None:
+    path = Path(filled.journal)
+    damaged = path.read_bytes().replace(b"NOT NULL", b"NOT NUL\xc5", 1)
+    path.write_bytes(damaged)
+    with pytest.raises(JournalUnusable):
+        JournalReader(filled.journal).request()
+
+
+def test_a_pipe_is_no_journal_and_nobody_waits_for_it(tmp_path) -> None:
+    os.mkfifo(tmp_path / "journal.sqlite")
+    with pytest.raises(JournalUnusable, match="regular file"):
+        JournalReader(str(tmp_path / "journal.sqlite")).request()
+
+
 def test_whatever_is_damaged_is_an_error_and_never_a_traceback(filled) -> None:
     whole = Path(filled.journal).read_bytes()
     chance = random.Random(20080520)  # noqa: S311 - damage, not a secret
