@@ -29,6 +29,7 @@ from tests.loop.runs import FSCONSOLE
 pytestmark = pytest.mark.root
 
 CATALOG = load_catalog()
+KEPT = Path("/var/cache/fsconsole")
 HERE = [fs for fs in CATALOG.filesystems if all(shutil.which(tool) for tool in fs.tools)]
 """The filesystems whose tools are installed; of those without a driver mkfs alone is tried."""
 
@@ -153,10 +154,20 @@ def test_a_probe_without_room_says_so_and_leaves_nothing():
 
 
 @pytest.fixture
-def running(tmp_path):
+def nothing_known():
+    """A machine that has tried nothing yet: what is kept lies aside meanwhile, or there would be nothing to be killed."""
+    aside = [(path, path.with_name(f".aside-{path.name}")) for path in KEPT.glob("options-*.json")]
+    for path, hidden in aside:
+        path.rename(hidden)
+    yield
+    for path, hidden in aside:
+        hidden.rename(path)
+
+
+@pytest.fixture
+def running(tmp_path, nothing_known):
     """A command that is in the middle of a probe: the process, and the pid of the one that tries."""
-    cache = Path("/var/cache/fsconsole")
-    kept = {path.name: path.read_bytes() for path in cache.glob("*")} if cache.exists() else {}
+    kept = {path.name: path.read_bytes() for path in KEPT.glob("*")}
     command = subprocess.Popen(
         [*FSCONSOLE, "catalog", "ext4", "--probe", "--json"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path,
@@ -165,8 +176,7 @@ def running(tmp_path):
     yield command
     command.kill()
     command.communicate()
-    now = {path.name: path.read_bytes() for path in cache.glob("*")} if cache.exists() else {}
-    assert now == kept
+    assert {path.name: path.read_bytes() for path in KEPT.glob("*")} == kept
 
 
 def test_killed_itself_it_leaves_nothing(running):
@@ -201,7 +211,7 @@ def test_without_root_mkfs_alone_is_tried_and_nothing_is_kept():
     assert_nothing_left()
 
 
-def test_without_root_and_killed_it_leaves_nothing():
+def test_without_root_and_killed_it_leaves_nothing(nothing_known):
     others = set(images())
     command = subprocess.Popen(
         [*AS_NOBODY, *FSCONSOLE, "catalog", "ext4", "--probe"],
