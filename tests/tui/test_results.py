@@ -160,7 +160,9 @@ def test_an_export_is_written_by_the_command_and_asks_before_it_replaces(tmp_pat
             await pilot.press("e")
             await until_shown(pilot, "Export the figures")
             pilot.app.screen.query_one("#path").value = str(target)  # type: ignore[attr-defined]
-            await pilot.press("tab", "enter")
+            pilot.app.screen.query_one("#path").focus()
+            await until(pilot, lambda: pilot.app.screen.focused.id == "path", "the focus")  # type: ignore[union-attr]
+            await pilot.press("enter")
             if is_there:
                 await until_shown(pilot, "is there already")
                 target.write_text("old")
