@@ -34,7 +34,7 @@ NEXT: tuple[Observation, ...] = (
     CellStarted(1, 1),
     StepStarted(1, 1, 1, StepKind.MKFS, "make the filesystem"),
 )
-_LIMIT_S = 20.0
+_LIMIT_S = 60.0
 
 
 @dataclass
