@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from tests.tui.harness import picture
 
-_TRIES, _PAUSE_S = 400, 0.02
+_TRIES, _PAUSE_S = 3000, 0.02
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool], what: str) -> None:
