@@ -2,7 +2,8 @@
 
 A filesystem, a volume or an array may look for blocks that it has seen before, and for data that it can compress. So
 every piece begins at another place of a pool, neighbours far apart, and every 4 KiB of it begin with eight bytes of
-their own. Pieces that begin on a cache line are copied with a seventh less CPU than those that begin at odd bytes.
+their own; only where the blocks of all threads together take more than 256 MiB, large pieces come from one pool of 16 MiB
+as it is. Pieces that begin on a cache line are copied with a seventh less CPU than those that begin at odd bytes.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from dataclasses import dataclass
 from fsconsole.model.workload import DataKind, Workload
 
 POOL_BYTES = 2 * 2**20
-"""A power of two: an odd number of steps visits every place before it comes back to the first.
+"""A power of two, as every pool's size: an odd number of steps visits every place before it comes back to the first.
 
 Whoever compresses up to 0.8 MiB at once finds nothing in it twice (btrfs takes 128 KiB)."""
-STAMPS = 65_521
-"""A prime: a stamp meets a place of the pool again after as many pieces as both numbers multiplied."""
+_MOST_STAMPS = 65_535
+"""Odd, as all numbers of stamps: pieces of one page come to another place of the pool each time round."""
 CACHE_LINE_BYTES = 64
 PAGE_BYTES = 4096
 """What O_DIRECT wants memory aligned to at most (man 2 open, NOTES), what is stamped, and what a share of zeros is kept in."""
@@ -28,9 +29,10 @@ _WORD_BYTES = 8
 _PAGE_WORDS = PAGE_BYTES // _WORD_BYTES
 _STEP = 40_521 / 65_536
 """Near the golden ratio, and of a fraction without large partial quotients: however many pieces, none lie close."""
-_MOST_OWN_BYTES = 2**20
-"""Workers that write in larger blocks share one pool: one of their own each might be more memory than there is."""
-_MOST_DIRECT_BYTES = 2**28
+_MOST_OWN_BYTES = 2**28
+"""Of the blocks of all threads together; beyond that they share one pool: pools of their own might be more memory than
+there is."""
+_SHARED_POOL_BYTES = 16 * 2**20
 _DIRECT_POOL_BYTES = 16 * 2**20
 """Shared out among the threads."""
 
@@ -56,8 +58,10 @@ class Content:
     """What a load writes, made once, before workers are forked."""
 
     workload: Workload
+    words: bytes
+    """POOL_BYTES of random data, for stamps; empty where everything is zeros."""
     data: bytes
-    """POOL_BYTES of it; empty where it is all zeros."""
+    """What pools are filled with; empty where it is all zeros."""
     shared: memoryview
     """The pool that workers share, which nobody stamps; empty where each has its own."""
 
@@ -75,31 +79,33 @@ class Content:
 
     def pieces(self, pool: memoryview, thread: int) -> Pieces:
         """Return where a thread takes its pieces from, so that threads don't write the same bytes."""
+        block, threads = self.workload.block_size_bytes, self.workload.threads
         if self.shared or not self.data:
-            first, stride = walk(POOL_BYTES, PAGE_BYTES if self.workload.direct else 1, thread)
-            return Pieces(pool, first, stride, POOL_BYTES - 1, None)
+            size_bytes = len(self.data) or POOL_BYTES
+            first, stride = walk(size_bytes, PAGE_BYTES if self.workload.direct else 1, thread)
+            return Pieces(pool, first, stride, size_bytes - 1, None)
         size_bytes = POOL_BYTES
         if self.workload.direct:
             # The device reads it when it likes: memory that no other thread stamps meanwhile.
-            size_bytes = own_bytes(self.workload.threads)
-            pool = filled(self.data, size_bytes, self.workload.block_size_bytes)
+            size_bytes = own_bytes(threads)
+            pool = filled(self.data, size_bytes, block)
         first, stride = walk(size_bytes, self.alignment_bytes, thread)
-        return Pieces(pool, first, stride, size_bytes - 1, stamper(pool, self.data, thread))
+        return Pieces(pool, first, stride, size_bytes - 1, stamper(pool, self.words, block, threads, thread))
 
 
 def content_of(workload: Workload) -> Content:
     """Return what a load writes."""
     if not workload.writes:
-        return Content(workload, b"", memoryview(b""))
+        return Content(workload, b"", b"", memoryview(b""))
     block = workload.block_size_bytes
     if workload.data is DataKind.ZERO:
-        return Content(workload, b"", memoryview(anonymous_memory(POOL_BYTES + block)))
-    data = os.urandom(POOL_BYTES)
+        return Content(workload, b"", b"", memoryview(anonymous_memory(POOL_BYTES + block)))
+    is_shared = block * workload.threads > _MOST_OWN_BYTES
+    words = os.urandom(_SHARED_POOL_BYTES if is_shared else POOL_BYTES)
+    data = words
     if workload.data is DataKind.COMPRESSIBLE:
         data = _with_zeros(data, round(workload.zero_share * PAGE_BYTES))
-    together = block * workload.threads
-    is_shared = together > _MOST_DIRECT_BYTES if workload.direct else block > _MOST_OWN_BYTES
-    return Content(workload, data, filled(data, POOL_BYTES, block) if is_shared else memoryview(b""))
+    return Content(workload, words, data, filled(data, len(data), block) if is_shared else memoryview(b""))
 
 
 def walk(pool_bytes: int, alignment_bytes: int, thread: int) -> tuple[int, int]:
@@ -115,20 +121,36 @@ def own_bytes(threads: int) -> int:
     return int(2 ** (share.bit_length() - 1))
 
 
-def stamper(memory: memoryview, data: bytes, thread: int) -> Stamp:
-    """Return what stamps the pieces of one thread in memory; a function of its own, which is called for every write."""
-    words, stamps = memory[: len(memory) & -_WORD_BYTES].cast("Q"), memoryview(data).cast("Q")
-    following = thread * 7_919 % STAMPS
+def stamper(memory: memoryview, stamps: bytes, block_size_bytes: int, threads: int, thread: int) -> Stamp:
+    """Return what stamps the pieces of one of so many threads; a function of its own, called for every write.
+
+    No other thread has its stamps. Before it begins with the first of them again, the second word of every page of
+    the memory changes, which lies in every whole page of a piece, wherever that begins.
+    """
+    words, following_stamps = memory[: len(memory) & -_WORD_BYTES].cast("Q"), memoryview(stamps).cast("Q")
+    most_pages = -(-block_size_bytes // PAGE_BYTES)
+    own = max(most_pages, min(_MOST_STAMPS, len(following_stamps) // threads - 1)) | 1
+    first = thread * own % (len(following_stamps) - own + 1)
+    # The last from which a whole piece can be stamped.
+    last = first + own - most_pages
+    following = first
+    seconds = len(words[1::_PAGE_WORDS])
 
     def stamp(start: int, size_bytes: int) -> None:
         nonlocal following
         at = start >> 3
         if size_bytes <= PAGE_BYTES:
-            words[at] = stamps[following]
+            words[at] = following_stamps[following]
+            following += 1
         else:
             pages = (size_bytes + PAGE_BYTES - 1) // PAGE_BYTES
-            words[at : at + pages * _PAGE_WORDS : _PAGE_WORDS] = stamps[following : following + pages]
-        following = following + 1 if following < STAMPS - 1 else 0
+            words[at : at + pages * _PAGE_WORDS : _PAGE_WORDS] = following_stamps[
+                following : following + pages
+            ]
+            following += pages
+        if following > last:
+            following = first
+            words[1::_PAGE_WORDS] = memoryview(os.urandom(seconds * _WORD_BYTES)).cast("Q")
 
     return stamp
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.workload import DataKind, Directories, Layout, Workload, WorkloadKind
-from fsconsole.workloads.content import POOL_BYTES, content_of, own_bytes, walk
+from fsconsole.workloads.content import POOL_BYTES, Content, content_of, own_bytes, walk
 from fsconsole.workloads.naming import directory_name, file_name, subdirectories
 
 layouts = st.one_of(
@@ -59,13 +59,16 @@ def a_write(data: DataKind = DataKind.RANDOM, block: int = 65536, **more: object
 
 def taken(workload: Workload, thread: int, count: int) -> list[bytes]:
     """Return the first pieces that a thread writes."""
-    content = content_of(workload)
-    pieces, found, start = content.pieces(content.pool(), thread), [], -1
-    start = pieces.first
+    return taken_from(content_of(workload), thread, count)
+
+
+def taken_from(content: Content, thread: int, count: int) -> list[bytes]:
+    pieces, block = content.pieces(content.pool(), thread), content.workload.block_size_bytes
+    found, start = [], pieces.first
     for _ in range(count):
         if pieces.stamp is not None:
-            pieces.stamp(start, workload.block_size_bytes)
-        found.append(bytes(pieces.memory[start : start + workload.block_size_bytes]))
+            pieces.stamp(start, block)
+        found.append(bytes(pieces.memory[start : start + block]))
         start = (start + pieces.stride) & pieces.mask
     return found
 
@@ -108,19 +111,37 @@ def test_random_data_is_random_and_zero_data_is_zero() -> None:
     assert not any(b"".join(taken(a_write(DataKind.ZERO), 0, 5)))
 
 
-@pytest.mark.parametrize("workload", [a_write(), a_write(block=4096), a_write(direct=True, block=4096)])
-def test_no_two_blocks_of_a_filesystem_are_alike_however_much_is_written(workload: Workload) -> None:
-    # Far more than the pool holds: it is the stamps that tell the later ones from the earlier ones.
-    count = 70_000 if workload.block_size_bytes == 4096 else 5_000
-    found = pages(taken(workload, 0, count))
-    assert len(set(found)) == len(found) > 3 * POOL_BYTES // 4096
+@pytest.mark.parametrize("direct", [False, True])
+@pytest.mark.parametrize(
+    ("block", "count"), [(4096, 140_000), (65536, 5_000), (3 * 2**20, 100), (4 * 2**20, 100)]
+)
+@pytest.mark.parametrize("kind", [DataKind.RANDOM, DataKind.COMPRESSIBLE])
+def test_no_two_blocks_of_a_filesystem_are_alike_however_much_is_written(
+    kind: DataKind, block: int, count: int, direct: bool
+) -> None:
+    # Far more than the pool holds, and than there are stamps.
+    found = pages(taken(a_write(kind, block, direct=direct, zero_share=0.5), 3, count))
+    assert len(set(found)) == len(found) > 70_000 > 3 * POOL_BYTES // 4096
 
 
-def test_threads_dont_write_the_same_blocks() -> None:
-    found = [page for thread in range(16) for page in pages(taken(a_write(), thread, 100))]
-    # Each time from new data; what is looked at is that no thread repeats itself.
-    assert len(set(found)) == len(found)
+@pytest.mark.parametrize("block", [4096, 4 * 2**20])
+@pytest.mark.parametrize("direct", [False, True])
+def test_threads_dont_write_the_same_blocks(block: int, direct: bool) -> None:
+    workload = a_write(block=block, direct=direct)
+    content, heads = content_of(workload), []
+    for thread in range(workload.threads):
+        heads += [page[:8] for page in pages(taken_from(content, thread, 16 * 2**20 // block))]
+    assert len(set(heads)) == len(heads) == workload.threads * 4096
     assert len({walk(POOL_BYTES, 64, thread)[0] for thread in range(4096)}) == 4096
+
+
+def test_large_blocks_of_many_threads_come_from_one_pool_and_are_unlike_within_themselves() -> None:
+    workload = a_write(block=128 * 2**20)
+    content = content_of(workload)
+    pieces = content.pieces(content.pool(), 1)
+    assert (pieces.stamp, pieces.mask + 1, pieces.memory) == (None, 16 * 2**20, content.shared)
+    found = pages([bytes(pieces.memory[pieces.first :][: 16 * 2**20])])
+    assert len(set(found)) == len(found)
 
 
 @pytest.mark.parametrize("workload", [a_write(), a_write(block=4096), a_write(direct=True)])
