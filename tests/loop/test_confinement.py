@@ -86,7 +86,9 @@ def listening(address: str) -> socket.socket:
     return server
 
 
-@pytest.mark.parametrize("way", ["/dev", "/proc/1/root/dev", f"/proc/{OWN_PID}/root/dev"])
+@pytest.mark.parametrize(
+    "way", ["/dev", "/proc/1/root/dev", f"/proc/{OWN_PID}/root/dev"], ids=["dev", "first", "own"]
+)
 def test_a_disk_can_not_be_opened(cage: Cage, way: str) -> None:
     disk = os.path.basename(a_disk_of_this_machine())
     assert cage.attempt("open_for_reading", f"{way}/{disk}") == "ENOENT"
