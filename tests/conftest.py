@@ -12,10 +12,11 @@ from typing import Protocol
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 LOOP_CONTROL = "/dev/loop-control"
 DETACH_TIMEOUT_S = 60.0
-_DEVICE_TESTS = Path(__file__).parent / "loop"
 
 settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True, database=None)
 # pytest --hypothesis-profile=search: other examples each time, and many of them.
@@ -57,16 +58,24 @@ def pytest_report_header() -> str:
     return f"TESTS ON REAL DEVICES ARE LEFT OUT: {why}" if why else "tests on real loop devices: included"
 
 
-# Before pytest-xdist's own, which reads the groups.
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     why = why_not_on_devices()
-    for item in items:
-        if item.get_closest_marker("root") or _DEVICE_TESTS in item.path.parents:
-            # One after the other, whatever runs beside them: loop numbers and kernel settings are there once.
-            item.add_marker(pytest.mark.xdist_group("devices"))
-        if why and item.get_closest_marker("root"):
-            item.add_marker(pytest.mark.skip(reason=why))
+    if why:
+        for item in items:
+            if item.get_closest_marker("root"):
+                item.add_marker(pytest.mark.skip(reason=why))
+
+
+class _DevicesApart(LoadScopeScheduling):
+    """Tests on devices one after the other: loop numbers and kernel settings are there once. All others by file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", maxsplit=1)[0]
+        return "devices" if file.startswith("tests/loop/") else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    return _DevicesApart(config, log)
 
 
 @pytest.fixture

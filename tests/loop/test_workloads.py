@@ -168,7 +168,9 @@ def test_what_was_written_is_what_is_read_back(every_kind: RunFolder) -> None:
 def test_a_load_that_changes_nothing_has_its_cpu_figures_without_a_drain(every_kind: RunFolder) -> None:
     for workload in (COLD_READ, RANDOM_READ, STAT):
         of = figures(every_kind, workload)
-        assert {Metric.CPU, Metric.CPU_GENERATOR, Metric.OBSERVER, Metric.LATENCY_MEAN} <= set(of)
+        assert {Metric.CPU_GENERATOR, Metric.OBSERVER, Metric.LATENCY_MEAN} <= set(of)
+        # The cold read of 5 MiB may be over within a tick.
+        assert Metric.CPU in of or workload == COLD_READ
     assert {Metric.READ, Metric.CPU_PER_GIB} <= set(figures(every_kind, COLD_READ))
     drained = figures(every_kind, APPEND, StepKind.WORKLOAD, StepKind.DRAIN)
     assert {Metric.DURABLE, Metric.CPU, Metric.LATENCY_P99, Metric.WRITE} <= set(drained)
