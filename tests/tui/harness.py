@@ -67,9 +67,4 @@ def picture(pilot: Pilot[None]) -> str:
 
 def strips(pilot: Pilot[None]) -> list[Strip]:
     """Return the lines of the screen, filtered as they are before they reach the terminal."""
-    app = pilot.app
-    drawn = app.screen._compositor.render_strips()
-    background = app.screen.background_colors[1]
-    for line_filter in app.get_line_filters():
-        drawn = [strip.apply_filter(line_filter, background) for strip in drawn]
-    return drawn
+    return pilot.app.screen._compositor.render_strips()
