@@ -11,12 +11,19 @@ from textual import _wait
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
+from fsconsole.tui import bridge, device_watch
+from fsconsole.tui.block_tables import BlockTables
+
 
 @pytest.fixture(autouse=True)
 def same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Give the host a name, and the clock UTC."""
+    """Give the host a name, and the clock UTC; on the machine nothing happens, and a run's news come at once."""
     monkeypatch.setattr(socket, "gethostname", lambda: "box")
     monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setattr(device_watch, "read_tables", lambda: BlockTables((), ()))
+    monkeypatch.setattr(device_watch, "read_arrays", tuple)
+    monkeypatch.setattr(bridge, "POLL_S", 0.05)
+    monkeypatch.setattr(bridge, "_IDLE_S", 0.1)
     time.tzset()
     yield
     monkeypatch.undo()

@@ -44,13 +44,17 @@ async def shows(pilot: Pilot[None], *words: str) -> str:
     return picture(pilot)
 
 
-def flat(text: str) -> str:
-    """Return a picture's words with one space between them and without frames, so that a broken line is found."""
+def flat(pilot: Pilot[None]) -> str:
+    """Return the words on the screen with one space between them and without frames, so that a broken line is found."""
+    return _flat(picture(pilot))
+
+
+def _flat(text: str) -> str:
     return " ".join(text.translate(_FRAMES).split())
 
 
 def _stands(word: str, shown: str) -> bool:
-    return word in shown or " ".join(word.split()) in " ".join(shown.split()) or word in flat(shown)
+    return word in shown or " ".join(word.split()) in " ".join(shown.split()) or word in _flat(shown)
 
 
 async def _painted(pilot: Pilot[None]) -> None:
