@@ -28,7 +28,7 @@ def take_as_typed(parameters: Iterable[Any]) -> None:
         descriptor = getattr(parameter, "type_descriptor", None)
         # A parameter of a typer that keeps its types elsewhere is checked as ever.
         if descriptor is not None and (descriptor.annotation in _WORDS or _is_help(parameter)):
-            parameter._runtime_param = AsTyped()  # noqa: SLF001 (there is no other door; a test sees what is loaded)
+            parameter._runtime_param = AsTyped()
 
 
 def _is_help(parameter: Any) -> bool:
