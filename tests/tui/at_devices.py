@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.devices import DevicesScreen
 from fsconsole.tui.terminal import SAFE, Glyphs
 from fsconsole.tui.widgets.sheet_table import SheetTable
-from tests.tui.harness import Scripted, console
+from tests.tui import harness
+from tests.tui.harness import Scripted, Steps, console
 from tests.tui.waiting import until
 
 
@@ -60,19 +60,14 @@ async def go_to(pilot: Pilot[None], path: str) -> None:
 
 def drive(
     children: Scripted | str,
-    steps: Callable[[Pilot[None]], Awaitable[None]],
+    steps: Steps,
     *,
     size: tuple[int, int] = (80, 24),
     is_root: bool = True,
     glyphs: Glyphs = SAFE,
     runs_dir: Path | str = "/nonexistent",
 ) -> None:
-    """Show the console, wait for the first list, and do the steps."""
+    """Show the console and do the steps."""
     scripted = Scripted({"devices": children}) if isinstance(children, str) else children
 
-    async def look() -> None:
-        app = console(scripted, is_root=is_root, glyphs=glyphs, runs_dir=runs_dir)
-        async with app.run_test(size=size) as pilot:
-            await steps(pilot)
-
-    asyncio.run(look())
+    harness.drive(console(scripted, is_root=is_root, glyphs=glyphs, runs_dir=runs_dir), steps, size=size)

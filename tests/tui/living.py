@@ -17,11 +17,8 @@ from fsconsole.model.sample import Sample, Writeback
 from fsconsole.model.step import StepKind
 from fsconsole.system.locks import FileLock
 from fsconsole.units import GIB, MIB
-from tests.tui.waiting import shows
 from tests.unit.analysis import build
 from tests.unit.cli.recorded import STARTED
-
-__all__ = ["BEGUN", "DRAINING", "NEXT", "Living", "living_run", "sample_now", "shows"]
 
 BEGUN: tuple[Observation, ...] = (
     STARTED,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -23,22 +21,14 @@ from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.views.export import EXPORTS, export_words
 from fsconsole.tui.views.results import Choice
 from fsconsole.tui.widgets.table import Table
-from tests.tui.harness import SIZES, Scripted, console, picture
+from tests.tui import harness
+from tests.tui.harness import SIZES, Scripted, Steps, console, picture
 from tests.tui.recorded import NAMES, recorded
 from tests.tui.waiting import shows, until
 
-Drive = Callable[[Pilot[None]], Awaitable[None]]
 
-
-def drive(app: ConsoleApp, steps: Drive, size: tuple[int, int] = (80, 24)) -> None:
-    """Open the grid and do what a test does."""
-
-    async def go() -> None:
-        async with app.run_test(size=size) as pilot:
-            await pilot.press("4")
-            await steps(pilot)
-
-    asyncio.run(go())
+def drive(app: ConsoleApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> None:
+    harness.drive(app, steps, size=size, keys="4")
 
 
 def table(pilot: Pilot[None]) -> Table:

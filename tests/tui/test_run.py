@@ -12,9 +12,9 @@ import pytest
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.terminal import ASCII
 from tests.tui.harness import SIZES, console, picture
-from tests.tui.living import shows
 from tests.tui.recorded import NAMES, recorded
 from tests.tui.snapshots import assert_looks_as_kept
+from tests.tui.waiting import shows
 
 STANDING = {
     "grid": "finished",

@@ -9,10 +9,10 @@ import pytest
 
 from fsconsole.client.children import Done
 from fsconsole.model.observation import ControlRequested, Verb
-from tests.tui.at_run import acts
 from tests.tui.harness import Scripted, console
-from tests.tui.living import living_run, shows
+from tests.tui.living import living_run
 from tests.tui.recorded import recorded
+from tests.tui.waiting import shows
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_a_dead_run_is_resumed_by_a_child(tmp_path: Path) -> None:
             await shows(pilot, "r resumes")
             await pilot.press("r")
             await shows(pilot, "Resume run killed?", "is wiped again")
-            assert acts(children) == []
+            assert children.acted == []
             await pilot.press("y")
             await shows(pilot, "Run killed goes on.")
-        assert acts(children) == [("resume", "killed", "--runs", str(tmp_path), "--detach")]
+        assert children.acted == [("resume", "killed", "--runs", str(tmp_path), "--detach")]
 
     asyncio.run(resume())
 
@@ -133,7 +133,7 @@ def test_what_needs_root_says_so(tmp_path: Path) -> None:
             await shows(pilot, "r resumes")
             await pilot.press("r")
             await shows(pilot, "root")
-        assert acts(children) == []
+        assert children.acted == []
 
     asyncio.run(resume())
 

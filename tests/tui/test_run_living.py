@@ -7,10 +7,11 @@ from pathlib import Path
 
 from fsconsole.model.observation import CellFinished, Outcome, RunFinished
 from fsconsole.tui.widgets.rowlist import RowList
-from tests.tui.at_run import acts
+from tests.conftest import wait_until
 from tests.tui.harness import Scripted, console
-from tests.tui.living import DRAINING, NEXT, living_run, shows
+from tests.tui.living import DRAINING, NEXT, living_run
 from tests.tui.recorded import recorded
+from tests.tui.waiting import shows, until
 
 
 def test_a_living_run_is_watched_to_its_end(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_an_engine_that_dies_is_told_and_cleaned_up_after(tmp_path: Path) -> Non
                 await shows(pilot, "engine died", "c gives back", "1 ext4 data=ordered unknown")
                 await pilot.press("c")
                 await shows(pilot, "marked as interrupted")
-            assert acts(children) == [("cleanup", "--runs", str(tmp_path))]
+            assert children.acted == [("cleanup", "--runs", str(tmp_path))]
 
     asyncio.run(watch())
 
@@ -109,7 +110,7 @@ def test_the_scratch_device_of_a_demo_goes_when_its_end_was_seen(tmp_path: Path)
                 run.record((*NEXT, CellFinished(1, 1, Outcome.DONE), RunFinished(Outcome.DONE)))
                 run.die()
                 await shows(pilot, "two filesystems: finished", "removed its scratch device")
-            assert acts(children) == [("cleanup", "--runs", str(tmp_path))]
+            assert children.acted == [("cleanup", "--runs", str(tmp_path))]
 
     asyncio.run(watch())
 
@@ -122,13 +123,10 @@ def test_the_bridge_ends_when_another_screen_is_shown_and_when_the_console_ends(
             await shows(pilot, "finished")
             first = pilot.app.screen._bridge
             await pilot.press("1")
-            await pilot.pause()
-            while not first.ended:
-                await asyncio.sleep(0.02)
+            await until(pilot, lambda: first.ended, "the bridge's end")
             await pilot.press("3")
             await shows(pilot, "finished")
             last = pilot.app.screen._bridge
-        while not last.ended:
-            await asyncio.sleep(0.02)
+        await asyncio.to_thread(wait_until, lambda: last.ended, "the bridge's end")
 
     asyncio.run(look())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -14,31 +12,23 @@ from fsconsole.system.locks import FileLock
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.widgets.table import Table
-from tests.tui.harness import SIZES, Scripted, console, picture
+from tests.tui import harness
+from tests.tui.harness import SIZES, Scripted, Steps, console, picture
 from tests.tui.recorded import NAMES, all_recorded, recorded
 from tests.tui.waiting import shows, until
 
-Drive = Callable[[Pilot[None]], Awaitable[None]]
 
+def drive(app: ConsoleApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> None:
+    async def read(pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: "..." not in standings(pilot), "all runs are read")
+        await steps(pilot)
 
-def drive(app: ConsoleApp, steps: Drive, size: tuple[int, int] = (80, 24)) -> None:
-    async def go() -> None:
-        async with app.run_test(size=size) as pilot:
-            await pilot.press("5")
-            await until(pilot, lambda: "..." not in standings(pilot), "all runs are read")
-            await steps(pilot)
-
-    asyncio.run(go())
+    harness.drive(app, read, size=size, keys="5")
 
 
 def standings(pilot: Pilot[None]) -> list[str]:
     tables = pilot.app.screen.query("#list")
     return [row.cells[2] for row in tables.first(Table).value.rows] if tables else ["..."]
-
-
-def acted(children: Scripted) -> list[tuple[str, ...]]:
-    """Return what was asked of commands, but for the list of devices that the first screen reads."""
-    return [words for words in children.asked if words[0] != "devices"]
 
 
 async def point_at(pilot: Pilot[None], run: str) -> None:
@@ -102,7 +92,7 @@ def test_a_living_run_is_attached_to_and_never_deleted(tmp_path: Path) -> None:
 
     with FileLock.acquire(folder.lock):
         drive(app, steps)
-    assert acted(children) == []
+    assert children.acted == []
     assert app.session.folder == folder
 
 
@@ -115,14 +105,14 @@ def test_deleting_asks_with_the_runs_name_and_is_done_by_the_command(tmp_path: P
         await shows(pilot, "Delete run raw?")
         await pilot.press("enter")
         await shows(pilot, "1 run")
-        assert acted(children) == []
+        assert children.acted == []
         await pilot.press("x")
         await shows(pilot, "Delete run raw?")
         await pilot.press("y")
         await shows(pilot, "Run raw is deleted.")
 
     drive(console(children, runs_dir=tmp_path), steps)
-    assert acted(children) == [("runs", "delete", "--runs", str(tmp_path), "--", "raw")]
+    assert children.acted == [("runs", "delete", "--runs", str(tmp_path), "--", "raw")]
 
 
 def test_renaming_is_done_by_the_command(tmp_path: Path) -> None:
@@ -136,7 +126,7 @@ def test_renaming_is_done_by_the_command(tmp_path: Path) -> None:
         await shows(pilot, "is called")
 
     drive(console(children, runs_dir=tmp_path), steps)
-    (asked,) = acted(children)
+    (asked,) = children.acted
     assert asked == (
         "runs", "rename", "--runs", str(tmp_path), "--", "raw", "read-ahead, beside the raw device!",
     )  # fmt: skip
@@ -150,12 +140,12 @@ def test_a_resume_goes_on_in_the_run_screen(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await pilot.press("u")
         await shows(pilot, "Resume run stopped?")
-        assert acted(children) == []
+        assert children.acted == []
         await pilot.press("y")
         await until(pilot, lambda: app.current_mode == "run", "the Run screen")
 
     drive(app, steps)
-    assert acted(children)[0] == ("resume", "stopped", "--detach", "--runs", str(tmp_path))
+    assert children.acted[0] == ("resume", "stopped", "--detach", "--runs", str(tmp_path))
 
 
 def test_devices_that_must_be_agreed_to_anew_are_asked_about(tmp_path: Path) -> None:
@@ -169,7 +159,7 @@ def test_devices_that_must_be_agreed_to_anew_are_asked_about(tmp_path: Path) -> 
         await pilot.press("y")
         await until(pilot, lambda: isinstance(pilot.app.screen, ResumeScreen), "the question")
         await until(
-            pilot, lambda: ("resume", "stopped", "--show") in [w[:3] for w in acted(children)], "a look"
+            pilot, lambda: ("resume", "stopped", "--show") in [w[:3] for w in children.acted], "a look"
         )
         await pilot.press("escape")
         await shows(pilot, "Nobody has consented.", "Look.")
@@ -199,7 +189,7 @@ def test_without_root_looking_works_and_acting_says_how(tmp_path: Path) -> None:
             await shows(pilot, "needs root", "sudo fsconsole")
 
     drive(console(children, runs_dir=tmp_path, is_root=False), steps)
-    assert acted(children) == []
+    assert children.acted == []
 
 
 def test_no_runs_at_all_is_a_sentence(tmp_path: Path) -> None:

@@ -22,9 +22,11 @@ _UNPAINTED_S = 0.5
 _FRAMES = str.maketrans("│|", "  ")
 
 
-async def until(pilot: Pilot[None], holds: Callable[[], object], what: str = "it") -> None:
+async def until(
+    pilot: Pilot[None], holds: Callable[[], object], what: str = "it", *, limit_s: float = _LIMIT_S
+) -> None:
     """Wait until something holds; what it is, and the picture, are told where it never does."""
-    deadline = time.monotonic() + _LIMIT_S
+    deadline = time.monotonic() + limit_s
     await pilot.pause()
     while not holds():
         assert time.monotonic() < deadline, f"in vain: {what}\n{picture(pilot)}"
