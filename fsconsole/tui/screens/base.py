@@ -11,11 +11,12 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.session import Session
+from fsconsole.tui.widgets.footer import Footer
 
 if TYPE_CHECKING:
     from fsconsole.tui.app import ConsoleApp
