@@ -14,7 +14,10 @@ from tests.tui.waiting import shows, until
 
 def keys(pilot: Pilot[None]) -> dict[str, tuple[int, bool]]:
     """Return what stands in the line, each with the identity of its widget, and whether it can be pressed."""
-    return {key.description: (id(key), not key.disabled) for key in pilot.app.screen.query(FooterKey)}
+    return {
+        key.description: (id(key), not key.has_class("-disabled"))
+        for key in pilot.app.screen.query(FooterKey)
+    }
 
 
 def test_the_line_of_keys_stays_while_its_keys_do_the_same() -> None:
