@@ -76,8 +76,9 @@ class ConsoleScreen(Screen[None]):
             timer.pause()
 
     def say(self, text: str, *, style: str = "") -> None:
-        """Show a sentence on the screen's own line until the next one."""
-        self.query_one("#said", Static).update(plain(text, style))
+        """Show a sentence on the screen's own line until the next one; none where the console ends."""
+        if self.app.is_running:
+            self.query_one("#said", Static).update(plain(text, style))
 
     def complain(self, error: FsconsoleError) -> None:
         """Show an error: its sentence, and what to do."""
