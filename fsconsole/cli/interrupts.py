@@ -33,11 +33,13 @@ class Ended(BaseException):
 class Interrupts:
     """The signals of one command; a context that gives them back, for the main thread alone.
 
-    What was ignored when the program began (nohup, a shell's background jobs) stays ignored.
+    What was ignored when the program began (nohup, a shell's background jobs) stays ignored. With at_once the first
+    signal asks to stop now: of a run that nobody meant to watch, nobody wants the cell at hand.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, at_once: bool = False) -> None:
         self._former: dict[int, signal.Handlers] = {}
+        self._at_once = at_once
         self._holding = False
         self._noted: list[int] = []
         self._asked = 0
@@ -110,7 +112,7 @@ class Interrupts:
             self._holding = True
             raise _ending(number)
         if number != signal.SIGHUP:
-            self._wanted.append(Verb.STOP_NOW if self._asked else Verb.STOP_AFTER)
+            self._wanted.append(Verb.STOP_NOW if self._asked or self._at_once else Verb.STOP_AFTER)
             self._asked += 1
             self.deliver()
 

@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from fsconsole.devices.foundation import stands_on
 from fsconsole.devices.gate import GateReport
 from fsconsole.model.plan import Cell, Plan
 from fsconsole.model.step import Step
+from fsconsole.preflight.seen import BETWEEN
 
 
-def plan_object(plan: Plan, reports: Sequence[GateReport], consent: str) -> dict[str, object]:
-    """Return the plan as JSON values; bytes and seconds are numbers. The keys only ever grow in number."""
+def plan_object(
+    plan: Plan, reports: Sequence[GateReport], consent: str, seen: Sequence[str] = ()
+) -> dict[str, object]:
+    """Return the plan as JSON values; bytes and seconds are numbers. The keys only ever grow in number.
+
+    seen are the codes that bind a start to what is told here; none where it is no plan to be started.
+    """
     return {
         "title": plan.title,
         "order": plan.order.value,
         "seed": plan.seed,
         "repeats": plan.repeats,
-        "targets": [_target(report) for report in reports],
+        "targets": [_target(report, seen[1 + place] if seen else "") for place, report in enumerate(reports)],
         "cells": [_cell(cell) for cell in plan.cells],
         "notes": list(plan.notes),
         "bytes_to_write": plan.estimate.bytes_to_write,
         "estimate_s": plan.estimate.elapsed_s,
         "assumed_bytes_per_s": plan.estimate.assumed_bytes_per_s,
         "consent": consent,
+        "seen": BETWEEN.join(seen),
+        "source_sha256": hashlib.sha256(plan.source.encode()).hexdigest(),
         "uuids": "new for every run",
     }
 
 
-def _target(report: GateReport) -> dict[str, object]:
+def _target(report: GateReport, seen: str) -> dict[str, object]:
     return {
         "path": report.device.path,
         "name": report.device.name,
+        "identity": asdict(report.identity),
+        "seen": seen,
+        "stands_on": stands_on(report.device),
         "kind": report.device.kind.value,
         "model": report.device.model,
         "serial": report.device.serial,

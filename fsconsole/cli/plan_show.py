@@ -44,7 +44,7 @@ def show_on_devices(file: str, devices: list[str], runs: str, *, as_json: bool, 
     """Print a plan for these devices, then raise what the gate says of the first that it refuses."""
     found = prepare(file, devices, executor=RealExecutor(), runs_dir=runs, run_id=make_run_id())
     if as_json:
-        _print_json(plan_object(found.plan, found.reports, found.consent))
+        _print_json(plan_object(found.plan, found.reports, found.consent, found.seen))
     else:
         agreeing = _agreeing(file, devices, runs, found.consent)
         _print_plan(plan_lines(found.plan, found.reports, agreeing, every=every, width=terminal_width()))

@@ -62,7 +62,7 @@ def resume(
     except ConsentStale as error:
         error.command = shlex.join(_command(renewal, runs, "--show"))
         raise
-    with Interrupts() as interrupts:
+    with Interrupts(at_once=detach) as interrupts:
         interrupts.hold()
         start_and_show(folder, interrupts, detach=detach, as_json=as_json)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.errors import ConsentMissing, ConsentStale, NotRoot
+from fsconsole.errors import ConsentMissing, ConsentStale, NotAsShown, NotRoot
 from fsconsole.model.places import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ def run(
     consent: Annotated[
         str, typer.Option("--consent", metavar="CODE", help="The code that `fsconsole plan` printed.")
     ] = "",
+    seen: Annotated[
+        str, typer.Option("--seen", metavar="CODE", help='What `fsconsole plan --json` calls "seen".')
+    ] = "",
     detach: Detach = False,
     as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
@@ -52,20 +55,26 @@ def run(
 
     Scratch devices need no consent; any other device needs the code that `fsconsole plan` prints for it as it
     is now. Ctrl-C, or SIGTERM, stops after the cell at hand, twice at once; a closed terminal only ends the view.
+
+    With --seen nothing begins where plan, devices or what is on them are other than `fsconsole plan --json` showed
+    them, scratch devices too: so the console starts exactly what it has shown. It takes the place of no consent.
     """
     from fsconsole.cli.interrupts import Interrupts
     from fsconsole.client.launch import create_request
     from fsconsole.devices.consent import check_consent
     from fsconsole.journal.store import make_run_id
     from fsconsole.preflight.prepare import prepare
+    from fsconsole.preflight.seen import check_seen
     from fsconsole.system.command import RealExecutor
 
     need_root("Carrying out a plan")
     run_id = make_run_id()
-    with Interrupts() as interrupts:
+    with Interrupts(at_once=detach) as interrupts:
         prepared = prepare(file, device, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
         _require_ready(prepared, file)
         with _planning(file, device, runs):
+            if seen:
+                check_seen(seen, prepared.seen, prepared.reports)
             check_consent(consent, prepared.reports)
         request = create_request(run_id, prepared.plan, prepared.targets)
         folder = _create_run(runs, request, interrupts)
@@ -94,7 +103,7 @@ def demo(
 
     need_root("The demo")
     run_id = make_run_id()
-    with Interrupts() as interrupts:
+    with Interrupts(at_once=detach) as interrupts:
         made = scratch.create(parse_bytes(size), directory, purpose=purpose_of(run_id))
         try:
             prepared = prepare(
@@ -132,12 +141,12 @@ def _require_ready(prepared: Prepared, file: str) -> None:
 
 @contextmanager
 def _planning(file: str, devices: Sequence[str], runs: str) -> Iterator[None]:
-    """Give an error of consent the whole command that shows what has to be agreed to."""
+    """Give an error of consent, or of what was seen, the whole command that shows it as it is now."""
     import shlex
 
     try:
         yield
-    except (ConsentMissing, ConsentStale) as error:
+    except (ConsentMissing, ConsentStale, NotAsShown) as error:
         named = [word for device in devices for word in ("--device", device)]
         kept = ["--runs", runs] if runs != DEFAULT_RUNS_DIR else []
         error.command = shlex.join(["fsconsole", "plan", file, *named, *kept])
@@ -163,16 +172,19 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
     """Start a run's engine, show the run until it ends and exit with its code; with detach print its name alone.
 
     As JSON the name is one object, {"run": ..., "folder": ...}. interrupts are on hold. A run that was asked to stop
-    while it began is shown to its end with detach too.
+    while it began is shown to its end with detach too, after its name.
     """
     from fsconsole.cli.viewer import watch
     from fsconsole.client.start import start_engine
 
     start_engine(folder)
     interrupts.pass_on_to(folder)
-    if detach and not interrupts.asked:
+    if detach:
         sys.stdout.write(f"{_started(folder) if as_json else folder.name}\n")
-        return
+        # Whoever reads it must have it, whatever becomes of this process.
+        sys.stdout.flush()
+        if not interrupts.asked:
+            return
     raise typer.Exit(watch(folder, as_json=as_json, interrupts=interrupts))
 
 

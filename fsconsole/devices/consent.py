@@ -23,16 +23,19 @@ def consent_code(reports: Sequence[GateReport]) -> str:
     75 bits: nobody guesses it, and two states don't share it by chance.
     """
     asked = [report for report in reports if report.needs_consent]
-    if not asked:
-        return ""
-    text = json.dumps([_shown(report) for report in asked], sort_keys=True)
-    value = int.from_bytes(hashlib.sha256(text.encode("ascii")).digest(), "big")
+    return short_code(json.dumps([shown_on(report) for report in asked], sort_keys=True)) if asked else ""
+
+
+def short_code(text: str) -> str:
+    """Return 75 bits of the digest of a text, as three groups that can be read aloud."""
+    value = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "big")
     characters = [_ALPHABET[value >> _BITS * place & 31] for place in range(_GROUPS * _GROUP_CHARACTERS)]
     text = "".join(characters)
     return "-".join(text[i : i + _GROUP_CHARACTERS] for i in range(0, len(text), _GROUP_CHARACTERS))
 
 
-def _shown(report: GateReport) -> dict[str, object]:
+def shown_on(report: GateReport) -> dict[str, object]:
+    """Return all that is shown of a device: who it is, what speaks against wiping it, and what is on it."""
     return {
         "identity": asdict(report.identity),
         "hazards": [(h.check, h.verdict.value, h.device, h.reason) for h in report.hazards],

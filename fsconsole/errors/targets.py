@@ -135,6 +135,17 @@ class ConsentStale(FsconsoleError):
 
 
 @dataclass(eq=False)
+class NotAsShown(FsconsoleError):
+    """A start bound to what was shown, where something is other than that; what names it: the plan, devices."""
+
+    what: str
+    command: str = "fsconsole plan FILE --device DEV"
+    exit_code = ExitCode.NOT_AS_SHOWN
+    sentence = "Not as it was shown any more: {what}. Nothing was touched."
+    advice = "Look again at what would be wiped: `{command}`."
+
+
+@dataclass(eq=False)
 class ConsentOutdated(FsconsoleError):
     """A run that can't go on by the consent it has: why is a clause that completes "RUN can't go on: DEVICE ..."."""
 

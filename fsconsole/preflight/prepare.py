@@ -29,6 +29,7 @@ from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.reader import read_plan
 from fsconsole.plan.target import NO_DEVICE, QueueSpec, TargetSpec
 from fsconsole.preflight.probe_cache import missing_tools, what_is_known
+from fsconsole.preflight.seen import sectors_changed, seen_codes
 from fsconsole.system.command import RealExecutor
 from fsconsole.system.host import kernel_release
 from fsconsole.system.programs import find_program
@@ -47,6 +48,9 @@ class Prepared:
     consent: str
     """The code that agrees to the loss of what the reports show; empty where only scratch devices are meant,
     and where a device is refused."""
+
+    seen: tuple[str, ...]
+    """Codes of the plan and of each device, which bind a start to what was found."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -73,10 +77,12 @@ def prepare(
         min_bytes=least_bytes(plan_file, catalog),
         max_bytes=most_bytes(plan_file, catalog),
     )
+    changed = tuple(sectors_changed(device) for device in devices)
     reports = tuple(inspect_device(device.path, context) for device in devices)
     known = _known(executor, plan_file, catalog)
     plan = _plan(plan_file, tuple(report.device for report in reports), catalog, known, run_id)
-    return Prepared(plan_file, plan, reports, _possible_consent(reports))
+    seen = seen_codes(plan, reports, changed)
+    return Prepared(plan_file, plan, reports, _possible_consent(reports), seen)
 
 
 def expand_only(plan_path: str, *, run_id: str) -> Plan:
