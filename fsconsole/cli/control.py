@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +16,7 @@ from fsconsole.model.places import DEFAULT_RUNS_DIR
 
 if TYPE_CHECKING:
     from fsconsole.engine.cleanup import Cleaned
+    from fsconsole.journal.folder import RunFolder
 
 
 def register(app: typer.Typer) -> None:
@@ -63,6 +64,9 @@ def stop(
 
 
 def cleanup(
+    run: Annotated[
+        str, typer.Argument(metavar="[RUN]", help="One run's whole name; all runs without it.")
+    ] = "",
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run.")] = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
@@ -70,10 +74,13 @@ def cleanup(
     """Give back what killed engines left, and mark their runs; living runs are left alone."""
     from dataclasses import asdict
 
-    from fsconsole.engine.cleanup import clean_up
+    from fsconsole.engine.cleanup import clean_folder
+    from fsconsole.journal.store import list_runs, open_exact
 
     need_root("Cleaning up")
-    cleaned = [*clean_up(runs), *_scratch_given_back(runs)]
+    folders = (open_exact(runs, run),) if run else list_runs(runs)
+    cleaned = [one for folder in folders for one in clean_folder(folder)]
+    cleaned += _scratch_given_back(folders)
     for one in cleaned:
         hint = f"; `fsconsole resume {one.run}` finishes it" if one.resumable else ""
         sys.stdout.write(json.dumps(asdict(one)) + "\n" if as_json else f"{one.run}: {one.did}{hint}\n")
@@ -81,13 +88,12 @@ def cleanup(
         sys.stdout.write("Nothing was left behind.\n")
 
 
-def _scratch_given_back(runs: str) -> Iterator[Cleaned]:
+def _scratch_given_back(folders: Iterable[RunFolder]) -> Iterator[Cleaned]:
     """Remove the scratch devices of demos that ended while nobody looked on."""
     from fsconsole.client.owned import remove_abandoned_scratch
     from fsconsole.engine.cleanup import Cleaned
-    from fsconsole.journal.store import list_runs
 
-    for folder in list_runs(runs):
+    for folder in folders:
         try:
             if remove_abandoned_scratch(folder):
                 yield Cleaned(folder.name, "removed its scratch device", resumable=False)

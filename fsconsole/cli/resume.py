@@ -31,6 +31,12 @@ def resume(
     only_show: Annotated[
         bool, typer.Option("--show", help="Show what is left to do, and what must be agreed to; do nothing.")
     ] = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="Take RUN as a whole name: neither as its beginning nor as a word for the newest."
+        ),
+    ] = False,
     detach: Detach = False,
     as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
@@ -45,11 +51,11 @@ def resume(
     from fsconsole.client.disk import require_writable
     from fsconsole.engine.cleanup import clean_folder, require_resumable
     from fsconsole.engine.renewal import look_again, renew
-    from fsconsole.journal.store import open_run
+    from fsconsole.journal.store import open_exact, open_run
     from fsconsole.system.command import RealExecutor
 
     need_root("Carrying out a plan")
-    folder = open_run(runs, run)
+    folder = open_exact(runs, run) if exact else open_run(runs, run)
     require_writable(folder)
     clean_folder(folder)
     require_resumable(folder)

@@ -10,14 +10,13 @@ import typer
 
 from fsconsole.cli.app import Group
 from fsconsole.cli.run import need_root
-from fsconsole.errors import JournalNewer, JournalUnusable, Misused, RunLives, RunMissing
+from fsconsole.errors import JournalNewer, JournalUnusable, Misused, RunLives
 from fsconsole.model.places import DEFAULT_RUNS_DIR
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import pad_left, pad_right, wrap
 
 if TYPE_CHECKING:
     from fsconsole.client.looking import Listed
-    from fsconsole.journal.folder import RunFolder
 
 WIDTH = 80
 
@@ -66,11 +65,12 @@ def rename(
 ) -> None:
     """Give a run another title; its name, which is its folder, stays."""
     from fsconsole.journal.renaming import rename_run, title_complaint
+    from fsconsole.journal.store import open_exact
 
     need_root("Renaming a run")
     if what := title_complaint(title):
         raise Misused(what=what, nearest="", command="fsconsole runs rename")
-    folder = _named(runs_dir or ctx.obj, run)
+    folder = open_exact(runs_dir or ctx.obj, run)
     rename_run(folder, title.strip())
     typer.echo(f"run {printable(folder.name)} is called '{printable(title.strip())}'", err=True)
 
@@ -84,11 +84,11 @@ def delete(ctx: typer.Context, run: _Run, *, runs_dir: _RunsDirOfGroup = "") -> 
     from fsconsole.engine.cleanup import clean_folder
     from fsconsole.journal.history import read_state
     from fsconsole.journal.removal import delete_run
-    from fsconsole.journal.store import is_alive
+    from fsconsole.journal.store import is_alive, open_exact
     from fsconsole.journal.trust import require_own
 
     need_root("Deleting a run")
-    folder = _named(runs_dir or ctx.obj, run)
+    folder = open_exact(runs_dir or ctx.obj, run)
     if is_alive(folder):
         raise RunLives(run=folder.name)
     for cleaned in clean_folder(folder):
@@ -101,16 +101,6 @@ def delete(ctx: typer.Context, run: _Run, *, runs_dir: _RunsDirOfGroup = "") -> 
         typer.echo(f"run {printable(folder.name)}: {error}", err=True)
     delete_run(folder)
     typer.echo(f"deleted {printable(folder.path)}", err=True)
-
-
-def _named(runs_dir: str, name: str) -> RunFolder:
-    """Return the run of exactly that name: a beginning is not enough to change one. Raises RunMissing."""
-    from fsconsole.journal.store import list_runs
-
-    found = [folder for folder in list_runs(runs_dir) if folder.name == name]
-    if not found:
-        raise RunMissing(run=name, runs_dir=runs_dir)
-    return found[0]
 
 
 def runs_text(listed: Sequence[Listed], directory: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -21,6 +22,9 @@ _WORD = "fsconsole: "
 _HINT = "hint: "
 _PATIENCE_S = 5.0
 """How long a child may take to give back what it has made, before it is killed."""
+_PATIENCE_OF_STARTS_S = 90.0
+"""The same for one that starts an engine: killed before it has handed on that the run must stop, it left one unseen."""
+_STARTS = frozenset({"run", "resume", "demo"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,13 @@ class Children(Protocol):
         """Carry out a command to its end, whatever its exit code. Raises OSError."""
         ...
 
+    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
+        """Carry out a command, but ask it to end where end is set meanwhile; return what it came to all the same.
+
+        Unlike one whose waiting is cancelled, it is never killed, and its own word of its end is heard. Raises OSError.
+        """
+        ...
+
     def lines(self, *words: str) -> AsyncIterator[str]:
         """Yield a command's lines as they come; it is ended where nobody listens any more. Raises ChildFailed."""
         ...
@@ -50,12 +61,25 @@ class RealChildren:
 
     async def run(self, *words: str) -> Done:
         """Carry out a command to its end; where the waiting is cancelled, it is ended."""
+        return await self._carry_out(words)
+
+    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
+        """Carry out a command; once end is set it gets SIGTERM, and is not begun at all where that is set before."""
+        if end.is_set():
+            return Done(words, -signal.SIGTERM, "", "")
+        return await self._carry_out(words, end)
+
+    async def _carry_out(self, words: tuple[str, ...], end: asyncio.Event | None = None) -> Done:
         process = await self._start(words)
+        asking = None if end is None else asyncio.create_task(_ask_to_end(process, end))
         try:
             out, err = await process.communicate()
         except asyncio.CancelledError:
-            await _end(process)
+            await _end(process, _PATIENCE_OF_STARTS_S if words[:1] and words[0] in _STARTS else _PATIENCE_S)
             raise
+        finally:
+            if asking is not None:
+                asking.cancel()
         return Done(words, process.returncode or 0, _text(out), _text(err))
 
     async def lines(self, *words: str) -> AsyncIterator[str]:
@@ -112,12 +136,19 @@ def _stdout(process: asyncio.subprocess.Process) -> asyncio.StreamReader:
     return process.stdout
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _ask_to_end(process: asyncio.subprocess.Process, end: asyncio.Event) -> None:
+    await end.wait()
+    with suppress(ProcessLookupError):
+        process.terminate()
+
+
+async def _end(process: asyncio.subprocess.Process, patience_s: float = _PATIENCE_S) -> None:
     """End a child and wait for that, however often the waiting is cancelled: closing the console does so twice."""
     if process.returncode is not None:
         return
-    process.terminate()
-    impatience = asyncio.get_running_loop().call_later(_PATIENCE_S, _kill, process)
+    with suppress(ProcessLookupError):
+        process.terminate()
+    impatience = asyncio.get_running_loop().call_later(patience_s, _kill, process)
     try:
         while process.returncode is None:
             with suppress(asyncio.CancelledError):

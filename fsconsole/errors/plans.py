@@ -41,6 +41,15 @@ class PlanUnwritable(FsconsoleError):
 
 
 @dataclass(eq=False)
+class PlanChanged(FsconsoleError):
+    """A plan file that somebody else wrote while it was to be saved."""
+
+    path: str
+    sentence = "The plan file {path} was changed by somebody else just now: nothing was saved over it."
+    advice = "Save again to be asked what shall become of it, or save under another name."
+
+
+@dataclass(eq=False)
 class PlanNotToml(FsconsoleError):
     """A plan file with a syntax error; where is the TOML reader's own words, with line and column."""
 

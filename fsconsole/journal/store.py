@@ -33,6 +33,7 @@ __all__ = [
     "is_alive",
     "list_runs",
     "make_run_id",
+    "open_exact",
     "open_run",
 ]
 
@@ -109,6 +110,14 @@ def open_run(runs_dir: str, wanted: str = LATEST) -> RunFolder:
     if len(found) > 1:
         raise RunAmbiguous(run=wanted, candidates=", ".join(run.name for run in found[:5]))
     return found[0]
+
+
+def open_exact(runs_dir: str, name: str) -> RunFolder:
+    """Return the run of exactly that name: a beginning is not enough to change one. Raises RunMissing, NotRoot."""
+    for folder in list_runs(runs_dir):
+        if folder.name == name:
+            return folder
+    raise RunMissing(run=name, runs_dir=runs_dir)
 
 
 def is_alive(folder: RunFolder) -> bool:

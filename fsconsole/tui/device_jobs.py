@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from dataclasses import dataclass
+
 from fsconsole.client.children import Children, answer, failure
+from fsconsole.client.starting import begun_run, not_begun, stop_at_once, was_undone
 from fsconsole.errors import ChildFailed, FsconsoleError
 from fsconsole.journal.folder import RunFolder
-from fsconsole.tui.views.device_words import folder_of, read_test_told
+from fsconsole.model.places import DEFAULT_SCRATCH_DIR
+from fsconsole.tui.views.device_words import DEMO_SIZE, read_test_told
 from fsconsole.tui.views.devices import Listing
 
 
@@ -24,18 +30,44 @@ async def remove_scratch(children: Children, scratch_id: str) -> None:
         raise failure(done)
 
 
-async def start_demo(children: Children, runs_dir: str) -> RunFolder:
-    """Start the demo and return its run. Raises ChildFailed, OSError."""
-    return RunFolder(folder_of(await answer(children, "demo", "--detach", "--runs", runs_dir)))
+async def start_demo(children: Children, runs_dir: str, end: asyncio.Event) -> RunFolder | None:
+    """Start the demo and return its run; None where it was ended before it had one, and took back what it made.
+
+    Raises ChildFailed, OSError.
+    """
+    place = ("--size", DEMO_SIZE, "--dir", DEFAULT_SCRATCH_DIR)
+    done = await children.run_or_end(end, "demo", *place, "--detach", "--runs", runs_dir, "--json")
+    folder = begun_run(done, runs_dir)
+    if folder is None and not (end.is_set() and was_undone(done)):
+        raise not_begun(done)
+    if folder is not None and end.is_set() and not done.exit_code:
+        await asyncio.to_thread(stop_at_once, folder)
+    return folder
 
 
-async def make_scratch(children: Children, size: str, directory: str) -> str:
-    """Make a scratch device and return its node. Raises ChildFailed, OSError."""
-    made = await answer(children, "scratch", "create", "--size", size, "--dir", directory)
-    device = made.get("device") if isinstance(made, dict) else None
-    if not isinstance(device, str) or not device:
-        raise ChildFailed(words="scratch create", said="`fsconsole scratch create` told no device.")
-    return device
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A scratch device: its node now, and the id that it keeps."""
+
+    device: str
+    scratch_id: str
+
+
+async def make_scratch(children: Children, size: str, directory: str, end: asyncio.Event) -> Made | None:
+    """Make a scratch device; None where that was ended before it was made. Raises ChildFailed, OSError."""
+    words = ("scratch", "create", "--size", size, "--dir", directory, "--json")
+    done = await children.run_or_end(end, *words)
+    if done.exit_code:
+        if end.is_set():
+            return None
+        raise failure(done)
+    try:
+        told = json.loads(done.out)
+        return Made(str(told["device"] or ""), str(told["scratch_id"] or ""))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ChildFailed(
+            words="scratch create", said="`fsconsole scratch create` told no device."
+        ) from error
 
 
 def is_first_start(listing: Listing, runs_dir: str) -> bool:

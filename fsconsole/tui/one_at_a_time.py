@@ -20,6 +20,11 @@ class OneAtATime:
         async with self._turn:
             return await self._children.run(*words)
 
+    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
+        """Carry out a command in its turn, and ask it to end where end is set meanwhile. Raises OSError."""
+        async with self._turn:
+            return await self._children.run_or_end(end, *words)
+
     async def lines(self, *words: str) -> AsyncIterator[str]:
         """Yield a command's lines in its turn. Raises ChildFailed, OSError."""
         async with self._turn:

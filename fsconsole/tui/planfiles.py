@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
 import tempfile
 from contextlib import suppress
 
-from fsconsole.errors import PlanMissing, PlanUnwritable
+from fsconsole.errors import PlanChanged, PlanMissing, PlanUnwritable
 
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
+"""How a filesystem without hard links refuses one (man 2 link)."""
+_LAST_PLACE = "/tmp"  # noqa: S108 (it is everybody's, and sticky)
 _CHOICES = 200
 """Names of a directory that are looked at for completing a path."""
 
@@ -32,10 +36,11 @@ def digest_of_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def save(path: str, text: str) -> str:
+def save(path: str, text: str, expected: str) -> str:
     """Write a plan file, whole or not at all, with the rights of what it replaces; return its digest.
 
-    Raises PlanUnwritable.
+    expected is the digest of what is there and may be replaced, empty for nothing: looked at again when the new file
+    is ready to take its place. Raises PlanChanged where something else is there, PlanUnwritable, PlanMissing.
     """
     try:
         place = os.path.realpath(path)
@@ -48,14 +53,34 @@ def save(path: str, text: str) -> str:
                 os.fchown(file.fileno(), *owner)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(draft, place)
+            _put(draft, place, path, expected)
         except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(draft)
+            forget(draft)
             raise
     except (OSError, ValueError) as error:
         raise PlanUnwritable(path, _why(error)) from error
     return digest_of_text(text)
+
+
+def _put(draft: str, place: str, path: str, expected: str) -> None:
+    """Let a written file take its place, if what is there is what may be replaced."""
+    if expected:
+        if digest_of(place) != expected:
+            raise PlanChanged(path)
+        os.replace(draft, place)
+        return
+    try:
+        # Unlike a rename it fails where somebody was there first.
+        os.link(draft, place)
+        os.unlink(draft)
+    except FileExistsError as error:
+        raise PlanChanged(path) from error
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if digest_of(place):
+            raise PlanChanged(path) from error
+        os.replace(draft, place)
 
 
 def keep_for_run(text: str) -> str:
@@ -63,9 +88,9 @@ def keep_for_run(text: str) -> str:
 
     Raises PlanUnwritable.
     """
-    place = os.environ.get("XDG_RUNTIME_DIR", "")
-    # Of another user (su, sudo -E) it is no place for a plan that root carries out.
-    directory = place if place and _is_own(place) else tempfile.gettempdir()
+    # Of another user (su, sudo -E) neither is a place for a plan that root carries out.
+    places = (os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir())
+    directory = next((place for place in places if place and _is_safe(place)), _LAST_PLACE)
     try:
         descriptor, path = tempfile.mkstemp(prefix="fsconsole-plan-", suffix=".toml", dir=directory)
         with open(descriptor, "wb") as file:
@@ -75,11 +100,14 @@ def keep_for_run(text: str) -> str:
     return path
 
 
-def _is_own(directory: str) -> bool:
+def _is_safe(directory: str) -> bool:
+    """Return whether nobody else but root can put another file in the place of one's own."""
     try:
-        return os.stat(directory).st_uid == os.geteuid() and os.access(directory, os.W_OK)
+        found = os.stat(directory)
     except OSError:
         return False
+    is_shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
+    return found.st_uid in {0, os.geteuid()} and not is_shared and os.access(directory, os.W_OK)
 
 
 def forget(path: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fsconsole.client.children import Children
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.terminal import Terminal
+from fsconsole.tui.views.who import Who
 
 
 @dataclass(slots=True)
@@ -18,7 +19,12 @@ class Session:
     """Through which everything is done: the console opens no device."""
     runs_dir: str
     is_root: bool
-    targets: list[str] = field(default_factory=list)
-    """Device nodes that are ticked, in the order of ticking."""
+    ticks: dict[str, Who] = field(default_factory=dict)
+    """Device nodes that are ticked, in the order of ticking, and who each of them was then."""
     folder: RunFolder | None = None
     """The run that Run and Results show."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Device nodes that are ticked, in the order of ticking."""
+        return tuple(self.ticks)

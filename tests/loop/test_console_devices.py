@@ -64,7 +64,7 @@ def test_a_scratch_device_is_made_shown_ticked_read_and_removed(folder: Path, tm
             await shows(pilot, f"Remove {device}?")
             await pilot.press("y")
             await shows(pilot, "its file are removed")
-            assert session.targets == []
+            assert session.targets == ()
             assert os.listdir(folder) == []
 
     asyncio.run(look())

@@ -42,6 +42,10 @@ class Scripted:
                 return answer if isinstance(answer, Done) else Done(words, 0, answer, "")
         return Done(words, 1, "", f"fsconsole: no answer for {said}\n")
 
+    async def run_or_end(self, _end: asyncio.Event, *words: str) -> Done:
+        """Answer; nothing takes so long that it could be ended."""
+        return await self.run(*words)
+
     async def lines(self, *words: str) -> AsyncIterator[str]:
         """Answer line by line."""
         done = await self.run(*words)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from typing import cast
+
+from fsconsole.tui.views.who import Who, who_told
 
 LOSS = "ext4 '[/x]', UUID 2b9570c7-4191-4350-b671-b53e98ae2219, 64.0 MiB"
 
@@ -13,12 +16,37 @@ def hazard(device: str, reason: str, verdict: str = "asked") -> dict[str, object
     }  # fmt: skip
 
 
+SOURCE = "5" * 64
+"""The digest of the plan's text in every answer here."""
+
+
+def identity(**other: object) -> dict[str, object]:
+    """Return who a target is, as asdict() of its Identity tells it."""
+    return {
+        "name": "sdb", "boot_id": "b", "device_number": 0x810, "size_bytes": 2**31, "diskseq": 7, "wwn": "", "serial": "Z1X",
+        "partition_start_bytes": 0, "partition_uuid": "", "dm_uuid": "", "dm_table": "", "backing_device": 0,
+        "backing_inode": 0, "scratch_id": "", **other,
+    }  # fmt: skip
+
+
+def ticks_of(*targets: dict[str, object]) -> dict[str, Who]:
+    """Return these targets as they were ticked."""
+    return {str(one["path"]): who_told(cast("dict[str, object]", one["identity"])) for one in targets}
+
+
 def target(
-    path: str, *, scratch: bool = False, loss: str = LOSS, hazards: tuple[object, ...] = ()
+    path: str,
+    *,
+    scratch: bool = False,
+    loss: str = LOSS,
+    hazards: tuple[object, ...] = (),
+    stands_on: str = "",
+    **other: object,
 ) -> dict[str, object]:
     return {
         "path": path, "name": path, "kind": "disk", "model": "ST2000DM", "serial": "Z1X", "size_bytes": 2**31,
-        "scratch": scratch, "loss": loss, "hazards": list(hazards),
+        "scratch": scratch, "loss": loss, "hazards": list(hazards), "stands_on": stands_on,
+        "identity": identity(**other), "seen": "SEEN0",
     }  # fmt: skip
 
 
@@ -33,6 +61,8 @@ def document(
         "bytes_to_write": 3 * 2**30,
         "estimate_s": 242.0,
         "consent": consent,
+        "seen": ".".join(("PLAN0", *("SEEN0" for _ in targets))),
+        "source_sha256": SOURCE,
     }
 
 

@@ -14,7 +14,7 @@ from fsconsole.client.children import Done
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from tests.tui.harness import SIZES, Scripted, console
-from tests.tui.offers import hazard, said, target
+from tests.tui.offers import SOURCE, hazard, said, target, ticks_of
 from tests.tui.recorded import recorded
 from tests.tui.snapshots import assert_looks_as_kept
 from tests.tui.waiting import shows, until
@@ -48,6 +48,7 @@ def confirming(
     *,
     size: tuple[int, int] = (80, 24),
     screen: ConfirmScreen | None = None,
+    ticked: tuple[dict[str, object], ...] = (DISK,),
 ) -> Shown:
     """Drive a Confirm screen over children that answer so."""
     made: list[Shown] = []
@@ -58,7 +59,8 @@ def confirming(
             shown = Shown(pilot, children)
             made.append(shown)
             await pilot.pause()
-            pilot.app.push_screen(screen or ConfirmScreen("plan.toml", ("/dev/sdb",)), shown.ended.append)
+            confirm = screen or ConfirmScreen("plan.toml", ticks_of(*ticked), SOURCE)
+            pilot.app.push_screen(confirm, shown.ended.append)
             await act(shown)
 
     asyncio.run(drive())
@@ -93,7 +95,7 @@ def test_enter_alone_never_wipes_a_scratch_device() -> None:
         await shows(shown.pilot, "Only scratch devices are wiped")
         await press(shown, "enter", "enter", "space", "enter")
 
-    assert confirming({"plan": said(SCRATCH), "run": BEGUN}, act).begun == []
+    assert confirming({"plan": said(SCRATCH), "run": BEGUN}, act, ticked=(SCRATCH,)).begun == []
 
 
 def test_a_scratch_device_is_begun_with_by_a_key_of_its_own() -> None:
@@ -102,9 +104,10 @@ def test_a_scratch_device_is_begun_with_by_a_key_of_its_own() -> None:
         await press(shown, "ctrl+s")
         await until(shown.pilot, lambda: shown.ended, "its end")
 
-    shown = confirming({"plan": said(SCRATCH), "run": BEGUN}, act)
+    shown = confirming({"plan": said(SCRATCH), "run": BEGUN}, act, ticked=(SCRATCH,))
+    seen = ("--seen", "PLAN0.SEEN0")
     assert shown.begun == [
-        ("run", "plan.toml", "--device", "/dev/sdb", "--detach", "--json", "--runs", "/runs")
+        ("run", "plan.toml", "--device", "/dev/loop0", *seen, "--detach", "--json", "--runs", "/runs")
     ]
     assert shown.ended == [RunFolder("/runs/20261121-081000-k7qf")]
 
@@ -115,7 +118,7 @@ def test_the_button_begins_once_it_was_moved_to() -> None:
         await press(shown, "tab", "tab", "enter")
         await until(shown.pilot, lambda: shown.ended, "its end")
 
-    assert len(confirming({"plan": said(SCRATCH), "run": BEGUN}, act).begun) == 1
+    assert len(confirming({"plan": said(SCRATCH), "run": BEGUN}, act, ticked=(SCRATCH,)).begun) == 1
 
 
 def test_a_disk_is_wiped_only_when_its_name_was_typed() -> None:
@@ -201,7 +204,7 @@ def test_a_run_that_does_not_start_is_told_and_can_be_tried_again() -> None:
         await until(shown.pilot, lambda: shown.ended, "its end")
 
     failed = Done(("run",), 48, "", "fsconsole: The engine did not start.\nhint: Ask doctor.\n")
-    assert len(confirming({"plan": said(SCRATCH), "run": failed}, act).begun) == 2
+    assert len(confirming({"plan": said(SCRATCH), "run": failed}, act, ticked=(SCRATCH,)).begun) == 2
 
 
 def test_an_answer_that_is_no_json_is_a_sentence() -> None:
@@ -220,8 +223,8 @@ def test_a_resume_that_must_be_agreed_to_shows_what_is_on_its_devices(tmp_path: 
         await until(shown.pilot, lambda: shown.ended, "its end")
 
     answers: dict[str, Done | str] = {
-        "resume killed --show": said(DISK, consent="CODE"),
-        "resume killed --consent": '{"run": "killed"}\n',
+        "resume killed --exact --show": said(DISK, consent="CODE"),
+        "resume killed --exact --consent": '{"run": "killed"}\n',
     }
     shown = confirming(answers, act, screen=ResumeScreen(folder))
     assert shown.ended == [RunFolder("/runs/killed")]
@@ -251,7 +254,7 @@ def test_a_key_that_is_held_begins_one_run_whose_start_nothing_ends() -> None:
         ended: list[RunFolder | None] = []
         async with console(children, runs_dir="/runs").run_test(size=(80, 24)) as pilot:
             await pilot.pause()
-            pilot.app.push_screen(ConfirmScreen("plan.toml", ("/dev/loop0",)), ended.append)
+            pilot.app.push_screen(ConfirmScreen("plan.toml", ticks_of(SCRATCH), SOURCE), ended.append)
             await shows(pilot, "Ctrl+s begins")
             await pilot.press("ctrl+s", "ctrl+s", "f5", "ctrl+s")
             children.may_end.set()

@@ -36,8 +36,9 @@ from fsconsole.tui.screens.plan_values import ValuesScreen
 from fsconsole.tui.screens.plan_workload import WorkloadScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.terminal import ASCII, SAFE, Colours, Glyphs
+from fsconsole.tui.views.who import who
 from fsconsole.tui.widgets.lines import TextLine
-from tests.tui.device_lists import HOSTILE_LABEL, STORAGE_BOX, listed
+from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed
 from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.recorded import recorded
 
@@ -48,7 +49,7 @@ LEFT_OUT = ("quit", "go.", "run.detach", "rows.", "table.", "lines.")
 TAKEN = ("rows.choose", "table.choose")
 OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
     "AskScreen": lambda _app: AskScreen(HOSTILE_LABEL, HOSTILE_LABEL, yes="Yes", no="No"),
-    "ConfirmScreen": lambda _app: ConfirmScreen("/plans/a.toml", ("/dev/sdf",)),
+    "ConfirmScreen": lambda _app: ConfirmScreen("/plans/a.toml", {LABELLED.path: who(LABELLED)}, ""),
     "ResumeScreen": lambda _app: ResumeScreen(RunFolder("/runs/a")),
     "KindScreen": lambda _app: KindScreen("Add a workload"),
     "ValuesScreen": lambda _app: ValuesScreen(

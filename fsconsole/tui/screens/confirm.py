@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, work
@@ -15,15 +16,28 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from fsconsole.client.children import Done, failure
+from fsconsole.client.starting import begun_run, not_begun, stop_at_once, was_undone
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.session import Session
-from fsconsole.tui.views.confirm import Offer, asking_words, changes, may_begin, offer_of, offer_rows
+from fsconsole.tui.views.confirm import Offer, asking_words, changes, may_begin, offer_of, offer_rows, strays
+from fsconsole.tui.views.who import Who
 from fsconsole.tui.widgets.rowlist import RowList
 
 if TYPE_CHECKING:
     from fsconsole.tui.app import ConsoleApp
+
+_LOOK_AGAIN = frozenset({ExitCode.CONSENT_STALE, ExitCode.CONSENT_MISSING, ExitCode.NOT_AS_SHOWN})
+
+
+class Doing(Enum):
+    """What goes on behind the screen."""
+
+    NOTHING = "nothing"
+    LOOKING = "looking"
+    STARTING = "starting"
+    CANCELLING = "cancelling"
 
 
 class ConfirmScreen(ModalScreen[RunFolder | None]):
@@ -32,20 +46,27 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
     CSS_PATH = "confirm.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "start", "Start", id="confirm.start", tooltip="Wipe, and begin", priority=True),
-        Binding("escape", "back", "Back", id="confirm.back", tooltip="Nothing is touched", priority=True),
+        Binding(
+            "escape", "back", "Back", id="confirm.back", tooltip="Go back; cancels a start", priority=True
+        ),
         Binding("f5", "look", "Look again", id="confirm.look", tooltip="Read the devices again"),
         Binding("up,pageup", "read(-1)", "Up", id="confirm.up", tooltip="Read further up", show=False),
         Binding("down,pagedown", "read(1)", "Down", id="confirm.down", tooltip="Read on", show=False),
     ]
 
-    def __init__(self, plan_path: str, targets: tuple[str, ...]) -> None:
+    def __init__(self, plan_path: str, ticks: Mapping[str, Who], source_sha256: str) -> None:
+        """Take the targets with who each was when it was ticked, and the digest of the plan's text as it was written."""
         super().__init__()
-        devices = [word for target in targets for word in ("--device", target)]
+        devices = [word for target in ticks for word in ("--device", target)]
         self.look_words: Sequence[str] = ("plan", plan_path, *devices)
         self.start_words: Sequence[str] = ("run", plan_path, *devices)
+        self._ticks = dict(ticks)
+        self._source_sha256 = source_sha256
         self._offer: Offer | None = None
         self._changed: tuple[str, ...] = ()
-        self._busy = False
+        self._strayed: tuple[str, ...] = ()
+        self._doing = Doing.NOTHING
+        self._cancel = asyncio.Event()
 
     @property
     def session(self) -> Session:
@@ -74,11 +95,11 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
     @work(group="confirm")
     async def action_look(self) -> None:
         """Read what is on the devices by now."""
-        if not self._busy:
+        if self._doing is Doing.NOTHING:
             await self._look()
 
     async def _look(self) -> None:
-        self._busy = True
+        self._doing = Doing.LOOKING
         self._say("Reading the devices ...")
         try:
             self._show(await self._offered())
@@ -89,7 +110,7 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
 
     async def _offered(self) -> Offer:
         """Return what the command says; a refused device ends it with an error, and is shown all the same."""
-        done = await self._child(*self.look_words, "--json")
+        done = await self.session.children.run(*self.look_words, "--json", "--runs", self.session.runs_dir)
         try:
             return offer_of(json.loads(done.out))
         except ValueError as error:
@@ -97,8 +118,9 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
 
     def _show(self, offer: Offer) -> None:
         self._offer = offer
+        self._strayed = self._drop_strays(offer)
         typed = self.query_one("#typed", Input)
-        asked = bool(offer.to_type) and not offer.refused
+        asked = bool(offer.to_type) and not offer.refused and not self._strayed
         self.query_one("#naming").display = asked
         typed.disabled = not asked
         typed.value = ""
@@ -107,12 +129,19 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
         else:
             self.query_one("#offer").focus()
         self._paint()
-        self._say(asking_words(offer))
+        self._say(asking_words(offer, self._strayed))
+
+    def _drop_strays(self, offer: Offer) -> tuple[str, ...]:
+        """Untick what is not the device that was ticked, and return what is to be said of it."""
+        found = strays(offer, self._ticks, self._source_sha256)
+        for path, _ in found:
+            self.session.ticks.pop(path, None)
+        return tuple(words for _, words in found)
 
     def _paint(self) -> None:
         listed = self.query_one("#offer", RowList)
         if self._offer is not None:
-            rows = offer_rows(self._offer, self._changed, max(20, listed.size.width - 1))
+            rows = offer_rows(self._offer, self._changed, max(20, listed.size.width - 1), self._strayed)
             listed.show(len(rows), lambda number, _: rows[number])
             self._allow()
 
@@ -142,9 +171,13 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
         self.query_one("#offer", RowList).action_by_pages(pages)
 
     def action_back(self) -> None:
-        """Leave everything as it is."""
-        if not self._busy or self._offer is None:
+        """Leave everything as it is; a start that goes on is cancelled, and what became of it is told."""
+        if self._doing in (Doing.NOTHING, Doing.LOOKING):
             self.dismiss(None)
+        elif self._doing is Doing.STARTING:
+            self._doing = Doing.CANCELLING
+            self._cancel.set()
+            self._say("Cancelling the start: what it has made is taken back ...")
 
     @work(group="confirm")
     async def action_start(self) -> None:
@@ -152,51 +185,62 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
 
         Not exclusive: a second worker would end the first one's child in the middle, and the run begin unseen.
         """
-        if self._offer is None or self._busy or not self._may_begin():
+        if self._offer is None or self._doing is not Doing.NOTHING or not self._may_begin():
             return
-        self._busy = True
+        self._doing, self._cancel = Doing.STARTING, asyncio.Event()
         self._allow()
-        self._say("Starting the run; its devices are proved once more ...")
+        self._say("Starting the run; its devices are proved once more. Escape cancels.")
         try:
             await self._start(self._offer)
+        except FsconsoleError as error:
+            self._complain(error)
         finally:
             self._at_rest()
 
     async def _start(self, offer: Offer) -> None:
+        words = (
+            *self.start_words,
+            *self.bound_to(offer),
+            "--detach",
+            "--json",
+            "--runs",
+            self.session.runs_dir,
+        )
+        done = await self.session.children.run_or_end(self._cancel, *words)
+        folder = begun_run(done, self.session.runs_dir)
+        if folder is not None:
+            if self._cancel.is_set() and not done.exit_code:
+                # It had handed over already when it was to be cancelled.
+                await asyncio.to_thread(stop_at_once, folder)
+            self.dismiss(folder)
+        elif self._cancel.is_set() and was_undone(done):
+            self._say("Cancelled: no run was begun, and nothing was wiped.")
+        elif done.exit_code in _LOOK_AGAIN:
+            await self._look_again(offer)
+        else:
+            raise not_begun(done)
+
+    def bound_to(self, offer: Offer) -> tuple[str, ...]:
+        """Return the words that bind a start to what was agreed to, and to what was shown."""
         consent = ("--consent", offer.consent) if offer.consent else ()
-        done = await self._child(*self.start_words, *consent, "--detach", "--json")
-        if done.exit_code in (ExitCode.CONSENT_STALE, ExitCode.CONSENT_MISSING):
-            await self._look()
-            if self._offer is not None and self._offer is not offer:
-                self._changed = changes(offer, self._offer)
-                self._paint()
-            return
-        try:
-            self.dismiss(self._folder(done))
-        except FsconsoleError as error:
-            self._complain(error)
+        return (*consent, "--seen", offer.seen)
 
-    def _folder(self, done: Done) -> RunFolder:
-        """Return the folder that a command named as its last word. Raises ChildFailed."""
-        if done.exit_code:
-            raise failure(done)
-        try:
-            named = json.loads(done.out.strip().split("\n")[-1])
-            return RunFolder(os.path.join(os.path.abspath(self.session.runs_dir), str(named["run"])))
-        except (ValueError, KeyError, TypeError) as error:
-            raise _strange(done) from error
-
-    async def _child(self, *words: str) -> Done:
-        return await self.session.children.run(*words, "--runs", self.session.runs_dir)
+    async def _look_again(self, offer: Offer) -> None:
+        await self._look()
+        if self._offer is not None and self._offer is not offer:
+            self._changed = changes(offer, self._offer)
+            self._paint()
 
     def _may_begin(self) -> bool:
-        return self._offer is not None and may_begin(self._offer, self.query_one("#typed", Input).value)
+        agreed = self._offer is not None and may_begin(self._offer, self.query_one("#typed", Input).value)
+        return agreed and not self._strayed
 
     def _allow(self) -> None:
-        self.query_one("#start", Button).disabled = self._busy or not self._may_begin()
+        idle = self._doing is Doing.NOTHING
+        self.query_one("#start", Button).disabled = not (idle and self._may_begin())
 
     def _at_rest(self) -> None:
-        self._busy = False
+        self._doing = Doing.NOTHING
         if self.is_attached:
             self._allow()
 
@@ -211,9 +255,17 @@ class ResumeScreen(ConfirmScreen):
     """The same for a run that is taken up again, where it can't be proved that its devices hold only what it made."""
 
     def __init__(self, folder: RunFolder) -> None:
-        super().__init__("", ())
-        self.look_words = ("resume", folder.name, "--show")
-        self.start_words = ("resume", folder.name)
+        super().__init__("", {}, "")
+        self.look_words = ("resume", folder.name, "--exact", "--show")
+        self.start_words = ("resume", folder.name, "--exact")
+
+    def bound_to(self, offer: Offer) -> tuple[str, ...]:
+        """Return the consent: it is asked for every device that is shown, scratch devices too."""
+        return ("--consent", offer.consent) if offer.consent else ()
+
+    def _drop_strays(self, offer: Offer) -> tuple[str, ...]:  # noqa: ARG002
+        # Its devices were not ticked: the run knows who they are, and the command proves them.
+        return ()
 
 
 def _strange(done: Done) -> ChildFailed:

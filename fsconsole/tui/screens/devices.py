@@ -15,25 +15,26 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from fsconsole.tui.device_jobs import is_first_start, read_test, remove_scratch, start_demo
+from fsconsole.tui.device_jobs import Made, is_first_start, read_test, remove_scratch
 from fsconsole.tui.device_watch import DeviceWatch
 from fsconsole.tui.one_at_a_time import OneAtATime
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.screens.ask import AskScreen
-from fsconsole.tui.screens.jobs import JobScreen
+from fsconsole.tui.screens.device_demo import DemoScreen
 from fsconsole.tui.udev_watch import UdevWatch
 from fsconsole.tui.views.device_details import details
 from fsconsole.tui.views.device_rows import lay_out
-from fsconsole.tui.views.device_ticks import NEEDS_ROOT, refusal, still_ticked
+from fsconsole.tui.views.device_ticks import lost_ticks, refusal
 from fsconsole.tui.views.device_words import about, offer, removal_told, ticked_told
-from fsconsole.tui.views.devices import Entry, Key
+from fsconsole.tui.views.devices import Entry
+from fsconsole.tui.views.who import who
 from fsconsole.tui.widgets.pane import Pane, labelled
 from fsconsole.tui.widgets.sheet_table import SheetTable
 
 _POLL_S, _PROGRESS_S, _SETTLE_S = 2.0, 1.0, 0.3
 
 
-class DevicesScreen(JobScreen):
+class DevicesScreen(DemoScreen):
     """What can be tested, and how each device stands."""
 
     CSS_PATH = "devices.tcss"
@@ -70,11 +71,9 @@ On a machine without runs or scratch devices, d starts a first comparison that t
 
     def __init__(self) -> None:
         super().__init__()
-        self._watch: DeviceWatch
         self._udev = UdevWatch(lambda: self.post_message(self.News()))
         self._settling: Timer | None = None
-        self._keys: dict[str, Key] = {}
-        self._made = ""
+        self._made: Made | None = None
         self._read_tests: dict[str, str] = {}
 
     def content(self) -> Iterable[Widget]:
@@ -165,13 +164,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             self.say(f"{path} is no scratch device: only those are removed here.")
             return
         question = AskScreen(f"Remove {path}?", removal_told(entry), yes="Remove", no="Keep")
-        scratch_id = entry.device.loop.scratch_id if entry.device.loop is not None else ""
-        self.app.push_screen(question, partial(self._was_answered, path, scratch_id))
-
-    def action_demo(self) -> None:
-        """Begin the first comparison."""
-        if self._may("The demo is started"):
-            self.begin("Making a scratch device of 2 GiB and starting the demo", self._demo())
+        self.app.push_screen(question, partial(self._was_answered, path, entry.scratch_id))
 
     def _look_if_wanted(self) -> None:
         # Behind another screen nobody sees it: what is wanted is looked at on the return.
@@ -194,14 +187,15 @@ On a machine without runs or scratch devices, d starts a first comparison that t
     def _take(self) -> None:
         """Show what was seen, with the ticks that stand."""
         listing = self._watch.listing
-        kept, said = still_ticked(self.session.targets, self._keys, listing)
-        self.session.targets[:] = kept
-        if said:
-            self.say(" ".join(said), style="$warning")
+        lost = lost_ticks(self.session.ticks, listing)
+        for path in lost:
+            del self.session.ticks[path]
+        if lost:
+            self.say(" ".join(lost.values()), style="$warning")
         self._show()
-        new = listing.at(self._made)
-        if new is not None and new.device.is_scratch:
-            self._made = ""
+        new = None if self._made is None else listing.scratch(self._made.scratch_id)
+        if new is not None:
+            self._made = None
             self.query_one(SheetTable).go_to(new.device.path)
             self._add(new)
 
@@ -209,8 +203,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         entry = self._watch.listing.at(path)
         if entry is None:
             return
-        if path in self.session.targets:
-            self.session.targets.remove(path)
+        if self.session.ticks.pop(path, None) is not None:
             self.say(f"{path} is no target any more.")
             self._show()
         elif why := refusal(entry, self._watch.listing, is_root=self.session.is_root):
@@ -221,10 +214,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             self.begin(f"Looking closely at {path}", self._prove(entry))
 
     def _add(self, entry: Entry) -> None:
-        path = entry.device.path
-        if path not in self.session.targets:
-            self.session.targets.append(path)
-        self._keys[path] = entry.key
+        self.session.ticks[entry.device.path] = who(entry.device)
         self.say(ticked_told(entry))
         self._show()
 
@@ -242,35 +232,24 @@ On a machine without runs or scratch devices, d starts a first comparison that t
 
     async def _remove(self, path: str, scratch_id: str) -> None:
         await remove_scratch(self._watch.children, scratch_id)
-        if path in self.session.targets:
-            self.session.targets.remove(path)
+        self.session.ticks.pop(path, None)
         self.say(f"{path} and its file are removed.")
         self.action_look()
 
-    async def _demo(self) -> None:
-        self.session.folder = await start_demo(self._watch.children, self.session.runs_dir)
-        self._watch.want()
-        self.app.switch_mode("run")
-
-    def _was_made(self, path: str | None) -> None:
-        if path:
-            self._made = path
+    def _was_made(self, made: Made | None) -> None:
+        if made is not None:
+            self._made = made
             self.action_look()
 
     def _was_answered(self, path: str, scratch_id: str, remove: bool | None) -> None:  # noqa: FBT001 (given by Textual)
         if remove:
             self.begin(f"Removing {path}", self._remove(path, scratch_id))
 
-    def _may(self, what: str) -> bool:
-        if not self.session.is_root:
-            self.say(f"{what} by root only: {NEEDS_ROOT}", style="$warning")
-        return self.session.is_root
-
     def _entry(self) -> Entry | None:
         return self._watch.listing.at(self.query_one(SheetTable).key)
 
     def _show(self) -> None:
-        entries, ticked = self._watch.listing.entries, tuple(self.session.targets)
+        entries, ticked = self._watch.listing.entries, self.session.targets
         glyphs = self.session.terminal.glyphs
         self.query_one(SheetTable).show(lambda width: lay_out(entries, ticked, width, glyphs))
         self._tell()

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from fsconsole.errors import FsconsoleError, PlanMissing, PlanUnwritable
+from fsconsole.errors import FsconsoleError, PlanChanged, PlanMissing, PlanUnwritable
 from fsconsole.journal.folder import RunFolder
 from fsconsole.plan.configs import configs_folder, list_configs, resolve_plan
 from fsconsole.plan.planfile import PlanFile
@@ -126,11 +126,10 @@ class PlanActs(DeskScreen):
             return
         try:
             whole = os.path.abspath(os.path.expanduser(path.strip()))
-            found = planfiles.digest_of(whole)
-            if found and not await self._may_be_replaced(whole, found):
+            saved = await self._saved(whole)
+            if saved is None:
                 return
-            plan, text = self.draft.plan_file, self.draft.text
-            digest = planfiles.save(whole, text)
+            plan, text, digest = saved
         except FsconsoleError as error:
             self.complain(error)
             return
@@ -143,11 +142,26 @@ class PlanActs(DeskScreen):
         self.count()
         self.say(f"Saved {whole}.")
 
-    async def _may_be_replaced(self, path: str, found: str) -> bool:
-        if path == self.draft.plan.path and found == self.digest:
-            return True
+    async def _saved(self, whole: str) -> tuple[PlanFile, str, str] | None:
+        """Save the plan, once what it replaces was agreed to; asked anew as often as somebody else is there first."""
+        is_anew = False
+        while True:
+            found = planfiles.digest_of(whole)
+            if found and not await self._may_be_replaced(whole, found, is_anew=is_anew):
+                return None
+            plan, text = self.draft.plan_file, self.draft.text
+            try:
+                return plan, text, planfiles.save(whole, text, found)
+            except PlanChanged:
+                is_anew = True
+
+    async def _may_be_replaced(self, path: str, found: str, *, is_anew: bool) -> bool:
         is_ours = path == self.draft.plan.path
+        if is_ours and found == self.digest:
+            return True
         why = "It was edited since it was opened here." if is_ours else "There is a file of that name."
+        if is_anew:
+            why = "Somebody else changed it just now, while it was being saved."
         question = AskScreen(
             f"Replace {path}?", f"{why} Its text would be lost.", yes="Replace it", no="Leave it"
         )
@@ -182,23 +196,24 @@ class PlanActs(DeskScreen):
             self.say(why, style="$error")
             return
         try:
-            path = planfiles.keep_for_run(self.draft.text)
+            text = self.draft.text
+            path = planfiles.keep_for_run(text)
         except FsconsoleError as error:
             self.complain(error)
             return
         try:
-            folder = await self._confirmed(path)
+            folder = await self._confirmed(path, planfiles.digest_of_text(text))
         finally:
             planfiles.forget(path)
         if folder is not None:
             self.session.folder = folder
             self.app.switch_mode("run")
 
-    async def _confirmed(self, path: str) -> RunFolder | None:
+    async def _confirmed(self, path: str, digest: str) -> RunFolder | None:
         # Here, since what it starts is needed by nobody who only plans.
         from fsconsole.tui.screens.confirm import ConfirmScreen  # noqa: PLC0415
 
-        return await self.app.push_screen_wait(ConfirmScreen(path, tuple(self.session.targets)))
+        return await self.app.push_screen_wait(ConfirmScreen(path, self.session.ticks, digest))
 
 
 def _at(plan: PlanFile, path: str, text: str) -> PlanFile:

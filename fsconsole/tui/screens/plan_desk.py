@@ -8,7 +8,7 @@ from functools import partial
 from typing import cast
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.client.children import answer
+from fsconsole.client.children import answer, failure
 from fsconsole.errors import ChildFailed, FsconsoleError
 from fsconsole.plan.target import TargetSpec
 from fsconsole.system.host import kernel_release
@@ -18,6 +18,8 @@ from fsconsole.tui.here import Here, here_of
 from fsconsole.tui.outcome import Disk, Outcome, work_out
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.plan_sections import Desk
+from fsconsole.tui.views.devices import WORDS, Entry, parse_listing
+from fsconsole.tui.views.who import others, who
 
 _SETTLE_S = 0.1
 """A plan is counted when no key has changed it for so long."""
@@ -85,10 +87,10 @@ class DeskScreen(ConsoleScreen):
 
     def on_screen_resume(self) -> None:
         """Look at the devices that are ticked by now, and once at what is known of this machine."""
-        targets = tuple(self.session.targets)
-        if targets != self._asked_for or self.missing:
+        targets = self.session.targets
+        if targets or targets != self._asked_for:
             self._asked_for = targets
-            self.run_worker(self._look_at(targets), group="devices", exclusive=True)
+            self.run_worker(partial(self._look_at, targets), group="devices", exclusive=True)
         if not self._has_asked:
             self._has_asked = True
             self.run_worker(self.ask_catalog(), group="catalog", exclusive=True)
@@ -135,29 +137,36 @@ class DeskScreen(ConsoleScreen):
             self._is_counting = False
 
     async def _look_at(self, targets: tuple[str, ...]) -> None:
-        found, missing = [], []
+        found, missing, lost = [], [], []
         for target in targets:
             try:
-                found += disks_of(
-                    await answer(self.session.children, "devices", target, "--runs", self.session.runs_dir)
-                )
+                entry = await self._listed(target)
             except (FsconsoleError, OSError):
                 missing.append(target)
-        self.disks, self.missing = tuple(found), tuple(missing)
-        self.show_outcome()
-        self.count()
+                continue
+            ticked = self.session.ticks.get(target)
+            if ticked is not None and (other := others(ticked, who(entry.device))):
+                del self.session.ticks[target]
+                lost.append(f"{target} was unticked: another device stands there now ({other}).")
+            else:
+                found.append(_disk(entry))
+        disks = tuple(found)
+        if (disks, tuple(missing)) != (self.disks, self.missing):
+            self.disks, self.missing = disks, tuple(missing)
+            self.show_outcome()
+            self.count()
+        if lost:
+            self.say(" ".join(lost), style="$warning")
+
+    async def _listed(self, target: str) -> Entry:
+        done = await self.session.children.run(*WORDS, "--runs", self.session.runs_dir, target)
+        entry = None if done.exit_code else parse_listing(done.out, done.err).at(target)
+        if entry is None:
+            raise failure(done)
+        return entry
 
 
-def disks_of(document: object) -> list[Disk]:
-    """Return devices as far as a plan's figures go, from `devices --json`. Raises ChildFailed."""
-    try:
-        return [_disk(device) for device in cast("list[Mapping[str, object]]", document)]
-    except (KeyError, TypeError, ValueError) as error:
-        raise ChildFailed(words="devices", said="its answer is not understood") from error
-
-
-def _disk(device: Mapping[str, object]) -> Disk:
-    spec = TargetSpec(
-        str(device["path"]), int(cast("int", device["size_bytes"])), is_scratch=bool(device["is_scratch"])
-    )
-    return Disk(spec, is_rotating=bool(device["rotational"]))
+def _disk(entry: Entry) -> Disk:
+    device = entry.device
+    spec = TargetSpec(device.path, device.size_bytes, is_scratch=device.is_scratch)
+    return Disk(spec, is_rotating=bool(device.rotational))

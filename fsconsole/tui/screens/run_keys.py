@@ -132,14 +132,17 @@ class RunKeys(ConsoleScreen):
 
     @work(group="child")
     async def action_cleanup(self) -> None:
-        """Have what a dead engine left given back."""
-        if self._is_acting or not self._has_rights("Cleaning up"):
+        """Have what this run's dead engine left given back."""
+        snapshot = self.snapshot
+        if snapshot is None or self._is_acting or not self._has_rights("Cleaning up"):
             return
         # One child at a time, and none is ended by the key being pressed again.
         self._is_acting = True
         try:
             self.say("Cleaning up ...")
-            done = await self.session.children.run("cleanup", "--runs", self.session.runs_dir)
+            done = await self.session.children.run(
+                "cleanup", snapshot.folder.name, "--runs", self.session.runs_dir
+            )
             if done.exit_code:
                 self.complain(failure(done))
             else:
@@ -170,7 +173,7 @@ class RunKeys(ConsoleScreen):
 
     async def _resume(self, snapshot: Snapshot) -> None:
         self.say("Taking the run up again ...")
-        words = ("resume", snapshot.folder.name, "--runs", self.session.runs_dir)
+        words = ("resume", snapshot.folder.name, "--exact", "--runs", self.session.runs_dir)
         done = await self.session.children.run(*words, "--detach")
         if done.exit_code == ExitCode.CONSENT_MISSING:
             await self._agree_anew(snapshot.folder, done)

@@ -214,7 +214,7 @@ A run that was cut short says where; u takes it up again: cells reported done ar
             return
         self.say(f"Looking at the devices of run {run.name}...")
         where = ("--runs", self.session.runs_dir)
-        done = await self.session.children.run("resume", run.name, "--detach", *where)
+        done = await self.session.children.run("resume", run.name, "--exact", "--detach", *where)
         if not done.exit_code:
             self.say(f"Run {run.name} goes on.")
             self._open(run, "run")

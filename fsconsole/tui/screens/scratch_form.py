@@ -17,16 +17,16 @@ from fsconsole.client.children import Children
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.places import DEFAULT_SCRATCH_DIR
 from fsconsole.system.refusal import system_refusal
-from fsconsole.tui.device_jobs import make_scratch
+from fsconsole.tui.device_jobs import Made, make_scratch, remove_scratch
 from fsconsole.tui.plaintext import plain
-from fsconsole.tui.room import read_room
-from fsconsole.tui.views.scratch_form import Room, default_size, judge
+from fsconsole.tui.room import read_room, scratch_files
+from fsconsole.tui.views.scratch_form import Room, default_size, ended_told, judge
 from fsconsole.tui.widgets.footer import Footer
 from fsconsole.units import format_guess
 
 
-class ScratchForm(ModalScreen[str]):
-    """Asks for size and directory, and makes the device; ends with its node, "" where none was made."""
+class ScratchForm(ModalScreen[Made | None]):
+    """Asks for size and directory, and makes the device; ends with it, or with None where none was made."""
 
     CSS_PATH = "scratch_form.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,6 +39,7 @@ class ScratchForm(ModalScreen[str]):
         self._directory = directory
         self._room: Room | None = None
         self._begun_s: float | None = None
+        self._end = asyncio.Event()
 
     def compose(self) -> ComposeResult:
         """Give the form."""
@@ -89,24 +90,39 @@ class ScratchForm(ModalScreen[str]):
     def action_leave(self) -> None:
         """End the making at hand, or leave."""
         if self._begun_s is None:
-            self.dismiss("")
+            self.dismiss(None)
         else:
-            self.workers.cancel_node(self)
-            self._say("Ended: nothing is left of it.", "$warning")
+            self._end.set()
+            self._tell_progress()
 
     @work
     async def _make(self) -> None:
-        self._begun_s = time.monotonic()
+        self._begun_s, self._end = time.monotonic(), asyncio.Event()
         self._tell_progress()
+        told, style = "", "$error"
         try:
-            size, directory = self._text("size"), self._text("directory")
-            self.dismiss(await make_scratch(self._children, size, directory))
+            told = await self._made_or_ended()
+            style = "$warning"
         except FsconsoleError as error:
-            self._say(f"{error} {error.hint}", "$error")
+            told = f"{error} {error.hint}"
         except OSError as error:
-            self._say(str(system_refusal(error)), "$error")
+            told = str(system_refusal(error))
         finally:
             self._begun_s = None
+        if told:
+            self._say(told, style)
+
+    async def _made_or_ended(self) -> str:
+        """Make the device and leave with it; where that was ended, return what is left of it, in a sentence."""
+        size, directory = self._text("size"), self._text("directory")
+        before = await asyncio.to_thread(scratch_files, directory)
+        made = await make_scratch(self._children, size, directory, self._end)
+        if not self._end.is_set():
+            self.dismiss(made)
+            return ""
+        if made is not None:
+            await remove_scratch(self._children, made.scratch_id)
+        return ended_told(await asyncio.to_thread(scratch_files, directory) - before)
 
     async def _look_for_room(self) -> None:
         try:
@@ -123,7 +139,10 @@ class ScratchForm(ModalScreen[str]):
     def _tell_progress(self) -> None:
         if self._begun_s is not None:
             elapsed = format_guess(time.monotonic() - self._begun_s)
-            self._say(f"Making and allocating {self._text('size')}: {elapsed}. Escape takes it back.")
+            size = self._text("size")
+            ending = f"Ending: what was made of {size} is taken back; {elapsed} so far."
+            making = f"Making and allocating {size}: {elapsed}. Escape takes it back."
+            self._say(ending if self._end.is_set() else making)
 
     def _say(self, text: str, style: str = "") -> None:
         self.query_one("#judged", Static).update(plain(text, style))

@@ -11,6 +11,7 @@ from fsconsole.model.hazard import Verdict
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import wrap
 from fsconsole.tui.views.run import Row
+from fsconsole.tui.views.who import Who, others, who_told
 from fsconsole.units import format_bytes, format_guess
 
 _MOST_NOTES = 5
@@ -31,8 +32,11 @@ class TargetShown:
     """One device that would be wiped, and what would be lost with it."""
 
     path: str
+    who: Who
     facts: str
     """Size, model and serial number, as far as they are known."""
+    stands_on: str
+    """The file below a loop device, the name of an LV; empty for what stands for itself."""
     scratch: bool
     loss: str
     """Completes "holds ..."."""
@@ -56,6 +60,10 @@ class Offer:
     bytes_to_write: int
     estimate_s: float
     consent: str
+    seen: str
+    """Codes of the plan and of each target, to which the start is bound; empty where it is a run that goes on."""
+    source_sha256: str
+    """Of the plan file's text, as it was read."""
     targets: tuple[TargetShown, ...]
     notes: tuple[str, ...]
 
@@ -83,14 +91,42 @@ def offer_of(document: object) -> Offer:
         bytes_to_write=int(_number(plan, "bytes_to_write")),
         estimate_s=_number(plan, "estimate_s"),
         consent=_text(plan, "consent"),
+        seen=_text(plan, "seen"),
+        source_sha256=_text(plan, "source_sha256"),
         targets=tuple(_target(_object(target)) for target in _list(plan, "targets")),
         notes=tuple(str(note) for note in _list(plan, "notes")),
     )
 
 
-def offer_rows(offer: Offer, changed: Sequence[str], width: int) -> tuple[Row, ...]:
-    """Return the offer in rows; changed says what is other than it was when it was agreed to."""
-    rows = [*_of_changes(changed, width), *_of_plan(offer, width)]
+def strays(offer: Offer, ticks: Mapping[str, Who], source_sha256: str) -> tuple[tuple[str, str], ...]:
+    """Return what is not what the operator chose: a device and a sentence each, no device where it is the plan."""
+    found = [
+        (path, f"{path} was ticked and is no target of the plan.") for path in ticks if not _has(offer, path)
+    ]
+    for target in offer.targets:
+        ticked = ticks.get(target.path)
+        if ticked is None:
+            found.append((target.path, f"{target.path} is a target and was not ticked."))
+        elif other := others(ticked, target.who):
+            found.append(
+                (target.path, f"{target.path} is another device than the one that was ticked: {other}.")
+            )
+    if not offer.seen or offer.source_sha256 != source_sha256:
+        found.append(("", "The plan's file was changed by somebody after the console had written it."))
+    return tuple(found)
+
+
+def _has(offer: Offer, path: str) -> bool:
+    return any(target.path == path for target in offer.targets)
+
+
+def offer_rows(
+    offer: Offer, changed: Sequence[str], width: int, strayed: Sequence[str] = ()
+) -> tuple[Row, ...]:
+    """Return the offer in rows; changed: what is other than when it was agreed to, strayed: what was never chosen."""
+    rows = [row for words in strayed for row in _block(f"REFUSED: {words}", width, "bad")]
+    rows += [Row(""), *_of_changes(changed, width)] if strayed else _of_changes(changed, width)
+    rows += _of_plan(offer, width)
     for target in offer.targets:
         rows += [Row(""), *_of_target(target, width)]
     if offer.notes:
@@ -101,8 +137,10 @@ def offer_rows(offer: Offer, changed: Sequence[str], width: int) -> tuple[Row, .
     return tuple(rows)
 
 
-def asking_words(offer: Offer) -> str:
+def asking_words(offer: Offer, strayed: Sequence[str] = ()) -> str:
     """Return what the operator must do to begin."""
+    if strayed:
+        return "This is not what was chosen: nothing can begin. Escape goes back; what changed was unticked."
     if offer.refused:
         return "A target is refused: nothing can begin. Escape goes back."
     if not offer.runnable:
@@ -123,6 +161,8 @@ def changes(before: Offer, after: Offer) -> tuple[str, ...]:
     """Return in sentences what is other on the targets than it was."""
     known = {target.path: target for target in before.targets}
     found = [words for target in after.targets for words in _changes(known.get(target.path), target)]
+    if before.seen.split(".")[0] != after.seen.split(".")[0]:
+        found.append("The plan has other cells, or other commands, than it had.")
     same = "What is written on the devices has changed, though what is shown of it is the same."
     return tuple(found) or (same,)
 
@@ -135,6 +175,10 @@ def _changes(before: TargetShown | None, after: TargetShown) -> Iterator[str]:
         yield f"{after.path} holds {after.loss}; before it was {before.loss}."
     if before.facts != after.facts:
         yield f"{after.path} is {after.facts}; before it was {before.facts}."
+    if before.stands_on != after.stands_on:
+        yield f"{after.path} is {after.stands_on}; before it was {before.stands_on}."
+    if other := others(before.who, after.who):
+        yield f"{after.path} is another device: {other}."
     known = {(hazard.device, hazard.reason) for hazard in before.hazards}
     for hazard in after.hazards:
         if (hazard.device, hazard.reason) not in known and not hazard.reason.startswith("holds "):
@@ -166,6 +210,8 @@ def _of_plan(offer: Offer, width: int) -> list[Row]:
 def _of_target(target: TargetShown, width: int) -> list[Row]:
     kind = "scratch device, " if target.scratch else ""
     rows = _block(f"{target.path}  {kind}{target.facts}", width, "strong")
+    if target.stands_on:
+        rows += _block(f"  {target.stands_on}", width)
     if not any(hazard.refused for hazard in target.hazards):
         rows += _block(f"  will be wiped; it holds {target.loss}", width, "" if target.scratch else "bad")
     for hazard in target.hazards:
@@ -189,7 +235,9 @@ def _target(target: Mapping[str, object]) -> TargetShown:
     facts = (size, _text(target, "model"), f"serial {serial}" if serial else "")
     return TargetShown(
         path=_text(target, "path"),
+        who=who_told(_object(target.get("identity"))),
         facts=", ".join(filter(None, facts)),
+        stands_on=_text(target, "stands_on"),
         scratch=target.get("scratch") is True,
         loss=_text(target, "loss"),
         hazards=tuple(_hazard(_object(hazard)) for hazard in _list(target, "hazards")),

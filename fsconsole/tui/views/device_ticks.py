@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from fsconsole.devices.state import Claim
 from fsconsole.model.device import Device
-from fsconsole.tui.views.devices import Entry, Key, Listing
+from fsconsole.tui.views.devices import Entry, Listing
+from fsconsole.tui.views.who import Who, others, who
 
 NEEDS_ROOT = "leave with q, then `sudo fsconsole`."
 _SYSTEM = frozenset({"/", "/boot", "/boot/efi", "/usr", "/var"})
@@ -56,29 +57,17 @@ def _holder_remedy(holder: str, listing: Listing) -> str:
     return f"Tick {shown} itself, or deactivate it first."
 
 
-def still_ticked(
-    targets: Sequence[str], keys: Mapping[str, Key], listing: Listing
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the targets that stand, and a sentence for each that was unticked.
-
-    keys has who each target was when it was ticked.
-    """
-    kept, said = [], []
-    for path in targets:
-        entry = listing.at(path)
-        why = _lost(entry, keys.get(path))
-        if why:
-            said.append(f"{path} was unticked: {why}.")
-        else:
-            kept.append(path)
-    return tuple(kept), tuple(said)
+def lost_ticks(ticks: Mapping[str, Who], listing: Listing) -> dict[str, str]:
+    """Return the targets that don't stand any more, with a sentence for each; ticks has who each was when ticked."""
+    found = ((path, _lost(listing.at(path), one)) for path, one in ticks.items())
+    return {path: f"{path} was unticked: {why}." for path, why in found if why}
 
 
-def _lost(entry: Entry | None, key: Key | None) -> str:
+def _lost(entry: Entry | None, ticked: Who) -> str:
     if entry is None:
         return "it is gone"
-    if key is not None and entry.key != key:
-        return "another device stands there now"
+    if other := others(ticked, who(entry.device)):
+        return f"another device stands there now ({other})"
     if entry.refusals:
         return f"it {entry.refusals[0].reason}"
     if entry.state.claim is Claim.IN_USE:

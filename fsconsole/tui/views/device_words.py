@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from fsconsole.devices.state import holdings
 from fsconsole.errors import ChildFailed
+from fsconsole.model.places import DEFAULT_SCRATCH_DIR
 from fsconsole.plaintext import printable
 from fsconsole.tui.views.device_ticks import ticks_told
 from fsconsole.tui.views.devices import Entry, Listing
 from fsconsole.units import format_bytes, format_guess, format_rate, format_seconds
 
 OFFER = "d: a first comparison on a scratch device of 2 GiB, touches no disk"
+DEMO_SIZE = "2GiB"
+DEMO_QUESTION = "Start the demo?"
+DEMO_TOLD = (
+    f"It makes a scratch device of 2 GiB in {DEFAULT_SCRATCH_DIR}, compares four variants on it, which takes about"
+    " a minute, and removes it at the end. No disk is wiped."
+)
 
 
 def about(listing: Listing, ticked: int, age_s: float | None, *, looking: bool, failed: bool = False) -> str:
@@ -43,14 +50,6 @@ def removal_told(entry: Entry) -> str:
     backing = entry.device.loop
     file = backing.path if backing is not None else ""
     return f"It is detached, and its file of {format_bytes(entry.device.size_bytes)} is deleted: {file}"
-
-
-def folder_of(document: object) -> str:
-    """Return the run folder that a started run tells. Raises ChildFailed."""
-    folder = document.get("folder") if isinstance(document, dict) else None
-    if not isinstance(folder, str) or not folder:
-        raise ChildFailed(words="demo", said="The demo was started but told no run folder; 5 lists all runs.")
-    return folder
 
 
 def read_test_told(document: object) -> str:

@@ -10,6 +10,7 @@ from fsconsole.errors import ChildFailed
 from fsconsole.journal.codec import Mismatch, decode, parse_json
 from fsconsole.model.device import Device, MdArray
 from fsconsole.model.hazard import Hazard, Verdict
+from fsconsole.tui.views.who import Who, who
 
 WORDS = ("devices", "--json")
 _NOTE = "note: "
@@ -17,7 +18,7 @@ _VERSION_HINT = "Command and console must be of one version: leave with q, and s
 _ADDED = ("is_scratch", "state", "hazards")
 """What the command prints beside the fields of Device."""
 
-Key = tuple[str | int, ...]
+Key = tuple[str, Who]
 _Found = tuple[Device, DeviceState, tuple[Hazard, ...]]
 
 
@@ -33,6 +34,11 @@ class Entry:
     def device(self) -> Device:
         """The device itself."""
         return self.row.device
+
+    @property
+    def scratch_id(self) -> str:
+        """The mark of a scratch device; empty for any other."""
+        return self.device.loop.scratch_id if self.device.loop is not None else ""
 
     @property
     def is_proved(self) -> bool:
@@ -52,12 +58,7 @@ class Entry:
     @property
     def key(self) -> Key:
         """Who it is within one boot: another disk in its place has another key."""
-        device = self.device
-        scratch_id = device.loop.scratch_id if device.loop is not None else ""
-        return (
-            device.path, device.major, device.minor, device.diskseq, device.wwn, device.serial,
-            device.partition_start_bytes, device.partition_uuid, device.dm_uuid, scratch_id,
-        )  # fmt: skip
+        return (self.device.path, who(self.device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,10 @@ class Listing:
     def at(self, path: str) -> Entry | None:
         """Return the device of that node; None where there is none now."""
         return next((entry for entry in self.entries if entry.device.path == path), None)
+
+    def scratch(self, scratch_id: str) -> Entry | None:
+        """Return the scratch device of that id; None where there is none now."""
+        return next((entry for entry in self.entries if entry.scratch_id == scratch_id != ""), None)
 
     @property
     def syncs(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from fsconsole.devices.scratch import BLOCK_BYTES, MIN_BYTES
@@ -52,3 +53,11 @@ def default_size(room: Room) -> str:
     """Return a size to begin with: 4GiB, or less where there is less room."""
     most_bytes = room.free_bytes - room.kept_bytes
     return next((text for text in ("4GiB", "2GiB", "1GiB") if parse_bytes(text) <= most_bytes), "512MiB")
+
+
+def ended_told(left: Collection[str]) -> str:
+    """Return what is left of a making that was ended, in a sentence; left are files that were not there before."""
+    if not left:
+        return "Ended: no device and no file of it is left."
+    files = ", ".join(map(printable, sorted(left)))
+    return f"Ended, but {files} was not there before: x removes a scratch device from the list."

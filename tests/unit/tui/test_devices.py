@@ -14,9 +14,10 @@ from fsconsole.report.cells import cells_of
 from fsconsole.tui.terminal import ASCII, SAFE
 from fsconsole.tui.views.device_details import details
 from fsconsole.tui.views.device_rows import lay_out
-from fsconsole.tui.views.device_ticks import refusal, still_ticked
-from fsconsole.tui.views.device_words import about, folder_of, read_test_told
+from fsconsole.tui.views.device_ticks import lost_ticks, refusal
+from fsconsole.tui.views.device_words import about, read_test_told
 from fsconsole.tui.views.devices import Listing, parse_listing, with_progress, with_proofs
+from fsconsole.tui.views.who import who
 from tests.tui.device_lists import (
     ARRAY,
     FREE,
@@ -134,9 +135,7 @@ def test_without_root_nothing_that_was_not_proved_is_ticked() -> None:
 
 def test_ticks_outlive_a_look_that_changed_nothing() -> None:
     listing = parse_listing(listed(FREE, SCRATCH))
-    keys = {entry.device.path: entry.key for entry in listing.entries}
-    paths = [SCRATCH.path, FREE.path]
-    assert still_ticked(paths, keys, listing) == (tuple(paths), ())
+    assert lost_ticks({device.path: who(device) for device in (SCRATCH, FREE)}, listing) == {}
 
 
 def test_the_pane_tells_what_would_be_lost_whole_and_harmless() -> None:
@@ -213,8 +212,6 @@ def test_why_a_device_could_not_be_looked_at_stands_in_its_pane() -> None:
 def test_answers_that_lack_something_are_errors(document: object) -> None:
     with pytest.raises(ChildFailed):
         read_test_told(document)
-    with pytest.raises(ChildFailed):
-        folder_of(document)
 
 
 def test_every_device_of_the_box_is_told() -> None:

@@ -247,7 +247,7 @@ def test_a_file_is_saved_with_the_rights_of_the_one_it_replaces(tmp_path: Path) 
     path.chmod(0o640)
     link = tmp_path / "link.toml"
     link.symlink_to(path)
-    digest = planfiles.save(str(link), "new")
+    digest = planfiles.save(str(link), "new", planfiles.digest_of(str(link)))
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o640)
     assert link.is_symlink()
     assert planfiles.digest_of(str(path)) == digest
@@ -258,7 +258,7 @@ def test_what_is_no_plain_file_is_never_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "fifo", tmp_path, tmp_path / "none" / "a.toml", Path("a\0b")):
         with pytest.raises(PlanUnwritable):
-            planfiles.save(str(path), "text")
+            planfiles.save(str(path), "text", "")
 
 
 def test_paths_are_completed_as_far_as_there_is_one_way(tmp_path: Path) -> None:
