@@ -90,7 +90,11 @@ class DeskScreen(ConsoleScreen):
         targets = self.session.targets
         if targets or targets != self._asked_for:
             self._asked_for = targets
-            self.run_worker(partial(self._look_at, targets), group="devices", exclusive=True)
+
+            async def look() -> None:
+                await self._look_at(targets)
+
+            self.run_worker(look, group="devices", exclusive=True)
         if not self._has_asked:
             self._has_asked = True
             self.run_worker(self.ask_catalog(), group="catalog", exclusive=True)
