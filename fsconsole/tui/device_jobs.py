@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 
 from fsconsole.client.children import Children, answer, failure
@@ -41,7 +42,9 @@ async def start_demo(children: Children, runs_dir: str, end: asyncio.Event) -> R
     if folder is None and not (end.is_set() and was_undone(done)):
         raise not_begun(done)
     if folder is not None and end.is_set() and not done.exit_code:
-        await asyncio.to_thread(stop_at_once, folder)
+        # One that won't hear is shown all the same.
+        with suppress(FsconsoleError):
+            await asyncio.to_thread(stop_at_once, folder)
     return folder
 
 

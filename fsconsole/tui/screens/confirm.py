@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -210,8 +211,9 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
         folder = begun_run(done, self.session.runs_dir)
         if folder is not None:
             if self._cancel.is_set() and not done.exit_code:
-                # It had handed over already when it was to be cancelled.
-                await asyncio.to_thread(stop_at_once, folder)
+                # It had handed over already when it was to be cancelled; one that won't hear is shown all the same.
+                with suppress(FsconsoleError):
+                    await asyncio.to_thread(stop_at_once, folder)
             self.dismiss(folder)
         elif self._cancel.is_set() and was_undone(done):
             self._say("Cancelled: no run was begun, and nothing was wiped.")

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import cast
 
+from textual import work
+
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.client.children import answer, failure
 from fsconsole.errors import ChildFailed, FsconsoleError
@@ -90,11 +92,7 @@ class DeskScreen(ConsoleScreen):
         targets = self.session.targets
         if targets or targets != self._asked_for:
             self._asked_for = targets
-
-            async def look() -> None:
-                await self._look_at(targets)
-
-            self.run_worker(look, group="devices", exclusive=True)
+            self._look_at(targets)
         if not self._has_asked:
             self._has_asked = True
             self.run_worker(self.ask_catalog(), group="catalog", exclusive=True)
@@ -140,6 +138,7 @@ class DeskScreen(ConsoleScreen):
         finally:
             self._is_counting = False
 
+    @work(group="devices", exclusive=True)
     async def _look_at(self, targets: tuple[str, ...]) -> None:
         found, missing, lost = [], [], []
         for target in targets:

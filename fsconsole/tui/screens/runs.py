@@ -16,6 +16,7 @@ from fsconsole.client.children import failure
 from fsconsole.client.listing import Known, read_runs
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.history import read_state
 from fsconsole.journal.renaming import title_complaint
 from fsconsole.journal.store import list_runs
 from fsconsole.tui.plaintext import plain
@@ -210,7 +211,8 @@ A run that was cut short says where; u takes it up again: cells reported done ar
     @work(group="act")
     async def _resume(self, run: Run) -> None:
         """Take a run up again, once that is meant; where its devices must be agreed to anew, that is asked too."""
-        if not await self.app.push_screen_wait(resume_question(run.name, ())):
+        targets = await asyncio.to_thread(self._targets_of, run)
+        if not await self.app.push_screen_wait(resume_question(run.name, targets)):
             return
         self.say(f"Looking at the devices of run {run.name}...")
         where = ("--runs", self.session.runs_dir)
@@ -225,6 +227,14 @@ A run that was cut short says where; u takes it up again: cells reported done ar
             resumed = await self.app.push_screen_wait(ResumeScreen(folder))
             if resumed is not None:
                 self._open(run, "run")
+
+    def _targets_of(self, run: Run) -> tuple[str, ...]:
+        """Return the devices of a run; none where its journal can't be read, which the command then tells."""
+        folder = self._folder(run)
+        try:
+            return read_state(folder).request.plan.targets if folder is not None else ()
+        except FsconsoleError:
+            return ()
 
     def _may_act(self, what: str) -> bool:
         if not self.session.is_root:

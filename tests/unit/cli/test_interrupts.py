@@ -138,3 +138,11 @@ def test_the_process_ends_by_the_signal_itself_when_all_is_undone(number, held):
     )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (-number, "undone\n", "")
+
+
+def test_a_run_that_nobody_meant_to_watch_is_stopped_at_once(asked):
+    with Interrupts(at_once=True) as interrupts:
+        interrupts.hold()
+        press(signal.SIGTERM)
+        interrupts.pass_on_to(FOLDER)
+    assert asked == [Verb.STOP_NOW]

@@ -1,0 +1,298 @@
+"""Attempts to have something wiped that was not confirmed, from the console's side: hashed before and after."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from fsconsole.client.children import RealChildren
+from fsconsole.devices import scratch
+from fsconsole.devices.discovery import find_device
+from fsconsole.journal.history import read_state
+from fsconsole.journal.store import RunFolder, is_alive, list_runs
+from fsconsole.model.observation import Outcome
+from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.planfiles import digest_of
+from fsconsole.tui.screens.confirm import ConfirmScreen
+from fsconsole.tui.views.who import who
+from fsconsole.units import MIB
+from tests.conftest import run
+from tests.loop.commands import OwnLoop
+from tests.loop.gate_cases import unchanged, write
+from tests.loop.runs import (
+    TINY_PLAN,
+    assert_nothing_left,
+    kill_engines,
+    wait_for_end,
+    written,
+)
+from tests.tui.harness import console, picture
+
+pytestmark = pytest.mark.root
+
+SIZE = 400 * MIB
+_LIMIT_S = 60.0
+Act = Callable[[Pilot[None]], Awaitable[None]]
+
+
+@pytest.fixture
+def scratch_device(tmp_path: Path) -> Iterator[str]:
+    """A scratch device; whatever a test left of it, and of others beside it, goes."""
+    made = scratch.create(SIZE, str(tmp_path / "scratch"))
+    yield made.device
+    kill_engines(str(tmp_path / "runs"))
+    for left in scratch.listing(str(tmp_path / "scratch")):
+        if left.path.startswith(str(tmp_path)):
+            scratch.remove(left)
+
+
+@pytest.fixture
+def disks(tmp_path: Path) -> tuple[Path, Path]:
+    """Two disks' files, each with a filesystem and letters."""
+    made = []
+    for name in ("mine", "theirs"):
+        file = tmp_path / f"{name}.img"
+        with file.open("wb") as image:
+            image.truncate(SIZE)
+        run("mkfs.ext4", "-q", "-L", name, str(file))
+        made.append(file)
+    return made[0], made[1]
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + _LIMIT_S
+    while not holds():
+        assert time.monotonic() < deadline, picture(pilot)
+        await pilot.pause(0.05)
+    await pilot.pause()
+
+
+async def shows(pilot: Pilot[None], *words: str) -> None:
+    """Wait until all words are on the screen, wherever its lines are broken."""
+    await until(
+        pilot, lambda: all(word in " ".join(picture(pilot).replace("│", " ").split()) for word in words)
+    )
+
+
+def at_confirm(tmp_path: Path, device: str, act: Act, *, typed: str = "") -> list[RunFolder | None]:
+    """Tick a device, show it in Confirm, and let the test do the rest there; return what Confirm ended with."""
+    ended: list[RunFolder | None] = []
+    plan = written(tmp_path, TINY_PLAN)
+    ticks = {device: who(find_device(device))}
+
+    async def drive() -> None:
+        app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
+        app.session.ticks.update(ticks)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            app.push_screen(ConfirmScreen(plan, ticks, digest_of(plan)), ended.append)
+            await shows(pilot, "will be wiped")
+            if typed:
+                app.screen.query_one("#typed", Input).value = typed
+            await act(pilot)
+
+    asyncio.run(drive())
+    return ended
+
+
+def no_run(tmp_path: Path) -> None:
+    assert list_runs(str(tmp_path / "runs")) == ()
+
+
+def session_of(pilot: Pilot[None]) -> dict[str, object]:
+    assert isinstance(pilot.app, ConsoleApp)
+    return dict(pilot.app.session.ticks)
+
+
+def test_a_disk_that_took_the_name_of_a_ticked_one_is_refused_in_confirm_and_unticked(
+    tmp_path: Path, own_loop: OwnLoop, disks: tuple[Path, Path]
+) -> None:
+    mine, theirs = disks
+    own_loop.attach(mine)
+    ticked = {own_loop.path: who(find_device(own_loop.path))}
+    own_loop.detach()
+    own_loop.attach(theirs)
+
+    async def drive() -> None:
+        app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
+        app.session.ticks.update(ticked)
+        plan = written(tmp_path, TINY_PLAN)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            app.push_screen(ConfirmScreen(plan, ticked, digest_of(plan)))
+            await shows(pilot, f"REFUSED: {own_loop.path} is another device", "nothing can begin")
+            assert session_of(pilot) == {}
+            name = own_loop.path.removeprefix("/dev/")
+            await pilot.press(*name, "ctrl+s", "f5")
+            await shows(pilot, "REFUSED:")
+            await pilot.press("ctrl+s", "escape")
+
+    with unchanged(own_loop.path):
+        asyncio.run(drive())
+    no_run(tmp_path)
+
+
+def test_a_disk_that_took_the_name_of_a_ticked_one_is_unticked_when_the_plan_is_made(
+    tmp_path: Path, own_loop: OwnLoop, disks: tuple[Path, Path]
+) -> None:
+    mine, theirs = disks
+    own_loop.attach(mine)
+    ticked = {own_loop.path: who(find_device(own_loop.path))}
+    own_loop.detach()
+    own_loop.attach(theirs)
+
+    async def drive() -> None:
+        app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press("5")
+            await shows(pilot, "There are no runs")
+            app.session.ticks.update(ticked)
+            await pilot.press("2")
+            await shows(pilot, f"{own_loop.path} was unticked: another device stands there now")
+            assert session_of(pilot) == {}
+            await pilot.press("g")
+            await shows(pilot, "No device is ticked")
+
+    with unchanged(own_loop.path):
+        asyncio.run(drive())
+    no_run(tmp_path)
+
+
+def test_a_disk_that_is_swapped_while_confirm_shows_it_is_left_as_it_is(
+    tmp_path: Path, own_loop: OwnLoop, disks: tuple[Path, Path]
+) -> None:
+    mine, theirs = disks
+    own_loop.attach(mine)
+
+    async def act(pilot: Pilot[None]) -> None:
+        await shows(pilot, "mine", "ctrl+s")
+        own_loop.detach()
+        own_loop.attach(theirs)
+        await pilot.press("ctrl+s")
+        await shows(pilot, f"REFUSED: {own_loop.path} is another device", "nothing can begin")
+        await pilot.press("ctrl+s", "enter", "escape")
+
+    hashes = [digest_of(str(file)) for file in disks]
+    assert at_confirm(tmp_path, own_loop.path, act, typed=own_loop.path.removeprefix("/dev/")) == [None]
+    assert [digest_of(str(file)) for file in disks] == hashes
+    no_run(tmp_path)
+
+
+@pytest.mark.parametrize("place", [0, 123_456_789], ids=["sampled", "not sampled"])
+def test_letters_written_to_a_confirmed_scratch_device_are_not_wiped_unseen(
+    tmp_path: Path, scratch_device: str, place: int
+) -> None:
+    async def act(pilot: Pilot[None]) -> None:
+        await shows(pilot, "Only scratch devices are wiped")
+        write(scratch_device, place, b"letters" * 1000)
+        with unchanged(scratch_device):
+            await pilot.press("ctrl+s")
+            await shows(pilot, "Looked at again; it is not what was agreed to")
+            await pilot.press("escape")
+
+    assert at_confirm(tmp_path, scratch_device, act) == [None]
+    no_run(tmp_path)
+
+
+def test_a_scratch_device_that_was_made_anew_is_not_the_one_that_was_confirmed(
+    tmp_path: Path, scratch_device: str
+) -> None:
+    async def act(pilot: Pilot[None]) -> None:
+        await shows(pilot, "Only scratch devices are wiped")
+        scratch.remove(scratch.find(scratch_device))
+        again = scratch.create(SIZE, str(tmp_path / "scratch"))
+        if again.device != scratch_device:
+            pytest.skip("the kernel gave the next scratch device another number")
+        run("mkfs.ext4", "-q", "-L", "letters", scratch_device)
+        with unchanged(scratch_device):
+            await pilot.press("ctrl+s")
+            await shows(pilot, f"REFUSED: {scratch_device} is another device", "nothing can begin")
+            await pilot.press("ctrl+s", "escape")
+
+    assert at_confirm(tmp_path, scratch_device, act) == [None]
+    no_run(tmp_path)
+
+
+EDITS: dict[str, Callable[[Path], object]] = {
+    "edited": lambda path: path.write_text(TINY_PLAN.replace("1MiB", "2MiB")),
+    "replaced by a link": lambda path: (
+        path.rename(path.with_suffix(".old")),
+        path.with_suffix(".other").write_text(TINY_PLAN.replace('"ordered", ', "")),
+        path.symlink_to(path.with_suffix(".other")),
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_a_plan_file_that_changes_behind_confirm_starts_nothing(
+    tmp_path: Path, scratch_device: str, edit: Callable[[Path], object]
+) -> None:
+    async def act(pilot: Pilot[None]) -> None:
+        await shows(pilot, "Only scratch devices are wiped")
+        edit(tmp_path / "plan.toml")
+        with unchanged(scratch_device):
+            await pilot.press("ctrl+s")
+            await shows(pilot, "REFUSED: The plan's file was changed by somebody", "nothing can begin")
+            await pilot.press("ctrl+s", "escape")
+
+    assert at_confirm(tmp_path, scratch_device, act) == [None]
+    no_run(tmp_path)
+
+
+def test_of_two_consoles_on_one_device_the_second_starts_nothing(tmp_path: Path, scratch_device: str) -> None:
+    first: list[RunFolder | None] = []
+
+    async def second(pilot: Pilot[None]) -> None:
+        await shows(pilot, "Only scratch devices are wiped")
+        first.extend(await asyncio.to_thread(at_confirm, tmp_path, scratch_device, begin))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "Starting the run" not in picture(pilot))
+        await until(pilot, lambda: "Reading the devices" not in picture(pilot))
+        await pilot.press("escape")
+
+    async def begin(pilot: Pilot[None]) -> None:
+        await shows(pilot, "Only scratch devices are wiped")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: list_runs(str(tmp_path / "runs")))
+        await until(pilot, lambda: not isinstance(pilot.app.screen, ConfirmScreen))
+
+    assert at_confirm(tmp_path, scratch_device, second) == [None]
+    (folder,) = list_runs(str(tmp_path / "runs"))
+    assert first == [folder]
+    wait_for_end(folder)
+    assert read_state(folder).outcome is Outcome.DONE
+    assert_nothing_left(scratch_device, folder)
+
+
+@pytest.mark.parametrize("after_ms", [0, 200, 400, 600, 800, 1100, 1500])
+def test_escape_while_a_run_begins_leaves_none_that_goes_on_unseen(
+    tmp_path: Path, scratch_device: str, after_ms: int
+) -> None:
+    async def act(pilot: Pilot[None]) -> None:
+        await shows(pilot, "Only scratch devices are wiped")
+        await pilot.press("ctrl+s")
+        await asyncio.sleep(after_ms / 1000)
+        await pilot.press("escape")
+        await until(
+            pilot,
+            lambda: (
+                not isinstance(pilot.app.screen, ConfirmScreen)
+                or "Cancelled: no run was begun" in picture(pilot)
+            ),
+        )
+
+    ended = at_confirm(tmp_path, scratch_device, act)
+    found = list_runs(str(tmp_path / "runs"))
+    assert ended in ([], list(found))
+    for folder in found:
+        wait_for_end(folder)
+        assert_nothing_left(scratch_device, folder)
+        state = read_state(folder)
+        assert not is_alive(folder)
+        assert state.outcome in (Outcome.STOPPED, Outcome.DONE)

@@ -1,0 +1,72 @@
+"""A plan file that somebody else writes while it is being saved."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from fsconsole.errors import PlanChanged
+from fsconsole.tui import planfiles
+
+
+def others_text(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """Have somebody else save the file right before the new one takes its place."""
+    synced = os.fsync
+
+    def first(descriptor: int) -> None:
+        synced(descriptor)
+        path.write_text("theirs")
+
+    monkeypatch.setattr(os, "fsync", first)
+
+
+@pytest.mark.parametrize("was", ["", "as it was opened"])
+def test_what_somebody_else_wrote_meanwhile_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, was: str
+) -> None:
+    path = tmp_path / "plan.toml"
+    if was:
+        path.write_text(was)
+    expected = planfiles.digest_of(str(path))
+    others_text(monkeypatch, path)
+    with pytest.raises(PlanChanged):
+        planfiles.save(str(path), "mine", expected)
+    assert path.read_text() == "theirs"
+    assert os.listdir(tmp_path) == ["plan.toml"]
+
+
+def test_where_there_are_no_hard_links_a_new_file_is_kept_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    path = tmp_path / "plan.toml"
+    planfiles.save(str(path), "mine", "")
+    assert path.read_text() == "mine"
+    with pytest.raises(PlanChanged):
+        planfiles.save(str(path), "other", "")
+    assert path.read_text() == "mine"
+
+
+def test_a_plan_for_a_run_lies_where_nobody_else_can_put_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    theirs.chmod(0o777)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(theirs))
+    monkeypatch.setattr(planfiles.tempfile, "tempdir", str(theirs))
+    path = planfiles.keep_for_run("text")
+    try:
+        assert os.path.dirname(path) == "/tmp"
+    finally:
+        planfiles.forget(path)
+    theirs.chmod(0o700)
+    path = planfiles.keep_for_run("text")
+    assert os.path.dirname(path) == str(theirs)
+    planfiles.forget(path)
