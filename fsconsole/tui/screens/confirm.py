@@ -180,19 +180,21 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
             self._cancel.set()
             self._say("Cancelling the start: what it has made is taken back ...")
 
-    @work(group="confirm")
-    async def action_start(self) -> None:
-        """Begin, where that was agreed to; once, however long the key is held.
-
-        Not exclusive: a second worker would end the first one's child in the middle, and the run begin unseen.
-        """
+    def action_start(self) -> None:
+        """Begin, where that was agreed to; once, however long the key is held."""
         if self._offer is None or self._doing is not Doing.NOTHING or not self._may_begin():
             return
+        # Before its worker comes to work: the next key may be Escape, which then has to cancel it.
         self._doing, self._cancel = Doing.STARTING, asyncio.Event()
         self._allow()
         self._say("Starting the run; its devices are proved once more. Escape cancels.")
+        self._begin(self._offer)
+
+    @work(group="confirm")
+    async def _begin(self, offer: Offer) -> None:
+        # Not exclusive: a second worker would end the first one's child in the middle, and the run begin unseen.
         try:
-            await self._start(self._offer)
+            await self._start(offer)
         except FsconsoleError as error:
             self._complain(error)
         finally:
