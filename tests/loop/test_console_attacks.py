@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -33,11 +32,11 @@ from tests.loop.runs import (
     written,
 )
 from tests.tui.harness import console, picture
+from tests.tui.waiting import shows, until
 
 pytestmark = pytest.mark.root
 
 SIZE = 400 * MIB
-_LIMIT_S = 60.0
 Act = Callable[[Pilot[None]], Awaitable[None]]
 
 
@@ -63,21 +62,6 @@ def disks(tmp_path: Path) -> tuple[Path, Path]:
         run("mkfs.ext4", "-q", "-L", name, str(file))
         made.append(file)
     return made[0], made[1]
-
-
-async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + _LIMIT_S
-    while not holds():
-        assert time.monotonic() < deadline, picture(pilot)
-        await pilot.pause(0.05)
-    await pilot.pause()
-
-
-async def shows(pilot: Pilot[None], *words: str) -> None:
-    """Wait until all words are on the screen, wherever its lines are broken."""
-    await until(
-        pilot, lambda: all(word in " ".join(picture(pilot).replace("│", " ").split()) for word in words)
-    )
 
 
 def at_confirm(tmp_path: Path, device: str, act: Act, *, typed: str = "") -> list[RunFolder | None]:

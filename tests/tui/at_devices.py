@@ -41,6 +41,17 @@ class Held(Scripted):
         finally:
             self.running -= 1
 
+    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
+        ended = asyncio.create_task(end.wait())
+        answering = asyncio.create_task(self.run(*words))
+        await asyncio.wait((ended, answering), return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
+        if answering.done():
+            return answering.result()
+        answering.cancel()
+        await asyncio.wait((answering,))
+        return Done(words, 130, "", "")
+
 
 def devices_of(pilot: Pilot[None]) -> DevicesScreen:
     screen = pilot.app.screen
@@ -50,7 +61,7 @@ def devices_of(pilot: Pilot[None]) -> DevicesScreen:
 
 def targets(pilot: Pilot[None]) -> list[str]:
     assert isinstance(pilot.app, ConsoleApp)
-    return pilot.app.session.targets
+    return list(pilot.app.session.targets)
 
 
 async def go_to(pilot: Pilot[None], path: str) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import cast
 
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.model.device import Device
 from fsconsole.tui.screens.plan import PlanScreen
+from fsconsole.tui.views.who import who
 from fsconsole.tui.widgets.choices import Choices
+from tests.tui.device_lists import SCRATCH, listed
 from tests.tui.harness import Scripted, console
 from tests.tui.waiting import shows, until
 
@@ -51,7 +55,12 @@ def catalog_answer(refused: dict[str, str] | None = None, unavailable: dict[str,
 
 
 def device_answer(path: str, size_bytes: int) -> str:
-    return json.dumps([{"path": path, "size_bytes": size_bytes, "is_scratch": True, "rotational": False}])
+    return listed(device_at(path, size_bytes))
+
+
+def device_at(path: str, size_bytes: int) -> Device:
+    """Return a scratch device of that name."""
+    return replace(SCRATCH, name=path.removeprefix("/dev/"), path=path, size_bytes=size_bytes)
 
 
 class Hand:
@@ -110,7 +119,7 @@ def at_plan(
     async def look() -> None:
         known = children or Scripted({"catalog": catalog_answer()})
         app = console(known, is_root=is_root)
-        app.session.targets.extend(targets)
+        app.session.ticks.update((path, who(device_at(path, 2**30))) for path in targets)
         async with app.run_test(size=size) as pilot:
             hand = Hand(pilot)
             await hand.keys("2")

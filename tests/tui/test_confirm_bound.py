@@ -15,23 +15,13 @@ from fsconsole.tui.screens import confirm
 from fsconsole.tui.screens.confirm import ConfirmScreen
 from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.offers import SOURCE, said, target, ticks_of
-from tests.tui.waiting import until
+from tests.tui.waiting import shows, until
 
 SCRATCH = target("/dev/loop0", scratch=True, loss="nothing")
 DISK = target("/dev/sdb")
 BEGUN = '{"run": "20261121-081000-k7qf", "folder": "/elsewhere"}\n'
 FOLDER = RunFolder("/runs/20261121-081000-k7qf")
 Act = Callable[[Pilot[None], "Held", list[RunFolder | None]], Awaitable[None]]
-
-
-async def shows(pilot: Pilot[None], *words: str) -> None:
-    """Wait until all words are on the screen, wherever its lines are broken."""
-
-    def hold() -> bool:
-        text = " ".join(picture(pilot).replace("│", " ").split())
-        return all(word in text for word in words)
-
-    await until(pilot, hold, f"{words} on the screen")
 
 
 class Held(Scripted):
@@ -172,8 +162,7 @@ def test_escape_cancels_a_start_and_says_so_once_it_is_true() -> None:
         await shows(pilot, "Cancelled: no run was begun, and nothing was wiped.")
         assert ended == []
         await pilot.press("escape")
-        while not ended:
-            await pilot.pause(0.02)
+        await until(pilot, lambda: ended, "its end")
         assert len(starts(children)) == 1
 
     assert confirming(Held({"devices": "[]", "plan": said(SCRATCH)}), act) == [None]
@@ -189,8 +178,7 @@ def test_a_run_that_began_before_it_was_cancelled_is_stopped_and_shown(
     async def act(pilot: Pilot[None], _children: Held, ended: list[RunFolder | None]) -> None:
         await shows(pilot, "Only scratch devices are wiped")
         await pilot.press("ctrl+s", "escape")
-        while not ended:
-            await pilot.pause(0.02)
+        await until(pilot, lambda: ended, "its end")
 
     children = Held({"devices": "[]", "plan": said(SCRATCH)})
     children.last = Done(("run",), exit_code, BEGUN + '{"other": "events"}\n', "")

@@ -113,7 +113,7 @@ def test_escape_takes_a_scratch_device_back_that_is_being_made() -> None:
         await pilot.press("enter")
         await shows(pilot, "Making and allocating")
         await pilot.press("escape")
-        await shows(pilot, "Ended: nothing is left of it")
+        await shows(pilot, "Ended: no device and no file of it is left.")
         await until(pilot, lambda: children.ended)
         await pilot.press("escape")
         await shows(pilot, "1 device, no target ticked")
@@ -161,7 +161,8 @@ def test_enter_alone_does_not_remove() -> None:
 
 def test_the_first_start_offers_the_demo_and_d_opens_its_run(tmp_path: Path) -> None:
     folder = tmp_path / "20261121-100000-demo"
-    children = Scripted({"devices": listed(FREE), "demo": json.dumps({"run": "r", "folder": str(folder)})})
+    begun = json.dumps({"run": folder.name, "folder": str(folder)})
+    children = Scripted({"devices": listed(FREE), "demo": begun})
 
     async def steps(pilot: Pilot[None]) -> None:
         await shows(pilot, "d: a first comparison on a scratch device of 2 GiB, touches no disk")
@@ -170,7 +171,8 @@ def test_the_first_start_offers_the_demo_and_d_opens_its_run(tmp_path: Path) -> 
         assert isinstance(pilot.app, ConsoleApp)
         assert pilot.app.session.folder is not None
         assert pilot.app.session.folder.path == str(folder)
-        assert ("demo", "--detach", "--runs", str(tmp_path), "--json") in children.asked
+        (words,) = [words for words in children.asked if words[0] == "demo"]
+        assert words[1:5] == ("--size", "2GiB", "--dir", "/var/lib/fsconsole/scratch")
 
     drive(children, steps, runs_dir=tmp_path)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from fsconsole.tui.screens.dialog import Dialog
+from fsconsole.tui.views.who import Who
 from tests.tui.at_plan import Hand, at_plan, catalog_answer, device_answer
 from tests.tui.harness import Scripted
 
@@ -89,10 +91,11 @@ def test_go_hands_the_plan_to_confirm_and_leaves_no_file(
     seen: list[tuple[str, tuple[str, ...], str, int]] = []
 
     class Confirm(Dialog[object]):
-        def __init__(self, plan_path: str, targets: tuple[str, ...]) -> None:
+        def __init__(self, plan_path: str, ticks: dict[str, Who], source_sha256: str) -> None:
             super().__init__("Confirm")
             path = Path(plan_path)
-            seen.append((plan_path, targets, path.read_text(), path.stat().st_mode & 0o777))
+            assert source_sha256 == sha256(path.read_bytes()).hexdigest()
+            seen.append((plan_path, tuple(ticks), path.read_text(), path.stat().st_mode & 0o777))
 
     module = ModuleType("fsconsole.tui.screens.confirm")
     module.ConfirmScreen = Confirm  # type: ignore[attr-defined]

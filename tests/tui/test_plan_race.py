@@ -6,16 +6,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fsconsole.tui import planfiles
-from tests.tui.harness import Scripted, console, picture
-from tests.tui.waiting import until
-
-
-async def shows(pilot: Pilot[None], words: str) -> None:
-    await until(pilot, lambda: words in " ".join(picture(pilot).replace("│", " ").split()), words)
+from tests.tui.harness import Scripted, console
+from tests.tui.waiting import shows
 
 
 @pytest.mark.parametrize(("answer", "kept"), [("n", "theirs"), ("y", "schema = 1")])

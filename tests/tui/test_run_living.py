@@ -94,7 +94,7 @@ def test_an_engine_that_dies_is_told_and_cleaned_up_after(tmp_path: Path) -> Non
                 await shows(pilot, "engine died", "c gives back", "1 ext4 data=ordered unknown")
                 await pilot.press("c")
                 await shows(pilot, "marked as interrupted")
-            assert children.acted == [("cleanup", "--runs", str(tmp_path))]
+            assert children.acted == [("cleanup", run.folder.name, "--runs", str(tmp_path))]
 
     asyncio.run(watch())
 
@@ -110,7 +110,7 @@ def test_the_scratch_device_of_a_demo_goes_when_its_end_was_seen(tmp_path: Path)
                 run.record((*NEXT, CellFinished(1, 1, Outcome.DONE), RunFinished(Outcome.DONE)))
                 run.die()
                 await shows(pilot, "two filesystems: finished", "removed its scratch device")
-            assert children.acted == [("cleanup", "--runs", str(tmp_path))]
+            assert children.acted == [("cleanup", run.folder.name, "--runs", str(tmp_path))]
 
     asyncio.run(watch())
 

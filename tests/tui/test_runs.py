@@ -145,13 +145,13 @@ def test_a_resume_goes_on_in_the_run_screen(tmp_path: Path) -> None:
         await until(pilot, lambda: app.current_mode == "run", "the Run screen")
 
     drive(app, steps)
-    assert children.acted[0] == ("resume", "stopped", "--detach", "--runs", str(tmp_path))
+    assert children.acted[0] == ("resume", "stopped", "--exact", "--detach", "--runs", str(tmp_path))
 
 
 def test_devices_that_must_be_agreed_to_anew_are_asked_about(tmp_path: Path) -> None:
     recorded("stopped", tmp_path)
     refused = Done((), 27, "", "fsconsole: Nobody has consented.\nhint: Look.\n")
-    children = Scripted({"resume stopped --detach": refused})
+    children = Scripted({"resume stopped --exact --detach": refused})
 
     async def steps(pilot: Pilot[None]) -> None:
         await pilot.press("u")
@@ -159,7 +159,9 @@ def test_devices_that_must_be_agreed_to_anew_are_asked_about(tmp_path: Path) -> 
         await pilot.press("y")
         await until(pilot, lambda: isinstance(pilot.app.screen, ResumeScreen), "the question")
         await until(
-            pilot, lambda: ("resume", "stopped", "--show") in [w[:3] for w in children.acted], "a look"
+            pilot,
+            lambda: ("resume", "stopped", "--exact", "--show") in [w[:4] for w in children.acted],
+            "a look",
         )
         await pilot.press("escape")
         await shows(pilot, "Nobody has consented.", "Look.")

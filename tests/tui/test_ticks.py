@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,11 +21,10 @@ from fsconsole.tui.views.who import who
 from fsconsole.tui.widgets.sheet_table import SheetTable
 from fsconsole.units import GIB
 from tests.tui.device_lists import FREE, SCRATCH, listed
-from tests.tui.harness import Scripted, console, picture
-from tests.tui.waiting import until
+from tests.tui.harness import Scripted, Steps, console
+from tests.tui.waiting import shows, until
 
 MADE = json.dumps({"device": SCRATCH.path, "path": "/x.img", "size_bytes": 1, "scratch_id": "0a1b2c3d"})
-Steps = Callable[[Pilot[None]], Awaitable[None]]
 
 
 @pytest.fixture(autouse=True)
@@ -45,14 +43,6 @@ class Ended(Scripted):
         self.asked.append(words)
         await end.wait()
         return self.last
-
-
-async def shows(pilot: Pilot[None], *words: str) -> None:
-    def hold() -> bool:
-        text = " ".join(picture(pilot).replace("│", " ").split())
-        return all(word in text for word in words)
-
-    await until(pilot, hold, f"{words} on the screen")
 
 
 def drive(children: Scripted, steps: Steps, runs_dir: Path | str = "/nonexistent") -> None:
