@@ -128,7 +128,7 @@ def offer_rows(
     rows += [Row(""), *_of_changes(changed, width)] if strayed else _of_changes(changed, width)
     rows += _of_plan(offer, width)
     for target in offer.targets:
-        rows += [Row(""), *_of_target(target, width)]
+        rows += [Row(""), *_of_target(target, width, is_meant=not strayed)]
     if offer.notes:
         others = len(offer.notes) - _MOST_NOTES
         more = [f"and {others} more notes, in `fsconsole plan`"] if others > 0 else []
@@ -207,13 +207,14 @@ def _of_plan(offer: Offer, width: int) -> list[Row]:
     return rows
 
 
-def _of_target(target: TargetShown, width: int) -> list[Row]:
+def _of_target(target: TargetShown, width: int, *, is_meant: bool) -> list[Row]:
     kind = "scratch device, " if target.scratch else ""
     rows = _block(f"{target.path}  {kind}{target.facts}", width, "strong")
     if target.stands_on:
         rows += _block(f"  {target.stands_on}", width)
     if not any(hazard.refused for hazard in target.hazards):
-        rows += _block(f"  will be wiped; it holds {target.loss}", width, "" if target.scratch else "bad")
+        words = "will be wiped; it holds" if is_meant else "holds"
+        rows += _block(f"  {words} {target.loss}", width, "" if target.scratch else "bad")
     for hazard in target.hazards:
         if hazard.refused:
             rows += _block(f"  REFUSED: {hazard.device} {hazard.reason}. {hazard.hint}", width, "bad")

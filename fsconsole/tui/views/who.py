@@ -11,18 +11,20 @@ from fsconsole.model.device import Device
 from fsconsole.units import format_bytes_exact
 
 _WORDS = {
-    "number": "number",
-    "size_bytes": "size",
-    "diskseq": "sequence number",
-    "wwn": "WWN",
     "serial": "serial number",
-    "partition_start_bytes": "partition start",
-    "partition_uuid": "PARTUUID",
-    "dm_uuid": "device-mapper UUID",
-    "backing_device": "filesystem of its file",
-    "backing_inode": "file",
+    "wwn": "WWN",
+    "size_bytes": "size",
     "scratch_id": "scratch mark",
+    "dm_uuid": "device-mapper UUID",
+    "partition_uuid": "PARTUUID",
+    "partition_start_bytes": "partition start",
+    "backing_inode": "file",
+    "backing_device": "filesystem of its file",
+    "diskseq": "sequence number",
+    "number": "number",
 }
+"""What tells most comes first."""
+_MOST_TOLD = 2
 _BYTES = frozenset({"size_bytes", "partition_start_bytes"})
 
 
@@ -75,11 +77,10 @@ def who_told(identity: Mapping[str, object]) -> Who:
 
 
 def others(before: Who, now: Who) -> str:
-    """Return in words where two devices differ: "size 64MiB, now 128MiB"; empty where they are one."""
-    differing = [
-        field.name for field in fields(Who) if getattr(before, field.name) != getattr(now, field.name)
-    ]
-    return "; ".join(f"{_WORDS[name]} {_told(before, name)}, now {_told(now, name)}" for name in differing)
+    """Return in words where two devices differ most: "size 64MiB, now 128MiB"; empty where they are one."""
+    differing = [name for name in _WORDS if getattr(before, name) != getattr(now, name)]
+    told = differing[:_MOST_TOLD]
+    return "; ".join(f"{_WORDS[name]} {_told(before, name)}, now {_told(now, name)}" for name in told)
 
 
 def _told(one: Who, name: str) -> str:

@@ -9,7 +9,7 @@ from fsconsole.errors import ChildFailed
 from fsconsole.model.device import Device, Identity
 from fsconsole.tui.views.device_ticks import lost_ticks
 from fsconsole.tui.views.devices import parse_listing
-from fsconsole.tui.views.who import Who, others, who, who_told
+from fsconsole.tui.views.who import _WORDS, Who, others, who, who_told
 from tests.tui.device_lists import FREE, SCRATCH, listed
 
 LEFT_OUT = {"name", "boot_id", "dm_table"}
@@ -33,6 +33,10 @@ def test_a_device_is_the_same_in_the_list_and_in_the_plan(device: Device) -> Non
 def test_nothing_of_an_identity_is_left_out_of_the_comparison() -> None:
     told = {field.name for field in fields(Who)} - {"number"} | {"device_number"}
     assert told == {field.name for field in fields(Identity)} - LEFT_OUT
+
+
+def test_a_difference_of_each_kind_has_words() -> None:
+    assert set(_WORDS) == {field.name for field in fields(Who)}
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Who)])
