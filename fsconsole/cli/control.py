@@ -65,7 +65,7 @@ def stop(
 
 def cleanup(
     run: Annotated[
-        str, typer.Argument(metavar="[RUN]", help="One run's whole name; all runs without it.")
+        str, typer.Argument(metavar="RUN", help="One run's whole name; without it all runs.")
     ] = "",
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run.")] = False,

@@ -13,6 +13,8 @@ from fsconsole.system.text import read_text_or
 _SYS_BLOCK = "/sys/block"
 _TABLES = ("/proc/partitions", "/proc/self/mounts", "/proc/swaps")
 _MDSTAT = "/proc/mdstat"
+_WHICH = ("diskseq", "loop/backing_file")
+"""The first is there since Linux 5.15 (Documentation/ABI/stable/sysfs-block)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,14 @@ def read_tables() -> BlockTables:
         names = sorted(os.listdir(_SYS_BLOCK))
     except OSError:
         names = []
-    texts = ("\n".join(names), *(read_text_or(path, "") for path in _TABLES))
+    disks = "\n".join(" ".join((name, *_which(name))) for name in names)
+    texts = (disks, *(read_text_or(path, "") for path in _TABLES))
     return BlockTables(texts, tuple(_at_rest(array) for array in read_arrays()))
+
+
+def _which(name: str) -> tuple[str, ...]:
+    """Return what tells a disk from another one that has taken its name, of the same size maybe."""
+    return tuple(read_text_or(f"{_SYS_BLOCK}/{name}/{file}", "").strip() for file in _WHICH)
 
 
 def read_arrays() -> tuple[MdArray, ...]:

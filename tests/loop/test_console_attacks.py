@@ -20,6 +20,7 @@ from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.planfiles import digest_of
 from fsconsole.tui.screens.confirm import ConfirmScreen
 from fsconsole.tui.views.who import who
+from fsconsole.tui.widgets.sheet_table import SheetTable
 from fsconsole.units import MIB
 from tests.conftest import run
 from tests.loop.commands import OwnLoop
@@ -146,6 +147,30 @@ def test_a_disk_that_took_the_name_of_a_ticked_one_is_unticked_when_the_plan_is_
     with unchanged(own_loop.path):
         asyncio.run(drive())
     no_run(tmp_path)
+
+
+def test_a_disk_that_is_swapped_under_the_eyes_of_the_list_is_unticked_there(
+    tmp_path: Path, own_loop: OwnLoop, disks: tuple[Path, Path]
+) -> None:
+    mine, theirs = disks
+    own_loop.attach(mine)
+
+    async def drive() -> None:
+        app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
+        async with app.run_test(size=(80, 40)) as pilot:
+            await shows(pilot, own_loop.path.removeprefix("/dev/"), "mine")
+            table = app.screen.query_one(SheetTable)
+            table.go_to(own_loop.path)
+            await until(pilot, lambda: table.key == own_loop.path)
+            await pilot.press("space")
+            await shows(pilot, "1 target ticked")
+            own_loop.detach()
+            own_loop.attach(theirs)
+            await shows(pilot, f"{own_loop.path} was unticked:", "theirs", "no target ticked")
+
+    hashes = [digest_of(str(file)) for file in disks]
+    asyncio.run(drive())
+    assert [digest_of(str(file)) for file in disks] == hashes
 
 
 def test_a_disk_that_is_swapped_while_confirm_shows_it_is_left_as_it_is(

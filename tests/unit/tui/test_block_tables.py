@@ -39,6 +39,16 @@ def test_a_mount_and_a_new_device_are_changes(mdstat: Path) -> None:
     assert read_tables() != mounted
 
 
+@pytest.mark.parametrize("file", ["diskseq", "loop/backing_file"])
+def test_another_disk_of_the_same_name_and_size_is_a_change(mdstat: Path, file: str) -> None:
+    path = mdstat.parent / "sdb" / file
+    path.parent.mkdir(parents=True)
+    path.write_text("9\n")
+    before = read_tables()
+    path.write_text("10\n")
+    assert read_tables() != before
+
+
 def test_an_mdstat_that_is_not_understood_or_missing_shows_no_arrays(mdstat: Path) -> None:
     mdstat.write_text("md0 : strange\n")
     assert read_arrays() == ()
