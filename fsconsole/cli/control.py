@@ -71,7 +71,7 @@ def cleanup(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run.")] = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Give back what killed engines left, and mark their runs; living runs are left alone."""
+    """Give back what killed engines left, of all runs or of one, and mark them; living runs are left alone."""
     from dataclasses import asdict
 
     from fsconsole.engine.cleanup import clean_folder

@@ -55,6 +55,7 @@ def run(
 
     Scratch devices need no consent; any other device needs the code that `fsconsole plan` prints for it as it
     is now. Ctrl-C, or SIGTERM, stops after the cell at hand, twice at once; a closed terminal only ends the view.
+    With --detach it stops at once a run that is just being started.
 
     With --seen nothing begins where plan, devices or what is on them are other than `fsconsole plan --json` showed
     them, scratch devices too: so the console starts exactly what it has shown. It takes the place of no consent.
