@@ -42,7 +42,7 @@ from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed
 from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.recorded import recorded
 
-BASES = {"ConsoleScreen", "JobScreen", "RunKeys", "Dialog", "PlanActs", "DeskScreen"}
+BASES = {"ConsoleScreen", "JobScreen", "DemoScreen", "RunKeys", "Dialog", "PlanActs", "DeskScreen"}
 """Screens that are never shown themselves."""
 LEFT_OUT = ("quit", "go.", "run.detach", "rows.", "table.", "lines.")
 """What would end the walk or begin another one, and moves that lead nowhere."""
