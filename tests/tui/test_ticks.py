@@ -20,6 +20,7 @@ from fsconsole.tui.views.scratch_form import Room
 from fsconsole.tui.views.who import who
 from fsconsole.tui.widgets.sheet_table import SheetTable
 from fsconsole.units import GIB
+from tests.tui.at_devices import Held
 from tests.tui.device_lists import FREE, SCRATCH, listed
 from tests.tui.harness import Scripted, Steps, console
 from tests.tui.waiting import shows, until
@@ -169,5 +170,25 @@ def test_what_is_left_of_a_making_that_was_ended_is_looked_for_before_it_is_told
         assert removed == ([("scratch", "remove", "0a1b2c3d")] if what == "a device" else [])
         await pilot.press("escape")
         await until(pilot, lambda: bool(pilot.app.screen.query(SheetTable)), "the list of devices")
+
+    drive(children, steps)
+
+
+def test_a_tick_that_is_lost_behind_another_screen_is_told_on_that_one() -> None:
+    children = Held({"devices": listed(FREE), "catalog": "[]"})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "1 device,")
+        await pilot.press("space")
+        await shows(pilot, "1 target ticked")
+        children.answers = {"devices": listed(OTHERS[0])}
+        children.held = ("devices",)
+        await pilot.press("f5")
+        await until(pilot, lambda: children.running)
+        await pilot.press("5")
+        await shows(pilot, "There are no runs")
+        children.release.set()
+        await shows(pilot, f"{FREE.path} was unticked: another device stands there now")
+        assert pilot.app.current_mode == "runs"
 
     drive(children, steps)

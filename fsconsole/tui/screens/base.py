@@ -80,6 +80,11 @@ class ConsoleScreen(Screen[None]):
         if self.app.is_running:
             self.query_one("#said", Static).update(plain(text, style))
 
+    def say_at_hand(self, text: str, *, style: str = "") -> None:
+        """Show a sentence on the screen that is looked at: this one may have been left meanwhile."""
+        screen = self.app.screen
+        (screen if isinstance(screen, ConsoleScreen) else self).say(text, style=style)
+
     def complain(self, error: FsconsoleError) -> None:
         """Show an error: its sentence, and what to do."""
         hint = f"  {error.hint}" if error.hint else ""

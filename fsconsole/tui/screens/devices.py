@@ -191,7 +191,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         for path in lost:
             del self.session.ticks[path]
         if lost:
-            self.say(" ".join(lost.values()), style="$warning")
+            self.say_at_hand(" ".join(lost.values()), style="$warning")
         self._show()
         new = None if self._made is None else listing.scratch(self._made.scratch_id)
         if new is not None:

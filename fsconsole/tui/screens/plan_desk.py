@@ -159,7 +159,7 @@ class DeskScreen(ConsoleScreen):
             self.show_outcome()
             self.count()
         if lost:
-            self.say(" ".join(lost), style="$warning")
+            self.say_at_hand(" ".join(lost), style="$warning")
 
     async def _listed(self, target: str) -> Entry:
         done = await self.session.children.run(*WORDS, "--runs", self.session.runs_dir, target)
