@@ -9,9 +9,11 @@ import pty
 import select
 import struct
 import sys
+import tempfile
 import termios
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TextIO
 
 COLUMNS, LINES = 80, 24
 LIMIT_S = 30.0
@@ -20,13 +22,19 @@ LIMIT_S = 30.0
 class Console:
     """A running console; bytes that it sends are kept with the instant at which they came."""
 
-    def __init__(self, words: Sequence[str], environ: Mapping[str, str], nice: int = 0) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        environ: Mapping[str, str],
+        nice: int = 0,
+        size: tuple[int, int] = (COLUMNS, LINES),
+    ) -> None:
         self.started_s = time.monotonic()
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
             os.nice(nice)
             os.execve(sys.executable, [sys.executable, "-m", "fsconsole", *words], dict(environ))  # noqa: S606 (in a child of pty.fork)
-        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         self.received: list[tuple[float, bytes]] = []
 
     def read_for(self, seconds: float) -> int:
@@ -36,6 +44,12 @@ class Console:
         while (left := deadline - time.monotonic()) > 0:
             self._read(left)
         return self.total_bytes - before
+
+    def read_until_told(self, told: TextIO) -> str:
+        """Read whatever comes until another process has written a line; returns that line."""
+        while not select.select([told], [], [], 0)[0]:
+            self._read(0.1)
+        return told.readline()
 
     def wait_for(self, text: str, since: int = 0) -> float:
         """Read until a text has been sent, after so many pieces; returns when its piece came. Raises TimeoutError."""
@@ -68,10 +82,14 @@ class Console:
 
     @property
     def cpu_s(self) -> float:
-        """CPU seconds of the console and of the children that it waited for (man 5 proc_pid_stat)."""
-        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        """CPU seconds of the console itself, of all its threads (CPU clock of a process, by linux/posix-timers.h)."""
+        return time.clock_gettime((~self.pid << 3) | 2)
+
+    @property
+    def rss_bytes(self) -> int:
+        """What it holds in memory (man 5 proc_pid_statm)."""
+        with open(f"/proc/{self.pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def close(self) -> None:
         """Leave it, as its operator does, and wait for its end."""
@@ -91,12 +109,30 @@ class Console:
 
 
 @contextlib.contextmanager
-def console(*words: str, term: str = "linux", nice: int = 0) -> Iterator[Console]:
+def console(
+    *words: str, term: str = "linux", nice: int = 0, size: tuple[int, int] = (COLUMNS, LINES)
+) -> Iterator[Console]:
     """Give a console of that TERM, and end it."""
     environ = {**os.environ, "TERM": term, "LANG": "C.UTF-8"}
     environ.pop("NO_COLOR", None)
-    shown = Console(words, environ, nice)
+    shown = Console(words, environ, nice, size)
     try:
         yield shown
     finally:
         shown.close()
+
+
+@contextlib.contextmanager
+def compiled() -> Iterator[None]:
+    """Let programs keep what Python compiled, as installed ones do, whatever the environment says."""
+    kept = {name: os.environ.get(name) for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")}
+    with tempfile.TemporaryDirectory() as directory:
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = directory
+        try:
+            yield
+        finally:
+            for name, value in kept.items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value
