@@ -178,8 +178,13 @@ class RunScreen(RunKeys):
     def _put(self, selector: str, text: str) -> None:
         # A Static paints itself anew whatever it is given.
         if self._texts.get(selector) != text:
+            # To lay the screen out anew takes as long as to paint it, and is of use only where a text needs more lines.
+            wider = (
+                cells_of(text) > self.size.width or cells_of(self._texts.get(selector, "")) > self.size.width
+            )
+            layout = wider or not (text and self._texts.get(selector))
             self._texts[selector] = text
-            self.query_one(selector, Static).update(plain(text))
+            self.query_one(selector, Static).update(plain(text), layout=layout)
 
     def _share_out(self, snapshot: Snapshot) -> None:
         is_wide = self.size.width >= WIDE_COLUMNS

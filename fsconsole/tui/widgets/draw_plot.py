@@ -73,11 +73,11 @@ def _draw_front(grid: Grid, value: PlotValue, glyphs: Glyphs) -> None:
 
 
 def _draw_area(grid: Grid, series: Series, value: PlotValue, glyphs: Glyphs, index: int) -> None:  # noqa: ARG001 (as _draw_line)
-    steps = len(glyphs.steps)
+    steps, whole = len(glyphs.steps), (glyphs.full, series.style)
     for column, level in enumerate(_levels(series, value, grid, steps)):
         full, rest = divmod(_seen(level), steps)
-        for row in range(full):
-            grid[-1 - row][column] = (glyphs.full, series.style)
+        for row in range(1, full + 1):
+            grid[-row][column] = whole
         if rest:
             grid[-1 - full][column] = (glyphs.steps[rest - 1], series.style)
 

@@ -67,5 +67,14 @@ def words_of(line: Line) -> str:
 
 def difference(before: Line, after: Line) -> tuple[int, int]:
     """Return the first column that differs and how many from there on; lines of one width. (0, 0) for none."""
-    changed = [column for column, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
-    return (changed[0], changed[-1] - changed[0] + 1) if changed else (0, 0)
+    # Most lines are as they were: that is found out without a look at each column.
+    if before == after:
+        return 0, 0
+    pairs = list(zip(before, after, strict=True))
+    first = next(column for column, (old, new) in enumerate(pairs) if old != new)
+    last = next(
+        column
+        for column, (old, new) in zip(range(len(pairs) - 1, -1, -1), reversed(pairs), strict=True)
+        if old != new
+    )
+    return first, last - first + 1

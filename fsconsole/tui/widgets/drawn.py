@@ -45,6 +45,8 @@ class Drawn(Widget):
         self._given_glyphs = glyphs
         self._painted: tuple[Line, ...] = ()
         self._painted_at = (0, 0)
+        self._styles: dict[str, Style] = {}
+        """Textual forgets what styles look like with each painting, and works them out for a third of its time."""
 
     @property
     def glyphs(self) -> Glyphs:
@@ -81,5 +83,13 @@ class Drawn(Widget):
         return Strip(segments, width)
 
     def _style(self, kind: str) -> Style:
-        name = kind if kind in KINDS else "value"
-        return self.get_component_rich_style(f"drawn--{name}")
+        known = self._styles.get(kind)
+        if known is None:
+            name = kind if kind in KINDS else "value"
+            known = self._styles[kind] = self.get_component_rich_style(f"drawn--{name}")
+        return known
+
+    def notify_style_update(self) -> None:
+        """Look styles up anew."""
+        self._styles.clear()
+        super().notify_style_update()

@@ -29,8 +29,9 @@ class Gauge(Drawn):
 
     def show(self, value: GaugeValue) -> None:
         """Show a value from now on."""
-        self._value = value
-        self.changed()
+        if value != self._value:
+            self._value = value
+            self.changed()
 
     def drawn(self, width: int, height: int) -> tuple[Line, ...]:  # noqa: ARG002 (it is one line high)
         """Return the line."""

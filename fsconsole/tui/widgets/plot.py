@@ -19,8 +19,9 @@ class Plot(Drawn):
 
     def show(self, value: PlotValue) -> None:
         """Show curves from now on."""
-        self._value = value
-        self.changed()
+        if value != self._value:
+            self._value = value
+            self.changed()
 
     def drawn(self, width: int, height: int) -> tuple[Line, ...]:
         """Return the lines."""
