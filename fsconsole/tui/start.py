@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -21,5 +22,7 @@ def run_console(runs_dir: str, *, ascii_only: bool = False, slow_link: bool = Fa
     if is_screen(os.environ.get("TERM", "")):
         # Textual would send 24-bit colours, which GNU screen 4 takes for other things.
         os.environ.pop("COLORTERM", None)
+    # What is loaded by now stays to the end: whoever presses a key need not wait until Python has looked through it again.
+    gc.freeze()
     session = Session(terminal, RealChildren(), runs_dir, is_root=os.geteuid() == 0)
     ConsoleApp(session).run()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import statistics
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from fsconsole.cli.main import COLLECT_AFTER
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.screens.run import RunScreen
 from fsconsole.tui.widgets.plot import Plot
@@ -39,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--times", type=int, default=5)
     wanted = parser.parse_args(arguments)
     samples = int(wanted.hours * SAMPLES_H)
+    # As the command fsconsole has it.
+    gc.set_threshold(*COLLECT_AFTER)
+    gc.freeze()
     with tempfile.TemporaryDirectory() as directory:
         folder = made_run(Path(directory), samples)
         found = [asyncio.run(measured(folder)) for _ in range(wanted.times)]
