@@ -33,8 +33,9 @@ def join_equal(grouped: Grouped, cells: Sequence[CellState]) -> Joined:
     first: dict[object, RowKey] = {}
     rows: dict[RowKey, tuple[CellFigures, ...]] = {}
     equal: dict[RowKey, tuple[RowKey, ...]] = {}
+    by_index = {cell.index: cell for cell in cells}
     for key, figures in grouped.items():
-        outcome = _outcome(key, figures, cells)
+        outcome = _outcome(key, figures, by_index)
         taken_in = key if outcome is None else first.setdefault(outcome, key)
         rows[taken_in] = (*rows.get(taken_in, ()), *figures)
         if taken_in != key:
@@ -56,9 +57,8 @@ def equal_warnings(joined: Joined, names: Mapping[RowKey, str]) -> tuple[Noted, 
     )
 
 
-def _outcome(key: RowKey, figures: Sequence[CellFigures], cells: Sequence[CellState]) -> object | None:
+def _outcome(key: RowKey, figures: Sequence[CellFigures], by_index: Mapping[int, CellState]) -> object | None:
     """Return what tells a row from others once its filesystem is known; None where it isn't yet, or where they differ."""
-    by_index = {cell.index: cell for cell in cells}
     read_back = {
         frozenset((f.scope, f.name, f.value) for f in by_index[one.cell].features) for one in figures
     }

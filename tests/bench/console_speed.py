@@ -1,9 +1,10 @@
 """How quickly the console is there and answers: `sudo python -m tests.bench.console_speed [--starts 10] [--keys 100]`.
 
-On a pseudo-terminal of 80 x 24, TERM=linux. First paint is from exec to the bytes that hold the line of screens. Keys are
-answered while as many processes as there are CPUs use all of them, as a generator does, the console at nice -5; an
-answer is the first byte after the key, on a screen that paints nothing by itself. It exits with 1 above 0.8 s (median),
-and above 100 ms (95th percentile).
+On a pseudo-terminal of 80 x 24, TERM=linux. First paint is from exec to the bytes that hold the line of screens; what
+Python compiled is kept from an earlier start, as installed programs have it. Keys are answered while as many processes as
+there are CPUs use all of them, as a generator does, the console at nice -5; an answer is the first byte after the key, on a
+screen that paints nothing by itself. It exits with 1 above 0.8 s (median), and above 100 ms (95th percentile), by the
+clock: only where nothing else runs do these say anything of the console. Its own CPU time is printed beside.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.bench.console_pty import console
-from tests.bench.paired import as_program
+from tests.bench.console_pty import compiled, console
+from tests.bench.paired import Cost, as_program
 from tests.tui.recorded import all_recorded
 
 FIRST_PAINT_S, ANSWER_S = 0.8, 0.1
@@ -40,19 +41,22 @@ def busy_cpus() -> Iterator[None]:
             spinner.wait()
 
 
-def first_paint_s(runs: str) -> float:
-    """Start a console and return the seconds until its line of screens is sent."""
+def first_paint(runs: str) -> Cost:
+    """Start a console and return what it takes until its line of screens is sent."""
     with console("--runs", runs) as shown:
-        return shown.wait_for("Devices") - shown.started_s
+        painted_s = shown.wait_for("Devices")
+        return Cost(shown.cpu_s, painted_s - shown.started_s)
 
 
 def answers_s(runs: str, keys: int) -> list[float]:
     """Move the cursor of the list of runs up and down; return the seconds until each answer."""
     with console("--runs", runs, nice=CONSOLE_NICE) as shown:
-        shown.wait_for("Devices")
-        shown.read_for(3.0)
+        # The devices are listed: no child of the console is at work any more.
+        shown.wait_for("ticked")
+        since = len(shown.received)
         shown.press(b"5")
-        shown.read_for(2.0)
+        shown.wait_for("finished", since)
+        shown.read_for(1.0)
         with busy_cpus():
             shown.read_for(1.0)
             return [shown.answer_s(DOWN if number % 2 == 0 else UP) for number in range(keys)]
@@ -64,19 +68,39 @@ def main() -> int:
     parser.add_argument("--keys", type=int, default=100)
     parser.add_argument("--runs", default="", help="a directory of runs; by default the recorded ones")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
+    with compiled(), tempfile.TemporaryDirectory() as directory:
         runs = asked.runs or directory
         if not asked.runs:
             all_recorded(Path(directory))
-        paints = [first_paint_s(runs) for _ in range(asked.starts)]
+        first_paint(runs)
+        paints = [first_paint(runs) for _ in range(asked.starts)]
         answers = sorted(answers_s(runs, asked.keys))
-    median = statistics.median(paints)
-    p95 = answers[int(len(answers) * 0.95)]
-    print(f"first paint      {median:.3f} s, {min(paints):.3f} to {max(paints):.3f}; allowed {FIRST_PAINT_S}")
+    return int(not (paints_hold(paints) & answers_hold(answers)))
+
+
+def paints_hold(paints: list[Cost]) -> bool:
+    """Print what starts took, and return whether that is allowed."""
+    walls = [paint.wall_s for paint in paints]
+    cpu_s, wall_s = statistics.median(paint.cpu_s for paint in paints), statistics.median(walls)
     print(
-        f"a key's answer   p50 {1000 * statistics.median(answers):.0f} ms, p95 {1000 * p95:.0f} ms; allowed 100"
+        f"first paint      {cpu_s:.3f} CPU s, {wall_s:.3f} s ({min(walls):.3f} to {max(walls):.3f}); "
+        f"allowed {FIRST_PAINT_S} s: {verdict(wall_s <= FIRST_PAINT_S)}"
     )
-    return 0 if median <= FIRST_PAINT_S and p95 <= ANSWER_S else 1
+    return wall_s <= FIRST_PAINT_S
+
+
+def answers_hold(answers: list[float]) -> bool:
+    """Print what answers took, ascending, and return whether that is allowed."""
+    p95_s = answers[int(len(answers) * 0.95)]
+    print(
+        f"a key's answer   p50 {1000 * statistics.median(answers):.0f} ms, p95 {1000 * p95_s:.0f} ms; "
+        f"allowed {1000 * ANSWER_S:.0f} ms: {verdict(p95_s <= ANSWER_S)}"
+    )
+    return p95_s <= ANSWER_S
+
+
+def verdict(holds: bool) -> str:
+    return "holds" if holds else "DOES NOT HOLD"
 
 
 if __name__ == "__main__":
