@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -51,6 +53,17 @@ def why_not_on_devices() -> str:
     if not os.path.exists(LOOP_CONTROL):
         return f"no loop devices here: {LOOP_CONTROL} is missing"
     return ""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where nothing compiled may lie in the checkout, let the tests' children keep it elsewhere: they are started often.
+
+    To compile what a console loads takes longer than all else that it does until its first line.
+    """
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        directory = tempfile.mkdtemp(prefix="fsconsole-compiled-")
+        os.environ["PYTHONPYCACHEPREFIX"] = directory
+        config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
 
 
 def pytest_report_header() -> str:

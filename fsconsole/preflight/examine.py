@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
-
-import psutil
 
 from fsconsole.catalog.filesystem import Catalog, Filesystem
 from fsconsole.errors import KernelLacks, ToolFailed, ToolMissing
@@ -33,6 +32,8 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> Machine:
     """Return what this machine offers; runs_dir is where runs would be kept."""
+    import psutil  # noqa: PLC0415 - most that load this module look at nothing but drivers
+
     memory = psutil.virtual_memory()
     registered = registered_filesystems()
     with KernelLog() as kernel_log:
@@ -137,7 +138,7 @@ def _runs_disk(path: str) -> RunsDisk:
         if os.path.lexists(there):
             return RunsDisk(path, f"{there} is not a directory", 0, 0)
         there = os.path.dirname(there)
-    usage = psutil.disk_usage(there)
+    usage = shutil.disk_usage(there)
     return RunsDisk(path, _trouble(there), usage.free, usage.total)
 
 

@@ -1,0 +1,58 @@
+"""What the commands load that the console calls again and again, and what it loads itself before its first line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.unit.house.source import CHECKOUT
+
+CALLED = """
+import sys
+from fsconsole.cli.main import main
+unwanted, sys.argv = sys.argv[1].split(","), ["fsconsole", *sys.argv[2:]]
+main()
+print("loaded:", *(name for name in unwanted if name in sys.modules), file=sys.stderr)
+"""
+
+STARTED = """
+import sys
+import fsconsole.cli.console
+from fsconsole.cli.main import main
+fsconsole.cli.console.show_console = lambda runs, **options: print("console over", runs)
+sys.stdin.isatty = sys.stdout.isatty = lambda: True
+sys.argv = ["fsconsole", "--runs", "somewhere"]
+main()
+sys.exit("pydantic" if "pydantic" in sys.modules else 0)
+"""
+
+
+def ended(script: str, *words: str) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-c", script, *words]
+    return subprocess.run(argv, cwd=CHECKOUT, check=False, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("devices", "--json"),
+        ("catalog", "ext4", "--json"),
+        ("plan", "configs/demo.toml", "--json"),
+        ("runs", "--json", "--runs", "/nonexistent"),
+        ("scratch", "list", "--json"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_command_that_takes_words_and_flags_loads_no_library_that_checks_types_or_draws(
+    words: tuple[str, ...],
+):
+    # To load pydantic takes 70 ms, as much as all the rest of a short command.
+    done = ended(CALLED, "pydantic,rich,textual,psutil", *words)
+    assert done.stderr.splitlines()[-1] == "loaded:", done.stderr
+
+
+def test_the_console_starts_without_a_library_that_checks_types():
+    done = ended(STARTED)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "console over somewhere\n", "")
