@@ -60,6 +60,8 @@ class Drawn(Widget):
     def changed(self) -> None:
         """Paint anew the columns that differ from what was painted."""
         if not self.is_mounted or not self.size:
+            # What was painted, in whatever size, was of another value.
+            self._painted_at = (0, 0)
             return
         size = (self.size.width, self.size.height)
         before, after = self._painted, self.drawn(*size)
