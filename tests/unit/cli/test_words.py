@@ -14,7 +14,7 @@ Taken = dict[str, object]
 
 
 def app(cls: type[Group] | None, taken: Taken) -> typer.Typer:
-    made = typer.Typer(rich_markup_mode=None, add_completion=False, **({"cls": cls} if cls else {}))
+    made = typer.Typer(cls=cls, rich_markup_mode=None, add_completion=False)
 
     @made.command("do")
     def do(
