@@ -30,6 +30,7 @@ SCREENS = (
 )
 LEAST_COLUMNS, LEAST_LINES = 60, 16
 """Below that there is a sentence instead of a screen."""
+_AGAIN_S = 0.05
 
 
 class ConsoleScreen(Screen[None]):
@@ -96,10 +97,19 @@ class ConsoleScreen(Screen[None]):
         if small and self.focused is not None:
             self._focused_before = self.focused
         self.set_class(small, "-small")
-        if not small and self._focused_before is not None:
-            # What is hidden loses the focus, and nothing gives it back.
-            self.call_after_refresh(self.set_focus, self._focused_before)
+        if not small:
+            self.call_after_refresh(self._give_focus_back)
+
+    def _give_focus_back(self) -> None:
+        """Focus what was focused before the screen was too small, once it is shown again: hidden, it can't be."""
+        before = self._focused_before
+        if before is None or self.has_class("-small"):
+            return
+        if before.focusable:
             self._focused_before = None
+            self.set_focus(before)
+        elif before.is_attached:
+            self.set_timer(_AGAIN_S, self._give_focus_back)
 
     def _head(self) -> Content:
         names = [plain(f" {name} ", "reverse" if mode == self.MODE else "") for mode, name in SCREENS]
