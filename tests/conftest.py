@@ -80,10 +80,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class _DevicesApart(LoadScopeScheduling):
-    """Tests on devices one after the other: loop numbers and kernel settings are there once. All others by file."""
+    """Tests on devices one after the other: loop numbers and kernel settings are there once. All others by file.
+
+    Those in a virtual machine stay together with the others of its boot.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", maxsplit=1)[0]
+        if file.startswith("tests/lab/inside/"):
+            return os.path.dirname(file)
         return "devices" if file.startswith("tests/loop/") else file
 
 

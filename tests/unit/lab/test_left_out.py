@@ -8,11 +8,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.unit.house.source import CHECKOUT
 
 
-def test_without_qemu_the_lab_is_left_out_with_a_count(tmp_path: Path) -> None:
-    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path}/pytest"]
+@pytest.mark.parametrize("processes", [0, 2])
+def test_without_qemu_the_lab_is_left_out_with_a_count(tmp_path: Path, processes: int) -> None:
+    # Two processes are what the test command takes.
+    argv = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--basetemp={tmp_path}/pytest",
+        f"-n{processes}",
+    ]
     done = subprocess.run(
         [*argv, "tests/lab"],
         check=False, capture_output=True, text=True, cwd=CHECKOUT, env={**os.environ, "PATH": str(tmp_path)},
