@@ -12,6 +12,11 @@ mount -t configfs config /sys/kernel/config
 mount -t cgroup2 cgroup /sys/fs/cgroup
 ln -sf /proc/self/fd /dev/fd
 hostname lab
+# What fsconsole keeps on the host is none of the guest's.
+for folder in /var/lib/fsconsole /var/cache/fsconsole; do
+    mkdir -p "$folder"
+    mount -t tmpfs kept "$folder"
+done
 echo 0 >/proc/sys/kernel/printk_ratelimit
 # Device nodes and links by udev, as on any server, but only of what is looked at here.
 /lib/systemd/systemd-udevd --daemon
