@@ -29,6 +29,12 @@ def plan(
     commands: Annotated[
         bool, typer.Option("--commands", help="Print the commands of every cell, not of one alone.")
     ] = False,
+    cell: Annotated[
+        int | None,
+        typer.Option(
+            "--cell", metavar="N", min=0, help="In JSON give this cell alone, counted from 1; 0: none."
+        ),
+    ] = None,
     runs: Annotated[
         str, typer.Option("--runs", metavar="DIR", help="Where runs are kept; its disk is never wiped.")
     ] = DEFAULT_RUNS_DIR,
@@ -48,6 +54,6 @@ def plan(
     elif not file:
         raise PlanMissing("(none)", "no plan file was named")
     elif device:
-        plan_show.show_on_devices(file, device, runs, as_json=as_json, every=commands)
+        plan_show.show_on_devices(file, device, runs, as_json=as_json, every=commands, cell=cell)
     else:
-        plan_show.show(file, as_json=as_json, every=commands)
+        plan_show.show(file, as_json=as_json, every=commands, cell=cell)

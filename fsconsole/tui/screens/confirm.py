@@ -41,7 +41,8 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
     def __init__(self, plan_path: str, targets: tuple[str, ...]) -> None:
         super().__init__()
         devices = [word for target in targets for word in ("--device", target)]
-        self.look_words: Sequence[str] = ("plan", plan_path, *devices)
+        # Without the cells, which may be 10,000: what is looked at is what would be lost.
+        self.look_words: Sequence[str] = ("plan", plan_path, *devices, "--cell", "0")
         self.start_words: Sequence[str] = ("run", plan_path, *devices)
         self._offer: Offer | None = None
         self._changed: tuple[str, ...] = ()
