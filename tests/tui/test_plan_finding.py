@@ -39,7 +39,7 @@ def test_options_are_found_as_words_are_typed_and_what_was_found_stays_until_esc
         assert shown(hand) == found
         await hand.keys("escape")
         await hand.until(lambda: shown(hand) == every)
-        assert "options match" not in picture(hand.pilot)
+        await hand.until(lambda: "options match" not in picture(hand.pilot))
         assert hand.screen.query_one("#lines").has_focus
         await hand.keys("escape")
         assert hand.screen.query_one("#sections").has_focus

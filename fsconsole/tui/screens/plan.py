@@ -31,6 +31,7 @@ _WIDE = 110
 """Columns from which the variants have a pane of their own."""
 _WHAT = {"options": "options", "variants": "variants", "workloads": "workloads"}
 """What the lines of a section are called."""
+_PARTS = ("#sections", "#lines", "#rows", "#plan-name", "#about", "#totals")
 _TALL = 32
 """Lines from which more is told of a line."""
 
@@ -96,6 +97,8 @@ To compare with and without an option that has one value, make a second list of 
 
     def show_draft(self) -> None:
         """Show sections, lines and name of the draft at hand."""
+        if not self._is_whole:
+            return
         outcome = self.outcome if self.is_counted else None
         sections = view.section_lines(self.draft, outcome, with_variants=not self.is_wide)
         if self.section_key not in {line.key for line in sections}:
@@ -107,6 +110,11 @@ To compare with and without an option that has one value, make a second list of 
         self._put("#plan-name", plain(name, "bold"))
         self._show_totals()
 
+    @property
+    def _is_whole(self) -> bool:
+        """Whether its parts are there: when the console ends they go before what counts a plan does."""
+        return len(self.query(", ".join(_PARTS))) == len(_PARTS)
+
     def show_opened(self) -> None:
         """Show where the opened plan says what it compares."""
         self.section_key = "filesystems" if self.draft.checklists or self.is_wide else "variants"
@@ -115,6 +123,8 @@ To compare with and without an option that has one value, make a second list of 
 
     def show_outcome(self) -> None:
         """Show what the draft comes to."""
+        if not self._is_whole:
+            return
         self._sift("rows").show_lines(Rows().lines(self.desk))
         self.show_draft()
 
