@@ -5,10 +5,8 @@ Only the lines in sight are made into text: ten thousand open as quickly as ten.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -22,11 +20,10 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from fsconsole.report.cells import pad_right
-from fsconsole.tui.views.lines import Columns, Line, columns_of, text_of
+from fsconsole.tui.views.lines import Line
+from fsconsole.tui.widgets.line_rows import LineRows
 from fsconsole.tui.widgets.moving import moving
 
-_MOST_WRAPPED = 500
-"""In longer lists every line takes one row: how many rows a line takes would have to be found out for all."""
 _LEAST_WIDTH = 20
 
 
@@ -103,31 +100,25 @@ class Choices(ScrollView, can_focus=True):
         """Without ticks its lines are only opened."""
         super().__init__(id=id)
         self._ticks = ticks
-        self._lines_shown: tuple[Line, ...] = ()
-        self._columns = Columns(0, 0, is_marked=False)
-        self._width = 0
-        self._texts: dict[int, tuple[str, ...]] = {}
-        self._ends: list[int] = []
-        """The row behind each line; empty where every line has one row."""
+        self._rows = LineRows((), 0)
 
     @property
     def lines_shown(self) -> tuple[Line, ...]:
         """What it shows."""
-        return self._lines_shown
+        return self._rows.lines
 
     @property
     def looked_at(self) -> Line | None:
         """The highlighted line."""
-        return None if self.highlighted is None else self._lines_shown[self.highlighted]
+        return None if self.highlighted is None else self.lines_shown[self.highlighted]
 
     def show_lines(self, shown: Sequence[Line], *, afresh: bool = False, at: str = "") -> None:
         """Show these lines; the highlight stays on the same key, goes to that of at, or afresh to the first one."""
-        was, before = self.looked_at, self._lines_shown
+        was, before = self.looked_at, self.lines_shown
         same = [line.key for line in shown] == [line.key for line in before]
         painted = self._in_sight() if same and not afresh else {}
         self.set_reactive(Choices.highlighted, self.highlighted if same else None)
-        self._lines_shown = tuple(shown)
-        self._fit(self._text_width)
+        self._fit(tuple(shown), self._text_width)
         if same and not afresh:
             self._repaint(painted)
             if at and (was is None or was.key != at):
@@ -138,31 +129,31 @@ class Choices(ScrollView, can_focus=True):
 
     def on_resize(self, _event: events.Resize) -> None:
         """Fit the columns into the new width."""
-        if self._text_width != self._width:
-            self._fit(self._text_width)
+        if self._text_width != self._rows.width:
+            self._fit(self.lines_shown, self._text_width)
             self.refresh()
         self._keep_in_sight()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 (Textual's)
         """Return how many rows the lines take in a width."""
-        if width - 1 != self._width:
-            self._fit(max(_LEAST_WIDTH, width - 1))
-        return self._rows
+        if width - 1 != self._rows.width:
+            self._fit(self.lines_shown, max(_LEAST_WIDTH, width - 1))
+        return self._rows.count
 
     def render_line(self, y: int) -> Strip:
         """Draw one row of those in sight."""
         row, width = y + self.scroll_offset.y, self.scrollable_content_region.width
-        if not 0 <= row < self._rows:
+        if not 0 <= row < self._rows.count:
             return Strip.blank(width, self.rich_style)
-        place = self._place_at(row)
-        text = self._text(place)[row - self._first_row(place)]
+        place = self._rows.place_at(row)
+        text = self._rows.text(place)[row - self._rows.first_of(place)]
         return Strip([Segment(pad_right(text, width), self._style(place))]).crop(0, width)
 
     def watch_highlighted(self, before: int | None, after: int | None) -> None:
         """Bring the line into sight, and say that it is looked at."""
         for place in (before, after):
-            if place is not None and place < len(self._lines_shown):
-                self.refresh_lines(self._first_row(place), self._height_of(place))
+            if place is not None and place < len(self.lines_shown):
+                self.refresh_lines(self._rows.first_of(place), self._rows.height_of(place))
         self._keep_in_sight()
         if after is not None and (line := self.looked_at) is not None:
             self.post_message(self.Looked(self, line))
@@ -170,8 +161,8 @@ class Choices(ScrollView, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """Open the line that was clicked."""
         row = event.y + self.scroll_offset.y
-        if 0 <= row < self._rows and not self._lines_shown[self._place_at(row)].is_heading:
-            self.highlighted = self._place_at(row)
+        if 0 <= row < self._rows.count and not self.lines_shown[self._rows.place_at(row)].is_heading:
+            self.highlighted = self._rows.place_at(row)
             self.action_open()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 (Textual's)
@@ -200,26 +191,28 @@ class Choices(ScrollView, can_focus=True):
     def action_by_pages(self, pages: int) -> None:
         """Look at a line about a page further up or down."""
         if self.highlighted is not None:
-            row = self._first_row(self.highlighted) + pages * max(1, self.size.height - 1)
-            self._look_near(self._place_at(max(0, min(row, self._rows - 1))), 1 if pages > 0 else -1)
+            row = self._rows.first_of(self.highlighted) + pages * max(1, self.size.height - 1)
+            self._look_near(
+                self._rows.place_at(max(0, min(row, self._rows.count - 1))), 1 if pages > 0 else -1
+            )
 
     def action_to(self, place: int) -> None:
         """Look at the first line, or at the last one."""
-        self._look_near(place if place >= 0 else len(self._lines_shown) + place, -1 if place else 1)
+        self._look_near(place if place >= 0 else len(self.lines_shown) + place, -1 if place else 1)
 
     def _look_near(self, place: int, step: int) -> None:
         """Look at the nearest line that is no heading, first in one direction, then in the other."""
-        count = len(self._lines_shown)
-        place = max(0, min(place, count - 1))
-        ways = (range(place, count), range(place, -1, -1))
+        count = len(self.lines_shown)
+        place = min(max(0, place), count - 1)
+        ways = (range(max(0, place), count), range(place, -1, -1))
         for way in ways if step > 0 else ways[::-1]:
             for near in way:
-                if not self._lines_shown[near].is_heading:
+                if not self.lines_shown[near].is_heading:
                     self.highlighted = near
                     return
 
     def _put_highlight(self, key: str | None) -> None:
-        places = {line.key: place for place, line in enumerate(self._lines_shown) if not line.is_heading}
+        places = {line.key: place for place, line in enumerate(self.lines_shown) if not line.is_heading}
         if key in places:
             self.highlighted = places[key]
         else:
@@ -231,60 +224,35 @@ class Choices(ScrollView, can_focus=True):
             return
         place = self.highlighted
         # The heading above belongs to it.
-        first = place - 1 if place and self._lines_shown[place - 1].is_heading else place
-        row = self._first_row(first)
-        height = min(self.size.height, self._first_row(place) + self._height_of(place) - row)
+        first = place - 1 if place and self.lines_shown[place - 1].is_heading else place
+        row = self._rows.first_of(first)
+        height = min(self.size.height, self._rows.first_of(place) + self._rows.height_of(place) - row)
         self.scroll_to_region(Region(0, row, 1, height), animate=False, force=True, immediate=True)
 
     @property
     def _text_width(self) -> int:
         return max(_LEAST_WIDTH, self.scrollable_content_region.width)
 
-    def _fit(self, width: int) -> None:
-        """Find out how many rows the lines take."""
-        self._width, self._texts = width, {}
-        self._columns = columns_of(self._lines_shown, width)
-        self._ends = []
-        if len(self._lines_shown) <= _MOST_WRAPPED and any(line.wraps for line in self._lines_shown):
-            self._ends = list(accumulate(len(self._text(place)) for place in range(len(self._lines_shown))))
-        if self.virtual_size.height != self._rows:
-            self.virtual_size = Size(0, self._rows)
-
-    @property
-    def _rows(self) -> int:
-        return self._ends[-1] if self._ends else len(self._lines_shown)
-
-    def _first_row(self, place: int) -> int:
-        return (self._ends[place - 1] if place else 0) if self._ends else place
-
-    def _height_of(self, place: int) -> int:
-        return self._ends[place] - self._first_row(place) if self._ends else 1
-
-    def _place_at(self, row: int) -> int:
-        return bisect_right(self._ends, row) if self._ends else row
-
-    def _text(self, place: int) -> tuple[str, ...]:
-        if place not in self._texts:
-            line = self._lines_shown[place]
-            text = text_of(line, self._columns)
-            # Where it has one row alone its middle goes.
-            is_cut = len(text) > 1 and len(self._lines_shown) > _MOST_WRAPPED
-            self._texts[place] = text_of(replace(line, wraps=False), self._columns) if is_cut else text
-        return self._texts[place]
+    def _fit(self, shown: tuple[Line, ...], width: int) -> None:
+        """Lay these lines out in a width."""
+        self._rows = LineRows(shown, width)
+        if self.virtual_size.height != self._rows.count:
+            self.virtual_size = Size(0, self._rows.count)
 
     def _style(self, place: int) -> Style:
-        line = self._lines_shown[place]
+        line = self.lines_shown[place]
         kind = "highlighted" if place == self.highlighted else "heading" if line.is_heading else ""
         kind = kind or ("faint" if line.is_faint else "")
         return self.get_component_rich_style(f"choices--{kind}") if kind else self.rich_style
 
     def _in_sight(self) -> dict[int, tuple[tuple[str, ...], bool]]:
-        if not self._rows:
+        if not self._rows.count:
             return {}
-        first = self._place_at(min(self.scroll_offset.y, self._rows - 1))
-        last = self._place_at(min(self.scroll_offset.y + self.size.height, self._rows - 1))
+        first = self._rows.place_at(min(self.scroll_offset.y, self._rows.count - 1))
+        last = self._rows.place_at(min(self.scroll_offset.y + self.size.height, self._rows.count - 1))
         return {
-            place: (self._text(place), self._lines_shown[place].is_faint) for place in range(first, last + 1)
+            place: (self._rows.text(place), self.lines_shown[place].is_faint)
+            for place in range(first, last + 1)
         }
 
     def _repaint(self, painted: dict[int, tuple[tuple[str, ...], bool]]) -> None:
@@ -296,6 +264,6 @@ class Choices(ScrollView, can_focus=True):
             self.refresh()
         else:
             for place in (place for place in now if now[place] != painted[place]):
-                self.refresh_lines(self._first_row(place), self._height_of(place))
+                self.refresh_lines(self._rows.first_of(place), self._rows.height_of(place))
         if (looked := self.looked_at) is not None:
             self.post_message(self.Looked(self, looked))
