@@ -69,7 +69,7 @@ def test_the_commands_of_ten_thousand_cells_are_asked_for_one_cell_at_a_time(tmp
         await opened(hand, tmp_path, THREADS)
         await hand.sees("1 variant, 10,000 cells")
         await hand.go_to("workloads")
-        await hand.sees("1. create")
+        await hand.sees("1. create", "1,000 numbers of threads from 1 to 1000: create of 1MiB")
         await hand.keys("c")
         await hand.sees("Commands of each cell")
         await hand.keys("end")

@@ -45,6 +45,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "after.delete": tuple(delete.value for delete in DeleteWith),
 }
 _FLAGS = ("raw", "after.check", "after.crash")
+_MOST_COUNTS = 8
+"""More numbers of threads are not listed in a sentence."""
 TYPED = ("title", "repeats", "seed", "scale")
 """Keys whose value may be typed."""
 
@@ -169,6 +171,8 @@ def _setting(name: str, values: tuple[str, ...]) -> Line:
 
 
 def _threads(load: WorkloadPlan) -> str:
+    if len(load.threads) > _MOST_COUNTS:
+        return f"{len(load.threads):,} numbers of threads from {min(load.threads)} to {max(load.threads)}"
     counts = " or ".join(map(str, load.threads))
     return f"{counts} thread{'' if load.threads == (1,) else 's'}"
 
