@@ -71,7 +71,7 @@ class PlanActs(DeskScreen):
         if not names:
             self.say("No filesystem is ticked whose options could be tried.")
             return
-        words = f"Trying the options of {', '.join(names)} on small images in memory, some seconds for each:"
+        words = f"Trying the options of {', '.join(names)} on small images in memory:"
         self.run_worker(self.waiting(words, self._probe(*names)), group="catalog", exclusive=True)
 
     def action_begin(self) -> None:
