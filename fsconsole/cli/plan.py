@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fsconsole.errors import PlanMissing
+from fsconsole.errors import Misused, PlanMissing
 from fsconsole.model.places import DEFAULT_RUNS_DIR
 
 
@@ -29,6 +29,10 @@ def plan(
     commands: Annotated[
         bool, typer.Option("--commands", help="Print the commands of every cell, not of one alone.")
     ] = False,
+    cell: Annotated[
+        str,
+        typer.Option("--cell", metavar="N", help="In JSON give this cell alone, counted from 1; 0: none."),
+    ] = "",
     runs: Annotated[
         str, typer.Option("--runs", metavar="DIR", help="Where runs are kept; its disk is never wiped.")
     ] = DEFAULT_RUNS_DIR,
@@ -43,11 +47,21 @@ def plan(
     """
     from fsconsole.cli import plan_show  # here, so that --help stays fast
 
+    number = _number(cell) if cell else None
     if list_plans:
         plan_show.show_list(as_json=as_json)
     elif not file:
         raise PlanMissing("(none)", "no plan file was named")
     elif device:
-        plan_show.show_on_devices(file, device, runs, as_json=as_json, every=commands)
+        plan_show.show_on_devices(file, device, runs, as_json=as_json, every=commands, cell=number)
     else:
-        plan_show.show(file, as_json=as_json, every=commands)
+        plan_show.show(file, as_json=as_json, every=commands, cell=number)
+
+
+def _number(word: str) -> int:
+    # A word, not a number of typer's: those load a library of 70 ms, and the console asks this again and again.
+    if not (word.isascii() and word.isdecimal()):
+        raise Misused(
+            what=f"--cell takes the number of a cell, not '{word}'", nearest="", command="fsconsole plan"
+        )
+    return int(word)

@@ -14,19 +14,29 @@ from fsconsole.preflight.seen import BETWEEN
 
 
 def plan_object(
-    plan: Plan, reports: Sequence[GateReport], consent: str, seen: Sequence[str] = ()
+    plan: Plan,
+    reports: Sequence[GateReport],
+    consent: str,
+    seen: Sequence[str] = (),
+    cell: int | None = None,
 ) -> dict[str, object]:
     """Return the plan as JSON values; bytes and seconds are numbers. The keys only ever grow in number.
 
-    seen are the codes that bind a start to what is told here; none where it is no plan to be started.
+    With all cells, or with one of them alone, counted from 1: 10,000 come to 70 MB. seen are the codes that bind a
+    start to what is told here; none where it is no plan to be started.
     """
+    cells = plan.cells if cell is None else plan.cells[cell - 1 : cell] if cell else ()
+    reasons = [each.unavailable for each in plan.cells]
     return {
         "title": plan.title,
         "order": plan.order.value,
         "seed": plan.seed,
         "repeats": plan.repeats,
         "targets": [_target(report, seen[1 + place] if seen else "") for place, report in enumerate(reports)],
-        "cells": [_cell(cell) for cell in plan.cells],
+        "cell_count": len(plan.cells),
+        "runnable": reasons.count(""),
+        "unavailable": list(dict.fromkeys(filter(None, reasons))),
+        "cells": [_cell(each) for each in cells],
         "notes": list(plan.notes),
         "bytes_to_write": plan.estimate.bytes_to_write,
         "estimate_s": plan.estimate.elapsed_s,

@@ -31,20 +31,22 @@ def show_list(*, as_json: bool) -> None:
         typer.echo(f"{name:<20} {printable(title)}")
 
 
-def show(file: str, *, as_json: bool, every: bool) -> None:
-    """Print a plan for no device in particular."""
+def show(file: str, *, as_json: bool, every: bool, cell: int | None = None) -> None:
+    """Print a plan for no device in particular; in JSON with one cell alone, from 1, with none for 0."""
     expanded = expand_only(file, run_id=make_run_id())
     if as_json:
-        _print_json(plan_object(expanded, (), ""))
+        _print_json(plan_object(expanded, (), "", cell=cell))
     else:
         _print_plan(plan_lines(expanded, (), "", every=every, width=terminal_width()))
 
 
-def show_on_devices(file: str, devices: list[str], runs: str, *, as_json: bool, every: bool) -> None:
+def show_on_devices(
+    file: str, devices: list[str], runs: str, *, as_json: bool, every: bool, cell: int | None = None
+) -> None:
     """Print a plan for these devices, then raise what the gate says of the first that it refuses."""
     found = prepare(file, devices, executor=RealExecutor(), runs_dir=runs, run_id=make_run_id())
     if as_json:
-        _print_json(plan_object(found.plan, found.reports, found.consent, found.seen))
+        _print_json(plan_object(found.plan, found.reports, found.consent, found.seen, cell))
     else:
         agreeing = _agreeing(file, devices, runs, found.consent)
         _print_plan(plan_lines(found.plan, found.reports, agreeing, every=every, width=terminal_width()))

@@ -89,11 +89,11 @@ class Hand:
 
     async def go_to(self, section: str) -> None:
         """Go to a section and into its list."""
-        self.screen.query_one("#sections").focus()
-        await self.pilot.press("home")
-        while self.screen.section_key != section:
-            await self.pilot.press("down")
-            await self.pilot.pause()
+        sections = self.screen.query_one("#sections", Choices)
+        sections.focus()
+        place = [line.key for line in sections.lines_shown].index(section)
+        await self.pilot.press("home", *["down"] * place)
+        await self.until(lambda: self.screen.section_key == section)
         await self.keys("enter")
 
     async def look_at(self, key: str) -> None:

@@ -86,7 +86,17 @@ def test_what_would_be_lost_is_shown_before_anything_else(size: tuple[int, int])
         assert_looks_as_kept(shown.pilot, f"confirm-{size[0]}x{size[1]}")
 
     shown = confirming({"plan": said(DISK, consent="CODE")}, act, size=size)
-    assert ("plan", "plan.toml", "--device", "/dev/sdb", "--json", "--runs", "/runs") in shown.children.asked
+    assert (
+        "plan",
+        "plan.toml",
+        "--device",
+        "/dev/sdb",
+        "--cell",
+        "0",
+        "--json",
+        "--runs",
+        "/runs",
+    ) in shown.children.asked
     assert shown.begun == []
 
 

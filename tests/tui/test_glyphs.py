@@ -20,8 +20,10 @@ from textual.color import Color
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.journal.folder import RunFolder
 from fsconsole.plaintext import printable
+from fsconsole.plan.planfile import VariantText
 from fsconsole.tui import draft_parts as parts
 from fsconsole.tui import screens
 from fsconsole.tui.app import ConsoleApp
@@ -31,8 +33,9 @@ from fsconsole.tui.likeness import allowed, shown
 from fsconsole.tui.screens.ask import AskScreen
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from fsconsole.tui.screens.output import OutputScreen
-from fsconsole.tui.screens.plan import KindScreen
+from fsconsole.tui.screens.plan_kind import KindScreen
 from fsconsole.tui.screens.plan_values import ValuesScreen
+from fsconsole.tui.screens.plan_words import WordsScreen
 from fsconsole.tui.screens.plan_workload import WorkloadScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.terminal import ASCII, SAFE, Colours, Glyphs
@@ -42,7 +45,9 @@ from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed
 from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.recorded import recorded
 
-BASES = {"ConsoleScreen", "JobScreen", "DemoScreen", "RunKeys", "Dialog", "PlanActs", "DeskScreen"}
+BASES = {
+    "ConsoleScreen", "JobScreen", "DemoScreen", "RunKeys", "Dialog", "PlanActs", "DeskScreen", "FormScreen",
+}  # fmt: skip
 """Screens that are never shown themselves."""
 LEFT_OUT = ("quit", "go.", "run.detach", "rows.", "table.", "lines.")
 """What would end the walk or begin another one, and moves that lead nowhere."""
@@ -56,6 +61,7 @@ OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
         HOSTILE_LABEL, HOSTILE_LABEL, [(HOSTILE_LABEL, HOSTILE_LABEL), ("b", "")], ["b"], str
     ),
     "WorkloadScreen": lambda _app: WorkloadScreen([parts.start_of(parts.STARTS[0][0], ())], 0),
+    "WordsScreen": lambda _app: WordsScreen(VariantText("ext4", label=HOSTILE_LABEL), 0, load_catalog()),
     "OutputScreen": lambda _app: OutputScreen(lambda _width: (TextLine(printable(HOSTILE_LABEL)),), "#"),
     "ScratchForm": lambda app: ScratchForm(app.session.children),
 }

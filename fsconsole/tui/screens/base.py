@@ -16,7 +16,7 @@ from textual.widgets import Static
 from fsconsole.errors import FsconsoleError
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.session import Session
-from fsconsole.tui.widgets.footer import Footer
+from fsconsole.tui.widgets.keys import Keys
 
 if TYPE_CHECKING:
     from fsconsole.tui.app import ConsoleApp
@@ -40,6 +40,8 @@ class ConsoleScreen(Screen[None]):
     _focused_before: Widget | None = None
     HELP: ClassVar[str] = ""
     """What ? says of it: a line of purpose, then what is worth knowing."""
+    KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ()
+    """Actions whose keys are left out first where the line of keys is too short."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +57,7 @@ class ConsoleScreen(Screen[None]):
         yield Static(self._head(), id="head")
         yield from self.content()
         yield Static(plain(""), id="said")
-        yield Footer(show_command_palette=False, compact=True)
+        yield Keys(self.KEYS_LEFT_OUT)
         yield Static(plain("This terminal is too small: 60 columns and 16 lines at least."), id="small")
 
     def content(self) -> Iterable[Widget]:

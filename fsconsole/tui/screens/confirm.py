@@ -59,7 +59,8 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
         """Take the targets with who each was when it was ticked, and the digest of the plan's text as it was written."""
         super().__init__()
         devices = [word for target in ticks for word in ("--device", target)]
-        self.look_words: Sequence[str] = ("plan", plan_path, *devices)
+        # Without the cells, which may be 10,000: what is looked at is what would be lost.
+        self.look_words: Sequence[str] = ("plan", plan_path, *devices, "--cell", "0")
         self.start_words: Sequence[str] = ("run", plan_path, *devices)
         self._ticks = dict(ticks)
         self._source_sha256 = source_sha256

@@ -14,9 +14,14 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.tui.plaintext import plain
-from fsconsole.tui.widgets.footer import Footer
+from fsconsole.tui.widgets.keys import Keys
 
 T = TypeVar("T")
+
+
+def enter_takes(binding_id: str, tooltip: str, *, words: str = "Take") -> Binding:
+    """Return the key that ends a dialog with what it asked for: F10 from anywhere, shown as the Enter of its widgets."""
+    return Binding("f10", "accept", words, id=binding_id, tooltip=f"{tooltip}; F10 too", key_display="enter")
 
 
 class Dialog(ModalScreen[T | None]):
@@ -37,7 +42,7 @@ class Dialog(ModalScreen[T | None]):
             yield Static(plain(self._heading, "bold"), id="dialog-title")
             yield from self.body()
             yield Static(plain(""), id="dialog-wrong")
-        yield Footer(show_command_palette=False, compact=True)
+        yield Keys()
 
     def body(self) -> Iterable[Widget]:
         """Give what is between the title and the keys."""

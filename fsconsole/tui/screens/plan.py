@@ -17,38 +17,23 @@ from fsconsole.tui import draft as drafts
 from fsconsole.tui import draft_parts as parts
 from fsconsole.tui.draft import Draft
 from fsconsole.tui.plaintext import lines, plain
-from fsconsole.tui.screens.dialog import Dialog
 from fsconsole.tui.screens.plan_acts import PlanActs
-from fsconsole.tui.screens.plan_sections import Asked, Rows, added_form, number_in, section_of
+from fsconsole.tui.screens.plan_kind import KindScreen
+from fsconsole.tui.screens.plan_section import Asked, number_in
+from fsconsole.tui.screens.plan_sections import Rows, added_form, doubled, dropped, section_of
+from fsconsole.tui.screens.plan_words import words_form
 from fsconsole.tui.views import plan as view
-from fsconsole.tui.views.lines import Line
+from fsconsole.tui.views.lines import Line, Mark
 from fsconsole.tui.widgets.choices import Choices
+from fsconsole.tui.widgets.sift import Sift
 
 _WIDE = 110
 """Columns from which the variants have a pane of their own."""
+_WHAT = {"options": "options", "variants": "variants", "workloads": "workloads"}
+"""What the lines of a section are called."""
+_PARTS = ("#sections", "#lines", "#rows", "#plan-name", "#about", "#totals")
 _TALL = 32
 """Lines from which more is told of a line."""
-
-
-class KindScreen(Dialog[str]):
-    """Ends with the kind of a workload to be added."""
-
-    def body(self) -> Iterable[Widget]:
-        """Give the kinds with a line each."""
-        yield Choices(id="kinds")
-
-    def on_mount(self) -> None:
-        """Show them."""
-        shown = [Line(kind.value, kind.value, value=told) for kind, told, _ in parts.STARTS]
-        self.query_one("#kinds", Choices).show_lines(shown)
-
-    def on_choices_opened(self, event: Choices.Opened) -> None:
-        """Take one."""
-        self.dismiss(event.key)
-
-    def on_choices_ticked(self, event: Choices.Ticked) -> None:
-        """Take one."""
-        self.dismiss(event.key)
 
 
 class PlanScreen(PlanActs):
@@ -61,14 +46,19 @@ What is compared: filesystems, each with options; the loads they get; settings o
 [ ] is off: the tools decide. [x] is given. [*] is compared: all its values are multiplied out.
 [-] can't be had here; the lines below the list say why, in the kernel's words.
 Space goes from one to the next; enter opens the values, which may be typed where any number goes.
+/ shows only the lines with some words, such as journal, an old name, or what the tool calls it.
+Whatever has no line here can be said in mkfs's and mount's own words: section "In words", key a.
 To compare with and without an option that has one value, make a second list of the filesystem (d).
 """
+    KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ("probe", "commands", "save_plan")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "add", "Add", id="plan.add", tooltip="Add a workload"),
-        Binding("d", "double", "Double", id="plan.double", tooltip="Another one like it: a workload, or a list of options", show=False),
-        Binding("x", "drop", "Remove", id="plan.drop", tooltip="Remove the workload, or untick the list of options"),
+        Binding("a", "add", "Add", id="plan.add", tooltip="Add a workload, or a variant in the tools' words"),
+        Binding("d", "double", "Double", id="plan.double", tooltip="Another one like it: a workload, a variant in words, or a list of options", show=False),
+        Binding("x", "drop", "Remove", id="plan.drop", tooltip="Remove the workload or the variant in words, or untick the list of options"),
         Binding("minus", "move(-1)", "Earlier", id="plan.earlier", tooltip="Do the workload earlier", key_display="-", show=False),
         Binding("plus", "move(1)", "Later", id="plan.later", tooltip="Do the workload later", key_display="+", show=False),
+        Binding("slash", "find", "Find", id="plan.find", tooltip="Show only lines with some words: name, group, help, old names",
+                key_display="/"),
         Binding("escape", "back", "Sections", id="plan.back", tooltip="Back to the list of sections", show=False),
     ]  # fmt: skip
 
@@ -83,11 +73,11 @@ To compare with and without an option that has one value, make a second list of 
         with Horizontal(id="plan"):
             yield Choices(id="sections")
             with Vertical(id="section"):
-                yield Choices(id="lines")
+                yield Sift(Choices(id="lines"), "lines")
                 yield Static(plain(""), id="about")
             with Vertical(id="rows-pane"):
                 yield Static(plain("Variants", "bold"))
-                yield Choices(id="rows")
+                yield Sift(Choices(id="rows"), "variants")
         yield Static(plain(""), id="totals")
 
     def on_mount(self) -> None:
@@ -107,6 +97,8 @@ To compare with and without an option that has one value, make a second list of 
 
     def show_draft(self) -> None:
         """Show sections, lines and name of the draft at hand."""
+        if not self._is_whole:
+            return
         outcome = self.outcome if self.is_counted else None
         sections = view.section_lines(self.draft, outcome, with_variants=not self.is_wide)
         if self.section_key not in {line.key for line in sections}:
@@ -118,6 +110,11 @@ To compare with and without an option that has one value, make a second list of 
         self._put("#plan-name", plain(name, "bold"))
         self._show_totals()
 
+    @property
+    def _is_whole(self) -> bool:
+        """Whether its parts are there: when the console ends they go before what counts a plan does."""
+        return len(self.query(", ".join(_PARTS))) == len(_PARTS)
+
     def show_opened(self) -> None:
         """Show where the opened plan says what it compares."""
         self.section_key = "filesystems" if self.draft.checklists or self.is_wide else "variants"
@@ -126,7 +123,9 @@ To compare with and without an option that has one value, make a second list of 
 
     def show_outcome(self) -> None:
         """Show what the draft comes to."""
-        self.query_one("#rows", Choices).show_lines(Rows().lines(self.desk))
+        if not self._is_whole:
+            return
+        self._sift("rows").show_lines(Rows().lines(self.desk))
         self.show_draft()
 
     def on_choices_looked(self, event: Choices.Looked) -> None:
@@ -175,26 +174,29 @@ To compare with and without an option that has one value, make a second list of 
         """Go back to the sections."""
         self.query_one("#sections").focus()
 
+    def action_find(self) -> None:
+        """Narrow the list that has the keys, or that of the section."""
+        rows = self._sift("rows")
+        (rows if rows.has_focus_within else self._sift("lines")).find()
+
     def action_add(self) -> None:
-        """Ask for a kind, then for its figures."""
-        self.app.push_screen(KindScreen("Add a workload"), self._add)
+        """Ask for the words of a variant; or for a kind of workload, then for its figures."""
+        if self.section_key == "words":
+            self._ask(words_form(self.desk, len(self.draft.plan.variants)))
+        else:
+            self.app.push_screen(KindScreen("Add a workload"), self._add)
 
     def action_double(self) -> None:
         """Make another one like what is looked at."""
-        if self.section_key == "workloads":
-            self._change(lambda: parts.doubled_workload(self.draft, self._load))
-        else:
-            self._change(lambda: drafts.doubled_checklist(self.draft, number_in(self.section_key)))
+        self._change(lambda: doubled(self.draft, self.section_key, self._line_key))
+        if self.section_key.startswith("options "):
             self.say(
                 "A second list of the same filesystem: its variants are compared with those of the first."
             )
 
     def action_drop(self) -> None:
         """Remove what is looked at."""
-        if self.section_key == "workloads":
-            self._change(lambda: parts.removed_workload(self.draft, self._load))
-        else:
-            self._change(lambda: drafts.dropped_checklist(self.draft, number_in(self.section_key)))
+        self._change(lambda: dropped(self.draft, self.section_key, self._line_key))
 
     def action_move(self, step: int) -> None:
         """Move the workload that is looked at."""
@@ -205,16 +207,27 @@ To compare with and without an option that has one value, make a second list of 
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 (Textual's)
         """Offer what concerns workloads where they are shown, and so on."""
-        if action in ("add", "move"):
+        if action == "find":
+            return not any(sift.is_typing for sift in self.query(Sift))
+        if action == "move":
             return self.section_key == "workloads"
+        if action == "add":
+            return self.section_key in ("workloads", "words")
         if action in ("double", "drop"):
-            return self.section_key == "workloads" or self.section_key.startswith("options ")
+            return self.section_key.startswith(("workloads", "words", "options "))
         return True
 
     @property
-    def _load(self) -> int:
+    def _line_key(self) -> str:
         line = self.query_one("#lines", Choices).looked_at
-        return number_in(line.key) if line is not None else 0
+        return line.key if line is not None else ""
+
+    @property
+    def _load(self) -> int:
+        return number_in(self._line_key) if self._line_key else 0
+
+    def _sift(self, name: str) -> Sift:
+        return self.query_one(f"#{name}").query_ancestor(Sift)
 
     def _add(self, kind: str | None) -> None:
         if kind is not None:
@@ -229,9 +242,18 @@ To compare with and without an option that has one value, make a second list of 
 
     def _tick(self, choices: Choices, key: str) -> None:
         section = Rows() if choices.id == "rows" else section_of(self.section_key)
-        before = self.draft
-        self._change(lambda: section.ticked(self.desk, key))
-        if self.draft == before and (line := choices.looked_at) is not None:
+        line = choices.looked_at
+        try:
+            draft = section.ticked(self.desk, key)
+            asked = section.opened(self.desk, key) if line is not None and line.mark is Mark.NONE else None
+        except FsconsoleError as error:
+            self.complain(error)
+            return
+        if draft != self.draft or line is None:
+            self._change(lambda: draft)
+        elif asked is not None:
+            self._ask(asked)
+        else:
             self.say(line.about[0] if line.about else "")
 
     def _change(self, make: drafts.Change) -> None:
@@ -248,7 +270,8 @@ To compare with and without an option that has one value, make a second list of 
 
     def _show_section(self, *, afresh: bool = False) -> None:
         shown = section_of(self.section_key).lines(self.desk)
-        self.query_one("#lines", Choices).show_lines(shown, afresh=afresh)
+        self._sift("lines").what = _WHAT.get(self.section_key.partition(" ")[0], "lines")
+        self._sift("lines").show_lines(shown, afresh=afresh)
         if not shown:
             self._put("#about", plain("Nothing here yet."))
 

@@ -63,10 +63,7 @@ class PlanActs(DeskScreen):
 
     def action_commands(self) -> None:
         """Show the commands of the cells."""
-        session = self.session
-        # To look at what a device holds needs root; without it the commands have the word DEVICE.
-        targets = session.targets if session.is_root else ()
-        self.app.push_screen(CommandsScreen(self.draft.text, targets, session.children, session.runs_dir))
+        self.run_worker(self._show_commands(), group="commands", exclusive=True)
 
     def action_probe(self) -> None:
         """Try the options of what is ticked."""
@@ -74,8 +71,8 @@ class PlanActs(DeskScreen):
         if not names:
             self.say("No filesystem is ticked whose options could be tried.")
             return
-        self.say(f"Trying the options of {', '.join(names)} on small images in memory ...")
-        self.run_worker(self._probe(*names), group="catalog", exclusive=True)
+        words = f"Trying the options of {', '.join(names)} on small images in memory:"
+        self.run_worker(self.waiting(words, self._probe(*names)), group="catalog", exclusive=True)
 
     def action_begin(self) -> None:
         """Go on to what would be lost, and to the run."""
@@ -89,6 +86,21 @@ class PlanActs(DeskScreen):
             )
         else:
             self.run_worker(self._begin(), group="begin", exclusive=True)
+
+    async def _show_commands(self) -> None:
+        await self._settled()
+        if self.outcome.plan is None:
+            self.say(f"{self.outcome.problem} {self.outcome.hint}".strip(), style="$error")
+            return
+        session, cells = self.session, self.outcome.plan.cells
+        # To look at what a device holds needs root; without it the commands have the word DEVICE.
+        targets = session.targets if session.is_root else ()
+        screen = CommandsScreen(cells, self.draft.text, targets, session.children, session.runs_dir)
+        await self.app.push_screen(screen)
+
+    async def _settled(self) -> None:
+        while not self.is_current:
+            await asyncio.sleep(0.05)
 
     async def _open(self) -> None:
         if not await self._may_be_lost():
@@ -190,8 +202,7 @@ class PlanActs(DeskScreen):
             self.say(f"Tried on this machine: {', '.join(names)}.")
 
     async def _begin(self) -> None:
-        while not self.is_current:
-            await asyncio.sleep(0.05)
+        await self._settled()
         if why := unable(self.outcome):
             self.say(why, style="$error")
             return

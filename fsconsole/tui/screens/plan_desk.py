@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import time
+from collections.abc import Awaitable, Mapping
 from functools import partial
 from typing import cast
 
@@ -19,10 +20,13 @@ from fsconsole.tui.draft import Draft, new_draft
 from fsconsole.tui.here import Here, here_of
 from fsconsole.tui.outcome import Disk, Outcome, work_out
 from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.plan_sections import Desk
+from fsconsole.tui.screens.plan_section import Desk
 from fsconsole.tui.views.devices import WORDS, Entry, parse_listing
 from fsconsole.tui.views.who import others, who
+from fsconsole.units import format_guess
 
+_TELL_S = 2.0
+"""How often it is told how long something has taken."""
 _SETTLE_S = 0.1
 """A plan is counted when no key has changed it for so long."""
 
@@ -45,7 +49,7 @@ class DeskScreen(ConsoleScreen):
         self._told: dict[str, Mapping[str, object]] = {}
         self._asked_for: tuple[str, ...] = ()
         self._is_counting = self._is_stale = self._has_asked = False
-        self._has_said = False
+        self._said = ""
 
     @property
     def desk(self) -> Desk:
@@ -59,9 +63,29 @@ class DeskScreen(ConsoleScreen):
 
     def say(self, text: str, *, style: str = "") -> None:
         """Show a sentence; where none stands, nothing is painted for taking it back."""
-        if text or self._has_said:
+        if text or self._said:
             super().say(text, style=style)
-        self._has_said = bool(text)
+        self._said = text
+
+    async def waiting(self, words: str, work: Awaitable[None]) -> None:
+        """Say what is waited for, and for how long by now, until it is there or something else was said."""
+        begun_s = time.monotonic()
+        shown = words
+
+        def tell() -> None:
+            nonlocal shown
+            if self._said == shown:
+                shown = f"{words} {format_guess(time.monotonic() - begun_s)}"
+                self.say(shown)
+
+        self.say(shown)
+        timer = self.set_interval(_TELL_S, tell)
+        try:
+            await work
+        finally:
+            timer.stop()
+            if self._said == shown:
+                self.say("")
 
     def show_draft(self) -> None:
         """Show the draft: it has changed."""
@@ -95,7 +119,8 @@ class DeskScreen(ConsoleScreen):
             self._look_at(targets)
         if not self._has_asked:
             self._has_asked = True
-            self.run_worker(self.ask_catalog(), group="catalog", exclusive=True)
+            asked = self.waiting("Asking what this machine takes of all this ...", self.ask_catalog())
+            self.run_worker(asked, group="catalog", exclusive=True)
         if not self.is_counted:
             self.count()
 

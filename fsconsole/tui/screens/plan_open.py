@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
+from textual.binding import BindingType
 from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.planfiles import completed
-from fsconsole.tui.screens.dialog import Dialog
+from fsconsole.tui.screens.dialog import Dialog, enter_takes
 from fsconsole.tui.views.lines import Line
 from fsconsole.tui.widgets.choices import Choices
 
@@ -30,6 +32,10 @@ class PathSuggester(Suggester):
 class OpenScreen(Dialog[str]):
     """Ends with a path, or the name of a shipped plan."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        enter_takes("open.accept", "Open what is looked at, or the file that is typed", words="Open")
+    ]
+
     def __init__(self, shipped: Sequence[tuple[str, str]]) -> None:
         """Shipped are names and titles."""
         super().__init__("Open a plan")
@@ -37,7 +43,7 @@ class OpenScreen(Dialog[str]):
 
     def body(self) -> Iterable[Widget]:
         """Give the list and the field."""
-        yield Choices(id="shipped")
+        yield Choices(id="shipped", ticks=False)
         yield Static(plain("Or a file (right arrow completes, enter opens):"), classes="told")
         yield Input(placeholder="/path/to/plan.toml", id="path", compact=True, suggester=PathSuggester())
 
@@ -50,11 +56,15 @@ class OpenScreen(Dialog[str]):
         """Take a shipped plan."""
         self.dismiss(event.key)
 
-    def on_choices_ticked(self, event: Choices.Ticked) -> None:
-        """Take a shipped plan."""
-        self.dismiss(event.key)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_input_submitted(self, _event: Input.Submitted) -> None:
         """Take a path."""
-        if event.value.strip():
-            self.dismiss(event.value.strip())
+        self.action_accept()
+
+    def action_accept(self) -> None:
+        """Take the path that is typed; without one what is looked at."""
+        path = self.query_one("#path", Input).value.strip()
+        line = self.query_one("#shipped", Choices).looked_at
+        if path:
+            self.dismiss(path)
+        elif line is not None:
+            self.dismiss(line.key)

@@ -2,60 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
 
-from fsconsole.catalog.filesystem import Catalog, Filesystem, Option
+from fsconsole.catalog.filesystem import Filesystem, Option
 from fsconsole.errors import FsconsoleError, PlanBadValue
 from fsconsole.model.workload import WorkloadKind
 from fsconsole.plan.planfile import Checklist
 from fsconsole.tui import draft as drafts
 from fsconsole.tui import draft_parts as parts
+from fsconsole.tui import draft_words as words
 from fsconsole.tui.draft import Draft
-from fsconsole.tui.here import Here
-from fsconsole.tui.outcome import Outcome
-from fsconsole.tui.screens.dialog import Dialog
+from fsconsole.tui.screens.plan_section import Asked, Desk, Section, number_in
 from fsconsole.tui.screens.plan_values import ValuesScreen
+from fsconsole.tui.screens.plan_words import Words, words_form
 from fsconsole.tui.screens.plan_workload import WorkloadScreen
 from fsconsole.tui.screens.prompt import PromptScreen
 from fsconsole.tui.views import plan_loads, plan_options, plan_rows
 from fsconsole.tui.views.lines import Line, Mark
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """All that a section looks at; outcome is that of counted, which may be an older draft."""
-
-    draft: Draft
-    catalog: Catalog
-    here: Here
-    counted: Draft
-    outcome: Outcome
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A dialog, and what its answer makes of the draft; then may raise FsconsoleError."""
-
-    dialog: Dialog[Any]
-    then: Callable[[Any], Draft]
-
-
-class Section(Protocol):
-    """One section: lines that can be ticked and opened."""
-
-    def lines(self, desk: Desk) -> tuple[Line, ...]:
-        """Return what is shown."""
-        ...
-
-    def ticked(self, desk: Desk, key: str) -> Draft:
-        """Return the draft after a tick on a line. Raises FsconsoleError."""
-        ...
-
-    def opened(self, desk: Desk, key: str) -> Asked | None:
-        """Return what to ask when a line is opened; None where opening is ticking."""
-        ...
+from fsconsole.tui.views.plan_words import ADD
 
 
 class Filesystems:
@@ -134,8 +98,11 @@ class Rows:
                 return drafts.toggled_variant(desk.draft, row.number)
         return desk.draft
 
-    def opened(self, _desk: Desk, _key: str) -> Asked | None:
-        """Ask nothing: opening is ticking."""
+    def opened(self, desk: Desk, key: str) -> Asked | None:
+        """Ask for the words of one that is in the tools' own words; of others opening is ticking."""
+        for row in plan_rows.row_lines(desk.counted, desk.outcome):
+            if row.line.key == key and not row.of_checklist and row.number < len(desk.draft.plan.variants):
+                return words_form(desk, row.number)
         return None
 
 
@@ -222,11 +189,30 @@ def section_of(key: str) -> Section:
     sections: dict[str, Section] = {
         "filesystems": Filesystems(),
         "variants": Rows(),
+        "words": Words(),
         "workloads": Workloads(),
         "settings": Settings(),
         "run": Run(),
     }
     return sections[key]
+
+
+def doubled(draft: Draft, section: str, line: str) -> Draft:
+    """Return the draft with another one like what is looked at. Raises FsconsoleError."""
+    if section == "workloads":
+        return parts.doubled_workload(draft, number_in(line))
+    if section == "words":
+        return draft if line == ADD else words.doubled_variant(draft, number_in(line))
+    return drafts.doubled_checklist(draft, number_in(section))
+
+
+def dropped(draft: Draft, section: str, line: str) -> Draft:
+    """Return the draft without what is looked at; a list of options is unticked alone. Raises FsconsoleError."""
+    if section == "workloads":
+        return parts.removed_workload(draft, number_in(line))
+    if section == "words":
+        return draft if line == ADD else words.removed_variant(draft, number_in(line))
+    return drafts.dropped_checklist(draft, number_in(section))
 
 
 def form_of(desk: Desk, tables: list[dict[str, object]], number: int) -> Asked:
@@ -243,11 +229,6 @@ def added_form(desk: Desk, kind: str) -> Asked:
     begun = parts.start_of(WorkloadKind(kind), desk.draft.plan.workloads)
     tables = [*parts.workload_tables(desk.draft), begun]
     return form_of(desk, tables, len(tables) - 1)
-
-
-def number_in(key: str) -> int:
-    """Return the position in a key such as "load 3"."""
-    return int(key.rpartition(" ")[2])
 
 
 def _accepted(option: Option, text: str) -> str:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import ClassVar
 
+from textual.binding import BindingType
 from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from fsconsole.tui.plaintext import plain
-from fsconsole.tui.screens.dialog import Dialog
+from fsconsole.tui.screens.dialog import Dialog, enter_takes
 
 
 class PromptScreen(Dialog[str]):
     """Ends with a text that the check has nothing against, or with None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [enter_takes("prompt.accept", "Take what stands in the field")]
 
     def __init__(
         self,
@@ -36,10 +40,15 @@ class PromptScreen(Dialog[str]):
         """Say at once what is wrong."""
         self.complain(self._wrong(event.value))
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_input_submitted(self, _event: Input.Submitted) -> None:
+        """Take it."""
+        self.action_accept()
+
+    def action_accept(self) -> None:
         """End with the text where nothing is wrong with it."""
-        if not self._wrong(event.value):
-            self.dismiss(event.value)
+        text = self.query_one("#asked", Input).value
+        if not self._wrong(text):
+            self.dismiss(text)
 
     def _wrong(self, text: str) -> str:
         return self._check(text) if self._check is not None else ""

@@ -81,13 +81,11 @@ class Offer:
 def offer_of(document: object) -> Offer:
     """Return what a command answered. Raises ChildFailed where that is something else."""
     plan = _object(document)
-    cells = [_object(cell) for cell in _list(plan, "cells")]
-    reasons = [_text(cell, "unavailable") for cell in cells]
     return Offer(
         title=_text(plan, "title"),
-        cells=len(cells),
-        unavailable=tuple(dict.fromkeys(filter(None, reasons))),
-        runnable=reasons.count(""),
+        cells=int(_number(plan, "cell_count")),
+        unavailable=tuple(str(why) for why in _list(plan, "unavailable")),
+        runnable=int(_number(plan, "runnable")),
         bytes_to_write=int(_number(plan, "bytes_to_write")),
         estimate_s=_number(plan, "estimate_s"),
         consent=_text(plan, "consent"),
@@ -195,14 +193,14 @@ def _of_changes(changed: Sequence[str], width: int) -> list[Row]:
 
 
 def _of_plan(offer: Offer, width: int) -> list[Row]:
-    cells = f"{offer.runnable} cell{'s' if offer.runnable != 1 else ''}"
+    cells = f"{offer.runnable:,} cell{'s' if offer.runnable != 1 else ''}"
     size, lasts = format_bytes(offer.bytes_to_write), format_guess(offer.estimate_s)
     rows = _block(offer.title or "a plan without a title", width, "strong")
     rows += _block(f"{cells}, {size} to be written, about {lasts} by the plan's estimate", width)
     missing = offer.cells - offer.runnable
     if missing:
         rows += _block(
-            f"{missing} of {offer.cells} cells can't run here: {'; '.join(offer.unavailable)}", width
+            f"{missing:,} of {offer.cells:,} cells can't run here: {'; '.join(offer.unavailable)}", width
         )
     return rows
 

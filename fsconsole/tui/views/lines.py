@@ -39,6 +39,8 @@ class Line:
     is_faint: bool = False
     wraps: bool = False
     """Its name is shown whole, over several lines where it must be; else its middle goes."""
+    found_by: str = ""
+    """More words by which it is looked for, beside its name and value."""
 
 
 def mark_of(count: int) -> Mark:
@@ -46,8 +48,18 @@ def mark_of(count: int) -> Mark:
     return (Mark.OFF, Mark.ON, Mark.COMPARE)[min(count, 2)]
 
 
-def texts_of(lines: Sequence[Line], width: int) -> tuple[tuple[str, ...], ...]:
-    """Return each line as text in columns, in as many lines as it takes, none wider than width."""
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How the lines of a list share its width."""
+
+    room: int
+    """Cells beside the marks."""
+    names: int
+    is_marked: bool
+
+
+def columns_of(lines: Sequence[Line], width: int) -> Columns:
+    """Return the columns of these lines in so many cells."""
     marked = any(line.mark is not Mark.NONE for line in lines)
     room = width - (_MARK_WIDTH if marked else 0)
     plain = [line for line in lines if not line.is_heading]
@@ -55,7 +67,18 @@ def texts_of(lines: Sequence[Line], width: int) -> tuple[tuple[str, ...], ...]:
     names = max((cells_of(printable(line.name)) for line in plain), default=0)
     # A value keeps a third of the room, where it wants so much; names differ at their ends and go first.
     most = room - min(values, room // 3) - _GAP if values else room
-    return tuple(_text(line, min(names, most), room, marked=marked) for line in lines)
+    return Columns(room, min(names, most), marked)
+
+
+def text_of(line: Line, columns: Columns) -> tuple[str, ...]:
+    """Return a line as text in columns, in as many lines as it takes."""
+    return _text(line, columns.names, columns.room, marked=columns.is_marked)
+
+
+def texts_of(lines: Sequence[Line], width: int) -> tuple[tuple[str, ...], ...]:
+    """Return each line as text in columns, in as many lines as it takes, none wider than width."""
+    columns = columns_of(lines, width)
+    return tuple(text_of(line, columns) for line in lines)
 
 
 def _text(line: Line, name_width: int, room: int, *, marked: bool) -> tuple[str, ...]:

@@ -16,10 +16,11 @@ def section_lines(draft: Draft, outcome: Outcome | None, *, with_variants: bool)
     """Return the sections: with_variants where these have no pane of their own."""
     rows = sum(candidate.is_row for candidate in outcome.candidates) if outcome else 0
     ticked = {draft.plan.checklists[number].filesystem for number in draft.checklists}
-    variants = (Line("variants", "Variants", value=str(rows)),) if with_variants else ()
+    variants = (Line("variants", "Variants", value=f"{rows:,}"),) if with_variants else ()
     return (
         Line("filesystems", "Filesystems", value=str(len(ticked))),
         *(_options(draft, number) for number in draft.checklists),
+        Line("words", "In words", value=str(len(draft.variants) or "")),
         *variants,
         Line("workloads", "Workloads", value=str(len(draft.plan.workloads))),
         Line("settings", "Settings", value=str(len(draft.plan.settings) + len(draft.plan.arrays))),
@@ -44,6 +45,11 @@ def totals(
     if outcome.plan is None:
         return outcome.problem, outcome.hint
     plan = outcome.plan
+    if not plan.cells:
+        advice = "To begin: tick a filesystem, or one of the variants; raw is under Run."
+        return shorten_middle("0 variants, 0 cells. No variant is ticked.", width), shorten_middle(
+            advice, width
+        )
     rows = sum(candidate.is_row for candidate in outcome.candidates) + any(
         cell.variant.is_raw for cell in plan.cells
     )

@@ -1,56 +1,57 @@
-"""The cells of a plan with their exact commands, from what `fsconsole plan --json` prints."""
+"""The cells of a plan as lines, and the exact commands of one, from what `fsconsole plan --json` prints."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from fsconsole.errors import ChildFailed
+from fsconsole.model.plan import Cell
 from fsconsole.plaintext import printable
 from fsconsole.tui.views.lines import Line
 
 _Object = Mapping[str, object]
 _KIND_WIDTH = 16
-MOST_CELLS = 2000
-"""More would be listed for nobody."""
 
 
-@dataclass(frozen=True, slots=True)
-class CellCommands:
-    """A cell: its line in the list, and its steps as lines of text."""
+def cell_lines(cells: Sequence[Cell]) -> tuple[Line, ...]:
+    """Return a line for each cell, in the order in which they run: its variant, and what else it differs in."""
+    columns = [column for column in zip(*map(_aspects, cells), strict=True) if len(set(column)) > 1]
+    differing: Iterable[tuple[str, ...]] = zip(*columns, strict=True) if columns else [()] * len(cells)
+    return tuple(_line(cell, told) for cell, told in zip(cells, differing, strict=True))
 
-    line: Line
-    text: tuple[str, ...]
 
-
-def cells_of_plan(document: object) -> tuple[CellCommands, ...]:
-    """Return the cells, in the order in which they run. Raises ChildFailed where it is no such document."""
+def commands_by_cell(document: object) -> dict[str, tuple[str, ...]]:
+    """Return the steps of each cell of a plan's answer as lines of text, by the key of its line. Raises ChildFailed."""
     try:
-        cells = cast("list[_Object]", cast("_Object", document)["cells"])[:MOST_CELLS]
-        columns = [column for column in zip(*map(_aspects, cells), strict=True) if len(set(column)) > 1]
-        differing = zip(*columns, strict=True) if columns else [()] * len(cells)
-        return tuple(_cell(cell, told) for cell, told in zip(cells, differing, strict=True))
+        cells = cast("list[_Object]", cast("_Object", document)["cells"])
+        return {
+            _key(int(cast("int", cell["index"]))): tuple(
+                map(printable, _text(cell, str(cell["unavailable"])))
+            )
+            for cell in cells
+        }
     except (KeyError, TypeError, ValueError) as error:
         raise ChildFailed(words="plan", said="its answer is not understood") from error
 
 
-def _cell(cell: _Object, told: tuple[str, ...]) -> CellCommands:
-    number = int(cast("int", cell["index"])) + 1
-    label = str(cast("_Object", cell["variant"])["label"])
-    unavailable = str(cell["unavailable"])
-    value = ", ".join((*told, *(["can't run"] if unavailable else [])))
-    line = Line(f"cell {number}", f"{number}. {label}", value=value, is_faint=bool(unavailable), wraps=True)
-    return CellCommands(line, tuple(map(printable, _text(cell, unavailable))))
+def _key(index: int) -> str:
+    return f"cell {index + 1}"
 
 
-def _aspects(cell: _Object) -> tuple[str, ...]:
+def _line(cell: Cell, told: tuple[str, ...]) -> Line:
+    value = ", ".join((*told, *(["can't run"] if cell.unavailable else [])))
+    name = f"{cell.index + 1}. {cell.variant.label}"
+    return Line(_key(cell.index), name, value=value, is_faint=bool(cell.unavailable), wraps=True)
+
+
+def _aspects(cell: Cell) -> tuple[str, ...]:
     """Return what cells may differ in beside their variant; equally many words for all cells of a plan."""
-    counts = ",".join(str(load["threads"]) for load in cast("list[_Object]", cell["workloads"]))
-    settings = (f"{name}={value}" for name, value in cast("_Object", cell["setting"]).items())
-    array = cast("_Object", cell["array"] or {"level": ""})
-    return (f"#{cell['repeat']}", f"threads {counts}", *settings, str(array["level"]), str(cell["target"]))
+    counts = ",".join(str(load.threads) for load in cell.workloads)
+    settings = (f"{name}={value}" for name, value in cell.setting.values)
+    level = cell.array.level if cell.array is not None else ""
+    return (f"#{cell.repeat}", f"threads {counts}", *settings, level, cell.target)
 
 
 def _text(cell: _Object, unavailable: str) -> Iterator[str]:

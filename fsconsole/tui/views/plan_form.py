@@ -46,6 +46,8 @@ class FormField:
     key: str
     hint: str
     text: str
+    is_wide: bool = False
+    """Whether it takes the whole line, and its hint the next one."""
 
 
 def form_fields(table: Mapping[str, object]) -> tuple[FormField, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fsconsole import units
 from fsconsole.model.plan import DeleteWith, Equalise, Order
 from fsconsole.model.workload import BUILT_IN, WorkloadKind
-from fsconsole.plan.planfile import AUTO_REPEATS, PlanFile, ScaleKind, WorkloadPlan
+from fsconsole.plan.planfile import AUTO_REPEATS, ArrayAxis, PlanFile, ScaleKind, WorkloadPlan
 from fsconsole.plan.settings import NAMES
 from fsconsole.tui.views.lines import Line, Mark, mark_of
 
@@ -45,6 +45,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "after.delete": tuple(delete.value for delete in DeleteWith),
 }
 _FLAGS = ("raw", "after.check", "after.crash")
+_MOST_COUNTS = 8
+"""More numbers of threads are not listed in a sentence."""
 TYPED = ("title", "repeats", "seed", "scale")
 """Keys whose value may be typed."""
 
@@ -81,17 +83,15 @@ def workload_words(load: WorkloadPlan) -> str:
 def setting_lines(plan: PlanFile) -> tuple[Line, ...]:
     """Return a line for each setting that a plan may vary, and for arrays, which are kept as they stand."""
     given = dict(plan.settings)
-    arrays = (
-        Line(
-            f"array {number}",
-            "array",
-            Mark.COMPARE,
-            f"{', '.join(axis.levels)} in chunks of {', '.join(map(units.format_bytes_exact, axis.chunks_bytes))}",
-            ("Arrays are kept in the plan file; this version does not make them.",),
-        )
-        for number, axis in enumerate(plan.arrays)
-    )
+    arrays = (_array(number, axis) for number, axis in enumerate(plan.arrays))
     return (*(_setting(name, given.get(name, ())) for name in NAMES), *arrays)
+
+
+def _array(number: int, axis: ArrayAxis) -> Line:
+    chunks = ", ".join(map(units.format_bytes_exact, axis.chunks_bytes))
+    told = f"{', '.join(axis.levels)} in chunks of {chunks}"
+    kept = "Shown, not edited: it is kept in the plan file as it stands. This version makes no arrays."
+    return Line(f"array {number}", "array", Mark.COMPARE, told, (f"{told}.", kept))
 
 
 def next_setting(name: str, now: tuple[str, ...]) -> tuple[str, ...]:
@@ -171,6 +171,8 @@ def _setting(name: str, values: tuple[str, ...]) -> Line:
 
 
 def _threads(load: WorkloadPlan) -> str:
+    if len(load.threads) > _MOST_COUNTS:
+        return f"{len(load.threads):,} numbers of threads from {min(load.threads)} to {max(load.threads)}"
     counts = " or ".join(map(str, load.threads))
     return f"{counts} thread{'' if load.threads == (1,) else 's'}"
 

@@ -61,7 +61,7 @@ def _filesystem(draft: Draft, filesystem: Filesystem, here: Here) -> Line:
     title = filesystem.title.removeprefix(f"{filesystem.name}: ")
     about = (
         *([f"It can't be used here: {lacks}"] if lacks else ()),
-        f"{title[:1].upper()}{title[1:]}.",
+        f"{title}.",
         f"Driver: {filesystem.driver}.",
         f"Check: {filesystem.check_note}.",
     )
@@ -71,7 +71,7 @@ def _filesystem(draft: Draft, filesystem: Filesystem, here: Here) -> Line:
 def _option(checklist: Checklist, filesystem: Filesystem, option: Option, here: Here) -> Line:
     values = values_of(checklist, option.scope, option.name)
     barred = not values and not taken_values(filesystem, option, here) and bool(option.values_to_try)
-    told = ",".join(values) or ("not to be had here" if barred else "")
+    told = ",".join(values) or ("not here" if barred else "")
     return Line(
         key=key_of(option),
         name=option.name,
@@ -79,11 +79,17 @@ def _option(checklist: Checklist, filesystem: Filesystem, option: Option, here: 
         value=f"{option.scope.value:<5} {told}".rstrip(),
         about=tuple(_about(filesystem, option, here, barred=barred)),
         is_faint=barred,
+        found_by=" ".join((option.group, option.help, *option.old_names, *_texts(option))),
     )
 
 
+def _texts(option: Option) -> tuple[str, ...]:
+    """Return an option in the tool's words."""
+    return tuple(text for _, text in option.texts) or (option.template,)
+
+
 def _about(filesystem: Filesystem, option: Option, here: Here, *, barred: bool) -> Iterator[str]:
-    purpose = f"{option.help[:1].upper()}{option.help[1:]}."
+    purpose = f"{option.help}."
     refused = tuple(_refused(filesystem, option, here))
     yield from (*refused, purpose) if barred else (purpose, *refused)
     for answer in here.answers(filesystem, option):
@@ -95,6 +101,8 @@ def _about(filesystem: Filesystem, option: Option, here: Here, *, barred: bool) 
     yield f"Values: {known}." if known else f"Takes {option.wanted} (enter to type it)."
     if option.ignored and not here.answers(filesystem, option):
         yield "Today's kernels accept it, without effect."
+    if option.old_names:
+        yield f"Once named {', '.join(option.old_names)}."
     if option.since:
         yield f"Since Linux {option.since}."
 

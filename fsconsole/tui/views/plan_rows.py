@@ -11,8 +11,8 @@ from fsconsole.tui.draft import Draft, Values
 from fsconsole.tui.outcome import Outcome
 from fsconsole.tui.views.lines import Line, Mark
 
-MOST_LINES = 500
-"""More could be listed, and by nobody read; the totals count all."""
+MOST_LINES = 20_000
+"""More than a plan may have cells; what several lists leave out comes on top of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def row_lines(draft: Draft, outcome: Outcome) -> tuple[RowLine, ...]:
 def left_over(outcome: Outcome) -> str:
     """Return a sentence on what the list doesn't show; empty where it shows all."""
     more = len(outcome.candidates) - MOST_LINES
-    return f"... and {more} more, which are not listed." if more > 0 else ""
+    return f"... and {more:,} more, which are not listed." if more > 0 else ""
 
 
 def variant_words(variant: VariantText) -> str:

@@ -1,4 +1,7 @@
-"""A list of lines that can be ticked: space ticks, enter opens, and what is looked at is told."""
+"""A list of lines that can be ticked: space ticks, enter opens, and what is looked at is told.
+
+Only the lines in sight are made into text: ten thousand open as quickly as ten.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.content import Content
+from textual.geometry import Region, Size
 from textual.message import Message
-from textual.widgets import OptionList
-from textual.widgets.option_list import Option
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 
-from fsconsole.tui.plaintext import lines, plain
-from fsconsole.tui.views.lines import Line, texts_of
+from fsconsole.report.cells import pad_right
+from fsconsole.tui.views.lines import Line
+from fsconsole.tui.widgets.line_rows import LineRows
+from fsconsole.tui.widgets.moving import moving
+
+_LEAST_WIDTH = 20
 
 
 @dataclass
@@ -29,23 +39,40 @@ class _Asked(Message):
         return self.choices
 
 
-class Choices(OptionList):
+class Choices(ScrollView, can_focus=True):
     """Shows lines; which of them is ticked is not its business, it only says what was asked for."""
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"choices--highlighted", "choices--faint", "choices--heading"}
     DEFAULT_CSS = """
-    Choices { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; scrollbar-gutter: stable; }
+    Choices {
+        height: auto; max-height: 100%; color: $foreground; overflow-x: hidden;
+        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; scrollbar-gutter: stable;
+    }
+    Choices > .choices--heading { text-style: bold; }
+    Choices > .choices--faint { color: $text-disabled; }
+    Choices > .choices--highlighted {
+        color: $block-cursor-blurred-foreground; background: $block-cursor-blurred-background;
+        text-style: $block-cursor-blurred-text-style;
+    }
+    Choices:focus > .choices--highlighted {
+        color: $block-cursor-foreground; background: $block-cursor-background;
+        text-style: $block-cursor-text-style;
+    }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "space",
-            "tick",
-            "Tick",
-            id="choices.tick",
-            tooltip="Off, on, compare where there are several values",
-        ),
-        Binding("right", "open", "Open", id="choices.open", tooltip="Open this line", show=False),
+        Binding("space", "tick", "Tick", id="choices.tick", tooltip="Off, on, compare where there are several values"),
+        Binding("enter,right", "open", "Open", id="choices.open", tooltip="Open this line", show=False),
         Binding("left", "leave", "Back", id="choices.leave", tooltip="Leave this list", show=False),
-    ]
+        *moving(
+            "choices",
+            "line",
+            ("by(-1)", "by(1)", "by_pages(-1)", "by_pages(1)", "to(0)", "to(-1)"),
+            keys=("up", "down", "pageup", "pagedown", "home", "end"),
+        ),
+    ]  # fmt: skip
+
+    highlighted: reactive[int | None] = reactive(None, repaint=False)
+    """The place of the line that is looked at."""
 
     @dataclass
     class Ticked(_Asked):
@@ -69,38 +96,78 @@ class Choices(OptionList):
     class Left(_Asked):
         """The list is to be left."""
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002 (Textual's name for it)
-        super().__init__(id=id, markup=False, compact=True)
-        self._lines_shown: tuple[Line, ...] = ()
-        self._texts: tuple[tuple[str, ...], ...] = ()
+    def __init__(self, *, id: str, ticks: bool = True) -> None:  # noqa: A002 (Textual's name for it)
+        """Without ticks its lines are only opened."""
+        super().__init__(id=id)
+        self._ticks = ticks
+        self._rows = LineRows((), 0)
 
     @property
     def lines_shown(self) -> tuple[Line, ...]:
         """What it shows."""
-        return self._lines_shown
+        return self._rows.lines
 
     @property
     def looked_at(self) -> Line | None:
         """The highlighted line."""
-        return None if self.highlighted is None else self._lines_shown[self.highlighted]
+        return None if self.highlighted is None else self.lines_shown[self.highlighted]
 
     def show_lines(self, shown: Sequence[Line], *, afresh: bool = False, at: str = "") -> None:
         """Show these lines; the highlight stays on the same key, goes to that of at, or afresh to the first one."""
-        was, keys = self.looked_at, [line.key for line in shown]
-        same = keys == [line.key for line in self._lines_shown]
-        self._lines_shown = tuple(shown)
+        was, before = self.looked_at, self.lines_shown
+        same = [line.key for line in shown] == [line.key for line in before]
+        painted = self._in_sight() if same and not afresh else {}
+        self.set_reactive(Choices.highlighted, self.highlighted if same else None)
+        self._fit(tuple(shown), self._text_width)
         if same and not afresh:
-            self._repaint()
+            self._repaint(painted)
             if at and (was is None or was.key != at):
                 self._put_highlight(at)
             return
-        self._texts = self._fitted()
-        self.set_options(self._made())
+        self.refresh()
         self._put_highlight(at or (None if afresh or was is None else was.key))
 
     def on_resize(self, _event: events.Resize) -> None:
         """Fit the columns into the new width."""
-        self._repaint()
+        if self._text_width != self._rows.width:
+            self._fit(self.lines_shown, self._text_width)
+            self.refresh()
+        self._keep_in_sight()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 (Textual's)
+        """Return how many rows the lines take in a width."""
+        if width - 1 != self._rows.width:
+            self._fit(self.lines_shown, max(_LEAST_WIDTH, width - 1))
+        return self._rows.count
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row of those in sight."""
+        row, width = y + self.scroll_offset.y, self.scrollable_content_region.width
+        if not 0 <= row < self._rows.count:
+            return Strip.blank(width, self.rich_style)
+        place = self._rows.place_at(row)
+        text = self._rows.text(place)[row - self._rows.first_of(place)]
+        return Strip([Segment(pad_right(text, width), self._style(place))]).crop(0, width)
+
+    def watch_highlighted(self, before: int | None, after: int | None) -> None:
+        """Bring the line into sight, and say that it is looked at."""
+        for place in (before, after):
+            if place is not None and place < len(self.lines_shown):
+                self.refresh_lines(self._rows.first_of(place), self._rows.height_of(place))
+        self._keep_in_sight()
+        if after is not None and (line := self.looked_at) is not None:
+            self.post_message(self.Looked(self, line))
+
+    def on_click(self, event: events.Click) -> None:
+        """Open the line that was clicked."""
+        row = event.y + self.scroll_offset.y
+        if 0 <= row < self._rows.count and not self.lines_shown[self._rows.place_at(row)].is_heading:
+            self.highlighted = self._rows.place_at(row)
+            self.action_open()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 (Textual's)
+        """Offer no ticking where there is none."""
+        return self._ticks or action != "tick"
 
     def action_tick(self) -> None:
         """Say that the highlighted line is to be ticked."""
@@ -109,55 +176,94 @@ class Choices(OptionList):
 
     def action_open(self) -> None:
         """Say that the highlighted line is to be opened."""
-        self.action_select()
+        if (line := self.looked_at) is not None:
+            self.post_message(self.Opened(self, line.key))
 
     def action_leave(self) -> None:
         """Say that the list is to be left."""
         self.post_message(self.Left(self))
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Say that a line is to be opened."""
-        event.stop()
-        self.post_message(self.Opened(self, event.option_id or ""))
+    def action_by(self, lines: int) -> None:
+        """Look at a line further up or down."""
+        if self.highlighted is not None:
+            self._look_near(self.highlighted + lines, 1 if lines > 0 else -1)
 
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Say what is looked at."""
-        event.stop()
-        if (line := self.looked_at) is not None:
-            self.post_message(self.Looked(self, line))
+    def action_by_pages(self, pages: int) -> None:
+        """Look at a line about a page further up or down."""
+        if self.highlighted is not None:
+            row = self._rows.first_of(self.highlighted) + pages * max(1, self.size.height - 1)
+            self._look_near(
+                self._rows.place_at(max(0, min(row, self._rows.count - 1))), 1 if pages > 0 else -1
+            )
 
-    def _fitted(self) -> tuple[tuple[str, ...], ...]:
-        return texts_of(self._lines_shown, max(20, self.scrollable_content_region.width))
+    def action_to(self, place: int) -> None:
+        """Look at the first line, or at the last one."""
+        self._look_near(place if place >= 0 else len(self.lines_shown) + place, -1 if place else 1)
 
-    def _made(self) -> list[Option]:
-        return [
-            Option(_prompt(text, line), id=line.key, disabled=line.is_heading)
-            for line, text in zip(self._lines_shown, self._texts, strict=True)
-        ]
-
-    def _repaint(self) -> None:
-        """Replace what has changed, and leave all else where it is."""
-        texts = self._fitted()
-        for place, (line, text) in enumerate(zip(self._lines_shown, texts, strict=True)):
-            if place >= len(self._texts) or self._texts[place] != text:
-                self.replace_option_prompt_at_index(place, _prompt(text, line))
-        self._texts = texts
-        if (looked := self.looked_at) is not None:
-            self.post_message(self.Looked(self, looked))
+    def _look_near(self, place: int, step: int) -> None:
+        """Look at the nearest line that is no heading, first in one direction, then in the other."""
+        count = len(self.lines_shown)
+        place = min(max(0, place), count - 1)
+        ways = (range(max(0, place), count), range(place, -1, -1))
+        for way in ways if step > 0 else ways[::-1]:
+            for near in way:
+                if not self.lines_shown[near].is_heading:
+                    self.highlighted = near
+                    return
 
     def _put_highlight(self, key: str | None) -> None:
-        places = [place for place, line in enumerate(self._lines_shown) if not line.is_heading]
-        wanted = [place for place in places if self._lines_shown[place].key == key]
-        self.highlighted = next(iter(wanted or places), None)
-        if not wanted:
-            self.scroll_to(y=0, animate=False)
+        places = {line.key: place for place, line in enumerate(self.lines_shown) if not line.is_heading}
+        if key in places:
+            self.highlighted = places[key]
+        else:
+            self.highlighted = next(iter(places.values()), None)
+            self.scroll_to(y=0, animate=False, immediate=True, force=True)
 
+    def _keep_in_sight(self) -> None:
+        if self.highlighted is None or not self.size.height:
+            return
+        place = self.highlighted
+        # The heading above belongs to it.
+        first = place - 1 if place and self.lines_shown[place - 1].is_heading else place
+        row = self._rows.first_of(first)
+        height = min(self.size.height, self._rows.first_of(place) + self._rows.height_of(place) - row)
+        self.scroll_to_region(Region(0, row, 1, height), animate=False, force=True, immediate=True)
 
-def _prompt(text: tuple[str, ...], line: Line) -> Content:
-    return lines(*(plain(part, _style(line)) for part in text))
+    @property
+    def _text_width(self) -> int:
+        return max(_LEAST_WIDTH, self.scrollable_content_region.width)
 
+    def _fit(self, shown: tuple[Line, ...], width: int) -> None:
+        """Lay these lines out in a width."""
+        self._rows = LineRows(shown, width)
+        if self.virtual_size.height != self._rows.count:
+            self.virtual_size = Size(0, self._rows.count)
 
-def _style(line: Line) -> str:
-    if line.is_heading:
-        return "bold $foreground"
-    return "$text-disabled" if line.is_faint else ""
+    def _style(self, place: int) -> Style:
+        line = self.lines_shown[place]
+        kind = "highlighted" if place == self.highlighted else "heading" if line.is_heading else ""
+        kind = kind or ("faint" if line.is_faint else "")
+        return self.get_component_rich_style(f"choices--{kind}") if kind else self.rich_style
+
+    def _in_sight(self) -> dict[int, tuple[tuple[str, ...], bool]]:
+        if not self._rows.count:
+            return {}
+        first = self._rows.place_at(min(self.scroll_offset.y, self._rows.count - 1))
+        last = self._rows.place_at(min(self.scroll_offset.y + self.size.height, self._rows.count - 1))
+        return {
+            place: (self._rows.text(place), self.lines_shown[place].is_faint)
+            for place in range(first, last + 1)
+        }
+
+    def _repaint(self, painted: dict[int, tuple[tuple[str, ...], bool]]) -> None:
+        """Draw anew what has changed, and leave all else where it is."""
+        now = self._in_sight()
+        if {place: len(text) for place, (text, _) in now.items()} != {
+            place: len(text) for place, (text, _) in painted.items()
+        }:
+            self.refresh()
+        else:
+            for place in (place for place in now if now[place] != painted[place]):
+                self.refresh_lines(self._rows.first_of(place), self._rows.height_of(place))
+        if (looked := self.looked_at) is not None:
+            self.post_message(self.Looked(self, looked))

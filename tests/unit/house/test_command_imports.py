@@ -39,7 +39,7 @@ def ended(script: str, *words: str) -> subprocess.CompletedProcess[str]:
     [
         ("devices", "--json"),
         ("catalog", "ext4", "--json"),
-        ("plan", "configs/demo.toml", "--json"),
+        ("plan", "configs/demo.toml", "--json", "--cell", "0"),
         ("runs", "--json", "--runs", "/nonexistent"),
         ("scratch", "list", "--json"),
     ],

@@ -95,12 +95,22 @@ def test_totals_without_a_device_say_what_was_assumed_and_those_of_no_plan_why_t
 def test_sections_name_a_second_list_of_a_filesystem_and_leave_out_what_is_unticked() -> None:
     draft = drafts.doubled_checklist(new_draft(), 0)
     names = [line.name.strip() for line in view.section_lines(draft, None, with_variants=True)]
-    assert names == ["Filesystems", "ext4", "xfs", "ext4 (2)", "Variants", "Workloads", "Settings", "Run"]
+    assert names == [
+        "Filesystems",
+        "ext4",
+        "xfs",
+        "ext4 (2)",
+        "In words",
+        "Variants",
+        "Workloads",
+        "Settings",
+        "Run",
+    ]
     names = [
         line.name.strip()
         for line in view.section_lines(drafts.dropped_checklist(draft, 0), None, with_variants=False)
     ]
-    assert names == ["Filesystems", "xfs", "ext4", "Workloads", "Settings", "Run"]
+    assert names == ["Filesystems", "xfs", "ext4", "In words", "Workloads", "Settings", "Run"]
 
 
 @pytest.mark.parametrize("filesystem", CATALOG.filesystems, ids=lambda filesystem: filesystem.name)
