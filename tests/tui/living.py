@@ -20,6 +20,7 @@ from fsconsole.model.step import StepKind
 from fsconsole.system.locks import FileLock
 from fsconsole.units import GIB, MIB
 from tests.tui.harness import picture
+from tests.tui.waiting import stands_in
 from tests.unit.analysis import build
 from tests.unit.cli.recorded import STARTED
 
@@ -92,7 +93,7 @@ async def shows(pilot: Pilot[None], *words: str) -> str:
     deadline = time.monotonic() + _LIMIT_S
     while True:
         await pilot.pause(0.02)
-        shown = " ".join(picture(pilot).split())
-        if all(word in shown for word in words):
-            return picture(pilot)
-        assert time.monotonic() < deadline, f"{words} never came:\n{picture(pilot)}"
+        shown = picture(pilot)
+        if all(stands_in(shown, word) for word in words):
+            return shown
+        assert time.monotonic() < deadline, f"{words} never came:\n{shown}"

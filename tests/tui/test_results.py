@@ -225,7 +225,7 @@ def test_damaged_newer_and_missing_runs_are_told_in_words(tmp_path: Path) -> Non
     for folder, words in ((damaged, "can't be used"), (newer, "newer fsconsole"), (gone, "does not exist")):
 
         async def steps(pilot: Pilot[None], words: str = words) -> None:
-            await until(pilot, lambda: words in " ".join(picture(pilot).split()), words)
+            await until_shown(pilot, words)
 
         drive(console(folder=folder), steps)
 

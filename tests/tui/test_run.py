@@ -29,6 +29,13 @@ STANDING = {
 }
 
 
+SENTENCES = {
+    "gone": "does not exist, or is still being made. Copy the folder",
+    "damaged": "can't be used: file is not a database. Copy the folder",
+    "newer": "made by a newer fsconsole. Open it with that version.",
+}
+
+
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bridge, "POLL_S", 0.05)
@@ -399,7 +406,7 @@ def test_a_journal_that_can_not_be_read_is_a_sentence(tmp_path: Path, damage: st
                 connection.execute("PRAGMA user_version = 999")
         async with console(folder=folder, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
             await pilot.press("3")
-            await shows(pilot, "journal.sqlite")
+            await shows(pilot, "journal.sqlite", "can't be read", SENTENCES[damage])
 
     asyncio.run(look())
 

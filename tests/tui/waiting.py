@@ -23,6 +23,13 @@ async def until(pilot: Pilot[None], holds: Callable[[], bool], what: str) -> Non
 
 
 async def until_shown(pilot: Pilot[None], *texts: str) -> str:
-    """Wait until all texts stand on the screen; return its picture."""
-    await until(pilot, lambda: all(text in picture(pilot) for text in texts), f"{texts} on the screen")
+    """Wait until all texts stand on the screen, wherever their lines are broken; return its picture."""
+    await until(
+        pilot, lambda: all(stands_in(picture(pilot), text) for text in texts), f"{texts} on the screen"
+    )
     return picture(pilot)
+
+
+def stands_in(shown: str, text: str) -> bool:
+    """Return whether a text is in a picture; a long path is broken at any of its characters."""
+    return text in shown or "".join(text.split()) in "".join(shown.split())
