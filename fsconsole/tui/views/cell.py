@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fsconsole.analysis.status import cell_word
 from fsconsole.analysis.warnings import warnings_seen
 from fsconsole.model.measurement import DEFINITIONS, Measurement
 from fsconsole.model.plan import Cell
@@ -26,7 +27,8 @@ def title_lines(state: RunState, cell: Cell, row: str, place: tuple[int, int], w
     known = state.cells[cell.index]
     said = [f"Cell {cell.index + 1} of {len(state.cells)}", f"repeat {cell.repeat}"]
     said += [f"attempt {known.attempt}"] if known.attempt > 1 else []
-    said.append(f"{known.status.value}: {known.reason}" if known.reason else known.status.value)
+    status = cell_word(known.status)
+    said.append(f"{status}: {known.reason}" if known.reason else status)
     line = ", ".join(said)
     number, of_row = place
     if of_row > 1:

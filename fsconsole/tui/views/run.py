@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fsconsole.analysis.eta import remaining_s
 from fsconsole.analysis.figures import CLEAN
-from fsconsole.analysis.status import status_words
+from fsconsole.analysis.status import cell_word, status_words
 from fsconsole.model.measurement import DEFINITIONS, Metric
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
@@ -18,7 +18,7 @@ from fsconsole.units import format_bytes, format_elapsed, format_guess, signific
 
 STALE_S = 2.0
 """Four sampling periods: older gauges must not pass for new ones."""
-_STATUS_CELLS = max(len(status.value) for status in CellStatus)
+_STATUS_CELLS = max(len(cell_word(status)) for status in CellStatus)
 _LEAST_DETAIL = 31
 """Columns that figures and reasons get at least: two rates, in the narrowest terminal."""
 _GAP = "  "
@@ -117,7 +117,7 @@ def cell_row(snapshot: Snapshot, index: int, width: int) -> Row:
     fixed = len(number) + len(repeat) + 3 * len(_GAP) + _STATUS_CELLS
     name_cells = min(snapshot.names.widest, max(8, width - fixed - _LEAST_DETAIL))
     name = pad_right(shorten_middle(snapshot.names.texts[index], name_cells), name_cells)
-    head = f"{number}{_GAP}{name}{repeat}{_GAP}{_status(snapshot, cell).value:<{_STATUS_CELLS}}{_GAP}"
+    head = f"{number}{_GAP}{name}{repeat}{_GAP}{cell_word(_status(snapshot, cell)):<{_STATUS_CELLS}}{_GAP}"
     detail = _detail(snapshot, cell, width - cells_of(head))
     return Row((head + detail).rstrip(), _tone(snapshot, cell))
 
@@ -141,7 +141,7 @@ def _detail(snapshot: Snapshot, cell: CellState, width: int) -> str:
     if status is CellStatus.RUNNING:
         return shorten_middle(_progress(snapshot.state, cell), width)
     if status is CellStatus.UNKNOWN and not cell.reason:
-        return shorten_middle("begun, and no word of its end", width)
+        return shorten_middle("its engine died in it", width)
     return shorten_middle(printable(cell.reason), width)
 
 

@@ -39,6 +39,10 @@ class Sentence(Lines):
         """What is said. Printable."""
         return self._text
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 (given by Textual)
+        """Offer to scroll only where there is something to scroll."""
+        return self.can_focus
+
     def say(self, text: str, tone: str = "") -> None:
         """Say something else; the tone is "error", "warning", "strong" or nothing."""
         if (printable(text), tone) == (self._text, self._tone):
