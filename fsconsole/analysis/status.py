@@ -7,7 +7,6 @@ from dataclasses import replace
 from fsconsole.model.observation import Outcome
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus
 
-
 _WORDS = {status: status.value for status in CellStatus} | {CellStatus.UNKNOWN: "interrupted"}
 
 

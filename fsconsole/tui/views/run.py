@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fsconsole.analysis.eta import remaining_s
 from fsconsole.analysis.figures import CLEAN
 from fsconsole.analysis.status import cell_word, status_words
 from fsconsole.model.measurement import DEFINITIONS, Metric
@@ -13,8 +12,9 @@ from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, St
 from fsconsole.model.step import StepKind
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import cells_of, pad_right, shorten_middle
+from fsconsole.tui.views.attach import place_words
 from fsconsole.tui.views.snapshot import Snapshot
-from fsconsole.units import format_bytes, format_elapsed, format_guess, significant
+from fsconsole.units import format_bytes, format_elapsed, significant
 
 STALE_S = 2.0
 """Four sampling periods: older gauges must not pass for new ones."""
@@ -59,15 +59,7 @@ def standing_words(snapshot: Snapshot, now_ns: int) -> str:
         words = status_words(state, alive=snapshot.alive, read_only=snapshot.read_only)
         # Here a key resumes it.
         return words.removesuffix(f": fsconsole resume {state.request.run_id}")
-    if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
-        return "starting"
-    cell = (
-        "between cells"
-        if state.current_cell is None
-        else f"cell {state.current_cell + 1} of {len(state.cells)}"
-    )
-    paused = "paused, " if state.status is RunStatus.PAUSED else ""
-    return f"{paused}{cell}, about {format_guess(remaining_s(state, now_ns, per_cell_s=snapshot.known.cell_s))} left"
+    return place_words(state, now_ns, per_cell_s=snapshot.known.cell_s)
 
 
 def step_line(snapshot: Snapshot, now_ns: int) -> str:
