@@ -67,6 +67,7 @@ from fsconsole.errors.targets import (
 )
 from fsconsole.errors.usage import (
     ChildFailed,
+    ConsoleFailed,
     DumbTerminal,
     Misused,
     NoTerminal,
@@ -79,6 +80,7 @@ __all__ = [
     "ConsentMissing",
     "ConsentOutdated",
     "ConsentStale",
+    "ConsoleFailed",
     "DeviceChanged",
     "DeviceLocked",
     "DeviceMissing",

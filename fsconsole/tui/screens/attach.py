@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fsconsole.tui.app import ConsoleApp
 
 
-class AttachScreen(ModalScreen["RunFolder | None"]):
+class AttachScreen(ModalScreen[RunFolder | None]):
     """Ends with the run to be shown, or with None; keys that lead elsewhere do so from here too."""
 
     CSS_PATH = "attach.tcss"

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.report.cells import cells_of
-from fsconsole.tui.bridge import Bridge
+from fsconsole.tui.bridge import Bridge, Fault
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.screens.run_keys import OFFERED_AT_TIMES, RunKeys
 from fsconsole.tui.views.attach import living
@@ -129,6 +129,8 @@ class RunScreen(RunKeys):
     def on_run_screen_arrived(self) -> None:
         """Take what the bridge has found."""
         taken = self._bridge.take() if self._bridge is not None else None
+        if isinstance(taken, Fault):
+            raise taken.error
         if isinstance(taken, FsconsoleError):
             self.complain(taken)
             self.faulty = True
