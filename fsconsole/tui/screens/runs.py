@@ -23,7 +23,7 @@ from fsconsole.tui.screens.ask import AskScreen, resume_question
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.screens.line import LineScreen
-from fsconsole.tui.views.runs import Run, count_words, run_lines, runs_table
+from fsconsole.tui.views.runs import Run, list_words, run_lines, runs_table
 from fsconsole.tui.widgets.lines import Lines
 from fsconsole.tui.widgets.table import Table
 
@@ -59,6 +59,7 @@ A run that was cut short says where; u takes it up again: cells reported done ar
         self._sought = ""
         self._timer: Timer | None = None
         self._reading = False
+        self._is_listed = True
 
     def content(self) -> Iterable[Widget]:
         """Give the list, the pane and the line that filters."""
@@ -197,11 +198,19 @@ A run that was cut short says where; u takes it up again: cells reported done ar
                 if time.monotonic() > shown_at + _SHOW_EVERY_S:
                     self._show()
                     shown_at = time.monotonic()
+            self._listed()
         except FsconsoleError as error:
+            self._folders, self._is_listed = (), False
             self.complain(error)
         finally:
             self._reading = False
         self._show()
+
+    def _listed(self) -> None:
+        if not self._is_listed:
+            # What was wrong with the directory stands there no longer than it holds.
+            self._is_listed = True
+            self.say("")
 
     @work(group="act")
     async def _act(self, words: tuple[str, ...], said: str) -> None:
@@ -261,8 +270,8 @@ A run that was cut short says where; u takes it up again: cells reported done ar
     def _show(self) -> None:
         runs = self._runs()
         self.query_one(Table).show(runs_table(runs, self._sought))
-        none = f"There are no runs in {self.session.runs_dir} yet. 2 Plan makes one."
-        self.query_one("#count", Static).update(plain(count_words(runs, self._sought) if runs else none))
+        words = list_words(runs, self._sought, self.session.runs_dir, is_listed=self._is_listed)
+        self.query_one("#count", Static).update(plain(words))
         self._tell()
 
     def _tell(self) -> None:

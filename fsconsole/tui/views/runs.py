@@ -75,6 +75,13 @@ def run_lines(run: Run, directory: str, width: int) -> tuple[TextLine, ...]:
     return tuple(lines)
 
 
+def list_words(runs: Sequence[Run], sought: str, directory: str, *, is_listed: bool) -> str:
+    """Return what stands above the list: how many runs there are, that there is none, or that nobody can tell."""
+    if not is_listed:
+        return "The runs can't be listed; why, and what to do about it, stands below."
+    return count_words(runs, sought) if runs else f"There are no runs in {directory} yet. 2 Plan makes one."
+
+
 def count_words(runs: Sequence[Run], sought: str) -> str:
     """Return how many runs there are, and how many are shown."""
     total = f"{len(runs)} run{'s' if len(runs) != 1 else ''}"
