@@ -23,6 +23,7 @@ from fsconsole.tui.screens.ask import AskScreen, resume_question
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.screens.line import LineScreen
+from fsconsole.tui.views.control import cleaned_words
 from fsconsole.tui.views.runs import Run, list_words, run_lines, runs_table
 from fsconsole.tui.widgets.lines import Lines
 from fsconsole.tui.widgets.table import Table
@@ -41,10 +42,12 @@ class RunsScreen(ConsoleScreen):
     CSS_PATH = "runs.tcss"
     HELP: ClassVar[str] = """All runs that are kept, the newest first.
 Enter opens one: what goes on is followed, what has ended shows its figures.
-A run that was cut short says where; u takes it up again: cells reported done are kept."""
+A run that was cut short says where; u takes it up again: cells reported done are kept.
+Where an engine died, c gives back the mounts, loop devices and settings that it left."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "attach", "Attach", id="runs.attach", tooltip="Follow a run that goes on"),
         Binding("u", "resume", "Resume", id="runs.resume", tooltip="Finish a run that was cut short"),
+        Binding("c", "cleanup", "Clean up", id="runs.cleanup", tooltip="Give back what dead engines left"),
         Binding("m", "rename", "Rename", id="runs.rename", tooltip="Give a run another title"),
         Binding("x", "delete", "Delete", id="runs.delete", tooltip="Remove a run with all its figures"),
         Binding("slash", "seek", "Filter", id="runs.filter", tooltip="Show some only", key_display="/"),
@@ -60,6 +63,7 @@ A run that was cut short says where; u takes it up again: cells reported done ar
         self._timer: Timer | None = None
         self._reading = False
         self._is_listed = True
+        self._is_cleaning = False
 
     def content(self) -> Iterable[Widget]:
         """Give the list, the pane and the line that filters."""
@@ -129,6 +133,23 @@ A run that was cut short says where; u takes it up again: cells reported done ar
             self.say(f"Run {run.name} goes on: t follows it.")
         elif self._may_act("Resuming a run"):
             self._resume(run)
+
+    @work(group="clean")
+    async def action_cleanup(self) -> None:
+        """Have what dead engines left given back."""
+        if self._is_cleaning or not self._may_act("Cleaning up"):
+            return
+        self._is_cleaning = True
+        self.say("Cleaning up ...")
+        try:
+            done = await self.session.children.run("cleanup", "--runs", self.session.runs_dir)
+        finally:
+            self._is_cleaning = False
+        if done.exit_code:
+            self.complain(failure(done))
+        else:
+            self.say(cleaned_words(done.out))
+        self.action_reload()
 
     def action_rename(self) -> None:
         """Ask for another title."""
