@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from fsconsole.errors import JournalUnusable
 from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.prompt import PromptScreen
 from fsconsole.tui.widgets.sentence import Sentence
 from tests.tui.harness import console, picture
 from tests.tui.waiting import until, until_shown
@@ -100,5 +101,21 @@ def test_a_sentence_is_broken_anew_when_the_terminal_is_resized() -> None:
                 await pilot.resize_terminal(*size)
                 if size[0] >= 60:
                     await until_shown(pilot, f"{error}{error.hint}")
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20)])
+def test_what_is_wrong_in_a_dialog_is_shown_whole(size: tuple[int, int]) -> None:
+    error = JournalUnusable(path=LONG, why="file is not a database")
+
+    async def go() -> None:
+        async with console().run_test(size=size) as pilot:
+            words = f"{error} {error.hint}"
+            await pilot.app.push_screen(
+                PromptScreen("A path", "", hint="Where. " * 99, check=lambda _: words)
+            )
+            await pilot.press("x")
+            await until_shown(pilot, f"{error}{error.hint}")
 
     asyncio.run(go())

@@ -25,6 +25,7 @@ from fsconsole.tui.screens.plan import PlanScreen
 from fsconsole.tui.widgets.choices import Choices
 from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.snapshots import assert_looks_as_kept
+from tests.tui.waiting import stands_in
 
 LOAD = '[[workload]]\nkind = "create"\nfile_size = "1MiB"\n'
 
@@ -391,7 +392,7 @@ def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(
         await hand.keys("o", "tab")
         await hand.type(str(tmp_path / "bad.toml"))
         await hand.keys("enter")
-        await hand.until(lambda: words in " ".join(picture(hand.pilot).replace("\n", "").split()))
+        await hand.until(lambda: stands_in(picture(hand.pilot), words))
         await hand.sees("New plan")
 
     at_plan(work, size=(120, 40))

@@ -161,7 +161,7 @@ def test_an_export_is_written_by_the_command_and_asks_before_it_replaces(tmp_pat
             await until_shown(pilot, "Export the figures")
             pilot.app.screen.query_one("#path").value = str(target)  # type: ignore[attr-defined]
             pilot.app.screen.query_one("#path").focus()
-            await until(pilot, lambda: pilot.app.screen.focused.id == "path", "the focus")  # type: ignore[union-attr]
+            await until(pilot, lambda: getattr(pilot.app.screen.focused, "id", "") == "path", "the focus")
             await pilot.press("enter")
             if is_there:
                 await until_shown(pilot, "is there already")
