@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from fsconsole import __version__
+from fsconsole.cli.words import take_as_typed
 
 _USAGE = 2
 """errors.ExitCode.USAGE, which is not loaded for a help text."""
@@ -32,6 +33,11 @@ class Listed(NamedTuple):
 class Group(TyperGroup):
     """A group of commands that knows its nearest command to a mistyped word."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Parse the options of the group itself."""
+        take_as_typed(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is meant. Raises UnknownCommand."""
         names = self.list_commands(ctx)
@@ -40,7 +46,9 @@ class Group(TyperGroup):
 
             nearest = ", ".join(get_close_matches(args[0], names, n=2, cutoff=0.0))
             raise UnknownCommand(name=args[0], group=ctx.command_path, nearest=nearest)
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        take_as_typed(command.get_params(ctx) if command is not None else ())
+        return name, command, rest
 
 
 class Commands(Group):

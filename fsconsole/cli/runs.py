@@ -28,7 +28,6 @@ _RunsDirOfGroup = Annotated[
 ]
 """Empty: as given before the command's name, or by itself."""
 _Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, in full.")]
-_LONGEST_TITLE = 200
 
 
 def register(app: typer.Typer) -> None:
@@ -66,11 +65,10 @@ def rename(
     runs_dir: _RunsDirOfGroup = "",
 ) -> None:
     """Give a run another title; its name, which is its folder, stays."""
-    from fsconsole.journal.renaming import rename_run
+    from fsconsole.journal.renaming import rename_run, title_complaint
 
     need_root("Renaming a run")
-    if not title.strip() or len(title) > _LONGEST_TITLE:
-        what = f"A title has 1 to {_LONGEST_TITLE} characters."
+    if what := title_complaint(title):
         raise Misused(what=what, nearest="", command="fsconsole runs rename")
     folder = _named(runs_dir or ctx.obj, run)
     rename_run(folder, title.strip())

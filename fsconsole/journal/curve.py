@@ -19,11 +19,10 @@ _SELECT = """SELECT monotonic_ns, writeback_dirty_bytes + writeback_writeback_by
         writeback_threshold_bytes, writeback_background_threshold_bytes,
         cpu_user_centi + cpu_nice_centi + cpu_system_centi + cpu_irq_centi + cpu_softirq_centi,
         cpu_iowait_centi, load_sectors_s,
-        coalesce((SELECT sum(write_sectors_s) FROM sample_device JOIN gauged_device ON gauged_device.id = device
-            WHERE sample = sample.id AND role = 'target'), 0),
-        coalesce((SELECT sum(read_sectors_s) FROM sample_device JOIN gauged_device ON gauged_device.id = device
-            WHERE sample = sample.id AND role = 'target'), 0)
-    FROM sample WHERE cell = ? ORDER BY id"""
+        coalesce(sum(write_sectors_s), 0), coalesce(sum(read_sectors_s), 0)
+    FROM sample LEFT JOIN sample_device ON sample_device.sample = sample.id
+        AND device IN (SELECT id FROM gauged_device WHERE role = 'target')
+    WHERE cell = ? GROUP BY sample.id ORDER BY sample.id"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,14 @@
-"""The few figures of samples that curves are drawn of, read backwards and without all the others.
+"""The few figures of samples that curves are drawn of, read without all the others.
 
-A run of 12 hours has 86,400 samples at 2 Hz, each with a row per CPU and device: whoever only wants a curve of
-its last cell neither reads nor decodes those.
+A run of 12 hours has 86,400 samples at 2 Hz, each with a row per CPU and device. Whoever wants the curves of its last
+cells reads the latest samples one by one, and of those before only the highest figures of each slot of time: SQLite
+gathers them five times as fast as samples are read, and without keeping Python's other threads waiting.
 """
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fsconsole.errors import JournalUnusable
@@ -13,12 +16,23 @@ from fsconsole.journal.reader import open_journal
 from fsconsole.model.sample import Role, Sample
 from fsconsole.units import SECTOR_BYTES
 
-_OF_TARGETS = """(SELECT sum({column}) FROM sample_device JOIN gauged_device ON gauged_device.id = device
-    WHERE sample_device.sample = sample.id AND role = 'target')"""
-_SELECT = f"""SELECT id, monotonic_ns, cell, {_OF_TARGETS.format(column="write_sectors_s")},
-    {_OF_TARGETS.format(column="read_sectors_s")}, writeback_dirty_bytes + writeback_writeback_bytes,
-    cpu_user_centi + cpu_nice_centi + cpu_system_centi + cpu_irq_centi + cpu_softirq_centi
-    FROM sample WHERE id <= ? ORDER BY id DESC LIMIT ?"""  # noqa: S608 - names from above
+# Only the targets' rates may be added up. What else is summed or grouped is one row.
+_FIGURES = """cell, sum(write_sectors_s) AS write, sum(read_sectors_s) AS read,
+    writeback_dirty_bytes + writeback_writeback_bytes AS pending,
+    cpu_user_centi + cpu_nice_centi + cpu_system_centi + cpu_irq_centi + cpu_softirq_centi AS cpu
+    FROM sample LEFT JOIN sample_device ON sample_device.sample = sample.id
+        AND device IN (SELECT id FROM gauged_device WHERE role = 'target')"""
+_SELECT = f"""SELECT id, monotonic_ns, {_FIGURES}
+    WHERE id <= ? GROUP BY id ORDER BY id DESC LIMIT ?"""
+_BOOT = """SELECT coalesce(max(id), 1) FROM
+    (SELECT id, monotonic_ns < lag(monotonic_ns) OVER (ORDER BY id) AS is_first FROM sample WHERE id <= ?)
+    WHERE is_first"""
+_CELL = "SELECT cell FROM sample WHERE id BETWEEN ? AND ? AND cell IS NOT ? AND cell >= 0 ORDER BY id DESC LIMIT 1"
+_OF_CELL = "id BETWEEN :first AND :last AND cell = :cell AND monotonic_ns >= :began_ns"
+_LENGTH = f"SELECT max(monotonic_ns) - :began_ns FROM sample WHERE {_OF_CELL}"  # noqa: S608
+_HIGHEST = f"""SELECT (monotonic_ns - :began_ns) / :slot_ns AS slot, cell, max(write), max(read), max(pending), max(cpu)
+    FROM (SELECT id, monotonic_ns, {_FIGURES} WHERE {_OF_CELL} GROUP BY id)
+    GROUP BY slot"""  # noqa: S608
 _CENTI = 100.0
 
 
@@ -57,6 +71,40 @@ def points_before(path: str, last: int, limit: int) -> tuple[int, tuple[Point, .
         rows: list[tuple[object, ...]] = connection.execute(_SELECT, (last, limit)).fetchall()
     points = tuple(_point(row, path) for row in rows)
     return (_whole(rows[-1][0], path) - 1 if len(rows) == limit else 0), points
+
+
+def highest_before(
+    path: str, last: int, began_ns: Callable[[int], int], slot_ns: int, most: int
+) -> tuple[Point, ...]:
+    """Return the highest figures of each slot of the last two cells that samples with ids up to last belong to.
+
+    A cell's slots begin at began_ns(cell); they last slot_ns, doubled until there are no more than most. What was
+    sampled before that, or before the machine was booted, is left out. Raises JournalNewer, JournalUnusable, NotRoot.
+    """
+    points: list[Point] = []
+    with open_journal(path) as connection:
+        (first,) = connection.execute(_BOOT, (last + 1,)).fetchone()
+        cell: object = None
+        for _ in range(2):
+            found = connection.execute(_CELL, (first, last, cell)).fetchone()
+            if found is None:
+                break
+            cell = _whole(found[0], path)
+            span = {"first": first, "last": last, "cell": cell, "began_ns": began_ns(cell)}
+            points += _highest(connection, path, span, slot_ns, most)
+    return tuple(points)
+
+
+def _highest(
+    connection: sqlite3.Connection, path: str, span: dict[str, int], slot_ns: int, most: int
+) -> Iterator[Point]:
+    (length_ns,) = connection.execute(_LENGTH, span).fetchone()
+    if length_ns is None:
+        return
+    while _whole(length_ns, path) >= most * slot_ns:
+        slot_ns *= 2
+    for slot, *figures in connection.execute(_HIGHEST, {**span, "slot_ns": slot_ns}):
+        yield _point((slot, span["began_ns"] + _whole(slot, path) * slot_ns, *figures), path)
 
 
 def _point(row: tuple[object, ...], path: str) -> Point:

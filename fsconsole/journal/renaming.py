@@ -12,6 +12,13 @@ from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.observation import RequestRenewed
 from fsconsole.system.locks import FileLock
 
+_LONGEST = 200
+
+
+def title_complaint(title: str) -> str:
+    """Return what is wrong with a title; nothing where it is one."""
+    return "" if title.strip() and len(title) <= _LONGEST else f"A title has 1 to {_LONGEST} characters."
+
 
 def rename_run(folder: RunFolder, title: str) -> None:
     """Write down that a run is called otherwise from now on; what it does stays the same.

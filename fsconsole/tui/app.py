@@ -71,6 +71,9 @@ class ConsoleApp(App[None]):
         colours = session.terminal.colours
         super().__init__(ansi_color=colours is not Colours.MANY)
         self.session = session
+        # The same objects for all lines: what each has made of a line is kept with the line.
+        self._last_filters = (GlyphFilter(session.terminal.glyphs), BriefFilter())
+        self._colour_filter = ColourFilter()
         self.animation_level = "none"
         self.register_theme(theme_of(session.terminal))
         self.theme = "fsconsole"
@@ -104,10 +107,9 @@ class ConsoleApp(App[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Take away the colours that there are not, and replace what the terminal's font lacks, last of all."""
-        glyphs = GlyphFilter(self.session.terminal.glyphs)
         if self.session.terminal.colours is Colours.NONE:
-            return [ColourFilter(), glyphs, BriefFilter()]
-        return [*super().get_line_filters(), glyphs, BriefFilter()]
+            return (self._colour_filter, *self._last_filters)
+        return (*super().get_line_filters(), *self._last_filters)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Give what the keys do, in words; Textual's own commands (theme, screenshot...) make no sense here."""

@@ -10,21 +10,23 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from fsconsole.client.disk import is_read_only
 from fsconsole.client.follow import POLL_S, Follower, Seen
 from fsconsole.errors import FsconsoleError, JournalUnusable
 from fsconsole.journal.fold import fold
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.points import point_of, points_before
+from fsconsole.journal.points import highest_before, point_of, points_before
 from fsconsole.model.state import RunState, RunStatus
-from fsconsole.tui.views.history import Keeper
+from fsconsole.tui.views.history import FIRST_SLOT_S, MAX_SLOTS, Keeper, began_ns
 from fsconsole.tui.views.snapshot import Known, Names, Snapshot, known_of, names_of
 
 _IDLE_S = 1.0
 """Between looks at a run that has no engine: another one may be given to it."""
 _OLD_POINTS = 1000
-"""Of the past at one go: the present must not wait for it."""
+"""Read one by one: more than the last minute, and all of a short run."""
+_FIRST_SLOT_NS = int(FIRST_SLOT_S * 1e9)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +50,7 @@ class Watch:
         self._names: Names | None = None
         self._known: tuple[object, Known] | None = None
         self._older = self._follower.samples_before
+        self._has_recent = False
 
     def look(self) -> Snapshot:
         """Return what is there now. Raises JournalNewer, JournalUnusable, NotRoot, OSError."""
@@ -75,9 +78,17 @@ class Watch:
         """Read some more of the past; return whether there was any more of it. Raises as look()."""
         if not self._older:
             return False
-        self._older, points = points_before(self._folder.journal, self._older, _OLD_POINTS)
-        if not self._keeper.add_older(points, self._follower.state):
-            self._older = 0
+        state = self._follower.state
+        if not self._has_recent:
+            self._older, points = points_before(self._folder.journal, self._older, _OLD_POINTS)
+            self._has_recent = True
+            if not self._keeper.add_older(points, state):
+                self._older = 0
+            return True
+        began = partial(began_ns, state)
+        past = highest_before(self._folder.journal, self._older, began, _FIRST_SLOT_NS, MAX_SLOTS)
+        self._keeper.add_past(past, state)
+        self._older = 0
         return True
 
     def _known_of(self, state: RunState) -> Known:

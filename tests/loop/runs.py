@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+
+import pytest
 
 from fsconsole.client.launch import create_request
 from fsconsole.journal.history import read_state
@@ -39,6 +43,23 @@ kind = "create"
 threads = 4
 file_size = "1MiB"
 block_size = "64KiB"
+"""
+
+THREE_CELLS_PLAN = """
+schema = 1
+title = "three cells"
+order = "shuffled"
+seed = 3
+equalise = "none"
+[[filesystem]]
+type = "ext4"
+mount = { data = ["ordered", "writeback", "journal"] }
+[[workload]]
+kind = "create"
+threads = 2
+file_size = "128KiB"
+[after]
+check = false
 """
 
 UNHURRIED_PLAN = """
@@ -183,6 +204,22 @@ def generator_of(folder: RunFolder) -> list[int]:
     """Return a living run's generator: its host process, and then its workers; empty while there is none."""
     words = ["-I", "-m", "fsconsole.workloads.host"]
     return [pid for pid in descendants(engine_of(folder)) if arguments_of(pid)[1:4] == words]
+
+
+def hold_program(name: str, device: str, barrier: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a program, where it is called for a device, wait as long as a file is there."""
+    real = shutil.which(name)
+    assert real is not None, f"no {name} on this machine"
+    directory = barrier.with_name("held-programs")
+    directory.mkdir()
+    script = directory / name
+    script.write_text(
+        "#!/bin/sh\n"
+        f'case " $* " in *" {device} "*) while [ -e {shlex.quote(str(barrier))} ]; do sleep 0.02; done;; esac\n'
+        f'exec {real} "$@"\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{directory}:{os.environ['PATH']}")
 
 
 def freeze_load(folder: RunFolder, cell: int = 0, limit_s: float = 60) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 
 import pytest
 
@@ -16,18 +15,17 @@ from fsconsole.model.state import RunStatus
 from fsconsole.tui.screens.confirm import ConfirmScreen
 from fsconsole.units import MIB
 from tests.loop.runs import (
+    THREE_CELLS_PLAN,
     TINY_PLAN,
-    UNHURRIED_PLAN,
     assert_nothing_left,
-    freeze_load,
+    hold_program,
     kill_engines,
     succeed,
-    thaw,
     wait_for_end,
     written,
 )
 from tests.tui.harness import console, picture
-from tests.tui.living import shows
+from tests.tui.waiting import shows, until
 
 pytestmark = pytest.mark.root
 
@@ -43,12 +41,24 @@ def device(tmp_path):
     scratch.remove(made)
 
 
+@pytest.fixture
+def mkfs_barrier(tmp_path, device, monkeypatch):
+    """A file; as long as it is there, no filesystem is made on the device: its cell waits for the test."""
+    barrier = tmp_path / "mkfs-waits"
+    hold_program("mkfs.ext4", device, barrier, monkeypatch)
+    yield barrier
+    barrier.unlink(missing_ok=True)
+
+
 async def seen(pilot, holds) -> None:
     """Wait until the Run screen's snapshot is as wanted."""
-    deadline = time.monotonic() + _LIMIT_S
-    while pilot.app.screen.snapshot is None or not holds(pilot.app.screen.snapshot):
-        assert time.monotonic() < deadline, picture(pilot)
-        await pilot.pause(0.05)
+    screen = pilot.app.screen
+    await until(
+        pilot,
+        lambda: screen.snapshot is not None and holds(screen.snapshot),
+        "a snapshot as wanted",
+        limit_s=_LIMIT_S,
+    )
 
 
 async def begin(app, pilot, plan: str, device: str, cells: str = "2 cells") -> RunFolder:
@@ -58,10 +68,7 @@ async def begin(app, pilot, plan: str, device: str, cells: str = "2 cells") -> R
     app.push_screen(ConfirmScreen(plan, (device,)), ended.append)
     await shows(pilot, "Only scratch devices are wiped", "scratch device, 400.0 MiB", cells)
     await pilot.press("ctrl+s")
-    deadline = time.monotonic() + _LIMIT_S
-    while not ended:
-        assert time.monotonic() < deadline, picture(pilot)
-        await pilot.pause(0.05)
+    await until(pilot, lambda: ended, "the run's begin", limit_s=_LIMIT_S)
     assert ended[0] is not None, picture(pilot)
     app.session.folder = ended[0]
     await pilot.press("3")
@@ -101,19 +108,19 @@ def test_a_run_begun_in_the_console_is_watched_to_its_end_and_its_figures_are_th
     assert len(told) == 2
 
 
-def test_a_run_that_is_stopped_from_the_console_stops_and_goes_on_by_its_key(tmp_path, device):
+def test_a_run_that_is_stopped_from_the_console_stops_and_goes_on_by_its_key(tmp_path, device, mkfs_barrier):
     runs = str(tmp_path / "runs")
-    plan = written(tmp_path, UNHURRIED_PLAN)
+    plan = written(tmp_path, THREE_CELLS_PLAN)
+    mkfs_barrier.touch()
 
     async def carry_out() -> RunFolder:
         app = console(RealChildren(), runs_dir=runs)
         async with app.run_test(size=(80, 24)) as pilot:
             folder = await begin(app, pilot, plan, device, "3 cells")
-            workers = await asyncio.to_thread(freeze_load, folder)
             await seen(pilot, lambda snapshot: snapshot.state.current_cell == 0)
             await pilot.press("a")
             await shows(pilot, "It will stop after this cell")
-            thaw(workers)
+            mkfs_barrier.unlink()
             await seen(pilot, lambda snapshot: snapshot.finished and not snapshot.alive)
             await shows(pilot, "stopped after 1 of 3 cells", "r Resume")
             await pilot.press("r")
@@ -121,7 +128,7 @@ def test_a_run_that_is_stopped_from_the_console_stops_and_goes_on_by_its_key(tmp
             await pilot.press("y")
             await seen(pilot, lambda snapshot: len(snapshot.state.started) == 2)
             await seen(pilot, lambda snapshot: snapshot.state.status is RunStatus.FINISHED)
-            await shows(pilot, "three cells that take their time: finished")
+            await shows(pilot, "three cells: finished")
             return folder
 
     folder = asyncio.run(carry_out())

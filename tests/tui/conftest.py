@@ -1,4 +1,4 @@
-"""What every test of the console wants: the same host, the same time zone."""
+"""What every test of the console wants: the same host, the same time zone, and no time lost on the way."""
 
 from __future__ import annotations
 
@@ -7,14 +7,47 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from textual import _wait
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+
+from fsconsole.tui import bridge, device_watch
+from fsconsole.tui.block_tables import BlockTables
 
 
 @pytest.fixture(autouse=True)
 def same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Give the host a name, and the clock UTC."""
+    """Give the host a name, and the clock UTC; on the machine nothing happens, and a run's news come at once."""
     monkeypatch.setattr(socket, "gethostname", lambda: "box")
     monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setattr(device_watch, "read_tables", lambda: BlockTables((), ()))
+    monkeypatch.setattr(device_watch, "read_arrays", tuple)
+    monkeypatch.setattr(bridge, "POLL_S", 0.05)
+    monkeypatch.setattr(bridge, "_IDLE_S", 0.1)
     time.tzset()
     yield
     monkeypatch.undo()
     time.tzset()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick() -> Iterator[None]:
+    """Read each style sheet once, not once for each console; look often whether a console is idle."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", _parsed_once())
+        patch.setattr(_wait, "SLEEP_GRANULARITY", 0.005)
+        patch.setattr(_wait, "SLEEP_IDLE", 0.0005)
+        yield
+
+
+def _parsed_once() -> object:
+    parse, known = Stylesheet._parse_rules, {}
+
+    def parsed(sheet: Stylesheet, *words: object, **options: object) -> list[RuleSet]:
+        # Rules are never changed once they are read: the widgets of one console share them, too.
+        key = (tuple(sheet._variables.items()), words, tuple(options.items()))
+        if key not in known:
+            known[key] = parse(sheet, *words, **options)
+        return known[key]
+
+    return parsed

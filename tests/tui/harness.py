@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.session import Session
 from fsconsole.tui.terminal import SAFE, Colours, Glyphs, Terminal
 
+Steps = Callable[[Pilot[None]], Awaitable[None]]
 SIZES = ((80, 24), (120, 40))
 
 
@@ -24,6 +26,11 @@ class Scripted:
 
     answers: Mapping[str, Done | str] = field(default_factory=dict)
     asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    @property
+    def acted(self) -> list[tuple[str, ...]]:
+        """What was asked, but for the list of devices that the first screen reads."""
+        return [words for words in self.asked if words[0] != "devices"]
 
     async def run(self, *words: str) -> Done:
         """Answer, or fail as a command does that isn't there."""
@@ -60,6 +67,17 @@ def console(
     return ConsoleApp(session)
 
 
+def drive(app: ConsoleApp, steps: Steps, *, size: tuple[int, int] = (80, 24), keys: str = "") -> None:
+    """Start a console, press keys, and do what a test does."""
+
+    async def go() -> None:
+        async with app.run_test(size=size) as pilot:
+            await pilot.press(*keys)
+            await steps(pilot)
+
+    asyncio.run(go())
+
+
 def picture(pilot: Pilot[None]) -> str:
     """Return what stands on the screen: its lines as the terminal would get them, without spaces at their ends."""
     return "\n".join(strip.text.rstrip() for strip in strips(pilot))
@@ -67,9 +85,4 @@ def picture(pilot: Pilot[None]) -> str:
 
 def strips(pilot: Pilot[None]) -> list[Strip]:
     """Return the lines of the screen, filtered as they are before they reach the terminal."""
-    app = pilot.app
-    drawn = app.screen._compositor.render_strips()
-    background = app.screen.background_colors[1]
-    for line_filter in app.get_line_filters():
-        drawn = [strip.apply_filter(line_filter, background) for strip in drawn]
-    return drawn
+    return pilot.app.screen._compositor.render_strips()

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from textual.pilot import Pilot
-
 from fsconsole.engine.control import ControlServer, Wishes
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run
@@ -27,8 +25,6 @@ from fsconsole.model.sample import Sample, Writeback
 from fsconsole.model.step import StepKind
 from fsconsole.system.locks import FileLock
 from fsconsole.units import GIB, MIB
-from tests.tui.harness import picture
-from tests.tui.waiting import stands_in
 from tests.unit.analysis import build
 from tests.unit.cli.recorded import STARTED
 
@@ -43,7 +39,6 @@ NEXT: tuple[Observation, ...] = (
     CellStarted(1, 1),
     StepStarted(1, 1, 1, StepKind.MKFS, "make the filesystem"),
 )
-_LIMIT_S = 60.0
 
 
 @dataclass
@@ -98,14 +93,3 @@ def living_run(
         server.close()
         lock.release()
         journal.close(finished=True)
-
-
-async def shows(pilot: Pilot[None], *words: str) -> str:
-    """Wait until the screen shows all of these words, and return its picture."""
-    deadline = time.monotonic() + _LIMIT_S
-    while True:
-        await pilot.pause(0.02)
-        shown = picture(pilot)
-        if all(stands_in(shown, word) for word in words):
-            return shown
-        assert time.monotonic() < deadline, f"{words} never came:\n{shown}"

@@ -11,9 +11,9 @@ from textual.pilot import Pilot
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.attach import AttachScreen
 from tests.tui.harness import SIZES, console, picture
-from tests.tui.living import living_run, shows
+from tests.tui.living import living_run
 from tests.tui.recorded import all_recorded
-from tests.tui.waiting import until
+from tests.tui.waiting import shows, until
 
 OLDER, NEWER = "20261121-081000-k7qf", "20261121-092000-aaaa"
 

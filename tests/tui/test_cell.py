@@ -10,14 +10,14 @@ from textual.pilot import Pilot
 
 from tests.tui.harness import SIZES, console, picture
 from tests.tui.recorded import recorded
-from tests.tui.waiting import until_shown
+from tests.tui.waiting import shows
 
 
 async def open_cell(pilot: Pilot[None]) -> None:
     await pilot.press("4")
-    await until_shown(pilot, "sorted by")
+    await shows(pilot, "sorted by")
     await pilot.press("enter")
-    await until_shown(pilot, "v Curves", "Cell ")
+    await shows(pilot, "v Curves", "Cell ")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -36,7 +36,7 @@ def test_every_section_of_a_cell_opens(name: str, size: tuple[int, int], tmp_pat
                 ("w", "->"),
             ):
                 await pilot.press(key)
-                shown = await until_shown(pilot, text)
+                shown = await shows(pilot, text)
                 assert all(len(line) <= size[0] for line in shown.splitlines())
 
     asyncio.run(go())
@@ -47,13 +47,13 @@ def test_a_commands_output_is_shown_with_its_exit_code(tmp_path: Path) -> None:
         async with console(folder=recorded("bull", tmp_path)).run_test(size=(80, 24)) as pilot:
             await open_cell(pilot)
             await pilot.press("m")
-            await until_shown(pilot, "blkdiscard -f")
+            await shows(pilot, "blkdiscard -f")
             await pilot.press("enter")
-            await until_shown(pilot, "exit code 0", "Operation forced")
+            await shows(pilot, "exit code 0", "Operation forced")
             await pilot.press("escape")
-            await until_shown(pilot, "m Commands")
+            await shows(pilot, "m Commands")
             await pilot.press("escape")
-            await until_shown(pilot, "sorted by durable")
+            await shows(pilot, "sorted by durable")
 
     asyncio.run(go())
 
@@ -67,9 +67,9 @@ def test_hostile_output_is_shown_as_it_is_and_does_nothing(tmp_path: Path) -> No
         async with console(folder=folder).run_test(size=(80, 24)) as pilot:
             await open_cell(pilot)
             await pilot.press("m")
-            await until_shown(pilot, "fallocate")
+            await shows(pilot, "fallocate")
             await pilot.press("enter")
-            shown = await until_shown(pilot, "[/x] \\x1b[31mred\\x07")
+            shown = await shows(pilot, "[/x] \\x1b[31mred\\x07")
             assert "\x1b" not in shown
             assert sum(line.count("y") for line in shown.splitlines()) >= 300
 
@@ -80,12 +80,12 @@ def test_left_and_right_go_through_the_cells_of_a_row(tmp_path: Path) -> None:
     async def go() -> None:
         async with console(folder=recorded("grid", tmp_path)).run_test(size=(80, 24)) as pilot:
             await open_cell(pilot)
-            first = await until_shown(pilot, "1 of 2 in this row")
+            first = await shows(pilot, "1 of 2 in this row")
             await pilot.press("right")
-            second = await until_shown(pilot, "2 of 2 in this row")
+            second = await shows(pilot, "2 of 2 in this row")
             assert first.splitlines()[2] != second.splitlines()[2]
             await pilot.press("right", "left")
-            await until_shown(pilot, "1 of 2 in this row")
+            await shows(pilot, "1 of 2 in this row")
 
     asyncio.run(go())
 
@@ -94,11 +94,11 @@ def test_a_cell_that_never_ran_says_why(tmp_path: Path) -> None:
     async def go() -> None:
         async with console(folder=recorded("bull", tmp_path)).run_test(size=(80, 24)) as pilot:
             await pilot.press("4")
-            await until_shown(pilot, "sorted by")
+            await shows(pilot, "sorted by")
             await pilot.press("end", "enter")
-            await until_shown(pilot, "unavailable", "No samples")
+            await shows(pilot, "unavailable", "No samples")
             await pilot.press("f")
-            await until_shown(pilot, "No step of it has begun")
+            await shows(pilot, "No step of it has begun")
             await pilot.press("m", "enter", "x", "o", "n", "w")
             assert "w Warnings" in picture(pilot)
 
@@ -111,10 +111,10 @@ def test_a_journal_that_goes_away_meanwhile_is_told(tmp_path: Path) -> None:
     async def go() -> None:
         async with console(folder=folder).run_test(size=(80, 24)) as pilot:
             await open_cell(pilot)
-            await until_shown(pilot, "1 of 2 in this row")
+            await shows(pilot, "1 of 2 in this row")
             Path(folder.journal).unlink()
             await pilot.press("right")
-            await until_shown(pilot, "can't be used: it does not exist", "raw outputs are plain files.")
+            await shows(pilot, "can't be used: it does not exist", "raw outputs are plain files.")
 
     asyncio.run(go())
 
@@ -127,9 +127,9 @@ def test_a_cell_gives_way_to_another_run(tmp_path: Path) -> None:
         async with app.run_test(size=(80, 24)) as pilot:
             await open_cell(pilot)
             await pilot.press("5")
-            await until_shown(pilot, "2 runs")
+            await shows(pilot, "2 runs")
             app.session.folder = other
             await pilot.press("4")
-            await until_shown(pilot, "more files than inodes", "sorted by")
+            await shows(pilot, "more files than inodes", "sorted by")
 
     asyncio.run(go())

@@ -14,10 +14,10 @@ from fsconsole.client.children import Done
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from tests.tui.harness import SIZES, Scripted, console
-from tests.tui.living import shows
 from tests.tui.offers import hazard, said, target
 from tests.tui.recorded import recorded
 from tests.tui.snapshots import assert_looks_as_kept
+from tests.tui.waiting import shows, until
 
 SCRATCH = target("/dev/loop0", scratch=True, loss="nothing")
 DISK = target("/dev/sdb", hazards=(hazard("/dev/sdb", "may be open"),))
@@ -100,8 +100,7 @@ def test_a_scratch_device_is_begun_with_by_a_key_of_its_own() -> None:
     async def act(shown: Shown) -> None:
         await shows(shown.pilot, "Only scratch devices are wiped")
         await press(shown, "ctrl+s")
-        while not shown.ended:
-            await shown.pilot.pause(0.02)
+        await until(shown.pilot, lambda: shown.ended, "its end")
 
     shown = confirming({"plan": said(SCRATCH), "run": BEGUN}, act)
     assert shown.begun == [
@@ -114,8 +113,7 @@ def test_the_button_begins_once_it_was_moved_to() -> None:
     async def act(shown: Shown) -> None:
         await shows(shown.pilot, "Only scratch devices are wiped")
         await press(shown, "tab", "tab", "enter")
-        while not shown.ended:
-            await shown.pilot.pause(0.02)
+        await until(shown.pilot, lambda: shown.ended, "its end")
 
     assert len(confirming({"plan": said(SCRATCH), "run": BEGUN}, act).begun) == 1
 
@@ -130,8 +128,7 @@ def test_a_disk_is_wiped_only_when_its_name_was_typed() -> None:
         await shows(shown.pilot, "Enter alone wipes nothing")
         assert shown.begun == []
         await press(shown, "ctrl+s")
-        while not shown.ended:
-            await shown.pilot.pause(0.02)
+        await until(shown.pilot, lambda: shown.ended, "its end")
 
     shown = confirming({"plan": said(DISK, consent="CODE"), "run": BEGUN}, act)
     (words,) = shown.begun
@@ -188,8 +185,7 @@ def test_a_device_that_changed_meanwhile_is_read_again_and_what_changed_is_said(
         assert len(shown.begun) == 1
         shown.children.answers = {**shown.children.answers, "run": BEGUN}
         await press(shown, *"sdb", "ctrl+s")
-        while not shown.ended:
-            await shown.pilot.pause(0.02)
+        await until(shown.pilot, lambda: shown.ended, "its end")
 
     shown = confirming({"plan": said(DISK, consent="OLD"), "run": STALE}, act)
     assert [words[words.index("--consent") + 1] for words in shown.begun] == ["OLD", "NEW"]
@@ -202,8 +198,7 @@ def test_a_run_that_does_not_start_is_told_and_can_be_tried_again() -> None:
         await shows(shown.pilot, "The engine did not start.", "Ask doctor.")
         shown.children.answers = {**shown.children.answers, "run": BEGUN}
         await press(shown, "ctrl+s")
-        while not shown.ended:
-            await shown.pilot.pause(0.02)
+        await until(shown.pilot, lambda: shown.ended, "its end")
 
     failed = Done(("run",), 48, "", "fsconsole: The engine did not start.\nhint: Ask doctor.\n")
     assert len(confirming({"plan": said(SCRATCH), "run": failed}, act).begun) == 2
@@ -222,8 +217,7 @@ def test_a_resume_that_must_be_agreed_to_shows_what_is_on_its_devices(tmp_path: 
     async def act(shown: Shown) -> None:
         await shows(shown.pilot, "type sdb")
         await press(shown, *"sdb", "ctrl+s")
-        while not shown.ended:
-            await shown.pilot.pause(0.02)
+        await until(shown.pilot, lambda: shown.ended, "its end")
 
     answers: dict[str, Done | str] = {
         "resume killed --show": said(DISK, consent="CODE"),
@@ -233,15 +227,18 @@ def test_a_resume_that_must_be_agreed_to_shows_what_is_on_its_devices(tmp_path: 
     assert shown.ended == [RunFolder("/runs/killed")]
 
 
+@dataclass
 class Slow(Scripted):
-    """Children of which run takes a moment, and notes when it is ended before that."""
+    """Children of which run lasts until it may end, and notes when it is ended before that."""
+
+    may_end: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, *words: str) -> Done:
         if words[0] != "run":
             return await super().run(*words)
         self.asked.append(words)
         try:
-            await asyncio.sleep(0.5)
+            await self.may_end.wait()
         except asyncio.CancelledError:
             self.asked.append(("ended", *words))
             raise
@@ -257,8 +254,8 @@ def test_a_key_that_is_held_begins_one_run_whose_start_nothing_ends() -> None:
             pilot.app.push_screen(ConfirmScreen("plan.toml", ("/dev/loop0",)), ended.append)
             await shows(pilot, "Ctrl+s begins")
             await pilot.press("ctrl+s", "ctrl+s", "f5", "ctrl+s")
-            while not ended:
-                await pilot.pause(0.05)
+            children.may_end.set()
+            await until(pilot, lambda: ended, "its end")
         return ended, [words for words in children.asked if words[0] in ("run", "ended")]
 
     ended, asked = asyncio.run(drive())

@@ -10,6 +10,7 @@ from textual.widgets import Input
 
 from tests.tui.harness import SIZES, console, picture
 from tests.tui.recorded import recorded
+from tests.tui.waiting import until
 
 MODES = ("devices", "plan", "run", "results", "runs")
 
@@ -47,14 +48,12 @@ def test_keys_go_where_they_went_before_the_terminal_was_too_small(mode: int, tm
         app = console(runs_dir=tmp_path, folder=recorded("grid", tmp_path))
         async with app.run_test(size=(80, 24)) as pilot:
             await pilot.press(str(mode))
-            await pilot.pause(0.3)
+            await until(pilot, lambda: app.screen.focused is not None, "the focus")
             before = app.screen.focused
             await pilot.resize_terminal(20, 5)
             await pilot.pause()
             await pilot.resize_terminal(80, 24)
-            await pilot.pause(0.2)
-            assert before is not None
-            assert app.screen.focused is before
+            await until(pilot, lambda: app.screen.focused is before, "the focus where it was")
 
     asyncio.run(look())
 

@@ -10,8 +10,9 @@ import pytest
 from fsconsole.tui import bridge
 from fsconsole.tui.screens import runs as runs_module
 from tests.tui.harness import SIZES, Scripted, console
-from tests.tui.living import living_run, shows
+from tests.tui.living import living_run
 from tests.tui.recorded import recorded
+from tests.tui.waiting import shows
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.prompt import PromptScreen
 from fsconsole.tui.widgets.sentence import Sentence
 from tests.tui.harness import console, picture
-from tests.tui.waiting import until, until_shown
+from tests.tui.waiting import shows, until
 
 LONG = "/srv/" + "a-directory-with-a-rather-long-name/" * 9 + "journal.sqlite"
 MANY = "/srv/" + "a-directory-with-a-rather-long-name/" * 40 + "journal.sqlite"
@@ -34,7 +34,7 @@ def test_an_error_with_a_long_path_is_shown_whole_on_every_screen(key: str, size
             await pilot.press(key)
             await pilot.pause()
             screen(pilot).complain(error)
-            shown = await until_shown(pilot, f"{error}{error.hint}")
+            shown = await shows(pilot, f"{error}{error.hint}")
             assert "q Quit" in shown or size[0] < 80
             assert "5 Runs" in shown
 
@@ -50,11 +50,11 @@ def test_one_that_fits_no_screen_leaves_room_and_scrolls(size: tuple[int, int]) 
             await pilot.press("5")
             await pilot.pause()
             screen(pilot).complain(error)
-            shown = await until_shown(pilot, "The journal /srv/", "there is more: the tab key leads here")
+            shown = await shows(pilot, "The journal /srv/", "there is more: the tab key leads here")
             assert "There are no runs in" in shown
             await tab_to_the_sentence(pilot)
             await pilot.press("end")
-            await until_shown(pilot, error.hint)
+            await shows(pilot, error.hint)
             screen(pilot).say("Short again.")
             await until(
                 pilot, lambda: not isinstance(pilot.app.focused, Sentence), "the keys go elsewhere again"
@@ -78,9 +78,9 @@ def test_a_short_sentence_takes_one_line_and_is_no_stop_for_tab() -> None:
             await pilot.press("5")
             await pilot.pause()
             screen(pilot).complain(JournalUnusable(path=LONG, why="malformed"))
-            await until_shown(pilot, "malformed")
+            await shows(pilot, "malformed")
             screen(pilot).say("Done.")
-            await until_shown(pilot, "Done.")
+            await shows(pilot, "Done.")
             said = screen(pilot).query_one(Sentence)
             await until(pilot, lambda: said.size.height == 1, "one line")
             assert not said.can_focus
@@ -100,7 +100,7 @@ def test_a_sentence_is_broken_anew_when_the_terminal_is_resized() -> None:
             for size in ((60, 16), (20, 5), (80, 24), (200, 60)):
                 await pilot.resize_terminal(*size)
                 if size[0] >= 60:
-                    await until_shown(pilot, f"{error}{error.hint}")
+                    await shows(pilot, f"{error}{error.hint}")
 
     asyncio.run(go())
 
@@ -116,6 +116,6 @@ def test_what_is_wrong_in_a_dialog_is_shown_whole(size: tuple[int, int]) -> None
                 PromptScreen("A path", "", hint="Where. " * 99, check=lambda _: words)
             )
             await pilot.press("x")
-            await until_shown(pilot, f"{error}{error.hint}")
+            await shows(pilot, f"{error}{error.hint}")
 
     asyncio.run(go())

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -23,22 +21,14 @@ from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.views.export import EXPORTS, export_words
 from fsconsole.tui.views.results import Choice
 from fsconsole.tui.widgets.table import Table
-from tests.tui.harness import SIZES, Scripted, console, picture
+from tests.tui import harness
+from tests.tui.harness import SIZES, Scripted, Steps, console, picture
 from tests.tui.recorded import NAMES, recorded
-from tests.tui.waiting import until, until_shown
-
-Drive = Callable[[Pilot[None]], Awaitable[None]]
+from tests.tui.waiting import shows, until
 
 
-def drive(app: ConsoleApp, steps: Drive, size: tuple[int, int] = (80, 24)) -> None:
-    """Open the grid and do what a test does."""
-
-    async def go() -> None:
-        async with app.run_test(size=size) as pilot:
-            await pilot.press("4")
-            await steps(pilot)
-
-    asyncio.run(go())
+def drive(app: ConsoleApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> None:
+    harness.drive(app, steps, size=size, keys="4")
 
 
 def table(pilot: Pilot[None]) -> Table:
@@ -53,7 +43,7 @@ def names(pilot: Pilot[None]) -> list[str]:
 @pytest.mark.parametrize("name", [*NAMES, "bull"])
 def test_the_grid_of_every_recorded_run_opens(name: str, size: tuple[int, int], tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
-        shown = await until_shown(pilot, "variant", "sorted by durable")
+        shown = await shows(pilot, "variant", "sorted by durable")
         assert all(len(line) <= size[0] for line in shown.splitlines())
         assert names(pilot)
 
@@ -62,7 +52,7 @@ def test_the_grid_of_every_recorded_run_opens(name: str, size: tuple[int, int], 
 
 def test_all_columns_of_bulls_grid_fit_80_columns_with_the_warnings(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
-        shown = await until_shown(pilot, "durable", "delete", "spread", "warn", "abefg")
+        shown = await shows(pilot, "durable", "delete", "spread", "warn", "abefg")
         assert "1/25" in shown
 
     drive(console(folder=recorded("bull", tmp_path)), steps)
@@ -70,12 +60,12 @@ def test_all_columns_of_bulls_grid_fit_80_columns_with_the_warnings(tmp_path: Pa
 
 def test_s_sorts_by_the_column_at_the_cursor_and_again_the_other_way(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
-        await until_shown(pilot, "sorted by durable, highest first")
+        await shows(pilot, "sorted by durable, highest first")
         await pilot.press("right", "right", "s")
-        await until_shown(pilot, "sorted by CPU, lowest first")
+        await shows(pilot, "sorted by CPU, lowest first")
         before = [row.key for row in table(pilot).value.rows]
         await pilot.press("s")
-        await until_shown(pilot, "sorted by CPU, highest first")
+        await shows(pilot, "sorted by CPU, highest first")
         assert [row.key for row in table(pilot).value.rows] != before
 
     drive(console(folder=recorded("bull", tmp_path)), steps)
@@ -83,33 +73,33 @@ def test_s_sorts_by_the_column_at_the_cursor_and_again_the_other_way(tmp_path: P
 
 def test_a_column_without_figures_has_no_order(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
-        await until_shown(pilot, "warn")
+        await shows(pilot, "warn")
         await pilot.press(*["right"] * 20, "s")
-        await until_shown(pilot, "This column has no order")
+        await shows(pilot, "This column has no order")
 
     drive(console(folder=recorded("bull", tmp_path)), steps)
 
 
 def test_b_sets_all_others_against_the_row_at_the_cursor_and_again_ends_it(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
-        await until_shown(pilot, "sorted by durable")
+        await shows(pilot, "sorted by durable")
         await pilot.press("down", "b")
-        shown = await until_shown(pilot, "Per cent of '")
+        shown = await shows(pilot, "Per cent of '")
         assert "%" in shown
         at = table(pilot).row
         assert at is not None
         assert not any("%" in text for text in at.cells)
         await pilot.press("b")
-        await until_shown(pilot, "Medians of")
+        await shows(pilot, "Medians of")
 
     drive(console(folder=recorded("grid", tmp_path)), steps)
 
 
 def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
-        await until_shown(pilot, "sorted by durable")
+        await shows(pilot, "sorted by durable")
         await pilot.press("c")
-        await until_shown(pilot, "Columns of the grid", "[x] write")
+        await shows(pilot, "Columns of the grid", "[x] write")
         await pilot.press("space", "enter")  # write is the first in the list.
         await until(
             pilot,
@@ -120,7 +110,7 @@ def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
             "the column is gone",
         )
         await pilot.press("c")
-        await until_shown(pilot, "[ ] write")
+        await shows(pilot, "[ ] write")
         await pilot.press("space", *["minus"] * 9, "enter")
         await until(
             pilot,
@@ -128,23 +118,23 @@ def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
             "the column is the first one",
         )
         await pilot.press("c", "d")
-        await until_shown(pilot, "sorted by durable")
+        await shows(pilot, "sorted by durable")
 
     drive(console(folder=recorded("grid", tmp_path)), steps)
 
 
 def test_published_figures_stand_beside_and_say_so(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
-        await until_shown(pilot, "sorted by durable")
+        await shows(pilot, "sorted by durable")
         await pilot.press("p")
-        await until_shown(pilot, "Published figures", "FFSB")
+        await shows(pilot, "Published figures", "FFSB")
         await pilot.press("down", "enter")
         await until(pilot, lambda: any("published" in name for name in names(pilot)), "published rows")
         assert "published" not in names(pilot)[0]
         await pilot.press("down")
-        await until_shown(pilot, "not of this run")
+        await shows(pilot, "not of this run")
         await pilot.press("b")
-        await until_shown(pilot, "no baseline")
+        await shows(pilot, "no baseline")
 
     drive(console(folder=recorded("bull", tmp_path)), steps, (120, 40))
 
@@ -155,20 +145,20 @@ def test_an_export_is_written_by_the_command_and_asks_before_it_replaces(tmp_pat
     children = Scripted({"results grid": "a,b\r\n"})
 
     async def steps(pilot: Pilot[None]) -> None:
-        await until_shown(pilot, "sorted by durable")
+        await shows(pilot, "sorted by durable")
         for is_there in (False, True):
             await pilot.press("e")
-            await until_shown(pilot, "Export the figures")
+            await shows(pilot, "Export the figures")
             pilot.app.screen.query_one("#path").value = str(target)  # type: ignore[attr-defined]
             pilot.app.screen.query_one("#path").focus()
             await until(pilot, lambda: getattr(pilot.app.screen.focused, "id", "") == "path", "the focus")
             await pilot.press("enter")
             if is_there:
-                await until_shown(pilot, "is there already")
+                await shows(pilot, "is there already")
                 target.write_text("old")
                 await pilot.press("enter")
             await until(pilot, lambda: target.exists() and target.read_text() == "a,b\n", "the file")
-            await until_shown(pilot, "Written:")
+            await shows(pilot, "Written:")
 
     drive(console(children, runs_dir=tmp_path, folder=folder), steps)
     assert target.read_bytes() == b"a,b\r\n"
@@ -195,11 +185,11 @@ def test_an_export_that_fails_says_why(tmp_path: Path) -> None:
     refused = Done((), 40, "", "fsconsole: There is no run 'grid'.\nhint: Look again.\n")
 
     async def steps(pilot: Pilot[None]) -> None:
-        await until_shown(pilot, "sorted by durable")
+        await shows(pilot, "sorted by durable")
         await pilot.press("e")
-        await until_shown(pilot, "Export the figures")
+        await shows(pilot, "Export the figures")
         await pilot.press("tab", "enter")
-        await until_shown(pilot, "There is no run 'grid'.", "Look again.")
+        await shows(pilot, "There is no run 'grid'.", "Look again.")
 
     os.chdir(tmp_path)
     drive(console(Scripted({"results": refused}), folder=recorded("grid", tmp_path)), steps)
@@ -208,7 +198,7 @@ def test_an_export_that_fails_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_without_any_run_there_is_a_sentence(size: tuple[int, int], tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
-        await until_shown(pilot, "There are no runs in", "fsconsole demo")
+        await shows(pilot, "There are no runs in", "fsconsole demo")
         await pilot.press("s", "b", "c", "e", "enter", "left")
         assert "There are no runs in" in picture(pilot)
 
@@ -225,7 +215,7 @@ def test_damaged_newer_and_missing_runs_are_told_in_words(tmp_path: Path) -> Non
     for folder, words in ((damaged, "can't be used"), (newer, "newer fsconsole"), (gone, "does not exist")):
 
         async def steps(pilot: Pilot[None], words: str = words) -> None:
-            await until_shown(pilot, words)
+            await shows(pilot, words)
 
         drive(console(folder=folder), steps)
 
@@ -236,11 +226,11 @@ def test_a_run_that_goes_on_is_read_again(tmp_path: Path) -> None:
     later = recorded("grid", tmp_path / "other")
 
     async def steps(pilot: Pilot[None]) -> None:
-        await until_shown(pilot, "running")
+        await shows(pilot, "running")
         for suffix in ("-wal", "-shm"):
             Path(folder.journal + suffix).unlink(missing_ok=True)
         os.replace(later.journal, folder.journal)
-        await until_shown(pilot, "finished")
+        await shows(pilot, "finished")
 
     with FileLock.acquire(folder.lock):
         assert is_alive(folder)
@@ -249,13 +239,13 @@ def test_a_run_that_goes_on_is_read_again(tmp_path: Path) -> None:
 
 def test_a_resize_keeps_the_row_at_the_cursor(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
-        await until_shown(pilot, "sorted by durable")
+        await shows(pilot, "sorted by durable")
         await pilot.press(*["down"] * 9)
         at = table(pilot).row
         for size in ((40, 10), (20, 5), (200, 60), (80, 24)):
             await pilot.resize_terminal(*size)
             await pilot.pause()
         assert table(pilot).row == at
-        await until_shown(pilot, "10/25")
+        await shows(pilot, "10/25")
 
     drive(console(folder=recorded("bull", tmp_path)), steps)

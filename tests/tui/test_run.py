@@ -1,4 +1,4 @@
-"""The Run screen over recorded runs, and over one that grows while it is looked at."""
+"""The Run screen over recorded runs: where they stand, what is plotted, their log."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.client.children import Done
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.observation import CellFinished, ControlRequested, Outcome, RunFinished, Verb
-from fsconsole.tui import bridge
 from fsconsole.tui.terminal import ASCII
-from fsconsole.tui.widgets.rowlist import RowList
-from tests.tui.harness import SIZES, Scripted, console, picture
-from tests.tui.living import DRAINING, NEXT, living_run, shows
+from tests.tui.harness import SIZES, console, picture
 from tests.tui.recorded import NAMES, recorded
 from tests.tui.snapshots import assert_looks_as_kept
+from tests.tui.waiting import shows
 
 STANDING = {
     "grid": "finished",
@@ -34,17 +30,6 @@ SENTENCES = {
     "damaged": "can't be used: file is not a database. Copy the folder",
     "newer": "made by a newer fsconsole. Open it with that version.",
 }
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridge, "POLL_S", 0.05)
-    monkeypatch.setattr(bridge, "_IDLE_S", 0.1)
-
-
-def acts(children: Scripted) -> list[tuple[str, ...]]:
-    """Return what was asked of children, but for what only looks."""
-    return [words for words in children.asked if words[0] != "devices"]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -87,148 +72,6 @@ def test_the_log_looks_as_kept(tmp_path: Path, size: tuple[int, int]) -> None:
     asyncio.run(look())
 
 
-def test_a_living_run_is_watched_to_its_end(tmp_path: Path) -> None:
-    async def watch() -> None:
-        with living_run(tmp_path) as run:
-            async with console(folder=run.folder, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
-                await shows(
-                    pilot,
-                    "cell 1 of 2",
-                    "workload: large files, 1.0 GiB of 1.0 GiB, 3 files, 13 threads",
-                    "left",
-                )
-                run.record(DRAINING)
-                run.sample("drain")
-                await shows(pilot, "drain: application done, 3.1 GiB still dirty")
-                run.record(NEXT)
-                await shows(
-                    pilot, "cell 2 of 2", "mkfs: make the filesystem", "> 2 xfs running step 2 of 7: mkfs"
-                )
-                run.record((RunFinished(Outcome.DONE),))
-                run.lock.release()
-                await shows(pilot, "two filesystems: finished", "enter shows its results")
-                await pilot.press("enter")
-                await pilot.pause()
-                assert pilot.app.current_mode == "results"
-
-    asyncio.run(watch())
-
-
-def test_old_gauges_do_not_pass_for_new_ones(tmp_path: Path) -> None:
-    async def watch() -> None:
-        with living_run(tmp_path) as run:
-            async with console(folder=run.folder, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
-                await shows(pilot, "workload")
-                run.sample(age_s=50.0)
-                await shows(pilot, "(gauges 50.")
-
-    asyncio.run(watch())
-
-
-@pytest.mark.parametrize(
-    ("key", "verb", "words"),
-    [
-        ("p", Verb.PAUSE, "will wait before the next cell"),
-        ("k", Verb.SKIP, "the next one begins"),
-        ("a", Verb.STOP_AFTER, "stop after this cell"),
-    ],
-)
-def test_a_key_asks_the_engine_and_its_answer_is_said(
-    tmp_path: Path, key: str, verb: Verb, words: str
-) -> None:
-    async def ask() -> None:
-        with living_run(tmp_path) as run:
-            async with console(folder=run.folder, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
-                await shows(pilot, "workload")
-                await pilot.press(key)
-                await shows(pilot, words, "It is in a test")
-                assert run.asked == [verb]
-
-    asyncio.run(ask())
-
-
-def test_a_paused_run_goes_on_by_the_same_key(tmp_path: Path) -> None:
-    async def ask() -> None:
-        with living_run(tmp_path) as run:
-            run.record((ControlRequested(Verb.PAUSE),))
-            async with console(folder=run.folder, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
-                await shows(pilot, "paused, cell 1 of 2")
-                await pilot.press("p")
-                await shows(pilot, "It goes on.")
-                assert run.asked == [Verb.CONTINUE]
-
-    asyncio.run(ask())
-
-
-def test_stopping_now_asks_first_and_enter_alone_goes_on(tmp_path: Path) -> None:
-    async def ask() -> None:
-        with living_run(tmp_path) as run:
-            async with console(folder=run.folder, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
-                await shows(pilot, "workload")
-                await pilot.press("ctrl+x")
-                await shows(pilot, "Stop the run now?")
-                await pilot.press("enter")
-                await pilot.pause()
-                assert run.asked == []
-                await pilot.press("ctrl+x")
-                await shows(pilot, "Stop the run now?")
-                await pilot.press("y")
-                await shows(pilot, "It stops now")
-                assert run.asked == [Verb.STOP_NOW]
-
-    asyncio.run(ask())
-
-
-def test_an_engine_that_does_not_answer_is_told_in_words(tmp_path: Path) -> None:
-    async def ask() -> None:
-        with living_run(tmp_path) as run:
-            async with console(folder=run.folder, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
-                await shows(pilot, "workload")
-                Path(run.folder.control).rename(run.folder.control + ".away")
-                await pilot.press("p")
-                await shows(pilot, "takes no requests at this moment", "ask again")
-                Path(run.folder.control + ".away").rename(run.folder.control)
-
-    asyncio.run(ask())
-
-
-def test_detaching_leaves_the_console_and_nothing_is_asked_of_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said: list[str] = []
-
-    async def leave() -> None:
-        with living_run(tmp_path) as run:
-            app = console(folder=run.folder, runs_dir=tmp_path)
-            monkeypatch.setattr(app, "exit", lambda message: said.append(str(message)))
-            async with app.run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
-                await shows(pilot, "workload")
-                await pilot.press("d")
-                await pilot.pause()
-            assert run.asked == []
-        assert f"fsconsole attach {run.folder.name} --runs {tmp_path}" in said[0]
-
-    asyncio.run(leave())
-
-
-def test_a_console_that_is_started_while_a_run_lives_attaches_to_it(tmp_path: Path) -> None:
-    async def attach() -> None:
-        with living_run(tmp_path) as run:
-            async with console(runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
-                await shows(pilot, "cell 1 of 2")
-                assert pilot.app.session.folder == run.folder
-
-    asyncio.run(attach())
-
-
 @pytest.mark.parametrize("size", SIZES)
 def test_without_any_run_it_says_where_runs_come_from(tmp_path: Path, size: tuple[int, int]) -> None:
     async def look() -> None:
@@ -239,87 +82,6 @@ def test_without_any_run_it_says_where_runs_come_from(tmp_path: Path, size: tupl
             await shows(pilot, "No run is shown")
 
     asyncio.run(look())
-
-
-def test_an_engine_that_dies_is_told_and_cleaned_up_after(tmp_path: Path) -> None:
-    async def watch() -> None:
-        with living_run(tmp_path) as run:
-            children = Scripted({"cleanup": f"{run.folder.name}: marked as interrupted\n"})
-            app = console(children, folder=run.folder, runs_dir=tmp_path)
-            async with app.run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
-                await shows(pilot, "workload")
-                run.die()
-                await shows(pilot, "engine died", "c gives back", "1 ext4 data=ordered interrupted")
-                await pilot.press("c")
-                await shows(pilot, "marked as interrupted")
-            assert acts(children) == [("cleanup", "--runs", str(tmp_path))]
-
-    asyncio.run(watch())
-
-
-def test_the_scratch_device_of_a_demo_goes_when_its_end_was_seen(tmp_path: Path) -> None:
-    async def watch() -> None:
-        with living_run(tmp_path, owned_scratch="/var/lib/fsconsole/scratch-1.img") as run:
-            children = Scripted({"cleanup": f"{run.folder.name}: removed its scratch device\n"})
-            app = console(children, folder=run.folder, runs_dir=tmp_path)
-            async with app.run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
-                await shows(pilot, "workload")
-                run.record((*NEXT, CellFinished(1, 1, Outcome.DONE), RunFinished(Outcome.DONE)))
-                run.die()
-                await shows(pilot, "two filesystems: finished", "removed its scratch device")
-            assert acts(children) == [("cleanup", "--runs", str(tmp_path))]
-
-    asyncio.run(watch())
-
-
-def test_a_dead_run_is_resumed_by_a_child(tmp_path: Path) -> None:
-    async def resume() -> None:
-        folder = recorded("killed", tmp_path)
-        children = Scripted({"resume": f"{folder.name}\n"})
-        async with console(children, folder=folder, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
-            await pilot.press("3")
-            await shows(pilot, "r resumes")
-            await pilot.press("r")
-            await shows(pilot, "Resume run killed?", "is wiped again")
-            assert acts(children) == []
-            await pilot.press("y")
-            await shows(pilot, "Run killed goes on.")
-        assert acts(children) == [("resume", "killed", "--runs", str(tmp_path), "--detach")]
-
-    asyncio.run(resume())
-
-
-def test_what_needs_root_says_so(tmp_path: Path) -> None:
-    async def resume() -> None:
-        folder = recorded("killed", tmp_path)
-        children = Scripted()
-        app = console(children, folder=folder, runs_dir=tmp_path, is_root=False)
-        async with app.run_test(size=(80, 24)) as pilot:
-            await pilot.press("3")
-            await shows(pilot, "r resumes")
-            await pilot.press("r")
-            await shows(pilot, "root")
-        assert acts(children) == []
-
-    asyncio.run(resume())
-
-
-def test_a_resume_that_fails_is_told_with_its_hint(tmp_path: Path) -> None:
-    async def resume() -> None:
-        folder = recorded("killed", tmp_path)
-        said = Done((), 20, "", "fsconsole: There is no /dev/loop0.\nhint: Look with devices.\n")
-        app = console(Scripted({"resume": said}), folder=folder, runs_dir=tmp_path)
-        async with app.run_test(size=(80, 24)) as pilot:
-            await pilot.press("3")
-            await shows(pilot, "r resumes")
-            await pilot.press("r")
-            await shows(pilot, "Resume run killed?")
-            await pilot.press("y")
-            await shows(pilot, "There is no /dev/loop0. Look with devices.")
-
-    asyncio.run(resume())
 
 
 def test_the_log_shows_commands_with_exit_codes_and_what_they_printed(tmp_path: Path) -> None:
@@ -376,23 +138,6 @@ def test_a_slow_link_has_no_plot_unless_it_is_asked_for(tmp_path: Path) -> None:
     asyncio.run(look())
 
 
-def test_a_cursor_that_was_moved_stays_and_escape_follows_again(tmp_path: Path) -> None:
-    async def move() -> None:
-        with living_run(tmp_path) as run:
-            async with console(folder=run.folder, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
-                await pilot.press("3")
-                await shows(pilot, "> 1 ext4")
-                await pilot.press("tab") if not isinstance(pilot.app.focused, RowList) else None
-                await pilot.press("down")
-                await shows(pilot, "> 2 xfs")
-                await pilot.press("escape")
-                await shows(pilot, "> 1 ext4")
-                run.record(NEXT)
-                await shows(pilot, "> 2 xfs")
-
-    asyncio.run(move())
-
-
 @pytest.mark.parametrize("damage", ["gone", "damaged", "newer"])
 def test_a_journal_that_can_not_be_read_is_a_sentence(tmp_path: Path, damage: str) -> None:
     async def look() -> None:
@@ -421,26 +166,6 @@ def test_another_run_is_followed_once_the_session_names_it(tmp_path: Path) -> No
             pilot.app.session.folder = other
             await pilot.press("3")
             await shows(pilot, "more files than inodes", "> 3 ext4, 64 inodes failed")
-
-    asyncio.run(look())
-
-
-def test_the_bridge_ends_when_another_screen_is_shown_and_when_the_console_ends(tmp_path: Path) -> None:
-    async def look() -> None:
-        folder = recorded("grid", tmp_path)
-        async with console(folder=folder, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
-            await pilot.press("3")
-            await shows(pilot, "finished")
-            first = pilot.app.screen._bridge
-            await pilot.press("1")
-            await pilot.pause()
-            while not first.ended:
-                await asyncio.sleep(0.02)
-            await pilot.press("3")
-            await shows(pilot, "finished")
-            last = pilot.app.screen._bridge
-        while not last.ended:
-            await asyncio.sleep(0.02)
 
     asyncio.run(look())
 

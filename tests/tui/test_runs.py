@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -14,31 +12,23 @@ from fsconsole.system.locks import FileLock
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.widgets.table import Table
-from tests.tui.harness import SIZES, Scripted, console, picture
+from tests.tui import harness
+from tests.tui.harness import SIZES, Scripted, Steps, console, picture
 from tests.tui.recorded import NAMES, all_recorded, recorded
-from tests.tui.waiting import until, until_shown
-
-Drive = Callable[[Pilot[None]], Awaitable[None]]
+from tests.tui.waiting import shows, until
 
 
-def drive(app: ConsoleApp, steps: Drive, size: tuple[int, int] = (80, 24)) -> None:
-    async def go() -> None:
-        async with app.run_test(size=size) as pilot:
-            await pilot.press("5")
-            await until(pilot, lambda: "..." not in standings(pilot), "all runs are read")
-            await steps(pilot)
+def drive(app: ConsoleApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> None:
+    async def read(pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: "..." not in standings(pilot), "all runs are read")
+        await steps(pilot)
 
-    asyncio.run(go())
+    harness.drive(app, read, size=size, keys="5")
 
 
 def standings(pilot: Pilot[None]) -> list[str]:
     tables = pilot.app.screen.query("#list")
     return [row.cells[2] for row in tables.first(Table).value.rows] if tables else ["..."]
-
-
-def acted(children: Scripted) -> list[tuple[str, ...]]:
-    """Return what was asked of commands, but for the list of devices that the first screen reads."""
-    return [words for words in children.asked if words[0] != "devices"]
 
 
 async def point_at(pilot: Pilot[None], run: str) -> None:
@@ -52,7 +42,7 @@ def test_every_run_says_where_it_stands(size: tuple[int, int], tmp_path: Path) -
     Path(tmp_path / "grid" / "journal.sqlite").write_bytes(b"damaged" * 99)
 
     async def steps(pilot: Pilot[None]) -> None:
-        shown = await until_shown(pilot, "stopped after 5 of 6 cells", "engine died in workload", "damaged")
+        shown = await shows(pilot, "stopped after 5 of 6 cells", "engine died in workload", "damaged")
         assert f"{len(NAMES)} runs" in shown
         assert all(len(line) <= size[0] for line in shown.splitlines())
 
@@ -66,7 +56,7 @@ def test_enter_opens_the_grid_of_a_run_that_has_ended(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await point_at(pilot, "raw")
         await pilot.press("enter")
-        await until_shown(pilot, "read-ahead, beside", "sorted by")
+        await shows(pilot, "read-ahead, beside", "sorted by")
         assert app.current_mode == "results"
         assert app.session.folder is not None
         assert app.session.folder.name == "raw"
@@ -80,7 +70,7 @@ def test_enter_on_a_damaged_run_stays_and_says_so(tmp_path: Path) -> None:
 
     async def steps(pilot: Pilot[None]) -> None:
         await pilot.press("enter")
-        await until_shown(pilot, "nothing to open")
+        await shows(pilot, "nothing to open")
         assert app.current_mode == "runs"
 
     drive(app, steps)
@@ -92,17 +82,17 @@ def test_a_living_run_is_attached_to_and_never_deleted(tmp_path: Path) -> None:
     app = console(children, runs_dir=tmp_path)
 
     async def steps(pilot: Pilot[None]) -> None:
-        await until_shown(pilot, "running")
+        await shows(pilot, "running")
         await pilot.press("x")
-        await until_shown(pilot, "can't be deleted")
+        await shows(pilot, "can't be deleted")
         await pilot.press("u")
-        await until_shown(pilot, "t follows it")
+        await shows(pilot, "t follows it")
         await pilot.press("t")
         await until(pilot, lambda: app.current_mode == "run", "the Run screen")
 
     with FileLock.acquire(folder.lock):
         drive(app, steps)
-    assert acted(children) == []
+    assert children.acted == []
     assert app.session.folder == folder
 
 
@@ -112,17 +102,17 @@ def test_deleting_asks_with_the_runs_name_and_is_done_by_the_command(tmp_path: P
 
     async def steps(pilot: Pilot[None]) -> None:
         await pilot.press("x")
-        await until_shown(pilot, "Delete run raw?")
+        await shows(pilot, "Delete run raw?")
         await pilot.press("enter")
-        await until_shown(pilot, "1 run")
-        assert acted(children) == []
+        await shows(pilot, "1 run")
+        assert children.acted == []
         await pilot.press("x")
-        await until_shown(pilot, "Delete run raw?")
+        await shows(pilot, "Delete run raw?")
         await pilot.press("y")
-        await until_shown(pilot, "Run raw is deleted.")
+        await shows(pilot, "Run raw is deleted.")
 
     drive(console(children, runs_dir=tmp_path), steps)
-    assert acted(children) == [("runs", "delete", "--runs", str(tmp_path), "--", "raw")]
+    assert children.acted == [("runs", "delete", "--runs", str(tmp_path), "--", "raw")]
 
 
 def test_renaming_is_done_by_the_command(tmp_path: Path) -> None:
@@ -131,12 +121,12 @@ def test_renaming_is_done_by_the_command(tmp_path: Path) -> None:
 
     async def steps(pilot: Pilot[None]) -> None:
         await pilot.press("m")
-        await until_shown(pilot, "Another title for run raw")
+        await shows(pilot, "Another title for run raw")
         await pilot.press("end", *"!", "enter")
-        await until_shown(pilot, "is called")
+        await shows(pilot, "is called")
 
     drive(console(children, runs_dir=tmp_path), steps)
-    (asked,) = acted(children)
+    (asked,) = children.acted
     assert asked == (
         "runs", "rename", "--runs", str(tmp_path), "--", "raw", "read-ahead, beside the raw device!",
     )  # fmt: skip
@@ -149,13 +139,13 @@ def test_a_resume_goes_on_in_the_run_screen(tmp_path: Path) -> None:
 
     async def steps(pilot: Pilot[None]) -> None:
         await pilot.press("u")
-        await until_shown(pilot, "Resume run stopped?")
-        assert acted(children) == []
+        await shows(pilot, "Resume run stopped?")
+        assert children.acted == []
         await pilot.press("y")
         await until(pilot, lambda: app.current_mode == "run", "the Run screen")
 
     drive(app, steps)
-    assert acted(children)[0] == ("resume", "stopped", "--detach", "--runs", str(tmp_path))
+    assert children.acted[0] == ("resume", "stopped", "--detach", "--runs", str(tmp_path))
 
 
 def test_devices_that_must_be_agreed_to_anew_are_asked_about(tmp_path: Path) -> None:
@@ -165,14 +155,14 @@ def test_devices_that_must_be_agreed_to_anew_are_asked_about(tmp_path: Path) -> 
 
     async def steps(pilot: Pilot[None]) -> None:
         await pilot.press("u")
-        await until_shown(pilot, "Resume run stopped?")
+        await shows(pilot, "Resume run stopped?")
         await pilot.press("y")
         await until(pilot, lambda: isinstance(pilot.app.screen, ResumeScreen), "the question")
         await until(
-            pilot, lambda: ("resume", "stopped", "--show") in [w[:3] for w in acted(children)], "a look"
+            pilot, lambda: ("resume", "stopped", "--show") in [w[:3] for w in children.acted], "a look"
         )
         await pilot.press("escape")
-        await until_shown(pilot, "Nobody has consented.", "Look.")
+        await shows(pilot, "Nobody has consented.", "Look.")
 
     drive(console(children, runs_dir=tmp_path), steps)
 
@@ -196,15 +186,15 @@ def test_without_root_looking_works_and_acting_says_how(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         for key in "umx":
             await pilot.press(key)
-            await until_shown(pilot, "needs root", "sudo fsconsole")
+            await shows(pilot, "needs root", "sudo fsconsole")
 
     drive(console(children, runs_dir=tmp_path, is_root=False), steps)
-    assert acted(children) == []
+    assert children.acted == []
 
 
 def test_no_runs_at_all_is_a_sentence(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
-        await until_shown(pilot, "There are no runs in")
+        await shows(pilot, "There are no runs in")
         await pilot.press("enter", "t", "u", "m", "x", "down")
         assert "There are no runs in" in picture(pilot)
 

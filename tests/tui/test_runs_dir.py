@@ -14,7 +14,7 @@ from fsconsole.tui.screens import runs as runs_module
 from fsconsole.tui.views import attach
 from tests.tui.harness import SIZES, console, picture
 from tests.tui.recorded import recorded
-from tests.tui.waiting import until, until_shown
+from tests.tui.waiting import shows, until
 
 MODES = [("3", "run"), ("4", "results"), ("5", "runs")]
 
@@ -30,7 +30,7 @@ def test_a_file_in_its_place_is_told_with_a_hint(
         app = console(runs_dir=tmp_path / "runs")
         async with app.run_test(size=size) as pilot:
             await pilot.press(key)
-            shown = await until_shown(
+            shown = await shows(
                 pilot, f"Runs can't be kept in {tmp_path}/runs: Not a directory.", "--runs DIR"
             )
             assert app.current_mode == mode
@@ -58,13 +58,13 @@ def test_one_that_may_be_read_again_is_listed_again(tmp_path: Path, monkeypatch:
     async def go() -> None:
         async with console(runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
             await pilot.press("5")
-            await until_shown(pilot, "1 run", "finished")
+            await shows(pilot, "1 run", "finished")
             with unreadable(monkeypatch):
                 await pilot.press("r")
-                shown = await until_shown(pilot, f"Reading {tmp_path} needs root.", "can't be listed")
+                shown = await shows(pilot, f"Reading {tmp_path} needs root.", "can't be listed")
                 assert "finished" not in shown
             await pilot.press("r")
-            await until_shown(pilot, "1 run", "finished")
+            await shows(pilot, "1 run", "finished")
             await until(pilot, lambda: "needs root" not in picture(pilot), "the complaint is gone")
 
     asyncio.run(go())

@@ -1,35 +1,68 @@
-"""Waiting for what a screen does in its own time: reading in a thread, a child's answer."""
+"""Waiting for what a screen does in its own time: reading in a thread, a child's answer.
+
+Nothing here waits for a time: a test goes on as soon as it can, and fails after a minute in which a machine under load has
+had every chance.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from textual.pilot import Pilot
 
 from tests.tui.harness import picture
 
-_TRIES, _PAUSE_S = 3000, 0.02
+_LIMIT_S = 60.0
+_AGAIN_S = 0.02
+_UNPAINTED_S = 0.5
+"""After that the screen is looked at though nothing was painted."""
+_FRAMES = str.maketrans("│|", "  ")
 
 
-async def until(pilot: Pilot[None], holds: Callable[[], bool], what: str) -> None:
+async def until(
+    pilot: Pilot[None], holds: Callable[[], object], what: str = "it", *, limit_s: float = _LIMIT_S
+) -> None:
     """Wait until something holds; what it is, and the picture, are told where it never does."""
-    for _ in range(_TRIES):
-        await pilot.pause()
-        if holds():
-            return
-        await asyncio.sleep(_PAUSE_S)
-    raise AssertionError(f"in vain: {what}\n{picture(pilot)}")
+    deadline = time.monotonic() + limit_s
+    await pilot.pause()
+    while not holds():
+        assert time.monotonic() < deadline, f"in vain: {what}\n{picture(pilot)}"
+        await asyncio.sleep(_AGAIN_S)
+        await pilot._wait_for_screen()
+    await pilot.pause()
 
 
-async def until_shown(pilot: Pilot[None], *texts: str) -> str:
-    """Wait until all texts stand on the screen, wherever their lines are broken; return its picture."""
-    await until(
-        pilot, lambda: all(stands_in(picture(pilot), text) for text in texts), f"{texts} on the screen"
-    )
+async def shows(pilot: Pilot[None], *words: str) -> str:
+    """Wait until all of these words stand on the screen, in whatever lines; return its picture."""
+    deadline = time.monotonic() + _LIMIT_S
+    await pilot.pause()
+    while missing := [word for word in words if not _stands(word, picture(pilot))]:
+        assert time.monotonic() < deadline, f"{missing} never came:\n{picture(pilot)}"
+        await _painted(pilot)
+    await pilot.pause()
     return picture(pilot)
 
 
-def stands_in(shown: str, text: str) -> bool:
-    """Return whether a text is in a picture; a long path is broken at any of its characters."""
-    return text in shown or "".join(text.split()) in "".join(shown.split())
+def flat(pilot: Pilot[None]) -> str:
+    """Return the words on the screen with one space between them and without frames, so that a broken line is found."""
+    return _flat(picture(pilot))
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.translate(_FRAMES).split())
+
+
+def _stands(word: str, shown: str) -> bool:
+    # A long path is broken at any of its characters.
+    return word in shown or word in _flat(shown) or "".join(word.split()) in "".join(_flat(shown).split())
+
+
+async def _painted(pilot: Pilot[None]) -> None:
+    """Wait until something is painted: before that a picture would be the same."""
+    painted = asyncio.Event()
+    pilot.app.post_display_hook = painted.set  # type: ignore[method-assign]
+    with suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(painted.wait(), _UNPAINTED_S)

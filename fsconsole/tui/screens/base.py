@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.session import Session
+from fsconsole.tui.widgets.footer import Footer
 from fsconsole.tui.widgets.sentence import Sentence
 
 if TYPE_CHECKING:
@@ -40,6 +42,10 @@ class ConsoleScreen(Screen[None]):
     HELP: ClassVar[str] = ""
     """What ? says of it: a line of purpose, then what is worth knowing."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._while_shown: list[Timer] = []
+
     @property
     def session(self) -> Session:
         """What all screens share."""
@@ -59,6 +65,20 @@ class ConsoleScreen(Screen[None]):
     def content(self) -> Iterable[Widget]:
         """Give the body."""
         return ()
+
+    def while_shown(self, every_s: float, act: Callable[[], None]) -> None:
+        """Act again and again while this screen is shown, and do nothing while nobody looks."""
+        self._while_shown.append(self.set_interval(every_s, act, pause=not self.is_current))
+
+    def on_screen_resume(self) -> None:
+        """Go on with what is done while the screen is shown; a subclass's own handler is called besides."""
+        for timer in self._while_shown:
+            timer.resume()
+
+    def on_screen_suspend(self) -> None:
+        """Rest."""
+        for timer in self._while_shown:
+            timer.pause()
 
     def say(self, text: str, *, style: str = "") -> None:
         """Show a sentence on the screen until the next one; style: "$error", "$warning" or nothing."""

@@ -132,7 +132,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
 
     def on_mount(self) -> None:
         """Read the cell, and again while its run goes on."""
-        self.set_interval(_REFRESH_S, self._refresh_living)
+        self.while_shown(_REFRESH_S, self._refresh_living)
         self.action_section("curves")
         self._reload()
 

@@ -11,9 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from fsconsole.tui.plaintext import plain
+from fsconsole.tui.widgets.footer import Footer
 
 T = TypeVar("T")
 

@@ -10,10 +10,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input, OptionList, Static
+from textual.widgets import Input, OptionList, Static
 
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.views.export import EXPORTS, Export, path_for, proposed_path
+from fsconsole.tui.widgets.footer import Footer
 
 
 @dataclass(frozen=True, slots=True)

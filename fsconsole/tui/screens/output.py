@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
-from textual.widgets import Footer
 
+from fsconsole.tui.widgets.footer import Footer
 from fsconsole.tui.widgets.lines import Lines, TextLine
 
 

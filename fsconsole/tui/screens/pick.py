@@ -9,9 +9,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Footer, OptionList, Static
+from textual.widgets import OptionList, Static
 
 from fsconsole.tui.plaintext import plain
+from fsconsole.tui.widgets.footer import Footer
 
 
 class PickScreen(ModalScreen["int | None"]):

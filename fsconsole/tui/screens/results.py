@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -83,7 +82,6 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self._choice = Choice()
         self._shown: Shown | None = None
         self._view: GridView | None = None
-        self._timer: Timer | None = None
         self._reading: tuple[RunFolder | None] | None = None
         """The run that is being read, in a tuple of its own: it may be none in particular."""
 
@@ -98,19 +96,12 @@ Letters under warn are explained below for the row at the cursor, with what to d
 
     def on_mount(self) -> None:
         """Look again every other second, while this screen is shown."""
-        self._timer = self.set_interval(_REFRESH_S, self._refresh_living, pause=True)
+        self.while_shown(_REFRESH_S, self._refresh_living)
         self.query_one(Table).focus()
 
     def on_screen_resume(self) -> None:
         """Read the run that the session points at."""
-        if self._timer is not None:
-            self._timer.resume()
         self.action_reload()
-
-    def on_screen_suspend(self) -> None:
-        """Read nothing while nobody looks."""
-        if self._timer is not None:
-            self._timer.pause()
 
     def on_resize(self) -> None:
         """Break the texts anew."""

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -17,12 +16,13 @@ from fsconsole.client.children import failure
 from fsconsole.client.listing import Known, read_runs
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.renaming import title_complaint
 from fsconsole.journal.store import list_runs
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.screens.ask import AskScreen, resume_question
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import ResumeScreen
-from fsconsole.tui.screens.line import LineScreen
+from fsconsole.tui.screens.prompt import PromptScreen
 from fsconsole.tui.views.control import cleaned_words
 from fsconsole.tui.views.runs import Run, list_words, run_lines, runs_table
 from fsconsole.tui.widgets.lines import Lines
@@ -60,7 +60,6 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
         self._folders: tuple[RunFolder, ...] = ()
         self._known: dict[str, Known] = {}
         self._sought = ""
-        self._timer: Timer | None = None
         self._reading = False
         self._is_listed = True
         self._is_cleaning = False
@@ -76,20 +75,13 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
 
     def on_mount(self) -> None:
         """Look again every few seconds, while this screen is shown."""
-        self._timer = self.set_interval(_REFRESH_S, self._reload_unless_reading, pause=True)
+        self.while_shown(_REFRESH_S, self._reload_unless_reading)
         self.query_one("#sought").display = False
         self.query_one(Table).focus()
 
     def on_screen_resume(self) -> None:
         """Read the list."""
-        if self._timer is not None:
-            self._timer.resume()
         self.action_reload()
-
-    def on_screen_suspend(self) -> None:
-        """Read nothing while nobody looks."""
-        if self._timer is not None:
-            self._timer.pause()
 
     def on_resize(self) -> None:
         """Break the texts anew."""
@@ -158,11 +150,13 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
             return
 
         def named(title: str | None) -> None:
-            if title and title != run.title:
-                words = ("runs", "rename", "--runs", self.session.runs_dir, "--", run.name, title)
-                self._act(words, f"Run {run.name} is called '{title}' now.")
+            new = (title or "").strip()
+            if new and new != run.title:
+                words = ("runs", "rename", "--runs", self.session.runs_dir, "--", run.name, new)
+                self._act(words, f"Run {run.name} is called '{new}' now.")
 
-        self.app.push_screen(LineScreen(f"Another title for run {run.name}", run.title), named)
+        title, hint = f"Another title for run {run.name}", "Enter takes it."
+        self.app.push_screen(PromptScreen(title, run.title, hint=hint, check=title_complaint), named)
 
     def action_delete(self) -> None:
         """Ask, and remove the run at the cursor."""

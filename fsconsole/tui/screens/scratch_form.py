@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Button, Footer, Input, Static
+from textual.widgets import Button, Input, Static
 
 from fsconsole.client.children import Children
 from fsconsole.errors import FsconsoleError
@@ -21,6 +21,7 @@ from fsconsole.tui.device_jobs import make_scratch
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.room import read_room
 from fsconsole.tui.views.scratch_form import Room, default_size, judge
+from fsconsole.tui.widgets.footer import Footer
 from fsconsole.units import format_guess
 
 

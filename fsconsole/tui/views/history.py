@@ -95,7 +95,7 @@ class Keeper:
             self._recent.append((point.monotonic_ns, _figures(point)))
             self._note_best(point)
             if point.cell is not None:
-                self._tracer_for(point.cell, _began_ns(state, point)).add(point)
+                self._tracer_for(point.cell, began_ns(state, point.cell)).add(point)
 
     def add_older(self, points: Iterable[Point], state: RunState) -> bool:
         """Take old points, the latest first; return whether older ones would still be of use."""
@@ -110,6 +110,12 @@ class Keeper:
             if point.cell is not None and not self._put_older(point, state):
                 return False
         return True
+
+    def add_past(self, points: Iterable[Point], state: RunState) -> None:
+        """Take what stands for the past of cells, in whatever order, all since the machine was booted."""
+        for point in points:
+            self._note_best(point)
+            self._put_older(point, state)
 
     def history(self) -> History:
         """Return what is kept, as a value."""
@@ -138,12 +144,12 @@ class Keeper:
         if cell is None:
             return True
         if self._current is None:
-            self._current = Tracer(cell, _began_ns(state, point))
+            self._current = Tracer(cell, began_ns(state, point.cell))
         if cell == self._current.cell:
             self._current.add(point)
             return True
         if self._previous is None:
-            self._previous = Tracer(cell, _began_ns(state, point))
+            self._previous = Tracer(cell, began_ns(state, point.cell))
         if cell != self._previous.cell:
             return False
         self._previous.add(point)
@@ -154,11 +160,11 @@ class Keeper:
         self._best = max(write, point.write_bytes_s or 0.0), max(read, point.read_bytes_s or 0.0)
 
 
-def _began_ns(state: RunState, point: Point) -> int:
-    """Return when the point's cell began, by its first step; 0, the boot, where no step of it is known."""
-    if point.cell is None or not 0 <= point.cell < len(state.cells):
+def began_ns(state: RunState, cell: int | None) -> int:
+    """Return when a cell began, by its first step; 0, the boot, where no step of it is known."""
+    if cell is None or not 0 <= cell < len(state.cells):
         return 0
-    steps = state.cells[point.cell].steps
+    steps = state.cells[cell].steps
     return steps[0].started_monotonic_ns if steps else 0
 
 

@@ -17,6 +17,18 @@ from fsconsole.tui.plaintext import lines, plain
 from fsconsole.tui.views.lines import Line, texts_of
 
 
+@dataclass
+class _Asked(Message):
+    """What a list tells of itself."""
+
+    choices: Choices
+
+    @property
+    def control(self) -> Choices:
+        """The list."""
+        return self.choices
+
+
 class Choices(OptionList):
     """Shows lines; which of them is ticked is not its business, it only says what was asked for."""
 
@@ -36,51 +48,26 @@ class Choices(OptionList):
     ]
 
     @dataclass
-    class Ticked(Message):
+    class Ticked(_Asked):
         """Space was pressed on a line."""
 
-        choices: Choices
         key: str
 
-        @property
-        def control(self) -> Choices:
-            """The list."""
-            return self.choices
-
     @dataclass
-    class Opened(Message):
+    class Opened(_Asked):
         """Enter was pressed on a line, or it was clicked."""
 
-        choices: Choices
         key: str
 
-        @property
-        def control(self) -> Choices:
-            """The list."""
-            return self.choices
-
     @dataclass
-    class Looked(Message):
+    class Looked(_Asked):
         """Another line is highlighted."""
 
-        choices: Choices
         line: Line
 
-        @property
-        def control(self) -> Choices:
-            """The list."""
-            return self.choices
-
     @dataclass
-    class Left(Message):
+    class Left(_Asked):
         """The list is to be left."""
-
-        choices: Choices
-
-        @property
-        def control(self) -> Choices:
-            """The list."""
-            return self.choices
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 (Textual's name for it)
         super().__init__(id=id, markup=False, compact=True)

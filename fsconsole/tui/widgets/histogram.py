@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fsconsole.tui.terminal import Glyphs
 from fsconsole.tui.widgets.draw_histogram import histogram_lines
 from fsconsole.tui.widgets.drawing import Line
 from fsconsole.tui.widgets.drawn import Drawn
@@ -16,15 +15,7 @@ class Histogram(Drawn):
 
     DEFAULT_CSS = "Histogram { height: auto; }"
 
-    def __init__(
-        self,
-        *,
-        glyphs: Glyphs | None = None,
-        id: str | None = None,  # noqa: A002 (Textual's own name)
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(glyphs, id=id, classes=classes)
-        self._value = HistogramValue(())
+    _value: HistogramValue = HistogramValue(())
 
     def show(self, value: HistogramValue) -> None:
         """Show bars from now on."""

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+
+from fsconsole.tui.widgets.moving import moving
 
 _MARK = 2
 """What says that there is more takes the last column, and one before it stays free."""
@@ -34,16 +36,12 @@ class Lines(ScrollView, can_focus=True):
     Lines > .lines--strong { text-style: bold; }
     Lines > .lines--weak { text-style: italic; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "by(-1)", "Up", id="lines.up", tooltip="A line up", show=False),
-        Binding("down,j", "by(1)", "Down", id="lines.down", tooltip="A line down", show=False),
-        Binding("pageup", "by_pages(-1)", "Page up", id="lines.pageup", tooltip="A page up", show=False),
-        Binding(
-            "pagedown,space", "by_pages(1)", "Page down", id="lines.pagedown", tooltip="A page", show=False
-        ),
-        Binding("home", "to_end(0)", "First", id="lines.home", tooltip="The first line", show=False),
-        Binding("end", "to_end(1)", "Last", id="lines.end", tooltip="The last line", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = moving(
+        "lines",
+        "line",
+        ("by(-1)", "by(1)", "by_pages(-1)", "by_pages(1)", "to_end(0)", "to_end(1)"),
+        keys=("up,k", "down,j", "pageup", "pagedown,space", "home", "end"),
+    )
 
     def __init__(self, *, marks: str = "^v", id: str | None = None) -> None:  # noqa: A002 (Textual's name for it)
         super().__init__(id=id)

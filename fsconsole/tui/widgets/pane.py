@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from fsconsole.tui.plaintext import lines, plain
 from fsconsole.tui.views.device_details import Line
+from fsconsole.tui.widgets.moving import moving
 
 MakeContent = Callable[[int], Content]
 
@@ -20,14 +21,9 @@ MakeContent = Callable[[int], Content]
 class Pane(VerticalScroll, inherit_bindings=False):
     """Text that was wrapped by who made it, to the width there is."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll_up", "Up", show=False, id="pane.up", tooltip="A line up"),
-        Binding("down,j", "scroll_down", "Down", show=False, id="pane.down", tooltip="A line down"),
-        Binding("pageup", "page_up", "Page up", show=False, id="pane.pageup", tooltip="A page up"),
-        Binding("pagedown", "page_down", "Page down", show=False, id="pane.pagedown", tooltip="A page down"),
-        Binding("home", "scroll_home", "Top", show=False, id="pane.top", tooltip="To the beginning"),
-        Binding("end", "scroll_end", "End", show=False, id="pane.end", tooltip="To the end"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = moving(
+        "pane", "line", ("scroll_up", "scroll_down", "page_up", "page_down", "scroll_home", "scroll_end")
+    )
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 (Textual's name)
         super().__init__(id=id)

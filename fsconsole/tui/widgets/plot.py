@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fsconsole.tui.terminal import Glyphs
 from fsconsole.tui.widgets.draw_plot import plot_lines
 from fsconsole.tui.widgets.drawing import Line
 from fsconsole.tui.widgets.drawn import Drawn
@@ -16,15 +15,7 @@ class Plot(Drawn):
 
     DEFAULT_CSS = "Plot { height: 1fr; }"
 
-    def __init__(
-        self,
-        *,
-        glyphs: Glyphs | None = None,
-        id: str | None = None,  # noqa: A002 (Textual's own name)
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(glyphs, id=id, classes=classes)
-        self._value: PlotValue | None = None
+    _value: PlotValue | None = None
 
     def show(self, value: PlotValue) -> None:
         """Show curves from now on."""

@@ -16,6 +16,7 @@ from textual.strip import Strip
 
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import pad_right, shorten_middle
+from fsconsole.tui.widgets.moving import moving
 
 _HERE, _ELSEWHERE = "> ", "  "
 TONES = ("strong", "weak", "bad")
@@ -56,14 +57,12 @@ class RowList(ScrollView, can_focus=True):
     RowList > .rowlist--bad { color: $error; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "by(-1)", "Up", id="rows.up", tooltip="One row up", show=False),
-        Binding("down", "by(1)", "Down", id="rows.down", tooltip="One row down", show=False),
-        Binding("pageup", "by_pages(-1)", "Page up", id="rows.pageup", tooltip="A page up", show=False),
-        Binding(
-            "pagedown", "by_pages(1)", "Page down", id="rows.pagedown", tooltip="A page down", show=False
+        *moving(
+            "rows",
+            "row",
+            ("by(-1)", "by(1)", "by_pages(-1)", "by_pages(1)", "to(0)", "to(-1)"),
+            keys=("up", "down", "pageup", "pagedown", "home", "end"),
         ),
-        Binding("home", "to(0)", "First", id="rows.home", tooltip="To the first row", show=False),
-        Binding("end", "to(-1)", "Last", id="rows.end", tooltip="To the last row", show=False),
         Binding("enter", "choose", "Choose", id="rows.choose", tooltip="Take this row", show=False),
     ]
 

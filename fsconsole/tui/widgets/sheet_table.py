@@ -7,12 +7,13 @@ from typing import ClassVar
 
 from rich.text import Text
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.widgets import DataTable
 
 from fsconsole.tui.plaintext import cell
 from fsconsole.tui.views.sheet import Sheet
+from fsconsole.tui.widgets.moving import moving
 
 MakeSheet = Callable[[int], Sheet]
 
@@ -20,14 +21,9 @@ MakeSheet = Callable[[int], Sheet]
 class SheetTable(DataTable[Text], inherit_bindings=False):
     """Rows of one line; the first column may be clicked."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "cursor_up", "Up", show=False, id="table.up", tooltip="A row up"),
-        Binding("down,j", "cursor_down", "Down", show=False, id="table.down", tooltip="A row down"),
-        Binding("pageup", "page_up", "Page up", show=False, id="table.pageup", tooltip="A page up"),
-        Binding("pagedown", "page_down", "Page down", show=False, id="table.pagedown", tooltip="A page down"),
-        Binding("home", "scroll_top", "Top", show=False, id="table.top", tooltip="The first row"),
-        Binding("end", "scroll_bottom", "Bottom", show=False, id="table.bottom", tooltip="The last row"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = moving(
+        "table", "row", ("cursor_up", "cursor_down", "page_up", "page_down", "scroll_top", "scroll_bottom")
+    )
 
     class MarkClicked(Message):
         """The first column of a row was clicked."""

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from fsconsole.tui.widgets.moving import moving
 from fsconsole.tui.widgets.table_layout import TableRow, TableValue, lay_out
 
 _HEAD_LINES = 3
@@ -43,14 +44,13 @@ class Table(ScrollView, can_focus=True):
     Table > .table--weak { text-style: italic; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "rows(-1)", "Up", id="table.up", tooltip="The row above", show=False),
-        Binding("down,j", "rows(1)", "Down", id="table.down", tooltip="The row below", show=False),
+        *moving(
+            "table",
+            "row",
+            ("rows(-1)", "rows(1)", "pages(-1)", "pages(1)", "rows(-1000000)", "rows(1000000)"),
+        ),
         Binding("left", "columns(-1)", "Left", id="table.left", tooltip="The column before", show=False),
         Binding("right", "columns(1)", "Right", id="table.right", tooltip="The next column", show=False),
-        Binding("pageup", "pages(-1)", "Page up", id="table.pageup", tooltip="A page up", show=False),
-        Binding("pagedown", "pages(1)", "Page down", id="table.pagedown", tooltip="A page down", show=False),
-        Binding("home", "rows(-1000000)", "First", id="table.home", tooltip="The first row", show=False),
-        Binding("end", "rows(1000000)", "Last", id="table.end", tooltip="The last row", show=False),
         Binding(
             "enter",
             "choose",

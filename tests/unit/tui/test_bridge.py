@@ -148,7 +148,10 @@ def test_at_most_one_snapshot_waits_and_it_is_the_newest(tmp_path: Path) -> None
         for _ in range(5):
             looks.acquire()
         write(folder, CELL_DONE, finished=False)
-        for _ in range(3):
+        while looks.acquire(blocking=False):
+            """What was seen before that was written."""
+        # One look may have begun before, the next one has not.
+        for _ in range(2):
             looks.acquire()
         assert len(told) == 1
         newest = bridge.take()
@@ -204,7 +207,7 @@ def test_the_first_look_at_a_long_run_reads_one_sample_and_the_past_comes_after(
     assert len(first.history.current.points) == 1
     while watch.look_back():
         pass
-    assert batches == [1000, 1000, 499]
+    assert batches == [1000]
     whole = watch.look().history
     assert (whole.current.cell, whole.previous.cell) == (1, 0)
     assert whole.current.points[-1][0] > 1240

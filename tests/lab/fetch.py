@@ -1,0 +1,120 @@
+"""Brings the lab's kernel and tools: `python -m tests.lab.fetch`, as root, on Debian. Installs nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.lab.cache import CACHE, KERNEL, TOOLS, LabMissing, depmod, elf_kernel
+
+GUEST_PACKAGES = (
+    "busybox-static",
+    "kmod",
+    "udev",
+    "mdadm",
+    "lvm2",
+    "dmsetup",
+    "cryptsetup-bin",
+    "bcache-tools",
+    "fdisk",
+    "sg3-utils",
+)
+"""Those that the host has are the host's in the guest too."""
+_KERNEL_PACKAGE = "linux-image-amd64"
+"""The full flavour: that for clouds has no 9p and no rare filesystem."""
+_MERGED = ("bin", "sbin", "lib", "lib64")
+
+
+def main() -> int:
+    """Fetch what is missing or old; where that fails, say so: without any the lab's tests are skipped."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    for place, make in ((TOOLS, _tools), (KERNEL, _kernel)):
+        try:
+            _bring(place, make)
+        except (LabMissing, OSError, subprocess.CalledProcessError) as error:
+            kept = "; the one that is there is used" if place.exists() else ""
+            print(f"the lab's {place.name} can't be fetched: {error}{kept}", file=sys.stderr)
+            if not kept:
+                return 1
+    return 0
+
+
+def _bring(place: Path, make: Callable[[Path, str], None]) -> None:
+    """Have a folder made whole, or left as it was."""
+    wanted = _wanted(place)
+    stamp = CACHE / f"{place.name}.stamp"
+    if place.exists() and stamp.exists() and stamp.read_text() == wanted:
+        return
+    print(f"fetching {wanted} into {place}, for the lab; nothing is installed", file=sys.stderr)
+    work = CACHE / f"{place.name}.new"
+    shutil.rmtree(work, ignore_errors=True)
+    (work / "debs/partial").mkdir(parents=True)
+    make(work, wanted)
+    shutil.rmtree(work / "debs")
+    shutil.rmtree(place, ignore_errors=True)
+    work.rename(place)
+    stamp.write_text(wanted)
+
+
+def _wanted(place: Path) -> str:
+    return " ".join(GUEST_PACKAGES) if place == TOOLS else _newest_kernel()
+
+
+def _newest_kernel() -> str:
+    found = subprocess.run(
+        ["apt-cache", "depends", _KERNEL_PACKAGE], capture_output=True, text=True, check=False
+    )
+    match = re.search(r"Depends: (linux-image-\S+)", found.stdout)
+    if match is None:
+        raise LabMissing(f"apt knows no {_KERNEL_PACKAGE}")
+    return match[1]
+
+
+def _tools(work: Path, names: str) -> None:
+    _apt(
+        work, "install", "--download-only", "--no-install-recommends", "-o",
+        f"Dir::Cache::archives={work}/debs", *names.split(),
+    )  # fmt: skip
+    _unpack_all(work)
+
+
+def _kernel(work: Path, name: str) -> None:
+    _apt(work, "download", name)
+    _unpack_all(work)
+    image = next((work / "boot").glob("vmlinuz-*"))
+    release = image.name.partition("-")[2]
+    (work / "vmlinux").write_bytes(elf_kernel(image.read_bytes()))
+    shutil.rmtree(work / "boot")
+    depmod(work, release)
+
+
+def _apt(work: Path, *words: str) -> None:
+    subprocess.run(
+        ["apt-get", "--yes", "-qq", "-o", "APT::Sandbox::User=root", "-o", "DPkg::Lock::Timeout=300", *words],
+        cwd=work / "debs", check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def _unpack_all(work: Path) -> None:
+    # A package may still carry /lib; over the host's root that must stay what it is there, a link to usr/lib.
+    for name in _MERGED:
+        (work / "usr" / name).mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            (work / name).symlink_to(f"usr/{name}")
+    for package in sorted((work / "debs").glob("*.deb")):
+        unpack = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE)
+        tar = ["tar", "-x", "--keep-directory-symlink", "-C", str(work)]
+        subprocess.run(tar, stdin=unpack.stdout, check=True)
+        if unpack.wait() != 0:
+            raise LabMissing(f"{package.name} can't be unpacked")
+    if not any((work / "debs").glob("*.deb")):
+        raise LabMissing("apt downloaded nothing")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

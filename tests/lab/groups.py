@@ -1,0 +1,10 @@
+"""The groups of tests that run in a virtual machine: each folder of inside/ is one boot with these disks."""
+
+from __future__ import annotations
+
+from tests.lab.machine import Disk
+
+GROUPS: dict[str, tuple[Disk, ...]] = {
+    # vda to vdd, sda, sdb, nvme0n1
+    "arrays": (Disk(96), Disk(96), Disk(96), Disk(96), Disk(96, "scsi"), Disk(96, "scsi"), Disk(96, "nvme")),
+}

@@ -1,0 +1,93 @@
+"""What the tests in the guest use: programs, fsconsole's own commands, and disks cleared between tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fsconsole.cli import device_survey, plan_show  # noqa: F401 - loaded once, for all the commands that are forked off
+from fsconsole.cli.main import main
+
+_PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command of fsconsole ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(*argv: str, text: str = "") -> str:
+    """Run a program that must not fail and return what it printed."""
+    done = subprocess.run(argv, check=False, capture_output=True, text=True, input=text)
+    assert done.returncode == 0, f"{argv}: exit {done.returncode}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def fsconsole(*words: str) -> Done:
+    """Carry out a command of fsconsole in a process of its own: forked, as loading it takes 15 s in the guest."""
+    out, err = Path("/tmp/fsconsole.out"), Path("/tmp/fsconsole.err")
+    child = os.fork()
+    if child == 0:
+        _become(words, out, err)
+    _, status = os.waitpid(child, 0)
+    return Done(os.waitstatus_to_exitcode(status), out.read_text(), err.read_text())
+
+
+def _become(words: tuple[str, ...], out: Path, err: Path) -> None:
+    code = 99
+    try:
+        for number, path in ((1, out), (2, err)):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        sys.stdout, sys.stderr = (os.fdopen(number, "w") for number in (1, 2))
+        sys.argv = ["fsconsole", *words]
+        code = main()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def listed() -> dict[str, dict[str, object]]:
+    """Return what `fsconsole devices --json` says of each device, by name."""
+    done = fsconsole("devices", "--json")
+    assert done.code == 0, done.err
+    return {device["name"]: device for device in json.loads(done.out)}
+
+
+def settle() -> None:
+    """Let udev finish what it was told of."""
+    run("udevadm", "settle")
+
+
+def wait_until(holds: Callable[[], bool], what: str) -> None:
+    """Wait for something that the kernel does in its own time."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, f"waited in vain: {what}"
+        time.sleep(0.1)
+
+
+def create_array(name: str, level: str, *members: str, words: tuple[str, ...] = ("--assume-clean",)) -> None:
+    """Make an array that needs no resync, or one that does, without words."""
+    argv = ["mdadm", "--create", f"/dev/{name}", f"--level={level}", f"--raid-devices={len(members)}"]
+    run(*argv, "--run", "--quiet", "--metadata=1.2", *words, *members)
+
+
+def stop_arrays(*members: str) -> None:
+    """Stop all arrays and clear their members, which udev would assemble again otherwise."""
+    for line in Path("/proc/mdstat").read_text().splitlines():
+        if line.startswith("md"):
+            run("mdadm", "--stop", f"/dev/{line.split(' ')[0]}")
+    for member in members:
+        subprocess.run(["mdadm", "--zero-superblock", "--quiet", member], check=False, capture_output=True)
+    settle()

@@ -1,0 +1,73 @@
+"""The Devices screen over children that answer as a test says, some of them late."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from fsconsole.client.children import Done
+from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.screens.devices import DevicesScreen
+from fsconsole.tui.terminal import SAFE, Glyphs
+from fsconsole.tui.widgets.sheet_table import SheetTable
+from tests.tui import harness
+from tests.tui.harness import Scripted, Steps, console
+from tests.tui.waiting import until
+
+
+@dataclass
+class Held(Scripted):
+    """Children of whom those with given words are not done before the test says so."""
+
+    held: tuple[str, ...] = ()
+    release: asyncio.Event = field(default_factory=asyncio.Event)
+    running: int = 0
+    most_running: int = 0
+    ended: list[tuple[str, ...]] = field(default_factory=list)
+
+    async def run(self, *words: str) -> Done:
+        self.running += 1
+        self.most_running = max(self.running, self.most_running)
+        try:
+            if words[0] in self.held:
+                await self.release.wait()
+            return await super().run(*words)
+        except asyncio.CancelledError:
+            self.ended.append(words)
+            raise
+        finally:
+            self.running -= 1
+
+
+def devices_of(pilot: Pilot[None]) -> DevicesScreen:
+    screen = pilot.app.screen
+    assert isinstance(screen, DevicesScreen)
+    return screen
+
+
+def targets(pilot: Pilot[None]) -> list[str]:
+    assert isinstance(pilot.app, ConsoleApp)
+    return pilot.app.session.targets
+
+
+async def go_to(pilot: Pilot[None], path: str) -> None:
+    devices_of(pilot).query_one(SheetTable).go_to(path)
+    await until(pilot, lambda: devices_of(pilot).query_one(SheetTable).key == path)
+
+
+def drive(
+    children: Scripted | str,
+    steps: Steps,
+    *,
+    size: tuple[int, int] = (80, 24),
+    is_root: bool = True,
+    glyphs: Glyphs = SAFE,
+    runs_dir: Path | str = "/nonexistent",
+) -> None:
+    """Show the console and do the steps."""
+    scripted = Scripted({"devices": children}) if isinstance(children, str) else children
+
+    harness.drive(console(scripted, is_root=is_root, glyphs=glyphs, runs_dir=runs_dir), steps, size=size)

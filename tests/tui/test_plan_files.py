@@ -1,0 +1,130 @@
+"""The Plan screen: plans that are opened and saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fsconsole.plan.configs import list_configs
+from fsconsole.plan.reader import read_plan
+from fsconsole.tui.plaintext import plain
+from tests.tui.at_plan import LOAD, Hand, at_plan
+from tests.tui.harness import picture
+
+
+def test_shipped_plans_are_opened_from_a_menu_with_a_line_on_each() -> None:
+    async def work(hand: Hand) -> None:
+        await hand.keys("o")
+        await hand.sees("demo", "ext4 twice, xfs and btrfs under 16 writers")
+        await hand.keys("end", "enter")
+        await hand.sees("4 variants, 12 cells", "[x] ext4 data=writeback nodelalloc")
+        assert hand.screen.draft.plan == read_plan(next(p for p in list_configs() if p.stem == "demo"))
+
+    at_plan(work)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("schema = 1\n[[variant]\n", "is not TOML"),
+        ("schema = 1\nraw = true\n" + LOAD + "color = 1\n", "the key workload[0].color is not known"),
+        ("schema = 1\nraw = true\n", "there is none"),
+        ('schema = 1\n[[variant]]\ntype = "ext5"\n' + LOAD, "there is no filesystem 'ext5'"),
+    ],
+)
+def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(
+    text: str, words: str, tmp_path: Path
+) -> None:
+    async def work(hand: Hand) -> None:
+        (tmp_path / "bad.toml").write_text(text)
+        await hand.keys("o", "tab")
+        await hand.type(str(tmp_path / "bad.toml"))
+        await hand.keys("enter")
+        await hand.until(lambda: "".join(words.split()) in "".join(picture(hand.pilot).split()))
+        await hand.sees("New plan")
+
+    at_plan(work, size=(120, 40))
+
+
+def test_a_plan_is_saved_and_asks_before_it_replaces_what_it_did_not_show(tmp_path: Path) -> None:
+    async def work(hand: Hand) -> None:
+        path = tmp_path / "mine.toml"
+        await hand.keys("s")
+        await hand.sees("Save the plan as")
+        await hand.type(str(path))
+        await hand.keys("enter")
+        await hand.until(path.exists)
+        await hand.until(lambda: not hand.screen.is_changed and hand.screen.draft.plan.path == str(path))
+        assert [checklist.filesystem for checklist in read_plan(path).checklists] == ["ext4", "xfs"]
+
+        edited = "# edited elsewhere\n" + path.read_text()
+        path.write_text(edited)
+        await hand.go_to("filesystems")
+        await hand.look_at("btrfs")
+        await hand.keys("space", "s")
+        await hand.sees("Save the plan as")
+        await hand.keys("enter")
+        await hand.sees("It was edited since it was opened here.")
+        await hand.keys("enter")
+        assert path.read_text() == edited
+        await hand.keys("s", "enter")
+        await hand.sees("It was edited since")
+        await hand.keys("y")
+        await hand.until(lambda: "btrfs" in path.read_text())
+
+    at_plan(work)
+
+
+def test_a_plan_that_was_changed_is_not_left_without_a_question() -> None:
+    async def work(hand: Hand) -> None:
+        await hand.go_to("filesystems")
+        await hand.keys("space")
+        await hand.sees("not saved")
+        await hand.keys("o")
+        await hand.sees("Leave this plan?")
+        await hand.keys("n")
+        assert hand.screen.is_changed
+        await hand.keys("n")
+        await hand.sees("Leave this plan?")
+        await hand.keys("y")
+        await hand.until(lambda: not hand.screen.is_changed)
+
+    at_plan(work)
+
+
+def test_more_cells_than_a_plan_may_have_are_told_in_words(tmp_path: Path) -> None:
+    async def work(hand: Hand) -> None:
+        many = ", ".join(map(str, range(1, 4097)))
+        path = tmp_path / "many.toml"
+        path.write_text(
+            f"schema = 1\nrepeats = 3\nraw = true\n{LOAD}threads = [{many[: many.index('1001')]}]\n"
+        )
+        path.write_text(path.read_text().replace("repeats = 3", "repeats = 20").replace(", ]", "]"))
+        await hand.keys("o", "tab")
+        await hand.type(str(path))
+        await hand.keys("enter")
+        await hand.sees("too many cells", "at most 10000 cells")
+
+    at_plan(work)
+
+
+def test_hostile_text_of_a_plan_is_shown_as_it_stands(tmp_path: Path) -> None:
+    async def work(hand: Hand) -> None:
+        path = tmp_path / "x.toml"
+        label = 'label = "[/x] \\u001b[31m \\u4f60"'
+        path.write_text(
+            f'schema = 1\ntitle = "[/t]\\u001b"\n[[variant]]\ntype = "ext4"\n{label}\n{LOAD}name = "[/w]"\n'
+        )
+        await hand.keys("o", "tab")
+        await hand.type(str(path))
+        await hand.keys("enter")
+        await hand.settled()
+        await hand.sees("[/t]\\x1b", "[x] [/x] \\x1b[31m")
+        await hand.go_to("workloads")
+        await hand.sees("1. [/w]")
+        await hand.keys("c", "escape", "enter")
+        await hand.sees("Workload 1")
+        assert plain("[/x]").plain == "[/x]"
+
+    at_plan(work)
