@@ -96,11 +96,11 @@ class ConsoleApp(App[None]):
         if not runs or self.session.folder is not None or not isinstance(first, ConsoleScreen):
             return
         if self.screen is first and self.current_mode == self.DEFAULT_MODE:
-            self.push_screen(AttachScreen(runs), self._attach)
+            self.push_screen(AttachScreen(runs), self._follow)
         elif self.current_mode != "run":
             first.say(line_of(runs))
 
-    def _attach(self, folder: RunFolder | None) -> None:
+    def _follow(self, folder: RunFolder | None) -> None:
         if folder is not None:
             self.session.folder = folder
             self.switch_mode("run")

@@ -11,7 +11,7 @@ from fsconsole.model.plan import Cell
 from fsconsole.model.run import Target
 from fsconsole.model.state import CellState, RunState, StepState
 from fsconsole.plaintext import printable
-from fsconsole.report.about import facts, instant
+from fsconsole.report.about import fact_words, facts, instant
 from fsconsole.report.cells import shorten_middle
 from fsconsole.report.figures import scale_for
 from fsconsole.report.marks import numbers_in_words
@@ -73,7 +73,8 @@ def environment_lines(state: RunState, cell: Cell, width: int) -> tuple[TextLine
     for started in state.started:
         lines += [TextLine(""), TextLine(f"As engine {started.attempt} began", "strong")]
         known = (("kernel", started.kernel), ("host", started.hostname), ("boot", started.boot_id))
-        lines += list(_named((*known, ("fsconsole", started.version), *started.facts), width))
+        told = (fact_words(name, value) for name, value in started.facts)
+        lines += list(_named((*known, ("fsconsole", started.version), *told), width))
     for target in state.request.targets:
         if target.path == cell.target:
             lines += [TextLine(""), TextLine(printable(f"Device {target.path}"), "strong")]
