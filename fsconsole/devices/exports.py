@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ class _Exporter:
     pattern: str
     module: str
     root: str
+    shape: re.Pattern[str] = re.compile("(.*)")
+    """What of the file's text is the path; no match means that nothing is served."""
 
 
 _EXPORTERS = (
@@ -38,6 +41,14 @@ _EXPORTERS = (
         "kernel/config/target/core/*/*/udev_path",
         "module/target_core_mod",
         "kernel/config/target",
+    ),
+    # target_core_file.c, fd_show_configfs_dev_params: it opens a device as a file, and only targetcli sets udev_path.
+    _Exporter(
+        "LIO target",
+        "kernel/config/target/core/fileio_*/*/info",
+        "module/target_core_mod",
+        "kernel/config/target",
+        re.compile(r".*? File: (.+?)  Size: ", re.DOTALL),
     ),
     # Documentation/usb/mass-storage.rst, drivers/usb/gadget/function/f_mass_storage.c
     _Exporter(
@@ -64,19 +75,20 @@ def export_uses(loops: tuple[tuple[int, Device], ...], sys_root: str = "/sys") -
                 f"{exporter.name} is loaded and {sys_root}/{exporter.root} is not there: mount configfs"
             )
         for path in glob.glob(f"{sys_root}/{exporter.pattern}"):
-            number = _exported_number(_served(path), files)
+            number = _exported_number(_served(path, exporter.shape), files)
             if number:
                 yield Use(UseKind.EXPORT, number, f"is exported by the {exporter.name} ({path})")
 
 
-def _served(path: str) -> str:
+def _served(path: str, shape: re.Pattern[str]) -> str:
     try:
-        return read_text(path)
+        found = shape.match(read_text(path))
     except OSError as error:
         # The export was removed meanwhile, or has no device set yet.
         if error.errno in {errno.ENOENT, errno.ENODEV}:
             return ""
         raise
+    return found[1] if found else ""
 
 
 def _exported_number(path: str, files: dict[tuple[int, int], int]) -> int:

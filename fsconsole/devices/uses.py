@@ -21,6 +21,8 @@ BTRFS_SYSFS = "/sys/fs/btrfs"
 _SECOND_DEVICES = ("logdev=", "rtdev=", "journal_path=", "device=")
 """Mount options that name a further device (man 5 xfs, man 5 ext4, man 5 btrfs)."""
 
+_ORIGIN_LAYER = "-real"
+
 
 def mount_uses(own: Iterable[MountEntry]) -> Iterator[Use]:
     """Yield a use for every block device that an entry of this process's mount table stands on or names.
@@ -127,6 +129,21 @@ def holder_uses(graph: DeviceGraph) -> Iterator[Use]:
             yield Use(
                 UseKind.HOLDER, number_of(device), f"is held by {_holder_words(name, by_name.get(name))}"
             )
+    yield from _snapshot_uses(graph, by_name)
+
+
+def _snapshot_uses(graph: DeviceGraph, by_name: dict[str, Device]) -> Iterator[Use]:
+    """Yield a use for every LVM volume that has snapshots, which hold not the volume but the layer below it.
+
+    LVM calls that layer by the volume's UUID with this ending (lib/activate/dev_manager.c).
+    """
+    origins = {f"{device.dm_uuid}{_ORIGIN_LAYER}": device for device in graph.devices if device.dm_uuid}
+    for layer in graph.devices:
+        origin = origins.get(layer.dm_uuid)
+        for name in layer.holders if origin is not None else ():
+            if origin is not None and name != origin.name:
+                clause = f"has the snapshot {_holder_words(name, by_name.get(name))}"
+                yield Use(UseKind.HOLDER, number_of(origin), clause)
 
 
 def _holder_words(name: str, holder: Device | None) -> str:

@@ -54,7 +54,7 @@ def _holders(is_it: _IsIt, ignore_pids: frozenset[int]) -> tuple[OpenDescriptor,
         found
         for pid in _pids("/proc")
         if pid not in ignore_pids
-        for found in _matching_descriptors(pid, is_it)
+        for found in (*_matching_descriptors(pid, is_it), *_matching_mappings(pid, is_it))
     )
 
 
@@ -103,6 +103,27 @@ def _matching_descriptors(pid: int, is_it: _IsIt) -> Iterator[OpenDescriptor]:
                 continue
     finally:
         os.close(directory)
+
+
+def _matching_mappings(pid: int, is_it: _IsIt) -> Iterator[OpenDescriptor]:
+    """Yield what of that a process has mapped into its memory, which lasts when the descriptor is closed.
+
+    /proc/PID/maps names a mapping's file by path alone, so that each is followed once (man 5 proc_pid_map_files).
+    """
+    try:
+        with open(f"/proc/{pid}/maps", "rb") as file:
+            lines = file.read().splitlines()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return
+    # Address, permissions, offset, device, inode, path; memory without a file has the inode 0.
+    fields = [line.split(None, 5) for line in lines]
+    mapped = {(f[3], f[4], f[5]): decode(f[0]) for f in fields if len(f) == 6 and f[4] != b"0"}
+    for (_, _, path), addresses in mapped.items():
+        try:
+            if is_it(os.stat(f"/proc/{pid}/map_files/{addresses}")):
+                yield OpenDescriptor(pid, _command(pid), decode(path))
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
 
 
 def _names_in(directory: int) -> list[str]:

@@ -39,6 +39,21 @@ def test_a_process_that_has_a_device_open_is_found_by_any_node(
         assert holders_of(os.stat("/dev/null").st_rdev, frozenset()) == ()
 
 
+def test_a_process_that_has_a_device_mapped_and_closed_is_found(loop_device: MakeLoopDevice) -> None:
+    device = loop_device(8 * MIB)
+    number = os.stat(device).st_rdev
+    script = (
+        "import mmap, os, sys; fd = os.open(sys.argv[1], os.O_RDWR); m = mmap.mmap(fd, 4096);"
+        " os.closerange(3, 99); print('mapped', flush=True); input()"
+    )
+    with spawn(Command((sys.executable, "-ISc", script, device))) as running:
+        assert running.receive(LIMIT_S) == "mapped"
+        assert [(holder.pid, holder.path) for holder in holders_of(number, frozenset())] == [
+            (running.pid, device)
+        ]
+        assert holders_of(number, frozenset({running.pid})) == ()
+
+
 def test_the_own_process_can_be_passed_over(loop_device: MakeLoopDevice) -> None:
     device = loop_device(8 * MIB)
     fd = os.open(device, os.O_RDONLY)

@@ -14,7 +14,9 @@ NAMES = ("grid", "raw", "failed", "stopped", "killed")
 def recorded(name: str, runs_dir: Path) -> RunFolder:
     """Return a copy of a recorded run, below a directory of runs of the test's own."""
     runs_dir.mkdir(parents=True, exist_ok=True)
-    return RunFolder(str(shutil.copytree(_DATA / name, runs_dir / name)))
+    folder = RunFolder(str(shutil.copytree(_DATA / name, runs_dir / name)))
+    Path(folder.raw).mkdir(exist_ok=True)
+    return folder
 
 
 def all_recorded(runs_dir: Path) -> tuple[RunFolder, ...]:

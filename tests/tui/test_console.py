@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from tests.tui.harness import SIZES, console, picture
+from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.recorded import recorded
-from tests.tui.waiting import until
+from tests.tui.waiting import shows, until
 
+READY = {1: "0 devices", 2: "New plan", 3: "last gauges", 4: "sorted by", 5: "1 run"}
 MODES = ("devices", "plan", "run", "results", "runs")
 
 
@@ -45,11 +46,13 @@ def test_a_terminal_that_is_too_small_gets_a_sentence() -> None:
 @pytest.mark.parametrize("mode", range(1, 6))
 def test_keys_go_where_they_went_before_the_terminal_was_too_small(mode: int, tmp_path: Path) -> None:
     async def look() -> None:
-        app = console(runs_dir=tmp_path, folder=recorded("grid", tmp_path))
+        children = Scripted({"devices": "[]"})
+        app = console(children, runs_dir=tmp_path, folder=recorded("grid", tmp_path))
         async with app.run_test(size=(80, 24)) as pilot:
             await pilot.press(str(mode))
-            await until(pilot, lambda: app.screen.focused is not None, "the focus")
+            await shows(pilot, READY[mode])
             before = app.screen.focused
+            assert before is not None
             await pilot.resize_terminal(20, 5)
             await pilot.pause()
             await pilot.resize_terminal(80, 24)

@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 from textual.widgets._footer import FooterKey
 
 from fsconsole.tui.screens.devices import DevicesScreen
+from fsconsole.tui.widgets.footer import Footer
 from tests.tui.at_devices import drive
 from tests.tui.device_lists import FREE, SCRATCH, listed
 from tests.tui.waiting import shows, until
@@ -41,5 +42,18 @@ def test_the_line_of_keys_shows_what_can_not_be_pressed_now(monkeypatch: pytest.
         monkeypatch.setattr(DevicesScreen, "check_action", lambda *_: None)
         pilot.app.screen.refresh_bindings()
         await until(pilot, lambda: not keys(pilot)[name][1], f"{name} as what can't be pressed")
+
+    drive(listed(FREE, SCRATCH), steps)
+
+
+def test_a_line_of_keys_whose_screen_has_gone_is_not_made_anew() -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "2 devices")
+        await pilot.press("n")
+        await shows(pilot, "New scratch device")
+        line = pilot.app.screen.query_one(Footer)
+        await pilot.press("escape")
+        await shows(pilot, "2 devices")
+        await line.recompose()
 
     drive(listed(FREE, SCRATCH), steps)

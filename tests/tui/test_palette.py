@@ -18,8 +18,9 @@ from fsconsole.tui import screens, widgets
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.commands import declared, offered
 from tests.tui.device_lists import STORAGE_BOX, listed
-from tests.tui.harness import SIZES, Scripted, console, picture
+from tests.tui.harness import SIZES, Scripted, console
 from tests.tui.recorded import recorded
+from tests.tui.waiting import shows, until
 
 MODES = ("devices", "plan", "run", "results", "runs")
 
@@ -84,11 +85,9 @@ def test_the_list_names_what_can_be_done_and_does_it(size: tuple[int, int]) -> N
             await pilot.press("ctrl+p")
             await pilot.pause()
             await pilot.press(*"results")
-            while "The grid of a run (4; go.results)" not in picture(pilot):
-                await pilot.pause()
+            await shows(pilot, "The grid of a run (4; go.results)")
             await pilot.press("enter")
-            while app.current_mode != "results":
-                await pilot.pause()
+            await until(pilot, lambda: app.current_mode == "results")
 
     asyncio.run(look())
 
@@ -112,8 +111,7 @@ def test_the_list_scrolls_and_shows_its_cursor_without_colours_too() -> None:
             await pilot.press("ctrl+p")
             await pilot.pause()
             found = app.screen.query_one(OptionList)
-            while not found.option_count:
-                await pilot.pause()
+            await until(pilot, lambda: found.option_count)
             await pilot.press("down")
             await pilot.pause()
             assert found.highlighted == 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from fsconsole.plan.configs import list_configs
 from fsconsole.plan.reader import read_plan
 from fsconsole.tui.plaintext import plain
@@ -24,25 +22,25 @@ def test_shipped_plans_are_opened_from_a_menu_with_a_line_on_each() -> None:
     at_plan(work)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("schema = 1\n[[variant]\n", "is not TOML"),
-        ("schema = 1\nraw = true\n" + LOAD + "color = 1\n", "the key workload[0].color is not known"),
-        ("schema = 1\nraw = true\n", "there is none"),
-        ('schema = 1\n[[variant]]\ntype = "ext5"\n' + LOAD, "there is no filesystem 'ext5'"),
-    ],
-)
-def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(
-    text: str, words: str, tmp_path: Path
-) -> None:
+BAD = {
+    "schema = 1\n[[variant]\n": "is not TOML",
+    "schema = 1\nraw = true\n" + LOAD + "color = 1\n": "the key workload[0].color is not known",
+    "schema = 1\nraw = true\n": "there is none",
+    'schema = 1\n[[variant]]\ntype = "ext5"\n' + LOAD: "there is no filesystem 'ext5'",
+}
+
+
+def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(tmp_path: Path) -> None:
     async def work(hand: Hand) -> None:
-        (tmp_path / "bad.toml").write_text(text)
-        await hand.keys("o", "tab")
-        await hand.type(str(tmp_path / "bad.toml"))
-        await hand.keys("enter")
-        await hand.until(lambda: "".join(words.split()) in "".join(picture(hand.pilot).split()))
-        await hand.sees("New plan")
+        for text, words in BAD.items():
+            (tmp_path / "bad.toml").write_text(text)
+            await hand.keys("o", "tab")
+            await hand.type(str(tmp_path / "bad.toml"))
+            await hand.keys("enter")
+            await hand.until(
+                lambda words=words: "".join(words.split()) in "".join(picture(hand.pilot).split())
+            )
+            await hand.sees("New plan")
 
     at_plan(work, size=(120, 40))
 

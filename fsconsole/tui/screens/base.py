@@ -81,8 +81,9 @@ class ConsoleScreen(Screen[None]):
             timer.pause()
 
     def say(self, text: str, *, style: str = "") -> None:
-        """Show a sentence on the screen until the next one; style: "$error", "$warning" or nothing."""
-        self.query_one("#said", Sentence).say(text, style.removeprefix("$"))
+        """Show a sentence until the next one, none where the console ends; style: "$error", "$warning" or nothing."""
+        if self.app.is_running:
+            self.query_one("#said", Sentence).say(text, style.removeprefix("$"))
 
     def complain(self, error: FsconsoleError) -> None:
         """Show an error: its sentence, and what to do."""

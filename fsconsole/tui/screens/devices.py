@@ -184,11 +184,12 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         try:
             while self._watch.is_wanted:
                 self._tell()
-                if await self.went_well(self._watch.look()):
+                if await self.went_well(self._watch.look()) and self.app.is_running:
                     self._take()
         finally:
             self._watch.is_looking = False
-        self._tell()
+        if self.app.is_running:
+            self._tell()
 
     def _take(self) -> None:
         """Show what was seen, with the ticks that stand."""

@@ -17,8 +17,10 @@ class Footer(widgets.Footer):
 
     async def recompose(self) -> None:
         """Make the keys anew, where they are others than before."""
+        if not self.is_attached:  # Its screen has gone meanwhile.
+            return
         keys = self._keys()
-        if keys != self._keys_shown and self.is_attached:
+        if keys != self._keys_shown:
             self._keys_shown = keys
             await super().recompose()
 

@@ -61,6 +61,15 @@ def test_a_holder_is_told_with_its_name_and_where_it_is_mounted() -> None:
     assert clauses == ["is held by /dev/dm-0 (vg-srv), which is mounted on /srv", "is held by /dev/bcache0"]
 
 
+def test_a_volume_with_a_snapshot_is_told_and_the_layer_below_both_is_held_by_both() -> None:
+    origin = device("dm-0", 253, 0, dm_name="vg-srv", dm_uuid="LVM-group1", lower=("dm-1",))
+    layer = device("dm-1", 253, 1, dm_name="vg-srv-real", dm_uuid="LVM-group1-real", holders=("dm-0", "dm-2"))
+    shot = device("dm-2", 253, 2, dm_name="vg-shot", dm_uuid="LVM-group2", lower=("dm-1",))
+    uses = list(holder_uses(DeviceGraph((origin, layer, shot), {})))
+    assert [use.number for use in uses] == [number(layer), number(layer), number(origin)]
+    assert uses[-1].clause == "has the snapshot /dev/dm-2 (vg-shot)"
+
+
 def test_a_btrfs_uses_all_its_devices() -> None:
     uses = btrfs_uses({"u-1": frozenset({number(SDA), number(SDB)})})
     assert {use.number for use in uses} == {number(SDA), number(SDB)}
@@ -102,6 +111,7 @@ def served(sys_root: Path, attribute: str, path: str) -> None:
     file.write_text(f"{path}\n")
 
 
+DISK_HERE = "/not/a/disk here"
 EXPORTS = [
     ("kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path", "NVMe target"),
     ("kernel/config/target/core/fileio_0/disk/udev_path", "LIO target"),
@@ -127,6 +137,14 @@ def test_an_export_that_is_not_to_be_found_is_not_passed_over(
 ) -> None:
     served(tmp_path / "sys", attribute, "/not/there")
     with pytest.raises(LookupError):
+        list(export_uses((), str(tmp_path / "sys")))
+
+
+def test_a_device_that_lio_serves_as_a_file_is_told_though_nobody_named_it_to_udev(tmp_path: Path) -> None:
+    served(tmp_path / "sys", "kernel/config/target/core/fileio_0/disk/udev_path", "")
+    said = f"Status: ACTIVATED\n        TCM FILEIO ID: 0        File: {DISK_HERE}  Size: 33554432  Mode: O_DSYNC Async: 0"
+    (tmp_path / "sys/kernel/config/target/core/fileio_0/disk/info").write_text(said)
+    with pytest.raises(LookupError, match=f"{DISK_HERE} is exported"):
         list(export_uses((), str(tmp_path / "sys")))
 
 
