@@ -126,8 +126,9 @@ To compare with and without an option that has one value, make a second list of 
 
     def show_outcome(self) -> None:
         """Show what the draft comes to."""
-        self.query_one("#rows", Choices).show_lines(Rows().lines(self.desk))
-        self.show_draft()
+        if self.app.is_running:
+            self.query_one("#rows", Choices).show_lines(Rows().lines(self.desk))
+            self.show_draft()
 
     def on_choices_looked(self, event: Choices.Looked) -> None:
         """Show a section, or tell of a line."""

@@ -283,6 +283,8 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
         return next((run for run in self._runs() if row is not None and run.name == row.key), None)
 
     def _show(self) -> None:
+        if not self.app.is_running:
+            return
         runs = self._runs()
         self.query_one(Table).show(runs_table(runs, self._sought))
         words = list_words(runs, self._sought, self.session.runs_dir, is_listed=self._is_listed)
