@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import re
 import shutil
 import subprocess
@@ -33,6 +34,13 @@ _MERGED = ("bin", "sbin", "lib", "lib64")
 def main() -> int:
     """Fetch what is missing or old; where that fails, say so: without any the lab's tests are skipped."""
     CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / "lock", "w") as lock:
+        # Two checkouts that are tested at once take turns.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _fetch()
+
+
+def _fetch() -> int:
     for place, make in ((TOOLS, _tools), (KERNEL, _kernel)):
         try:
             _bring(place, make)

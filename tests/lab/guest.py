@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,9 +26,12 @@ class Done:
     err: str
 
 
-def run(*argv: str, text: str = "") -> str:
-    """Run a program that must not fail and return what it printed."""
-    done = subprocess.run(argv, check=False, capture_output=True, text=True, input=text)
+def run(*argv: str, text: str = "", environment: Mapping[str, str] | None = None) -> str:
+    """Run a program that must not fail and return what it printed; environment adds to this process's own."""
+    done = subprocess.run(
+        argv, check=False, capture_output=True, text=True, input=text, timeout=_PATIENCE_S * 2,
+        env={**os.environ, **(environment or {})},
+    )  # fmt: skip
     assert done.returncode == 0, f"{argv}: exit {done.returncode}: {done.stdout}{done.stderr}"
     return done.stdout
 

@@ -25,6 +25,7 @@ _KERNEL_WORDS = (
 _DRIVERS = {"virtio": "virtio-blk-pci", "scsi": "scsi-hd,bus=scsi.0,rotation_rate=1", "nvme": "nvme"}
 _PORTS = ("output", "status", "reports")
 _PAUSE_S = 0.1
+_ENDS_WITH_THIS_PROCESS = ("setpriv", "--pdeathsig", "KILL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ class Machine:
 
     def _argv(self) -> list[str]:
         words = [
+            *_ENDS_WITH_THIS_PROCESS,
             QEMU, "-nodefaults", "-no-reboot", "-display", "none", "-machine", "pc", "-accel", "tcg,tb-size=256",
             "-cpu", "max,la57=off", "-smp", "1", "-m", str(_MEMORY_MIB),
             "-kernel", str(KERNEL / "vmlinux"), "-initrd", str(self.folder / "initramfs"), "-append", _KERNEL_WORDS,

@@ -8,11 +8,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fsconsole.client.children import RealChildren
@@ -24,6 +23,7 @@ from fsconsole.tui.terminal import SAFE, Colours, Terminal
 from fsconsole.tui.widgets.sheet_table import SheetTable
 from tests.conftest import loops_under, wait_until
 from tests.tui.harness import picture
+from tests.tui.waiting import shows, until
 
 pytestmark = pytest.mark.root
 
@@ -40,26 +40,18 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     wait_until(lambda: not loops_under(str(path)), "scratch devices are detached")
 
 
-async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
-    deadline = asyncio.get_running_loop().time() + LIMIT_S
-    while not holds():
-        assert asyncio.get_running_loop().time() < deadline, picture(pilot)
-        await pilot.pause(0.05)
-    await pilot.pause()
-
-
 def test_a_scratch_device_is_made_shown_ticked_read_and_removed(folder: Path, tmp_path: Path) -> None:
     async def look() -> None:
         terminal = Terminal(Colours.SIXTEEN, SAFE, paint_hz=20.0)
         session = Session(terminal, RealChildren(), str(tmp_path / "runs"), is_root=True)
         app = ConsoleApp(session)
         async with app.run_test(size=(80, 24)) as pilot:
-            await until(pilot, lambda: "ticked" in picture(pilot))
+            await shows(pilot, "ticked")
             await pilot.press("n")
-            await until(pilot, lambda: "It fits" in picture(pilot))
+            await shows(pilot, "It fits")
             app.screen.query_one("#size", Input).value = "16MiB"
             app.screen.query_one("#directory", Input).value = str(folder)
-            await until(pilot, lambda: "It fits" in picture(pilot))
+            await shows(pilot, "It fits")
             await pilot.press("enter")
             await until(pilot, lambda: session.targets)
             (device,) = session.targets
@@ -67,11 +59,11 @@ def test_a_scratch_device_is_made_shown_ticked_read_and_removed(folder: Path, tm
             assert "1 target ticked" in picture(pilot)
             assert app.screen.query_one(SheetTable).key == device
             await pilot.press("r")
-            await until(pilot, lambda: "read test" in picture(pilot))
+            await shows(pilot, "read test")
             await pilot.press("x")
-            await until(pilot, lambda: f"Remove {device}?" in picture(pilot))
+            await shows(pilot, f"Remove {device}?")
             await pilot.press("y")
-            await until(pilot, lambda: "its file are removed" in picture(pilot))
+            await shows(pilot, "its file are removed")
             assert session.targets == []
             assert os.listdir(folder) == []
 
@@ -85,7 +77,7 @@ def test_a_scratch_device_that_appears_is_shown_by_itself(folder: Path, tmp_path
         session = Session(terminal, RealChildren(), str(tmp_path / "runs"), is_root=True)
         app = ConsoleApp(session)
         async with app.run_test(size=(80, 40)) as pilot:
-            await until(pilot, lambda: "ticked" in picture(pilot))
+            await shows(pilot, "ticked")
             made = await RealChildren().run("scratch", "create", "--size=16MiB", f"--dir={folder}", "--json")
             device = json.loads(made.out)["device"]
             await until(pilot, lambda: device.removeprefix("/dev/") in picture(pilot))

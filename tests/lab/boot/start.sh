@@ -7,6 +7,7 @@ mount -t tmpfs shm /dev/shm
 mount -t devpts pts /dev/pts
 mount -t debugfs debugfs /sys/kernel/debug
 modprobe -a configfs md_mod
+modprobe loop max_loop=16
 mount -t configfs config /sys/kernel/config
 mount -t cgroup2 cgroup /sys/fs/cgroup
 ln -sf /proc/self/fd /dev/fd

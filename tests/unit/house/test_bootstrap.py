@@ -208,6 +208,18 @@ def test_what_single_tests_use_is_installed_where_apt_knows_it(checkout):
     assert install.endswith(" f2fs-tools fio")
 
 
+def test_the_virtual_machine_is_fetched_for_the_checks_alone_and_only_where_it_can_run(checkout):
+    fetching = PYTHON + 'case "$*" in *tests.lab.fetch*) echo fetched >>"$FAKES/lab.log"; exit 1 ;; esac\n'
+    checkout.run("demo")
+    checkout.put(checkout.root / ".venv/bin/python", fetching)
+    checkout.give("apt-get", "#!/bin/sh\n")
+    checkout.run("test")
+    assert not (checkout.fakes / "lab.log").exists()
+    checkout.give("qemu-system-x86_64", "#!/bin/sh\n")
+    assert "tests that need a virtual machine are skipped\n" in checkout.run("test").stderr
+    assert (checkout.fakes / "lab.log").exists()
+
+
 def test_apt_is_left_alone_when_nothing_is_missing(checkout):
     checkout.give("apt-get", '#!/bin/sh\ntouch "$FAKES/apt.log"\n')
     checkout.run("demo")

@@ -1,0 +1,20 @@
+"""The list of hazards: as long and as varied as was promised, each name once."""
+
+from __future__ import annotations
+
+from fsconsole.devices.hazards import ALL_CHECKS
+from tests.lab.hazards import BATTERY, Answer
+
+ELSEWHERE = {"undetermined", "hidden-process"}
+"""Tried on loop devices: they are no state of a disk."""
+
+
+def test_the_battery_holds_enough_ways_and_enough_of_them_without_a_signature() -> None:
+    assert len(BATTERY) >= 45
+    assert sum(not case.signed for case in BATTERY) >= 15
+    assert len({case.name for case in BATTERY}) == len(BATTERY)
+
+
+def test_every_check_of_the_gate_is_tried_on_a_real_device() -> None:
+    tried = {case.check for case in BATTERY if case.answer is not Answer.CHANGED}
+    assert tried == {check.name for check in ALL_CHECKS} - ELSEWHERE

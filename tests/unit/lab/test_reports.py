@@ -1,0 +1,92 @@
+"""What a guest reports is what the host's tests end with, one by one; what it doesn't report is a failure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.lab.boots import INSIDE, Boots
+
+STORY = "-- its console --\nKernel panic"
+
+
+class Guest:
+    """A machine that reports what it was given, and then is gone."""
+
+    def __init__(self, reports: list[str]) -> None:
+        self.reports = reports
+        self.commands: list[tuple[str, ...]] = []
+
+    def start(self, folder: Path, disks: object, command: tuple[str, ...], checkout: Path) -> Guest:
+        self.commands.append(command)
+        return self
+
+    def lines(self, timeout_s: float) -> Iterator[str]:
+        yield from self.reports
+
+    def end(self) -> str:
+        return STORY
+
+
+@pytest.fixture
+def boots_of(pytestconfig: pytest.Config) -> Iterator[Callable[[Guest], Boots]]:
+    with ExitStack() as stack:
+
+        def made(guest: Guest) -> Boots:
+            boots = Boots(pytestconfig, guest.start)
+            stack.callback(boots.close)
+            return boots
+
+        yield made
+
+
+def items_named(*names: str) -> list[SimpleNamespace]:
+    session = SimpleNamespace(items=[])
+    for name in names:
+        path = INSIDE / "arrays/test_some.py"
+        nodeid = f"tests/lab/inside/arrays/test_some.py::{name}"
+        item = SimpleNamespace(nodeid=nodeid, path=path, location=("", 0, name), session=session)
+        session.items.append(item)
+    return session.items
+
+
+def reported(config: pytest.Config, item: SimpleNamespace, call: str) -> list[str]:
+    reports = [
+        pytest.TestReport(
+            item.nodeid, item.location, {}, outcome, "why" if outcome == "failed" else None, when
+        )
+        for when, outcome in (("setup", "passed"), ("call", call), ("teardown", "passed"))
+    ]
+    hook = config.hook.pytest_report_to_serializable
+    return [json.dumps(hook(config=config, report=report)) for report in reports]
+
+
+def outcomes(boots: Boots, item: SimpleNamespace) -> list[tuple[str | None, str]]:
+    return [(report.when, report.outcome) for report in boots.reports_of(item)]  # type: ignore[arg-type]
+
+
+def test_each_test_ends_as_it_ended_in_the_guest_and_one_boot_serves_them_all(pytestconfig, boots_of) -> None:
+    good, bad = items_named("good", "bad")
+    guest = Guest(reported(pytestconfig, good, "passed") + reported(pytestconfig, bad, "failed"))
+    boots = boots_of(guest)
+    assert outcomes(boots, good) == [("setup", "passed"), ("call", "passed"), ("teardown", "passed")]
+    assert outcomes(boots, bad) == [("setup", "passed"), ("call", "failed"), ("teardown", "passed")]
+    (command,) = guest.commands
+    assert command[-2:] == (good.nodeid, bad.nodeid)
+
+
+def test_a_guest_that_dies_fails_the_test_at_hand_and_all_after_it(pytestconfig, boots_of) -> None:
+    good, cut, never = items_named("good", "cut", "never")
+    begun = reported(pytestconfig, cut, "passed")[:1]
+    guest = Guest(reported(pytestconfig, good, "passed") + begun)
+    boots = boots_of(guest)
+    assert outcomes(boots, good)[-1] == ("teardown", "passed")
+    assert outcomes(boots, cut) == [("setup", "passed"), ("call", "failed")]
+    (report,) = boots.reports_of(never)
+    assert report.outcome == "failed"
+    assert STORY in str(report.longrepr)
