@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fsconsole.model.observation import Outcome
 from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus
+
+_WORDS = {status: status.value for status in CellStatus} | {CellStatus.UNKNOWN: "interrupted"}
+
+
+def cell_word(status: CellStatus) -> str:
+    """Return where a cell stands in a word for people."""
+    return _WORDS[status]
+
+
+def as_left(state: RunState, *, alive: bool) -> RunState:
+    """Return a run as it is: a cell that runs by the journal is interrupted where no engine lives."""
+    if alive or all(cell.status is not CellStatus.RUNNING for cell in state.cells):
+        return state
+    return replace(state, cells=tuple(_as_left(cell) for cell in state.cells))
 
 
 def cells_over(state: RunState) -> int:
@@ -14,7 +30,7 @@ def cells_over(state: RunState) -> int:
 def cells_in_words(state: RunState) -> str:
     """Return how many cells stand where: "4 cells: 2 done, 1 failed, 1 pending"."""
     counted = {status: sum(cell.status is status for cell in state.cells) for status in CellStatus}
-    words = ", ".join(f"{number} {status.value}" for status, number in counted.items() if number)
+    words = ", ".join(f"{number} {cell_word(status)}" for status, number in counted.items() if number)
     total = f"{len(state.cells)} cell{'s' if len(state.cells) != 1 else ''}"
     return f"{total}: {words}" if words else total
 
@@ -44,6 +60,10 @@ def place(state: RunState) -> str:
     step = state.current_step
     cell = f"cell {state.current_cell + 1} of {len(state.cells)}"
     return f"{step.kind.value} of {cell}" if step is not None else cell
+
+
+def _as_left(cell: CellState) -> CellState:
+    return replace(cell, status=CellStatus.UNKNOWN) if cell.status is CellStatus.RUNNING else cell
 
 
 def _living(state: RunState) -> str:

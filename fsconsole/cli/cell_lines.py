@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fsconsole.analysis.figures import CLEAN
 from fsconsole.analysis.names import cell_names
-from fsconsole.analysis.status import status_words
+from fsconsole.analysis.status import cell_word, status_words
 from fsconsole.model.measurement import DEFINITIONS, Metric
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.model.step import StepKind
@@ -67,7 +67,7 @@ def _ending(state: RunState, cell: CellState, names: tuple[str, ...]) -> Iterato
     if cell.status is CellStatus.DONE:
         yield "  ".join([head, *(_figure(cell, metric) for metric in _FIGURES), *_verdicts(cell)])
     else:
-        yield f"{head}  {cell.status.value}" + (f": {cell.reason}" if cell.reason else "")
+        yield f"{head}  {cell_word(cell.status)}" + (f": {cell.reason}" if cell.reason else "")
     known = {kind for other in state.cells[: cell.index] for kind in _kinds(other)}
     news = [kind for kind in _kinds(cell) if kind not in known]
     if news:

@@ -98,21 +98,15 @@ def report(folder: RunFolder, wanted: Wanted) -> str:
     """Return a run's figures. Raises UnknownColumn, and whatever the journal's reader raises."""
     from fsconsole.analysis.columns import column_named, columns_named
     from fsconsole.analysis.grid import build_grid
-    from fsconsole.analysis.status import status_words
-    from fsconsole.client.disk import is_read_only
-    from fsconsole.journal.history import read_state
-    from fsconsole.journal.store import is_alive
+    from fsconsole.client.looking import look
     from fsconsole.plan.publications import find_publication
 
     sort_by = column_named(wanted.sort)
     columns = columns_named(wanted.columns) if wanted.columns else ()
-    # Asked before reading, so that a run that ends just now is not called dead.
-    alive = is_alive(folder)
-    state = read_state(folder)
+    seen = look(folder)
     publication = find_publication(wanted.beside) if wanted.beside else None
-    grid = build_grid(state, sort_by=sort_by, publication=publication)
-    standing = status_words(state, alive=alive, read_only=is_read_only(folder))
-    return _formatted(state, grid, standing, columns, wanted)
+    grid = build_grid(seen.state, sort_by=sort_by, publication=publication)
+    return _formatted(seen.state, grid, seen.standing, columns, wanted)
 
 
 def _formatted(

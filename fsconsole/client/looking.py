@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from fsconsole.analysis.status import cells_over, status_words
+from fsconsole.analysis.status import as_left, cells_over, status_words
 from fsconsole.client.disk import is_read_only
 from fsconsole.errors import FsconsoleError, JournalNewer, JournalUnusable, NotRoot
 from fsconsole.journal.folder import RunFolder
@@ -42,7 +42,7 @@ def look(folder: RunFolder) -> Look:
     """Return a run as it is. Raises JournalUnusable, JournalNewer, NotRoot."""
     # Asked before reading, so that a run that ends just now is not called dead.
     alive = is_alive(folder)
-    state = read_state(folder)
+    state = as_left(read_state(folder), alive=alive)
     try:
         read_only = is_read_only(folder)
     except OSError as error:

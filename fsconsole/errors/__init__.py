@@ -69,6 +69,7 @@ from fsconsole.errors.targets import (
 )
 from fsconsole.errors.usage import (
     ChildFailed,
+    ConsoleFailed,
     DumbTerminal,
     Misused,
     NoTerminal,
@@ -81,6 +82,7 @@ __all__ = [
     "ConsentMissing",
     "ConsentOutdated",
     "ConsentStale",
+    "ConsoleFailed",
     "DeviceChanged",
     "DeviceLocked",
     "DeviceMissing",

@@ -51,6 +51,16 @@ class NoTerminal(FsconsoleError):
 
 
 @dataclass(eq=False)
+class ConsoleFailed(FsconsoleError):
+    """The console ended by a fault of its own, which it has shown."""
+
+    sentence = "The console ended by a fault of its own, shown above; a run that it showed goes on."
+    advice = (
+        "`fsconsole` shows it again, `fsconsole attach` follows a run without it; report what stands above."
+    )
+
+
+@dataclass(eq=False)
 class ChildFailed(FsconsoleError):
     """A command that the console started has failed; said and advice are its own."""
 

@@ -36,6 +36,15 @@ def instant(wall_ns: int) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
+def fact_words(name: str, value: str) -> tuple[str, str]:
+    """Return a fact of the machine as people say it: ("memory", "23.5 GiB") for ("memory_bytes", "25276502016")."""
+    kind, _, of = name.partition(" ")
+    if not kind.endswith("_bytes"):
+        return f"{kind.replace('_', ' ')} {of}".strip(), value
+    words = kind.removesuffix("_bytes").replace("_", " ")
+    return f"{words} {of}".strip(), _bytes_in_words(value) or value
+
+
 def _known(state: RunState) -> dict[str, str]:
     """Return what held as the first engine began, by name."""
     return dict(state.started[0].facts) if state.started else {}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
+from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
@@ -14,13 +16,19 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 
+from fsconsole.errors import FsconsoleError
+from fsconsole.journal.folder import RunFolder
+from fsconsole.tui.beside import beside
 from fsconsole.tui.commands import offered
 from fsconsole.tui.filter import BriefFilter, ColourFilter, GlyphFilter
+from fsconsole.tui.screens.attach import AttachScreen
+from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.help import HelpScreen
 from fsconsole.tui.screens.palette import Palette
 from fsconsole.tui.session import Session
 from fsconsole.tui.terminal import Colours
 from fsconsole.tui.themes import theme_of
+from fsconsole.tui.views.attach import going, line_of
 from fsconsole.tui.widgets.scrollbar import BlockScrollBar
 
 _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
@@ -70,6 +78,32 @@ class ConsoleApp(App[None]):
         self.register_theme(theme_of(session.terminal))
         self.theme = "fsconsole"
         ScrollBar.renderer = BlockScrollBar
+
+    def on_ready(self) -> None:
+        """Offer what goes on, once the first screen stands."""
+        if self.session.folder is None:
+            self._offer_runs()
+
+    @work(group="offer")
+    async def _offer_runs(self) -> None:
+        """Ask whether a run that goes on shall be shown; where the operator is at something already, say so only."""
+        try:
+            runs = await beside(partial(going, self.session.runs_dir, time.monotonic_ns()))
+        except FsconsoleError:
+            # Nobody has asked for runs yet: the screens that show them say what is wrong.
+            return
+        first = self.screen_stack[0]
+        if not runs or self.session.folder is not None or not isinstance(first, ConsoleScreen):
+            return
+        if self.screen is first and self.current_mode == self.DEFAULT_MODE:
+            self.push_screen(AttachScreen(runs), self._follow)
+        elif self.current_mode != "run":
+            first.say(line_of(runs))
+
+    def _follow(self, folder: RunFolder | None) -> None:
+        if folder is not None:
+            self.session.folder = folder
+            self.switch_mode("run")
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Take away the colours that there are not, and replace what the terminal's font lacks, last of all."""

@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from fsconsole.client.disk import is_read_only
@@ -27,7 +28,16 @@ _OLD_POINTS = 1000
 """Read one by one: more than the last minute, and all of a short run."""
 _FIRST_SLOT_NS = int(FIRST_SLOT_S * 1e9)
 
-Taken = Snapshot | FsconsoleError
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fault:
+    """A fault of the program that ended the bridge; whoever takes it raises it."""
+
+    error: Exception
+
+
+Taken = Snapshot | FsconsoleError | Fault
+"""What was found; why nothing was; or what the bridge died of."""
 
 
 class Watch:
@@ -119,21 +129,29 @@ class Bridge:
         return not self._thread.is_alive()
 
     def take(self) -> Taken | None:
-        """Return the latest that hasn't been taken yet: a snapshot, or why there is none."""
+        """Return the latest that hasn't been taken yet."""
         with self._lock:
             latest, self._latest = self._latest, None
         return latest
 
     def _look_until_stopped(self) -> None:
+        try:
+            self._look_again_and_again()
+        except Exception as error:
+            # A fault of the program, which no file of a run may bring about: raised where it is taken, and here.
+            self._put(Fault(error))
+            raise
+
+    def _look_again_and_again(self) -> None:
         watch: Watch | None = None
         while not self._stopped.is_set():
             try:
                 watch = watch or Watch(self.folder)
-                found: Taken = watch.look()
+                found: Snapshot | FsconsoleError = watch.look()
             except FsconsoleError as error:
                 found = error
             except OSError as error:
-                found = _fault(self.folder, error)
+                found = _in_words(self.folder, error)
             self._put(found)
             self._rest(watch, found)
 
@@ -144,7 +162,7 @@ class Bridge:
         if not is_untaken and not self._stopped.is_set():
             self._tell()
 
-    def _rest(self, watch: Watch | None, found: Taken) -> None:
+    def _rest(self, watch: Watch | None, found: Snapshot | FsconsoleError) -> None:
         """Wait until the next look is due, and read of the past meanwhile."""
         idle = isinstance(found, FsconsoleError) or not found.alive
         due_s = time.monotonic() + (_IDLE_S if idle else POLL_S)
@@ -161,5 +179,5 @@ class Bridge:
             return False
 
 
-def _fault(folder: RunFolder, error: OSError) -> JournalUnusable:
+def _in_words(folder: RunFolder, error: OSError) -> JournalUnusable:
     return JournalUnusable(path=folder.journal, why=error.strerror or str(error))

@@ -7,14 +7,14 @@ import os
 import sys
 
 from fsconsole.client.children import RealChildren
-from fsconsole.errors import NoTerminal
+from fsconsole.errors import ConsoleFailed, NoTerminal
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.session import Session
 from fsconsole.tui.terminal import encoding_of, is_screen, terminal_of
 
 
 def run_console(runs_dir: str, *, ascii_only: bool = False, slow_link: bool = False) -> None:
-    """Show the console until the operator leaves. Raises NoTerminal, DumbTerminal."""
+    """Show the console until the operator leaves. Raises NoTerminal, DumbTerminal, ConsoleFailed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise NoTerminal
     encoding = encoding_of(os.environ, sys.stdout.encoding or "ascii", is_utf8_mode=bool(sys.flags.utf8_mode))
@@ -25,4 +25,8 @@ def run_console(runs_dir: str, *, ascii_only: bool = False, slow_link: bool = Fa
     # What is loaded by now stays to the end: whoever presses a key need not wait until Python has looked through it again.
     gc.freeze()
     session = Session(terminal, RealChildren(), runs_dir, is_root=os.geteuid() == 0)
-    ConsoleApp(session).run()
+    app = ConsoleApp(session)
+    app.run()
+    if app.return_code:
+        # Textual has shown what it was.
+        raise ConsoleFailed

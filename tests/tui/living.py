@@ -12,7 +12,15 @@ from fsconsole.engine.control import ControlServer, Wishes
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import CellFinished, CellStarted, Observation, Outcome, StepStarted, Verb
+from fsconsole.model.observation import (
+    CellFinished,
+    CellStarted,
+    Observation,
+    Outcome,
+    RunInterrupted,
+    StepStarted,
+    Verb,
+)
 from fsconsole.model.sample import Sample, Writeback
 from fsconsole.model.step import StepKind
 from fsconsole.system.locks import FileLock
@@ -54,6 +62,10 @@ class Living:
     def die(self) -> None:
         """End without a word."""
         self.lock.release()
+
+    def interrupt(self) -> None:
+        """Have a cleanup mark it."""
+        self.journal.record(RunInterrupted("its engine died"))
 
 
 def sample_now(step: str, *, age_s: float = 0.0, cell: int = 0) -> Sample:

@@ -31,6 +31,7 @@ from fsconsole.tui.commands import offered
 from fsconsole.tui.filter import GlyphFilter
 from fsconsole.tui.likeness import allowed, shown
 from fsconsole.tui.screens.ask import AskScreen
+from fsconsole.tui.screens.attach import AttachScreen
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from fsconsole.tui.screens.output import OutputScreen
 from fsconsole.tui.screens.plan_kind import KindScreen
@@ -39,6 +40,7 @@ from fsconsole.tui.screens.plan_words import WordsScreen
 from fsconsole.tui.screens.plan_workload import WorkloadScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.terminal import ASCII, SAFE, Colours, Glyphs
+from fsconsole.tui.views.attach import Going
 from fsconsole.tui.views.who import who
 from fsconsole.tui.widgets.lines import TextLine
 from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed
@@ -53,6 +55,9 @@ LEFT_OUT = ("quit", "go.", "run.detach", "rows.", "table.", "lines.")
 """What would end the walk or begin another one, and moves that lead nowhere."""
 TAKEN = ("rows.choose", "table.choose")
 OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
+    "AttachScreen": lambda _app: AttachScreen(
+        [Going(RunFolder("/runs/a"), printable(HOSTILE_LABEL), "cell 1 of 2")]
+    ),
     "AskScreen": lambda _app: AskScreen(HOSTILE_LABEL, HOSTILE_LABEL, yes="Yes", no="No"),
     "ConfirmScreen": lambda _app: ConfirmScreen("/plans/a.toml", {LABELLED.path: who(LABELLED)}, ""),
     "ResumeScreen": lambda _app: ResumeScreen(RunFolder("/runs/a")),

@@ -25,6 +25,13 @@ STANDING = {
 }
 
 
+SENTENCES = {
+    "gone": "does not exist, or is still being made. Copy the folder",
+    "damaged": "can't be used: file is not a database. Copy the folder",
+    "newer": "made by a newer fsconsole. Open it with that version.",
+}
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_every_recorded_run_says_where_it_stands(tmp_path: Path, size: tuple[int, int]) -> None:
     async def look() -> None:
@@ -146,7 +153,7 @@ def test_a_journal_that_can_not_be_read_is_a_sentence(tmp_path: Path, damage: st
                 connection.execute("PRAGMA user_version = 999")
         async with console(folder=folder, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
             await pilot.press("3")
-            await shows(pilot, "journal.sqlite")
+            await shows(pilot, "journal.sqlite", "can't be read", SENTENCES[damage])
 
     asyncio.run(look())
 

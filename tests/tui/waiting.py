@@ -56,7 +56,8 @@ def _flat(text: str) -> str:
 
 
 def _stands(word: str, shown: str) -> bool:
-    return word in shown or " ".join(word.split()) in " ".join(shown.split()) or word in _flat(shown)
+    # A long path is broken at any of its characters.
+    return word in shown or word in _flat(shown) or "".join(word.split()) in "".join(_flat(shown).split())
 
 
 async def _painted(pilot: Pilot[None]) -> None:

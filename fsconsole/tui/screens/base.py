@@ -1,4 +1,4 @@
-"""What all screens have: the line of screens on top, a line for what was just said, the keys at the bottom."""
+"""What all screens have: the line of screens on top, a place for what was just said, the keys at the bottom."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.timer import Timer
@@ -17,6 +18,7 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.session import Session
 from fsconsole.tui.widgets.keys import Keys
+from fsconsole.tui.widgets.sentence import Sentence
 
 if TYPE_CHECKING:
     from fsconsole.tui.app import ConsoleApp
@@ -55,8 +57,11 @@ class ConsoleScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Give the head, the body, and the keys."""
         yield Static(self._head(), id="head")
-        yield from self.content()
-        yield Static(plain(""), id="said")
+        # In a box of its own, which gives way to a long sentence: that is shown whole.
+        with Vertical(id="content"):
+            yield from self.content()
+        glyphs = self.session.terminal.glyphs
+        yield Sentence(marks=glyphs.up + glyphs.down, id="said")
         yield Keys(self.KEYS_LEFT_OUT)
         yield Static(plain("This terminal is too small: 60 columns and 16 lines at least."), id="small")
 
@@ -79,9 +84,9 @@ class ConsoleScreen(Screen[None]):
             timer.pause()
 
     def say(self, text: str, *, style: str = "") -> None:
-        """Show a sentence on the screen's own line until the next one; none where the console ends."""
+        """Show a sentence until the next one, none where the console ends; style: "$error", "$warning" or nothing."""
         if self.app.is_running:
-            self.query_one("#said", Static).update(plain(text, style))
+            self.query_one("#said", Sentence).say(text, style.removeprefix("$"))
 
     def say_at_hand(self, text: str, *, style: str = "") -> None:
         """Show a sentence on the screen that is looked at: this one may have been left meanwhile."""

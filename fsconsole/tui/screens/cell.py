@@ -215,7 +215,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
     def _place(self) -> None:
         """Fill the section that is shown."""
         read = self._read
-        if read is None:
+        if read is None or not self.app.is_running:
             return
         width = max(20, self.size.width)
         place = (self._at + 1, len(self._cells))

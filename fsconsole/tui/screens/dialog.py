@@ -50,7 +50,11 @@ class Dialog(ModalScreen[T | None]):
 
     def complain(self, words: str) -> None:
         """Show what is wrong, or take it back with nothing."""
-        self.query_one("#dialog-wrong", Static).update(plain(words, "$error"))
+        wrong = self.query_one("#dialog-wrong", Static)
+        wrong.update(plain(words, "$error"))
+        if words:
+            # A long sentence makes the dialog higher than the screen: it, and not the list, must be in sight.
+            self.call_after_refresh(wrong.scroll_visible, animate=False)
 
     def action_give_up(self) -> None:
         """End with None."""

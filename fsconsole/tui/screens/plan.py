@@ -123,7 +123,7 @@ To compare with and without an option that has one value, make a second list of 
 
     def show_outcome(self) -> None:
         """Show what the draft comes to."""
-        if not self._is_whole:
+        if not (self._is_whole and self.app.is_running):
             return
         self._sift("rows").show_lines(Rows().lines(self.desk))
         self.show_draft()

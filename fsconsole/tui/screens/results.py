@@ -231,6 +231,8 @@ Letters under warn are explained below for the row at the cursor, with what to d
 
     def _show_nothing(self, sentence: str, hint: str) -> None:
         self._shown, self._view = None, None
+        if not self.app.is_running:
+            return
         self.add_class("-nothing")
         self.query_one("#nothing", Static).update(lines(plain(sentence, "bold"), plain(hint)))
 
@@ -239,7 +241,7 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self._arrange()
 
     def _arrange(self) -> None:
-        if self._shown is None:
+        if self._shown is None or not self.app.is_running:
             return
         self._view = arranged(self._shown.grid, self._choice, self.session.terminal.glyphs)
         self.query_one(Table).show(self._view.table)

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.report.cells import cells_of
-from fsconsole.tui.bridge import Bridge
+from fsconsole.tui.bridge import Bridge, Fault
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.screens.run_keys import OFFERED_AT_TIMES, RunKeys
 from fsconsole.tui.views.attach import living
@@ -29,8 +29,7 @@ from fsconsole.tui.widgets.plot import Plot
 from fsconsole.tui.widgets.rowlist import RowList
 from fsconsole.tui.widgets.values import GaugeValue
 
-_AROUND = 3
-"""Lines for head, title and keys."""
+_TITLE = 1
 _MOST_STEP = 2
 _NOTHING = "No run is shown. Plan one (2) and start it, or open one of those that there are (5)."
 
@@ -104,6 +103,7 @@ class RunScreen(RunKeys):
         if self.snapshot is not None and self.snapshot.folder != folder:
             self.snapshot = None
             self.query_one("#cells", RowList).follow()
+        self.set_class(self.snapshot is None, "-unread")
         if self.snapshot is None:
             self._put("#step", "Reading the run ...")
         self._bridge = Bridge(folder, self._tell)
@@ -129,9 +129,13 @@ class RunScreen(RunKeys):
     def on_run_screen_arrived(self) -> None:
         """Take what the bridge has found."""
         taken = self._bridge.take() if self._bridge is not None else None
+        if isinstance(taken, Fault):
+            raise taken.error
         if isinstance(taken, FsconsoleError):
             self.complain(taken)
             self.faulty = True
+            if self.snapshot is None:
+                self._put("#step", "The run can't be read; it is tried again every second.")
         elif taken is not None:
             if self.faulty:
                 self.say("")
@@ -141,7 +145,8 @@ class RunScreen(RunKeys):
             if before is not None and before.alive and not taken.alive:
                 self.give_scratch_back(taken)
             if before is None:
-                self.paint()
+                self.remove_class("-unread")
+                self.call_after_refresh(self.paint)
 
     def _offer_keys(self) -> None:
         # The footer paints itself anew, and has the screen laid out, whatever comes of it.
@@ -149,6 +154,11 @@ class RunScreen(RunKeys):
         if offered != self._offered:
             self._offered = offered
             self.refresh_bindings()
+
+    def say(self, text: str, *, style: str = "") -> None:
+        """Show a sentence, and share out the lines that it leaves."""
+        super().say(text, style=style)
+        self.call_after_refresh(self.paint)
 
     def on_resize(self) -> None:
         """Share out the lines anew."""
@@ -189,9 +199,8 @@ class RunScreen(RunKeys):
     def _share_out(self, snapshot: Snapshot) -> None:
         is_wide = self.size.width >= WIDE_COLUMNS
         lines = (len(self._values) + 1) // 2 if is_wide else len(self._values)
-        said = self.query_one("#said").size.height
         step = 1 + (cells_of(self._texts["#step"]) - 1) // max(1, self.size.width)
-        free = self.size.height - _AROUND - min(step, _MOST_STEP) - max(1, said)
+        free = self.query_one("#content").size.height - _TITLE - min(step, _MOST_STEP)
         room = room_for(free, cells=len(snapshot.state.cells), gauges=lines, plot=self.plot_shown)
         box = self.query_one("#gauges")
         box.set_class(is_wide, "-wide")

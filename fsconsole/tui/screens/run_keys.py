@@ -21,7 +21,7 @@ from fsconsole.tui.screens.ask import AskScreen, resume_question
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.screens.log import LogScreen
-from fsconsole.tui.views.control import answer_words, farewell
+from fsconsole.tui.views.control import answer_words, cleaned_words, farewell
 from fsconsole.tui.views.plots import Shown
 from fsconsole.tui.views.snapshot import Snapshot
 from fsconsole.tui.widgets.rowlist import RowList
@@ -146,7 +146,7 @@ class RunKeys(ConsoleScreen):
             if done.exit_code:
                 self.complain(failure(done))
             else:
-                self.say(" ".join(done.out.split("\n")).strip() or "Nothing was left behind.")
+                self.say(cleaned_words(done.out))
         finally:
             self._is_acting = False
 

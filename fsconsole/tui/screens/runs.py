@@ -24,7 +24,8 @@ from fsconsole.tui.screens.ask import AskScreen, resume_question
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.screens.prompt import PromptScreen
-from fsconsole.tui.views.runs import Run, count_words, run_lines, runs_table
+from fsconsole.tui.views.control import cleaned_words
+from fsconsole.tui.views.runs import Run, list_words, run_lines, runs_table
 from fsconsole.tui.widgets.lines import Lines
 from fsconsole.tui.widgets.table import Table
 
@@ -42,10 +43,12 @@ class RunsScreen(ConsoleScreen):
     CSS_PATH = "runs.tcss"
     HELP: ClassVar[str] = """All runs that are kept, the newest first.
 Enter opens one: what goes on is followed, what has ended shows its figures.
-A run that was cut short says where; u takes it up again: cells reported done are kept."""
+A run that was cut short says where; u takes it up again: cells reported done are kept.
+Where an engine died, c gives back the mounts, loop devices and settings that it left."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "attach", "Attach", id="runs.attach", tooltip="Follow a run that goes on"),
         Binding("u", "resume", "Resume", id="runs.resume", tooltip="Finish a run that was cut short"),
+        Binding("c", "cleanup", "Clean up", id="runs.cleanup", tooltip="Give back what dead engines left"),
         Binding("m", "rename", "Rename", id="runs.rename", tooltip="Give a run another title"),
         Binding("x", "delete", "Delete", id="runs.delete", tooltip="Remove a run with all its figures"),
         Binding("slash", "seek", "Filter", id="runs.filter", tooltip="Show some only", key_display="/"),
@@ -59,6 +62,8 @@ A run that was cut short says where; u takes it up again: cells reported done ar
         self._known: dict[str, Known] = {}
         self._sought = ""
         self._reading = False
+        self._is_listed = True
+        self._is_cleaning = False
 
     def content(self) -> Iterable[Widget]:
         """Give the list, the pane and the line that filters."""
@@ -121,6 +126,23 @@ A run that was cut short says where; u takes it up again: cells reported done ar
             self.say(f"Run {run.name} goes on: t follows it.")
         elif self._may_act("Resuming a run"):
             self._resume(run)
+
+    @work(group="clean")
+    async def action_cleanup(self) -> None:
+        """Have what dead engines left given back."""
+        if self._is_cleaning or not self._may_act("Cleaning up"):
+            return
+        self._is_cleaning = True
+        self.say("Cleaning up ...")
+        try:
+            done = await self.session.children.run("cleanup", "--runs", self.session.runs_dir)
+        finally:
+            self._is_cleaning = False
+        if done.exit_code:
+            self.complain(failure(done))
+        else:
+            self.say(cleaned_words(done.out))
+        self.action_reload()
 
     def action_rename(self) -> None:
         """Ask for another title."""
@@ -192,11 +214,19 @@ A run that was cut short says where; u takes it up again: cells reported done ar
                 if time.monotonic() > shown_at + _SHOW_EVERY_S:
                     self._show()
                     shown_at = time.monotonic()
+            self._listed()
         except FsconsoleError as error:
+            self._folders, self._is_listed = (), False
             self.complain(error)
         finally:
             self._reading = False
         self._show()
+
+    def _listed(self) -> None:
+        if not self._is_listed:
+            # What was wrong with the directory stands there no longer than it holds.
+            self._is_listed = True
+            self.say("")
 
     @work(group="act")
     async def _act(self, words: tuple[str, ...], said: str) -> None:
@@ -263,10 +293,12 @@ A run that was cut short says where; u takes it up again: cells reported done ar
         return next((run for run in self._runs() if row is not None and run.name == row.key), None)
 
     def _show(self) -> None:
+        if not self.app.is_running:
+            return
         runs = self._runs()
         self.query_one(Table).show(runs_table(runs, self._sought))
-        none = f"There are no runs in {self.session.runs_dir} yet. 2 Plan makes one."
-        self.query_one("#count", Static).update(plain(count_words(runs, self._sought) if runs else none))
+        words = list_words(runs, self._sought, self.session.runs_dir, is_listed=self._is_listed)
+        self.query_one("#count", Static).update(plain(words))
         self._tell()
 
     def _tell(self) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fsconsole.analysis.status import cell_word
 from fsconsole.analysis.warnings import warnings_seen
 from fsconsole.model.measurement import DEFINITIONS, Measurement
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import Target
 from fsconsole.model.state import CellState, RunState, StepState
 from fsconsole.plaintext import printable
-from fsconsole.report.about import facts, instant
+from fsconsole.report.about import fact_words, facts, instant
 from fsconsole.report.cells import shorten_middle
 from fsconsole.report.figures import scale_for
 from fsconsole.report.marks import numbers_in_words
@@ -26,7 +27,8 @@ def title_lines(state: RunState, cell: Cell, row: str, place: tuple[int, int], w
     known = state.cells[cell.index]
     said = [f"Cell {cell.index + 1} of {len(state.cells)}", f"repeat {cell.repeat}"]
     said += [f"attempt {known.attempt}"] if known.attempt > 1 else []
-    said.append(f"{known.status.value}: {known.reason}" if known.reason else known.status.value)
+    status = cell_word(known.status)
+    said.append(f"{status}: {known.reason}" if known.reason else status)
     line = ", ".join(said)
     number, of_row = place
     if of_row > 1:
@@ -71,7 +73,8 @@ def environment_lines(state: RunState, cell: Cell, width: int) -> tuple[TextLine
     for started in state.started:
         lines += [TextLine(""), TextLine(f"As engine {started.attempt} began", "strong")]
         known = (("kernel", started.kernel), ("host", started.hostname), ("boot", started.boot_id))
-        lines += list(_named((*known, ("fsconsole", started.version), *started.facts), width))
+        told = (fact_words(name, value) for name, value in started.facts)
+        lines += list(_named((*known, ("fsconsole", started.version), *told), width))
     for target in state.request.targets:
         if target.path == cell.target:
             lines += [TextLine(""), TextLine(printable(f"Device {target.path}"), "strong")]

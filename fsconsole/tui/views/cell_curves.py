@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from math import isnan, nan
 
 from fsconsole.journal.curve import CurvePoint
-from fsconsole.model.state import CellState
-from fsconsole.report.cells import shorten_middle
+from fsconsole.model.state import CellState, StepState
+from fsconsole.report.cells import cells_of
 from fsconsole.tui.widgets.values import Mark, PlotValue, Series
 from fsconsole.units import format_bytes, format_guess, format_rate
 
@@ -33,15 +33,21 @@ def curves(cell: CellState, points: Sequence[CurvePoint]) -> tuple[PlotValue, Pl
 
 
 def steps_in_words(cell: CellState, width: int) -> str:
-    """Return when the longer steps began and ended: "workload 8-54 s, drain 54-57 s"."""
-    begun, length_s = begun_ns(cell), _length_s(cell, ())
+    """Return when the longer steps began and ended, as many as find room: "workload 8-54 s, drain 54-57 s"."""
+    length_s = _length_s(cell, ())
     digits = 0 if length_s >= _LONG_S else 1
-    spans = []
-    for step in cell.steps:
-        begin_s = (step.started_monotonic_ns - begun) / 1e9
-        if step.elapsed_s >= _LEAST_SHARE * length_s and step.elapsed_s:
-            spans.append(f"{step.kind.value} {begin_s:.{digits}f}-{begin_s + step.elapsed_s:.{digits}f} s")
-    return shorten_middle(", ".join(spans), width)
+    long = [step for step in cell.steps if step.elapsed_s and step.elapsed_s >= _LEAST_SHARE * length_s]
+    while long:
+        said = ", ".join(_span(cell, step, digits) for step in long)
+        if cells_of(said) <= width:
+            return said
+        long.remove(min(long, key=lambda step: step.elapsed_s))
+    return ""
+
+
+def _span(cell: CellState, step: StepState, digits: int) -> str:
+    begin_s = (step.started_monotonic_ns - begun_ns(cell)) / 1e9
+    return f"{step.kind.value} {begin_s:.{digits}f}-{begin_s + step.elapsed_s:.{digits}f} s"
 
 
 def _length_s(cell: CellState, points: Sequence[CurvePoint]) -> float:

@@ -19,6 +19,11 @@ def answer_words(verb: Verb, answer: ControlAnswer) -> str:
     return f"{_TAKEN[verb]} It is in {answer.step or 'its beginning'}."
 
 
+def cleaned_words(printed: str) -> str:
+    """Return what a cleanup did, of what it printed."""
+    return " ".join(printed.split("\n")).strip() or "Nothing was left behind."
+
+
 def farewell(run: str, runs_dir: str, default_runs_dir: str) -> str:
     """Return what is said on leaving a run that goes on."""
     kept = "" if runs_dir == default_runs_dir else f" --runs {runs_dir}"

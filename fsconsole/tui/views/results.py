@@ -89,7 +89,9 @@ def with_baseline(choice: Choice, key: str) -> Choice:
 
 def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
     """Return what a run is called and where it stands, two lines each at most."""
-    said = heading(look.state, look.standing)
+    # What the command line says of resuming is a key here.
+    standing, is_open, _ = look.standing.partition(": fsconsole resume ")
+    said = heading(look.state, f"{standing} (5 Runs takes it up again)" if is_open else standing)
     parts = [wrap(sentence, width, max_lines=2) for sentence in said]
     titled = len(said) > 1
     return tuple(

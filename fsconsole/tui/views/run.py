@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fsconsole.analysis.eta import remaining_s
 from fsconsole.analysis.figures import CLEAN
-from fsconsole.analysis.status import status_words
+from fsconsole.analysis.status import cell_word, status_words
 from fsconsole.model.measurement import DEFINITIONS, Metric
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.step import StepKind
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import cells_of, pad_right, shorten_middle
+from fsconsole.tui.views.attach import place_words
 from fsconsole.tui.views.snapshot import Snapshot
-from fsconsole.units import format_bytes, format_elapsed, format_guess, significant
+from fsconsole.units import format_bytes, format_elapsed, significant
 
 STALE_S = 2.0
 """Four sampling periods: older gauges must not pass for new ones."""
-_STATUS_CELLS = max(len(status.value) for status in CellStatus)
+_STATUS_CELLS = max(len(cell_word(status)) for status in CellStatus)
 _LEAST_DETAIL = 31
 """Columns that figures and reasons get at least: two rates, in the narrowest terminal."""
 _GAP = "  "
@@ -59,15 +59,7 @@ def standing_words(snapshot: Snapshot, now_ns: int) -> str:
         words = status_words(state, alive=snapshot.alive, read_only=snapshot.read_only)
         # Here a key resumes it.
         return words.removesuffix(f": fsconsole resume {state.request.run_id}")
-    if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
-        return "starting"
-    cell = (
-        "between cells"
-        if state.current_cell is None
-        else f"cell {state.current_cell + 1} of {len(state.cells)}"
-    )
-    paused = "paused, " if state.status is RunStatus.PAUSED else ""
-    return f"{paused}{cell}, about {format_guess(remaining_s(state, now_ns, per_cell_s=snapshot.known.cell_s))} left"
+    return place_words(state, now_ns, per_cell_s=snapshot.known.cell_s)
 
 
 def step_line(snapshot: Snapshot, now_ns: int) -> str:
@@ -117,7 +109,7 @@ def cell_row(snapshot: Snapshot, index: int, width: int) -> Row:
     fixed = len(number) + len(repeat) + 3 * len(_GAP) + _STATUS_CELLS
     name_cells = min(snapshot.names.widest, max(8, width - fixed - _LEAST_DETAIL))
     name = pad_right(shorten_middle(snapshot.names.texts[index], name_cells), name_cells)
-    head = f"{number}{_GAP}{name}{repeat}{_GAP}{_status(snapshot, cell).value:<{_STATUS_CELLS}}{_GAP}"
+    head = f"{number}{_GAP}{name}{repeat}{_GAP}{cell_word(_status(snapshot, cell)):<{_STATUS_CELLS}}{_GAP}"
     detail = _detail(snapshot, cell, width - cells_of(head))
     return Row((head + detail).rstrip(), _tone(snapshot, cell))
 
@@ -141,7 +133,7 @@ def _detail(snapshot: Snapshot, cell: CellState, width: int) -> str:
     if status is CellStatus.RUNNING:
         return shorten_middle(_progress(snapshot.state, cell), width)
     if status is CellStatus.UNKNOWN and not cell.reason:
-        return shorten_middle("begun, and no word of its end", width)
+        return shorten_middle("its engine died in it", width)
     return shorten_middle(printable(cell.reason), width)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fsconsole.client.looking import Listed
 from fsconsole.plaintext import printable
 from fsconsole.report.about import instant
+from fsconsole.report.cells import cells_of
 from fsconsole.tui.views.results import broken, hanging
 from fsconsole.tui.widgets.lines import TextLine
 from fsconsole.tui.widgets.table_layout import Column, TableRow, TableValue
@@ -15,10 +16,14 @@ from fsconsole.units import format_bytes
 
 _COLUMNS = (
     Column("begun", "UTC", is_right=False),
-    Column("cells", "done"),
+    Column("cells", "ended"),
     Column("where it stands", is_right=False),
     Column("size"),
 )
+_RESUME = ": fsconsole resume "
+"""What a standing ends with where the run can be taken up again; here a key does that."""
+_MOST_STANDING = 33
+"""Columns: "engine died in workload of cell 6"."""
 _LIVING = frozenset({"running", "paused"})
 _UNREADABLE = frozenset({"damaged", "newer", "unreadable"})
 
@@ -61,18 +66,26 @@ def matches(run: Run, sought: str) -> bool:
 
 
 def run_lines(run: Run, directory: str, width: int) -> tuple[TextLine, ...]:
-    """Return all that is known of a run: title, name, beginning, cells, standing with what to do, size."""
+    """Return all that is known of a run: title, standing with what to do, name, beginning, cells, size."""
     lines = [TextLine(part, "strong") for part in broken(run.title, width)]
     if run.listed is None:
         return (*lines, TextLine("Not read yet."))
     facts = [run.name]
     if run.listed.created_wall_ns is not None:
         facts.append(f"begun {instant(run.listed.created_wall_ns)}")
-        facts.append(f"{run.listed.cells_over} of {run.listed.cells} cells over")
+        facts.append(f"{run.listed.cells_over} of {run.listed.cells} cells ended")
     facts.append(f"{format_bytes(run.size_bytes)} in {directory}")
+    # Where a directory's name is long, the last lines take a key to be seen.
+    lines += [TextLine(part) for part in hanging("-> ", _standing(run.listed), width)]
     lines += [TextLine(part) for part in broken(printable("; ".join(facts)), width)]
-    lines += [TextLine(part) for part in hanging("-> ", printable(run.listed.standing), width)]
     return tuple(lines)
+
+
+def list_words(runs: Sequence[Run], sought: str, directory: str, *, is_listed: bool) -> str:
+    """Return what stands above the list: how many runs there are, that there is none, or that nobody can tell."""
+    if not is_listed:
+        return "The runs can't be listed; why, and what to do about it, stands below."
+    return count_words(runs, sought) if runs else f"There are no runs in {directory} yet. 2 Plan makes one."
 
 
 def count_words(runs: Sequence[Run], sought: str) -> str:
@@ -99,7 +112,18 @@ def _row(run: Run) -> TableRow:
     return TableRow(run.name, run.title, (begun, cells, standing, format_bytes(run.size_bytes)), tone=tone)
 
 
+def _standing(listed: Listed) -> str:
+    """Return where a run stands, and which keys help."""
+    said, is_open, _ = printable(listed.standing).partition(_RESUME)
+    if listed.status == "dead":
+        # One whose disk is read-only has no such ending: it says itself what to do.
+        return f"{said}; c gives back what its engine left, u resumes it" if is_open else said
+    if listed.status in _LIVING or listed.standing == "starting":
+        return f"{said}; t follows it"
+    return f"{said}; u {'starts' if listed.status == 'new' else 'resumes'} it" if is_open else said
+
+
 def _short(standing: str) -> str:
-    """Return where a run stands without what to do about it, and why: both are said below."""
-    said = printable(standing).partition(": ")[0].partition(", and could not say why")[0]
-    return said or "-"
+    """Return where a run stands without what to do about it, and with its reason where that is short."""
+    said = printable(standing).partition(_RESUME)[0].partition(", and could not say why")[0]
+    return (said if cells_of(said) <= _MOST_STANDING else said.partition(": ")[0]) or "-"

@@ -64,10 +64,13 @@ class Lines(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Draw one line of the part in sight."""
         number = y + round(self.scroll_y)
-        width = self.size.width
         if not 0 <= number < len(self._lines):
-            return Strip.blank(width, self.rich_style)
-        line = self._lines[number]
+            return Strip.blank(self.size.width, self.rich_style)
+        return self._strip(self._lines[number], y)
+
+    def _strip(self, line: TextLine, y: int) -> Strip:
+        """Return a line as it is drawn in a row of the part in sight."""
+        width = self.size.width
         style = self.get_component_rich_style(f"lines--{line.tone}") if line.tone else self.rich_style
         strip = Strip([Segment(line.text, style)]).adjust_cell_length(width - 1, self.rich_style)
         return Strip([*strip, Segment(self._mark(y), self.rich_style)])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fsconsole.analysis.eta import cell_elapsed_s, remaining_s
-from fsconsole.analysis.status import cells_in_words, cells_over, status_words
+from fsconsole.analysis.status import as_left, cells_in_words, cells_over, status_words
 from fsconsole.model.observation import Outcome
 from fsconsole.model.state import CellState, CellStatus, RunStatus
 from fsconsole.model.step import StepKind
@@ -94,3 +94,9 @@ def test_a_cell_that_can_t_run_takes_no_time() -> None:
 
 def test_a_clock_that_seems_to_go_back_gives_no_negative_time() -> None:
     assert cell_elapsed_s(build.done(0), -5) == 0.0
+
+
+def test_a_cell_that_no_engine_carries_out_any_more_is_interrupted() -> None:
+    assert cells_in_words(as_left(RUNNING, alive=True)) == "3 cells: 1 pending, 1 running, 1 done"
+    assert cells_in_words(as_left(RUNNING, alive=False)) == "3 cells: 1 pending, 1 done, 1 interrupted"
+    assert as_left(build.demo(), alive=False) == build.demo()

@@ -101,7 +101,7 @@ def test_a_check_that_found_something_is_told_and_stands_out() -> None:
 def test_a_cell_of_a_dead_engine_does_not_run() -> None:
     row = cell_row(snapshot(going(), alive=False), 2, 80)
     assert "running" not in row.text
-    assert "unknown      begun, and no word of its end" in row.text
+    assert "interrupted  its engine died in it" in row.text
     assert row.tone == "bad"
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from fsconsole.client.listing import read_runs
 from fsconsole.client.looking import Listed, look_at
@@ -33,9 +36,43 @@ def test_each_run_says_where_it_stands() -> None:
 
 def test_the_pane_says_what_to_do() -> None:
     text = "\n".join(line.text for line in run_lines(RUNS[0], "/runs", 80))
-    assert "fsconsole resume r1" in text
+    assert "-> stopped after 3 of 4 cells; u resumes it" in text
     assert "2026-11-21 08:10 UTC" in text
     assert any("can't be used" in line.text for line in run_lines(RUNS[1], "/runs", 80))
+
+
+@pytest.mark.parametrize(
+    ("status", "standing", "said"),
+    [
+        (
+            "dead",
+            "engine died in mkfs of cell 2: fsconsole resume r1",
+            "engine died in mkfs of cell 2; c gives back what its engine left, u resumes it",
+        ),
+        (
+            "interrupted",
+            "engine died in mkfs of cell 2: fsconsole resume r1",
+            "engine died in mkfs of cell 2; u resumes it",
+        ),
+        ("new", "never begun: fsconsole resume r1", "never begun; u starts it"),
+        ("running", "running: drain of cell 2 of 8", "running: drain of cell 2 of 8; t follows it"),
+        ("new", "starting", "starting; t follows it"),
+        ("finished", "finished", "finished"),
+        ("finished", "finished: 1 of 4 cells failed", "finished: 1 of 4 cells failed"),
+    ],
+)
+def test_the_pane_names_the_keys_that_help(status: str, standing: str, said: str) -> None:
+    run = Run("r1", replace(DONE, status=status, standing=standing))
+    assert run_lines(run, "/runs", 100)[1].text == f"-> {said}"
+
+
+def test_the_list_says_that_cells_failed_and_leaves_long_reasons_to_the_pane() -> None:
+    def listed(standing: str) -> str:
+        return runs_table([Run("r1", replace(DONE, standing=standing))]).rows[0].cells[2]
+
+    assert listed("finished: 1 of 4 cells failed") == "finished: 1 of 4 cells failed"
+    assert listed("failed: There is no /dev/disk/by-id/wwn-0x5000c500a1b2c3d4.") == "failed"
+    assert listed("engine died in mkfs of cell 2: fsconsole resume r1") == "engine died in mkfs of cell 2"
 
 
 def test_a_filter_finds_titles_names_and_standings() -> None:
