@@ -8,7 +8,7 @@ GROUPS: dict[str, tuple[Disk, ...]] = {
     # vda to vdd, sda, sdb, nvme0n1
     "arrays": (Disk(96), Disk(96), Disk(96), Disk(96), Disk(96, "scsi"), Disk(96, "scsi"), Disk(96, "nvme")),
     # hazards.py: A to E, S, N
-    "hazards": (Disk(32), Disk(32), Disk(128), Disk(128), Disk(320), Disk(32, "scsi"), Disk(32, "nvme")),
+    "hazards": (Disk(32), Disk(32), Disk(144), Disk(144), Disk(320), Disk(32, "scsi"), Disk(32, "nvme")),
     # vda to vdc
     "runs": (Disk(128), Disk(128), Disk(128)),
 }

@@ -1,7 +1,7 @@
 """The hazard battery: the ways in which a device is not free, how each is made, and what the gate must answer.
 
 Each case is made by a shell script (sh -eu) and taken apart by another. In both $A, $B, $S and $N are blank disks of
-32 MiB (virtio, virtio, scsi, nvme), $C and $D of 128 MiB, $E of 320 MiB; $M and $P are empty folders.
+32 MiB (virtio, virtio, scsi, nvme), $C and $D of 144 MiB, $E of 320 MiB; $M and $P are empty folders.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ ARRAYS = (
     refused("an inactive array", "inactive-array", f"{_MD5}; mdadm -qS /dev/md0; mdadm -qI --no-degraded $A; udevadm settle", _NO_MD, "/dev/md0", signed=False),
     refused("an array that resyncs", "resyncing", f"{_SLOW}; mdadm -qC /dev/md0 -R -l1 -n2 $A $S; sleep 1", f"{_FAST}; {_NO_MD}", "/dev/md0", signed=False),
     refused("an array that was made read-only", "read-only", f"{_MD5}; mdadm -qo /dev/md0", _NO_MD, "/dev/md0", signed=False),
-    asked("a member of an array of another machine", "raid-signature", "mdadm -qC /dev/md0 --homehost=other -l1 -n2 --assume-clean -R $A $S; mdadm -qS /dev/md0", "mdadm -qSs || :"),
+    asked("a member of an array of another machine", "raid-signature", "mdadm -qC /dev/md0 --homehost=other -l1 -n2 --assume-clean -R $A $S; udevadm settle; mdadm -qS /dev/md0", "mdadm -qSs || :"),
     refused("an LVM volume's only disk", "active-volume-group", _VOLUMES, _NO_VOLUMES),
     refused("in a volume group with volumes elsewhere", "active-volume-group", _VOLUMES, _NO_VOLUMES, "$B"),
     refused("a volume below a snapshot", "held", f"{_VOLUMES}; lvcreate -qq -y -s -l1 -n shot lab/data", _NO_VOLUMES, "/dev/lab/data", signed=False),
@@ -136,7 +136,7 @@ ARRAYS = (
     asked(
         "a member of a ZFS pool", "filesystem",
         "printf '\\014\\261\\272\\000\\000\\000\\000\\000\\210\\023' >/run/block; truncate -s 1K /run/block; "
-        "for number in 1 2 3 4 5 6 7; do cat /run/block /run/block >/run/label; cp /run/label /run/block; done; for at in 1 3 1021 1023; do dd if=/run/label of=$C bs=128K seek=$at status=none; done",
+        "for number in 1 2 3 4 5 6 7; do cat /run/block /run/block >/run/label; cp /run/label /run/block; done; for at in 1 3 1149 1151; do dd if=/run/label of=$C bs=128K seek=$at status=none; done",
         device="$C",
     ),
 )  # fmt: skip
@@ -175,8 +175,8 @@ SHARED = (
         f"$({_LIO_DISK})", signed=False,
     ),
     refused("read-only", "read-only", "blockdev --setro $A", "blockdev --setrw $A", signed=False),
-    refused("too small for the plan", "too-small", ":", ":", "$C", signed=False),
-    refused("too large for the plan", "too-large", ":", ":", "$E", signed=False),
+    refused("too small for the plan", "too-small", ":", ":", signed=False),
+    refused("too large for the plan", "too-large", ":", ":", signed=False),
     refused("a node with another device's number", "strange-node", "mknod /dev/vdz b $(stat -c '0x%t 0x%T' $A)", "rm /dev/vdz", "/dev/vdz", signed=False),
 )  # fmt: skip
 
@@ -185,7 +185,7 @@ CONTENTS = (
         asked(f"a filesystem: {tool.split(' ')[0][5:]}", "filesystem", f"{tool} {disk} >/run/said 2>&1 </dev/null", device=disk)
         for tool, disk in (
             ("mkfs.ext4 -qF", "$A"), ("mkfs.xfs -q", "$E"), ("mkfs.btrfs -q", "$C"), ("mkfs.f2fs -qf", "$C"),
-            ("mkfs.nilfs2 -fq", "$E"), ("mkfs.jfs -q", "$A"), ("mkfs.reiserfs -ff -q", "$C"),
+            ("mkfs.nilfs2 -fq", "$C"), ("mkfs.jfs -q", "$A"), ("mkfs.reiserfs -ff -q", "$C"),
         )
     ),
     asked("one of two devices of a btrfs", "filesystem", "modprobe btrfs; mkfs.btrfs -q $C $D; udevadm settle", device="$D"),

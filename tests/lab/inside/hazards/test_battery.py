@@ -20,7 +20,7 @@ DISKS = {
     "N": "/dev/nvme0n1",
 }  # fmt: skip
 FOLDERS = {"M": "/run/mounted", "P": "/run/mounted-too"}
-LIMITS = {"too-small": {"min_bytes": 200 * MIB}, "too-large": {"max_bytes": 200 * MIB}}
+LIMITS = {"too-small": {"min_bytes": 33 * MIB}, "too-large": {"max_bytes": 31 * MIB}}
 
 
 def shell(script: str) -> str:
