@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fsconsole.client.looking import Listed, look_at, size_bytes
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.history import read_state
 from fsconsole.journal.store import is_alive
 
 Stamp = tuple[object, ...]
@@ -51,3 +52,11 @@ def _file_stamp(path: str) -> tuple[int, ...]:
     except OSError:
         return ()
     return (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def targets_of(folder: RunFolder) -> tuple[str, ...]:
+    """Return the devices of a run; none where its journal can't be read, which a command on it then tells."""
+    try:
+        return read_state(folder).request.plan.targets
+    except FsconsoleError:
+        return ()

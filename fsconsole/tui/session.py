@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from fsconsole.client.children import Children
 from fsconsole.journal.folder import RunFolder
@@ -28,3 +29,12 @@ class Session:
     def targets(self) -> tuple[str, ...]:
         """Device nodes that are ticked, in the order of ticking."""
         return tuple(self.ticks)
+
+
+class Host(Protocol):
+    """The app, as its screens and widgets know it."""
+
+    session: Session
+
+    def action_go(self, mode: str) -> None:
+        """Show one of the five screens."""

@@ -16,7 +16,7 @@ from fsconsole.tui.plaintext import lines, plain
 from fsconsole.tui.views.attach import Going, question
 
 if TYPE_CHECKING:
-    from fsconsole.tui.app import ConsoleApp
+    from fsconsole.tui.session import Host
 
 
 class AttachScreen(ModalScreen[RunFolder | None]):
@@ -64,4 +64,4 @@ class AttachScreen(ModalScreen[RunFolder | None]):
     def action_elsewhere(self, mode: str) -> None:
         """Leave them alone, and show a screen."""
         self.dismiss(None)
-        cast("ConsoleApp", self.app).action_go(mode)
+        cast("Host", self.app).action_go(mode)

@@ -21,7 +21,7 @@ from fsconsole.tui.widgets.keys import Keys
 from fsconsole.tui.widgets.sentence import Sentence
 
 if TYPE_CHECKING:
-    from fsconsole.tui.app import ConsoleApp
+    from fsconsole.tui.session import Host
 
 SCREENS = (
     ("devices", "1 Devices"),
@@ -52,7 +52,7 @@ class ConsoleScreen(Screen[None]):
     @property
     def session(self) -> Session:
         """What all screens share."""
-        return cast("ConsoleApp", self.app).session
+        return cast("Host", self.app).session
 
     def compose(self) -> ComposeResult:
         """Give the head, the body, and the keys."""

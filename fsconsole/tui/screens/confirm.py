@@ -27,7 +27,7 @@ from fsconsole.tui.views.who import Who
 from fsconsole.tui.widgets.rowlist import RowList
 
 if TYPE_CHECKING:
-    from fsconsole.tui.app import ConsoleApp
+    from fsconsole.tui.session import Host
 
 _LOOK_AGAIN = frozenset({ExitCode.CONSENT_STALE, ExitCode.CONSENT_MISSING, ExitCode.NOT_AS_SHOWN})
 
@@ -73,7 +73,7 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
     @property
     def session(self) -> Session:
         """What all screens share."""
-        return cast("ConsoleApp", self.app).session
+        return cast("Host", self.app).session
 
     def compose(self) -> ComposeResult:
         """Give the text, the line to type in, and two buttons of which none has the focus."""

@@ -13,10 +13,9 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from fsconsole.client.children import failure
-from fsconsole.client.listing import Known, read_runs
+from fsconsole.client.listing import Known, read_runs, targets_of
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.history import read_state
 from fsconsole.journal.renaming import title_complaint
 from fsconsole.journal.store import list_runs
 from fsconsole.tui.plaintext import plain
@@ -241,7 +240,10 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
     @work(group="act")
     async def _resume(self, run: Run) -> None:
         """Take a run up again, once that is meant; where its devices must be agreed to anew, that is asked too."""
-        targets = await asyncio.to_thread(self._targets_of, run)
+        folder = self._folder(run)
+        if folder is None:
+            return
+        targets = await asyncio.to_thread(targets_of, folder)
         if not await self.app.push_screen_wait(resume_question(run.name, targets)):
             return
         self.say(f"Looking at the devices of run {run.name}...")
@@ -252,19 +254,10 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
             self._open(run, "run")
             return
         self.complain(failure(done))
-        folder = self._folder(run)
-        if done.exit_code in _CONSENT_CODES and folder is not None:
+        if done.exit_code in _CONSENT_CODES:
             resumed = await self.app.push_screen_wait(ResumeScreen(folder))
             if resumed is not None:
                 self._open(run, "run")
-
-    def _targets_of(self, run: Run) -> tuple[str, ...]:
-        """Return the devices of a run; none where its journal can't be read, which the command then tells."""
-        folder = self._folder(run)
-        try:
-            return read_state(folder).request.plan.targets if folder is not None else ()
-        except FsconsoleError:
-            return ()
 
     def _may_act(self, what: str) -> bool:
         if not self.session.is_root:

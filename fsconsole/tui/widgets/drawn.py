@@ -14,7 +14,7 @@ from fsconsole.tui.terminal import Glyphs
 from fsconsole.tui.widgets.drawing import KINDS, Line, difference, runs
 
 if TYPE_CHECKING:
-    from fsconsole.tui.app import ConsoleApp
+    from fsconsole.tui.session import Host
 
 
 class Drawn(Widget):
@@ -51,7 +51,7 @@ class Drawn(Widget):
     @property
     def glyphs(self) -> Glyphs:
         """What may be drawn with: as given, or the terminal's."""
-        return self._given_glyphs or cast("ConsoleApp", self.app).session.terminal.glyphs
+        return self._given_glyphs or cast("Host", self.app).session.terminal.glyphs
 
     def drawn(self, width: int, height: int) -> tuple[Line, ...]:  # noqa: ARG002 (for subclasses)
         """Return height lines of width columns."""

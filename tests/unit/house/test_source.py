@@ -11,6 +11,7 @@ from tests.unit.house.source import CHECKOUT, modules, tree, where, written_file
 
 MAX_FILE_LINES = 400
 LONG_FOR_A_REASON: dict[str, str] = {}
+MAX_SCREEN_LINES = 300
 MAX_FUNCTION_LINES = 60
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BROAD = {"Exception", "BaseException"}
@@ -65,6 +66,13 @@ def test_files_are_short():
         if len(path.read_text().splitlines()) > MAX_FILE_LINES
     }
     assert long <= set(LONG_FOR_A_REASON), f"over {MAX_FILE_LINES} lines"
+
+
+def test_screens_are_shorter():
+    screens = [path for path in modules() if path.parent.name == "screens"]
+    long = [path.name for path in screens if len(path.read_text().splitlines()) > MAX_SCREEN_LINES]
+    assert screens
+    assert not long, f"over {MAX_SCREEN_LINES} lines"
 
 
 def test_functions_are_short():
