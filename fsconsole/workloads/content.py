@@ -19,7 +19,8 @@ from fsconsole.model.workload import DataKind, Workload
 POOL_BYTES = 2 * 2**20
 """A power of two, as every pool's size: an odd number of steps visits every place before it comes back to the first.
 
-Whoever compresses up to 0.8 MiB at once finds nothing in it twice (btrfs takes 128 KiB)."""
+Whoever compresses up to 0.8 MiB at once finds nothing in it twice; of 128 threads and more each has 128 KiB and less, as
+much as btrfs takes at once."""
 _MOST_STAMPS = 65_535
 """Odd, as all numbers of stamps: pieces of one page come to another place of the pool each time round."""
 CACHE_LINE_BYTES = 64
@@ -33,7 +34,7 @@ _MOST_OWN_BYTES = 2**28
 """Of the blocks of all threads together; beyond that they share one pool: pools of their own might be more memory than
 there is."""
 _SHARED_POOL_BYTES = 16 * 2**20
-_DIRECT_POOL_BYTES = 16 * 2**20
+_OWN_POOLS_BYTES = 16 * 2**20
 """Shared out among the threads."""
 
 
@@ -63,7 +64,7 @@ class Content:
     data: bytes
     """What pools are filled with; empty where it is all zeros."""
     shared: memoryview
-    """The pool that workers share, which nobody stamps; empty where each has its own."""
+    """The pool that all share, which nobody stamps; empty where each thread has its own."""
 
     @property
     def alignment_bytes(self) -> int:
@@ -71,24 +72,16 @@ class Content:
         is_random = self.workload.data is DataKind.RANDOM
         return CACHE_LINE_BYTES if is_random and not self.workload.direct else PAGE_BYTES
 
-    def pool(self) -> memoryview:
-        """Return the pool of one worker."""
-        if self.shared or not self.data or self.workload.direct:
-            return self.shared
-        return filled(self.data, POOL_BYTES, self.workload.block_size_bytes)
-
-    def pieces(self, pool: memoryview, thread: int) -> Pieces:
+    def pieces(self, thread: int) -> Pieces:
         """Return where a thread takes its pieces from, so that threads don't write the same bytes."""
         block, threads = self.workload.block_size_bytes, self.workload.threads
         if self.shared or not self.data:
             size_bytes = len(self.data) or POOL_BYTES
             first, stride = walk(size_bytes, PAGE_BYTES if self.workload.direct else 1, thread)
-            return Pieces(pool, first, stride, size_bytes - 1, None)
-        size_bytes = POOL_BYTES
-        if self.workload.direct:
-            # The device reads it when it likes: memory that no other thread stamps meanwhile.
-            size_bytes = own_bytes(threads)
-            pool = filled(self.data, size_bytes, block)
+            return Pieces(self.shared, first, stride, size_bytes - 1, None)
+        # Memory that no other thread stamps while this one's write is under way, or a device reads it.
+        size_bytes = own_bytes(threads)
+        pool = filled(self.data, size_bytes, block)
         first, stride = walk(size_bytes, self.alignment_bytes, thread)
         return Pieces(pool, first, stride, size_bytes - 1, stamper(pool, self.words, block, threads, thread))
 
@@ -116,8 +109,8 @@ def walk(pool_bytes: int, alignment_bytes: int, thread: int) -> tuple[int, int]:
 
 
 def own_bytes(threads: int) -> int:
-    """Return the size of the pool of one of so many threads that write past the cache: a power of two."""
-    share = max(PAGE_BYTES, min(POOL_BYTES, _DIRECT_POOL_BYTES // threads))
+    """Return the size of the pool of one of so many threads: a power of two."""
+    share = max(PAGE_BYTES, min(POOL_BYTES, _OWN_POOLS_BYTES // threads))
     return int(2 ** (share.bit_length() - 1))
 
 

@@ -55,11 +55,10 @@ def run_worker(task: WorkerTask) -> None:
     threading.stack_size(_STACK_BYTES)
     block = task.workload.block_size_bytes
     shared = memoryview(anonymous_memory(block)) if block > _OWN_BUFFER_BYTES else None
-    pool = task.content.pool()
     # Cycles are not made here, and a collection would stand in somebody's latency.
     gc.disable()
     threads = [
-        threading.Thread(target=_run_thread, args=(task, thread, pool, shared), name=f"writer-{thread}")
+        threading.Thread(target=_run_thread, args=(task, thread, shared), name=f"writer-{thread}")
         for thread in range(task.worker, task.workload.threads, task.workers)
     ]
     for thread in threads:
@@ -109,10 +108,10 @@ def limits_of(workload: Workload, thread: int, started_ns: int) -> Limits:
     return Limits(deadline_ns, budget)
 
 
-def _run_thread(task: WorkerTask, thread: int, pool: memoryview, shared: memoryview | None) -> None:
+def _run_thread(task: WorkerTask, thread: int, shared: memoryview | None) -> None:
     words, barrier = task.words, task.barrier
     state = slot_word(thread, SlotWord.STATE)
-    means = _means(task, thread, pool, shared)
+    means = _means(task, thread, shared)
     work = prepared(task.ground, means)
     words[state] = ThreadState.READY
     os.write(barrier.ready_writer, b"r")
@@ -135,7 +134,7 @@ def _run_thread(task: WorkerTask, thread: int, pool: memoryview, shared: memoryv
     words[state] = ending
 
 
-def _means(task: WorkerTask, thread: int, pool: memoryview, shared: memoryview | None) -> Means:
+def _means(task: WorkerTask, thread: int, shared: memoryview | None) -> Means:
     workload = task.workload
     if shared is not None or not workload.reads:
         buffer = shared if shared is not None else memoryview(b"")
@@ -145,6 +144,6 @@ def _means(task: WorkerTask, thread: int, pool: memoryview, shared: memoryview |
         workload=workload,
         thread=thread,
         words=task.words,
-        pieces=task.content.pieces(pool, thread),
+        pieces=task.content.pieces(thread),
         buffer=buffer,
     )

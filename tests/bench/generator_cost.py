@@ -75,7 +75,7 @@ def measure(case: Case) -> tuple[list[float], list[float]]:
     calls = case.size_bytes // case.block_bytes
     with CounterPage.create(1, len(timed_in(load))) as page:
         content = content_of(load)
-        means = Means(load, 0, page.words, content.pieces(content.pool(), 0), memoryview(b""))
+        means = Means(load, 0, page.words, content.pieces(0), memoryview(b""))
 
         def timed(fd: int) -> None:
             Writer(means, means.stopwatch(Timed.WRITE)).fill_and_close(os.dup(fd), case.size_bytes)

@@ -63,7 +63,7 @@ def thread_of(
             workload=workload,
             thread=0,
             words=page.words,
-            pieces=content.pieces(content.pool(), 0),
+            pieces=content.pieces(0),
             buffer=memoryview(anonymous_memory(workload.block_size_bytes)),
         )
         operations = {kind: MAKERS[kind](means) for kind, _ in workload.operations}
