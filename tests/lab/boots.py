@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from typing import Protocol
 
 import pytest
 
+from tests.lab.cache import LabMissing
 from tests.lab.groups import GROUPS
 from tests.lab.machine import Disk
 
@@ -45,31 +47,40 @@ class Boots:
 
     def reports_of(self, item: pytest.Item) -> list[pytest.TestReport]:
         """Return what the guest reported of one test; where it reported no end, a failure that shows the guest."""
-        group = group_of(item)
-        if group != self._group:
-            self._start(group, [other for other in item.session.items if group_of(other) == group])
         found: list[pytest.TestReport] = []
-        for report in self._reports:
-            if report.nodeid == item.nodeid:
-                found.append(report)
-                if report.when == "teardown":
-                    return found
-        return [*found, _never_ended(item, self._end())]
+        try:
+            self._start_for(item)
+            for report in self._reports:
+                if report.nodeid == item.nodeid:
+                    found.append(report)
+                    if report.when == "teardown":
+                        return found
+            why = self._end()
+        except (OSError, ValueError, KeyError, LabMissing, subprocess.SubprocessError) as error:
+            # A machine that can't be had fails its tests; raised here it would end all others with it.
+            why = f"{type(error).__name__}: {error}"
+        return [*found, _never_ended(item, why)]
 
     def close(self) -> None:
         """End the machine that still runs."""
         self._stack.close()
         self._group = ""
 
+    def _start_for(self, item: pytest.Item) -> None:
+        group = group_of(item)
+        if group != self._group:
+            self._start(group, [other for other in item.session.items if group_of(other) == group])
+
     def _start(self, group: str, items: list[pytest.Item]) -> None:
         self.close()
+        # One that can't be started is not tried again for each of its tests.
+        self._group, self._reports, self._end = group, iter(()), lambda: "its machine could not be started"
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fsconsole-lab-")))
         root = self._config.rootpath
         machine = self._start_machine(folder / "boot", GROUPS[group], _pytest_words(items), root)
         self._stack.callback(machine.end)
         self._end = machine.end
         self._reports = (self._report(line) for line in machine.lines(TIMEOUT_S))
-        self._group = group
 
     def _report(self, line: str) -> pytest.TestReport:
         report = self._config.hook.pytest_report_from_serializable(config=self._config, data=json.loads(line))

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +29,8 @@ GUEST_PACKAGES = (
 """Those that the host has are the host's in the guest too."""
 _KERNEL_PACKAGE = "linux-image-amd64"
 """The full flavour: that for clouds has no 9p and no rare filesystem."""
+_FETCH_LIMIT_S, _UNPACK_LIMIT_S, _TURN_LIMIT_S = 300.0, 120.0, 600.0
+"""A network that swallows packets must not hold up the tests for ever, nor another checkout that fetches."""
 _MERGED = ("bin", "sbin", "lib", "lib64")
 
 
@@ -36,15 +39,29 @@ def main() -> int:
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / "lock", "w") as lock:
         # Two checkouts that are tested at once take turns.
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not _locked(lock.fileno()):
+            print("the lab is being fetched by another checkout, which does not end", file=sys.stderr)
+            return 1
         return _fetch()
+
+
+def _locked(descriptor: int) -> bool:
+    deadline = time.monotonic() + _TURN_LIMIT_S
+    while time.monotonic() < deadline:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(1)
+        else:
+            return True
+    return False
 
 
 def _fetch() -> int:
     for place, make in ((TOOLS, _tools), (KERNEL, _kernel)):
         try:
             _bring(place, make)
-        except (LabMissing, OSError, subprocess.CalledProcessError) as error:
+        except (LabMissing, OSError, subprocess.SubprocessError) as error:
             kept = "; the one that is there is used" if place.exists() else ""
             print(f"the lab's {place.name} can't be fetched: {error}{kept}", file=sys.stderr)
             if not kept:
@@ -75,8 +92,9 @@ def _wanted(place: Path) -> str:
 
 def _newest_kernel() -> str:
     found = subprocess.run(
-        ["apt-cache", "depends", _KERNEL_PACKAGE], capture_output=True, text=True, check=False
-    )
+        ["apt-cache", "depends", _KERNEL_PACKAGE],
+        capture_output=True, text=True, check=False, timeout=_UNPACK_LIMIT_S,
+    )  # fmt: skip
     match = re.search(r"Depends: (linux-image-\S+)", found.stdout)
     if match is None:
         raise LabMissing(f"apt knows no {_KERNEL_PACKAGE}")
@@ -103,8 +121,11 @@ def _kernel(work: Path, name: str) -> None:
 
 def _apt(work: Path, *words: str) -> None:
     subprocess.run(
-        ["apt-get", "--yes", "-qq", "-o", "APT::Sandbox::User=root", "-o", "DPkg::Lock::Timeout=300", *words],
-        cwd=work / "debs", check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        [
+            "apt-get", "--yes", "-qq", "-o", "APT::Sandbox::User=root", "-o", "DPkg::Lock::Timeout=300",
+            "-o", "Acquire::Retries=1", *words,
+        ],
+        cwd=work / "debs", check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=_FETCH_LIMIT_S,
     )  # fmt: skip
 
 
@@ -117,7 +138,7 @@ def _unpack_all(work: Path) -> None:
     for package in sorted((work / "debs").glob("*.deb")):
         unpack = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE)
         tar = ["tar", "-x", "--keep-directory-symlink", "-C", str(work)]
-        subprocess.run(tar, stdin=unpack.stdout, check=True)
+        subprocess.run(tar, stdin=unpack.stdout, check=True, timeout=_UNPACK_LIMIT_S)
         if unpack.wait() != 0:
             raise LabMissing(f"{package.name} can't be unpacked")
     if not any((work / "debs").glob("*.deb")):

@@ -28,7 +28,7 @@ def test_without_qemu_the_lab_is_left_out_with_a_count(tmp_path: Path, processes
     ]
     done = subprocess.run(
         [*argv, "tests/lab"],
-        check=False, capture_output=True, text=True, cwd=CHECKOUT, env={**os.environ, "PATH": str(tmp_path)},
+        check=False, capture_output=True, text=True, timeout=300, cwd=CHECKOUT, env={**os.environ, "PATH": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     said = re.search(r"(\d+) tests on real arrays and disks did not run: (.+)", done.stdout)

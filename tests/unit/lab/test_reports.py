@@ -90,3 +90,22 @@ def test_a_guest_that_dies_fails_the_test_at_hand_and_all_after_it(pytestconfig,
     (report,) = boots.reports_of(never)
     assert report.outcome == "failed"
     assert STORY in str(report.longrepr)
+
+
+def test_a_machine_that_cannot_be_started_fails_its_tests_and_is_tried_once(pytestconfig) -> None:
+    first, second = items_named("first", "second")
+    tried = []
+
+    def start(*words: object) -> Guest:
+        tried.append(words)
+        raise FileNotFoundError("no setpriv here")
+
+    boots = Boots(pytestconfig, start)
+    assert outcomes(boots, first) == outcomes(boots, second) == [("call", "failed")]
+    assert len(tried) == 1
+    boots.close()
+
+
+def test_a_line_that_is_no_report_fails_the_test_at_hand(pytestconfig, boots_of) -> None:
+    (only,) = items_named("only")
+    assert outcomes(boots_of(Guest(["{nonsense"])), only) == [("call", "failed")]
