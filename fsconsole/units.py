@@ -60,7 +60,8 @@ def parse_bytes(text: str) -> int:
     if unit not in _SIZE_FACTORS:
         raise BadQuantity(text=text, wanted="a size", examples="4096, 64KiB, 1.5GiB, 500MB")
     value = number * _SIZE_FACTORS[unit]
-    if value != int(value) or value >= 2**63:
+    # The bound first: of a number too large for a float, which is infinite, there is no int.
+    if value >= 2**63 or value != int(value):
         raise BadQuantity(text=text, wanted="a whole number of bytes below 8 EiB", examples="64KiB")
     return int(value)
 

@@ -95,9 +95,15 @@ class Table:
     def number(self, name: str) -> float:
         """Return a finite number."""
         value = self.raw(name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self.bad(name, "it is not a number", "a number")
-        return float(value)
+        try:
+            number = float(value)
+        except OverflowError as error:
+            raise self.bad(name, "it is too large", "a number") from error
+        if not math.isfinite(number):
+            raise self.bad(name, "it is not a number", "a number")
+        return number
 
     def size(self, name: str, default: int | None = None, *, low: int, high: int) -> int:
         """Return bytes from a number or a text such as "64KiB"."""

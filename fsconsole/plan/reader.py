@@ -108,6 +108,9 @@ def _parse_toml(text: str, path: str) -> dict[str, object]:
         return tomli.loads(text)
     except tomli.TOMLDecodeError as error:
         raise PlanNotToml(path, str(error)) from error
+    except ValueError as error:
+        # Python reads no more than 4,300 digits as a number, which tomli does not turn into an error of its own.
+        raise PlanNotToml(path, "a number in it has too many digits") from error
     except RecursionError as error:
         raise PlanNotToml(path, "its brackets are nested too deeply") from error
 
