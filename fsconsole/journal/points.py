@@ -33,6 +33,10 @@ _LENGTH = f"SELECT max(monotonic_ns) - :began_ns FROM sample WHERE {_OF_CELL}"  
 _HIGHEST = f"""SELECT (monotonic_ns - :began_ns) / :slot_ns AS slot, cell, max(write), max(read), max(pending), max(cpu)
     FROM (SELECT id, monotonic_ns, {_FIGURES} WHERE {_OF_CELL} GROUP BY id)
     GROUP BY slot"""  # noqa: S608
+_BEST = """SELECT max(write), max(read) FROM
+    (SELECT sum(write_sectors_s) AS write, sum(read_sectors_s) AS read FROM sample_device
+        WHERE sample BETWEEN ? AND ? AND device IN (SELECT id FROM gauged_device WHERE role = 'target')
+        GROUP BY sample)"""
 _CENTI = 100.0
 
 
@@ -95,6 +99,17 @@ def highest_before(
     return tuple(points)
 
 
+def best_before(path: str, last: int) -> tuple[float, float]:
+    """Return the highest rates written and read in samples with ids up to last since the boot, in bytes/s; 0 for none.
+
+    Raises JournalNewer, JournalUnusable, NotRoot.
+    """
+    with open_journal(path) as connection:
+        (first,) = connection.execute(_BOOT, (last + 1,)).fetchone()
+        write, read = connection.execute(_BEST, (first, last)).fetchone()
+    return _rate(write, path) or 0.0, _rate(read, path) or 0.0
+
+
 def _highest(
     connection: sqlite3.Connection, path: str, span: dict[str, int], slot_ns: int, most: int
 ) -> Iterator[Point]:
@@ -112,11 +127,15 @@ def _point(row: tuple[object, ...], path: str) -> Point:
     return Point(
         monotonic_ns=_whole(monotonic_ns, path),
         cell=None if cell is None else _whole(cell, path),
-        write_bytes_s=None if write is None else float(_whole(write, path) * SECTOR_BYTES),
-        read_bytes_s=None if read is None else float(_whole(read, path) * SECTOR_BYTES),
+        write_bytes_s=_rate(write, path),
+        read_bytes_s=_rate(read, path),
         pending_bytes=float(_whole(pending, path)),
         cpu_percent=_whole(cpu, path) / _CENTI,
     )
+
+
+def _rate(sectors_s: object, path: str) -> float | None:
+    return None if sectors_s is None else float(_whole(sectors_s, path) * SECTOR_BYTES)
 
 
 def _whole(value: object, path: str) -> int:

@@ -17,7 +17,7 @@ from fsconsole.client.follow import POLL_S, Follower, Seen
 from fsconsole.errors import FsconsoleError, JournalUnusable
 from fsconsole.journal.fold import fold
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.points import highest_before, point_of, points_before
+from fsconsole.journal.points import best_before, highest_before, point_of, points_before
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.tui.views.history import FIRST_SLOT_S, MAX_SLOTS, Keeper, began_ns
 from fsconsole.tui.views.snapshot import Known, Names, Snapshot, known_of, names_of
@@ -50,7 +50,8 @@ class Watch:
         self._names: Names | None = None
         self._known: tuple[object, Known] | None = None
         self._older = self._follower.samples_before
-        self._has_recent = False
+        self._past: int | None = None
+        """The last sample of the curves' further past, 0 where they have none; None before it is known."""
 
     def look(self) -> Snapshot:
         """Return what is there now. Raises JournalNewer, JournalUnusable, NotRoot, OSError."""
@@ -78,16 +79,17 @@ class Watch:
         """Read some more of the past; return whether there was any more of it. Raises as look()."""
         if not self._older:
             return False
-        state = self._follower.state
-        if not self._has_recent:
-            self._older, points = points_before(self._folder.journal, self._older, _OLD_POINTS)
-            self._has_recent = True
-            if not self._keeper.add_older(points, state):
-                self._older = 0
+        state, journal = self._follower.state, self._folder.journal
+        if self._past is None:
+            following, points = points_before(journal, self._older, _OLD_POINTS)
+            self._past = following if self._keeper.add_older(points, state) else 0
             return True
-        began = partial(began_ns, state)
-        past = highest_before(self._folder.journal, self._older, began, _FIRST_SLOT_NS, MAX_SLOTS)
-        self._keeper.add_past(past, state)
+        # The best rates are of the whole run: of cells too that no curve shows, and of what no cell is told for.
+        self._keeper.add_best(*best_before(journal, self._older))
+        if self._past:
+            began = partial(began_ns, state)
+            past = highest_before(journal, self._past, began, _FIRST_SLOT_NS, MAX_SLOTS)
+            self._keeper.add_past(past, state)
         self._older = 0
         return True
 

@@ -93,7 +93,7 @@ class Keeper:
         """Take new points, in their order."""
         for point in points:
             self._recent.append((point.monotonic_ns, _figures(point)))
-            self._note_best(point)
+            self._note_best(point.write_bytes_s, point.read_bytes_s)
             if point.cell is not None:
                 self._tracer_for(point.cell, began_ns(state, point.cell)).add(point)
 
@@ -104,7 +104,7 @@ class Keeper:
                 # The clock begins anew with each boot: what was before it fits no curve.
                 return False
             self._oldest_ns = point.monotonic_ns
-            self._note_best(point)
+            self._note_best(point.write_bytes_s, point.read_bytes_s)
             if len(self._recent) < _RECENT and (not self._recent or self._recent[0][0] >= point.monotonic_ns):
                 self._recent.appendleft((point.monotonic_ns, _figures(point)))
             if point.cell is not None and not self._put_older(point, state):
@@ -114,8 +114,11 @@ class Keeper:
     def add_past(self, points: Iterable[Point], state: RunState) -> None:
         """Take what stands for the past of cells, in whatever order, all since the machine was booted."""
         for point in points:
-            self._note_best(point)
             self._put_older(point, state)
+
+    def add_best(self, write_bytes_s: float, read_bytes_s: float) -> None:
+        """Take the highest rates of what was sampled before, whatever cell it belongs to."""
+        self._note_best(write_bytes_s, read_bytes_s)
 
     def history(self) -> History:
         """Return what is kept, as a value."""
@@ -155,9 +158,9 @@ class Keeper:
         self._previous.add(point)
         return True
 
-    def _note_best(self, point: Point) -> None:
+    def _note_best(self, write_bytes_s: float | None, read_bytes_s: float | None) -> None:
         write, read = self._best
-        self._best = max(write, point.write_bytes_s or 0.0), max(read, point.read_bytes_s or 0.0)
+        self._best = max(write, write_bytes_s or 0.0), max(read, read_bytes_s or 0.0)
 
 
 def began_ns(state: RunState, cell: int | None) -> int:

@@ -1,0 +1,100 @@
+"""A console that comes late tells the same best rates as one that has read every sample."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fsconsole.journal.points import point_of
+from fsconsole.journal.sample_rows import sample_row
+from fsconsole.model.observation import CellStarted, StepStarted
+from fsconsole.model.sample import DeviceRates, Role, Sample
+from fsconsole.model.step import StepKind
+from fsconsole.tui.bridge import Watch
+from fsconsole.tui.views.history import Keeper
+from tests.unit.analysis import build
+from tests.unit.cli.recorded import STARTED, make_run, write
+
+S_NS = 10**9
+SAMPLES = 2500
+TARGET = DeviceRates("sdb", 0.0, 0.0, 1.0, 2.0, 3, 40.0, 1.5, 2.0)
+BELOW = replace(TARGET, name="vda", role=Role.BELOW, above="sdb", write_bytes_s=512e9, read_bytes_s=512e9)
+
+
+def sample(at_ns: int, cell: int | None, write_sectors: int, read_sectors: int) -> Sample:
+    target = replace(TARGET, write_bytes_s=512.0 * write_sectors, read_bytes_s=512.0 * read_sectors)
+    devices = (target, replace(target, name="sdc"), BELOW)
+    return replace(build.sample(at_ns), devices=devices, cell=cell)
+
+
+def cell_at(number: int, change: int) -> int | None:
+    """Cell 0 at first, then none, then cell 0 again, and 1 from a change on."""
+    if number < 20:
+        return 0 if number < 10 else None
+    return 0 if number < change else 1
+
+
+@pytest.mark.parametrize("change", [30, 2400], ids=["one cell of late", "two cells of late"])
+@pytest.mark.parametrize("peak", [0, 5, 15, 25, 1000, 1499, 1500, 2410, 2498, 2499])
+def test_the_best_rates_are_those_of_every_sample(tmp_path: Path, peak: int, change: int) -> None:
+    folder = make_run(tmp_path)
+    write(folder, (STARTED, CellStarted(0, 1), StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files")))
+    state = Watch(folder).look().state
+    # The first samples are of an earlier attempt: before the cell's beginning.
+    began_ns = state.cells[0].steps[0].started_monotonic_ns - 20 * S_NS // 2
+    samples = [
+        sample(
+            began_ns + n * S_NS // 2,
+            cell_at(n, change),
+            1000 if n == peak else n % 7,
+            900 if n == peak else 3,
+        )
+        for n in range(SAMPLES)
+    ]
+    with closing(sqlite3.connect(folder.journal)) as connection, connection:
+        for one in samples:
+            sample_row(one).insert(connection)
+    there_all_along = Keeper()
+    there_all_along.add(map(point_of, samples), state)
+    late = Watch(folder)
+    late.look()
+    while late.look_back():
+        pass
+    told, known = late.look().history, there_all_along.history()
+    assert (known.best_write_bytes_s, known.best_read_bytes_s) == (1000 * 1024.0, 900 * 1024.0)
+    assert (told.best_write_bytes_s, told.best_read_bytes_s) == (1000 * 1024.0, 900 * 1024.0)
+
+
+def test_a_third_cell_counts_though_no_curve_shows_it(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    write(folder, (STARTED, CellStarted(0, 1), StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files")))
+    began_ns = Watch(folder).look().state.cells[0].steps[0].started_monotonic_ns
+    with closing(sqlite3.connect(folder.journal)) as connection, connection:
+        for n, cell in enumerate((2, 2, 2, 1, 1, 0, 0)):
+            one = sample(began_ns + n * S_NS // 2, cell, 9 if n == 1 else 1, 9 if n == 0 else 1)
+            sample_row(one).insert(connection)
+    late = Watch(folder)
+    late.look()
+    while late.look_back():
+        pass
+    told = late.look().history
+    assert (told.best_write_bytes_s, told.best_read_bytes_s) == (9 * 1024.0, 9 * 1024.0)
+    assert {told.current.cell, told.previous.cell} == {0, 1}
+
+
+def test_what_was_before_the_boot_does_not_count(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    write(folder, (STARTED,))
+    times = [*range(5000, 5010), *range(10, 30)]
+    with closing(sqlite3.connect(folder.journal)) as connection, connection:
+        for at_s in times:
+            sample_row(sample(at_s * S_NS, 0, 50 if at_s >= 5000 else 2, 1)).insert(connection)
+    late = Watch(folder)
+    late.look()
+    while late.look_back():
+        pass
+    assert late.look().history.best_write_bytes_s == 2 * 1024.0
