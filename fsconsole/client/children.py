@@ -24,6 +24,7 @@ _PATIENCE_S = 5.0
 """How long a child may take to give back what it has made, before it is killed."""
 _PATIENCE_OF_STARTS_S = 90.0
 """The same for one that starts an engine: killed before it has handed on that the run must stop, it left one unseen."""
+_NOT_STARTED = "Try again; a run that goes on is not touched by it."
 _STARTS = frozenset({"run", "resume", "demo"})
 
 
@@ -41,13 +42,13 @@ class Children(Protocol):
     """Starts fsconsole's commands; tests give answers of their own."""
 
     async def run(self, *words: str) -> Done:
-        """Carry out a command to its end, whatever its exit code. Raises OSError."""
+        """Carry out a command to its end, whatever its exit code. Raises ChildFailed where it can't be started."""
         ...
 
     async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
         """Carry out a command, but ask it to end where end is set meanwhile; return what it came to all the same.
 
-        Unlike one whose waiting is cancelled, it is never killed, and its own word of its end is heard. Raises OSError.
+        Unlike one whose waiting is cancelled, it is never killed, and its own word of its end is heard. Raises ChildFailed.
         """
         ...
 
@@ -95,26 +96,37 @@ class RealChildren:
             await _end(process)
 
     async def _start(self, words: Sequence[str]) -> asyncio.subprocess.Process:
-        # A session of its own: Ctrl-C at the terminal is the console's to answer.
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            "-m",
-            "fsconsole",
-            *words,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-            env={**os.environ, "TERM": "dumb", "NO_COLOR": "1"},
-        )
+        try:
+            # A session of its own: Ctrl-C at the terminal is the console's to answer.
+            return await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-I",
+                "-m",
+                "fsconsole",
+                *words,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+                env={**os.environ, "TERM": "dumb", "NO_COLOR": "1"},
+            )
+        except OSError as error:
+            # No memory, process or open file is left, or the interpreter has been replaced.
+            said = f"`fsconsole {' '.join(words[:1])}` can't be started: {error.strerror or error}."
+            raise ChildFailed(words=" ".join(words), said=said, hint_given=_NOT_STARTED) from error
+
+
+async def carried_out(children: Children, *words: str) -> Done:
+    """Return a command that did what it was asked. Raises ChildFailed."""
+    done = await children.run(*words)
+    if done.exit_code:
+        raise failure(done)
+    return done
 
 
 async def answer(children: Children, *words: str) -> object:
     """Return what a command says in JSON. Raises ChildFailed."""
-    done = await children.run(*words, "--json")
-    if done.exit_code:
-        raise failure(done)
+    done = await carried_out(children, *words, "--json")
     try:
         document: object = json.loads(done.out)
     except ValueError as error:

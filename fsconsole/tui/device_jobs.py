@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 
-from fsconsole.client.children import Children, answer, failure
+from fsconsole.client.children import Children, answer, carried_out, failure
 from fsconsole.client.starting import begun_run, not_begun, stop_at_once, was_undone
 from fsconsole.errors import ChildFailed, FsconsoleError
 from fsconsole.journal.folder import RunFolder
@@ -17,24 +17,22 @@ from fsconsole.tui.views.devices import Listing
 
 
 async def read_test(children: Children, path: str) -> str:
-    """Read from a device and return the figure in words. Raises ChildFailed, OSError."""
+    """Read from a device and return the figure in words. Raises ChildFailed."""
     return read_test_told(await answer(children, "readtest", path))
 
 
 async def remove_scratch(children: Children, scratch_id: str) -> None:
     """Remove a scratch device with its file, by its id: a loop's number may be another's by now.
 
-    Raises ChildFailed, OSError.
+    Raises ChildFailed.
     """
-    done = await children.run("scratch", "remove", scratch_id)
-    if done.exit_code:
-        raise failure(done)
+    await carried_out(children, "scratch", "remove", scratch_id)
 
 
 async def start_demo(children: Children, runs_dir: str, end: asyncio.Event) -> RunFolder | None:
     """Start the demo and return its run; None where it was ended before it had one, and took back what it made.
 
-    Raises ChildFailed, OSError.
+    Raises ChildFailed.
     """
     place = ("--size", DEMO_SIZE, "--dir", DEFAULT_SCRATCH_DIR)
     done = await children.run_or_end(end, "demo", *place, "--detach", "--runs", runs_dir, "--json")
@@ -57,7 +55,7 @@ class Made:
 
 
 async def make_scratch(children: Children, size: str, directory: str, end: asyncio.Event) -> Made | None:
-    """Make a scratch device; None where that was ended before it was made. Raises ChildFailed, OSError."""
+    """Make a scratch device; None where that was ended before it was made. Raises ChildFailed."""
     words = ("scratch", "create", "--size", size, "--dir", directory, "--json")
     done = await children.run_or_end(end, *words)
     if done.exit_code:

@@ -51,7 +51,7 @@ class DeviceWatch:
         self._is_wanted = True
 
     async def look(self) -> None:
-        """Look at all devices. Raises ChildFailed, OSError."""
+        """Look at all devices. Raises ChildFailed."""
         self._is_wanted = False
         self.has_failed = True
         self._tables = await asyncio.to_thread(read_tables)
@@ -61,7 +61,7 @@ class DeviceWatch:
         self.listing = with_proofs(found, self._proofs)
 
     async def prove(self, entry: Entry) -> None:
-        """Look closely at one device that the listing leaves open. Raises ChildFailed, OSError."""
+        """Look closely at one device that the listing leaves open. Raises ChildFailed."""
         path = entry.device.path
         found = await self._listed(path)
         seen = found.at(path)

@@ -16,17 +16,17 @@ class OneAtATime:
         self._turn = asyncio.Lock()
 
     async def run(self, *words: str) -> Done:
-        """Carry out a command in its turn. Raises OSError."""
+        """Carry out a command in its turn. Raises ChildFailed."""
         async with self._turn:
             return await self._children.run(*words)
 
     async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
-        """Carry out a command in its turn, and ask it to end where end is set meanwhile. Raises OSError."""
+        """Carry out a command in its turn, and ask it to end where end is set meanwhile. Raises ChildFailed."""
         async with self._turn:
             return await self._children.run_or_end(end, *words)
 
     async def lines(self, *words: str) -> AsyncIterator[str]:
-        """Yield a command's lines in its turn. Raises ChildFailed, OSError."""
+        """Yield a command's lines in its turn. Raises ChildFailed."""
         async with self._turn:
             async for line in self._children.lines(*words):
                 yield line

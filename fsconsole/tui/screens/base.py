@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -97,6 +98,14 @@ class ConsoleScreen(Screen[None]):
         """Show an error: its sentence, and what to do."""
         hint = f"  {error.hint}" if error.hint else ""
         self.say(f"{error}{hint}", style="$error")
+
+    @contextmanager
+    def complaining(self) -> Iterator[None]:
+        """Show an error that is met meanwhile, and go on after it."""
+        try:
+            yield
+        except FsconsoleError as error:
+            self.complain(error)
 
     def on_resize(self) -> None:
         """Show the screen where there is room for it."""

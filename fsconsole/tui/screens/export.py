@@ -39,6 +39,7 @@ class ExportScreen(ModalScreen["Wanted | None"]):
         self._run = run
         self._export = EXPORTS[0]
         self._agreed = ""
+        self._directory = _directory()
 
     def compose(self) -> ComposeResult:
         """Give the forms and the path."""
@@ -46,7 +47,7 @@ class ExportScreen(ModalScreen["Wanted | None"]):
             yield Static(plain(f"Export the figures of run {self._run}", "bold"))
             yield OptionList(*(plain(export.label) for export in EXPORTS), id="forms")
             yield Static(plain("Path (Enter writes it):"))
-            yield Input(proposed_path(self._run, self._export, os.getcwd()), id="path", compact=True)
+            yield Input(proposed_path(self._run, self._export, self._directory), id="path", compact=True)
             yield Static(plain(""), id="asked")
             yield Footer(show_command_palette=False, compact=True)
 
@@ -67,7 +68,7 @@ class ExportScreen(ModalScreen["Wanted | None"]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """End with the path; where there is a file already, the second time."""
-        path = os.path.abspath(os.path.expanduser(event.value.strip()))
+        path = os.path.normpath(os.path.join(self._directory, os.path.expanduser(event.value.strip())))
         if not event.value.strip() or os.path.isdir(path):
             self.query_one("#asked", Static).update(plain("Give the path of a file."))
             return
@@ -77,3 +78,11 @@ class ExportScreen(ModalScreen["Wanted | None"]):
             self.query_one("#asked", Static).update(plain(said, "bold"))
             return
         self.dismiss(Wanted(self._export, path, overwrite=self._agreed == path))
+
+
+def _directory() -> str:
+    """Return the console's directory; the root where that has been removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/"

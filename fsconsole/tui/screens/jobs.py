@@ -8,7 +8,6 @@ from collections.abc import Coroutine
 from textual.worker import Worker
 
 from fsconsole.errors import FsconsoleError
-from fsconsole.system.refusal import system_refusal
 from fsconsole.tui.screens.base import ConsoleScreen
 
 
@@ -56,8 +55,6 @@ class JobScreen(ConsoleScreen):
             await job
         except FsconsoleError as error:
             self.complain(error)
-        except OSError as error:
-            self.complain(system_refusal(error))
         else:
             return True
         return False

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.client.children import Children, answer
-from fsconsole.errors import ChildFailed, FsconsoleError
+from fsconsole.errors import FsconsoleError
 from fsconsole.model.plan import Cell
 from fsconsole.tui import planfiles
 from fsconsole.tui.plaintext import lines, plain
@@ -103,7 +103,5 @@ class CommandsScreen(Dialog[None]):
             devices = [word for target in self._targets for word in ("--device", target)]
             looked_at = (*devices, "--runs", self._runs_dir) if devices else ()
             return await answer(self._children, "plan", path, *which, *looked_at)
-        except OSError as error:
-            raise ChildFailed(words="plan", said=str(error)) from error
         finally:
             planfiles.forget(path)

@@ -133,7 +133,7 @@ class DeskScreen(ConsoleScreen):
         except FsconsoleError as error:
             self.complain(error)
             return
-        except (OSError, KeyError, TypeError) as error:
+        except (KeyError, TypeError) as error:
             self.complain(ChildFailed(words="catalog", said=f"The catalog gave no answer: {error}."))
             return
         self._told = told
@@ -169,7 +169,7 @@ class DeskScreen(ConsoleScreen):
         for target in targets:
             try:
                 entry = await self._listed(target)
-            except (FsconsoleError, OSError):
+            except FsconsoleError:
                 missing.append(target)
                 continue
             ticked = self.session.ticks.get(target)

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.analysis.grid import Grid, build_grid
-from fsconsole.client.children import failure
+from fsconsole.client.children import carried_out
 from fsconsole.client.looking import Look, look
 from fsconsole.client.saving import save
 from fsconsole.errors import FsconsoleError
@@ -192,15 +192,10 @@ Letters under warn are explained below for the row at the cursor, with what to d
             return
         name, columns = self._shown.folder.name, self._view.columns
         words = export_words(name, self.session.runs_dir, wanted.export, self._choice, columns)
-        done = await self.session.children.run(*words)
-        try:
-            if done.exit_code:
-                raise failure(done)
+        with self.complaining():
+            done = await carried_out(self.session.children, *words)
             await asyncio.to_thread(save, wanted.path, done.out, overwrite=wanted.overwrite)
-        except FsconsoleError as error:
-            self.complain(error)
-            return
-        self.say(f"Written: {wanted.path}")
+            self.say(f"Written: {wanted.path}")
 
     def _refresh_living(self) -> None:
         if self._shown is None or self._shown.look.is_alive:

@@ -9,7 +9,7 @@ from rich.text import Text
 from textual import work
 from textual.binding import Binding, BindingType
 
-from fsconsole.client.children import Done, failure
+from fsconsole.client.children import Done, carried_out, failure
 from fsconsole.client.control import ask
 from fsconsole.errors import ExitCode, FsconsoleError, NotRoot
 from fsconsole.journal.folder import RunFolder
@@ -140,12 +140,9 @@ class RunKeys(ConsoleScreen):
         self._is_acting = True
         try:
             self.say("Cleaning up ...")
-            done = await self.session.children.run(
-                "cleanup", snapshot.folder.name, "--runs", self.session.runs_dir
-            )
-            if done.exit_code:
-                self.complain(failure(done))
-            else:
+            with self.complaining():
+                words = ("cleanup", snapshot.folder.name, "--runs", self.session.runs_dir)
+                done = await carried_out(self.session.children, *words)
                 self.say(cleaned_words(done.out))
         finally:
             self._is_acting = False
@@ -167,7 +164,8 @@ class RunKeys(ConsoleScreen):
             if await self.app.push_screen_wait(
                 resume_question(snapshot.folder.name, snapshot.state.request.plan.targets)
             ):
-                await self._resume(snapshot)
+                with self.complaining():
+                    await self._resume(snapshot)
         finally:
             self._is_acting = False
 

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from fsconsole.client.children import failure
+from fsconsole.client.children import carried_out, failure
 from fsconsole.client.listing import Known, read_runs, targets_of
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
@@ -134,13 +134,11 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
         self._is_cleaning = True
         self.say("Cleaning up ...")
         try:
-            done = await self.session.children.run("cleanup", "--runs", self.session.runs_dir)
+            with self.complaining():
+                done = await carried_out(self.session.children, "cleanup", "--runs", self.session.runs_dir)
+                self.say(cleaned_words(done.out))
         finally:
             self._is_cleaning = False
-        if done.exit_code:
-            self.complain(failure(done))
-        else:
-            self.say(cleaned_words(done.out))
         self.action_reload()
 
     def action_rename(self) -> None:
@@ -230,10 +228,8 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
     @work(group="act")
     async def _act(self, words: tuple[str, ...], said: str) -> None:
         """Carry out a command, and say what came of it."""
-        done = await self.session.children.run(*words)
-        if done.exit_code:
-            self.complain(failure(done))
-        else:
+        with self.complaining():
+            await carried_out(self.session.children, *words)
             self.say(said)
         self.action_reload()
 
@@ -247,6 +243,10 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
         if not await self.app.push_screen_wait(resume_question(run.name, targets)):
             return
         self.say(f"Looking at the devices of run {run.name}...")
+        with self.complaining():
+            await self._take_up(run, folder)
+
+    async def _take_up(self, run: Run, folder: RunFolder) -> None:
         where = ("--runs", self.session.runs_dir)
         done = await self.session.children.run("resume", run.name, "--exact", "--detach", *where)
         if not done.exit_code:

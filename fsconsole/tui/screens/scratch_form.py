@@ -16,7 +16,6 @@ from textual.widgets import Button, Input, Static
 from fsconsole.client.children import Children
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.places import DEFAULT_SCRATCH_DIR
-from fsconsole.system.refusal import system_refusal
 from fsconsole.tui.device_jobs import Made, make_scratch, remove_scratch
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.room import read_room, scratch_files
@@ -105,8 +104,6 @@ class ScratchForm(ModalScreen[Made | None]):
             style = "$warning"
         except FsconsoleError as error:
             told = f"{error} {error.hint}"
-        except OSError as error:
-            told = str(system_refusal(error))
         finally:
             self._begun_s = None
         if told:

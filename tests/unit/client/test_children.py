@@ -9,6 +9,7 @@ import pytest
 
 from fsconsole.client import children
 from fsconsole.client.children import RealChildren
+from fsconsole.errors import ChildFailed
 
 
 class Other(RealChildren):
@@ -48,3 +49,14 @@ def test_a_child_that_will_not_end_is_killed(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(children, "_PATIENCE_S", 0.2)
     stubborn = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     asyncio.run(cancelled_twice(stubborn, tmp_path / "pid"))
+
+
+def test_an_interpreter_that_is_gone_is_a_command_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "gone"))
+    with pytest.raises(ChildFailed, match="`fsconsole devices` can't be started: No such file") as caught:
+        asyncio.run(RealChildren().run("devices", "--json"))
+    assert caught.value.hint
+    with pytest.raises(ChildFailed, match="can't be started"):
+        asyncio.run(RealChildren().run_or_end(asyncio.Event(), "run"))
