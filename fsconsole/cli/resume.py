@@ -74,20 +74,13 @@ def resume(
 
 
 def _show_renewal(renewal: Renewal, runs: str, *, as_json: bool) -> None:
-    from dataclasses import replace
-
+    from fsconsole.catalog.loader import load_catalog
     from fsconsole.cli.plan_json import plan_object
     from fsconsole.cli.plan_text import renewal_lines
     from fsconsole.cli.results import terminal_width
-    from fsconsole.model.state import OPEN_STATUSES
+    from fsconsole.plan.left import plan_left
 
-    state = renewal.state
-    open_cells = tuple(
-        cell
-        for cell, known in zip(state.request.plan.cells, state.cells, strict=True)
-        if known.status in OPEN_STATUSES
-    )
-    left = replace(state.request.plan, cells=open_cells)
+    left = plan_left(renewal.state, load_catalog())
     if as_json:
         typer.echo(json.dumps(plan_object(left, renewal.reports, renewal.consent), indent=2))
         return
