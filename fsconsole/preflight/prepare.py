@@ -29,7 +29,8 @@ from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.reader import read_plan
 from fsconsole.plan.target import NO_DEVICE, QueueSpec, TargetSpec
 from fsconsole.preflight.probe_cache import missing_tools, what_is_known
-from fsconsole.preflight.seen import sectors_changed, seen_codes
+from fsconsole.preflight.seen import seen_codes
+from fsconsole.preflight.written import write_marks
 from fsconsole.system.command import RealExecutor
 from fsconsole.system.host import kernel_release
 from fsconsole.system.programs import find_program
@@ -77,11 +78,11 @@ def prepare(
         min_bytes=least_bytes(plan_file, catalog),
         max_bytes=most_bytes(plan_file, catalog),
     )
-    changed = tuple(sectors_changed(device) for device in devices)
+    marks = tuple(write_marks(device) for device in devices)
     reports = tuple(inspect_device(device.path, context) for device in devices)
     known = _known(executor, plan_file, catalog)
     plan = _plan(plan_file, tuple(report.device for report in reports), catalog, known, run_id)
-    seen = seen_codes(plan, reports, changed)
+    seen = seen_codes(plan, reports, marks)
     return Prepared(plan_file, plan, reports, _possible_consent(reports), seen)
 
 

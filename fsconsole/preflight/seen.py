@@ -13,34 +13,18 @@ from dataclasses import replace
 from fsconsole.devices.consent import short_code, shown_on
 from fsconsole.devices.gate import GateReport
 from fsconsole.errors import NotAsShown
-from fsconsole.model.device import Device
 from fsconsole.model.plan import Plan
-from fsconsole.system.text import read_text
 
 BETWEEN = "."
 """Stands between the codes where they are told as one."""
-_SECTORS_WRITTEN, _SECTORS_DISCARDED = 6, 13
-"""Places in /sys/class/block/NAME/stat, from 0 (Documentation/block/stat.rst); the second is there since Linux 4.18."""
-
-
-def sectors_changed(device: Device) -> tuple[str, ...]:
-    """Return how much was written to and discarded on a device since it is there; nothing where that can't be read.
-
-    A sample of blocks misses a write elsewhere; this count does not, whichever process it came from.
-    """
-    try:
-        words = read_text(f"/sys/class/block/{device.name}/stat").split()
-    except OSError:
-        return ()
-    return tuple(words[place] for place in (_SECTORS_WRITTEN, _SECTORS_DISCARDED) if place < len(words))
 
 
 def seen_codes(
-    plan: Plan, reports: Sequence[GateReport], changed: Sequence[tuple[str, ...]]
+    plan: Plan, reports: Sequence[GateReport], marks: Sequence[tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """Return the code of a plan, and then that of each device; changed are their sectors, read before the reports."""
-    targets = zip(reports, changed, strict=True)
-    return (_plan_code(plan), *(_target_code(report, sectors) for report, sectors in targets))
+    """Return the code of a plan, then that of each device; marks are their write_marks(), read before the reports."""
+    targets = zip(reports, marks, strict=True)
+    return (_plan_code(plan), *(_target_code(report, of_device) for report, of_device in targets))
 
 
 def check_seen(code: str, now: Sequence[str], reports: Sequence[GateReport]) -> None:
@@ -60,5 +44,5 @@ def _plan_code(plan: Plan) -> str:
     return short_code("\n".join((repr(replace(plan, cells=())), *cells)))
 
 
-def _target_code(report: GateReport, sectors: tuple[str, ...]) -> str:
-    return short_code(json.dumps([shown_on(report), sectors], sort_keys=True))
+def _target_code(report: GateReport, marks: tuple[str, ...]) -> str:
+    return short_code(json.dumps([shown_on(report), marks], sort_keys=True))
