@@ -30,7 +30,11 @@ _BYTES = frozenset({"size_bytes", "partition_start_bytes"})
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """All by which two devices of one name are told apart; zero and empty: it has none."""
+    """All by which a list of devices tells two of one name apart; zero and empty: it has none.
+
+    The table of a device-mapper device is not in it: that takes root, and a command for each. A volume that got
+    another table between tick and plan passes here; the codes that bind a start to its plan have the table in them.
+    """
 
     number: str
     """"MAJOR:MINOR"."""
