@@ -127,9 +127,9 @@ def toggled_combination(draft: Draft, number: int, values: Values) -> Draft:
     """
     checklist = draft.plan.checklists[number]
     compared = _compared(checklist)
-    if not compared:
-        return dropped_checklist(draft, number)
     matching = tuple(pairs for pairs in checklist.exclude if _holds(pairs, values))
+    if not compared and not matching:
+        return dropped_checklist(draft, number)
     if not matching:
         own = tuple(pair for pair in values if pair[0] in compared)
         return _with_checklist(draft, number, replace(checklist, exclude=(*checklist.exclude, own)))

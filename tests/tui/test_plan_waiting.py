@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
@@ -10,6 +11,14 @@ from fsconsole.client.children import Done
 from fsconsole.tui.screens import plan_desk
 from tests.tui.at_plan import Hand, at_plan, catalog_answer
 from tests.tui.harness import Scripted, console, picture
+
+PROBED = json.dumps(
+    [
+        each | {"probed": True}
+        for each in json.loads(catalog_answer())
+        if each["filesystem"] in ("ext4", "xfs")
+    ]
+)
 
 
 class Slow(Scripted):
@@ -75,3 +84,21 @@ def test_space_opens_what_has_no_tick(section: str, key: str, words: str) -> Non
         await hand.sees(words, "enter Take")
 
     at_plan(work)
+
+
+def test_trying_options_while_this_machine_is_asked_about_loses_no_answer() -> None:
+    async def look() -> None:
+        children = Slow("catalog --json")
+        lacking = catalog_answer(unavailable={"btrfs": "no module btrfs"})
+        children.answers = {"catalog --json": lacking, "catalog ext4 xfs --probe": PROBED}
+        async with console(children).run_test(size=(80, 24)) as pilot:
+            hand = Hand(pilot)
+            await hand.keys("2")
+            await hand.sees("Asking what this machine takes")
+            await hand.keys("p")
+            await hand.sees("Trying the options of ext4, xfs")
+            children.let_go.set()
+            await hand.sees("Tried on this machine: ext4, xfs.")
+            assert dict(hand.screen.here.lacks) == {"btrfs": "no module btrfs"}
+
+    asyncio.run(look())

@@ -23,7 +23,7 @@ from fsconsole.tui.screens.plan_section import Asked, number_in
 from fsconsole.tui.screens.plan_sections import Rows, added_form, doubled, dropped, section_of
 from fsconsole.tui.screens.plan_words import words_form
 from fsconsole.tui.views import plan as view
-from fsconsole.tui.views.lines import Line, Mark
+from fsconsole.tui.views.lines import Mark
 from fsconsole.tui.widgets.choices import Choices
 from fsconsole.tui.widgets.sift import Sift
 
@@ -65,6 +65,8 @@ To compare with and without an option that has one value, make a second list of 
     def __init__(self) -> None:
         super().__init__()
         self.section_key = "filesystems"
+        self._listed = ""
+        """The section whose lines are shown; empty where they are those of another plan."""
         self._shown: dict[str, Content] = {}
 
     def content(self) -> Iterable[Widget]:
@@ -118,6 +120,9 @@ To compare with and without an option that has one value, make a second list of 
     def show_opened(self) -> None:
         """Show where the opened plan says what it compares."""
         self.section_key = "filesystems" if self.draft.checklists or self.is_wide else "variants"
+        self._listed = ""
+        if self._is_whole:
+            self._sift("rows").show_lines(Rows().lines(self.desk), afresh=True)
         self.show_draft()
         self.refresh_bindings()
 
@@ -133,19 +138,20 @@ To compare with and without an option that has one value, make a second list of 
         if event.control.id == "sections":
             if event.line.key != self.section_key:
                 self.section_key = event.line.key
-                self._show_section(afresh=True)
+                self._show_section()
                 self.refresh_bindings()
-        elif event.control.has_focus or (
-            event.control.id == "lines" and not self.query_one("#rows").has_focus
-        ):
-            self._tell(event.line)
+        elif self._is_told_of(event.control):
+            self._tell(event.control)
+
+    def on_choices_emptied(self, event: Choices.Emptied) -> None:
+        """Tell of no line where none is left."""
+        if self._is_told_of(event.control):
+            self._tell(event.control)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Tell of the line that is looked at in the list that has the keys now."""
-        if isinstance(event.widget, Choices) and event.widget.id != "sections":
-            line = event.widget.looked_at
-            if line is not None:
-                self._tell(line)
+        if isinstance(event.widget, Choices) and self._is_told_of(event.widget):
+            self._tell(event.widget)
 
     def on_choices_opened(self, event: Choices.Opened) -> None:
         """Go into a section, or open a line."""
@@ -200,10 +206,12 @@ To compare with and without an option that has one value, make a second list of 
 
     def action_move(self, step: int) -> None:
         """Move the workload that is looked at."""
-        place = self._load + step
-        if 0 <= place < len(self.draft.plan.workloads):
-            self._change(lambda: parts.moved_workload(self.draft, self._load, step))
-            self.query_one("#lines", Choices).highlighted = place
+        before, key = self.draft, self._line_key
+        place = number_in(key) + step if key else -1
+        if 0 <= place < len(before.plan.workloads):
+            self._change(lambda: parts.moved_workload(before, place - step, step))
+            if self.draft != before:
+                self.query_one("#lines", Choices).look_at(f"load {place}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 (Textual's)
         """Offer what concerns workloads where they are shown, and so on."""
@@ -221,10 +229,6 @@ To compare with and without an option that has one value, make a second list of 
     def _line_key(self) -> str:
         line = self.query_one("#lines", Choices).looked_at
         return line.key if line is not None else ""
-
-    @property
-    def _load(self) -> int:
-        return number_in(self._line_key) if self._line_key else 0
 
     def _sift(self, name: str) -> Sift:
         return self.query_one(f"#{name}").query_ancestor(Sift)
@@ -265,15 +269,22 @@ To compare with and without an option that has one value, make a second list of 
         self.say("")
         self.take(draft)
 
-    def _tell(self, line: Line) -> None:
-        self._put("#about", lines(*map(plain, line.about)))
+    def _tell(self, choices: Choices) -> None:
+        nothing = "" if self._sift(choices.id or "").is_narrowed else "Nothing here yet."
+        line = choices.looked_at
+        self._put("#about", plain(nothing) if line is None else lines(*map(plain, line.about)))
 
-    def _show_section(self, *, afresh: bool = False) -> None:
-        shown = section_of(self.section_key).lines(self.desk)
-        self._sift("lines").what = _WHAT.get(self.section_key.partition(" ")[0], "lines")
-        self._sift("lines").show_lines(shown, afresh=afresh)
+    def _is_told_of(self, choices: Choices) -> bool:
+        is_listed = choices.id != "sections" and self._is_whole
+        return is_listed and self._sift("rows").has_focus_within == (choices.id == "rows")
+
+    def _show_section(self) -> None:
+        shown, sift = section_of(self.section_key).lines(self.desk), self._sift("lines")
+        sift.what = _WHAT.get(self.section_key.partition(" ")[0], "lines")
+        afresh, self._listed = self._listed != self.section_key, self.section_key
+        sift.show_lines(shown, afresh=afresh)
         if not shown:
-            self._put("#about", plain("Nothing here yet."))
+            self._tell(sift.choices)
 
     def _show_totals(self) -> None:
         outcome = self.outcome if self.is_current else None

@@ -16,6 +16,7 @@ from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.reader import read_plan
 from fsconsole.tui import planfiles
 from fsconsole.tui.draft import Draft, new_draft
+from fsconsole.tui.outcome import Outcome
 from fsconsole.tui.screens.ask import AskScreen
 from fsconsole.tui.screens.plan_commands import CommandsScreen
 from fsconsole.tui.screens.plan_desk import DeskScreen
@@ -192,6 +193,7 @@ class PlanActs(DeskScreen):
 
     def _begin_with(self, draft: Draft, digest: str) -> None:
         self.draft = self.kept = draft
+        self.counted, self.outcome = draft, Outcome()
         self.digest, self.is_counted = digest, False
         self.show_opened()
         self.count()

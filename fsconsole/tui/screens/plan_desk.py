@@ -48,7 +48,7 @@ class DeskScreen(ConsoleScreen):
         self.here = Here(kernel_release())
         self._told: dict[str, Mapping[str, object]] = {}
         self._asked_for: tuple[str, ...] = ()
-        self._is_counting = self._is_stale = self._has_asked = False
+        self._is_counting = self._is_stale = self._has_asked = self._knows_all = False
         self._said = ""
 
     @property
@@ -126,6 +126,9 @@ class DeskScreen(ConsoleScreen):
 
     async def ask_catalog(self, *words: str) -> None:
         """Ask what this machine takes; with --probe it is tried. Raises nothing: what went wrong is said."""
+        if words and not self._knows_all:
+            # The question about all, which this one put an end to, or which failed.
+            await self.ask_catalog()
         try:
             entries = cast("list[dict[str, object]]", await answer(self.session.children, "catalog", *words))
             told = self._told | {str(entry["filesystem"]): entry for entry in entries}
@@ -137,6 +140,7 @@ class DeskScreen(ConsoleScreen):
             self.complain(ChildFailed(words="catalog", said=f"The catalog gave no answer: {error}."))
             return
         self._told = told
+        self._knows_all = self._knows_all or not words
         self.show_draft()
         self.count()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsconsole.catalog.filesystem import Filesystem, Option
 from fsconsole.errors import FsconsoleError, PlanBadValue
@@ -19,6 +19,7 @@ from fsconsole.tui.screens.plan_workload import WorkloadScreen
 from fsconsole.tui.screens.prompt import PromptScreen
 from fsconsole.tui.views import plan_loads, plan_options, plan_rows
 from fsconsole.tui.views.lines import Line, Mark
+from fsconsole.tui.views.plan_rows import RowLine
 from fsconsole.tui.views.plan_words import ADD
 
 
@@ -92,7 +93,7 @@ class Rows:
     def ticked(self, desk: Desk, key: str) -> Draft:
         """Leave one out, or take it in again."""
         for row in plan_rows.row_lines(desk.counted, desk.outcome):
-            if row.line.key == key and row.line.mark is not Mark.BARRED:
+            if row.line.key == key and row.line.mark is not Mark.BARRED and _is_still(desk, row):
                 if row.of_checklist:
                     return drafts.toggled_combination(desk.draft, row.number, row.values)
                 return drafts.toggled_variant(desk.draft, row.number)
@@ -101,9 +102,20 @@ class Rows:
     def opened(self, desk: Desk, key: str) -> Asked | None:
         """Ask for the words of one that is in the tools' own words; of others opening is ticking."""
         for row in plan_rows.row_lines(desk.counted, desk.outcome):
-            if row.line.key == key and not row.of_checklist and row.number < len(desk.draft.plan.variants):
+            if row.line.key == key and not row.of_checklist and _is_still(desk, row):
                 return words_form(desk, row.number)
         return None
+
+
+def _is_still(desk: Desk, row: RowLine) -> bool:
+    """Tell whether a row of what was counted means the same in the draft at hand, which may have others ticked."""
+    was, now = desk.counted.plan, desk.draft.plan
+    number = row.number
+    if not row.of_checklist:
+        return was.variants[number : number + 1] == now.variants[number : number + 1]
+    if number not in desk.draft.checklists:
+        return False
+    return replace(was.checklists[number], exclude=()) == replace(now.checklists[number], exclude=())
 
 
 class Workloads:
@@ -199,19 +211,23 @@ def section_of(key: str) -> Section:
 
 def doubled(draft: Draft, section: str, line: str) -> Draft:
     """Return the draft with another one like what is looked at. Raises FsconsoleError."""
+    if _is_nothing(section, line):
+        return draft
     if section == "workloads":
         return parts.doubled_workload(draft, number_in(line))
     if section == "words":
-        return draft if line == ADD else words.doubled_variant(draft, number_in(line))
+        return words.doubled_variant(draft, number_in(line))
     return drafts.doubled_checklist(draft, number_in(section))
 
 
 def dropped(draft: Draft, section: str, line: str) -> Draft:
     """Return the draft without what is looked at; a list of options is unticked alone. Raises FsconsoleError."""
+    if _is_nothing(section, line):
+        return draft
     if section == "workloads":
         return parts.removed_workload(draft, number_in(line))
     if section == "words":
-        return draft if line == ADD else words.removed_variant(draft, number_in(line))
+        return words.removed_variant(draft, number_in(line))
     return drafts.dropped_checklist(draft, number_in(section))
 
 
@@ -229,6 +245,11 @@ def added_form(desk: Desk, kind: str) -> Asked:
     begun = parts.start_of(WorkloadKind(kind), desk.draft.plan.workloads)
     tables = [*parts.workload_tables(desk.draft), begun]
     return form_of(desk, tables, len(tables) - 1)
+
+
+def _is_nothing(section: str, line: str) -> bool:
+    """Tell whether it is a single line that is meant, and none is looked at, or only that which adds one."""
+    return not section.startswith("options ") and line in ("", ADD)
 
 
 def _accepted(option: Option, text: str) -> str:

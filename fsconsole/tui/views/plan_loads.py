@@ -118,7 +118,8 @@ def run_lines(plan: PlanFile) -> tuple[Line, ...]:
 
 def run_texts(plan: PlanFile) -> dict[str, str]:
     """Return the keys of a run with their values as they are typed."""
-    factor = f"{plan.scale.factor:g}" if plan.scale.kind is ScaleKind.FACTOR else plan.scale.kind.value
+    is_factor = plan.scale.kind is ScaleKind.FACTOR
+    factor = str(plan.scale.factor).removesuffix(".0") if is_factor else plan.scale.kind.value
     return {
         "title": plan.title,
         "repeats": "auto" if plan.repeats == AUTO_REPEATS else str(plan.repeats),

@@ -93,6 +93,10 @@ class Choices(ScrollView, can_focus=True):
         line: Line
 
     @dataclass
+    class Emptied(_Asked):
+        """No line is left to look at."""
+
+    @dataclass
     class Left(_Asked):
         """The list is to be left."""
 
@@ -126,6 +130,11 @@ class Choices(ScrollView, can_focus=True):
             return
         self.refresh()
         self._put_highlight(at or (None if afresh or was is None else was.key))
+
+    def look_at(self, key: str) -> None:
+        """Look at the line of this key, if it is shown."""
+        if any(line.key == key for line in self.lines_shown):
+            self._put_highlight(key)
 
     def on_resize(self, _event: events.Resize) -> None:
         """Fit the columns into the new width."""
@@ -218,6 +227,8 @@ class Choices(ScrollView, can_focus=True):
         else:
             self.highlighted = next(iter(places.values()), None)
             self.scroll_to(y=0, animate=False, immediate=True, force=True)
+            if not places:
+                self.post_message(self.Emptied(self))
 
     def _keep_in_sight(self) -> None:
         if self.highlighted is None or not self.size.height:

@@ -48,7 +48,11 @@ class Sift(Vertical):
 
     @property
     def is_typing(self) -> bool:
-        """Whether words are being typed."""
+        """Whether words are being typed: the field is there, and has the keys."""
+        return self._is_open and self.query_one(Input).has_focus
+
+    @property
+    def _is_open(self) -> bool:
         return self.has_class("-typing")
 
     @property
@@ -59,7 +63,7 @@ class Sift(Vertical):
     def show_lines(self, shown: Sequence[Line], *, afresh: bool = False) -> None:
         """Show these lines as far as they match; afresh: they are others, and all of them are shown."""
         self._all = tuple(shown)
-        if afresh and (self._text or self.is_typing):
+        if afresh and (self._text or self._is_open):
             self._text = ""
             self.query_one(Input).clear()
             self.remove_class("-typing")
@@ -97,7 +101,7 @@ class Sift(Vertical):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 (Textual's)
         """Leave the keys to others where there is nothing to clear, or nothing is typed."""
-        shown = {"clear": self.is_typing or self.is_narrowed, "keep": self.is_typing}
+        shown = {"clear": self._is_open or self.is_narrowed, "keep": self.is_typing}
         return shown.get(action, True)
 
     def _show(self, *, afresh: bool = False) -> None:

@@ -175,3 +175,12 @@ def test_what_no_tick_shows_is_kept() -> None:
     plan = parse_plan(DESIGN, "plan.toml")
     changed = parts.with_key(Draft(plan), "title", "mine")
     assert parse_plan(changed.text, "plan.toml") == replace(plan, title="mine")
+
+
+def test_the_only_combination_that_is_left_out_is_taken_in_again() -> None:
+    draft = drafts.with_values(new_draft(), 0, Scope.MKFS, "block_size", ("1024", "4096"))
+    out = drafts.toggled_combination(draft, 0, (("block_size", "4096"),))
+    alone = drafts.with_values(out, 0, Scope.MKFS, "block_size", ("4096",))
+    again = drafts.toggled_combination(alone, 0, (("block_size", "4096"),))
+    assert again.is_ticked("ext4")
+    assert again.plan.checklists[0].exclude == ()

@@ -280,3 +280,14 @@ def test_paths_are_completed_as_far_as_there_is_one_way(tmp_path: Path) -> None:
     assert planfiles.completed(f"{tmp_path}/s") == f"{tmp_path}/sub/"
     for nothing in (f"{tmp_path}/no", "/nonexistent/x", "a\0b"):
         assert planfiles.completed(nothing) == nothing
+
+
+@pytest.mark.parametrize(
+    ("factor", "shown"), [("0.12345678901", "0.12345678901"), ("1", "1"), ("0.25", "0.25")]
+)
+def test_a_factor_is_shown_so_that_taking_it_as_it_stands_changes_nothing(factor: str, shown: str) -> None:
+    draft = new_draft()
+    draft = parts.with_key(draft, "scale", float(factor))
+    text = plan_loads.run_texts(draft.plan)["scale"]
+    assert text == shown
+    assert parts.with_key(draft, "scale", plan_loads.typed_run_value("scale", text)) == draft
