@@ -65,7 +65,7 @@ To compare with and without an option that has one value, make a second list of 
     def __init__(self) -> None:
         super().__init__()
         self.section_key = "filesystems"
-        self._listed = ""
+        self._section_shown = ""
         """The section whose lines are shown; empty where they are those of another plan."""
         self._shown: dict[str, Content] = {}
 
@@ -120,7 +120,7 @@ To compare with and without an option that has one value, make a second list of 
     def show_opened(self) -> None:
         """Show where the opened plan says what it compares."""
         self.section_key = "filesystems" if self.draft.checklists or self.is_wide else "variants"
-        self._listed = ""
+        self._section_shown = ""
         if self._is_whole:
             self._sift("rows").show_lines(Rows().lines(self.desk), afresh=True)
         self.show_draft()
@@ -281,7 +281,7 @@ To compare with and without an option that has one value, make a second list of 
     def _show_section(self) -> None:
         shown, sift = section_of(self.section_key).lines(self.desk), self._sift("lines")
         sift.what = _WHAT.get(self.section_key.partition(" ")[0], "lines")
-        afresh, self._listed = self._listed != self.section_key, self.section_key
+        afresh, self._section_shown = self._section_shown != self.section_key, self.section_key
         sift.show_lines(shown, afresh=afresh)
         if not shown:
             self._tell(sift.choices)
