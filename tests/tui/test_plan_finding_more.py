@@ -15,6 +15,7 @@ from tests.tui.at_plan import LOAD, Hand, at_plan
 from tests.tui.harness import picture
 
 WIDE = (120, 40)
+HEAD = 'schema = 1\ntitle = "t"\n'
 LOADS = "".join(
     f'[[workload]]\nname = "{name}"\nkind = "create"\nfile_size = "1MiB"\n' for name in ("aa", "bb", "cc")
 )
@@ -34,7 +35,7 @@ def names(hand: Hand) -> list[str]:
 
 
 async def opened(hand: Hand, text: str) -> None:
-    hand.screen._begin_with(Draft(parse_plan(text, "plan.toml")), planfiles.digest_of_text(text))
+    hand.screen._begin_with(Draft(parse_plan(HEAD + text, "plan.toml")), planfiles.digest_of_text(text))
     await hand.settled()
 
 
@@ -47,7 +48,7 @@ async def find(hand: Hand, words: str) -> None:
 @pytest.mark.parametrize("section", ["workloads", "words"])
 def test_no_line_that_matches_is_none_that_is_doubled_removed_or_moved(section: str) -> None:
     async def work(hand: Hand) -> None:
-        await opened(hand, LOADS + '[[variant]]\nfilesystem = "ext4"\nmkfs = "-O ^has_journal"\n')
+        await opened(hand, LOADS + '[[variant]]\ntype = "ext4"\nmkfs = "-O ^has_journal"\n')
         before = hand.screen.draft
         await hand.go_to(section)
         await find(hand, "zzz")
@@ -60,7 +61,7 @@ def test_no_line_that_matches_is_none_that_is_doubled_removed_or_moved(section: 
 
 def test_a_workload_is_moved_in_a_narrowed_list_and_stays_looked_at() -> None:
     async def work(hand: Hand) -> None:
-        await opened(hand, LOADS + '[[checklist]]\nfilesystem = "ext4"\n')
+        await opened(hand, LOADS + '[[filesystem]]\ntype = "ext4"\n')
         await hand.go_to("workloads")
         await find(hand, "cc")
         await hand.keys("minus")
@@ -76,7 +77,7 @@ def test_a_workload_is_moved_in_a_narrowed_list_and_stays_looked_at() -> None:
 def test_a_move_that_is_refused_leaves_the_highlight_where_it_is() -> None:
     async def work(hand: Hand) -> None:
         read = '[[workload]]\nname = "again"\nkind = "read"\n'
-        await opened(hand, LOAD + read + '[[checklist]]\nfilesystem = "ext4"\n')
+        await opened(hand, LOAD + read + '[[filesystem]]\ntype = "ext4"\n')
         await hand.go_to("workloads")
         await hand.keys("end", "minus")
         await hand.sees("no create comes before it")
@@ -87,9 +88,9 @@ def test_a_move_that_is_refused_leaves_the_highlight_where_it_is() -> None:
 
 def test_rows_of_the_plan_before_are_gone_with_it_and_tick_nothing_in_another() -> None:
     async def work(hand: Hand) -> None:
-        await opened(hand, LOAD + '[[checklist]]\nfilesystem = "ext4"\nmkfs = { inode_size = [256, 512] }\n')
+        await opened(hand, LOAD + '[[filesystem]]\ntype = "ext4"\nmkfs = { inode_size = [256, 512] }\n')
         screen, counted, outcome = hand.screen, hand.screen.counted, hand.screen.outcome
-        other = Draft(parse_plan(LOAD + '[[variant]]\nfilesystem = "xfs"\n', "plan.toml"))
+        other = Draft(parse_plan(HEAD + LOAD + '[[variant]]\ntype = "xfs"\n', "plan.toml"))
         screen._begin_with(other, "")
         assert keys(hand, "rows") == []
         # A count that was under way ends with what the plan before comes to.
@@ -107,7 +108,7 @@ def test_rows_of_the_plan_before_are_gone_with_it_and_tick_nothing_in_another() 
 
 def test_another_plan_is_shown_whole_whatever_was_looked_for_in_the_one_before(tmp_path: Path) -> None:
     path = tmp_path / "other.toml"
-    path.write_text(LOAD + '[[checklist]]\nfilesystem = "xfs"\n')
+    path.write_text(HEAD + LOAD + '[[filesystem]]\ntype = "xfs"\n')
 
     async def work(hand: Hand) -> None:
         hand.screen.query_one("#rows").focus()
