@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.command import CommandPalette
 from textual.filter import LineFilter
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar
 
 from fsconsole.errors import FsconsoleError
@@ -127,8 +126,8 @@ class ConsoleApp(App[None]):
         return "".join(_KEY_WORDS.get(character, character) for character in display)
 
     def action_command_palette(self) -> None:
-        """Show everything that can be done."""
-        if not isinstance(self.screen, CommandPalette):
+        """Show everything that can be done; a screen that asks something is answered first."""
+        if not isinstance(self.screen, ModalScreen):
             self.push_screen(Palette())
 
     def action_go(self, mode: str) -> None:

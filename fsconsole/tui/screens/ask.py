@@ -8,10 +8,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from fsconsole.tui.plaintext import plain
+from fsconsole.tui.screens.modal import Modal
 
 
 def resume_question(name: str, targets: Iterable[str]) -> AskScreen:
@@ -21,7 +21,7 @@ def resume_question(name: str, targets: Iterable[str]) -> AskScreen:
     return AskScreen(f"Resume run {name}?", explanation, yes="Resume", no="Leave it")
 
 
-class AskScreen(ModalScreen[bool]):
+class AskScreen(Modal[bool]):
     """Asks before something is done that can't be taken back; y does it, n and escape don't."""
 
     CSS_PATH = "ask.tcss"

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Footer, OptionList, Static
 
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.plaintext import lines, plain
+from fsconsole.tui.screens.modal import Modal
 from fsconsole.tui.views.attach import Going, question
 
 if TYPE_CHECKING:
     from fsconsole.tui.session import Host
 
 
-class AttachScreen(ModalScreen[RunFolder | None]):
+class AttachScreen(Modal[RunFolder | None]):
     """Ends with the run to be shown, or with None; keys that lead elsewhere do so from here too."""
 
     CSS_PATH = "attach.tcss"

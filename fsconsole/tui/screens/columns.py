@@ -7,19 +7,19 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from fsconsole.analysis.grid import Grid
 from fsconsole.model.measurement import Metric
 from fsconsole.tui.plaintext import plain
+from fsconsole.tui.screens.modal import Modal
 from fsconsole.tui.views.columns import choice_table, moved, toggled
 from fsconsole.tui.views.results import column_help
 from fsconsole.tui.widgets.footer import Footer
 from fsconsole.tui.widgets.table import Table
 
 
-class ColumnsScreen(ModalScreen["tuple[Metric, ...] | None"]):
+class ColumnsScreen(Modal["tuple[Metric, ...] | None"]):
     """Ticks and orders columns; ends with them, empty for those shown unasked, or with None: as before."""
 
     CSS_PATH = "columns.tcss"

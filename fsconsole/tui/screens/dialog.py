@@ -9,11 +9,11 @@ from typing import ClassVar, TypeVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.tui.plaintext import plain
+from fsconsole.tui.screens.modal import Modal
 from fsconsole.tui.widgets.keys import Keys
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ def enter_takes(binding_id: str, tooltip: str, *, words: str = "Take") -> Bindin
     return Binding("f10", "accept", words, id=binding_id, tooltip=f"{tooltip}; F10 too", key_display="enter")
 
 
-class Dialog(ModalScreen[T | None]):
+class Dialog(Modal[T | None]):
     """A dialog; it ends with what was asked for, or with None."""
 
     CSS_PATH = str(Path(__file__).with_suffix(".tcss"))

@@ -9,10 +9,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
 from fsconsole.tui.plaintext import plain
+from fsconsole.tui.screens.modal import Modal
 from fsconsole.tui.views.export import EXPORTS, Export, path_for, proposed_path
 from fsconsole.tui.widgets.footer import Footer
 
@@ -26,7 +26,7 @@ class Wanted:
     overwrite: bool
 
 
-class ExportScreen(ModalScreen["Wanted | None"]):
+class ExportScreen(Modal["Wanted | None"]):
     """Asks for form and path, and once more before a file is replaced; ends with None where nothing is wanted."""
 
     CSS_PATH = "export.tcss"

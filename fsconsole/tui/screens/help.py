@@ -9,10 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widgets import Static
 
 from fsconsole.tui.plaintext import lines, plain
+from fsconsole.tui.screens.modal import Modal
 
 _KEY = 10
 """Columns that the names of keys take."""
@@ -21,7 +22,7 @@ _GENERAL = (
 )
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Modal[None]):
     """Says what a screen is for, and lists its keys."""
 
     CSS_PATH = "help.tcss"

@@ -11,12 +11,12 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from fsconsole.journal.raw import read_tail
 from fsconsole.model.state import CellState
 from fsconsole.tui.plaintext import plain
+from fsconsole.tui.screens.modal import Modal
 from fsconsole.tui.views.log import OUTPUT_BYTES, log_rows, log_title
 from fsconsole.tui.views.snapshot import Snapshot
 from fsconsole.tui.widgets.rowlist import RowList
@@ -24,7 +24,7 @@ from fsconsole.tui.widgets.rowlist import RowList
 _AGAIN_S = 1.0
 
 
-class LogScreen(ModalScreen[None]):
+class LogScreen(Modal[None]):
     """Shows the commands of a cell, their exit codes and their outputs; it grows while the cell goes on."""
 
     CSS_PATH = "log.tcss"

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
+from fsconsole.tui.screens.modal import Modal
 from fsconsole.tui.widgets.footer import Footer
 from fsconsole.tui.widgets.lines import Lines, TextLine
 
 
-class OutputScreen(ModalScreen[None]):
+class OutputScreen(Modal[None]):
     """Shows lines, which are made for the width at hand."""
 
     CSS_PATH = "output.tcss"

@@ -8,14 +8,14 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
 from fsconsole.tui.plaintext import plain
+from fsconsole.tui.screens.modal import Modal
 from fsconsole.tui.widgets.footer import Footer
 
 
-class PickScreen(ModalScreen["int | None"]):
+class PickScreen(Modal["int | None"]):
     """Ends with the index of what was chosen, or with None."""
 
     CSS_PATH = "pick.tcss"
