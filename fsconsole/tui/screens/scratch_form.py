@@ -10,7 +10,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from fsconsole.client.children import Children
@@ -19,12 +18,13 @@ from fsconsole.model.places import DEFAULT_SCRATCH_DIR
 from fsconsole.tui.device_jobs import Made, make_scratch, remove_scratch
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.room import read_room, scratch_files
+from fsconsole.tui.screens.modal import Modal
 from fsconsole.tui.views.scratch_form import Room, default_size, ended_told, judge
 from fsconsole.tui.widgets.footer import Footer
 from fsconsole.units import format_guess
 
 
-class ScratchForm(ModalScreen[Made | None]):
+class ScratchForm(Modal[Made | None]):
     """Asks for size and directory, and makes the device; ends with it, or with None where none was made."""
 
     CSS_PATH = "scratch_form.tcss"
@@ -83,6 +83,8 @@ class ScratchForm(ModalScreen[Made | None]):
     def submitted(self) -> None:
         """Make the device, if that is possible."""
         if self._judge() and self._begun_s is None:
+            # Before its worker comes to work: a second word to make it may be under way.
+            self._begun_s, self._end = time.monotonic(), asyncio.Event()
             self._make()
 
     @on(Button.Pressed, "#leave")
@@ -96,7 +98,6 @@ class ScratchForm(ModalScreen[Made | None]):
 
     @work
     async def _make(self) -> None:
-        self._begun_s, self._end = time.monotonic(), asyncio.Event()
         self._tell_progress()
         told, style = "", "$error"
         try:
