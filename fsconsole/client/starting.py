@@ -9,7 +9,7 @@ import time
 
 from fsconsole.client.children import Done, failure
 from fsconsole.client.control import ask
-from fsconsole.errors import ChildFailed, EngineNotListening, ExitCode, RunOver
+from fsconsole.errors import ChildFailed, EngineNotListening, ExitCode, FsconsoleError, RunOver
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.observation import Verb
 
@@ -65,3 +65,12 @@ def stop_at_once(folder: RunFolder) -> None:
             time.sleep(_POLL_S)
         else:
             return
+
+
+def not_stopped(folder: RunFolder) -> str:
+    """Ask a run that has just begun to stop now, and return why it goes on; nothing where it heard or has ended."""
+    try:
+        stop_at_once(folder)
+    except FsconsoleError as error:
+        return f"Run {folder.name} GOES ON, it could not be stopped. {error}  {error.hint}".rstrip()
+    return ""

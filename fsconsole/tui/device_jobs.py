@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
 from dataclasses import dataclass
 
 from fsconsole.client.children import Children, answer, carried_out, failure
-from fsconsole.client.starting import begun_run, not_begun, stop_at_once, was_undone
+from fsconsole.client.starting import begun_run, not_begun, not_stopped, was_undone
 from fsconsole.errors import ChildFailed, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.places import DEFAULT_SCRATCH_DIR
@@ -29,8 +28,16 @@ async def remove_scratch(children: Children, scratch_id: str) -> None:
     await carried_out(children, "scratch", "remove", scratch_id)
 
 
-async def start_demo(children: Children, runs_dir: str, end: asyncio.Event) -> RunFolder | None:
-    """Start the demo and return its run; None where it was ended before it had one, and took back what it made.
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What a start of the demo came to: its run, none where it had none yet, and why that goes on though it was ended."""
+
+    folder: RunFolder | None
+    going_on: str = ""
+
+
+async def start_demo(children: Children, runs_dir: str, end: asyncio.Event) -> Demo:
+    """Start the demo; one that was ended before it had a run has taken back what it made.
 
     Raises ChildFailed.
     """
@@ -39,11 +46,10 @@ async def start_demo(children: Children, runs_dir: str, end: asyncio.Event) -> R
     folder = begun_run(done, runs_dir)
     if folder is None and not (end.is_set() and was_undone(done)):
         raise not_begun(done)
-    if folder is not None and end.is_set() and not done.exit_code:
-        # One that won't hear is shown all the same.
-        with suppress(FsconsoleError):
-            await asyncio.to_thread(stop_at_once, folder)
-    return folder
+    if folder is None or not end.is_set():
+        return Demo(folder)
+    # Whatever the command's exit code: once it has told its run, only this console can stop that.
+    return Demo(folder, await asyncio.to_thread(not_stopped, folder))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 from textual.pilot import Pilot
 
+from fsconsole.client import starting
 from fsconsole.client.children import Done
+from fsconsole.errors import EngineNotListening
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.screens import confirm
 from fsconsole.tui.screens.confirm import ConfirmScreen
 from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.offers import SOURCE, said, target, ticks_of
@@ -168,12 +169,12 @@ def test_escape_cancels_a_start_and_says_so_once_it_is_true() -> None:
     assert confirming(Held({"devices": "[]", "plan": said(SCRATCH)}), act) == [None]
 
 
-@pytest.mark.parametrize(("exit_code", "asked"), [(4, 0), (0, 1)], ids=["stopped", "handed over"])
+@pytest.mark.parametrize("exit_code", [4, 0, -15], ids=["stopped", "handed over", "killed at the end"])
 def test_a_run_that_began_before_it_was_cancelled_is_stopped_and_shown(
-    monkeypatch: pytest.MonkeyPatch, exit_code: int, asked: int
+    monkeypatch: pytest.MonkeyPatch, exit_code: int
 ) -> None:
     stopped: list[RunFolder] = []
-    monkeypatch.setattr(confirm, "stop_at_once", stopped.append)
+    monkeypatch.setattr(starting, "stop_at_once", stopped.append)
 
     async def act(pilot: Pilot[None], _children: Held, ended: list[RunFolder | None]) -> None:
         await shows(pilot, "Only scratch devices are wiped")
@@ -183,7 +184,30 @@ def test_a_run_that_began_before_it_was_cancelled_is_stopped_and_shown(
     children = Held({"devices": "[]", "plan": said(SCRATCH)})
     children.last = Done(("run",), exit_code, BEGUN + '{"other": "events"}\n', "")
     assert confirming(children, act) == [FOLDER]
-    assert stopped == [FOLDER] * asked
+    assert stopped == [FOLDER]
+
+
+def test_a_run_that_can_not_be_stopped_is_said_to_go_on_before_it_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unheard(folder: RunFolder) -> None:
+        raise EngineNotListening(folder.name)
+
+    monkeypatch.setattr(starting, "stop_at_once", unheard)
+
+    async def act(pilot: Pilot[None], children: Held, ended: list[RunFolder | None]) -> None:
+        await shows(pilot, "Only scratch devices are wiped")
+        await pilot.press("ctrl+s", "escape")
+        await shows(pilot, f"Run {FOLDER.name} GOES ON, it could not be stopped.", "Escape shows it.")
+        await pilot.press("ctrl+s", "f5")
+        assert len(starts(children)) == 1
+        assert ended == []
+        await pilot.press("escape")
+        await until(pilot, lambda: ended, "its end")
+
+    children = Held({"devices": "[]", "plan": said(SCRATCH)})
+    children.last = Done(("run",), -15, BEGUN, "")
+    assert confirming(children, act) == [FOLDER]
 
 
 def test_a_start_that_was_killed_is_not_said_to_have_begun_nothing() -> None:

@@ -90,9 +90,9 @@ class ConsoleScreen(Screen[None]):
             self.query_one("#said", Sentence).say(text, style.removeprefix("$"))
 
     def say_at_hand(self, text: str, *, style: str = "") -> None:
-        """Show a sentence on the screen that is looked at: this one may have been left meanwhile."""
-        screen = self.app.screen
-        (screen if isinstance(screen, ConsoleScreen) else self).say(text, style=style)
+        """Show a sentence on the screen that is looked at, under what is asked there: this one may have been left."""
+        looked_at = (one for one in reversed(self.app.screen_stack) if isinstance(one, ConsoleScreen))
+        next(looked_at, self).say(text, style=style)
 
     def complain(self, error: FsconsoleError) -> None:
         """Show an error: its sentence, and what to do."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -13,14 +12,14 @@ from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from fsconsole.client.children import Done, failure
-from fsconsole.client.starting import begun_run, not_begun, stop_at_once, was_undone
+from fsconsole.client.starting import begun_run, not_begun, not_stopped, was_undone
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.plaintext import plain
+from fsconsole.tui.screens.modal import Modal
 from fsconsole.tui.session import Session
 from fsconsole.tui.views.confirm import Offer, asking_words, changes, may_begin, offer_of, offer_rows, strays
 from fsconsole.tui.views.who import Who
@@ -39,9 +38,10 @@ class Doing(Enum):
     LOOKING = "looking"
     STARTING = "starting"
     CANCELLING = "cancelling"
+    BEGUN = "begun"
 
 
-class ConfirmScreen(ModalScreen[RunFolder | None]):
+class ConfirmScreen(Modal[RunFolder | None]):
     """Shows what a plan would destroy, starts it once that was agreed to, and ends with the run's folder."""
 
     CSS_PATH = "confirm.tcss"
@@ -69,6 +69,7 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
         self._strayed: tuple[str, ...] = ()
         self._doing = Doing.NOTHING
         self._cancel = asyncio.Event()
+        self._begun: RunFolder | None = None
 
     @property
     def session(self) -> Session:
@@ -176,6 +177,8 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
         """Leave everything as it is; a start that goes on is cancelled, and what became of it is told."""
         if self._doing in (Doing.NOTHING, Doing.LOOKING):
             self.dismiss(None)
+        elif self._doing is Doing.BEGUN:
+            self.dismiss(self._begun)
         elif self._doing is Doing.STARTING:
             self._doing = Doing.CANCELLING
             self._cancel.set()
@@ -213,17 +216,22 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
         done = await self.session.children.run_or_end(self._cancel, *words)
         folder = begun_run(done, self.session.runs_dir)
         if folder is not None:
-            if self._cancel.is_set() and not done.exit_code:
-                # It had handed over already when it was to be cancelled; one that won't hear is shown all the same.
-                with suppress(FsconsoleError):
-                    await asyncio.to_thread(stop_at_once, folder)
-            self.dismiss(folder)
+            await self._end_with(folder)
         elif self._cancel.is_set() and was_undone(done):
             self._say("Cancelled: no run was begun, and nothing was wiped.")
         elif done.exit_code in _LOOK_AGAIN:
             await self._look_again(offer)
         else:
             raise not_begun(done)
+
+    async def _end_with(self, folder: RunFolder) -> None:
+        # Whatever the command's exit code: once it has told its run, only this console can stop that.
+        self._begun, self._doing = folder, Doing.BEGUN
+        going_on = await asyncio.to_thread(not_stopped, folder) if self._cancel.is_set() else ""
+        if going_on:
+            self._say(f"{going_on}  Escape shows it.", "$error")
+        else:
+            self.dismiss(folder)
 
     def bound_to(self, offer: Offer) -> tuple[str, ...]:
         """Return the words that bind a start to what was agreed to, and to what was shown."""
@@ -245,7 +253,8 @@ class ConfirmScreen(ModalScreen[RunFolder | None]):
         self.query_one("#start", Button).disabled = not (idle and self._may_begin())
 
     def _at_rest(self) -> None:
-        self._doing = Doing.NOTHING
+        if self._doing is not Doing.BEGUN:
+            self._doing = Doing.NOTHING
         if self.is_attached:
             self._allow()
 

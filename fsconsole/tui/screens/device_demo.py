@@ -38,10 +38,15 @@ class DemoScreen(JobScreen):
             self.begin("Making a scratch device of 2 GiB and starting the demo", self._demo(end), end)
 
     async def _demo(self, end: asyncio.Event) -> None:
-        folder = await start_demo(self._watch.children, self.session.runs_dir, end)
+        demo = await start_demo(self._watch.children, self.session.runs_dir, end)
         self._watch.want()
-        if folder is None:
+        if demo.folder is None:
             self.say("Ended: no run was begun, and the scratch device is removed.")
-        else:
-            self.session.folder = folder
+        elif demo.going_on:
+            self.say_at_hand(f"{demo.going_on}  The list of runs (5) shows it.", style="$error")
+        elif self.is_active:
+            self.session.folder = demo.folder
             self.app.switch_mode("run")
+        else:
+            # Whoever is at something else by now stays there.
+            self.say_at_hand(f"The demo's run {demo.folder.name} has begun: the list of runs (5) shows it.")
