@@ -20,11 +20,11 @@ class Modal(ModalScreen[T]):
     def dismiss(self, result: T | None = None) -> AwaitComplete:
         """End with a result, as soon as this is the screen on top; a second end is none."""
         if self._is_left:
-            return AwaitComplete.nothing()
+            return AwaitComplete()
         if not self.is_active:
             # Textual would pop the screen on top, whichever that is.
             self._kept = self._kept or (result,)
-            return AwaitComplete.nothing()
+            return AwaitComplete()
         self._is_left = True
         return super().dismiss(result)
 

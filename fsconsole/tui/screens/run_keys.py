@@ -182,6 +182,9 @@ class RunKeys(ConsoleScreen):
 
     async def _agree_anew(self, folder: RunFolder, done: Done) -> None:
         self.complain(failure(done))
+        if not self.is_active:
+            # Something else is asked by now: an answer that was meant for it must not be taken for this.
+            return
         resumed = await self.app.push_screen_wait(ResumeScreen(folder))
         if resumed is not None:
             self.say(f"Run {folder.name} goes on.")

@@ -12,17 +12,16 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from fsconsole.client.children import carried_out, failure
-from fsconsole.client.listing import Known, read_runs, targets_of
-from fsconsole.errors import ExitCode, FsconsoleError
+from fsconsole.client.children import carried_out
+from fsconsole.client.listing import Known, read_runs
+from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.renaming import title_complaint
 from fsconsole.journal.store import list_runs
 from fsconsole.tui.plaintext import plain
-from fsconsole.tui.screens.ask import AskScreen, resume_question
-from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.confirm import ResumeScreen
+from fsconsole.tui.screens.ask import AskScreen
 from fsconsole.tui.screens.prompt import PromptScreen
+from fsconsole.tui.screens.resuming import ResumingScreen
 from fsconsole.tui.views.control import cleaned_words
 from fsconsole.tui.views.runs import Run, list_words, run_lines, runs_table
 from fsconsole.tui.widgets.lines import Lines
@@ -32,10 +31,9 @@ _REFRESH_S = 5.0
 _AT_ONCE = 8
 """Runs that are read before the list is shown anew."""
 _SHOW_EVERY_S = 0.3
-_CONSENT_CODES = frozenset({ExitCode.CONSENT_MISSING, ExitCode.CONSENT_STALE})
 
 
-class RunsScreen(ConsoleScreen):
+class RunsScreen(ResumingScreen):
     """The list of all runs below the session's directory, the newest first."""
 
     MODE: ClassVar[str] = "runs"
@@ -123,8 +121,8 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
             return
         if run.is_living:
             self.say(f"Run {run.name} goes on: t follows it.")
-        elif self._may_act("Resuming a run"):
-            self._resume(run)
+        elif self._may_act("Resuming a run") and (folder := self._folder(run)) is not None:
+            self.resume(folder)
 
     @work(group="clean")
     async def action_cleanup(self) -> None:
@@ -233,32 +231,6 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
             self.say(said)
         self.action_reload()
 
-    @work(group="act")
-    async def _resume(self, run: Run) -> None:
-        """Take a run up again, once that is meant; where its devices must be agreed to anew, that is asked too."""
-        folder = self._folder(run)
-        if folder is None:
-            return
-        targets = await asyncio.to_thread(targets_of, folder)
-        if not await self.app.push_screen_wait(resume_question(run.name, targets)):
-            return
-        self.say(f"Looking at the devices of run {run.name}...")
-        with self.complaining():
-            await self._take_up(run, folder)
-
-    async def _take_up(self, run: Run, folder: RunFolder) -> None:
-        where = ("--runs", self.session.runs_dir)
-        done = await self.session.children.run("resume", run.name, "--exact", "--detach", *where)
-        if not done.exit_code:
-            self.say(f"Run {run.name} goes on.")
-            self._open(run, "run")
-            return
-        self.complain(failure(done))
-        if done.exit_code in _CONSENT_CODES:
-            resumed = await self.app.push_screen_wait(ResumeScreen(folder))
-            if resumed is not None:
-                self._open(run, "run")
-
     def _may_act(self, what: str) -> bool:
         if not self.session.is_root:
             self.say(f"{what} needs root: leave with q, then `sudo fsconsole`.")
@@ -267,8 +239,7 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
     def _open(self, run: Run, mode: str) -> None:
         folder = self._folder(run)
         if folder is not None:
-            self.session.folder = folder
-            self.app.switch_mode(mode)
+            self.show_run(folder, mode)
 
     def _folder(self, run: Run) -> RunFolder | None:
         return next((folder for folder in self._folders if folder.name == run.name), None)
