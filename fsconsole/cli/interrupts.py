@@ -85,6 +85,18 @@ class Interrupts:
             raise Ended(signal.SIGHUP)
         self.deliver()
 
+    def leave(self) -> bool:
+        """Ignore Ctrl-C and SIGTERM to the end of the process; return False, and go on, where one has come already."""
+        caught = [number for number in (signal.SIGINT, signal.SIGTERM) if number in self._former]
+        for number in caught:
+            signal.signal(number, signal.SIG_IGN)
+        if not self.asked:
+            self._former.clear()
+            return True
+        for number in caught:
+            signal.signal(number, self._take)
+        return False
+
     @property
     def asked(self) -> bool:
         """True from the first signal that asks the engine to stop."""

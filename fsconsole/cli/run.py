@@ -184,7 +184,8 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
         sys.stdout.write(f"{_started(folder) if as_json else folder.name}\n")
         # Whoever reads it must have it, whatever becomes of this process.
         sys.stdout.flush()
-        if not interrupts.asked:
+        # From here on that is who can stop the run; a death by a signal would look like a start that was undone.
+        if interrupts.leave():
             return
     raise typer.Exit(watch(folder, as_json=as_json, interrupts=interrupts))
 

@@ -146,3 +146,30 @@ def test_a_run_that_nobody_meant_to_watch_is_stopped_at_once(asked):
         press(signal.SIGTERM)
         interrupts.pass_on_to(FOLDER)
     assert asked == [Verb.STOP_NOW]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_has_told_its_run_is_not_ended_by_a_signal(number):
+    code = (
+        "import os\n"
+        "from fsconsole.cli.interrupts import Interrupts\n"
+        "with Interrupts(at_once=True) as interrupts:\n"
+        "    interrupts.hold()\n"
+        "    print('run', flush=True)\n"
+        "    assert interrupts.leave()\n"
+        f"    os.kill(os.getpid(), {int(number)})\n"
+        f"os.kill(os.getpid(), {int(number)})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "run\n", "")
+
+
+def test_a_command_that_was_asked_to_stop_before_it_told_its_run_goes_on_to_hear_signals(asked):
+    with Interrupts(at_once=True) as interrupts:
+        interrupts.hold()
+        interrupts.pass_on_to(FOLDER)
+        press()
+        assert not interrupts.leave()
+        press()
+    assert asked == [Verb.STOP_NOW, Verb.STOP_NOW]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
