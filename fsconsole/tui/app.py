@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
+from rich.text import Text
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -17,6 +19,7 @@ from textual.scrollbar import ScrollBar
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
+from fsconsole.plaintext import printable
 from fsconsole.tui.beside import beside
 from fsconsole.tui.commands import offered
 from fsconsole.tui.filter import BriefFilter, ColourFilter, GlyphFilter
@@ -30,6 +33,7 @@ from fsconsole.tui.themes import theme_of
 from fsconsole.tui.views.attach import going, line_of
 from fsconsole.tui.widgets.scrollbar import BlockScrollBar
 
+_STARTS_POLL_S = 0.05
 _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
 """Instead of arrows, which console fonts lack."""
 
@@ -73,6 +77,7 @@ class ConsoleApp(App[None]):
         # The same objects for all lines: what each has made of a line is kept with the line.
         self._last_filters = (GlyphFilter(session.terminal.glyphs), BriefFilter())
         self._colour_filter = ColourFilter()
+        self._is_leaving = False
         self.animation_level = "none"
         self.register_theme(theme_of(session.terminal))
         self.theme = "fsconsole"
@@ -133,6 +138,23 @@ class ConsoleApp(App[None]):
     def action_go(self, mode: str) -> None:
         """Show a screen."""
         self.switch_mode(mode)
+
+    async def action_quit(self) -> None:
+        """Leave, once a start that is under way is cancelled: unheard, it would leave a run; asked again, at once."""
+        if self._is_leaving or not self.session.starts:
+            self.exit()
+            return
+        self._is_leaving = True
+        for cancel in tuple(self.session.starts):
+            cancel()
+        self._leave_after_starts()
+
+    @work(group="leave")
+    async def _leave_after_starts(self) -> None:
+        while self.session.starts:
+            await asyncio.sleep(_STARTS_POLL_S)
+        left = "\n".join(self.session.unstopped)
+        self.exit(message=Text(printable(left)) if left else None)
 
     def action_show_help(self) -> None:
         """Show help for the screen at hand."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -24,6 +26,20 @@ class Session:
     """Device nodes that are ticked, in the order of ticking, and who each of them was then."""
     folder: RunFolder | None = None
     """The run that Run and Results show."""
+
+    starts: list[Callable[[], object]] = field(default_factory=list)
+    """What cancels each start of a run that is under way: nobody but this console hears what it has begun."""
+    unstopped: list[str] = field(default_factory=list)
+    """Sentences about runs that go on though their start was cancelled."""
+
+    @contextmanager
+    def starting(self, cancel: Callable[[], object]) -> Iterator[None]:
+        """Hold the console while a run is being started; leaving cancels that first."""
+        self.starts.append(cancel)
+        try:
+            yield
+        finally:
+            self.starts.remove(cancel)
 
     @property
     def targets(self) -> tuple[str, ...]:

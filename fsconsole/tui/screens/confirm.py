@@ -198,7 +198,8 @@ class ConfirmScreen(Modal[RunFolder | None]):
     async def _begin(self, offer: Offer) -> None:
         # Not exclusive: a second worker would end the first one's child in the middle, and the run begin unseen.
         try:
-            await self._start(offer)
+            with self.session.starting(self.action_back):
+                await self._start(offer)
         except FsconsoleError as error:
             self._complain(error)
         finally:
@@ -229,6 +230,7 @@ class ConfirmScreen(Modal[RunFolder | None]):
         self._begun, self._doing = folder, Doing.BEGUN
         going_on = await asyncio.to_thread(not_stopped, folder) if self._cancel.is_set() else ""
         if going_on:
+            self.session.unstopped.append(going_on)
             self._say(f"{going_on}  Escape shows it.", "$error")
         else:
             self.dismiss(folder)

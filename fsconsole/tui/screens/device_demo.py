@@ -38,7 +38,10 @@ class DemoScreen(JobScreen):
             self.begin("Making a scratch device of 2 GiB and starting the demo", self._demo(end), end)
 
     async def _demo(self, end: asyncio.Event) -> None:
-        demo = await start_demo(self._watch.children, self.session.runs_dir, end)
+        with self.session.starting(self.action_end_job):
+            demo = await start_demo(self._watch.children, self.session.runs_dir, end)
+            if demo.going_on:
+                self.session.unstopped.append(demo.going_on)
         self._watch.want()
         if demo.folder is None:
             self.say("Ended: no run was begun, and the scratch device is removed.")
