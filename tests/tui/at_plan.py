@@ -63,6 +63,9 @@ def device_at(path: str, size_bytes: int) -> Device:
     return replace(SCRATCH, name=path.removeprefix("/dev/"), path=path, size_bytes=size_bytes)
 
 
+_ATTEMPTS = 5
+
+
 class Hand:
     """Presses keys, and waits for what they bring about."""
 
@@ -91,8 +94,14 @@ class Hand:
         """Go to a section and into its list."""
         sections = self.screen.query_one("#sections", Choices)
         sections.focus()
-        place = [line.key for line in sections.lines_shown].index(section)
-        await self.pilot.press("home", *["down"] * place)
+        for _ in range(_ATTEMPTS):
+            # The list may still change: a plan that has just been opened has other sections.
+            await self.until(lambda: section in [line.key for line in sections.lines_shown])
+            place = [line.key for line in sections.lines_shown].index(section)
+            await self.pilot.press("home", *["down"] * place)
+            await self.pilot.pause()
+            if self.screen.section_key == section:
+                break
         await self.until(lambda: self.screen.section_key == section)
         await self.keys("enter")
 
