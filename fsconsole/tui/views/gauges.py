@@ -8,7 +8,7 @@ from fsconsole.model.sample import BdiStats, CpuShares, DeviceRates, Pressure, R
 from fsconsole.report.cells import shorten_middle
 from fsconsole.tui.views.snapshot import Snapshot
 from fsconsole.tui.widgets.values import GaugeValue, Mark, Part
-from fsconsole.units import format_bytes, format_percent, format_rate, significant
+from fsconsole.units import fixed, format_bytes, format_percent, format_rate, significant
 
 LABEL_CELLS = 9
 TEXT_CELLS = 34
@@ -70,8 +70,13 @@ def _rate(label: str, bytes_s: float | None, limit: tuple[float, str]) -> GaugeV
     end, what = limit
     of = f" of {significant(end / 1e6)}, {what}" if end else ""
     return GaugeValue(
-        label, bytes_s, max(end, 1.0), f"{format_rate(bytes_s)}{of}", parts=(Part(bytes_s, label),)
+        label, bytes_s, max(end, 1.0), f"{_rate_in_words(bytes_s)}{of}", parts=(Part(bytes_s, label),)
     )
+
+
+def _rate_in_words(bytes_s: float) -> str:
+    # No longer than that of a fast disk: the gauges' ends stand in line.
+    return f"{fixed(bytes_s / 1e6, 2)} MB/s" if 0 < bytes_s < 1e6 else format_rate(bytes_s)
 
 
 def _dirty(writeback: Writeback) -> GaugeValue:

@@ -70,6 +70,13 @@ def test_throughput_is_set_against_the_raw_row_where_there_is_one() -> None:
     assert (write.value, write.maximum, write.text) == (410.2e6, 500e6, "410 MB/s of 500, raw")
 
 
+@pytest.mark.parametrize("bytes_s", [0.0, 51_700.0, 999_000.0, 1.3e6, 12.3e6, 1299e6])
+def test_the_words_of_a_rate_leave_the_bars_of_all_gauges_the_same_length(bytes_s: float) -> None:
+    device = replace(build.sample().devices[0], write_bytes_s=bytes_s)
+    text = of(snapshot(replace(build.sample(), devices=(device,)), best=1347e6))["write"].text
+    assert len(text) <= TEXT_CELLS, text
+
+
 def test_throughput_is_set_against_the_best_so_far_else() -> None:
     assert of(snapshot(full(), best=820e6))["write"].text == "410 MB/s of 820, the best so far"
     assert of(snapshot(full(), raw=300e6, best=820e6))["write"].maximum == 820e6
