@@ -15,6 +15,8 @@ from pathlib import Path
 
 from tests.lab.cache import CACHE, KERNEL, QEMU, LabMissing, kernel_release
 from tests.lab.initramfs import initramfs
+from tests.lab.soak import ENVIRONMENT as SOAK_ENVIRONMENT
+from tests.lab.soak import SOAK
 
 _BOOT = Path(__file__).parent / "boot"
 _MEMORY_MIB = 1024
@@ -147,6 +149,8 @@ def _shared(tag: str, path: str, options: str) -> list[str]:
 def _environment(command: tuple[str, ...], checkout: Path) -> str:
     known = {"LANG": "C.UTF-8", "HOME": "/root", "PYTHONDONTWRITEBYTECODE": "1", "DIRECTORY": str(checkout)}
     known["COMMAND"] = shlex.join(command)
+    if SOAK:
+        known[SOAK_ENVIRONMENT] = "1"
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in known.items())
 
 
