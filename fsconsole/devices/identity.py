@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from fsconsole.devices.relatives import number_of
 from fsconsole.errors import ToolFailed
@@ -45,10 +46,16 @@ _LASTING = (
 
 def read_identity(device: Device, executor: Executor) -> Identity:
     """Return who a device is now. Raises ToolMissing or ToolFailed for a dm device whose table can't be read."""
+    table = _dm_table(device.dm_name, executor) if device.dm_name else ""
+    return replace(listed_identity(device), boot_id=boot_id(), dm_table=table)
+
+
+def listed_identity(device: Device) -> Identity:
+    """Return who a listed device is: without boot, and without the table that takes a command to read. Pure."""
     loop = device.loop
     return Identity(
         name=device.name,
-        boot_id=boot_id(),
+        boot_id="",
         device_number=number_of(device),
         size_bytes=device.size_bytes,
         diskseq=device.diskseq,
@@ -57,7 +64,6 @@ def read_identity(device: Device, executor: Executor) -> Identity:
         partition_start_bytes=device.partition_start_bytes,
         partition_uuid=device.partition_uuid,
         dm_uuid=device.dm_uuid,
-        dm_table=_dm_table(device.dm_name, executor) if device.dm_name else "",
         backing_device=loop.file_device if loop else 0,
         backing_inode=loop.inode if loop else 0,
         scratch_id=loop.scratch_id if loop else "",

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from fsconsole.client.children import Children
 from fsconsole.journal.folder import RunFolder
+from fsconsole.model.device import Identity
 from fsconsole.tui.terminal import Terminal
-from fsconsole.tui.views.who import Who
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class Session:
     """Through which everything is done: the console opens no device."""
     runs_dir: str
     is_root: bool
-    ticks: dict[str, Who] = field(default_factory=dict)
+    ticks: dict[str, Identity] = field(default_factory=dict)
     """Device nodes that are ticked, in the order of ticking, and who each of them was then."""
     folder: RunFolder | None = None
     """The run that Run and Results show."""

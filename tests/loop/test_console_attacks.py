@@ -13,13 +13,13 @@ from textual.widgets import Input
 from fsconsole.client.children import RealChildren
 from fsconsole.devices import scratch
 from fsconsole.devices.discovery import find_device
+from fsconsole.devices.identity import listed_identity
 from fsconsole.journal.history import read_state
 from fsconsole.journal.store import RunFolder, is_alive, list_runs
 from fsconsole.model.observation import Outcome
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.planfiles import digest_of
 from fsconsole.tui.screens.confirm import ConfirmScreen
-from fsconsole.tui.views.who import who
 from fsconsole.tui.widgets.sheet_table import SheetTable
 from fsconsole.units import MIB
 from tests.conftest import run
@@ -69,7 +69,7 @@ def at_confirm(tmp_path: Path, device: str, act: Act, *, typed: str = "") -> lis
     """Tick a device, show it in Confirm, and let the test do the rest there; return what Confirm ended with."""
     ended: list[RunFolder | None] = []
     plan = written(tmp_path, TINY_PLAN)
-    ticks = {device: who(find_device(device))}
+    ticks = {device: listed_identity(find_device(device))}
 
     async def drive() -> None:
         app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
@@ -100,7 +100,7 @@ def test_a_disk_that_took_the_name_of_a_ticked_one_is_refused_in_confirm_and_unt
 ) -> None:
     mine, theirs = disks
     own_loop.attach(mine)
-    ticked = {own_loop.path: who(find_device(own_loop.path))}
+    ticked = {own_loop.path: listed_identity(find_device(own_loop.path))}
     own_loop.detach()
     own_loop.attach(theirs)
 
@@ -128,7 +128,7 @@ def test_a_disk_that_took_the_name_of_a_ticked_one_is_unticked_when_the_plan_is_
 ) -> None:
     mine, theirs = disks
     own_loop.attach(mine)
-    ticked = {own_loop.path: who(find_device(own_loop.path))}
+    ticked = {own_loop.path: listed_identity(find_device(own_loop.path))}
     own_loop.detach()
     own_loop.attach(theirs)
 

@@ -11,11 +11,11 @@ from fsconsole.analysis.grid import build_grid
 from fsconsole.client.children import RealChildren
 from fsconsole.devices import scratch
 from fsconsole.devices.discovery import find_device
+from fsconsole.devices.identity import listed_identity
 from fsconsole.journal.store import RunFolder, is_alive, open_run
 from fsconsole.model.state import RunStatus
 from fsconsole.tui.planfiles import digest_of
 from fsconsole.tui.screens.confirm import ConfirmScreen
-from fsconsole.tui.views.who import who
 from fsconsole.units import MIB
 from tests.loop.runs import (
     THREE_CELLS_PLAN,
@@ -68,7 +68,9 @@ async def begin(app, pilot, plan: str, device: str, cells: str = "2 cells") -> R
     """Agree to a plan on a scratch device and go to its run."""
     await pilot.pause()
     ended: list[RunFolder | None] = []
-    app.push_screen(ConfirmScreen(plan, {device: who(find_device(device))}, digest_of(plan)), ended.append)
+    app.push_screen(
+        ConfirmScreen(plan, {device: listed_identity(find_device(device))}, digest_of(plan)), ended.append
+    )
     await shows(pilot, "Only scratch devices are wiped", "scratch device, 400.0 MiB", cells)
     await pilot.press("ctrl+s")
     await until(pilot, lambda: ended, "the run's begin", limit_s=_LIMIT_S)

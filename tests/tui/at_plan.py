@@ -12,9 +12,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.devices.identity import listed_identity
 from fsconsole.model.device import Device
 from fsconsole.tui.screens.plan import PlanScreen
-from fsconsole.tui.views.who import who
 from fsconsole.tui.widgets.choices import Choices
 from tests.tui.device_lists import SCRATCH, listed
 from tests.tui.harness import Scripted, console
@@ -128,7 +128,7 @@ def at_plan(
     async def look() -> None:
         known = children or Scripted({"catalog": catalog_answer()})
         app = console(known, is_root=is_root)
-        app.session.ticks.update((path, who(device_at(path, 2**30))) for path in targets)
+        app.session.ticks.update((path, listed_identity(device_at(path, 2**30))) for path in targets)
         async with app.run_test(size=size) as pilot:
             hand = Hand(pilot)
             await hand.keys("2")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import cast
 
-from fsconsole.tui.views.who import Who, who_told
+from fsconsole.model.device import Identity
+from fsconsole.tui.views.who import who_told
 
 LOSS = "ext4 '[/x]', UUID 2b9570c7-4191-4350-b671-b53e98ae2219, 64.0 MiB"
 
@@ -29,7 +30,7 @@ def identity(**other: object) -> dict[str, object]:
     }  # fmt: skip
 
 
-def ticks_of(*targets: dict[str, object]) -> dict[str, Who]:
+def ticks_of(*targets: dict[str, object]) -> dict[str, Identity]:
     """Return these targets as they were ticked."""
     return {str(one["path"]): who_told(cast("dict[str, object]", one["identity"])) for one in targets}
 

@@ -21,6 +21,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.devices.identity import listed_identity
 from fsconsole.journal.folder import RunFolder
 from fsconsole.plaintext import printable
 from fsconsole.plan.planfile import VariantText
@@ -41,7 +42,6 @@ from fsconsole.tui.screens.plan_workload import WorkloadScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.terminal import ASCII, SAFE, Colours, Glyphs
 from fsconsole.tui.views.attach import Going
-from fsconsole.tui.views.who import who
 from fsconsole.tui.widgets.lines import TextLine
 from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed
 from tests.tui.harness import SIZES, Scripted, console, picture
@@ -59,7 +59,9 @@ OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
         [Going(RunFolder("/runs/a"), printable(HOSTILE_LABEL), "cell 1 of 2")]
     ),
     "AskScreen": lambda _app: AskScreen(HOSTILE_LABEL, HOSTILE_LABEL, yes="Yes", no="No"),
-    "ConfirmScreen": lambda _app: ConfirmScreen("/plans/a.toml", {LABELLED.path: who(LABELLED)}, ""),
+    "ConfirmScreen": lambda _app: ConfirmScreen(
+        "/plans/a.toml", {LABELLED.path: listed_identity(LABELLED)}, ""
+    ),
     "ResumeScreen": lambda _app: ResumeScreen(RunFolder("/runs/a")),
     "KindScreen": lambda _app: KindScreen("Add a workload"),
     "ValuesScreen": lambda _app: ValuesScreen(

@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
+from fsconsole.model.device import Identity
 from fsconsole.tui.screens.dialog import Dialog
-from fsconsole.tui.views.who import Who
 from tests.tui.at_plan import Hand, at_plan, catalog_answer, device_answer
 from tests.tui.harness import Scripted
 
@@ -81,7 +81,7 @@ def test_go_hands_the_plan_to_confirm_and_leaves_no_file(
     seen: list[tuple[str, tuple[str, ...], str, int]] = []
 
     class Confirm(Dialog[object]):
-        def __init__(self, plan_path: str, ticks: dict[str, Who], source_sha256: str) -> None:
+        def __init__(self, plan_path: str, ticks: dict[str, Identity], source_sha256: str) -> None:
             super().__init__("Confirm")
             path = Path(plan_path)
             assert source_sha256 == sha256(path.read_bytes()).hexdigest()

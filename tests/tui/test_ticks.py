@@ -12,12 +12,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from fsconsole.client.children import Done
+from fsconsole.devices.identity import listed_identity
 from fsconsole.tui import device_watch
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.block_tables import BlockTables
 from fsconsole.tui.screens import scratch_form
 from fsconsole.tui.views.scratch_form import Room
-from fsconsole.tui.views.who import who
 from fsconsole.tui.widgets.sheet_table import SheetTable
 from fsconsole.units import GIB
 from tests.tui.at_devices import Held
@@ -74,7 +74,7 @@ def test_a_tick_does_not_pass_to_another_device_of_that_name(other: object) -> N
         await shows(pilot, "1 device,")
         await pilot.press("space")
         await shows(pilot, "1 target ticked")
-        assert app_of(pilot).session.ticks == {FREE.path: who(FREE)}
+        assert app_of(pilot).session.ticks == {FREE.path: listed_identity(FREE)}
         children.answers = {"devices": listed(other)}  # type: ignore[arg-type]
         await pilot.press("f5")
         await shows(pilot, f"{FREE.path} was unticked: another device stands there now", "no target ticked")

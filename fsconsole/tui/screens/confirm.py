@@ -18,11 +18,11 @@ from fsconsole.client.children import Done, failure
 from fsconsole.client.starting import begun_run, not_begun, not_stopped, was_undone
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
+from fsconsole.model.device import Identity
 from fsconsole.tui.plaintext import plain
 from fsconsole.tui.screens.modal import Modal
 from fsconsole.tui.session import Session
 from fsconsole.tui.views.confirm import Offer, asking_words, changes, may_begin, offer_of, offer_rows, strays
-from fsconsole.tui.views.who import Who
 from fsconsole.tui.widgets.rowlist import RowList
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class ConfirmScreen(Modal[RunFolder | None]):
         Binding("down,pagedown", "read(1)", "Down", id="confirm.down", tooltip="Read on", show=False),
     ]
 
-    def __init__(self, plan_path: str, ticks: Mapping[str, Who], source_sha256: str) -> None:
+    def __init__(self, plan_path: str, ticks: Mapping[str, Identity], source_sha256: str) -> None:
         """Take the targets with who each was when it was ticked, and the digest of the plan's text as it was written."""
         super().__init__()
         devices = [word for target in ticks for word in ("--device", target)]

@@ -15,6 +15,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
+from fsconsole.devices.identity import listed_identity
 from fsconsole.tui.device_jobs import Made, is_first_start, read_test, remove_scratch
 from fsconsole.tui.device_watch import DeviceWatch
 from fsconsole.tui.one_at_a_time import OneAtATime
@@ -27,7 +28,6 @@ from fsconsole.tui.views.device_rows import lay_out
 from fsconsole.tui.views.device_ticks import lost_ticks, refusal
 from fsconsole.tui.views.device_words import about, offer, removal_told, ticked_told
 from fsconsole.tui.views.devices import Entry
-from fsconsole.tui.views.who import who
 from fsconsole.tui.widgets.pane import Pane, labelled
 from fsconsole.tui.widgets.sheet_table import SheetTable
 
@@ -214,7 +214,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             self.begin(f"Looking closely at {path}", self._prove(entry))
 
     def _add(self, entry: Entry) -> None:
-        self.session.ticks[entry.device.path] = who(entry.device)
+        self.session.ticks[entry.device.path] = listed_identity(entry.device)
         self.say(ticked_told(entry))
         self._show()
 

@@ -12,6 +12,7 @@ from textual import work
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.client.children import answer, failure
+from fsconsole.devices.identity import listed_identity
 from fsconsole.errors import ChildFailed, FsconsoleError
 from fsconsole.plan.target import TargetSpec
 from fsconsole.system.host import kernel_release
@@ -22,7 +23,7 @@ from fsconsole.tui.outcome import Disk, Outcome, work_out
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.plan_section import Desk
 from fsconsole.tui.views.devices import WORDS, Entry, parse_listing
-from fsconsole.tui.views.who import others, who
+from fsconsole.tui.views.who import others
 from fsconsole.units import format_guess
 
 _TELL_S = 2.0
@@ -177,7 +178,7 @@ class DeskScreen(ConsoleScreen):
                 missing.append(target)
                 continue
             ticked = self.session.ticks.get(target)
-            if ticked is not None and (other := others(ticked, who(entry.device))):
+            if ticked is not None and (other := others(ticked, listed_identity(entry.device))):
                 del self.session.ticks[target]
                 lost.append(f"{target} was unticked: another device stands there now ({other}).")
             else:

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fsconsole.errors import ChildFailed
+from fsconsole.model.device import Identity
 from fsconsole.model.hazard import Verdict
 from fsconsole.plaintext import printable
 from fsconsole.report.cells import wrap
 from fsconsole.tui.views.run import Row
-from fsconsole.tui.views.who import Who, others, who_told
+from fsconsole.tui.views.who import others, who_told
 from fsconsole.units import format_bytes, format_guess
 
 _MOST_NOTES = 5
@@ -32,7 +33,7 @@ class TargetShown:
     """One device that would be wiped, and what would be lost with it."""
 
     path: str
-    who: Who
+    who: Identity
     facts: str
     """Size, model and serial number, as far as they are known."""
     stands_on: str
@@ -96,7 +97,7 @@ def offer_of(document: object) -> Offer:
     )
 
 
-def strays(offer: Offer, ticks: Mapping[str, Who], source_sha256: str) -> tuple[tuple[str, str], ...]:
+def strays(offer: Offer, ticks: Mapping[str, Identity], source_sha256: str) -> tuple[tuple[str, str], ...]:
     """Return what is not what the operator chose: a device and a sentence each, no device where it is the plan."""
     found = [
         (path, f"{path} was ticked and is no target of the plan.") for path in ticks if not _has(offer, path)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 
+from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim
-from fsconsole.model.device import Device
+from fsconsole.model.device import Device, Identity
 from fsconsole.tui.views.devices import Entry, Listing
-from fsconsole.tui.views.who import Who, others, who
+from fsconsole.tui.views.who import others
 
 NEEDS_ROOT = "leave with q, then `sudo fsconsole`."
 _SYSTEM = frozenset({"/", "/boot", "/boot/efi", "/usr", "/var"})
@@ -57,16 +58,16 @@ def _holder_remedy(holder: str, listing: Listing) -> str:
     return f"Tick {shown} itself, or deactivate it first."
 
 
-def lost_ticks(ticks: Mapping[str, Who], listing: Listing) -> dict[str, str]:
+def lost_ticks(ticks: Mapping[str, Identity], listing: Listing) -> dict[str, str]:
     """Return the targets that don't stand any more, with a sentence for each; ticks has who each was when ticked."""
     found = ((path, _lost(listing.at(path), one)) for path, one in ticks.items())
     return {path: f"{path} was unticked: {why}." for path, why in found if why}
 
 
-def _lost(entry: Entry | None, ticked: Who) -> str:
+def _lost(entry: Entry | None, ticked: Identity) -> str:
     if entry is None:
         return "it is gone"
-    if other := others(ticked, who(entry.device)):
+    if other := others(ticked, listed_identity(entry.device)):
         return f"another device stands there now ({other})"
     if entry.refusals:
         return f"it {entry.refusals[0].reason}"

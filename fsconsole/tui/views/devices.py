@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim, DeviceState, device_state
 from fsconsole.devices.tree import TreeRow, tree_rows
 from fsconsole.errors import ChildFailed
 from fsconsole.journal.codec import Mismatch, decode, parse_json
-from fsconsole.model.device import Device, MdArray
+from fsconsole.model.device import Device, Identity, MdArray
 from fsconsole.model.hazard import Hazard, Verdict
-from fsconsole.tui.views.who import Who, who
 
 WORDS = ("devices", "--json")
 _NOTE = "note: "
@@ -18,7 +18,7 @@ _VERSION_HINT = "Command and console must be of one version: leave with q, and s
 _ADDED = ("is_scratch", "state", "hazards")
 """What the command prints beside the fields of Device."""
 
-Key = tuple[str, Who]
+Key = tuple[str, Identity]
 _Found = tuple[Device, DeviceState, tuple[Hazard, ...]]
 
 
@@ -58,7 +58,7 @@ class Entry:
     @property
     def key(self) -> Key:
         """Who it is within one boot: another disk in its place has another key."""
-        return (self.device.path, who(self.device))
+        return (self.device.path, listed_identity(self.device))
 
 
 @dataclass(frozen=True, slots=True)

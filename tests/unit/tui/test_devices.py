@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim
 from fsconsole.errors import ChildFailed
 from fsconsole.model.device import MdArray
@@ -17,7 +18,6 @@ from fsconsole.tui.views.device_rows import lay_out
 from fsconsole.tui.views.device_ticks import lost_ticks, refusal
 from fsconsole.tui.views.device_words import about, read_test_told
 from fsconsole.tui.views.devices import Listing, parse_listing, with_progress, with_proofs
-from fsconsole.tui.views.who import who
 from tests.tui.device_lists import (
     ARRAY,
     FREE,
@@ -135,7 +135,7 @@ def test_without_root_nothing_that_was_not_proved_is_ticked() -> None:
 
 def test_ticks_outlive_a_look_that_changed_nothing() -> None:
     listing = parse_listing(listed(FREE, SCRATCH))
-    assert lost_ticks({device.path: who(device) for device in (SCRATCH, FREE)}, listing) == {}
+    assert lost_ticks({device.path: listed_identity(device) for device in (SCRATCH, FREE)}, listing) == {}
 
 
 def test_the_pane_tells_what_would_be_lost_whole_and_harmless() -> None:
