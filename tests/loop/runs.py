@@ -62,23 +62,9 @@ file_size = "128KiB"
 check = false
 """
 
-UNHURRIED_PLAN = """
-schema = 1
-title = "three cells that take their time"
-order = "shuffled"
-seed = 3
-equalise = "none"
-[[filesystem]]
-type = "ext4"
-mount = { data = ["ordered", "writeback", "journal"] }
-[[workload]]
-kind = "create"
-threads = 2
-file_size = "128KiB"
-block_size = "1"
-[after]
-check = false
-"""
+UNHURRIED_PLAN = THREE_CELLS_PLAN.replace(
+    'file_size = "128KiB"\n', 'file_size = "128KiB"\nblock_size = "1"\n'
+)
 """Its loads write so slowly that a test can catch one in the middle, and stop its writers there."""
 
 

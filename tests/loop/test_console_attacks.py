@@ -16,6 +16,7 @@ from fsconsole.devices.discovery import find_device
 from fsconsole.devices.identity import listed_identity
 from fsconsole.journal.history import read_state
 from fsconsole.journal.store import RunFolder, is_alive, list_runs
+from fsconsole.model.device import Identity
 from fsconsole.model.observation import Outcome
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.planfiles import digest_of
@@ -86,6 +87,16 @@ def at_confirm(tmp_path: Path, device: str, act: Act, *, typed: str = "") -> lis
     return ended
 
 
+def ticked_and_swapped(loop: OwnLoop, disks: tuple[Path, Path]) -> dict[str, Identity]:
+    """Tick a disk, then let another take its name."""
+    mine, theirs = disks
+    loop.attach(mine)
+    ticked = {loop.path: listed_identity(find_device(loop.path))}
+    loop.detach()
+    loop.attach(theirs)
+    return ticked
+
+
 def no_run(tmp_path: Path) -> None:
     assert list_runs(str(tmp_path / "runs")) == ()
 
@@ -98,11 +109,7 @@ def session_of(pilot: Pilot[None]) -> dict[str, object]:
 def test_a_disk_that_took_the_name_of_a_ticked_one_is_refused_in_confirm_and_unticked(
     tmp_path: Path, own_loop: OwnLoop, disks: tuple[Path, Path]
 ) -> None:
-    mine, theirs = disks
-    own_loop.attach(mine)
-    ticked = {own_loop.path: listed_identity(find_device(own_loop.path))}
-    own_loop.detach()
-    own_loop.attach(theirs)
+    ticked = ticked_and_swapped(own_loop, disks)
 
     async def drive() -> None:
         app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
@@ -126,11 +133,7 @@ def test_a_disk_that_took_the_name_of_a_ticked_one_is_refused_in_confirm_and_unt
 def test_a_disk_that_took_the_name_of_a_ticked_one_is_unticked_when_the_plan_is_made(
     tmp_path: Path, own_loop: OwnLoop, disks: tuple[Path, Path]
 ) -> None:
-    mine, theirs = disks
-    own_loop.attach(mine)
-    ticked = {own_loop.path: listed_identity(find_device(own_loop.path))}
-    own_loop.detach()
-    own_loop.attach(theirs)
+    ticked = ticked_and_swapped(own_loop, disks)
 
     async def drive() -> None:
         app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
