@@ -12,6 +12,8 @@ from fsconsole.model.observation import WarningKind, WarningRaised
 from fsconsole.model.run import RunRequest
 from fsconsole.model.workload import Workload
 from fsconsole.system.host import memory_bytes
+from fsconsole.system.text import read_text_or
+from fsconsole.telemetry.layers import SYS, disk_name, watched_tree
 from fsconsole.units import format_percent
 from fsconsole.workloads.protocol import LoadResult
 
@@ -36,6 +38,13 @@ def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, att
         loop = device.loop
         if device.md is not None and device.md.degraded:
             warn(WarningKind.NOT_COMPARABLE, degraded_words(device.md), DEGRADED_HINT)
+        uncounted = _uncounted(device.name)
+        if uncounted:
+            warn(
+                WarningKind.NOT_COUNTED,
+                f"the kernel counts no I/O of {', '.join(uncounted)}: its gauges stay empty",
+                "`echo 1 > /sys/block/NAME/queue/iostats` before a run has them counted.",
+            )
         if loop is not None and loop.file_device == runs_device:
             warn(
                 WarningKind.JOURNAL_SHARED_DISK,
@@ -48,6 +57,14 @@ def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, att
                 f"{target.path} goes through the page cache of the filesystem below it",
                 "`losetup --direct-io=on DEVICE`, or a scratch file on a filesystem that has direct I/O.",
             )
+
+
+def _uncounted(name: str) -> tuple[str, ...]:
+    """Return the disks of which nothing is counted, among a target's own and what it stands on."""
+    disks = dict.fromkeys(disk_name(watched.name) for watched in watched_tree(name))
+    return tuple(
+        disk for disk in disks if read_text_or(f"{SYS}/class/block/{disk}/queue/iostats", "1") == "0"
+    )
 
 
 def degraded_words(array: MdArray) -> str:

@@ -39,6 +39,7 @@ class WarningKind(str, Enum):
     DRIVER = "driver"
     OBSERVER = "observer"
     OTHER_IO = "other-io"
+    NOT_COUNTED = "not-counted"
     NOT_IN_EFFECT = "not-in-effect"
     EQUAL = "equal-variant"
     """Never journalled: the grid raises it over rows of which the same was read back."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fsconsole.model.sample import DeviceRates
 from fsconsole.system.text import KeptFile
 from fsconsole.telemetry.blockstat import DeviceCounters, Watched, device_rates, parse_inflight, parse_stat
-from fsconsole.telemetry.rates import Restarted
+from fsconsole.telemetry.rates import Restarted, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ class _Files:
     size: KeptFile
     diskseq: KeptFile | None
     """Grows with each new content of a name, since 5.15 (Documentation/ABI/stable/sysfs-block)."""
+    iostats: KeptFile | None
+    """0 where nothing of a disk is counted (Documentation/block/queue-sysfs.rst)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class DeviceGauge:
         if not is_known and files.size.read().strip() == b"0":
             # A loop device without a file, or a stopped array, keeps its name, its folder and its counters.
             raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+        if self._before is None or counters == self._before.counters:
+            _require_counted(files.iostats)
         in_flight = counters.in_flight if files.inflight is None else parse_inflight(_text(files.inflight))
         return _Reading(now_ns, diskseq, counters), in_flight
 
@@ -89,10 +93,17 @@ class DeviceGauge:
                 inflight=_kept(f"{folder}/inflight", undo),
                 size=undo.enter_context(KeptFile(f"{folder}/size")),
                 diskseq=_kept(f"{disk}/diskseq", undo),
+                iostats=_kept(f"{disk}/queue/iostats", undo),
             )
             self._open = undo.pop_all()
         self._files = files
         return files
+
+
+def _require_counted(iostats: KeptFile | None) -> None:
+    """Raise Unreadable where counters stand still because nobody keeps them: that is no idle disk."""
+    if iostats is not None and iostats.read().strip() == b"0":
+        raise Unreadable("its I/O is not counted: queue/iostats is 0")
 
 
 def _kept(path: str, stack: ExitStack) -> KeptFile | None:

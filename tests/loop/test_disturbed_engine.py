@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -97,6 +98,22 @@ def test_a_loop_device_without_direct_io_is_a_warning_on_the_run(folder):
     wait_for_end(folder)
     warned = {warning.kind: warning.reason for warning in read_state(folder).warnings}
     assert warned[WarningKind.CACHED].startswith(f"{target.path} goes through the page cache")
+
+
+def test_a_disk_that_counts_nothing_is_a_warning_and_its_gauge_stays_empty(folder):
+    (target,) = read_state(folder).request.targets
+    name = os.path.basename(target.path)
+    pathlib.Path(f"/sys/block/{name}/queue/iostats").write_text("0")
+    try:
+        start_engine(folder)
+        wait_for_end(folder)
+    finally:
+        pathlib.Path(f"/sys/block/{name}/queue/iostats").write_text("1")
+    warned = {warning.kind: warning for warning in read_state(folder).warnings}
+    assert warned[WarningKind.NOT_COUNTED].reason.startswith(f"the kernel counts no I/O of {name}")
+    samples = JournalReader(folder.journal).read_since(Cursor()).samples
+    assert samples
+    assert name not in {device.name for sample in samples for device in sample.devices}
 
 
 def test_nothing_is_written_down_between_a_delete_and_the_unmount_that_makes_it_durable(folder):

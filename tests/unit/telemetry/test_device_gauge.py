@@ -8,7 +8,7 @@ import pytest
 
 from fsconsole.telemetry.blockstat import Watched
 from fsconsole.telemetry.device_gauge import DeviceGauge
-from fsconsole.telemetry.rates import Restarted
+from fsconsole.telemetry.rates import Restarted, Unreadable
 from tests.unit.telemetry.made_sys import MadeSys
 
 
@@ -100,3 +100,34 @@ def test_no_file_stays_open_of_a_device_that_lacks_one(sys: MadeSys) -> None:
     with pytest.raises(FileNotFoundError):
         gauge.read()
     assert len(list(Path("/proc/self/fd").iterdir())) == held
+
+
+def test_a_disk_that_counts_nothing_is_not_shown_as_idle(sys: MadeSys) -> None:
+    folder = sys.add("sda")
+    (folder / "queue").mkdir()
+    (folder / "queue/iostats").write_text("1\n")
+    gauge = DeviceGauge(Watched("sda"), sys.blocks)
+    assert gauge.read() is None
+    sys.set_writes("sda", 8, 2048)
+    assert gauge.read() is not None
+    (folder / "queue/iostats").write_text("0\n")
+    with pytest.raises(Unreadable, match="not counted"):
+        gauge.read()
+    other = DeviceGauge(Watched("sda"), sys.blocks)
+    with pytest.raises(Unreadable, match="iostats is 0"):
+        other.read()
+    (folder / "queue/iostats").write_text("1\n")
+    assert gauge.read() is not None
+    gauge.close()
+    other.close()
+
+
+def test_a_partition_is_counted_where_its_disk_is(sys: MadeSys) -> None:
+    disk = sys.add("sda")
+    sys.add_partition("sda", "sda1")
+    (disk / "queue").mkdir()
+    (disk / "queue/iostats").write_text("0\n")
+    gauge = DeviceGauge(Watched("sda1"), sys.blocks)
+    with pytest.raises(Unreadable):
+        gauge.read()
+    gauge.close()
