@@ -14,7 +14,7 @@ from fsconsole.model.workload import Workload
 from fsconsole.system.host import memory_bytes
 from fsconsole.system.text import read_text_or
 from fsconsole.telemetry.layers import SYS, disk_name, watched_tree
-from fsconsole.units import format_percent
+from fsconsole.units import format_percent, format_seconds
 from fsconsole.workloads.protocol import LoadResult
 
 SHORT_S = 10.0
@@ -107,7 +107,7 @@ def about_duration(work: CellWork, name: str, elapsed_s: float) -> None:
     if elapsed_s < SHORT_S:
         work.warn(
             WarningKind.SHORT,
-            f"'{name}' took {elapsed_s:.1f} s",
+            f"'{name}' took {format_seconds(elapsed_s)}",
             "Write more (file_size, files) before you compare variants that are close.",
         )
 
