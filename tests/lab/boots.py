@@ -14,7 +14,7 @@ from typing import Protocol
 import pytest
 
 from tests.lab.cache import LabMissing
-from tests.lab.groups import GROUPS
+from tests.lab.groups import GROUPS, kernel_of
 from tests.lab.machine import Disk
 
 INSIDE = Path(__file__).parent / "inside"
@@ -31,7 +31,7 @@ class Started(Protocol):
     def end(self) -> str: ...
 
 
-Start = Callable[[Path, tuple[Disk, ...], tuple[str, ...], Path], Started]
+Start = Callable[[Path, tuple[Disk, ...], tuple[str, ...], Path, Path], Started]
 
 
 class Boots:
@@ -77,7 +77,9 @@ class Boots:
         self._group, self._reports, self._end = group, iter(()), lambda: "its machine could not be started"
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fsconsole-lab-")))
         root = self._config.rootpath
-        machine = self._start_machine(folder / "boot", GROUPS[group], _pytest_words(items), root)
+        machine = self._start_machine(
+            folder / "boot", GROUPS[group], _pytest_words(items), root, kernel_of(group)
+        )
         self._stack.callback(machine.end)
         self._end = machine.end
         self._reports = (self._report(line) for line in machine.lines(TIMEOUT_S))

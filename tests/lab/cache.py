@@ -14,6 +14,9 @@ from pathlib import Path
 CACHE = Path("/var/cache/fsconsole-lab")
 TOOLS = CACHE / "tools"
 KERNEL = CACHE / "kernel"
+"""The stable release's own."""
+NEWER_KERNEL = CACHE / "newer-kernel"
+"""That of the release's backports."""
 QEMU = "qemu-system-x86_64"
 _ELF = b"\x7fELF"
 
@@ -38,15 +41,23 @@ def depmod(root: Path, release: str) -> None:
 
 
 def module_files(names: tuple[str, ...], kernel: Path = KERNEL) -> tuple[Path, ...]:
-    """Return the files of modules and of all that they need, in the order in which they can be loaded."""
+    """Return the files of modules and of all that they need, in the order in which they can be loaded.
+
+    Those that the kernel itself holds have none.
+    """
     folder = kernel / "usr/lib/modules" / kernel_release(kernel)
     needs: dict[str, tuple[str, ...]] = {}
     for line in (folder / "modules.dep").read_text().splitlines():
         file, _, needed = line.partition(":")
         # The last that a line names has to be loaded first (man 5 modules.dep).
-        needs[os.path.basename(file).split(".ko")[0].replace("-", "_")] = (*reversed(needed.split()), file)
-    wanted = dict.fromkeys(file for name in names for file in needs[name])
+        needs[_module_name(file)] = (*reversed(needed.split()), file)
+    inside = {_module_name(file) for file in (folder / "modules.builtin").read_text().splitlines()}
+    wanted = dict.fromkeys(file for name in names if name not in inside for file in needs[name])
     return tuple(folder / file for file in wanted)
+
+
+def _module_name(file: str) -> str:
+    return os.path.basename(file).split(".ko")[0].replace("-", "_")
 
 
 def module_bytes(file: Path) -> bytes:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 
 import pytest
 
 from tests.lab.boots import IN_GUEST, Boots, group_of
+from tests.lab.groups import kernel_of
 from tests.lab.machine import Machine, why_no_machine
 
 _REPORTS = "/dev/virtio-ports/reports"
 _WHY = "no virtual machine"
-_LEFT_OUT = pytest.StashKey[bool]()
+_LEFT_OUT = pytest.StashKey[frozenset[str]]()
 _BOOTS = pytest.StashKey[Boots]()
 
 if IN_GUEST in os.environ:
@@ -34,15 +36,16 @@ if IN_GUEST in os.environ:
 else:
 
     def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-        why = why_no_machine()
-        ours = [item for item in items if group_of(item)]
-        config.stash[_LEFT_OUT] = bool(why)
-        for item in ours if why else ():
-            item.add_marker(pytest.mark.skip(reason=f"{_WHY}: {why}"))
+        groups = {group_of(item) for item in items} - {""}
+        reasons = {group: why for group in groups if (why := why_no_machine(kernel_of(group)))}
+        config.stash[_LEFT_OUT] = frozenset(reasons)
+        for item in items:
+            if group_of(item) in reasons:
+                item.add_marker(pytest.mark.skip(reason=f"{_WHY}: {reasons[group_of(item)]}"))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-        if not group_of(item) or item.config.stash[_LEFT_OUT]:
+        if not group_of(item) or group_of(item) in item.config.stash[_LEFT_OUT]:
             return None
         boots = item.config.stash.setdefault(_BOOTS, Boots(item.config, Machine))
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -57,11 +60,9 @@ else:
 
     def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         # With several processes this is the one that ran nothing: only the reports tell what was left out.
-        skipped = [
-            report for report in terminalreporter.stats.get("skipped", ()) if _WHY in str(report.longrepr)
-        ]
-        if skipped:
-            terminalreporter.section("THE LAB WAS LEFT OUT", red=True)
-            terminalreporter.line(
-                f"{len(skipped)} tests on real arrays and disks did not run: {why_no_machine()}"
-            )
+        said = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", ())]
+        left_out = Counter(text.partition(f"{_WHY}: ")[2].rstrip("')") for text in said if _WHY in text)
+        if left_out:
+            terminalreporter.section("THE LAB WAS LEFT OUT, OR A PART OF IT", red=True)
+        for why, count in left_out.items():
+            terminalreporter.line(f"{count} tests on real arrays and disks did not run: {why}")

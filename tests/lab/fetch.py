@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.lab.cache import CACHE, KERNEL, TOOLS, LabMissing, depmod, elf_kernel
+from tests.lab.backports import apt_words, backports
+from tests.lab.cache import CACHE, KERNEL, NEWER_KERNEL, TOOLS, LabMissing, depmod, elf_kernel
 
 GUEST_PACKAGES = (
     "busybox-static",
@@ -58,13 +59,14 @@ def _locked(descriptor: int) -> bool:
 
 
 def _fetch() -> int:
-    for place, make in ((TOOLS, _tools), (KERNEL, _kernel)):
+    for place, make in ((TOOLS, _tools), (KERNEL, _kernel), (NEWER_KERNEL, _newer_kernel)):
         try:
             _bring(place, make)
         except (LabMissing, OSError, subprocess.SubprocessError) as error:
             kept = "; the one that is there is used" if place.exists() else ""
             print(f"the lab's {place.name} can't be fetched: {error}{kept}", file=sys.stderr)
-            if not kept:
+            # Without the newer one only its own tests are skipped.
+            if not kept and place != NEWER_KERNEL:
                 return 1
     return 0
 
@@ -87,12 +89,15 @@ def _bring(place: Path, make: Callable[[Path, str], None]) -> None:
 
 
 def _wanted(place: Path) -> str:
-    return " ".join(GUEST_PACKAGES) if place == TOOLS else _newest_kernel()
+    if place == TOOLS:
+        return " ".join(GUEST_PACKAGES)
+    # What the machine knows of backports may be nothing at all: a kernel of theirs is kept as long as their suite is.
+    return f"{_KERNEL_PACKAGE} of {backports().name}" if place == NEWER_KERNEL else _newest_kernel()
 
 
-def _newest_kernel() -> str:
+def _newest_kernel(*words: str) -> str:
     found = subprocess.run(
-        ["apt-cache", "depends", _KERNEL_PACKAGE],
+        ["apt-cache", *words, "depends", _KERNEL_PACKAGE],
         capture_output=True, text=True, check=False, timeout=_UNPACK_LIMIT_S,
     )  # fmt: skip
     match = re.search(r"Depends: (linux-image-\S+)", found.stdout)
@@ -109,14 +114,20 @@ def _tools(work: Path, names: str) -> None:
     _unpack_all(work)
 
 
-def _kernel(work: Path, name: str) -> None:
-    _apt(work, "download", name)
+def _kernel(work: Path, name: str, *words: str) -> None:
+    _apt(work, *words, "download", name)
     _unpack_all(work)
     image = next((work / "boot").glob("vmlinuz-*"))
     release = image.name.partition("-")[2]
     (work / "vmlinux").write_bytes(elf_kernel(image.read_bytes()))
     shutil.rmtree(work / "boot")
     depmod(work, release)
+
+
+def _newer_kernel(work: Path, _: str) -> None:
+    words = apt_words(work / "debs", backports())
+    _apt(work, *words, "update")
+    _kernel(work, _newest_kernel(*words), *words)
 
 
 def _apt(work: Path, *words: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from tests.lab.cache import KERNEL, NEWER_KERNEL
 from tests.lab.machine import Disk
 
 GROUPS: dict[str, tuple[Disk, ...]] = {
@@ -11,4 +14,13 @@ GROUPS: dict[str, tuple[Disk, ...]] = {
     "hazards": (Disk(32), Disk(32), Disk(144), Disk(144), Disk(320), Disk(32, "scsi"), Disk(32, "nvme")),
     # vda to vdc
     "runs": (Disk(128), Disk(128), Disk(128)),
+    # vda to vdc, sda
+    "newer": (Disk(512), Disk(128), Disk(128), Disk(128, "scsi")),
 }
+
+KERNELS = {"newer": NEWER_KERNEL}
+
+
+def kernel_of(group: str) -> Path:
+    """Return what a group boots: the stable release's kernel, or the one that is named for it here."""
+    return KERNELS.get(group, KERNEL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.lab.cache import TOOLS, module_bytes, module_files
+from tests.lab.cache import KERNEL, TOOLS, module_bytes, module_files
 
 _MODULES = (
     "virtio_pci", "virtio_console", "virtio_blk", "virtio_scsi", "sd_mod", "nvme", "virtio_rng",
@@ -15,21 +15,22 @@ _APPLETS = ("sh", "mount", "insmod", "mkdir", "cat", "switch_root", "poweroff")
 _FOLDER, _FILE, _LINK = 0o040755, 0o100755, 0o120777
 
 
-def initramfs(init: bytes) -> bytes:
-    """Return the archive with init as its /init."""
-    return b"".join(_entries(init))
+def initramfs(init: bytes, kernel: Path = KERNEL) -> bytes:
+    """Return the archive with init as its /init, and the kernel's own modules."""
+    return b"".join(_entries(init, kernel))
 
 
-def _entries(init: bytes) -> Iterator[bytes]:
+def _entries(init: bytes, kernel: Path) -> Iterator[bytes]:
     for folder in ("bin", "dev", "proc", "sys", "modules"):
         yield _entry(folder, _FOLDER)
     yield _entry("bin/busybox", _FILE, (TOOLS / "usr/bin/busybox").read_bytes())
     for name in _APPLETS:
         yield _entry(f"bin/{name}", _LINK, b"busybox")
-    files = module_files(_MODULES)
+    files = module_files(_MODULES, kernel)
     for file in files:
         yield _entry(_place(file), _FILE, module_bytes(file))
     yield _entry("modules.list", _FILE, "\n".join(f"/{_place(file)}" for file in files).encode())
+    yield _entry("kernel", _FILE, kernel.name.encode())
     yield _entry("init", _FILE, init)
     yield _entry("TRAILER!!!", 0)
 

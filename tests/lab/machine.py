@@ -39,14 +39,14 @@ class Disk:
     """"virtio", "scsi" or "nvme"."""
 
 
-def why_no_machine() -> str:
-    """Return why no virtual machine can be had here; empty where one can."""
+def why_no_machine(kernel: Path = KERNEL) -> str:
+    """Return why no virtual machine with that kernel can be had here; empty where one can."""
     if os.geteuid() != 0:
         return "not root: run it with `sudo ./bootstrap test`"
     if shutil.which(QEMU) is None:
         return f"{QEMU} is missing: `sudo ./bootstrap test` brings it"
     try:
-        kernel_release()
+        kernel_release(kernel)
     except (LabMissing, OSError) as error:
         return str(error)
     return ""
@@ -59,16 +59,22 @@ class Machine:
     """
 
     def __init__(
-        self, folder: Path, disks: tuple[Disk, ...], command: tuple[str, ...], checkout: Path
+        self,
+        folder: Path,
+        disks: tuple[Disk, ...],
+        command: tuple[str, ...],
+        checkout: Path,
+        kernel: Path = KERNEL,
     ) -> None:
         self.folder = folder
         self._disks = disks
+        self._kernel = kernel
         self._share = folder / "share"
         (self._share / "code").mkdir(parents=True)
         _compile(checkout / "fsconsole", self._share / "code")
         shutil.copy(_BOOT / "start.sh", self._share)
         (self._share / "environment").write_text(_environment(command, checkout))
-        (folder / "initramfs").write_bytes(initramfs((_BOOT / "init.sh").read_bytes()))
+        (folder / "initramfs").write_bytes(initramfs((_BOOT / "init.sh").read_bytes(), kernel))
         for number, disk in enumerate(disks):
             with (folder / f"disk{number}").open("wb") as file:
                 file.truncate(disk.size_mib * 2**20)
@@ -115,7 +121,7 @@ class Machine:
             *_ENDS_WITH_THIS_PROCESS,
             QEMU, "-nodefaults", "-no-reboot", "-display", "none", "-machine", "pc", "-accel", "tcg,tb-size=256",
             "-cpu", "max,la57=off", "-smp", "1", "-m", str(_MEMORY_MIB),
-            "-kernel", str(KERNEL / "vmlinux"), "-initrd", str(self.folder / "initramfs"), "-append", _KERNEL_WORDS,
+            "-kernel", str(self._kernel / "vmlinux"), "-initrd", str(self.folder / "initramfs"), "-append", _KERNEL_WORDS,
             "-chardev", f"file,id=console,path={self.folder}/console", "-serial", "chardev:console",
             "-device", "virtio-rng-pci", "-device", "virtio-scsi-pci,id=scsi", "-device", "virtio-serial-pci",
         ]  # fmt: skip

@@ -22,7 +22,9 @@ class Guest:
         self.reports = reports
         self.commands: list[tuple[str, ...]] = []
 
-    def start(self, folder: Path, disks: object, command: tuple[str, ...], checkout: Path) -> Guest:
+    def start(
+        self, folder: Path, disks: object, command: tuple[str, ...], checkout: Path, kernel: Path
+    ) -> Guest:
         self.commands.append(command)
         return self
 
