@@ -14,6 +14,7 @@ from fsconsole.devices.tree import TreeRow, tree_rows
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.device import Device
 from fsconsole.model.hazard import Hazard
+from fsconsole.plan.stripes import stripes_of
 from fsconsole.system.command import RealExecutor
 
 GATE_LIMIT = 32
@@ -29,6 +30,8 @@ class SurveyRow:
     row: TreeRow
     state: DeviceState
     hazards: tuple[Hazard, ...] = ()
+    stripes: tuple[str, ...] = ()
+    """What to know of its stripes before it is formatted, in sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,13 @@ def take(paths: tuple[str, ...], runs_dir: str) -> Survey:
 
 
 def as_json(survey: Survey) -> str:
-    """Return a JSON list with an object for each device: all fields of model.device.Device, state and hazards."""
+    """Return a JSON list with an object for each device: all fields of model.device.Device, state, hazards, stripes."""
     return json.dumps([_object(row) for row in survey.rows], indent=1)
+
+
+def stripes_told(survey: Survey) -> tuple[str, ...]:
+    """Return what there is to know of all devices' stripes, each sentence once."""
+    return tuple(dict.fromkeys(sentence for row in survey.rows for sentence in row.stripes))
 
 
 def _object(row: SurveyRow) -> dict[str, object]:
@@ -73,12 +81,14 @@ def _object(row: SurveyRow) -> dict[str, object]:
         "is_scratch": device.is_scratch,
         "state": {"claim": row.state.claim, "text": row.state.text},
         "hazards": [asdict(hazard) for hazard in row.hazards],
+        "stripes": list(row.stripes),
     }
 
 
 def _row(row: TreeRow, devices: tuple[Device, ...], looks: dict[str, _Look]) -> SurveyRow:
     hazards = looks[row.device.name].hazards if row.device.name in looks else None
-    return SurveyRow(row, device_state(row.device, devices, hazards), hazards or ())
+    state = device_state(row.device, devices, hazards)
+    return SurveyRow(row, state, hazards or (), stripes_of(row.device, devices).sentences)
 
 
 def _look_at(

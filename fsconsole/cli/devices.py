@@ -31,7 +31,7 @@ def devices(
     """Show disks, partitions, arrays, volumes and loop devices as a tree, and how each stands.
 
     A state is free, in use and by what, or hazardous and why. Nothing is written. Without root the devices
-    aren't opened and nothing is called free. On a terminal, columns that find no room are left out; --json
+    aren't opened and nothing is called free. Of devices that are named, their stripes are told too. On a terminal, columns that find no room are left out; --json
     has them all. What is on a device beside signatures is sampled by `fsconsole plan`.
     """
     from fsconsole.cli import device_survey
@@ -42,6 +42,8 @@ def devices(
         typer.echo(device_survey.as_json(survey))
     else:
         _print_table(survey)
+    for sentence in () if as_json or not device else device_survey.stripes_told(survey):
+        typer.echo(printable(sentence))
     for note in survey.notes:
         say(f"note: {printable(note)}")
 

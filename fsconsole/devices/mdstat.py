@@ -24,6 +24,7 @@ _MEMBER = re.compile(r"(?P<name>[^\s\[]+)\[(?P<slot>-?[0-9]{1,9})\](?P<flags>(\(
 _BLOCKS = re.compile(r"([0-9]{1,19}) blocks\b")
 _METADATA = re.compile(r" super (\S+)")
 _CHUNK = re.compile(r"([0-9]{1,12})k (?:chunks?|rounding)\b", re.IGNORECASE)
+_NEAR = re.compile(r"\b([0-9]{1,9}) near-copies\b")
 _HEALTH = re.compile(r"\[([0-9]{1,9})/([0-9]{1,9})\] \[([U_]+)\]")
 _WAITING = re.compile(r"\b(?:resync|recovery|recover|reshape|check)=(DELAYED|PENDING|REMOTE)\b")
 _PROGRESS = re.compile(r"\b(resync|recovery|reshape|check) = *([0-9]{1,9}\.[0-9])%")
@@ -64,7 +65,7 @@ def _blocks(text: str) -> Iterator[list[str]]:
 def _array(block: list[str]) -> MdArray:
     headline = _headline(block[0])
     details = "\n".join(block[1:])
-    blocks, chunk, health = (pattern.search(details) for pattern in (_BLOCKS, _CHUNK, _HEALTH))
+    blocks, chunk, health, near = (pattern.search(details) for pattern in (_BLOCKS, _CHUNK, _HEALTH, _NEAR))
     metadata, bitmap = _METADATA.search(details), _BITMAP.search(details)
     action, progress_percent = _action(details[: bitmap.start()] if bitmap else details)
     finish, speed = _FINISH.search(details), _SPEED.search(details)
@@ -84,6 +85,7 @@ def _array(block: list[str]) -> MdArray:
         speed_bytes_s=float(speed[1]) * KIB if speed else None,
         bitmap=bitmap[1] if bitmap else "",
         metadata=metadata[1] if metadata else "",
+        near_copies=int(near[1]) if near else 0,
     )
 
 

@@ -94,6 +94,8 @@ class MdArray:
     bitmap: str = ""
     metadata: str = ""
     """"1.2", "external:imsm", "non-persistent"; empty for 0.90, which mdstat does not print."""
+    near_copies: int = 0
+    """Of raid10: copies side by side, "2 near-copies"; 0 where all are far or offset ones, and for other levels."""
 
 
 @dataclass(frozen=True, slots=True)

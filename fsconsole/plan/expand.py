@@ -193,6 +193,7 @@ def _notes(
         for target in targets
         if _possible(plan_file.equalise, target) is not plan_file.equalise
     ]
+    notes += [note for target in targets for note in target.notes]
     if choices != workload_choices(plan_file):
         notes.append("file sizes were scaled down; the cells show them as they will be")
     return tuple(notes)

@@ -30,6 +30,8 @@ class TargetSpec:
     """The queues that have a scheduler: the disk's own, or those below an array; empty: the disk's own, not looked at."""
     has_stripe_cache: bool = True
     """False where the device is known to be no md array of level 4, 5 or 6 (Documentation/admin-guide/md.rst)."""
+    notes: tuple[str, ...] = ()
+    """What is to be known of it before it is formatted: its stripes, and what is wrong with where it begins."""
 
     @property
     def sysfs_name(self) -> str:

@@ -27,6 +27,7 @@ from fsconsole.plan.expand import build_plan
 from fsconsole.plan.needs import least_bytes, most_bytes
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.reader import read_plan
+from fsconsole.plan.stripes import stripes_of
 from fsconsole.plan.target import NO_DEVICE, QueueSpec, TargetSpec
 from fsconsole.preflight.probe_cache import missing_tools, what_is_known
 from fsconsole.preflight.seen import seen_codes
@@ -135,6 +136,7 @@ def target_spec(device: Device) -> TargetSpec:
         disk=disk,
         queues=tuple(QueueSpec(queue.name, queue.schedulers) for queue in queues_of(device, graph)),
         has_stripe_cache=device.md is not None and device.md.level in _STRIPED,
+        notes=stripes_of(device, graph.devices).sentences,
     )
 
 

@@ -91,6 +91,6 @@ def stop_arrays(*members: str) -> None:
     for line in Path("/proc/mdstat").read_text().splitlines():
         if line.startswith("md"):
             run("mdadm", "--stop", f"/dev/{line.split(' ')[0]}")
-    for member in members:
-        subprocess.run(["mdadm", "--zero-superblock", "--quiet", member], check=False, capture_output=True)
+    if members:
+        subprocess.run(["mdadm", "--zero-superblock", "--quiet", *members], check=False, capture_output=True)
     settle()

@@ -11,6 +11,7 @@ from fsconsole.devices.state import Claim
 from fsconsole.model.device import Device, MdArray
 from fsconsole.model.hazard import Hazard
 from fsconsole.plaintext import printable
+from fsconsole.plan.stripes import stripes_of
 from fsconsole.report.cells import pad_right, wrap
 from fsconsole.report.device_columns import kind_of
 from fsconsole.tui.views.device_ticks import NEEDS_ROOT, remedy
@@ -50,6 +51,7 @@ def details(
         *((("read test", read_tests[entry.device.path], ""),) if entry.device.path in read_tests else ()),
         *_identity(entry.device),
         *_contents(entry.device),
+        *_stripes(entry.device, listing),
         *_settings(entry.device),
     ]
     return tuple(line for part in told for line in _wrapped(part, room))
@@ -150,6 +152,15 @@ def _array(array: MdArray) -> Iterator[Part]:
         f"{member.name}[{member.slot}]{member.flags and f'({member.flags})'}" for member in array.members
     )
     yield "members", " ".join(members), ""
+
+
+def _stripes(device: Device, listing: Listing) -> Iterator[Part]:
+    told = stripes_of(device, (entry.device for entry in listing.entries))
+    if told.shape:
+        yield "stripes", told.shape, ""
+        yield "for mkfs", told.words, ""
+    for caution in told.cautions:
+        yield "caution", caution, "$warning"
 
 
 def _progress(array: MdArray) -> Iterator[Part]:

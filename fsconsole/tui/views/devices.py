@@ -15,7 +15,7 @@ from fsconsole.model.hazard import Hazard, Verdict
 WORDS = ("devices", "--json")
 _NOTE = "note: "
 _VERSION_HINT = "Command and console must be of one version: leave with q, and start it again."
-_ADDED = ("is_scratch", "state", "hazards")
+_ADDED = ("is_scratch", "state", "hazards", "stripes")
 """What the command prints beside the fields of Device."""
 
 Key = tuple[str, Identity]

@@ -230,6 +230,7 @@ def arrays(draw: st.DrawFn) -> MdArray:
         speed_bytes_s=float(draw(st.integers(0, 10**7)) * KIB) if running else None,
         bitmap=draw(st.sampled_from(["", "0/1 pages [0KB], 65536KB chunk"])) if level else "",
         metadata=draw(st.sampled_from(["", "1.2", "external:imsm", "non-persistent"])),
+        near_copies=draw(st.sampled_from([0, 2, 3])) if level == "raid10" else 0,
     )
 
 
@@ -262,7 +263,7 @@ def chunk(array: MdArray) -> str:
     words = {
         "linear": f" {kib}k rounding",
         "raid0": f" {kib}k chunks",
-        "raid10": f" {kib}K chunks 2 near-copies",
+        "raid10": f" {kib}K chunks {array.near_copies or 2} {'near' if array.near_copies else 'far'}-copies",
     }
     return words.get(array.level, "")
 
