@@ -1,7 +1,8 @@
 """An engine killed -9 at random moments, cleaned up and resumed until its plan is done; again and again.
 
 python -m tests.loop.soak_kill [KILLS [SEED]] does it for longer than the suite has time for, and prints where
-each kill hit.
+each kill hit. After each, all that was reported done is still there and a bystander, a device that no run was
+given, has every byte that it had; in the end each run is whole, in the order that its seed gave.
 """
 
 from __future__ import annotations
@@ -15,23 +16,34 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 
 from fsconsole.client.start import start_engine
 from fsconsole.devices import scratch
-from fsconsole.engine.cleanup import clean_up
+from fsconsole.engine.cleanup import clean_up, require_resumable
+from fsconsole.engine.renewal import look_again, renew
+from fsconsole.journal.batch import Cursor
 from fsconsole.journal.history import read_state
+from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import RunFolder, is_alive
 from fsconsole.model.measurement import Metric
-from fsconsole.model.observation import Outcome
+from fsconsole.model.observation import CellFinished, CellStarted, Outcome
+from fsconsole.model.plan import Plan
 from fsconsole.model.state import CellState, CellStatus, RunStatus
+from fsconsole.system.command import RealExecutor
 from fsconsole.units import MIB
+from tests.loop.bystander import bystander
 from tests.loop.runs import assert_nothing_left, engine_of, new_run, wait_for_end
 
 PLAN = """
 schema = 1
 title = "four cells, killed at random"
 repeats = 1
+order = "shuffled"
 seed = 11
+[settings]
+read_ahead = "2MiB"
+nr_requests = 16
 [[variant]]
 type = "ext3"
 [[variant]]
@@ -45,6 +57,10 @@ kind = "create"
 threads = 4
 file_size = "6MiB"
 block_size = "4KiB"
+[[workload]]
+kind = "read"
+cold = true
+with = { read_ahead = "64KiB" }
 """
 WRITTEN_BYTES = 4 * 6 * MIB
 DEVICE_BYTES = 320 * MIB
@@ -57,24 +73,37 @@ def soak(kills: int, seed: int, directory: str) -> Iterator[str]:
     chance = random.Random(seed)  # noqa: S311 (moments, not secrets)
     made = scratch.create(DEVICE_BYTES, os.path.join(directory, "scratch"))
     try:
-        left = kills
-        while left > 0:
-            runs_dir = os.path.join(directory, f"runs-{left}")
-            folder = new_run(PLAN, made.device, runs_dir)
-            for said in _one_run(folder, made.device, chance):
-                yield said
-                left -= 1
-                if left == 0:
-                    break
-            _finish(folder, made.device)
+        with bystander(directory) as other:
+            found = _settings_of(made.device)
+            left = kills
+            while left > 0:
+                folder = new_run(PLAN, made.device, os.path.join(directory, f"runs-{left}"))
+                plan = read_state(folder).request.plan
+                for said in islice(_one_run(folder, made.device, chance), left):
+                    assert _settings_of(made.device) == found
+                    assert other.is_untouched()
+                    yield said
+                    left -= 1
+                _finish(folder, made.device, plan)
+                assert _settings_of(made.device) == found
+                assert other.is_untouched()
     finally:
         scratch.remove(made)
 
 
+def _settings_of(device: str) -> list[str]:
+    queue = os.path.join("/sys/block", os.path.basename(device), "queue")
+    found = []
+    for name in ("read_ahead_kb", "nr_requests", "scheduler"):
+        with open(os.path.join(queue, name), encoding="ascii") as file:
+            found.append(file.read())
+    return found
+
+
 def _one_run(folder: RunFolder, device: str, chance: random.Random) -> Iterator[str]:
-    """Start and kill one run's engine until it is done before it is hit."""
+    """Start, kill and take up one run until it is done before it is hit."""
+    start_engine(folder)
     while True:
-        start_engine(folder)
         # The moment must be a random one, which no event can tell.
         time.sleep(chance.uniform(0.0, LATEST_S))
         if not _kill(folder):
@@ -83,6 +112,15 @@ def _one_run(folder: RunFolder, device: str, chance: random.Random) -> Iterator[
         yield _cleaned(folder)
         if not _is_open(folder):
             return
+        _resume(folder)
+
+
+def _resume(folder: RunFolder) -> None:
+    """Take a run up as `fsconsole resume` does; an engine killed in the middle of a wipe asks again."""
+    require_resumable(folder)
+    renewal = look_again(folder, RealExecutor())
+    renew(folder, renewal, renewal.consent)
+    start_engine(folder)
 
 
 def _cleaned(folder: RunFolder) -> str:
@@ -120,19 +158,29 @@ def _kept(folder: RunFolder) -> list[CellState]:
     return [cell for cell in read_state(folder).cells if cell.status is CellStatus.DONE]
 
 
-def _finish(folder: RunFolder, device: str) -> None:
-    """Resume a run to its end, and prove that nothing is missing."""
+def _finish(folder: RunFolder, device: str, plan: Plan) -> None:
+    """Resume a run to its end, and prove that nothing is missing and that it was carried out as it was planned."""
     before = _kept(folder)
     if _is_open(folder):
-        start_engine(folder)
+        _resume(folder)
         wait_for_end(folder)
         assert read_state(folder).outcome is Outcome.DONE
     state = read_state(folder)
     assert [cell for cell in state.cells if cell in before] == before
     assert {cell.status for cell in state.cells} == {CellStatus.DONE}
     assert {cell.value(Metric.WRITTEN) for cell in state.cells} == {WRITTEN_BYTES}
+    assert state.request.plan == plan
+    assert _is_in_order(folder)
     assert not is_alive(folder)
     assert_nothing_left(device, folder)
+
+
+def _is_in_order(folder: RunFolder) -> bool:
+    """Return whether the cells were begun in the plan's order, and each was finished once."""
+    seen = [entry.observation for entry in JournalReader(folder.journal).read_since(Cursor()).entries]
+    begun = [one.cell for one in seen if isinstance(one, CellStarted)]
+    done = [one.cell for one in seen if isinstance(one, CellFinished)]
+    return begun == sorted(begun) and done == sorted(set(begun))
 
 
 def main(arguments: list[str]) -> None:
