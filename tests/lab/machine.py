@@ -37,6 +37,8 @@ class Disk:
     size_mib: int
     bus: str = "virtio"
     """"virtio", "scsi" or "nvme"."""
+    kept: Path | None = None
+    """A file that is there before this boot and after it; else one is made in the boot's folder."""
 
 
 def why_no_machine(kernel: Path = KERNEL) -> str:
@@ -76,8 +78,9 @@ class Machine:
         (self._share / "environment").write_text(_environment(command, checkout))
         (folder / "initramfs").write_bytes(initramfs((_BOOT / "init.sh").read_bytes(), kernel))
         for number, disk in enumerate(disks):
-            with (folder / f"disk{number}").open("wb") as file:
-                file.truncate(disk.size_mib * 2**20)
+            if disk.kept is None:
+                with (folder / f"disk{number}").open("wb") as file:
+                    file.truncate(disk.size_mib * 2**20)
         for port in _PORTS:
             (folder / port).touch()
         self._process = subprocess.Popen(self._argv(), stdin=subprocess.DEVNULL)
@@ -136,7 +139,8 @@ class Machine:
         words += _shared("lab", str(CACHE), "readonly=on")
         words += _shared("run", str(self._share), "multidevs=remap")
         for number, disk in enumerate(self._disks):
-            file = f"file={self.folder}/disk{number},format=raw,cache=writeback,discard=unmap"
+            path = disk.kept or f"{self.folder}/disk{number}"
+            file = f"file={path},format=raw,cache=writeback,discard=unmap"
             words += ["-drive", f"if=none,id=drive{number},{file}"]
             words += [
                 "-device",

@@ -83,16 +83,25 @@ RAW_PLAN = TINY_PLAN.replace('mount = { data = ["ordered", "writeback"] }', "").
     '[[filesystem]]\ntype = "ext4"', ""
 ).replace("repeats = 1", "repeats = 2\nraw = true")  # fmt: skip
 RAW = (StepKind.RAW_WRITE, StepKind.RAW_READ, StepKind.READTEST)
-CASES = [(kind, "after") for kind in HANDLERS if kind not in RAW[1:]] + [
+PLANS = {**dict.fromkeys(HANDLERS, PLAN), **dict.fromkeys(RAW, RAW_PLAN)}
+"""A plan whose second cell has a step of that kind."""
+ELSEWHERE: frozenset[StepKind] = frozenset()
+"""Kinds of steps that need more than a loop device; the test that kills an engine in them stands in tests/lab."""
+CASES = [(kind, "after") for kind in PLANS if kind not in ELSEWHERE] + [
     (kind, "before") for kind in (StepKind.EQUALISE, StepKind.MKFS, StepKind.MOUNT, StepKind.DRAIN)
 ]
-"""Of a raw row one step is enough: each takes the seconds of its read tests."""
+
+
+def test_an_engine_is_killed_in_every_kind_of_step_that_there_is():
+    assert {kind for kind, _ in CASES} | ELSEWHERE == set(StepKind)
 
 
 @pytest.mark.parametrize(("kind", "position"), CASES, ids=lambda value: getattr(value, "value", value))
 def test_a_run_killed_in_any_step_is_cleaned_up_and_finished(tmp_path, device, kind, position):
     runs_dir = str(tmp_path / "runs")
-    folder = new_run(RAW_PLAN if kind in RAW else PLAN, device, runs_dir)
+    folder = new_run(PLANS[kind], device, runs_dir)
+    planned = read_state(folder).request.plan.cells[CELL]
+    assert kind in {step.kind for step in planned.steps}, f"{kind.value} needs a plan here, or a place in ELSEWHERE"
     settings = settings_of(device)
     kill_engine(hanging(folder, kind, position, tmp_path / "marker"))
     assert_nothing_left(device, folder)
