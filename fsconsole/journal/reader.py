@@ -26,6 +26,8 @@ from fsconsole.model.run import RunRequest
 from fsconsole.model.sample import Sample
 
 WAIT_FOR_LOCK_S = 5.0
+_WAL_HEADER_BYTES = 32
+"""sqlite.org/fileformat2.html#walformat: what stands before the first frame."""
 MAX_SAMPLES = 2000
 """Samples in one batch: a run of a day at 2 Hz has 170,000, each with a row per CPU."""
 
@@ -118,17 +120,27 @@ def _connect_read_only(path: str) -> sqlite3.Connection:
     The -shm file is not written to either, where it lies there: on a full btrfs a store into it is answered
     with SIGBUS. A journal that was left in WAL mode without a -wal file beside it has no writer (each keeps one
     as long as it lives) and nothing that isn't in the file itself, so it may be read as immutable: that is the
-    only way in a directory where SQLite can't make a -shm file.
+    only way in a directory where SQLite can't make a -shm file. So may one whose writer ended when the -wal file
+    had its header and nothing else yet: SQLite (3.40) tries that for 10 s and then says "locking protocol".
     """
     if os.path.exists(path) and not os.path.isfile(path):
         # A pipe would be waited for.
         raise sqlite3.OperationalError("it is no regular file")
+    if _wal_bytes(path) == _WAL_HEADER_BYTES:
+        return _connect(path, "mode=ro&immutable=1")
     try:
         return _connect(path, "mode=ro&readonly_shm=1")
     except sqlite3.OperationalError:
         if os.path.exists(path + "-wal"):
             return _connect(path, "mode=ro")
         return _connect(path, "mode=ro&immutable=1")
+
+
+def _wal_bytes(path: str) -> int:
+    try:
+        return os.stat(path + "-wal").st_size
+    except OSError:
+        return 0
 
 
 def _connect(path: str, parameters: str) -> sqlite3.Connection:
