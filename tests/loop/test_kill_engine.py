@@ -101,7 +101,9 @@ def test_a_run_killed_in_any_step_is_cleaned_up_and_finished(tmp_path, device, k
     runs_dir = str(tmp_path / "runs")
     folder = new_run(PLANS[kind], device, runs_dir)
     planned = read_state(folder).request.plan.cells[CELL]
-    assert kind in {step.kind for step in planned.steps}, f"{kind.value} needs a plan here, or a place in ELSEWHERE"
+    assert kind in {step.kind for step in planned.steps}, (
+        f"{kind.value} needs a plan here, or a place in ELSEWHERE"
+    )
     settings = settings_of(device)
     kill_engine(hanging(folder, kind, position, tmp_path / "marker"))
     assert_nothing_left(device, folder)
