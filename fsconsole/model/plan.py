@@ -44,10 +44,24 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """An md array to be made of the targets."""
+    """An md array to be made of the targets, with md's own knobs (man 8 mdadm, Documentation/admin-guide/md.rst)."""
 
     level: str
-    chunk_bytes: int
+    """linear, raid0, raid1, raid4, raid5, raid6 or raid10."""
+    chunk_bytes: int = 0
+    """0: as mdadm chooses."""
+    members: int = 0
+    """How many of the targets, the first ones; 0: all."""
+    stripe_cache_size: int = 0
+    """Pages per member that raid4, raid5 and raid6 keep; 0: as it is."""
+    group_thread_count: int = -1
+    """Threads that raid4, raid5 and raid6 handle stripes with, 0 is the one of the array itself; -1: as it is."""
+    bitmap: str = ""
+    """The write-intent bitmap: "none" or "internal"; empty: as mdadm chooses."""
+    consistency_policy: str = ""
+    """One of "resync", "bitmap" and "ppl"; empty: as mdadm chooses."""
+    assume_clean: bool = False
+    """Whether the first resync is left out: redundant blocks are not what they should be, and figures say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +92,8 @@ class Cell:
     uuid: str
     """The filesystem's UUID that this run assigns: the gate's proof that a signature is ours."""
     steps: tuple[Step, ...]
+    members: tuple[str, ...] = ()
+    """Paths of the devices that the array is made of, in their order; empty where there is no array."""
     unavailable: str = ""
     """Why this cell can't run here, in words; empty where it can."""
 

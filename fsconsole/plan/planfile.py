@@ -37,10 +37,17 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class ArrayAxis:
-    """Arrays made of the targets: each level with each chunk size."""
+    """Arrays made of the targets: every value with every other; each field is one of ArraySpec, or several."""
 
     levels: tuple[str, ...]
-    chunks_bytes: tuple[int, ...]
+    chunks_bytes: tuple[int, ...] = ()
+    """Empty, here and below: as it comes."""
+    members: tuple[int, ...] = ()
+    stripe_cache_sizes: tuple[int, ...] = ()
+    group_thread_counts: tuple[int, ...] = ()
+    bitmaps: tuple[str, ...] = ()
+    consistency_policies: tuple[str, ...] = ()
+    assume_clean: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,11 @@ from fsconsole.plan.planfile import (
     AUTO_REPEATS,
     DEFAULT_SEED,
     SCHEMA,
-    ArrayAxis,
     PlanFile,
     Scale,
     ScaleKind,
 )
+from fsconsole.plan.read_arrays import read_array, require_one_stripe_cache
 from fsconsole.plan.read_filesystems import read_checklist, read_variant
 from fsconsole.plan.read_workload import read_workloads
 from fsconsole.plan.settings import read_setting_axes
@@ -32,7 +32,6 @@ _KEYS = (
     "schema", "title", "repeats", "order", "seed", "scale", "equalise", "raw",
     "settings", "array", "filesystem", "variant", "workload", "after",
 )  # fmt: skip
-_LEVELS = ("linear", "raid0", "raid1", "raid4", "raid5", "raid6", "raid10")
 
 
 def read_plan(path: str | os.PathLike[str]) -> PlanFile:
@@ -61,12 +60,13 @@ def parse_plan(text: str, path: str, catalog: Catalog | None = None) -> PlanFile
         equalise=table.choice("equalise", Equalise, Equalise.DISCARD),
         raw=table.flag("raw", default=False),
         settings=read_setting_axes(table.table("settings")),
-        arrays=tuple(_array(item) for item in table.tables("array")),
+        arrays=tuple(read_array(item) for item in table.tables("array")),
         after=_after(table.table("after")),
         path=path,
         source=text,
     )
     _require_something_to_do(table, plan)
+    require_one_stripe_cache(table.table("settings"), plan.arrays)
     return plan
 
 
@@ -141,14 +141,6 @@ def _scale(table: Table) -> Scale:
     if not 0 < factor <= 1:
         raise table.bad("scale", "sizes can only shrink", wanted)
     return Scale(ScaleKind.FACTOR, factor)
-
-
-def _array(table: Table) -> ArrayAxis:
-    table.only("level", "chunk")
-    levels = table.words("level")
-    if not set(levels) <= set(_LEVELS):
-        raise table.bad("level", "there is no such level", ", ".join(_LEVELS))
-    return ArrayAxis(levels, table.sizes("chunk", low=4096, high=1024 * MIB))
 
 
 def _after(table: Table) -> After:

@@ -22,7 +22,7 @@ _PAGE_BYTES = 4 * KIB
 
 
 @dataclass(frozen=True, slots=True)
-class _Range:
+class Range:
     """What a number may be, and in which steps."""
 
     low: int
@@ -30,17 +30,20 @@ class _Range:
     step: int = 1
 
 
+STRIPE_CACHE = Range(17, 32768)
+"""raid5_set_cache_size takes no other (drivers/md/raid5.c)."""
+
 _SIZES = {
-    "read_ahead": _Range(0, GIB, _PAGE_BYTES),
-    "dirty_bytes": _Range(2 * _PAGE_BYTES, TIB),
-    "dirty_background_bytes": _Range(1, TIB),
+    "read_ahead": Range(0, GIB, _PAGE_BYTES),
+    "dirty_bytes": Range(2 * _PAGE_BYTES, TIB),
+    "dirty_background_bytes": Range(1, TIB),
 }
 _NUMBERS = {
     # BLKDEV_MIN_RQ (include/linux/blkdev.h), BLK_MQ_MAX_DEPTH (include/linux/blk-mq.h).
-    "nr_requests": _Range(4, 10240),
-    "dirty_ratio": _Range(1, 100),
-    "dirty_background_ratio": _Range(0, 100),
-    "stripe_cache_size": _Range(17, 32768),
+    "nr_requests": Range(4, 10240),
+    "dirty_ratio": Range(1, 100),
+    "dirty_background_ratio": Range(0, 100),
+    "stripe_cache_size": STRIPE_CACHE,
 }
 _WORDS = ("scheduler",)
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,30}")
@@ -128,7 +131,7 @@ def _checked(table: Table, name: str) -> tuple[str, ...]:
     return table.words(name)
 
 
-def _checked_sizes(table: Table, name: str, allowed: _Range) -> tuple[str, ...]:
+def _checked_sizes(table: Table, name: str, allowed: Range) -> tuple[str, ...]:
     sizes = table.sizes(name, low=allowed.low, high=allowed.high)
     if any(size % allowed.step for size in sizes):
         step = format_bytes_exact(allowed.step)

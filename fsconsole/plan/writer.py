@@ -30,7 +30,7 @@ def plan_to_toml(plan: PlanFile) -> str:
         "equalise": plan.equalise.value,
         "raw": plan.raw,
         "settings": {name: list(values) for name, values in plan.settings},
-        "array": [_array(axis) for axis in plan.arrays],
+        "array": [array_table(axis) for axis in plan.arrays],
         "filesystem": [_checklist(checklist) for checklist in plan.checklists],
         "variant": [_variant(variant) for variant in plan.variants],
         "workload": [workload_table(workload) for workload in plan.workloads],
@@ -47,8 +47,18 @@ def _scale(plan: PlanFile) -> str | float:
     return plan.scale.factor if plan.scale.kind is ScaleKind.FACTOR else plan.scale.kind.value
 
 
-def _array(axis: ArrayAxis) -> dict[str, object]:
-    return {"level": list(axis.levels), "chunk": list(axis.chunks_bytes)}
+def array_table(axis: ArrayAxis) -> dict[str, object]:
+    """Return one table of arrays as a plan file has it."""
+    said: dict[str, object] = {
+        "chunk": [units.format_bytes_exact(size) for size in axis.chunks_bytes],
+        "members": list(axis.members),
+        "stripe_cache_size": list(axis.stripe_cache_sizes),
+        "group_thread_count": list(axis.group_thread_counts),
+        "bitmap": list(axis.bitmaps),
+        "consistency_policy": list(axis.consistency_policies),
+        "assume_clean": axis.assume_clean,
+    }
+    return {"level": list(axis.levels)} | {key: value for key, value in said.items() if value}
 
 
 def _checklist(checklist: Checklist) -> dict[str, object]:
