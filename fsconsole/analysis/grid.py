@@ -73,7 +73,9 @@ def build_grid(
     grouped: dict[RowKey, list[CellFigures]] = {}
     for cell, cell_state in zip(state.request.plan.cells, state.cells, strict=True):
         for part in parts_of(cell):
-            key = RowKey(cell.target, cell.array, cell.setting, cell.variant, cell.workloads, part)
+            key = RowKey(
+                cell.target, cell.array, cell.setting, cell.variant, cell.workloads, part, cell.members
+            )
             grouped.setdefault(key, []).append(figures_of(cell, cell_state, part))
     grouped = with_raw_shares(grouped)
     names = dict(zip(grouped, row_names(tuple(grouped)), strict=True))

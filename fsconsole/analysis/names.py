@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fsconsole.model.array_words import array_aspects
 from fsconsole.model.plan import ArraySpec, Plan, Setting
 from fsconsole.model.variant import Variant
 from fsconsole.model.workload import Layout, Workload
@@ -22,30 +23,38 @@ class RowKey:
     workloads: tuple[Workload, ...]
     workload: int | None
     """Index of the workload that the row is about; None where the cell has but one, or none."""
+    members: tuple[str, ...] = ()
+    """Paths of the devices that the array was made of."""
 
 
 def row_names(keys: Sequence[RowKey]) -> tuple[str, ...]:
     """Return a name for each key that tells it from the others.
 
     A name is the variant's label and the fewest further words that are needed, most telling first:
-    "xfs, 128 threads". What all rows share stands in no name.
+    "xfs, 128 threads". What all rows share stands in no name, but for an array's level and chunk, and that it was
+    never synced: "xfs, raid5 64KiB, assume-clean".
     """
     settings = tuple(dict.fromkeys(name for key in keys for name, _ in key.setting.values))
     words = [_words(key, settings) for key in keys]
-    shown: list[int] = [0]
+    shown: list[int] = [0, *_ALWAYS]
     for aspect in range(1, max((len(row) for row in words), default=1)):
-        if _groups(words, [*shown, aspect]) > _groups(words, shown):
+        if aspect not in _ALWAYS and _groups(words, [*shown, aspect]) > _groups(words, shown):
             shown.append(aspect)
+    shown.sort()
     return tuple(", ".join(row[aspect] for aspect in shown if row[aspect]) for row in words)
 
 
 def cell_names(plan: Plan) -> tuple[str, ...]:
     """Return what each cell of a plan is called, its repeat left out."""
     keys = [
-        RowKey(cell.target, cell.array, cell.setting, cell.variant, cell.workloads, None)
+        RowKey(cell.target, cell.array, cell.setting, cell.variant, cell.workloads, None, cell.members)
         for cell in plan.cells
     ]
     return row_names(keys)
+
+
+_ALWAYS = (2, 8)
+"""Level and chunk of an array, and that it was never synced: no figure stands without them."""
 
 
 def _groups(words: Sequence[tuple[str, ...]], aspects: Sequence[int]) -> int:
@@ -57,8 +66,8 @@ def _words(key: RowKey, settings: tuple[str, ...]) -> tuple[str, ...]:
     variant, values = key.variant, dict(key.setting.values)
     return (
         variant.label or variant.filesystem,
-        key.target,
-        f"{key.array.level} {format_bytes_exact(key.array.chunk_bytes)}" if key.array else "",
+        key.target if key.array is None else "",
+        *array_aspects(key.array, len(key.members)),
         *(f"{name}={values[name]}" if name in values else "" for name in settings),
         *_workload_words(key),
         " ".join((variant.filesystem, *variant.mkfs_words, *variant.tune_words)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fsconsole.analysis.figures import CLEAN
 from fsconsole.analysis.names import cell_names
@@ -16,9 +16,9 @@ from fsconsole.units import significant
 
 _FIGURES = (Metric.WRITE, Metric.DURABLE)
 """Rates both; the others stand in the grid."""
-_WIDEST_NAME = 30
-"""Leaves room for figures on a console of 80 columns."""
 _RATE_CELLS = 4
+_CONSOLE_CELLS = 80
+_FIGURE_CELLS = sum(len(f"  {DEFINITIONS[metric].column}  MB/s") + _RATE_CELLS for metric in _FIGURES)
 _OVER = frozenset(CellStatus) - {CellStatus.PENDING, CellStatus.RUNNING}
 
 
@@ -56,7 +56,9 @@ def _changed(previous: RunState | None, state: RunState) -> Iterator[CellState]:
 def _padded_names(state: RunState, *, shorten: bool) -> tuple[str, ...]:
     """Return the cells' names, equally wide up to a limit; with shorten none is longer than that."""
     names = [printable(name) for name in cell_names(state.request.plan)]
-    widest = min(_WIDEST_NAME, max(map(cells_of, names), default=0))
+    # So much of a console of 80 columns is left beside the figures.
+    room = _CONSOLE_CELLS - _FIGURE_CELLS - cells_of(_head(state, len(state.cells) - 1, [""] * len(names)))
+    widest = min(room, max(map(cells_of, names), default=0))
     fitted = [shorten_middle(name, widest) if shorten else name for name in names]
     return tuple(pad_right(name, widest) for name in fitted)
 
@@ -90,7 +92,7 @@ def _verdicts(cell: CellState) -> list[str]:
     return [f"check: {verdict}" for verdict in found if verdict != CLEAN]
 
 
-def _head(state: RunState, index: int, names: tuple[str, ...]) -> str:
+def _head(state: RunState, index: int, names: Sequence[str]) -> str:
     total = str(len(state.cells))
     repeat = f" #{state.request.plan.cells[index].repeat}" if state.request.plan.repeats > 1 else ""
     return f"{index + 1:>{len(total)}}/{total} {names[index]}{repeat}"

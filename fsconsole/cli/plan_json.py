@@ -71,6 +71,7 @@ def _cell(cell: Cell) -> dict[str, object]:
         "index": cell.index,
         "target": cell.target,
         "array": None if cell.array is None else asdict(cell.array),
+        "members": list(cell.members),
         "setting": dict(cell.setting.values),
         "variant": {
             "label": variant.label,

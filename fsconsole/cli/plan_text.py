@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fsconsole import units
 from fsconsole.devices.gate import GateReport
 from fsconsole.devices.hazards.claims import HiddenProcess
+from fsconsole.model.array_words import array_aspects
 from fsconsole.model.hazard import Hazard, Verdict
 from fsconsole.model.plan import Cell, Plan
 from fsconsole.model.step import Step
@@ -199,7 +200,7 @@ def _cell_words(cell: Cell) -> tuple[str, ...]:
     words = (
         f"threads {threads}",
         *(f"{name}={value}" for name, value in cell.setting.values),
-        cell.array.level if cell.array is not None else "",
+        *array_aspects(cell.array, len(cell.members)),
         cell.target,
     )
     return tuple(map(printable, words))

@@ -57,7 +57,11 @@ def content_of(grid: Grid, columns: Sequence[Metric]) -> Content:
             lines.append(_published_line(which, found, scales, len(heads)))
     for other in published_alone(grid):
         lines.append(_published_line(f"published: {other.as_printed}", other, scales, len(heads)))
-    return Content(tuple(heads), tuple(lines), (*_caption(grid), *_published_caption(grid.publication)))
+    return Content(
+        tuple(heads),
+        tuple(lines),
+        (*_caption(grid), *_array_caption(grid), *_published_caption(grid.publication)),
+    )
 
 
 def _published_line(name: str, row: PublishedRow, scales: dict[Metric, Scale], cells: int) -> Line:
@@ -71,6 +75,13 @@ def _published_line(name: str, row: PublishedRow, scales: dict[Metric, Scale], c
     return Line(
         printable(f"  {name}{table}"), (*figures, *blanks), (printable(row.note),) if row.note else ()
     )
+
+
+def _array_caption(grid: Grid) -> tuple[str, ...]:
+    arrays = [row.key.array for row in grid.rows if row.key.array is not None]
+    if not any(array.assume_clean for array in arrays):
+        return ()
+    return ("assume-clean: md was told that the members agree; no resync was done.",)
 
 
 def _published(grid: Grid, metric: Metric) -> tuple[float, ...]:

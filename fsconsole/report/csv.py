@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 
 from fsconsole.analysis.figures import CellFigures
 from fsconsole.analysis.grid import Grid, Row
+from fsconsole.model.array_words import array_words
 from fsconsole.model.measurement import DEFINITIONS, Metric
 from fsconsole.model.state import RunState
 from fsconsole.plaintext import printable
-from fsconsole.units import format_bytes_exact
 
 _FORMULA_STARTS = ("=", "+", "-", "@")
 """A spreadsheet takes a text that begins so for a formula (owasp.org, "CSV Injection")."""
@@ -84,7 +84,7 @@ def _key_fields(row: Row) -> list[str]:
         " ".join((*key.variant.mkfs_words, *key.variant.tune_words)),
         ",".join(key.variant.mount_words),
         key.target,
-        f"{key.array.level} {format_bytes_exact(key.array.chunk_bytes)}" if key.array else "",
+        array_words(key.array, len(key.members)) if key.array else "",
         " ".join(f"{name}={value}" for name, value in key.setting.values),
         " + ".join(workload.name for workload in shown),
         " + ".join(str(workload.threads) for workload in shown),

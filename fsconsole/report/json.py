@@ -92,6 +92,8 @@ def _cell(state: RunState, cell: CellState) -> Json:
     return {
         "cell": cell.index,
         "target": planned.target,
+        "array": encode(planned.array),
+        "members": list(planned.members),
         "variant": planned.variant.label,
         "repeat": planned.repeat,
         "uuid": planned.uuid,

@@ -10,6 +10,7 @@ from fsconsole.catalog.filesystem import Catalog, Scope
 from fsconsole.catalog.given import Given, given_options
 from fsconsole.catalog.words import Where, split_flags, split_mount
 from fsconsole.errors import FsconsoleError
+from fsconsole.model.array_words import cell_array_words
 from fsconsole.model.plan import Cell
 from fsconsole.model.state import CellState
 from fsconsole.model.variant import Variant
@@ -32,6 +33,8 @@ def option_lines(cell: Cell, known: CellState, catalog: Catalog, width: int) -> 
         lines = [TextLine("Raw: the device itself, without a filesystem.")]
     else:
         lines = [*_words(variant, width), *_effects(variant, known, catalog, width)]
+    if cell.array is not None:
+        lines += [TextLine(""), TextLine("The array of this cell", "strong"), *_array(cell, width)]
     if cell.setting.values:
         lines += [TextLine(""), TextLine("Settings of this cell", "strong")]
         lines += [TextLine(printable(f"  {name} = {value}")) for name, value in cell.setting.values]
@@ -42,6 +45,14 @@ def option_lines(cell: Cell, known: CellState, catalog: Catalog, width: int) -> 
             said = ", ".join(name if value == "on" else f"{name}={value}" for name, value in seen.items())
             lines += [TextLine(f"  {line}") for line in broken(printable(said), width - 2)]
     return tuple(lines)
+
+
+def _array(cell: Cell, width: int) -> Iterator[TextLine]:
+    parts = [cell_array_words(cell)]
+    parts += [f"of {', '.join(cell.members)}"] if cell.members else []
+    for part in parts:
+        for line in hanging("  ", printable(part), width):
+            yield TextLine(line)
 
 
 def _words(variant: Variant, width: int) -> Iterator[TextLine]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from fsconsole.errors import ChildFailed
+from fsconsole.model.array_words import array_aspects
 from fsconsole.model.plan import Cell
 from fsconsole.plaintext import printable
 from fsconsole.tui.views.lines import Line
@@ -50,8 +51,8 @@ def _aspects(cell: Cell) -> tuple[str, ...]:
     """Return what cells may differ in beside their variant; equally many words for all cells of a plan."""
     counts = ",".join(str(load.threads) for load in cell.workloads)
     settings = (f"{name}={value}" for name, value in cell.setting.values)
-    level = cell.array.level if cell.array is not None else ""
-    return (f"#{cell.repeat}", f"threads {counts}", *settings, level, cell.target)
+    array = array_aspects(cell.array, len(cell.members))
+    return (f"#{cell.repeat}", f"threads {counts}", *settings, *array, cell.target)
 
 
 def _text(cell: _Object, unavailable: str) -> Iterator[str]:

@@ -26,10 +26,10 @@ def test_the_document_has_these_keys() -> None:
     }  # fmt: skip
     assert set(document["rows"][0]) == {
         "name", "target", "array", "setting", "variant", "workloads", "workload",
-        "cells", "figures", "check_verdict", "notes",
+        "members", "cells", "figures", "check_verdict", "notes",
     }  # fmt: skip
     assert set(document["cells"][0]) == {
-        "cell", "target", "variant", "repeat", "uuid", "equalise",
+        "cell", "target", "array", "members", "variant", "repeat", "uuid", "equalise",
         "status", "attempt", "reason", "steps", "features", "warnings",
     }  # fmt: skip
     assert set(document["warnings"][0]) == {"kind", "reason", "hint", "cells"}
