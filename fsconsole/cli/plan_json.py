@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from fsconsole.devices.foundation import stands_on
 from fsconsole.devices.gate import GateReport
+from fsconsole.model.array_words import arrays_in_words
 from fsconsole.model.plan import Cell, Plan
 from fsconsole.model.step import Step
 from fsconsole.preflight.seen import BETWEEN
@@ -32,6 +33,9 @@ def plan_object(
         "order": plan.order.value,
         "seed": plan.seed,
         "repeats": plan.repeats,
+        "arrays": [
+            {"words": words, "members": list(members)} for words, members in arrays_in_words(plan.cells)
+        ],
         "targets": [_target(report, seen[1 + place] if seen else "") for place, report in enumerate(reports)],
         "cell_count": len(plan.cells),
         "runnable": reasons.count(""),

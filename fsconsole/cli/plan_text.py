@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fsconsole import units
 from fsconsole.devices.gate import GateReport
 from fsconsole.devices.hazards.claims import HiddenProcess
-from fsconsole.model.array_words import array_aspects
+from fsconsole.model.array_words import array_aspects, arrays_in_words
 from fsconsole.model.hazard import Hazard, Verdict
 from fsconsole.model.plan import Cell, Plan
 from fsconsole.model.step import Step
@@ -103,6 +103,7 @@ def _renewal_lines(plan: Plan, reports: Sequence[GateReport], command: str) -> _
     yield from _head(plan)
     if reports:
         yield from _targets(reports)
+    yield from _arrays(plan.cells)
     yield from _cells(plan.cells)
     yield _Line("")
     if any(hazard.verdict is Verdict.REFUSED for report in reports for hazard in report.hazards):
@@ -119,6 +120,7 @@ def _renewal_lines(plan: Plan, reports: Sequence[GateReport], command: str) -> _
 def _all_lines(plan: Plan, reports: Sequence[GateReport], agreeing: str, *, every: bool) -> _Lines:
     yield from _head(plan)
     yield from _targets(reports)
+    yield from _arrays(plan.cells)
     yield from _cells(plan.cells)
     able = [cell for cell in plan.cells if not cell.unavailable]
     for cell in plan.cells if every else able[:1]:
@@ -155,6 +157,15 @@ def _targets(reports: Sequence[GateReport]) -> _Lines:
             yield _Line(_hazard(hazard), "    ")
         if not report.hazards:
             yield _Line(f"holds {printable(report.loss)}", "    ")
+
+
+def _arrays(cells: Sequence[Cell]) -> _Lines:
+    arrays = arrays_in_words(cells)
+    if arrays:
+        yield _Line("")
+        yield _Line("Arrays, made of the devices together, one in each cell, and taken apart after it:")
+        for words, members in arrays:
+            yield _Line(f"{words}: {' '.join(map(printable, members))}", "  ")
 
 
 def _hazard(hazard: Hazard) -> str:

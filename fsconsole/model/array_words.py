@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fsconsole.model.plan import ArraySpec, Cell
 from fsconsole.units import format_bytes_exact
 
@@ -23,7 +25,7 @@ def array_aspects(spec: ArraySpec | None, members: int) -> tuple[str, ...]:
     """
     if spec is None:
         return ("",) * 7
-    number = members or spec.members
+    number = spec.members or members
     threads = spec.group_thread_count
     chunk = f" {format_bytes_exact(spec.chunk_bytes)}" if spec.chunk_bytes else ""
     return (
@@ -39,3 +41,9 @@ def array_aspects(spec: ArraySpec | None, members: int) -> tuple[str, ...]:
 
 ASSUME_CLEAN = "assume-clean"
 """Stands with every figure of an array that was never synced."""
+
+
+def arrays_in_words(cells: Sequence[Cell]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return each array of a plan's cells once, in words, with the paths of its members."""
+    told = ((cell_array_words(cell), cell.members) for cell in cells if cell.array is not None)
+    return tuple(dict.fromkeys(told))

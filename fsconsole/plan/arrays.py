@@ -10,6 +10,16 @@ from dataclasses import dataclass, replace
 from fsconsole.model.plan import ArraySpec
 
 LEVELS = ("linear", "raid0", "raid1", "raid4", "raid5", "raid6", "raid10")
+ABOUT_LEVELS = {
+    "linear": "One member after the other: the room of all; the loss of one is the loss of all.",
+    "raid0": "Striped over all members, without redundancy: the loss of one is the loss of all.",
+    "raid1": "All members hold the same: the room of one; all but one may be lost.",
+    "raid4": "Striped, with parity on one member: any one may be lost.",
+    "raid5": "Striped, with parity on each in turn: any one may be lost.",
+    "raid6": "Striped, with two parities: any two may be lost; at least 4 members.",
+    "raid10": "Striped over mirrors: half of the room; one of each pair may be lost.",
+}
+"""A line of help on each."""
 REDUNDANT = LEVELS[2:]
 PARITY = ("raid4", "raid5", "raid6")
 BITMAPS = ("none", "internal")

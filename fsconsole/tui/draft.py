@@ -31,12 +31,13 @@ class Draft:
     @property
     def plan_file(self) -> PlanFile:
         """The plan as it would be saved: only what is ticked."""
-        if not self.off_checklists and not self.off_variants:
+        if not self.off_checklists and not self.off_variants and all(a.levels for a in self.plan.arrays):
             return self.plan
         return replace(
             self.plan,
             checklists=tuple(self.plan.checklists[number] for number in self.checklists),
             variants=tuple(self.plan.variants[number] for number in self.variants),
+            arrays=tuple(axis for axis in self.plan.arrays if axis.levels),
             source="",
         )
 

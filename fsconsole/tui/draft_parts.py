@@ -12,6 +12,7 @@ from fsconsole.catalog.tables import Table
 from fsconsole.errors import PlanBadValue
 from fsconsole.model.workload import WorkloadKind
 from fsconsole.plan.planfile import Checklist, PlanFile, WorkloadPlan
+from fsconsole.plan.read_arrays import require_one_stripe_cache
 from fsconsole.plan.read_workload import read_workloads
 from fsconsole.plan.reader import parse_plan
 from fsconsole.plan.settings import NAMES, read_setting_axes
@@ -89,7 +90,9 @@ def with_setting(draft: Draft, name: str, values: tuple[str, ...]) -> Draft:
     """Return the draft with a setting's values, none to leave it as the machine has it. Raises PlanBadValue."""
     kept = {**dict(draft.plan.settings), name: values}
     wanted = {key: list(kept[key]) for key in NAMES if kept.get(key)}
-    return changed(draft, replace(draft.plan, settings=read_setting_axes(Table(PLACE, "settings", wanted))))
+    table = Table(PLACE, "settings", wanted)
+    require_one_stripe_cache(table, draft.plan.arrays)
+    return changed(draft, replace(draft.plan, settings=read_setting_axes(table)))
 
 
 def checked_setting(name: str, value: str) -> str:

@@ -52,10 +52,14 @@ def target(
 
 
 def document(
-    *targets: object, consent: str = "", unavailable: tuple[str, ...] = ("", "")
+    *targets: object,
+    consent: str = "",
+    unavailable: tuple[str, ...] = ("", ""),
+    arrays: tuple[str, ...] = (),
 ) -> dict[str, object]:
     return {
         "title": "two tiny [/x] cells",
+        "arrays": [{"words": words, "members": []} for words in arrays],
         "targets": list(targets),
         "cell_count": len(unavailable),
         "runnable": unavailable.count(""),

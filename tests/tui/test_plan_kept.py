@@ -56,18 +56,3 @@ def test_what_the_screen_can_t_edit_is_kept_when_something_else_is_changed(
         assert read_plan(tmp_path / "again.toml") == replace(plan, raw=not plan.raw)
 
     at_plan(work)
-
-
-def test_an_array_is_shown_not_edited_and_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "design.toml"
-    path.write_text(DESIGN)
-
-    async def work(hand: Hand) -> None:
-        await open_file(hand, path)
-        await hand.go_to("settings")
-        await hand.look_at("array 0")
-        await hand.sees("│ raid5, raid6 in chunks of 64KiB, 512KiB.", "Shown, not edited")
-        await hand.keys("space", "enter")
-        assert hand.screen.draft.plan == read_plan(path)
-
-    at_plan(work)

@@ -270,7 +270,14 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         """Say how many there are, how old that is while it is looked at again, and the first step."""
         watch = self._watch
         ticked, failed = len(self.session.targets), watch.has_failed and not watch.is_looking
-        words = about(watch.listing, ticked, watch.age_s, looking=watch.is_looking, failed=failed)
+        words = about(
+            watch.listing,
+            ticked,
+            watch.age_s,
+            looking=watch.is_looking,
+            failed=failed,
+            makes_arrays=self.session.makes_arrays,
+        )
         self.query_one("#about", Static).update(plain(words))
         self.query_one("#offer").display = watch.seen_s is not None and is_first_start(
             watch.listing, self.session.runs_dir

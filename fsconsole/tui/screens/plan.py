@@ -19,6 +19,7 @@ from fsconsole.tui.draft import Draft
 from fsconsole.tui.plaintext import lines, plain
 from fsconsole.tui.screens.plan_acts import PlanActs
 from fsconsole.tui.screens.plan_kind import KindScreen
+from fsconsole.tui.screens.plan_kinds import doubling_told, is_offered, what_lines_are
 from fsconsole.tui.screens.plan_section import Asked, number_in
 from fsconsole.tui.screens.plan_sections import Rows, added_form, doubled, dropped, section_of
 from fsconsole.tui.screens.plan_words import words_form
@@ -29,8 +30,6 @@ from fsconsole.tui.widgets.sift import Sift
 
 _WIDE = 110
 """Columns from which the variants have a pane of their own."""
-_WHAT = {"options": "options", "variants": "variants", "workloads": "workloads"}
-"""What the lines of a section are called."""
 _PARTS = ("#sections", "#lines", "#rows", "#plan-name", "#about", "#totals")
 _TALL = 32
 """Lines from which more is told of a line."""
@@ -42,7 +41,8 @@ class PlanScreen(PlanActs):
     MODE: ClassVar[str] = "plan"
     CSS_PATH = "plan.tcss"
     HELP: ClassVar[str] = """
-What is compared: filesystems, each with options; the loads they get; settings of disks and kernel.
+What is compared: filesystems, each with options; the loads they get; arrays made of all ticked devices
+together, in each cell anew; settings of disks and kernel.
 [ ] is off: the tools decide. [x] is given. [*] is compared: all its values are multiplied out.
 [-] can't be had here; the lines below the list say why, in the kernel's words.
 Space goes from one to the next; enter opens the values, which may be typed where any number goes.
@@ -53,8 +53,8 @@ To compare with and without an option that has one value, make a second list of 
     KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ("probe", "commands", "save_plan")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "add", "Add", id="plan.add", tooltip="Add a workload, or a variant in the tools' words"),
-        Binding("d", "double", "Double", id="plan.double", tooltip="Another one like it: a workload, a variant in words, or a list of options", show=False),
-        Binding("x", "drop", "Remove", id="plan.drop", tooltip="Remove the workload or the variant in words, or untick the list of options"),
+        Binding("d", "double", "Double", id="plan.double", tooltip="Another one like it: a workload, a variant in words, a list of options, or of arrays", show=False),
+        Binding("x", "drop", "Remove", id="plan.drop", tooltip="Remove the workload, the variant in words or the list of arrays, or untick the list of options"),
         Binding("minus", "move(-1)", "Earlier", id="plan.earlier", tooltip="Do the workload earlier", key_display="-", show=False),
         Binding("plus", "move(1)", "Later", id="plan.later", tooltip="Do the workload later", key_display="+", show=False),
         Binding("slash", "find", "Find", id="plan.find", tooltip="Show only lines with some words: name, group, help, old names",
@@ -195,10 +195,8 @@ To compare with and without an option that has one value, make a second list of 
     def action_double(self) -> None:
         """Make another one like what is looked at."""
         self._change(lambda: doubled(self.draft, self.section_key, self._line_key))
-        if self.section_key.startswith("options "):
-            self.say(
-                "A second list of the same filesystem: its variants are compared with those of the first."
-            )
+        if told := doubling_told(self.section_key):
+            self.say(told)
 
     def action_drop(self) -> None:
         """Remove what is looked at."""
@@ -217,13 +215,7 @@ To compare with and without an option that has one value, make a second list of 
         """Offer what concerns workloads where they are shown, and so on."""
         if action == "find":
             return not any(sift.is_typing for sift in self.query(Sift))
-        if action == "move":
-            return self.section_key == "workloads"
-        if action == "add":
-            return self.section_key in ("workloads", "words")
-        if action in ("double", "drop"):
-            return self.section_key.startswith(("workloads", "words", "options "))
-        return True
+        return is_offered(action, self.section_key)
 
     @property
     def _line_key(self) -> str:
@@ -280,7 +272,7 @@ To compare with and without an option that has one value, make a second list of 
 
     def _show_section(self) -> None:
         shown, sift = section_of(self.section_key).lines(self.desk), self._sift("lines")
-        sift.what = _WHAT.get(self.section_key.partition(" ")[0], "lines")
+        sift.what = what_lines_are(self.section_key)
         afresh, self._section_shown = self._section_shown != self.section_key, self.section_key
         sift.show_lines(shown, afresh=afresh)
         if not shown:

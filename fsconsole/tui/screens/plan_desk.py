@@ -107,6 +107,7 @@ class DeskScreen(ConsoleScreen):
 
     def count(self) -> None:
         """Have the draft counted, once it has settled."""
+        self.session.makes_arrays = bool(self.draft.plan_file.arrays)
         self._is_stale = True
         if not self._is_counting:
             self._is_counting = True

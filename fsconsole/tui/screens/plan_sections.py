@@ -12,6 +12,8 @@ from fsconsole.tui import draft as drafts
 from fsconsole.tui import draft_parts as parts
 from fsconsole.tui import draft_words as words
 from fsconsole.tui.draft import Draft
+from fsconsole.tui.screens import plan_arrays as arrays
+from fsconsole.tui.screens.plan_arrays import Arrays
 from fsconsole.tui.screens.plan_section import Asked, Desk, Section, number_in
 from fsconsole.tui.screens.plan_values import ValuesScreen
 from fsconsole.tui.screens.plan_words import Words, words_form
@@ -203,6 +205,7 @@ def section_of(key: str) -> Section:
         "variants": Rows(),
         "words": Words(),
         "workloads": Workloads(),
+        "arrays": Arrays(),
         "settings": Settings(),
         "run": Run(),
     }
@@ -217,6 +220,8 @@ def doubled(draft: Draft, section: str, line: str) -> Draft:
         return parts.doubled_workload(draft, number_in(line))
     if section == "words":
         return words.doubled_variant(draft, number_in(line))
+    if section == "arrays":
+        return arrays.doubled(draft, line)
     return drafts.doubled_checklist(draft, number_in(section))
 
 
@@ -228,6 +233,8 @@ def dropped(draft: Draft, section: str, line: str) -> Draft:
         return parts.removed_workload(draft, number_in(line))
     if section == "words":
         return words.removed_variant(draft, number_in(line))
+    if section == "arrays":
+        return arrays.dropped(draft, line)
     return drafts.dropped_checklist(draft, number_in(section))
 
 

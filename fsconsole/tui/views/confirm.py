@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fsconsole.errors import ChildFailed
 from fsconsole.model.device import Identity
 from fsconsole.model.hazard import Verdict
-from fsconsole.plaintext import printable
-from fsconsole.report.cells import wrap
+from fsconsole.tui.views.blocks import block
+from fsconsole.tui.views.confirm_arrays import array_rows, member_rows, wanted_words
 from fsconsole.tui.views.run import Row
 from fsconsole.tui.views.who import others, who_told
 from fsconsole.units import format_bytes, format_guess
@@ -67,6 +67,8 @@ class Offer:
     """Of the plan file's text, as it was read."""
     targets: tuple[TargetShown, ...]
     notes: tuple[str, ...]
+    arrays: tuple[str, ...] = ()
+    """What is made of all targets together, one in each cell; empty where each stands for itself."""
 
     @property
     def refused(self) -> bool:
@@ -94,6 +96,7 @@ def offer_of(document: object) -> Offer:
         source_sha256=_text(plan, "source_sha256"),
         targets=tuple(_target(_object(target)) for target in _list(plan, "targets")),
         notes=tuple(str(note) for note in _list(plan, "notes")),
+        arrays=tuple(_text(_object(array), "words") for array in _list(plan, "arrays")),
     )
 
 
@@ -123,15 +126,19 @@ def offer_rows(
     offer: Offer, changed: Sequence[str], width: int, strayed: Sequence[str] = ()
 ) -> tuple[Row, ...]:
     """Return the offer in rows; changed: what is other than when it was agreed to, strayed: what was never chosen."""
-    rows = [row for words in strayed for row in _block(f"REFUSED: {words}", width, "bad")]
+    rows = [row for words in strayed for row in block(f"REFUSED: {words}", width, "bad")]
     rows += [Row(""), *_of_changes(changed, width)] if strayed else _of_changes(changed, width)
     rows += _of_plan(offer, width)
+    if offer.arrays:
+        names = [target.name for target in offer.targets]
+        rows += member_rows(names, is_asked=bool(offer.to_type), width=width)
     for target in offer.targets:
         rows += [Row(""), *_of_target(target, width, is_meant=not strayed)]
+    rows += array_rows(offer.arrays, width) if offer.arrays else []
     if offer.notes:
         others = len(offer.notes) - _MOST_NOTES
         more = [f"and {others} more notes, in `fsconsole plan`"] if others > 0 else []
-        notes = [row for note in (*offer.notes[:_MOST_NOTES], *more) for row in _block(note, width)]
+        notes = [row for note in (*offer.notes[:_MOST_NOTES], *more) for row in block(note, width)]
         rows += [Row(""), *notes]
     return tuple(rows)
 
@@ -145,7 +152,8 @@ def asking_words(offer: Offer, strayed: Sequence[str] = ()) -> str:
     if not offer.runnable:
         return "No cell of this plan can run here. Escape goes back."
     if offer.to_type:
-        return f"To wipe, type {printable(offer.to_type)} and press ctrl+s."
+        together = " all of them, as members of arrays" if offer.arrays else ""
+        return f"To wipe{together}, type {wanted_words(offer.to_type)} and press ctrl+s."
     if not offer.targets:
         return "Nothing is left to agree to. Ctrl+s goes on with the run, which wipes its devices again."
     return "Only scratch devices are wiped. Ctrl+s begins."
@@ -189,18 +197,18 @@ def _of_changes(changed: Sequence[str], width: int) -> list[Row]:
         return []
     rows = [Row("Looked at again; it is not what was agreed to:", "bad")]
     for words in changed:
-        rows += _block(words, width, "bad")
+        rows += block(words, width, "bad")
     return [*rows, Row("")]
 
 
 def _of_plan(offer: Offer, width: int) -> list[Row]:
     cells = f"{offer.runnable:,} cell{'s' if offer.runnable != 1 else ''}"
     size, lasts = format_bytes(offer.bytes_to_write), format_guess(offer.estimate_s)
-    rows = _block(offer.title or "a plan without a title", width, "strong")
-    rows += _block(f"{cells}, {size} to be written, about {lasts} by the plan's estimate", width)
+    rows = block(offer.title or "a plan without a title", width, "strong")
+    rows += block(f"{cells}, {size} to be written, about {lasts} by the plan's estimate", width)
     missing = offer.cells - offer.runnable
     if missing:
-        rows += _block(
+        rows += block(
             f"{missing:,} of {offer.cells:,} cells can't run here: {'; '.join(offer.unavailable)}", width
         )
     return rows
@@ -208,25 +216,19 @@ def _of_plan(offer: Offer, width: int) -> list[Row]:
 
 def _of_target(target: TargetShown, width: int, *, is_meant: bool) -> list[Row]:
     kind = "scratch device, " if target.scratch else ""
-    rows = _block(f"{target.path}  {kind}{target.facts}", width, "strong")
+    rows = block(f"{target.path}  {kind}{target.facts}", width, "strong")
     if target.stands_on:
-        rows += _block(f"  {target.stands_on}", width)
+        rows += block(f"  {target.stands_on}", width)
     if not any(hazard.refused for hazard in target.hazards):
         words = "will be wiped; it holds" if is_meant else "holds"
-        rows += _block(f"  {words} {target.loss}", width, "" if target.scratch else "bad")
+        rows += block(f"  {words} {target.loss}", width, "" if target.scratch else "bad")
     for hazard in target.hazards:
         if hazard.refused:
-            rows += _block(f"  REFUSED: {hazard.device} {hazard.reason}. {hazard.hint}", width, "bad")
+            rows += block(f"  REFUSED: {hazard.device} {hazard.reason}. {hazard.hint}", width, "bad")
         elif not hazard.reason.startswith("holds "):
             # What it holds was just said.
-            rows += _block(f"  note: {hazard.device} {hazard.reason}. {hazard.hint}".rstrip(), width)
+            rows += block(f"  note: {hazard.device} {hazard.reason}. {hazard.hint}".rstrip(), width)
     return rows
-
-
-def _block(text: str, width: int, tone: str = "") -> list[Row]:
-    indent = " " * (len(text) - len(text.lstrip(" ")))
-    first, *others = wrap(printable(text.strip()), max(20, width - len(indent) - 2))
-    return [Row(indent + first, tone), *(Row(f"{indent}  {other}", tone) for other in others)]
 
 
 def _target(target: Mapping[str, object]) -> TargetShown:

@@ -76,8 +76,11 @@ def _lost(entry: Entry | None, ticked: Identity) -> str:
     return ""
 
 
-def ticks_told(count: int) -> str:
-    """Return how many targets there are, and what that means."""
+def ticks_told(count: int, *, makes_arrays: bool = False) -> str:
+    """Return how many targets there are, and what that means for a plan that makes arrays, or for one that doesn't."""
     if count == 0:
         return "no target ticked"
-    return "1 target ticked" if count == 1 else f"{count} targets ticked: the plan runs on each in turn"
+    what = "members of the plan's arrays, together" if makes_arrays else "the plan runs on each in turn"
+    if count == 1:
+        return "1 target ticked: arrays want more" if makes_arrays else "1 target ticked"
+    return f"{count} targets ticked: {what}"

@@ -19,7 +19,15 @@ DEMO_TOLD = (
 )
 
 
-def about(listing: Listing, ticked: int, age_s: float | None, *, looking: bool, failed: bool = False) -> str:
+def about(  # noqa: PLR0913 (each is a fact of its own)
+    listing: Listing,
+    ticked: int,
+    age_s: float | None,
+    *,
+    looking: bool,
+    failed: bool = False,
+    makes_arrays: bool = False,
+) -> str:
     """Return how many devices there are and how many are ticked; how old that is, where it may not be so any more."""
     if age_s is None:
         return "The devices could not be looked at; f5 tries again" if failed else "Looking at the devices..."
@@ -27,7 +35,7 @@ def about(listing: Listing, ticked: int, age_s: float | None, *, looking: bool, 
     devices = "1 device" if count == 1 else f"{count} devices"
     age = f"this is {format_guess(age_s)} old"
     now = f"; looking again, {age}" if looking else f"; the last look failed, {age}" if failed else ""
-    return f"{devices}, {ticks_told(ticked)}{now}"
+    return f"{devices}, {ticks_told(ticked, makes_arrays=makes_arrays)}{now}"
 
 
 def offer(*, is_root: bool) -> str:

@@ -10,6 +10,7 @@ from fsconsole.report.cells import cells_of, shorten_middle
 from fsconsole.tui.draft import Draft
 from fsconsole.tui.outcome import Disk, Outcome
 from fsconsole.tui.views.lines import Line
+from fsconsole.tui.views.plan_arrays import made_count
 
 
 def section_lines(draft: Draft, outcome: Outcome | None, *, with_variants: bool) -> tuple[Line, ...]:
@@ -23,7 +24,8 @@ def section_lines(draft: Draft, outcome: Outcome | None, *, with_variants: bool)
         Line("words", "In words", value=str(len(draft.variants) or "")),
         *variants,
         Line("workloads", "Workloads", value=str(len(draft.plan.workloads))),
-        Line("settings", "Settings", value=str(len(draft.plan.settings) + len(draft.plan.arrays))),
+        Line("arrays", "Arrays", value=str(made_count(draft.plan) or "")),
+        Line("settings", "Settings", value=str(len(draft.plan.settings))),
         Line("run", "Run"),
     )
 
@@ -60,7 +62,8 @@ def totals(
         f"{_count(rows, 'variant')}, {_count(len(plan.cells), 'cell')}{can}; "
         f"{units.format_bytes(estimate.bytes_to_write)} to write, about {units.format_guess(estimate.elapsed_s)}"
     )
-    return shorten_middle(first, width), _devices(disks, missing, width)
+    together = plan.cells[0].array is not None
+    return shorten_middle(first, width), _devices(disks, missing, width, together=together)
 
 
 def name_line(draft: Draft, *, is_changed: bool, width: int) -> str:
@@ -89,13 +92,14 @@ def _options(draft: Draft, number: int) -> Line:
     return Line(f"options {number}", f"  {checklist_name(draft, number)}", value=str(ticked or ""))
 
 
-def _devices(disks: Sequence[Disk], missing: Sequence[str], width: int) -> str:
+def _devices(disks: Sequence[Disk], missing: Sequence[str], width: int, *, together: bool = False) -> str:
     if missing:
         return shorten_middle(f"{', '.join(missing)}: not there any more; tick another (1).", width)
     if not disks:
         return "No device is ticked (1): sizes as planned, at 500 MB/s."
     named = (f"{disk.spec.path} ({units.format_bytes(disk.spec.size_bytes)})" for disk in disks)
-    return shorten_middle(printable(f"on {', '.join(named)}"), width)
+    where = "on arrays of" if together else "on"
+    return shorten_middle(printable(f"{where} {', '.join(named)}"), width)
 
 
 def _count(number: int, what: str) -> str:

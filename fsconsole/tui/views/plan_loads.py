@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fsconsole import units
 from fsconsole.model.plan import DeleteWith, Equalise, Order
 from fsconsole.model.workload import BUILT_IN, WorkloadKind
-from fsconsole.plan.planfile import AUTO_REPEATS, ArrayAxis, PlanFile, ScaleKind, WorkloadPlan
+from fsconsole.plan.planfile import AUTO_REPEATS, PlanFile, ScaleKind, WorkloadPlan
 from fsconsole.plan.settings import NAMES
 from fsconsole.tui.views.lines import Line, Mark, mark_of
 
@@ -81,17 +81,9 @@ def workload_words(load: WorkloadPlan) -> str:
 
 
 def setting_lines(plan: PlanFile) -> tuple[Line, ...]:
-    """Return a line for each setting that a plan may vary, and for arrays, which are kept as they stand."""
+    """Return a line for each setting that a plan may vary."""
     given = dict(plan.settings)
-    arrays = (_array(number, axis) for number, axis in enumerate(plan.arrays))
-    return (*(_setting(name, given.get(name, ())) for name in NAMES), *arrays)
-
-
-def _array(number: int, axis: ArrayAxis) -> Line:
-    chunks = ", ".join(map(units.format_bytes_exact, axis.chunks_bytes))
-    told = f"{', '.join(axis.levels)} in chunks of {chunks}"
-    kept = "Shown, not edited: it is kept in the plan file as it stands. This version makes no arrays."
-    return Line(f"array {number}", "array", Mark.COMPARE, told, (f"{told}.", kept))
+    return tuple(_setting(name, given.get(name, ())) for name in NAMES)
 
 
 def next_setting(name: str, now: tuple[str, ...]) -> tuple[str, ...]:

@@ -103,6 +103,7 @@ def test_sections_name_a_second_list_of_a_filesystem_and_leave_out_what_is_untic
         "In words",
         "Variants",
         "Workloads",
+        "Arrays",
         "Settings",
         "Run",
     ]
@@ -110,7 +111,7 @@ def test_sections_name_a_second_list_of_a_filesystem_and_leave_out_what_is_untic
         line.name.strip()
         for line in view.section_lines(drafts.dropped_checklist(draft, 0), None, with_variants=False)
     ]
-    assert names == ["Filesystems", "xfs", "ext4", "In words", "Workloads", "Settings", "Run"]
+    assert names == ["Filesystems", "xfs", "ext4", "In words", "Workloads", "Arrays", "Settings", "Run"]
 
 
 @pytest.mark.parametrize("filesystem", CATALOG.filesystems, ids=lambda filesystem: filesystem.name)

@@ -1,0 +1,198 @@
+"""The arrays of a draft: ticked, checked by the plan reader's code, and told in lines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.errors import PlanBadValue
+from fsconsole.plan.arrays import KEYS, LEVELS
+from fsconsole.plan.planfile import ArrayAxis
+from fsconsole.plan.target import TargetSpec
+from fsconsole.tui import draft_arrays as arrays
+from fsconsole.tui import draft_parts as parts
+from fsconsole.tui.draft import Draft, new_draft
+from fsconsole.tui.outcome import Disk, work_out
+from fsconsole.tui.views import plan as plan_view
+from fsconsole.tui.views import plan_arrays as view
+from fsconsole.tui.views.device_ticks import ticks_told
+from fsconsole.tui.views.lines import Line, Mark
+from fsconsole.units import GIB, KIB
+from tests.unit.plan.examples import parse
+from tests.unit.plan.test_arrays import AXES
+
+DISKS = tuple(Disk(TargetSpec(f"/dev/loop{n}", 4 * GIB)) for n in range(3))
+
+
+def ticked(*choices: tuple[str, tuple[str, ...]], draft: Draft | None = None) -> Draft:
+    made = draft or new_draft()
+    for name, values in choices:
+        made = arrays.with_array(made, 0, name, values)
+    return made
+
+
+RAID5 = ("level", ("raid5",))
+
+
+def lines_of(draft: Draft) -> dict[str, Line]:
+    return {line.key: line for line in view.array_lines(draft.plan, None)}
+
+
+@given(AXES)
+def test_a_table_taken_in_words_key_by_key_is_the_table_again(axis: ArrayAxis) -> None:
+    draft = new_draft()
+    for name, values in arrays.words_of(axis).items():
+        draft = arrays.with_array(draft, 0, name, values)
+    assert draft.plan.arrays == (axis,)
+
+
+def test_knobs_may_be_ticked_before_a_level_and_come_into_no_plan_until_there_is_one() -> None:
+    draft = ticked(("chunk", ("64KiB",)), ("assume_clean", ("yes",)))
+    assert draft.plan_file.arrays == ()
+    assert "array" not in draft.text
+    draft = ticked(RAID5, draft=draft)
+    assert draft.plan_file.arrays == (ArrayAxis(("raid5",), (64 * KIB,), assume_clean=True),)
+    assert parse(draft.text) == draft.plan_file
+
+
+def test_a_level_that_is_unticked_leaves_its_knobs_to_the_next_one() -> None:
+    draft = ticked(RAID5, ("stripe_cache_size", ("4096",)), ("level", ()))
+    assert draft.plan_file.arrays == ()
+    assert ticked(("level", ("raid6",)), draft=draft).plan.arrays[0].stripe_cache_sizes == (4096,)
+
+
+def test_without_anything_ticked_there_is_no_table() -> None:
+    assert ticked(RAID5, ("level", ())).plan.arrays == ()
+    assert arrays.removed_array(ticked(RAID5), 0).plan.arrays == ()
+    assert arrays.removed_array(new_draft(), 0).plan.arrays == ()
+
+
+def test_a_table_is_doubled_to_be_ticked_otherwise() -> None:
+    draft = arrays.doubled_array(ticked(RAID5), 0)
+    draft = arrays.with_array(draft, 1, "level", ("raid10",))
+    assert [axis.levels for axis in draft.plan.arrays] == [("raid5",), ("raid10",)]
+    assert [axis.levels for axis in arrays.removed_array(draft, 0).plan.arrays] == [("raid10",)]
+    assert arrays.doubled_array(new_draft(), 0).plan.arrays == ()
+
+
+@pytest.mark.parametrize(
+    ("level", "name", "values", "words"),
+    [
+        ("raid1", "chunk", ("64KiB",), "raid1 has no chunks"),
+        ("raid10", "stripe_cache_size", ("256",), "raid10 has no stripe cache"),
+        ("raid6", "consistency_policy", ("ppl",), "only raid5"),
+        ("raid6", "members", ("3",), "too few"),
+        ("linear", "assume_clean", ("yes",), "nothing to resync"),
+        ("raid5", "chunk", ("48KiB",), "power of two"),
+        ("raid5", "members", ("many",), "not a whole number"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_the_reader_s_words(
+    level: str, name: str, values: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(PlanBadValue, match=words):
+        ticked(("level", (level,)), (name, values))
+
+
+def test_the_stripe_cache_is_set_in_one_place() -> None:
+    draft = parts.with_setting(ticked(RAID5), "stripe_cache_size", ("256",))
+    with pytest.raises(PlanBadValue, match="sets it too"):
+        ticked(("stripe_cache_size", ("4096",)), draft=draft)
+    with pytest.raises(PlanBadValue, match="sets it too"):
+        parts.with_setting(ticked(RAID5, ("stripe_cache_size", ("4096",))), "stripe_cache_size", ("256",))
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "taken"),
+    [("chunk", "131072", "128KiB"), ("members", "5", "5"), ("stripe_cache_size", "0017", "17")],
+)
+def test_a_typed_value_is_taken_as_the_plan_has_it(name: str, typed: str, taken: str) -> None:
+    assert arrays.checked_array_value(name, typed) == taken
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [("chunk", "x"), ("members", "1"), ("members", "³"), ("group_thread_count", "9" * 30), ("chunk", "")],
+)
+def test_a_typed_value_that_cannot_be_is_refused(name: str, typed: str) -> None:
+    with pytest.raises(PlanBadValue):
+        arrays.checked_array_value(name, typed)
+
+
+def test_every_level_and_knob_has_a_line_with_help() -> None:
+    lines = lines_of(new_draft())
+    assert set(lines) >= {f"{name} 0" for name in (*LEVELS, *view.KNOBS)}
+    assert set(view.KNOBS) == {key.name for key in KEYS} - {"level"}
+    for line in lines.values():
+        assert line.is_heading or (line.about and line.mark is Mark.OFF)
+
+
+def test_a_line_says_what_is_given_and_what_is_compared() -> None:
+    lines = lines_of(ticked(RAID5, ("chunk", ("64KiB", "512KiB")), ("assume_clean", ("yes",))))
+    assert lines["raid5 0"].mark is Mark.ON
+    assert (lines["chunk 0"].mark, lines["chunk 0"].value) == (Mark.COMPARE, "64KiB, 512KiB")
+    assert lines["assume_clean 0"].mark is Mark.ON
+    assert lines["made 1"].name == "raid5 512KiB, assume-clean"
+
+
+def test_ticking_goes_from_off_to_on_to_all_values_to_off() -> None:
+    assert view.next_values("chunk", ()) == ("64KiB",)
+    assert view.next_values("chunk", ("64KiB",)) == ("64KiB", "512KiB")
+    assert view.next_values("chunk", ("64KiB", "512KiB")) == ()
+    assert view.next_values("assume_clean", ()) == ("yes",)
+    assert view.next_values("assume_clean", ("yes",)) == ()
+
+
+def test_an_array_that_makes_no_sense_is_barred_and_says_why() -> None:
+    draft = ticked(RAID5, ("bitmap", ("internal",)), ("consistency_policy", ("resync", "bitmap")))
+    lines = lines_of(draft)
+    assert (lines["made 0"].mark, lines["made 1"].mark) == (Mark.BARRED, Mark.NONE)
+    assert 'a bitmap makes consistency_policy "bitmap", not "resync"' in lines["made 0"].about[0]
+
+
+def test_many_arrays_are_listed_in_part_and_too_many_not_at_all() -> None:
+    numbers = tuple(map(str, range(17, 417)))
+    draft = ticked(RAID5, ("stripe_cache_size", numbers))
+    lines = lines_of(draft)
+    assert lines["made more"].name == "... and 200 more, which are not listed."
+    assert view.made_count(draft.plan) == 400
+    draft = ticked(("group_thread_count", numbers), draft=draft)
+    assert view.made_count(draft.plan) == 0
+    assert "made 0" not in lines_of(draft)
+
+
+def test_an_array_of_which_no_cell_can_run_is_barred_with_the_reason() -> None:
+    draft = ticked(("level", ("raid5", "raid6")))
+    plan = work_out(draft.plan_file, DISKS, load_catalog(), kernel="6.18.0").plan
+    assert plan is not None
+    why = {"raid5": "", "raid6": "raid6 needs at least 4 members, and there are 3 targets"}
+    cells = tuple(replace(cell, unavailable=why[cell.array.level]) for cell in plan.cells if cell.array)
+    lines = {line.key: line for line in view.array_lines(draft.plan, replace(plan, cells=cells))}
+    assert lines["made 0"].mark is Mark.NONE
+    assert lines["made 1"].mark is Mark.BARRED
+    assert lines["made 1"].about == (f"It can't be made: {why['raid6']}.",)
+
+
+def test_sections_count_the_arrays_and_totals_say_that_all_devices_are_members() -> None:
+    draft = ticked(RAID5, ("chunk", ("64KiB", "512KiB")))
+    sections = {line.key: line.value for line in plan_view.section_lines(draft, None, with_variants=False)}
+    assert (sections["arrays"], sections["settings"]) == ("2", "0")
+    outcome = work_out(draft.plan_file, DISKS, load_catalog(), kernel="6.18.0")
+    assert plan_view.totals(outcome, DISKS, (), 80)[1].startswith("on arrays of /dev/loop0 (4.0 GiB), ")
+
+
+def test_the_list_of_devices_says_what_several_ticks_mean() -> None:
+    assert ticks_told(3) == "3 targets ticked: the plan runs on each in turn"
+    assert ticks_told(3, makes_arrays=True) == "3 targets ticked: members of the plan's arrays, together"
+    assert ticks_told(1, makes_arrays=True) == "1 target ticked: arrays want more"
+    assert ticks_told(0, makes_arrays=True) == "no target ticked"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_level_alone_is_enough(level: str) -> None:
+    draft = ticked(("level", (level,)))
+    assert lines_of(draft)["made 0"].name == level
+    assert draft.plan_file.arrays == (ArrayAxis((level,)),)
