@@ -164,8 +164,8 @@ def _arrays(cells: Sequence[Cell]) -> _Lines:
     if arrays:
         yield _Line("")
         yield _Line("Arrays, made of the devices together, one in each cell, and taken apart after it:")
-        for words, members in arrays:
-            yield _Line(f"{words}: {' '.join(map(printable, members))}", "  ")
+        for words, members in sorted(arrays):
+            yield _Line(": ".join(filter(None, (words, printable(" ".join(members))))), "  ")
 
 
 def _hazard(hazard: Hazard) -> str:

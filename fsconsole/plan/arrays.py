@@ -37,6 +37,8 @@ class ArrayKey:
     """One line of help."""
     offered: tuple[str, ...]
     """Values that the console begins with."""
+    values: str
+    """What it may be, in words."""
     levels: tuple[str, ...] = LEVELS
     """Those that have such a thing; for the others it is left as it comes."""
     lacks: str = ""
@@ -44,20 +46,20 @@ class ArrayKey:
 
 
 KEYS = (
-    ArrayKey("level", "What md makes of all ticked devices together; none: no array is made.", LEVELS),
+    ArrayKey("level", "What md makes of all devices together; several are compared.", LEVELS, "one or more of the levels of md"),
     ArrayKey("chunk", "What goes to one member before the next one has its turn; mdadm's own is 512KiB.",
-             ("64KiB", "512KiB"), ("raid0", *PARITY, "raid10"), "has no chunks"),
-    ArrayKey("members", "How many of the devices become members, the first ones; nothing ticked: all.", ("3", "4")),
+             ("64KiB", "512KiB"), "size, a power of two from 4KiB", ("raid0", *PARITY, "raid10"), "has no chunks"),
+    ArrayKey("members", "How many of the devices become members, the first ones; by itself all.", ("3", "4"), "number"),
     ArrayKey("stripe_cache_size", "Pages per member that md keeps of stripes; the kernel's own is 256.",
-             ("256", "4096"), PARITY, "has no stripe cache"),
+             ("256", "4096"), "number from 17 to 32768", PARITY, "has no stripe cache"),
     ArrayKey("group_thread_count", "Threads that work on stripes beside the array's own one; the kernel's own is 0.",
-             ("0", "2"), PARITY, "has no threads for stripes"),
-    ArrayKey("bitmap", "The write-intent bitmap: what was being written before a crash; none, or in the members.",
-             BITMAPS, REDUNDANT, "has nothing to resync"),
-    ArrayKey("consistency_policy", "What makes members agree after a crash: a whole resync, the bitmap, a partial parity log.",
-             POLICIES, REDUNDANT, "has nothing to resync"),
+             ("0", "2"), "number", PARITY, "has no threads for stripes"),
+    ArrayKey("bitmap", "The write-intent bitmap, of what was being written before a crash: none, or in the members.",
+             BITMAPS, "none, internal", REDUNDANT, "has nothing to resync"),
+    ArrayKey("consistency_policy", "What makes members agree after a crash: a whole resync, the bitmap, a partial parity log (raid5).",
+             POLICIES, "resync, bitmap, ppl", REDUNDANT, "has nothing to resync"),
     ArrayKey("assume_clean", "No resync at the start: quicker to make, and labelled on every figure.",
-             ("yes",), REDUNDANT, "has nothing to resync"),
+             ("yes",), "true, false", REDUNDANT, "has nothing to resync"),
 )  # fmt: skip
 """In the order in which they are shown."""
 

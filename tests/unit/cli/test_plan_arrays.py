@@ -1,0 +1,51 @@
+"""What a plan says of the arrays that it makes, to people and to programs."""
+
+from __future__ import annotations
+
+from fsconsole.cli.plan_json import plan_object
+from fsconsole.cli.plan_text import plan_lines
+from fsconsole.model.plan import ArraySpec, Plan
+from fsconsole.units import KIB
+from tests.unit.analysis import build
+from tests.unit.analysis.test_arrays import MEMBERS, RAID5, RAID10, on_array
+
+
+def lines_of(plan: Plan) -> list[str]:
+    return list(plan_lines(plan, (), "", every=False, width=80))
+
+
+def plan_of(*specs: ArraySpec) -> Plan:
+    return build.request([on_array(number, spec) for number, spec in enumerate(specs)]).plan
+
+
+def test_every_array_is_told_once_with_its_members() -> None:
+    lines = lines_of(plan_of(RAID5, RAID10, RAID5))
+    named = " ".join(MEMBERS)
+    text = " ".join(" ".join(lines).split())
+    assert text.count(f"raid5 64KiB, 4 members, assume-clean: {named}") == 1
+    assert text.count(f"raid10 64KiB, 4 members, assume-clean: {named}") == 1
+    assert max(map(len, lines)) <= 80
+
+
+def test_cells_have_a_column_for_what_their_arrays_differ_in() -> None:
+    lines = lines_of(plan_of(RAID5, ArraySpec("raid5", 512 * KIB)))
+    assert "  1  ext4 data=ordered  raid5 64KiB   assume-clean" in lines
+    assert "  2  ext4 data=ordered  raid5 512KiB" in lines
+
+
+def test_without_arrays_nothing_is_said_of_them() -> None:
+    plan = build.request([build.cell(0)]).plan
+    assert not any("rray" in line for line in lines_of(plan))
+    assert plan_object(plan, (), "")["arrays"] == []
+
+
+def test_programs_are_told_of_each_array_and_of_the_members_of_each_cell() -> None:
+    told = plan_object(plan_of(RAID5, RAID10), (), "")
+    assert told["arrays"] == [
+        {"words": f"{level} 64KiB, 4 members, assume-clean", "members": list(MEMBERS)}
+        for level in ("raid5", "raid10")
+    ]
+    cells = told["cells"]
+    assert isinstance(cells, list)
+    assert cells[0]["members"] == list(MEMBERS)
+    assert cells[0]["array"]["level"] == "raid5"
