@@ -94,9 +94,9 @@ def _lines(state: RunState, now_ns: int, width: int) -> list[str]:
         return [title, *_left(state, now_ns, place(state))]
     index = state.current_cell
     name = cell_names(request.plan)[index]
-    cell = printable(
-        f"{_number(state, index)}: {name}{_repeat(state, index)} on {request.plan.cells[index].target}"
-    )
+    planned = request.plan.cells[index]
+    devices = " ".join(planned.members) or planned.target
+    cell = printable(f"{_number(state, index)}: {name}{_repeat(state, index)} on {devices}")
     return [
         title,
         cell,

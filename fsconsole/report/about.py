@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 from fsconsole.analysis.status import cells_in_words
+from fsconsole.model.array_words import arrays_in_words
 from fsconsole.model.run import Target
 from fsconsole.model.state import RunState
 from fsconsole.plaintext import printable
 from fsconsole.units import format_bytes
 
+_MOST_ARRAYS = 6
 UNITS_NOTE = "MB = 10^6 bytes, MiB = 2^20 bytes."
 
 
@@ -24,6 +26,7 @@ def facts(state: RunState) -> tuple[str, ...]:
     """Return devices, machine, date and program, a line each."""
     return (
         *(_target(target, _known(state)) for target in state.request.targets),
+        *_arrays(state),
         *_machines(state),
         f"Begun {instant(state.request.created_wall_ns)} with fsconsole {printable(state.request.version)}.",
         *(f"Of the plan: {printable(note)}" for note in state.request.plan.notes),
@@ -63,6 +66,16 @@ def _target(target: Target, known: dict[str, str]) -> str:
     settings = (("read-ahead", read_ahead), ("scheduler", scheduler))
     named += [f"{word} {value}" for word, value in settings if value]
     return printable(f"Device {target.path}: {', '.join([format_bytes(identity.size_bytes), *named])}.")
+
+
+def _arrays(state: RunState) -> tuple[str, ...]:
+    """Return what the devices were made into, where they were; of many arrays only the first."""
+    told = sorted(words for words, _ in arrays_in_words(state.request.plan.cells))
+    if not told:
+        return ()
+    shown, others = told[:_MOST_ARRAYS], len(told) - _MOST_ARRAYS
+    more = [f"and {others} more"] if others > 0 else []
+    return (printable(f"Together, an array made in each cell: {'; '.join((*shown, *more))}."),)
 
 
 def _bytes_in_words(figure: str) -> str:

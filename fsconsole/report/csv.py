@@ -41,7 +41,18 @@ def summary_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(M
     return _written(head, [_row_line(state, row, columns) for row in grid.rows])
 
 
-_KEY_HEAD = ("variant", "filesystem", "mkfs", "mount", "target", "array", "setting", "workload", "threads")
+_KEY_HEAD = (
+    "variant",
+    "filesystem",
+    "mkfs",
+    "mount",
+    "target",
+    "array",
+    "members",
+    "setting",
+    "workload",
+    "threads",
+)
 
 
 def _head(metric: Metric) -> str:
@@ -85,6 +96,7 @@ def _key_fields(row: Row) -> list[str]:
         ",".join(key.variant.mount_words),
         key.target,
         array_words(key.array, len(key.members)) if key.array else "",
+        " ".join(key.members),
         " ".join(f"{name}={value}" for name, value in key.setting.values),
         " + ".join(workload.name for workload in shown),
         " + ".join(str(workload.threads) for workload in shown),

@@ -76,7 +76,7 @@ def environment_lines(state: RunState, cell: Cell, width: int) -> tuple[TextLine
         told = (fact_words(name, value) for name, value in started.facts)
         lines += list(_named((*known, ("fsconsole", started.version), *told), width))
     for target in state.request.targets:
-        if target.path == cell.target:
+        if target.path in (cell.target, *cell.members):
             lines += [TextLine(""), TextLine(printable(f"Device {target.path}"), "strong")]
             lines += list(_named(_identity(target), width))
     lines += [TextLine(""), TextLine("The run", "strong")]

@@ -91,6 +91,8 @@ def test_every_report_tells_of_the_array_and_what_assume_clean_means() -> None:
     ):
         assert "raid10 64KiB, assume-clean" in text
         assert "no resync was done" in " ".join(text.split())
+        told = "Together, an array made in each cell: raid10 64KiB, 4 members, assume-clean; raid5 64KiB"
+        assert told in " ".join(text.split())
     synced = run_on(ArraySpec("raid5"))
     assert "no resync" not in render_text(synced, build_grid(synced), standing="")
 
@@ -99,6 +101,7 @@ def test_a_table_for_machines_has_the_whole_array_and_its_members() -> None:
     state = run_on(RAID5)
     (line,) = csv.DictReader(io.StringIO(cells_csv(state, build_grid(state))))
     assert line["array"] == "raid5 64KiB, 4 members, assume-clean"
+    assert line["members"] == " ".join(MEMBERS)
     document = json.loads(render_json(state, build_grid(state), standing=""))
     for told in (document["rows"][0], document["cells"][0]):
         assert told["array"]["level"] == "raid5"
