@@ -27,30 +27,31 @@ class RowKey:
     """Paths of the devices that the array was made of."""
 
 
-def row_names(keys: Sequence[RowKey]) -> tuple[str, ...]:
+def row_names(keys: Sequence[RowKey], *, is_brief: bool = False) -> tuple[str, ...]:
     """Return a name for each key that tells it from the others.
 
     A name is the variant's label and the fewest further words that are needed, most telling first:
     "xfs, 128 threads". What all rows share stands in no name, but for an array's level and chunk, and that it was
-    never synced: "xfs, raid5 64KiB, assume-clean".
+    never synced: "xfs, raid5 64KiB, assume-clean"; is_brief: that neither, for whoever says it beside them all.
     """
     settings = tuple(dict.fromkeys(name for key in keys for name, _ in key.setting.values))
     words = [_words(key, settings) for key in keys]
-    shown: list[int] = [0, *_ALWAYS]
+    always = _ALWAYS[:1] if is_brief else _ALWAYS
+    shown: list[int] = [0, *always]
     for aspect in range(1, max((len(row) for row in words), default=1)):
-        if aspect not in _ALWAYS and _groups(words, [*shown, aspect]) > _groups(words, shown):
+        if aspect not in always and _groups(words, [*shown, aspect]) > _groups(words, shown):
             shown.append(aspect)
     shown.sort()
     return tuple(", ".join(row[aspect] for aspect in shown if row[aspect]) for row in words)
 
 
-def cell_names(plan: Plan) -> tuple[str, ...]:
-    """Return what each cell of a plan is called, its repeat left out."""
+def cell_names(plan: Plan, *, is_brief: bool = False) -> tuple[str, ...]:
+    """Return what each cell of a plan is called, its repeat left out; is_brief as above."""
     keys = [
         RowKey(cell.target, cell.array, cell.setting, cell.variant, cell.workloads, None, cell.members)
         for cell in plan.cells
     ]
-    return row_names(keys)
+    return row_names(keys, is_brief=is_brief)
 
 
 _ALWAYS = (2, 8)

@@ -46,6 +46,7 @@ def title_line(snapshot: Snapshot, now_ns: int, width: int) -> str:
     """Return the run's title and where it stands, with what is left; now_ns is CLOCK_MONOTONIC."""
     standing = printable(standing_words(snapshot, now_ns))
     title = printable(snapshot.state.request.plan.title or snapshot.folder.name)
+    title += f" ({snapshot.names.of_all})" if snapshot.names.of_all else ""
     room = width - cells_of(standing) - 2
     if room < len("a title"):
         return shorten_middle(standing, width)
@@ -108,7 +109,7 @@ def cell_row(snapshot: Snapshot, index: int, width: int) -> Row:
     repeat = f"{_GAP}#{plan.cells[index].repeat:<{len(str(plan.repeats))}}" if plan.repeats > 1 else ""
     fixed = len(number) + len(repeat) + 3 * len(_GAP) + _STATUS_CELLS
     name_cells = min(snapshot.names.widest, max(8, width - fixed - _LEAST_DETAIL))
-    name = pad_right(shorten_middle(snapshot.names.texts[index], name_cells), name_cells)
+    name = pad_right(shorten_middle(snapshot.names.text(index, name_cells), name_cells), name_cells)
     head = f"{number}{_GAP}{name}{repeat}{_GAP}{cell_word(_status(snapshot, cell)):<{_STATUS_CELLS}}{_GAP}"
     detail = _detail(snapshot, cell, width - cells_of(head))
     return Row((head + detail).rstrip(), _tone(snapshot, cell))

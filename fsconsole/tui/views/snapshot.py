@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fsconsole.analysis.eta import mean_cell_s
 from fsconsole.analysis.names import cell_names
 from fsconsole.journal.folder import RunFolder
+from fsconsole.model.array_words import ASSUME_CLEAN
 from fsconsole.model.measurement import Metric
 from fsconsole.model.plan import Plan
 from fsconsole.model.sample import Sample
@@ -23,6 +24,14 @@ class Names:
 
     texts: tuple[str, ...]
     widest: int
+    brief: tuple[str, ...]
+    """Without what the run's title says of all of them."""
+    of_all: str
+    """What that is: that no array was ever synced; empty where some were, or there are none."""
+
+    def text(self, index: int, width: int) -> str:
+        """Return a cell's name, the brief one where the longest of the others don't fit."""
+        return self.texts[index] if self.widest <= width else self.brief[index]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,4 +90,6 @@ def _highest(cells: Sequence[CellState], metrics: Sequence[Metric]) -> float:
 def names_of(plan: Plan) -> Names:
     """Return the names of a plan's cells; a long plan takes a while."""
     texts = tuple(printable(name) for name in cell_names(plan))
-    return Names(texts, max(map(cells_of, texts), default=0))
+    is_unsynced = bool(plan.cells) and all(cell.array and cell.array.assume_clean for cell in plan.cells)
+    brief = tuple(printable(name) for name in cell_names(plan, is_brief=True)) if is_unsynced else texts
+    return Names(texts, max(map(cells_of, texts), default=0), brief, ASSUME_CLEAN if is_unsynced else "")

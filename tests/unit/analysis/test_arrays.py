@@ -118,3 +118,15 @@ def test_a_line_of_progress_names_the_array_whole_and_fits_80_columns() -> None:
     lines = finished_lines(None, build.run(cells, [build.done(0), build.done(1)]))
     assert [line.count("raid5 512KiB, assume-clean") for line in lines] == [1, 1]
     assert max(map(len, lines)) <= 80
+
+
+def test_a_brief_name_says_assume_clean_only_where_it_tells_arrays_apart() -> None:
+    def brief(*specs: ArraySpec) -> tuple[str, ...]:
+        cells = [on_array(number, spec) for number, spec in enumerate(specs)]
+        return cell_names(build.request(cells).plan, is_brief=True)
+
+    assert brief(RAID5, RAID5) == ("ext4 data=ordered, raid5 64KiB",) * 2
+    assert brief(RAID5, replace(RAID5, assume_clean=False)) == (
+        "ext4 data=ordered, raid5 64KiB, assume-clean",
+        "ext4 data=ordered, raid5 64KiB",
+    )
