@@ -13,6 +13,7 @@ from fsconsole.cli.run import AsJson, RunName, RunsDir, need_root
 from fsconsole.errors import JournalNewer, JournalUnusable, Misused, ScratchInUse
 from fsconsole.journal.folder import LATEST
 from fsconsole.model.places import DEFAULT_RUNS_DIR
+from fsconsole.plaintext import printable
 
 if TYPE_CHECKING:
     from fsconsole.engine.cleanup import Cleaned
@@ -60,7 +61,7 @@ def stop(
     verb = chosen[0] if chosen else Verb.STOP_AFTER
     folder = open_run(runs, run)
     answer = ask(folder, verb)
-    sys.stdout.write(f"{folder.name}: {verb.value} taken; it is in {answer.step or 'its beginning'}\n")
+    sys.stdout.write(f"{folder.name}: {verb.value} taken; it is in {printable(answer.step) or 'its beginning'}\n")
 
 
 def cleanup(
@@ -83,7 +84,8 @@ def cleanup(
     cleaned += _scratch_given_back(folders)
     for one in cleaned:
         hint = f"; `fsconsole resume {one.run}` finishes it" if one.resumable else ""
-        sys.stdout.write(json.dumps(asdict(one)) + "\n" if as_json else f"{one.run}: {one.did}{hint}\n")
+        line = f"{printable(one.run)}: {printable(one.did)}{hint}"
+        sys.stdout.write((json.dumps(asdict(one)) if as_json else line) + "\n")
     if not cleaned and not as_json:
         sys.stdout.write("Nothing was left behind.\n")
 

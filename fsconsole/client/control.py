@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
+import stat
 
 from fsconsole.errors import (
     EngineNotListening,
@@ -37,12 +39,16 @@ def ask(folder: RunFolder, verb: Verb, *, wait_s: float = WAIT_S) -> ControlAnsw
 
 
 def _exchange(folder: RunFolder, line: bytes, wait_s: float) -> bytes:
+    name = os.path.basename(folder.control)
     directory = os.open(folder.path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        if not stat.S_ISSOCK(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
+            # A link in its place would lead to the engine of another run.
+            raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(wait_s)
             # sun_path holds 108 bytes (man 7 unix); a descriptor's path is always short enough.
-            connection.connect(f"/proc/self/fd/{directory}/{os.path.basename(folder.control)}")
+            connection.connect(f"/proc/self/fd/{directory}/{name}")
             connection.sendall(line)
             with connection.makefile("rb") as lines:
                 return lines.readline(MAX_LINE_BYTES + 1)

@@ -58,7 +58,7 @@ class Follower:
         return Seen(self.state, batch, alive, over)
 
     def last_word(self) -> Batch:
-        """Return the word that an engine left where its journal took none; an empty batch where it left none. Raises OSError."""
+        """Return the word that an engine left where its journal took none; an empty batch where it left none. Raises JournalUnusable, NotRoot."""
         return last_word.as_batch(last_word.read(self.folder))
 
 

@@ -29,12 +29,12 @@ def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: st
     """
     known = {target.path: target_spec(find_device(target.path)) for target in request.targets}
     for cell in request.plan.cells:
-        why = "" if cell.unavailable else _objection(cell, request.run_id, known, catalog)
+        why = "" if cell.unavailable else objection(cell, request.run_id, known, catalog)
         if why:
             raise JournalUnusable(journal_path, f"cell {cell.index + 1} {why}")
 
 
-def _objection(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: Catalog) -> str:
+def objection(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: Catalog) -> str:
     """Return what is wrong with a cell, as a clause; empty where nothing is."""
     target = known.get(cell.target)
     if target is None:

@@ -10,6 +10,7 @@ import os
 import time
 from dataclasses import dataclass
 
+from fsconsole.errors import JournalUnusable, NotRoot
 from fsconsole.journal.batch import Batch, Cursor, Entry
 from fsconsole.journal.codec import Mismatch, from_json, to_json
 from fsconsole.journal.folder import RunFolder
@@ -47,7 +48,7 @@ def leave(folder: RunFolder, finished: RunFinished) -> None:
 
 
 def forget(folder: RunFolder) -> None:
-    """Blank the word, since it is in the journal or another engine begins. Raises OSError."""
+    """Blank the word, since it is in the journal or another engine begins. Raises OSError, JournalUnusable, NotRoot."""
     if read(folder):
         blank(folder)
 
@@ -58,15 +59,15 @@ def blank(folder: RunFolder) -> None:
 
 
 def read(folder: RunFolder) -> tuple[LastWord, ...]:
-    """Return the word; none where there is none, or where it is not whole. Raises OSError."""
+    """Return the word; none where there is none, or where it is not whole. Raises JournalUnusable, NotRoot."""
     try:
-        fd = os.open(folder.last_word, os.O_RDONLY | _FLAGS)
+        text = _raw(folder).rstrip(b"\0").decode("ascii", errors="replace")
     except FileNotFoundError:
         return ()
-    try:
-        text = os.pread(fd, ROOM_BYTES, 0).rstrip(b"\0").decode("ascii", errors="replace")
-    finally:
-        os.close(fd)
+    except PermissionError as error:
+        raise NotRoot(what=f"Reading {folder.last_word}") from error
+    except OSError as error:
+        raise JournalUnusable(path=folder.last_word, why=error.strerror or str(error)) from error
     try:
         return (from_json(LastWord, text),) if text else ()
     except Mismatch:
@@ -76,6 +77,15 @@ def read(folder: RunFolder) -> tuple[LastWord, ...]:
 def as_batch(words: tuple[LastWord, ...]) -> Batch:
     """Return the word as the journal's reader would hand it on; its row is none of the journal's."""
     return Batch(Cursor(), tuple(Entry(0, word.wall_ns, word.monotonic_ns, word.finished) for word in words))
+
+
+def _raw(folder: RunFolder) -> bytes:
+    # A pipe in the place of the file would be waited for.
+    fd = os.open(folder.last_word, os.O_RDONLY | os.O_NONBLOCK | _FLAGS)
+    try:
+        return os.pread(fd, ROOM_BYTES, 0)
+    finally:
+        os.close(fd)
 
 
 def _overwrite(folder: RunFolder, text: bytes) -> None:

@@ -175,6 +175,8 @@ def check_version(connection: sqlite3.Connection, path: str) -> int:
     version = _pragma(connection, "user_version")
     if version > SCHEMA_VERSION:
         raise JournalNewer(path=path, version=version)
+    if version < 1:
+        raise JournalUnusable(path=path, why=f"no journal has the version {version}")
     # A view or trigger in a journal from elsewhere would be a program, and a journal is data only.
     programs = connection.execute("SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger')")
     if programs.fetchone() != (0,):

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 
-from fsconsole.errors import NoSpace, NotRoot, RunAmbiguous, RunMissing, RunsReadOnly
+from fsconsole.errors import JournalUnusable, NoSpace, NotRoot, RunAmbiguous, RunMissing, RunsReadOnly
 from fsconsole.journal.codec import to_json
 from fsconsole.journal.export import export_journal
 from fsconsole.journal.faults import is_full
@@ -123,12 +123,17 @@ def open_exact(runs_dir: str, name: str) -> RunFolder:
 def is_alive(folder: RunFolder) -> bool:
     """Return whether an engine carries out this run right now: the lock says it, never a heartbeat.
 
-    Raises NotRoot where the lock may not be read.
+    Raises NotRoot where the lock may not be read, JournalUnusable where it is no file of the run's own.
     """
+    if os.path.islink(folder.lock):
+        # It could lead to the lock of another run.
+        raise JournalUnusable(path=folder.lock, why="it is a symbolic link")
     try:
         return is_locked(folder.lock)
     except PermissionError as error:
         raise NotRoot(what=f"Reading {folder.lock}") from error
+    except OSError as error:
+        raise JournalUnusable(path=folder.lock, why=_said(error)) from error
 
 
 def _fill(folder: RunFolder, request: RunRequest, document: str) -> None:

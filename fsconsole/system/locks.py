@@ -75,7 +75,8 @@ def is_locked(path: str) -> bool:
     Reading permission is enough. Raises OSError.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # A pipe in the place of a lock would be waited for.
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:

@@ -1,0 +1,93 @@
+"""Whatever a run folder holds: each command on it ends with words or an error and its hint, and acts on nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsconsole.client.outputs import list_outputs, read_output
+from fsconsole.devices.settings import MACHINE_LOCK
+from fsconsole.errors import FsconsoleError
+from fsconsole.journal.folder import RunFolder
+from fsconsole.plaintext import printable_lines
+from tests.fuzz.cage import assert_harmless, caged, say
+from tests.fuzz.damage import damages
+from tests.fuzz.test_plan_files import QUICK
+
+READING = (
+    ("runs",), ("runs", "--json"), ("results",), ("results", "--explain", "--with", "bull-2008"),
+    ("results", "--format", "json"), ("results", "--format", "csv"), ("results", "--format", "csv", "--summary"),
+    ("results", "--format", "md"), ("attach",), ("stop",),
+)  # fmt: skip
+CHANGING = (
+    ("cleanup",), ("resume", "--show"), ("runs", "rename", "NAME", "another title"), ("cleanup", "--json"), ("runs",),
+    ("runs", "delete", "NAME"),
+)  # fmt: skip
+A_FEW = st.sets(st.integers(0, len(READING) - 1), min_size=1, max_size=2)
+"""Of the commands that read: to try all of them on each folder would leave time for few folders."""
+Make = Callable[[Path], RunFolder]
+Reading = tuple[Make, set[int]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _warmed(tmp_path_factory: pytest.TempPathFactory) -> None:
+    warm_up(tmp_path_factory.getbasetemp() / "none")
+
+
+@QUICK
+@given(example=st.tuples(damages(), A_FEW))
+def test_commands_that_read_a_foreign_run_change_nothing_and_print_it_as_data(
+    tmp_path: Path, example: Reading
+) -> None:
+    read_with_some(tmp_path, example)
+
+
+@QUICK
+@given(make=damages())
+def test_commands_that_act_on_a_foreign_run_execute_nothing_of_it_and_stay_in_its_folder(
+    tmp_path: Path, make: Make
+) -> None:
+    act_upon(tmp_path, make)
+
+
+def warm_up(directory: Path) -> None:
+    """Load what the commands load, so that no example waits for it."""
+    for words in (*READING, *CHANGING):
+        say(*words, "--runs", str(directory / "none"))
+
+
+def read_with_some(directory: Path, example: Reading) -> None:
+    """Have a run shown by some of the commands that read one, and its outputs."""
+    make, chosen = example
+    folder = make(directory)
+    for number in sorted(chosen):
+        harmless(directory, READING[number], folder)
+    with caged(directory):
+        for name in (*list_outputs(folder), "../journal.sqlite", "/etc/passwd"):
+            with contextlib.suppress(FsconsoleError):
+                text, _ = read_output(folder, name)
+                assert all(line.isprintable() for line in printable_lines(text))
+
+
+def act_upon(directory: Path, make: Make) -> None:
+    """Have a run cleaned up, looked at for a resume, renamed and deleted."""
+    folder = make(directory)
+    for words in CHANGING:
+        harmless(directory, words, folder)
+
+
+def harmless(directory: Path, words: tuple[str, ...], folder: RunFolder) -> None:
+    """Carry a command out in a cage, and prove that what lies beside the runs is as it was."""
+    canary = directory / "canary"
+    canary.write_text("as it was")
+    named = tuple(folder.name if word == "NAME" else word for word in words)
+    with caged(directory, MACHINE_LOCK):
+        said = say(*named, "--runs", str(directory / "runs"))
+    assert_harmless(said, words)
+    assert canary.read_text() == "as it was"
+    assert sorted(path.name for path in directory.iterdir()) in (["canary"], ["canary", "runs"])

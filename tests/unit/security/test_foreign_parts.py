@@ -1,0 +1,148 @@
+"""Parts of a run folder that are no files of the run's own: told as such, never waited for, never followed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fsconsole.client.control import ask
+from fsconsole.errors import ExitCode, FsconsoleError, RunOver
+from fsconsole.journal import last_word
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.store import is_alive
+from fsconsole.model.control import ControlAnswer, encode_answer
+from fsconsole.model.observation import Outcome, RunFinished, Verb
+from fsconsole.system.locks import FileLock
+from tests.fuzz.cage import Said, assert_harmless, caged, say
+from tests.tui.recorded import recorded
+
+ACTING = "\x1b]0;x\x07\u202e"
+AS_DATA = r"\x1b]0;x\x07\u202e"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """A run whose engine was killed."""
+    return recorded("killed", tmp_path / "runs")
+
+
+def on(folder: RunFolder, *words: str) -> Said:
+    """Carry a command out in a cage, which ends it where it would wait for ever."""
+    runs = os.path.dirname(folder.path)
+    with caged(Path(runs)):
+        said = say(*words, "--runs", runs)
+    assert_harmless(said, words)
+    return said
+
+
+def pipe(path: str) -> None:
+    os.mkfifo(path)
+
+
+def link_to_nothing(path: str) -> None:
+    os.symlink(path, path)
+
+
+def link_to_another(path: str) -> None:
+    os.symlink("/proc/self/status", path)
+
+
+STRANGE = [pipe, link_to_nothing, link_to_another]
+
+
+@pytest.mark.parametrize("put", STRANGE)
+@pytest.mark.parametrize("part", ["lock", "last-word"])
+def test_a_list_of_runs_tells_what_is_wrong_with_one_and_still_shows_the_others(
+    folder: RunFolder, part: str, put: Callable[[str], None]
+) -> None:
+    recorded("grid", Path(folder.path).parent)
+    path = os.path.join(folder.path, part)
+    os.unlink(path)
+    put(path)
+    said = on(folder, "runs")
+    assert said.code == ExitCode.OK
+    assert "ext4 and xfs: a hundred files" in said.out
+    assert "killed" in said.out
+
+
+@pytest.mark.parametrize("put", [link_to_nothing, link_to_another])
+def test_a_lock_that_is_a_link_says_nothing_of_an_engine(
+    folder: RunFolder, put: Callable[[str], None]
+) -> None:
+    os.unlink(folder.lock)
+    put(folder.lock)
+    with pytest.raises(FsconsoleError, match="symbolic link"):
+        is_alive(folder)
+
+
+@pytest.mark.parametrize("put", STRANGE)
+def test_a_last_word_that_is_no_file_is_an_error_with_a_hint(
+    folder: RunFolder, put: Callable[[str], None]
+) -> None:
+    os.unlink(folder.last_word)
+    put(folder.last_word)
+    with caged(Path(folder.path)), pytest.raises(FsconsoleError) as caught:
+        last_word.read(folder)
+    assert folder.last_word in str(caught.value)
+    assert caught.value.hint
+
+
+def test_an_engines_last_word_is_printed_as_data_by_cleanup(folder: RunFolder) -> None:
+    last_word.leave(folder, RunFinished(Outcome.FAILED, f"reason {ACTING}", f"hint {ACTING}"))
+    said = on(folder, "cleanup")
+    if os.geteuid() == 0:
+        assert f"reason {AS_DATA}" in said.out
+
+
+@contextlib.contextmanager
+def another_engine(path: str) -> Iterator[list[bytes]]:
+    """Listen as an engine would, and keep what was heard; its answer is meant to act on a terminal."""
+    heard: list[bytes] = []
+    with socket.socket(socket.AF_UNIX) as ear:
+        ear.bind(os.path.relpath(path))
+        ear.listen()
+        ear.settimeout(0.1)
+        done = threading.Event()
+        answering = threading.Thread(target=_answer, args=(ear, done, heard))
+        answering.start()
+        try:
+            yield heard
+        finally:
+            done.set()
+            answering.join()
+
+
+def _answer(ear: socket.socket, done: threading.Event, heard: list[bytes]) -> None:
+    while not done.is_set():
+        with contextlib.suppress(TimeoutError):
+            connection, _ = ear.accept()
+            with connection:
+                heard.append(connection.recv(1000))
+                connection.sendall(encode_answer(ControlAnswer(accepted=True, step=f"step {ACTING}")))
+
+
+def test_a_request_goes_through_no_link_to_the_engine_of_another_run(
+    folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with another_engine(str(tmp_path / "other")) as heard:
+        os.symlink(tmp_path / "other", folder.control)
+        with pytest.raises(RunOver):
+            ask(folder, Verb.STOP_NOW)
+    assert heard == []
+
+
+def test_an_answer_is_printed_as_data(
+    folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with another_engine(folder.control) as heard, FileLock.acquire(folder.lock):
+        said = on(folder, "stop")
+    assert heard
+    assert f"step {AS_DATA}" in said.out
