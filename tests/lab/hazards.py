@@ -34,13 +34,17 @@ class Case:
     """What happens after the device was agreed upon."""
     signed: bool = True
     """False: no signature is on it by which libblkid could tell."""
+    root: str = ""
+    """The folder that is the root of who asks, where it is not the machine's."""
+    between_cells: bool = False
+    """The run has the device's locks and its filesystem on it when it changes."""
 
 
 def refused(
-    name: str, check: str, made: str, undone: str, device: str = "$A", *, signed: bool = True
+    name: str, check: str, made: str, undone: str, device: str = "$A", *, signed: bool = True, root: str = ""
 ) -> Case:
     """Return a case that no consent can answer."""
-    return Case(name, made, undone, Answer.REFUSED, check, device, signed=signed)
+    return Case(name, made, undone, Answer.REFUSED, check, device, signed=signed, root=root)
 
 
 def asked(
@@ -53,6 +57,11 @@ def asked(
 def changed(name: str, word: str, made: str, then: str, *, undone: str = ":", device: str = "$A") -> Case:
     """Return a case in which what was agreed upon is no longer what is there."""
     return Case(name, made, undone, Answer.CHANGED, word, device, then)
+
+
+def between(name: str, word: str, made: str, then: str, *, undone: str = ":", device: str = "$A") -> Case:
+    """Return the same for a device on which the run has made its filesystem already."""
+    return Case(name, made, undone, Answer.CHANGED, word, device, then, between_cells=True)
 
 
 _PARTED = "echo 'size=16MiB' | sfdisk -q $A; udevadm settle"
@@ -97,6 +106,12 @@ MOUNTS = (
     refused("the journal of a mounted ext4", "busy", "mke2fs -qF -O journal_dev $B; mkfs.ext4 -qF -J device=$B $C; mount $C $M", "umount $M", "$B"),
     refused("swapped on", "swap", "mkswap -q $A; swapon $A", "swapoff $A"),
     refused("a disk with a swapped on partition", "swap", f"{_PARTED}; mkswap -q ${{A}}1; swapon ${{A}}1", "swapoff ${A}1"),
+    refused(
+        "where the root directory lies", "system-disk",
+        f"{_PARTED}; mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 ${{A}}1; mount ${{A}}1 $M; "
+        "for place in /*; do if [ -d $place ] && ! [ -L $place ]; then mkdir $M$place; mount --bind $place $M$place; else cp -a $place $M; fi; done",
+        "umount $M/*/ && umount $M", root="$M",
+    ),
     refused("below /boot", "system-disk", f"{_PARTED}; mkfs.ext4 -q ${{A}}1; mkdir -p /boot; mount -o ro ${{A}}1 /boot", "umount /boot"),
     refused("where the runs are kept", "system-disk", "mkfs.ext4 -qF $A; mkdir -p /var/lib/fsconsole; mount -o ro $A /var/lib/fsconsole", "umount /var/lib/fsconsole"),
 )  # fmt: skip
@@ -217,10 +232,29 @@ CHANGES = (
         "modprobe scsi_debug dev_size_mb=16; udevadm settle", f"{_NO_TWINS}; modprobe scsi_debug dev_size_mb=16; udevadm settle",
         undone=_NO_TWINS, device=_TWIN.format(1),
     ),
+    changed("resized since it was agreed upon", "size", f"{_PARTED}; udevadm settle", "resizepart $A 1 16384; udevadm settle", device="${A}1"),
     changed(
         "another table of the same device-mapper name", "table", "dmsetup create lab --table \"0 2048 linear $A 0\"",
         "dmsetup remove lab; dmsetup create lab --table \"0 2048 linear $B 0\"", undone="dmsetup remove lab", device="/dev/mapper/lab",
     ),
+    between(
+        "another table, exchanged between two cells", "table", "dmsetup create lab --table \"0 32768 linear $A 0\"",
+        "dmsetup load lab --table \"0 32768 linear $B 0\"; dmsetup resume lab", undone="dmsetup remove lab", device="/dev/mapper/lab",
+    ),
+    between("a partition that was resized between two cells", "size", f"{_PARTED}; udevadm settle", "resizepart $A 1 40960; udevadm settle", device="${A}1"),
+    between(
+        "a loop device whose file grew between two cells", "size", "truncate -s 8M /run/file; losetup /dev/loop7 /run/file",
+        "truncate -s 9M /run/file; losetup -c /dev/loop7", undone="losetup -d /dev/loop7", device="/dev/loop7",
+    ),
+    between("formatted by somebody else between two cells", "was not there", ":", "mkfs.ext4 -qF $A"),
+    between("written over between two cells", "is no longer there", ":", "dd if=/dev/urandom of=$A bs=1M count=32 status=none"),
 )  # fmt: skip
 
-BATTERY: tuple[Case, ...] = (*MOUNTS, *ARRAYS, *SHARED, *CONTENTS, *CHANGES)
+GROUPS = {
+    "mounts and swap": MOUNTS,
+    "arrays, volumes, encryption": ARRAYS,
+    "used, shared, locked, or not to be used": SHARED,
+    "what is on it": CONTENTS,
+    "what became of it": CHANGES,
+}
+BATTERY: tuple[Case, ...] = tuple(case for cases in GROUPS.values() for case in cases)

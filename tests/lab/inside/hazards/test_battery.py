@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
+from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
+from fsconsole.devices.claims import lock_whole_disk
+from fsconsole.devices.discovery import find_device
 from fsconsole.devices.gate import GateContext, GateReport, inspect_device, re_prove, require
 from fsconsole.errors import DeviceChanged, FsconsoleError
 from fsconsole.model.run import Target
@@ -46,9 +51,28 @@ def digest(path: str) -> str:
     return total.hexdigest()
 
 
-def look(path: str, case: Case) -> GateReport:
+def look(path: str, case: Case, *, is_ours: bool = False) -> GateReport:
     limits = LIMITS.get(case.check, {})
-    return inspect_device(path, GateContext(RealExecutor(), "/var/lib/fsconsole/runs", **limits))
+    context = GateContext(
+        RealExecutor(), "/var/lib/fsconsole/runs", holds_lock=is_ours, content_is_ours=is_ours, **limits
+    )
+    return inspect_device(path, context)
+
+
+def look_from(root: str, path: str, case: Case) -> GateReport:
+    """Look at a device in a process of its own that has another root."""
+    answer = Path("/run/answer")
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.chroot(root)
+            answer.write_bytes(pickle.dumps(look(path, case)))
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return pickle.loads(answer.read_bytes())  # noqa: S301 - this test's own
 
 
 @pytest.mark.parametrize("case", BATTERY, ids=lambda case: case.name.replace(" ", "-"))
@@ -64,7 +88,7 @@ def test_a_device_is_not_free_that_is(case: Case) -> None:
 
 def check(case: Case, path: str) -> None:
     before = digest(path)
-    report = look(path, case)
+    report = look_from(FOLDERS[case.root[1:]], path, case) if case.root else look(path, case)
     assert digest(path) == before
     assert bool(report.found) is case.signed or case.answer is Answer.CHANGED, report.found
     refusals = {hazard.check for hazard in report.inspection.refusals}
@@ -80,7 +104,23 @@ def check(case: Case, path: str) -> None:
         assert case.check in questions, report.hazards
         return
     target = Target(path, report.identity, report.hazards, report.content_digest, "CODE")
+    if case.between_cells:
+        check_between_cells(case, target)
+        return
     re_prove(look(path, case), target, frozenset())
     shell(f"{case.then}\nsync")
     with pytest.raises(DeviceChanged, match=case.check):
         re_prove(look(path, case), target, frozenset())
+
+
+def check_between_cells(case: Case, target: Target) -> None:
+    """Have the run's filesystem made, then something happen to the device, as the next cell's proof meets it."""
+    made = str(uuid4())
+    with lock_whole_disk(find_device(target.path)):
+        shell(f"mkfs.ext4 -qF -U {made} {target.path}\nsync")
+        report = look(target.path, case, is_ours=True)
+        re_prove(report, target, frozenset({made}), made)
+        shell(f"{case.then}\nsync")
+        after = look(target.path, case, is_ours=True)
+        with pytest.raises(DeviceChanged, match=case.check):
+            re_prove(after, target, frozenset({made}), made, report.identity)

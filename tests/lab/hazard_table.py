@@ -1,0 +1,54 @@
+"""The table of hazards in the README: `python -m tests.lab.hazard_table` prints it, with --write it is put there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tests.lab.hazards import BATTERY, GROUPS, Answer, Case
+
+README = Path(__file__).parents[2] / "README.md"
+BEGIN, END = "<!-- hazards: made by `python -m tests.lab.hazard_table --write` -->", "<!-- end of hazards -->"
+_NO_SIGNATURE = "°"
+
+
+def table() -> str:
+    """Return the table in Markdown: a row for each group and answer, each way by its name."""
+    unsigned = sum(not case.signed for case in BATTERY)
+    lines = [
+        f"{len(BATTERY)} ways in which a device is not free; {unsigned} of them ({_NO_SIGNATURE}) leave no signature on it.",
+        "",
+        "| | refused, asked about, or seen as changed | a device that is |",
+        "| --- | --- | --- |",
+    ]
+    for title, cases in GROUPS.items():
+        lines += [f"| {title} | {answer.value} | {ways} |" for answer, ways in _rows(cases)]
+    return "\n".join(lines) + "\n"
+
+
+def in_readme(text: str) -> str:
+    """Return the table that a README holds. Raises ValueError where it holds none."""
+    start = text.index(BEGIN) + len(BEGIN)
+    return text[start : text.index(END)].strip() + "\n"
+
+
+def _rows(cases: Sequence[Case]) -> Iterator[tuple[Answer, str]]:
+    for answer in Answer:
+        ways = [case.name + ("" if case.signed else _NO_SIGNATURE) for case in cases if case.answer is answer]
+        if ways:
+            yield answer, "; ".join(ways)
+
+
+def main(words: list[str]) -> int:
+    """Print the table, or write it into the README."""
+    if words != ["--write"]:
+        print(table(), end="")
+        return 0
+    text = README.read_text()
+    README.write_text(text.replace(in_readme(text), table()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,87 @@
+"""A run folder that was copied here from another machine: to be read, never to be carried out on what is here."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fsconsole.devices.gate import inspect_device
+from fsconsole.errors import ExitCode
+from fsconsole.journal.codec import from_json, to_json
+from fsconsole.journal.folder import RunFolder
+from fsconsole.model.device import Identity
+from fsconsole.model.run import RunRequest, Target
+from fsconsole.system.namespace import engine_argv
+from tests.conftest import MakeLoopDevice
+from tests.loop.commands import assert_plain, command
+from tests.loop.gate_cases import MIB, context, unchanged, write
+from tests.tui.recorded import recorded
+
+pytestmark = pytest.mark.root
+
+SIZE = 1024 * MIB
+"""As the recorded run's device."""
+REFUSED = {
+    ExitCode.DEVICE_MISSING, ExitCode.DEVICE_CHANGED, ExitCode.CONSENT_MISSING, ExitCode.CONSENT_STALE,
+    ExitCode.JOURNAL_UNUSABLE, ExitCode.SCRATCH_MISSING,
+}  # fmt: skip
+
+
+def of_its_name(target: Target, _identity: Identity) -> Target:
+    return target
+
+
+def of_its_name_and_no_scratch_device(target: Target, _identity: Identity) -> Target:
+    return replace(target, backing_file="", identity=replace(target.identity, scratch_id=""), consent="CODE")
+
+
+def of_its_name_size_and_serial(target: Target, identity: Identity) -> Target:
+    known = replace(identity, boot_id=target.identity.boot_id, serial="ONE")
+    return replace(target, backing_file="", identity=known, consent="CODE")
+
+
+def copied(directory: Path, device: str, edit: Callable[[Target, Identity], Target]) -> RunFolder:
+    """Return a recorded run, whose engine was killed, with this device where it had its own."""
+    folder = recorded("killed", directory)
+    identity = inspect_device(device, context()).identity
+    with closing(sqlite3.connect(folder.journal)) as journal, journal:
+        (text,) = journal.execute("SELECT request FROM run").fetchone()
+        request = from_json(RunRequest, text)
+        (target,) = request.targets
+        document = to_json(replace(request, targets=(edit(target, identity),)))
+        moved = document.replace(target.path, device)
+        journal.execute("UPDATE run SET request = ?", (moved,))
+        journal.execute("UPDATE target_accepted SET path = ?", (device,))
+    return folder
+
+
+@pytest.mark.parametrize("edit", [of_its_name, of_its_name_and_no_scratch_device, of_its_name_size_and_serial])
+def test_a_copied_run_wipes_nothing_that_has_its_devices_name(
+    loop_device: MakeLoopDevice, tmp_path: Path, edit: Callable[[Target, Identity], Target]
+) -> None:
+    device = loop_device(SIZE)
+    write(device, 0, b"letters" * 1000)
+    folder = copied(tmp_path / "runs", device, edit)
+    with unchanged(device):
+        for words in ((), ("--consent", "CODE")):
+            done = command("resume", folder.name, *words, "--runs", str(tmp_path / "runs"))
+            assert done.returncode in REFUSED, done.stderr
+            assert_plain(done.stdout + done.stderr)
+        engine = engine_argv((sys.executable, "-I", "-m", "fsconsole.engine", folder.path))
+        ended = subprocess.run(engine, check=False, capture_output=True, text=True)
+        assert ended.returncode in REFUSED, ended.stderr
+
+
+def test_a_copied_run_can_be_read_and_cleaned_up(tmp_path: Path) -> None:
+    folder = recorded("killed", tmp_path / "runs")
+    kept = ("--runs", str(tmp_path / "runs"))
+    assert command("results", folder.name, *kept).returncode == 0
+    assert "the engine died" in command("cleanup", *kept).stdout
+    assert "engine died in workload" in command("runs", *kept).stdout
