@@ -32,6 +32,7 @@ TOOLS_WITH_O_EXCL = frozenset(
         "mkfs.jfs",
         "mkreiserfs",
         "mkswap",
+        "mdadm",
         "mount",
     }
 )

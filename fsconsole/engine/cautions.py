@@ -72,9 +72,20 @@ def degraded_words(array: MdArray) -> str:
     return f"the array /dev/{array.name} lacks {array.degraded} of its {len(array.slots)} members"
 
 
+def about_array(work: CellWork) -> None:
+    """Label an array that was never brought in step."""
+    array = work.cell.array
+    if array is not None and array.assume_clean:
+        work.warn(
+            WarningKind.ASSUMED_CLEAN,
+            f"the {array.level} was assumed clean: what makes it redundant is not in step until it is written",
+            "Fit for its speed alone; for figures of an array as it goes live leave assume_clean out.",
+        )
+
+
 def about_target(work: CellWork) -> None:
     """Warn where the target is no disk."""
-    if work.cell.target.startswith("/dev/loop"):
+    if any(path.startswith("/dev/loop") for path in work.cell.devices):
         work.warn(
             WarningKind.NOT_COMPARABLE,
             "the target is a loop device: its figures are those of the file below it",

@@ -1,4 +1,4 @@
-"""Gives back what a killed engine left: its settings. Its mounts, processes and locks went with its namespaces."""
+"""Gives back what a killed engine left: its settings and arrays. Its mounts, processes and locks went with its namespaces."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fsconsole.engine.array_leftovers import take_apart_leftovers
 from fsconsole.engine.leftovers import give_back_leftovers, in_words
 from fsconsole.errors import FsconsoleError, RunComplete, RunLives
 from fsconsole.journal import last_word
@@ -15,6 +16,7 @@ from fsconsole.journal.trust import require_own
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.observation import Observation, RunInterrupted
 from fsconsole.model.state import OPEN_STATUSES, RunState, RunStatus
+from fsconsole.system.command import RealExecutor
 from fsconsole.system.locks import FileLock
 
 
@@ -72,17 +74,18 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     state = read_journal(folder)
     _remove_socket(folder)
     leftovers = give_back_leftovers(state)
+    arrays = take_apart_leftovers(state, RealExecutor())
     settled = tuple(leftover.returned for leftover in leftovers if not leftover.busy)
     if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
         _write_down(folder, settled)
-        said = "; ".join(in_words(leftovers))
+        said = "; ".join((*in_words(leftovers), *arrays))
         return (Cleaned(name, said, resumable=_is_open(state)),) if said else ()
     words = last_word.read(folder)
     died = RunInterrupted(f"the engine died {where_it_stood(state)}")
     ending = words[0].finished if words else died
     _write_down(folder, (*settled, ending))
     last_word.forget(folder)
-    did = "; ".join((ending.reason.rstrip("."), *in_words(leftovers)))
+    did = "; ".join((ending.reason.rstrip("."), *in_words(leftovers), *arrays))
     return (Cleaned(name, did, resumable=_is_open(state)),)
 
 

@@ -16,6 +16,8 @@ from fsconsole.errors import JournalUnusable, OptionRefused
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import RunRequest
 from fsconsole.model.step import Step
+from fsconsole.plan.array_place import ARRAY_PATH
+from fsconsole.plan.arrays import BITMAPS, LEVELS, POLICIES, as_the_level_has_it, least_members
 from fsconsole.plan.expand import cell_uuid
 from fsconsole.plan.rebuild import filesystem_of, rebuilt_steps
 from fsconsole.plan.target import TargetSpec
@@ -36,9 +38,11 @@ def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: st
 
 def objection(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: Catalog) -> str:
     """Return what is wrong with a cell, as a clause; empty where nothing is."""
-    target = known.get(cell.target)
-    if target is None:
-        return f"is for {cell.target}, which nobody agreed to have wiped"
+    strangers = [path for path in cell.devices if path not in known]
+    if strangers:
+        return f"is for {strangers[0]}, which nobody agreed to have wiped"
+    if not _is_own_array(cell):
+        return "is for an array that fsconsole would not make"
     if cell.uuid != cell_uuid(run_id, cell.index):
         return f"has the UUID {cell.uuid}, which this run never gave"
     filesystem = filesystem_of(cell, catalog)
@@ -46,7 +50,23 @@ def objection(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: Ca
         return f"is for {cell.variant.filesystem}, which is not in the catalog"
     if filesystem is not None and not _has_allowed_words(cell, filesystem):
         return "has option words that are not on the list"
-    return _strangeness(cell.steps, rebuilt_steps(cell, target, filesystem))
+    devices = [known[path] for path in cell.devices]
+    return _strangeness(cell.steps, rebuilt_steps(cell, devices, filesystem, run_id))
+
+
+def _is_own_array(cell: Cell) -> bool:
+    """Return whether a cell has no array at all, or one whose every word is on the list, made of its own members."""
+    spec, members = cell.array, cell.members
+    if spec is None:
+        return not members
+    is_known = (
+        spec.level in LEVELS
+        and spec.bitmap in ("", *BITMAPS)
+        and spec.consistency_policy in ("", *POLICIES)
+        and spec == as_the_level_has_it(spec)
+    )
+    is_whole = len(set(members)) == len(members) >= least_members(spec.level)
+    return is_known and is_whole and cell.target == ARRAY_PATH and spec.members in (0, len(members))
 
 
 def _strangeness(asked: tuple[Step, ...], own: tuple[Step, ...]) -> str:
@@ -59,7 +79,7 @@ def _strangeness(asked: tuple[Step, ...], own: tuple[Step, ...]) -> str:
 
 
 def _acts(steps: tuple[Step, ...]) -> list[tuple[object, ...]]:
-    return [(step.kind, step.commands, step.workload, step.writes) for step in steps]
+    return [(step.kind, step.commands, step.workload, step.writes, step.device) for step in steps]
 
 
 def _has_allowed_words(cell: Cell, filesystem: Filesystem) -> bool:

@@ -133,10 +133,9 @@ def _write_down(folder: RunFolder, renewed: RequestRenewed) -> None:
 
 def _moved(request: RunRequest, present: tuple[Target, ...]) -> RunRequest:
     """Return the request with its devices as they are reached now."""
-    moves = {
-        target.path: target_spec(find_device(now.path))
-        for target, now in zip(request.targets, present, strict=True)
-        if target.path != now.path
-    }
-    plan = moved_plan(request.plan, moves, load_catalog()) if moves else request.plan
+    pairs = tuple(zip(request.targets, present, strict=True))
+    if all(target.path == now.path for target, now in pairs):
+        return replace(request, targets=present)
+    specs = {target.path: target_spec(find_device(now.path)) for target, now in pairs}
+    plan = moved_plan(request.plan, specs, load_catalog(), request.run_id)
     return replace(request, targets=present, plan=plan)

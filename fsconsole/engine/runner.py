@@ -17,6 +17,7 @@ from fsconsole.devices.discovery import find_device
 from fsconsole.devices.queues import facts_in_force
 from fsconsole.devices.settings import lock_machine_settings
 from fsconsole.engine import cautions
+from fsconsole.engine.arrays import lock_arrays
 from fsconsole.engine.control import ControlServer, Wishes
 from fsconsole.engine.execute import run_cells
 from fsconsole.engine.own_commands import require_own_commands
@@ -154,6 +155,8 @@ def _take(folder: RunFolder, state: RunState, journal: JournalWriter, stack: Exi
     stack.callback(control.close)
     if any(write.name in MACHINE_WIDE for cell in _open_cells(state) for write in cell.writes):
         stack.enter_context(lock_machine_settings())
+    if any(cell.array and not cell.unavailable for cell in _open_cells(state)):
+        stack.enter_context(lock_arrays())
     prover = Prover(executor, state, folder.path)
     for target in state.request.targets:
         stack.enter_context(_lock(target))

@@ -189,7 +189,9 @@ class CellWork:
         if lines:
             text = "".join(f"{line}\n" for line in lines)
             self.run.raw.write(self.cell.index, self.step_number, "kernel-log", text.encode())
-        errors = worth_a_warning(lines, os.path.basename(os.path.realpath(self.cell.target)))
+        paths = dict.fromkeys((self.cell.target, *self.cell.members))
+        names = [os.path.basename(os.path.realpath(path)) for path in paths]
+        errors = [line for name in names for line in worth_a_warning(lines, name)]
         if errors:
             self.warn(WarningKind.KERNEL_LOG, f"the kernel logged: {errors[0]}", KERNEL_LOG_HINT)
 

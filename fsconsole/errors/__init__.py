@@ -50,6 +50,8 @@ from fsconsole.errors.runs import (
     UnknownColumn,
 )
 from fsconsole.errors.targets import (
+    ArrayLeft,
+    ArraysLocked,
     ConsentMissing,
     ConsentOutdated,
     ConsentStale,
@@ -77,6 +79,8 @@ from fsconsole.errors.usage import (
 )
 
 __all__ = [
+    "ArrayLeft",
+    "ArraysLocked",
     "BadQuantity",
     "ChildFailed",
     "ConsentMissing",

@@ -112,6 +112,29 @@ class DeviceUnreadable(FsconsoleError):
 
 
 @dataclass(eq=False)
+class ArraysLocked(FsconsoleError):
+    """Another run makes arrays at the same time."""
+
+    device: str
+    exit_code = ExitCode.DEVICE_LOCKED
+    sentence = "Another run makes arrays as {device} now, and so would this one."
+    advice = "`fsconsole runs` shows living runs; wait, or stop the other one with `fsconsole stop`."
+
+
+@dataclass(eq=False)
+class ArrayLeft(FsconsoleError):
+    """An array that was not taken apart; why is a clause."""
+
+    device: str
+    why: str
+    exit_code = ExitCode.DEVICE_CHANGED
+    sentence = "The array {device} was not taken apart: {why}."
+    advice = (
+        "`fsconsole cleanup` tries again; `cat /proc/mdstat` and `mdadm --examine MEMBER` show what is there."
+    )
+
+
+@dataclass(eq=False)
 class ConsentMissing(FsconsoleError):
     """A run would wipe something and nobody agreed to it; command is the whole one that shows it, where known."""
 

@@ -76,6 +76,7 @@ class Metric(str, Enum):
     LATENCY_MAX = "latency_max"
     OVER_2_S = "over_2_s"
     OVER_10_S = "over_10_s"
+    ARRAY_SYNC = "array_sync"
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +272,12 @@ DEFINITIONS: dict[Metric, Definition] = {
         Definition(Metric.LATENCY_MAX, "latency max", Unit.MILLISECONDS, "the longest of the same"),
         Definition(Metric.OVER_2_S, "over 2 s", Unit.PERCENT, "share of the same that took more than 2 s"),
         Definition(Metric.OVER_10_S, "over 10 s", Unit.PERCENT, "share of the same that took more than 10 s"),
+        Definition(
+            Metric.ARRAY_SYNC,
+            "resync",
+            Unit.SECONDS,
+            "from the array's making until its members were in step",
+        ),
     )
 }
 

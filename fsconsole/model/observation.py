@@ -32,6 +32,7 @@ class WarningKind(str, Enum):
     CACHED = "cached"
     SHORT = "short"
     NOT_COMPARABLE = "not-comparable"
+    ASSUMED_CLEAN = "assumed-clean"
     KERNEL_LOG = "kernel-log"
     NEARLY_FULL = "nearly-full"
     TARGET_FULL = "target-full"

@@ -80,7 +80,7 @@ class Cell:
     index: int
     """Position in the plan's order, from 0."""
     target: str
-    """Path of the device."""
+    """Path of the device, or of the array that is made of the members."""
     array: ArraySpec | None
     setting: Setting
     variant: Variant
@@ -96,6 +96,11 @@ class Cell:
     """Paths of the devices that the array is made of, in their order; empty where there is no array."""
     unavailable: str = ""
     """Why this cell can't run here, in words; empty where it can."""
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Paths of all devices that the cell wipes: the members of its array, or its target."""
+        return self.members or (self.target,)
 
     @property
     def writes(self) -> tuple[Write, ...]:

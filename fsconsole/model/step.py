@@ -12,6 +12,8 @@ class StepKind(str, Enum):
     GATE = "gate"
     SETTINGS = "settings"
     EQUALISE = "equalise"
+    ARRAY = "array"
+    ARRAY_SYNC = "array-sync"
     MKFS = "mkfs"
     FEATURES = "features"
     MOUNT = "mount"
@@ -30,6 +32,7 @@ class StepKind(str, Enum):
     RAW_WRITE = "raw-write"
     RAW_READ = "raw-read"
     READTEST = "readtest"
+    ARRAY_STOP = "array-stop"
     RELEASE = "release"
 
 
@@ -59,3 +62,5 @@ class Step:
     """Index of the cell's workload, for workload and drain steps."""
     writes: tuple[Write, ...] = ()
     """Settings in the order in which they are written; given back in reverse."""
+    device: str = ""
+    """The one that it wipes, where that is a member of the cell's array; empty: the cell's target."""

@@ -88,6 +88,11 @@ def least_members(level: str) -> int:
     return 4 if level == "raid6" else 2
 
 
+def resyncs(spec: ArraySpec) -> bool:
+    """Return whether md brings the array's members in step when it is made."""
+    return spec.level in REDUNDANT and not spec.assume_clean
+
+
 def array_objections(spec: ArraySpec) -> tuple[str, ...]:
     """Return why mdadm would not make such an array, whatever the devices, in clauses; empty where it would."""
     reasons = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fsconsole import units
 from fsconsole.catalog.filesystem import Filesystem
-from fsconsole.model.plan import ArraySpec, Setting
+from fsconsole.model.plan import Setting
 from fsconsole.model.workload import BUILT_IN, Workload
 from fsconsole.plan.planfile import AUTO_REPEATS, PlanFile
 from fsconsole.plan.settings import objections
@@ -27,16 +27,12 @@ def workload_reasons(workloads: tuple[Workload, ...]) -> tuple[str, ...]:
     return tuple(f"workloads of kind {kind} are not run by this version" for kind in kinds)
 
 
-def axis_reasons(
-    setting: Setting, workloads: tuple[Workload, ...], array: ArraySpec | None, target: TargetSpec
-) -> tuple[str, ...]:
-    """Return why this choice of settings, for the cell and for its workloads, and of array can't run."""
+def axis_reasons(setting: Setting, workloads: tuple[Workload, ...], target: TargetSpec) -> tuple[str, ...]:
+    """Return why this choice of settings, for the cell and for its workloads, can't run."""
     reasons = [*objections(dict(setting.values), target)]
     for workload in workloads:
         if workload.settings:
             reasons += objections(dict(setting.values) | dict(workload.settings), target)
-    if array is not None:
-        reasons.append("arrays are not made by this version")
     return tuple(dict.fromkeys(reasons))
 
 

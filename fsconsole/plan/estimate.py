@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from fsconsole.catalog.filesystem import Catalog
 from fsconsole.model.plan import Cell, Equalise, Estimate
+from fsconsole.plan.array_place import usable_bytes
+from fsconsole.plan.arrays import resyncs
 from fsconsole.plan.raw import raw_bytes
 from fsconsole.plan.scale import written_bytes
 
@@ -22,9 +24,9 @@ _PASSES = {Equalise.DISCARD: 0, Equalise.NONE: 0, Equalise.ZERO: 1, Equalise.PRE
 def estimate(
     cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, assumed_bytes_per_s: float
 ) -> Estimate:
-    """Return bytes and seconds of all cells that can run; sizes maps target paths to bytes."""
+    """Return bytes and seconds of all cells that can run; sizes maps paths of targets, or of members, to bytes."""
     running = [cell for cell in cells if not cell.unavailable]
-    total = sum(_cell_bytes(cell, sizes[cell.target], catalog) for cell in running)
+    total = sum(_cell_bytes(cell, sizes, catalog) for cell in running)
     limited_s = sum(
         workload.duration_s for cell in running if not cell.variant.is_raw for workload in cell.workloads
     )
@@ -32,8 +34,13 @@ def estimate(
     return Estimate(total, elapsed_s, assumed_bytes_per_s)
 
 
-def _cell_bytes(cell: Cell, size_bytes: int, catalog: Catalog) -> int:
-    equalise = _PASSES[cell.equalise] * size_bytes
+def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
+    of_devices = [sizes[path] for path in cell.devices]
+    size_bytes = usable_bytes(cell.array, of_devices) if cell.array else of_devices[0]
+    equalise = _PASSES[cell.equalise] * sum(of_devices)
+    if cell.array and resyncs(cell.array):
+        # Redundancy is written once over; the members beside it are read.
+        equalise += max(of_devices)
     if cell.variant.is_raw:
         return equalise + raw_bytes(size_bytes, cell.workloads)
     share = catalog.get(cell.variant.filesystem).metadata_share

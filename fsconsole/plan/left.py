@@ -18,7 +18,7 @@ def plan_left(state: RunState, catalog: Catalog) -> Plan:
     cells = tuple(cell for cell, found in known if found.status in OPEN_STATUSES)
     sizes = {target.path: target.identity.size_bytes for target in state.request.targets}
     # The engine refuses any other cell of a damaged run folder: here it is listed all the same.
-    counted = [cell for cell in cells if cell.target in sizes and _is_known(cell, catalog)]
+    counted = [cell for cell in cells if sizes.keys() >= set(cell.devices) and _is_known(cell, catalog)]
     cost = estimate(counted, sizes, catalog, whole.estimate.assumed_bytes_per_s)
     return replace(whole, cells=cells, estimate=cost)
 

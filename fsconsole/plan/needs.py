@@ -9,7 +9,12 @@ from fsconsole.plan.scale import scaled, written_bytes
 
 
 def least_bytes(plan: PlanFile, catalog: Catalog) -> int:
-    """Return the size below which no cell of the plan can run: the smallest filesystem, the smallest load."""
+    """Return the size below which no cell of the plan can run: the smallest filesystem, the smallest load.
+
+    What an array can hold is said of each cell; a member may well be smaller than a filesystem, or larger.
+    """
+    if plan.arrays:
+        return 1
     filesystems = [catalog.get(name).min_bytes for name in _names(plan)]
     if plan.scale.kind is ScaleKind.FIT:
         return min(filesystems, default=1)
@@ -19,6 +24,8 @@ def least_bytes(plan: PlanFile, catalog: Catalog) -> int:
 
 def most_bytes(plan: PlanFile, catalog: Catalog) -> int:
     """Return the size above which no filesystem of the plan can be made; 0 where it has none."""
+    if plan.arrays:
+        return 0
     return max((catalog.get(name).max_bytes for name in _names(plan)), default=0)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fsconsole.catalog.filesystem import Catalog, Filesystem
 from fsconsole.model.plan import Cell, Plan
 from fsconsole.model.step import Step
+from fsconsole.plan.array_place import array_place
+from fsconsole.plan.array_steps import ArrayLife
+from fsconsole.plan.expand import array_uuid
 from fsconsole.plan.steps import Life, cell_steps
 from fsconsole.plan.target import TargetSpec
 
@@ -18,11 +21,15 @@ def filesystem_of(cell: Cell, catalog: Catalog) -> Filesystem | None:
     return next(found, None)
 
 
-def rebuilt_steps(cell: Cell, target: TargetSpec, filesystem: Filesystem | None) -> tuple[Step, ...]:
-    """Return the steps that a cell comes to on a target."""
+def rebuilt_steps(
+    cell: Cell, devices: Sequence[TargetSpec], filesystem: Filesystem | None, run_id: str
+) -> tuple[Step, ...]:
+    """Return the steps that a cell comes to on its devices: one target, or the members of its array in their order."""
+    spec, members = cell.array, tuple(devices)
     return cell_steps(
         Life(
-            target=target,
+            target=array_place(spec, members) if spec else members[0],
+            array=ArrayLife(spec, members, array_uuid(run_id, cell.index)) if spec else None,
             filesystem=filesystem,
             variant=cell.variant,
             workloads=cell.workloads,
@@ -34,15 +41,19 @@ def rebuilt_steps(cell: Cell, target: TargetSpec, filesystem: Filesystem | None)
     )
 
 
-def moved_plan(plan: Plan, moves: Mapping[str, TargetSpec], catalog: Catalog) -> Plan:
-    """Return the plan with its cells on the devices that their targets are called by now; moves are by old path."""
-    cells = tuple(_moved(cell, moves.get(cell.target), catalog) for cell in plan.cells)
-    targets = tuple(moves[path].path if path in moves else path for path in plan.targets)
+def moved_plan(plan: Plan, now: Mapping[str, TargetSpec], catalog: Catalog, run_id: str) -> Plan:
+    """Return the plan with its cells on the devices that their targets are called by now; now is by old path."""
+    cells = tuple(_moved(cell, now, catalog, run_id) for cell in plan.cells)
+    targets = tuple(now[path].path if path in now else path for path in plan.targets)
     return replace(plan, cells=cells, targets=targets)
 
 
-def _moved(cell: Cell, target: TargetSpec | None, catalog: Catalog) -> Cell:
-    if target is None or target.path == cell.target:
+def _moved(cell: Cell, now: Mapping[str, TargetSpec], catalog: Catalog, run_id: str) -> Cell:
+    devices = [now[path] for path in cell.devices if path in now]
+    paths = tuple(device.path for device in devices)
+    if len(devices) < len(cell.devices) or paths == cell.devices:
         return cell
-    steps = rebuilt_steps(cell, target, filesystem_of(cell, catalog))
-    return replace(cell, target=target.path, steps=steps)
+    steps = rebuilt_steps(cell, devices, filesystem_of(cell, catalog), run_id)
+    if cell.array is None:
+        return replace(cell, target=paths[0], steps=steps)
+    return replace(cell, members=paths, steps=steps)

@@ -7,7 +7,7 @@ namespace of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsconsole.catalog import commands
 from fsconsole.catalog.filesystem import Filesystem
@@ -15,6 +15,7 @@ from fsconsole.model.plan import After, DeleteWith, Equalise, Setting
 from fsconsole.model.step import Step, StepKind
 from fsconsole.model.variant import Variant
 from fsconsole.model.workload import Workload
+from fsconsole.plan.array_steps import ArrayLife, making_steps, stopping_step
 from fsconsole.plan.load_steps import Mounts, extent_steps, load_steps
 from fsconsole.plan.raw import raw_steps
 from fsconsole.plan.settings import own_values, writes_of
@@ -38,19 +39,38 @@ class Life:
     equalise: Equalise
     after: After
     uuid: str
+    array: ArrayLife | None = None
+    """What the target is to be made of, where it is an array of the run's own."""
 
 
 def cell_steps(life: Life) -> tuple[Step, ...]:
     """Return all steps of a cell; a raw row has streams where others have a filesystem."""
-    steps = [Step(StepKind.GATE, f"prove that {life.target.path} is what was agreed upon")]
-    steps.extend(_settings(dict(life.setting.values), life.target))
-    steps.extend(_equalise(life.target, life.equalise))
+    steps = list(_beginning(life))
     if life.filesystem is not None:
         steps.extend(_filesystem_life(life, life.filesystem))
     elif life.variant.is_raw:
         steps.extend(_raw_life(life))
+    if life.array is not None:
+        steps.append(stopping_step(life.array))
     steps.append(Step(StepKind.RELEASE, "give back everything that was taken"))
     return tuple(steps)
+
+
+def _beginning(life: Life) -> Iterator[Step]:
+    """Yield the steps before the filesystem: an array is made of members that are alike, then has its settings."""
+    array, settings = life.array, dict(life.setting.values)
+    if array is None:
+        yield Step(StepKind.GATE, f"prove that {life.target.path} is what was agreed upon")
+        yield from _settings(settings, life.target)
+        yield from _equalise(life.target, life.equalise)
+        return
+    paths = ", ".join(member.path for member in array.members)
+    yield Step(StepKind.GATE, f"prove that {paths} are what was agreed upon")
+    for member in array.members:
+        for step in _equalise(member, life.equalise):
+            yield replace(step, device=member.path)
+    yield from making_steps(array)
+    yield from _settings(settings, life.target)
 
 
 def _raw_life(life: Life) -> Iterator[Step]:

@@ -51,6 +51,7 @@ def diagnose(machine: Machine) -> tuple[Finding, ...]:
         _trial("confinement", machine.confinement, "bubblewrap keeps generators inside their tree"),
         _loop(machine.loop),
         *_filesystems(machine.filesystems),
+        _arrays(machine.array_tool, machine.array_levels),
         _debugfs(machine),
         _udev(machine),
         _kernel_log(machine),
@@ -116,6 +117,20 @@ def _filesystems(filesystems: tuple[FilesystemSupport, ...]) -> Iterator[Finding
         else:
             version = f"{filesystem.tools[0].name} {filesystem.tools[0].version}".strip()
             yield Finding(name, Status.OK, f"{version}; driver {driver}", essential=none_works)
+
+
+def _arrays(tool: Tool, levels: tuple[str, ...]) -> Finding:
+    """Judge what plans with [[array]] need; no other run needs it."""
+    if not levels:
+        remedy = (
+            "Plans with [[array]] can't run here; use a kernel with md, or arrays that are there as targets."
+        )
+        return Finding("arrays", Status.LIMITED, "this kernel makes no md arrays", remedy, essential=False)
+    if not tool.path:
+        remedy = f"{_install((tool,))} Plans with [[array]] need it."
+        return Finding("arrays", Status.LIMITED, _lack((tool,)), remedy, essential=False)
+    found = f"{tool.name} {tool.version}".strip() + f"; {', '.join(levels)}"
+    return Finding("arrays", Status.OK, found, essential=False)
 
 
 def _lack(tools: tuple[Tool, ...]) -> str:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from fsconsole.catalog.filesystem import Catalog, Filesystem
 from fsconsole.errors import KernelLacks, ToolFailed, ToolMissing
 from fsconsole.model.command import Command, CommandResult, Executor
+from fsconsole.preflight.array_support import MDADM, levels_here
 from fsconsole.preflight.drivers import driver_of, registered_filesystems, why_absent
 from fsconsole.preflight.machine import Driver, FilesystemSupport, Machine, RunsDisk, Terminal, Tool, Trial
 from fsconsole.system import host, loop
@@ -56,6 +57,8 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> Machine:
             kernel_log_readable=kernel_log.readable,
             runs=_runs_disk(os.path.abspath(runs_dir)),
             terminal=_terminal(),
+            array_tool=look_for_tool(executor, MDADM),
+            array_levels=levels_here(),
         )
 
 

@@ -95,3 +95,6 @@ class Machine:
     kernel_log_readable: bool
     runs: RunsDisk
     terminal: Terminal
+    array_tool: Tool = Tool("mdadm", "mdadm")
+    array_levels: tuple[str, ...] = ()
+    """What the kernel, or a module of it, makes arrays of."""

@@ -21,6 +21,7 @@ from fsconsole.model.command import Executor
 from fsconsole.model.device import Device
 from fsconsole.model.plan import Plan
 from fsconsole.model.run import Target
+from fsconsole.plan.array_place import EVERY_LEVEL, ArraySupport
 from fsconsole.plan.configs import resolve_plan
 from fsconsole.plan.estimate import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S
 from fsconsole.plan.expand import build_plan
@@ -29,6 +30,7 @@ from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.reader import read_plan
 from fsconsole.plan.stripes import stripes_of
 from fsconsole.plan.target import NO_DEVICE, QueueSpec, TargetSpec
+from fsconsole.preflight.array_support import array_support, require_free_array_name
 from fsconsole.preflight.probe_cache import missing_tools, what_is_known
 from fsconsole.preflight.seen import seen_codes
 from fsconsole.preflight.written import write_marks
@@ -66,13 +68,15 @@ def prepare(
     """Return a plan for these devices; reads them, writes nothing. plan_path may name a shipped plan.
 
     A device that the gate refuses has its refusals in its report; nothing is raised for it. Raises NotRoot,
-    DeviceMissing, NotABlockDevice, DeviceRefused where two devices overlap, and what read_plan and build_plan raise.
+    DeviceMissing, NotABlockDevice, DeviceRefused where two devices overlap or arrays have no name, and what read_plan and build_plan raise.
     """
     plan_file = read_plan(resolve_plan(plan_path))
     catalog = load_catalog()
     if os.geteuid() != 0:
         raise NotRoot("Looking at what is on a device")
     devices = _distinct(device_paths)
+    if plan_file.arrays:
+        require_free_array_name()
     context = GateContext(
         executor,
         runs_dir,
@@ -91,8 +95,15 @@ def expand_only(plan_path: str, *, run_id: str) -> Plan:
     """Return a plan with the word DEVICE where a device will be; no device is looked at. Raises as read_plan."""
     plan_file = read_plan(resolve_plan(plan_path))
     catalog = load_catalog()
-    known = _known(RealExecutor(), plan_file, catalog)
-    return build_plan(plan_file, (NO_DEVICE,), catalog, run_id=run_id, kernel=kernel_release(), known=known)
+    return build_plan(
+        plan_file,
+        (NO_DEVICE,),
+        catalog,
+        run_id=run_id,
+        kernel=kernel_release(),
+        known=_known(RealExecutor(), plan_file, catalog),
+        support=_support(plan_file),
+    )
 
 
 def _known(executor: Executor, plan_file: PlanFile, catalog: Catalog) -> Known:
@@ -107,6 +118,10 @@ def _known(executor: Executor, plan_file: PlanFile, catalog: Catalog) -> Known:
     return what_is_known(executor, catalog, wanted)
 
 
+def _support(plan_file: PlanFile) -> ArraySupport:
+    return array_support() if plan_file.arrays else EVERY_LEVEL
+
+
 def _plan(
     plan_file: PlanFile, devices: tuple[Device, ...], catalog: Catalog, known: Known, run_id: str
 ) -> Plan:
@@ -118,6 +133,7 @@ def _plan(
         run_id=run_id,
         kernel=kernel_release(),
         known=known,
+        support=_support(plan_file),
         assumed_bytes_per_s=ROTATING_BYTES_PER_S if rotating else FLASH_BYTES_PER_S,
     )
 

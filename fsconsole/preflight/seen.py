@@ -7,6 +7,7 @@ alike, and for the plan's cells with their exact commands: whoever starts what h
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,6 +18,8 @@ from fsconsole.model.plan import Plan
 
 BETWEEN = "."
 """Stands between the codes where they are told as one."""
+
+_ARRAY_UUID = re.compile(r"(?<='--uuid=)[0-9a-f-]{36}(?=')")
 
 
 def seen_codes(
@@ -39,8 +42,8 @@ def check_seen(code: str, now: Sequence[str], reports: Sequence[GateReport]) -> 
 
 
 def _plan_code(plan: Plan) -> str:
-    # The UUIDs of the filesystems are new for every run, and are all that may differ.
-    cells = (repr(cell).replace(cell.uuid, "UUID") for cell in plan.cells)
+    # The UUIDs of filesystems and arrays are new for every run, and are all that may differ.
+    cells = (_ARRAY_UUID.sub("UUID", repr(cell).replace(cell.uuid, "UUID")) for cell in plan.cells)
     return short_code("\n".join((repr(replace(plan, cells=())), *cells)))
 
 

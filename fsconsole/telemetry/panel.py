@@ -70,6 +70,11 @@ class Panel:
         with self._lock:
             self._devices.watch(name)
 
+    def unwatch_device(self, name: str) -> None:
+        """Take a block device away."""
+        with self._lock:
+            self._devices.unwatch(name)
+
     def vanished(self) -> tuple[str, ...]:
         """Return which of the devices that were asked for were gone at the last reading."""
         with self._lock:

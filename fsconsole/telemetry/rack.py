@@ -30,6 +30,12 @@ class DeviceRack:
             self._targets.append(name)
         self._arrange()
 
+    def unwatch(self, name: str) -> None:
+        """Take a target away that will be gone; what it stood on stays where that is a target itself."""
+        if name in self._targets:
+            self._targets.remove(name)
+            self._arrange()
+
     def gauges(self) -> tuple[DeviceGauge, ...]:
         """Return all gauges, a target's members right behind it."""
         # What stands below a device that is gone goes with it, and comes back with it.

@@ -31,6 +31,7 @@ class Sampler:
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._place: tuple[int | None, str] = (None, "")
+        self._progress_percent: float | None = None
         self._peak_dirty_bytes = 0
         self._stalls = StallClock()
         self._last_ns = 0
@@ -50,15 +51,27 @@ class Sampler:
         """Say to what the next samples belong: a cell's index, and the word of the step."""
         with self._lock:
             self._place = (cell, step)
+            self._progress_percent = None
+
+    def tell_progress(self, done_percent: float) -> None:
+        """Say how far the step is, for those who ask where the run stands."""
+        with self._lock:
+            self._progress_percent = done_percent
 
     def place_in_words(self) -> str:
-        """Return where the run stands: "cell 3: mkfs"; empty before its first step."""
-        cell, step = self._current_place()
-        return step if cell is None else f"cell {cell + 1}: {step}"
+        """Return where the run stands: "cell 3: mkfs", "cell 3: array-sync, 42 %"; empty before its first step."""
+        with self._lock:
+            (cell, step), done_percent = self._place, self._progress_percent
+        words = step if done_percent is None else f"{step}, {done_percent:.0f} %"
+        return words if cell is None else f"cell {cell + 1}: {words}"
 
     def watch_device(self, name: str) -> None:
         """Add a block device by its kernel name, with what it stands on."""
         self._panel.watch_device(name)
+
+    def unwatch_device(self, name: str) -> None:
+        """Take a block device away that the run itself is about to end."""
+        self._panel.unwatch_device(name)
 
     def vanished(self) -> tuple[str, ...]:
         """Return which of the devices that were asked for were gone at the last sample."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fsconsole.engine.steps import (
+    arrays,
     checking,
     deleting,
     formatting,
@@ -19,6 +20,8 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.GATE: formatting.pass_gate,
     StepKind.SETTINGS: settings.set_all,
     StepKind.EQUALISE: formatting.equalise,
+    StepKind.ARRAY: arrays.make,
+    StepKind.ARRAY_SYNC: arrays.wait_until_in_step,
     StepKind.MKFS: formatting.make,
     StepKind.FEATURES: formatting.read_features,
     StepKind.MOUNT: mounting.mount_new,
@@ -37,5 +40,6 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.RAW_WRITE: raw.write,
     StepKind.RAW_READ: raw.read,
     StepKind.READTEST: raw.readtest,
+    StepKind.ARRAY_STOP: arrays.take_apart,
     StepKind.RELEASE: mounting.release,
 }

@@ -20,13 +20,13 @@ def pass_gate(work: CellWork, _step: Step) -> StepResult:
 def equalise(work: CellWork, step: Step) -> StepResult:
     """Bring the device into the state that every cell starts from; the gate was passed right before."""
     for argv in step.commands:
-        _wipe(work, argv)
+        _wipe(work, argv, step.device)
     return StepResult(verdict=work.cell.equalise.value)
 
 
 def make(work: CellWork, step: Step) -> StepResult:
     """Format; the first command is mkfs and is the one that is timed, tuning words follow."""
-    work.run.prover.prove_cell(work.cell)
+    work.run.prover.prove_place(work.cell)
     results = [_wipe(work, argv) for argv in step.commands]
     work.run.prover.has_made(work.cell)
     usage = results[0].usage
@@ -39,8 +39,8 @@ def make(work: CellWork, step: Step) -> StepResult:
     )
 
 
-def _wipe(work: CellWork, argv: tuple[str, ...]) -> CommandResult:
-    with work.run.prover.wiping(work.cell, argv):
+def _wipe(work: CellWork, argv: tuple[str, ...], device: str = "") -> CommandResult:
+    with work.run.prover.wiping(work.cell, argv, (device,) if device else ()):
         return work.command(argv)
 
 

@@ -15,7 +15,7 @@ from fsconsole.workloads.rawreport import StreamReport, from_line
 def write(work: CellWork, step: Step) -> StepResult:
     """Write the streams after the whole gate; from then on the device's content is this run's own."""
     (argv,) = step.commands
-    work.run.prover.prove_cell(work.cell)
+    work.run.prover.prove_place(work.cell)
     settings.about_to_load(work)
     with work.run.prover.wiping(work.cell, argv):
         report = from_line(work.command(argv).out)

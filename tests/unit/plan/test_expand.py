@@ -146,7 +146,7 @@ def test_what_this_version_does_not_run_is_a_cell_that_says_so() -> None:
     for words in (
         '"auto"',
         "crash = true",
-        "arrays",
+        "raid5 needs at least 2 members",
     ):
         assert words in reasons
     assert plan.estimate.bytes_to_write == 0

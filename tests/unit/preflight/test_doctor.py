@@ -54,6 +54,8 @@ GOOD = Machine(
     kernel_log_readable=True,
     runs=RunsDisk("/var/lib/fsconsole/runs", "", 2**40, 2**41),
     terminal=Terminal("linux", 80, 25, "utf-8"),
+    array_tool=Tool("mdadm", "mdadm", "/usr/sbin/mdadm", "4.2"),
+    array_levels=("raid0", "raid5"),
 )
 
 

@@ -1,0 +1,73 @@
+"""A cell's own array: made of proved members, waited for, and taken apart however the cell ends."""
+
+from __future__ import annotations
+
+import time
+
+from fsconsole.devices.md_members import SyncState, sync_state
+from fsconsole.engine import cautions
+from fsconsole.engine.arrays import OwnArray, dismantle, require_own
+from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
+from fsconsole.errors import ArrayLeft
+from fsconsole.model.measurement import Measurement, Metric
+from fsconsole.model.step import Step
+from fsconsole.plan.array_place import ARRAY_NAME
+from fsconsole.plan.expand import array_uuid
+from fsconsole.preflight.array_support import require_free_array_name
+
+_POLL_S = 0.2
+
+
+def make(work: CellWork, step: Step) -> StepResult:
+    """Make the array, each member proved right before; from here on it is due to be taken apart."""
+    cell, prover = work.cell, work.run.prover
+    require_free_array_name()
+    work.stack.callback(_dismantle, work)
+    (argv,) = step.commands
+    with prover.wiping(cell, argv, cell.members):
+        work.command(argv)
+    require_own(cell.target, _uuid(work), cell.members)
+    work.run.sampler.watch_device(ARRAY_NAME)
+    cautions.about_array(work)
+    return StepResult()
+
+
+def wait_until_in_step(work: CellWork, _step: Step) -> StepResult:
+    """Wait for the first resync, or rebuild, of the new array."""
+    begun_s = time.monotonic()
+    while not (state := sync_state(ARRAY_NAME)).is_in_step:
+        if work.run.wishes.interrupting:
+            raise Interrupted
+        _require_healthy(state)
+        work.run.sampler.tell_progress(state.done_percent)
+        time.sleep(_POLL_S)
+    return StepResult((Measurement(Metric.ARRAY_SYNC, time.monotonic() - begun_s),))
+
+
+def take_apart(work: CellWork, _step: Step) -> StepResult:
+    """Give back what the cell took on the array, then take the array itself apart."""
+    work.run.wishes.cell_releases()
+    work.stack.close()
+    return StepResult()
+
+
+def _require_healthy(state: SyncState) -> None:
+    if state.faulty:
+        raise StepFailed(f"the array lost the member {', '.join(state.faulty)} before it was in step")
+
+
+def _dismantle(work: CellWork) -> None:
+    """Stop the cell's array and clear its members. Raises ArrayLeft."""
+    cell, prover = work.cell, work.run.prover
+    work.run.sampler.unwatch_device(ARRAY_NAME)
+    changed = prover.changed(cell.members)
+    own = OwnArray(frozenset({_uuid(work)}), tuple(path for path in cell.members if path not in changed))
+    left = [f"{path} is another device now, or gone: {why}" for path, why in changed.items()]
+    left += dismantle(own, work.release_command)
+    prover.has_gone(cell)
+    if left:
+        raise ArrayLeft(cell.target, "; ".join(left))
+
+
+def _uuid(work: CellWork) -> str:
+    return array_uuid(work.run.request.run_id, work.cell.index)
