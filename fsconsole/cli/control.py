@@ -61,7 +61,9 @@ def stop(
     verb = chosen[0] if chosen else Verb.STOP_AFTER
     folder = open_run(runs, run)
     answer = ask(folder, verb)
-    sys.stdout.write(f"{folder.name}: {verb.value} taken; it is in {printable(answer.step) or 'its beginning'}\n")
+    sys.stdout.write(
+        f"{folder.name}: {verb.value} taken; it is in {printable(answer.step) or 'its beginning'}\n"
+    )
 
 
 def cleanup(

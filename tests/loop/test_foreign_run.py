@@ -62,7 +62,9 @@ def copied(directory: Path, device: str, edit: Callable[[Target, Identity], Targ
     return folder
 
 
-@pytest.mark.parametrize("edit", [of_its_name, of_its_name_and_no_scratch_device, of_its_name_size_and_serial])
+@pytest.mark.parametrize(
+    "edit", [of_its_name, of_its_name_and_no_scratch_device, of_its_name_size_and_serial]
+)
 def test_a_copied_run_wipes_nothing_that_has_its_devices_name(
     loop_device: MakeLoopDevice, tmp_path: Path, edit: Callable[[Target, Identity], Target]
 ) -> None:

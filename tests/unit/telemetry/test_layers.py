@@ -141,3 +141,21 @@ def test_only_what_was_asked_for_is_missed(sys: MadeSys) -> None:
             assert gauge.device.name == "sda"
     assert rack.vanished() == ()
     rack.close()
+
+
+def test_an_array_that_comes_and_goes_has_its_members_below_it_only_while_it_is_there(sys: MadeSys) -> None:
+    for disk in ("sda", "sdb"):
+        sys.add(disk)
+    rack = DeviceRack(str(sys.root))
+    for disk in ("sda", "sdb"):
+        rack.watch(disk)
+    sys.add("md400", members=("sda", "sdb"))
+    rack.watch("md400")
+    assert names(rack) == ["md400", "sda", "sdb"]
+    assert [gauge.device.above for gauge in rack.gauges()] == ["", "md400", "md400"]
+    rack.unwatch("md400")
+    sys.remove("md400")
+    assert names(rack) == ["sda", "sdb"]
+    assert [gauge.device.above for gauge in rack.gauges()] == ["", ""]
+    rack.unwatch("md400")
+    rack.close()

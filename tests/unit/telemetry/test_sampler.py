@@ -75,6 +75,16 @@ def test_a_sample_says_what_step_it_belongs_to(run: Run) -> None:
     assert run.sampler.place_in_words() == "gate"
 
 
+def test_how_far_a_step_is_is_told_until_the_next_one_and_stands_in_no_sample(run: Run) -> None:
+    run.sampler.start()
+    run.sampler.set_place(2, "array-sync")
+    run.sampler.tell_progress(41.7)
+    assert run.sampler.place_in_words() == "cell 3: array-sync, 42 %"
+    assert run.next_of("array-sync").cell == 2
+    run.sampler.set_place(2, "mkfs")
+    assert run.sampler.place_in_words() == "cell 3: mkfs"
+
+
 def test_a_loads_counters_become_progress(run: Run) -> None:
     with CounterPage.create(3) as page:
         page.words[slot_word(1, SlotWord.STATE)] = ThreadState.RUNNING

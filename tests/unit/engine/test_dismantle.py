@@ -1,0 +1,153 @@
+"""Taking a run's arrays apart: what is theirs by UUID and members goes, whatever it is called; nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fsconsole.devices.md_members import HeldArray
+from fsconsole.engine import arrays
+from fsconsole.engine.arrays import OwnArray, dismantle, require_own
+from fsconsole.errors import DeviceChanged, ToolFailed
+
+OURS, FOREIGN = "0123abcd-1111-2222-3333-0123456789ab", "ffffffff-1111-2222-3333-0123456789ab"
+VDA, VDB, VDC = "/dev/vda", "/dev/vdb", "/dev/vdc"
+
+
+class Md:
+    """A kernel's md, and what stands on its disks."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.arrays: dict[str, frozenset[str]] = {}
+        self.uuids = {VDA: OURS, VDB: OURS, VDC: ""}
+        self.commands: list[tuple[str, ...]] = []
+        self.stop_fails = False
+        monkeypatch.setattr(arrays, "held_arrays", self._held)
+        monkeypatch.setattr(arrays, "member_uuid", self._uuid)
+        monkeypatch.setattr(arrays, "kernel_name", self._name)
+        monkeypatch.setattr(arrays, "_is_busy", lambda _: False)
+
+    def act(self, argv: tuple[str, ...]) -> None:
+        self.commands.append(argv)
+        if "--stop" in argv:
+            if self.stop_fails:
+                raise ToolFailed(" ".join(argv), 1, "it is in use")
+            del self.arrays[argv[-1].removeprefix("/dev/")]
+
+    def _held(self) -> Iterator[HeldArray]:
+        return iter([HeldArray(name, members) for name, members in self.arrays.items()])
+
+    def _name(self, path: str) -> str:
+        if path not in self.uuids and not path.startswith("/dev/md"):
+            raise FileNotFoundError(2, "No such file or directory")
+        return path.removeprefix("/dev/")
+
+    def _uuid(self, path: str) -> str:
+        if self.uuids[path] == "unreadable":
+            raise OSError(5, "Input/output error")
+        return self.uuids[path]
+
+
+@pytest.fixture
+def md(monkeypatch: pytest.MonkeyPatch) -> Md:
+    return Md(monkeypatch)
+
+
+def own(*members: str) -> OwnArray:
+    return OwnArray(frozenset({OURS}), members or (VDA, VDB))
+
+
+@pytest.mark.parametrize("name", ["md400", "md127"])
+def test_an_array_of_ours_is_stopped_under_any_number_and_its_members_are_cleared(md, name):
+    md.arrays[name] = frozenset({"vda", "vdb"})
+    assert dismantle(own(), md.act) == ()
+    assert md.commands == [
+        ("mdadm", "--stop", f"/dev/{name}"),
+        ("mdadm", "--zero-superblock", VDA),
+        ("mdadm", "--zero-superblock", VDB),
+    ]
+
+
+def test_superblocks_that_nothing_holds_together_are_cleared_too(md):
+    assert dismantle(own(), md.act) == ()
+    assert [argv[1] for argv in md.commands] == ["--zero-superblock", "--zero-superblock"]
+
+
+def test_members_of_nobody_are_left_alone(md):
+    md.uuids = dict.fromkeys((VDA, VDB), "")
+    assert dismantle(own(), md.act) == ()
+    assert md.commands == []
+
+
+def test_another_array_with_our_name_is_left_alone(md):
+    md.uuids = {VDA: "", VDB: "", VDC: FOREIGN}
+    md.arrays["md400"] = frozenset({"vdc"})
+    assert dismantle(own(), md.act) == ()
+    assert md.commands == []
+
+
+def test_another_array_of_our_very_members_is_left_alone_and_told(md):
+    md.uuids = {VDA: FOREIGN, VDB: FOREIGN}
+    md.arrays["md400"] = frozenset({"vda", "vdb"})
+    assert dismantle(own(), md.act) == ("/dev/md400 is not one that the run made: it stays as it is",)
+    assert md.commands == []
+
+
+def test_an_array_that_somebody_gave_a_further_member_is_left_alone_with_all_members(md):
+    md.arrays["md400"] = frozenset({"vda", "vdb", "vdc"})
+    (left,) = dismantle(own(), md.act)
+    assert "has the member vdc, which is not the run's" in left
+    assert md.commands == []
+
+
+def test_one_of_two_superblocks_that_is_foreign_keeps_the_array_and_its_members(md):
+    md.uuids = {VDA: OURS, VDB: FOREIGN}
+    md.arrays["md400"] = frozenset({"vda", "vdb"})
+    assert len(dismantle(own(), md.act)) == 1
+    assert md.commands == []
+
+
+def test_a_foreign_superblock_on_a_free_member_stays(md):
+    md.uuids = {VDA: OURS, VDB: FOREIGN}
+    assert dismantle(own(), md.act) == ()
+    assert md.commands == [("mdadm", "--zero-superblock", VDA)]
+
+
+def test_a_member_that_fails_or_is_gone_keeps_the_others_from_nothing(md):
+    md.uuids = {VDA: OURS, VDB: "unreadable"}
+    md.arrays["md400"] = frozenset({"vda", "vdb"})
+    assert dismantle(own(VDA, VDB, "/dev/vdz"), md.act) == ()
+    assert md.commands == [("mdadm", "--stop", "/dev/md400"), ("mdadm", "--zero-superblock", VDA)]
+
+
+def test_members_of_an_array_that_can_not_be_stopped_are_not_touched(md):
+    md.arrays["md400"] = frozenset({"vda", "vdb"})
+    md.stop_fails = True
+    (left,) = dismantle(own(), md.act)
+    assert "it is in use" in left
+    assert md.commands == [("mdadm", "--stop", "/dev/md400")]
+
+
+def test_an_array_is_proved_by_its_members_and_the_uuid_on_each(md):
+    md.arrays["md400"] = frozenset({"vda", "vdb"})
+    require_own("/dev/md400", OURS, (VDA, VDB))
+
+
+@pytest.mark.parametrize(
+    ("held", "uuids"),
+    [
+        ({"vda", "vdb", "vdc"}, {}),
+        ({"vda"}, {}),
+        (set(), {}),
+        ({"vda", "vdb"}, {VDB: FOREIGN}),
+        ({"vda", "vdb"}, {VDA: ""}),
+        ({"vda", "vdb"}, {VDA: "unreadable"}),
+    ],
+)
+def test_an_array_that_is_not_just_ours_is_refused(md, held, uuids):
+    md.uuids |= uuids
+    if held:
+        md.arrays["md400"] = frozenset(held)
+    with pytest.raises(DeviceChanged):
+        require_own("/dev/md400", OURS, (VDA, VDB))
