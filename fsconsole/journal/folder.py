@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+BESIDE_JOURNAL = ("-wal", "-shm", "-journal")
+"""How SQLite calls what it reads and writes beside a database (sqlite.org/tempfiles.html)."""
 LATEST = "latest"
 """The word for the newest run."""
 

@@ -18,6 +18,7 @@ from fsconsole.errors import JournalUnusable, NotRoot
 from fsconsole.journal.batch import Batch, Cursor, Entry
 from fsconsole.journal.codec import Mismatch, from_json
 from fsconsole.journal.faults import journal_fault
+from fsconsole.journal.folder import BESIDE_JOURNAL
 from fsconsole.journal.rows import KINDS, SELECT_EVENTS, Kind, observation_from
 from fsconsole.journal.sample_rows import SELECT_CPUS, SELECT_DEVICES, SELECT_SAMPLES, sample_from
 from fsconsole.journal.schema import SCHEMA_VERSION, check_version, migrate
@@ -123,9 +124,10 @@ def _connect_read_only(path: str) -> sqlite3.Connection:
     only way in a directory where SQLite can't make a -shm file. So may one whose writer ended when the -wal file
     had its header and nothing else yet: SQLite (3.40) tries that for 10 s and then says "locking protocol".
     """
-    if os.path.exists(path) and not os.path.isfile(path):
-        # A pipe would be waited for.
-        raise sqlite3.OperationalError("it is no regular file")
+    for part in (path, *(path + suffix for suffix in BESIDE_JOURNAL)):
+        if os.path.exists(part) and not os.path.isfile(part):
+            # A pipe would be waited for.
+            raise sqlite3.OperationalError(f"{os.path.basename(part)} is no regular file")
     if _wal_bytes(path) == _WAL_HEADER_BYTES:
         return _connect(path, "mode=ro&immutable=1")
     try:

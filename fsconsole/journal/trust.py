@@ -6,10 +6,8 @@ import os
 import stat
 
 from fsconsole.errors import JournalUnusable
-from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.folder import BESIDE_JOURNAL, RunFolder
 
-_BESIDE_JOURNAL = ("", "-wal", "-shm", "-journal")
-"""What SQLite reads and writes for one database (sqlite.org/tempfiles.html)."""
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -30,13 +28,16 @@ def require_own(folder: RunFolder) -> None:
 
 
 def _parts(folder: RunFolder) -> tuple[str, ...]:
-    journals = tuple(folder.journal + suffix for suffix in _BESIDE_JOURNAL)
+    journals = tuple(folder.journal + suffix for suffix in ("", *BESIDE_JOURNAL))
     return (folder.path, *journals, folder.lock, folder.last_word, folder.raw)
 
 
 def _objection(found: os.stat_result) -> str:
     if stat.S_ISLNK(found.st_mode):
         return "is a symbolic link"
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        # SQLite would wait for a pipe for ever.
+        return "is neither a file nor a directory"
     if found.st_uid not in (0, os.geteuid()):
         return f"belongs to user {found.st_uid}, who may have written anything into it"
     return "can be written by others than its owner" if found.st_mode & _OTHERS_WRITE else ""

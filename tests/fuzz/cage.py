@@ -7,6 +7,7 @@ What SQLite opens itself is not told: the places around the files are looked at 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import io
 import os
 import re
@@ -70,12 +71,15 @@ def caged(inside: Path, *harmless: str) -> Iterator[None]:
         _CAGE.is_hooked = True
     former = signal.signal(signal.SIGALRM, _hangs)
     signal.alarm(HANGS_AFTER_S)
+    # A signal ends no open() of SQLite's that waits for the other end of a pipe: then this process ends, with a trace.
+    faulthandler.dump_traceback_later(2 * HANGS_AFTER_S, exit=True, file=sys.__stderr__)
     _CAGE.inside, _CAGE.harmless = str(inside), frozenset(harmless)
     try:
         yield
     finally:
         _CAGE.inside = ""
         signal.alarm(0)
+        faulthandler.cancel_dump_traceback_later()
         signal.signal(signal.SIGALRM, former)
 
 

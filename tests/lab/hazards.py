@@ -109,8 +109,9 @@ MOUNTS = (
     refused(
         "where the root directory lies", "system-disk",
         f"{_PARTED}; mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 ${{A}}1; mount ${{A}}1 $M; "
-        "for place in /*; do if [ -d $place ] && ! [ -L $place ]; then mkdir $M$place; mount --bind $place $M$place; else cp -a $place $M; fi; done",
-        "umount $M/*/ && umount $M", root="$M",
+        "for place in /bin /dev /etc /home /lib /lib64 /opt /proc /root /run /sbin /sys /tmp /usr /var; do "
+        "if [ -L $place ]; then cp -P $place $M; elif [ -d $place ]; then mkdir $M$place; mount --bind $place $M$place; fi; done; mount -o remount,ro $M",
+        "umount -R $M", root="$M",
     ),
     refused("below /boot", "system-disk", f"{_PARTED}; mkfs.ext4 -q ${{A}}1; mkdir -p /boot; mount -o ro ${{A}}1 /boot", "umount /boot"),
     refused("where the runs are kept", "system-disk", "mkfs.ext4 -qF $A; mkdir -p /var/lib/fsconsole; mount -o ro $A /var/lib/fsconsole", "umount /var/lib/fsconsole"),

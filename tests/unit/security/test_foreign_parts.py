@@ -71,6 +71,23 @@ def test_a_list_of_runs_tells_what_is_wrong_with_one_and_still_shows_the_others(
     assert "killed" in said.out
 
 
+@pytest.mark.parametrize(
+    "part", ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.sqlite-journal"]
+)
+@pytest.mark.parametrize(
+    "words", [("runs",), ("results",), ("cleanup",), ("runs", "rename", "killed", "x")], ids=" ".join
+)
+def test_a_pipe_in_the_place_of_the_journal_is_not_waited_for(
+    folder: RunFolder, words: tuple[str, ...], part: str
+) -> None:
+    path = os.path.join(folder.path, part)
+    if os.path.lexists(path):
+        os.unlink(path)
+    pipe(path)
+    said = on(folder, *words)
+    assert folder.name in said.out + said.err
+
+
 @pytest.mark.parametrize("put", [link_to_nothing, link_to_another])
 def test_a_lock_that_is_a_link_says_nothing_of_an_engine(
     folder: RunFolder, put: Callable[[str], None]
