@@ -242,7 +242,7 @@ CHANGES = (
         "another table, exchanged between two cells", "table", "dmsetup create lab --table \"0 32768 linear $A 0\"",
         "dmsetup load lab --table \"0 32768 linear $B 0\"; dmsetup resume lab", undone="dmsetup remove lab", device="/dev/mapper/lab",
     ),
-    between("a partition that was resized between two cells", "size", f"{_PARTED}; udevadm settle", "resizepart $A 1 40960; udevadm settle", device="${A}1"),
+    between("a partition that was resized between two cells", "size", f"{_PARTED}; udevadm settle", "resizepart $A 1 40960", device="${A}1"),
     between(
         "a loop device whose file grew between two cells", "size", "truncate -s 8M /run/file; losetup /dev/loop7 /run/file",
         "truncate -s 9M /run/file; losetup -c /dev/loop7", undone="losetup -d /dev/loop7", device="/dev/loop7",
