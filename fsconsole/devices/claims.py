@@ -32,11 +32,13 @@ TOOLS_WITH_O_EXCL = frozenset(
         "mkfs.jfs",
         "mkreiserfs",
         "mkswap",
-        "mdadm",
         "mount",
     }
 )
 """Tools that refuse a device which another descriptor holds with O_EXCL; each was tried (tests/loop)."""
+
+ARRAY_TOOLS_WITH_O_EXCL = frozenset({"mdadm"})
+"""Likewise; tried in a virtual machine, as not every kernel has md (tests/lab)."""
 
 MODULES_WITH_O_EXCL = frozenset({"fsconsole.workloads.rawstream"})
 """Programs of this package (python -I -m MODULE) that take O_EXCL themselves, tried likewise."""
@@ -134,4 +136,4 @@ def needs_hold(argv: tuple[str, ...]) -> bool:
     """
     if argv[1:3] == ("-I", "-m") and argv[3:4]:
         return argv[3] not in MODULES_WITH_O_EXCL
-    return os.path.basename(argv[0]) not in TOOLS_WITH_O_EXCL
+    return os.path.basename(argv[0]) not in TOOLS_WITH_O_EXCL | ARRAY_TOOLS_WITH_O_EXCL

@@ -68,9 +68,10 @@ def _is_same(target: Target, device: Device, executor: Executor) -> bool:
     known = target.identity
     if device.size_bytes != known.size_bytes:
         return False
-    if known.boot_id == boot_id() and device.path == target.path:
-        return not differences(known, read_identity(device, executor))
-    return bool(known.stable_key()[0]) and not lasting_differences(known, read_identity(device, executor))
+    found = read_identity(device, executor)
+    if device.path == target.path and known.boot_id == boot_id() and not differences(known, found):
+        return True
+    return bool(known.stable_key()[0]) and not lasting_differences(known, found)
 
 
 def _foreign(members: tuple[Device, ...]) -> Iterator[str]:

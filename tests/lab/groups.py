@@ -16,6 +16,8 @@ GROUPS: dict[str, tuple[Disk, ...]] = {
     "runs": (Disk(128), Disk(128), Disk(128)),
     # vda to vdc, sda
     "newer": (Disk(512), Disk(128), Disk(128), Disk(128, "scsi")),
+    # vda to vdd
+    "whatif": (Disk(96), Disk(96), Disk(96), Disk(96)),
 }
 
 KERNELS = {"newer": NEWER_KERNEL}

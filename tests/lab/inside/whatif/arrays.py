@@ -1,0 +1,110 @@
+"""What these tests share: a run's consent, its engine's end, and what stands on the disks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fsconsole.client import start
+from fsconsole.devices.md_members import HeldArray, held_arrays, member_uuid
+from fsconsole.journal.history import read_state
+from fsconsole.journal.store import RunFolder, list_runs
+from fsconsole.model.state import RunState
+from fsconsole.model.step import StepKind
+from tests.lab.guest import fsconsole
+
+HERE = "tests/lab/inside/whatif"
+DISKS = ("/dev/vda", "/dev/vdb", "/dev/vdc", "/dev/vdd")
+RUNS = "/var/lib/fsconsole/runs"
+
+LIMIT_S = 900.0
+# An engine loads for 15 s here, and on a busy host ten times as long.
+start._START_LIMIT_S = LIMIT_S
+
+
+def on(*disks: str) -> tuple[str, ...]:
+    """Return the words of a command line that name these devices."""
+    return tuple(word for disk in disks for word in ("--device", disk))
+
+
+def consent(*words: str) -> str:
+    """Return the code that agrees to what `plan`, or another command that shows, tells in JSON."""
+    shown = fsconsole(*words, "--json")
+    assert shown.code == 0, shown
+    code = json.loads(shown.out)["consent"]
+    assert isinstance(code, str)
+    return code
+
+
+def newest() -> RunFolder:
+    """Return the folder of the run that was begun last."""
+    return list_runs(RUNS)[0]
+
+
+def digest(disk: str) -> str:
+    """Return what stands on a whole disk, past what the page cache holds of it."""
+    fd = os.open(disk, os.O_RDONLY)
+    try:
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        with open(fd, "rb", closefd=False) as file:
+            return hashlib.file_digest(file, "sha1").hexdigest()
+    finally:
+        os.close(fd)
+
+
+def arrays() -> dict[str, HeldArray]:
+    """Return the arrays that the kernel holds, by name."""
+    return {array.name: array for array in held_arrays()}
+
+
+def uuids_on(*disks: str) -> set[str]:
+    """Return the UUIDs of arrays that these disks bear."""
+    return {member_uuid(disk) for disk in disks} - {""}
+
+
+def wait_for(folder: RunFolder, holds: Callable[[RunState], bool], what: str) -> None:
+    """Wait until a run is where it should be."""
+    wait_until(lambda: holds(read_state(folder)), what)
+
+
+def wait_until(holds: Callable[[], bool], what: str) -> None:
+    """Wait for something that an engine does in its own time."""
+    deadline = time.monotonic() + LIMIT_S
+    while not holds():
+        assert time.monotonic() < deadline, f"waited in vain: {what}"
+        time.sleep(0.2)
+
+
+def is_in(cell: int, kind: StepKind) -> Callable[[RunState], bool]:
+    """Return the test whether a cell is in a kind of step right now."""
+
+    def holds(state: RunState) -> bool:
+        step = state.current_step
+        return state.current_cell == cell and step is not None and step.kind is kind
+
+    return holds
+
+
+def kill_engines() -> None:
+    """Kill every engine with what started it, as nothing can prevent."""
+    for pid in engines():
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not engines(), "the engine is gone")
+
+
+def engines() -> list[int]:
+    """Return the processes that lead an engine's namespaces."""
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and _is_engine(path)]
+
+
+def _is_engine(path: Path) -> bool:
+    try:
+        words = (path / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return words[0].endswith(b"unshare") and b"fsconsole.engine" in words

@@ -1,0 +1,60 @@
+"""What is not the run's: a member that is in use, and an array that has the name of a run's own."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from fsconsole.devices.claims import held_exclusively, needs_hold
+from tests.lab.guest import create_array, fsconsole, run, settle, stop_arrays
+from tests.lab.inside.whatif.arrays import DISKS, HERE, arrays, digest, on
+
+A, B, C, D = DISKS
+MIRROR = f"{HERE}/mirror.toml"
+
+
+@pytest.fixture(autouse=True)
+def _clear() -> Iterator[None]:
+    yield
+    stop_arrays(*DISKS)
+
+
+def test_mdadm_itself_refuses_a_device_that_somebody_has_claimed() -> None:
+    create_array("md9", "raid1", A, B)
+    run("mdadm", "--stop", "/dev/md9")
+    settle()
+    for array in arrays().values():
+        # Udev has put it together again.
+        run("mdadm", "--stop", array.path)
+    before = [digest(disk) for disk in (A, B)]
+    with held_exclusively(A):
+        for argv in (
+            ("mdadm", "--zero-superblock", A),
+            ("mdadm", "--create", "/dev/md8", "--run", "--level=raid1", "--raid-devices=2", A, B),
+        ):
+            assert not needs_hold(argv)
+            assert subprocess.run(argv, check=False, capture_output=True).returncode != 0
+    assert [digest(disk) for disk in (A, B)] == before
+
+
+@pytest.mark.parametrize(
+    ("name", "members", "words"),
+    [
+        ("md9", (B, C), "is a member of the array /dev/md9"),
+        ("md400", (C, D), "is an array of vdc, vdd already"),
+    ],
+)
+def test_nothing_is_written_where_a_member_or_the_name_is_taken(
+    name: str, members: tuple[str, ...], words: str
+) -> None:
+    create_array(name, "raid1", *members)
+    settle()
+    before = [digest(disk) for disk in DISKS]
+    for command in (("plan", MIRROR), ("run", MIRROR, "--consent", "00000-00000-00000")):
+        done = fsconsole(*command, *on(A, B))
+        assert done.code == 23, done
+        assert words in done.err
+    assert [digest(disk) for disk in DISKS] == before
+    assert arrays().keys() == {name}
