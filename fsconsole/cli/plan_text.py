@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fsconsole import units
 from fsconsole.devices.gate import GateReport
 from fsconsole.devices.hazards.claims import HiddenProcess
-from fsconsole.model.array_words import array_aspects, arrays_in_words
+from fsconsole.model.array_words import array_aspects, array_words, arrays_in_words
 from fsconsole.model.hazard import Hazard, Verdict
 from fsconsole.model.plan import Cell, Plan
 from fsconsole.model.step import Step
@@ -103,7 +103,7 @@ def _renewal_lines(plan: Plan, reports: Sequence[GateReport], command: str) -> _
     yield from _head(plan)
     if reports:
         yield from _targets(reports)
-    yield from _arrays(plan.cells)
+    yield from _arrays(plan.cells, is_named=True)
     yield from _cells(plan.cells)
     yield _Line("")
     if any(hazard.verdict is Verdict.REFUSED for report in reports for hazard in report.hazards):
@@ -120,7 +120,7 @@ def _renewal_lines(plan: Plan, reports: Sequence[GateReport], command: str) -> _
 def _all_lines(plan: Plan, reports: Sequence[GateReport], agreeing: str, *, every: bool) -> _Lines:
     yield from _head(plan)
     yield from _targets(reports)
-    yield from _arrays(plan.cells)
+    yield from _arrays(plan.cells, is_named=bool(reports))
     yield from _cells(plan.cells)
     able = [cell for cell in plan.cells if not cell.unavailable]
     for cell in plan.cells if every else able[:1]:
@@ -159,13 +159,16 @@ def _targets(reports: Sequence[GateReport]) -> _Lines:
             yield _Line(f"holds {printable(report.loss)}", "    ")
 
 
-def _arrays(cells: Sequence[Cell]) -> _Lines:
-    arrays = arrays_in_words(cells)
-    if arrays:
+def _arrays(cells: Sequence[Cell], *, is_named: bool) -> _Lines:
+    """Yield each array once, with its members where devices were named."""
+    told = {(words, " ".join(members)) for words, members in arrays_in_words(cells)}
+    if not is_named:
+        told = {(array_words(cell.array, 0), "") for cell in cells if cell.array is not None}
+    if told:
         yield _Line("")
         yield _Line("Arrays, made of the devices together, one in each cell, and taken apart after it:")
-        for words, members in sorted(arrays):
-            yield _Line(": ".join(filter(None, (words, printable(" ".join(members))))), "  ")
+        for words, members in sorted(told):
+            yield _Line(": ".join(filter(None, (words, printable(members)))), "  ")
 
 
 def _hazard(hazard: Hazard) -> str:

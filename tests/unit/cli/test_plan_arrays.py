@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fsconsole.cli.plan_json import plan_object
-from fsconsole.cli.plan_text import plan_lines
+from fsconsole.cli.plan_text import plan_lines, renewal_lines
 from fsconsole.model.plan import ArraySpec, Plan
 from fsconsole.units import KIB
 from tests.unit.analysis import build
@@ -19,12 +19,18 @@ def plan_of(*specs: ArraySpec) -> Plan:
 
 
 def test_every_array_is_told_once_with_its_members() -> None:
-    lines = lines_of(plan_of(RAID5, RAID10, RAID5))
+    lines = list(renewal_lines(plan_of(RAID5, RAID10, RAID5), (), "resume", width=80))
     named = " ".join(MEMBERS)
     text = " ".join(" ".join(lines).split())
     assert text.count(f"raid5 64KiB, 4 members, assume-clean: {named}") == 1
     assert text.count(f"raid10 64KiB, 4 members, assume-clean: {named}") == 1
     assert max(map(len, lines)) <= 80
+
+
+def test_where_no_device_was_named_no_member_is() -> None:
+    lines = lines_of(plan_of(RAID5, RAID10))
+    assert "  raid5 64KiB, assume-clean" in lines
+    assert MEMBERS[0] not in " ".join(lines)
 
 
 def test_cells_have_a_column_for_what_their_arrays_differ_in() -> None:
