@@ -51,6 +51,10 @@ def target(
     }  # fmt: skip
 
 
+def _path(one: object) -> str:
+    return str(cast("dict[str, object]", one)["path"])
+
+
 def document(
     *targets: object,
     consent: str = "",
@@ -59,7 +63,7 @@ def document(
 ) -> dict[str, object]:
     return {
         "title": "two tiny [/x] cells",
-        "arrays": [{"words": words, "members": []} for words in arrays],
+        "arrays": [{"words": words, "members": [_path(one) for one in targets]} for words in arrays],
         "targets": list(targets),
         "cell_count": len(unavailable),
         "runnable": unavailable.count(""),

@@ -9,8 +9,9 @@ import pytest
 from fsconsole.plan.planfile import ArrayAxis
 from fsconsole.plan.reader import read_plan
 from fsconsole.units import KIB
-from tests.tui.at_plan import Hand, at_plan
-from tests.tui.harness import SIZES
+from tests.tui.at_plan import Hand, at_plan, catalog_answer, device_at
+from tests.tui.device_lists import listed
+from tests.tui.harness import SIZES, Scripted
 from tests.tui.test_plan_kept import open_file, save_as
 from tests.unit.plan.examples import DESIGN
 from tests.unit.plan.test_arrays import EVERY_KEY
@@ -115,3 +116,24 @@ def test_a_file_with_arrays_is_saved_as_it_was_where_nothing_was_changed(tmp_pat
         assert read_plan(tmp_path / "again.toml") == read_plan(path)
 
     at_plan(work)
+
+
+DEVICES = tuple(f"/dev/loop{number}" for number in range(40, 46))
+
+
+def test_that_all_ticked_devices_become_members_is_said_where_they_are_shown() -> None:
+    answers = {"catalog": catalog_answer(), "devices": listed(*(device_at(path, 2**30) for path in DEVICES))}
+
+    async def work(hand: Hand) -> None:
+        await hand.sees("on 6 devices: loop40 loop41 loop42 loop43 loop44 loop45")
+        await hand.go_to("arrays")
+        await ticks(hand, "raid5")
+        await hand.sees("on arrays of 6 devices: loop40 loop41 loop42 loop43 loop44 loop45")
+        await hand.keys("1")
+        await hand.sees("6 targets ticked: members of the plan's arrays, together")
+        await hand.keys("2")
+        await hand.look_at("raid5 0")
+        await hand.keys("space", "1")
+        await hand.sees("6 targets ticked: the plan runs on each in turn")
+
+    at_plan(work, targets=DEVICES, children=Scripted(answers))

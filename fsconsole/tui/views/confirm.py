@@ -68,7 +68,9 @@ class Offer:
     targets: tuple[TargetShown, ...]
     notes: tuple[str, ...]
     arrays: tuple[str, ...] = ()
-    """What is made of all targets together, one in each cell; empty where each stands for itself."""
+    """What is made of targets together, one in each cell; empty where each stands for itself."""
+    members: frozenset[str] = frozenset()
+    """Paths of the targets that are a member of any of them."""
 
     @property
     def refused(self) -> bool:
@@ -97,6 +99,9 @@ def offer_of(document: object) -> Offer:
         targets=tuple(_target(_object(target)) for target in _list(plan, "targets")),
         notes=tuple(str(note) for note in _list(plan, "notes")),
         arrays=tuple(_text(_object(array), "words") for array in _list(plan, "arrays")),
+        members=frozenset(
+            str(path) for array in _list(plan, "arrays") for path in _list(_object(array), "members")
+        ),
     )
 
 
@@ -130,7 +135,7 @@ def offer_rows(
     rows += [Row(""), *_of_changes(changed, width)] if strayed else _of_changes(changed, width)
     rows += _of_plan(offer, width)
     if offer.arrays:
-        names = [target.name for target in offer.targets]
+        names = [target.name for target in offer.targets if target.path in offer.members]
         rows += member_rows(names, is_asked=bool(offer.to_type), width=width)
     for target in offer.targets:
         rows += [Row(""), *_of_target(target, width, is_meant=not strayed)]

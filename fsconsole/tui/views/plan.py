@@ -99,7 +99,11 @@ def _devices(disks: Sequence[Disk], missing: Sequence[str], width: int, *, toget
         return "No device is ticked (1): sizes as planned, at 500 MB/s."
     named = (f"{disk.spec.path} ({units.format_bytes(disk.spec.size_bytes)})" for disk in disks)
     where = "on arrays of" if together else "on"
-    return shorten_middle(printable(f"{where} {', '.join(named)}"), width)
+    whole = printable(f"{where} {', '.join(named)}")
+    if cells_of(whole) <= width:
+        return whole
+    names = " ".join(disk.spec.path.removeprefix("/dev/") for disk in disks)
+    return shorten_middle(printable(f"{where} {len(disks)} devices: {names}"), width)
 
 
 def _count(number: int, what: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from fsconsole.errors import ChildFailed
@@ -65,6 +67,14 @@ def test_scratch_devices_become_members_without_being_asked_for() -> None:
     made = offer_of(document(*(target(f"/dev/loop{n}", scratch=True) for n in range(3)), arrays=ARRAYS[:1]))
     assert may_begin(made, "")
     assert "Members of arrays, all 3: loop0 loop1 loop2" in words_of(made)
+
+
+def test_a_device_that_becomes_no_member_is_not_named_as_one() -> None:
+    told = document(*(target(f"/dev/sd{letter}") for letter in "bcde"), arrays=ARRAYS[:1])
+    (array,) = cast("list[dict[str, object]]", told["arrays"])
+    array["members"] = ["/dev/sdb", "/dev/sdc", "/dev/sdd"]
+    text = words_of(offer_of(told))
+    assert "one consent for all 3: sdb sdc sdd /dev/sdb" in text
 
 
 def test_without_arrays_nothing_is_said_of_them() -> None:
