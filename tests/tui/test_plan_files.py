@@ -14,7 +14,7 @@ def test_shipped_plans_are_opened_from_a_menu_with_a_line_on_each() -> None:
     async def work(hand: Hand) -> None:
         await hand.keys("o")
         await hand.sees("demo", "ext4 twice, xfs and btrfs under 16 writers")
-        await hand.keys("end", "enter")
+        await hand.keys("end", "up", "enter")
         await hand.sees("4 variants, 12 cells", "[x] ext4 data=writeback nodelalloc")
         assert hand.screen.draft.plan == read_plan(next(p for p in list_configs() if p.stem == "demo"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,18 +11,41 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors import PlanMissing
 from fsconsole.plan.configs import find_config, list_configs, resolve_plan
 from fsconsole.plan.expand import build_plan, require_runnable
-from fsconsole.plan.reader import read_plan
+from fsconsole.plan.reader import parse_plan, read_plan
 from fsconsole.plan.target import TargetSpec
-from fsconsole.units import GIB, MIB
+from fsconsole.units import GIB, KIB, MIB
 
 SCRATCH = TargetSpec("/dev/loop3", 2 * GIB, is_scratch=True, backing_file="/srv/scratch.img")
+FOUR = tuple(replace(SCRATCH, path=f"/dev/loop{number}") for number in range(3, 7))
 
 
 @pytest.mark.parametrize("path", list_configs(), ids=lambda path: path.stem)
-def test_every_shipped_plan_can_be_run_on_a_scratch_device(path: Path) -> None:
-    plan = build_plan(read_plan(path), (SCRATCH,), load_catalog(), run_id="run", kernel="6.18.0")
+def test_every_shipped_plan_can_be_run_on_scratch_devices(path: Path) -> None:
+    plan_file = read_plan(path)
+    targets = FOUR if plan_file.arrays else FOUR[:1]
+    plan = build_plan(plan_file, targets, load_catalog(), run_id="run", kernel="6.18.0")
     require_runnable(plan, str(path))
     assert plan.title
+
+
+def test_the_plan_of_arrays_compares_raid5_with_raid10_over_chunks_and_all_of_it_can_run() -> None:
+    plan = build_plan(read_plan(find_config("whatif-arrays")), FOUR, load_catalog(), run_id="run")
+    arrays = {(cell.array.level, cell.array.chunk_bytes) for cell in plan.cells if cell.array}
+    assert arrays == {(level, size * KIB) for level in ("raid5", "raid10") for size in (64, 512)}
+    assert {cell.unavailable for cell in plan.cells} == {""}
+    assert {cell.members for cell in plan.cells} == {tuple(target.path for target in FOUR)}
+    assert len(plan.cells) == 24
+
+
+def test_what_is_commented_out_in_the_plan_of_arrays_is_a_plan_too() -> None:
+    text = find_config("whatif-arrays").read_text()
+    commented = text[text.index("# [[array]]") : text.index("[[filesystem]]")].splitlines()
+    knobs = [line.removeprefix("# ") for line in commented]
+    axes = parse_plan("\n".join((text, *knobs)), "whatif-arrays").arrays
+    assert axes[1].stripe_cache_sizes == (256, 4096)
+    assert axes[1].consistency_policies == ("resync", "ppl")
+    members = parse_plan(text.replace("# members", "members"), "whatif-arrays").arrays[0].members
+    assert members == (4, 6)
 
 
 def test_the_demo_compares_four_variants_with_16_writers_in_600_to_800_mb_each() -> None:
