@@ -25,7 +25,6 @@ _ASK_EVERY_S = 0.5
 _LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _PASSED_ON = ("LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
 """A service's variables are shown to every user (`systemctl show`): whatever else is set is nobody's business."""
-ENGINE_LOG = "engine.log"
 """What the engine prints when it can't even write its journal: its last resort."""
 
 
@@ -82,7 +81,7 @@ def start_engine(folder: RunFolder) -> None:
     last_word.forget(folder)
     # Isolated: neither the directory at hand nor PYTHONPATH may lend the engine a module.
     argv = engine_argv((sys.executable, "-I", "-m", "fsconsole.engine", folder.path))
-    log_path = os.path.join(folder.path, ENGINE_LOG)
+    log_path = folder.engine_log
     if is_systemd_booted() and sees_what_init_sees():
         _await_life(folder, Service(argv, unit_of(folder, attempts, log_path), RealExecutor()), attempts)
     else:
@@ -149,6 +148,6 @@ def _kill_group(pid: int) -> None:
 
 
 def _last_line(folder: RunFolder) -> str:
-    with open(os.path.join(folder.path, ENGINE_LOG), encoding="utf-8", errors="backslashreplace") as log:
+    with open(folder.engine_log, encoding="utf-8", errors="backslashreplace") as log:
         lines = log.read().split("\n")
     return next((line for line in reversed(lines) if line.strip()), "")

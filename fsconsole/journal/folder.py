@@ -38,6 +38,11 @@ class RunFolder:
         return os.path.join(self.path, "last-word")
 
     @property
+    def engine_log(self) -> str:
+        """The file that takes what an engine says on its standard outputs."""
+        return os.path.join(self.path, "engine.log")
+
+    @property
     def control(self) -> str:
         """The Unix socket on which a living engine takes requests."""
         return os.path.join(self.path, "control")

@@ -29,7 +29,7 @@ def require_own(folder: RunFolder) -> None:
 
 def _parts(folder: RunFolder) -> tuple[str, ...]:
     journals = tuple(folder.journal + suffix for suffix in ("", *BESIDE_JOURNAL))
-    return (folder.path, *journals, folder.lock, folder.last_word, folder.raw)
+    return (folder.path, *journals, folder.lock, folder.last_word, folder.engine_log, folder.raw)
 
 
 def _objection(found: os.stat_result) -> str:

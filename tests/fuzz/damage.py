@@ -86,7 +86,7 @@ def _set_value(folder: RunFolder, random: Any, values: list[Any]) -> None:
         table = random.choice(_tables(journal))
         column = random.choice(_columns(journal, table))
         where = "" if random.random() < 0.3 else f" WHERE rowid = {random.randrange(1, 400)}"
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
             words = f'UPDATE "{table}" SET "{column}" = ?{where}'  # noqa: S608 - names are the journal's own
             journal.execute(words, (_storable(random.choice(values)),))
 
@@ -98,7 +98,7 @@ def _set_leaf(folder: RunFolder, random: Any, values: list[Any]) -> None:
             ("run", "request"), ("run", "request"), ("run", "request"), ("target_accepted", "identity"),
             ("target_accepted", "hazards"), ("run_started", "facts"), ("step_started", "commands"), ("command_finished", "argv"),
         ))  # fmt: skip
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
             row = journal.execute(f'SELECT rowid, "{column}" FROM "{table}" LIMIT 1').fetchone()  # noqa: S608
             if row is None or not isinstance(row[1], str):
                 return
@@ -109,13 +109,13 @@ def _set_leaf(folder: RunFolder, random: Any, values: list[Any]) -> None:
 
 
 def _change_schema(folder: RunFolder, random: Any, _values: list[Any]) -> None:
-    with _editing(folder) as journal, contextlib.suppress(sqlite3.Error):
+    with _editing(folder) as journal, contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
         journal.execute(random.choice(_PROGRAMS))
 
 
 def _double_rows(folder: RunFolder, random: Any, _values: list[Any]) -> None:
     """Repeat events under new numbers, as no engine would."""
-    with _editing(folder) as journal, contextlib.suppress(sqlite3.Error):
+    with _editing(folder) as journal, contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
         low = random.randrange(1, 400)
         journal.execute(
             "INSERT INTO event SELECT id + 100000, kind, wall_ns, monotonic_ns, attempt, cell, step FROM event"
@@ -200,7 +200,8 @@ def _editing(folder: RunFolder) -> Iterator[sqlite3.Connection]:
         try:
             journal.execute("PRAGMA ignore_check_constraints = ON")
             journal.execute("SELECT count(*) FROM event").fetchone()
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):
+            # The second of the words in which SQLite complains, where they quote what is damaged.
             with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as nothing:
                 nothing.execute("CREATE TABLE event (id, kind, wall_ns, monotonic_ns, attempt, cell, step)")
                 yield nothing
@@ -211,7 +212,7 @@ def _editing(folder: RunFolder) -> Iterator[sqlite3.Connection]:
 def _tables(journal: sqlite3.Connection) -> list[str]:
     try:
         found = journal.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         found = []
     return [str(name) for (name,) in found] or ["event"]
 
@@ -219,7 +220,7 @@ def _tables(journal: sqlite3.Connection) -> list[str]:
 def _columns(journal: sqlite3.Connection, table: str) -> list[str]:
     try:
         found = journal.execute(f'PRAGMA table_info("{table}")').fetchall()
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         found = []
     return [str(row[1]) for row in found] or ["id"]
 

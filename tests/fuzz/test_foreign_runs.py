@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsconsole.client.outputs import list_outputs, read_output
@@ -47,7 +47,7 @@ def test_commands_that_read_a_foreign_run_change_nothing_and_print_it_as_data(
     read_with_some(tmp_path, example)
 
 
-@QUICK
+@settings(QUICK, max_examples=settings.default.max_examples // 2)
 @given(make=damages())
 def test_commands_that_act_on_a_foreign_run_execute_nothing_of_it_and_stay_in_its_folder(
     tmp_path: Path, make: Make

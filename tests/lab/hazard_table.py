@@ -19,7 +19,7 @@ def table() -> str:
     lines = [
         f"{len(BATTERY)} ways in which a device is not free; {unsigned} of them ({_NO_SIGNATURE}) leave no signature on it.",
         "",
-        "| | refused, asked about, or seen as changed | a device that is |",
+        "| | the gate's answer | a device that is |",
         "| --- | --- | --- |",
     ]
     for title, cases in GROUPS.items():

@@ -109,7 +109,7 @@ MOUNTS = (
     refused(
         "where the root directory lies", "system-disk",
         f"{_PARTED}; mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 ${{A}}1; mount ${{A}}1 $M; "
-        "for place in /bin /dev /etc /home /lib /lib64 /opt /proc /root /run /sbin /sys /tmp /usr /var; do "
+        "for place in /bin /dev /etc /home /host /lab /lib /lib64 /opt /proc /root /run /sbin /share /sys /tmp /usr /var /writes; do "
         "if [ -L $place ]; then cp -P $place $M; elif [ -d $place ]; then mkdir $M$place; mount --bind $place $M$place; fi; done; mount -o remount,ro $M",
         "umount -R $M", root="$M",
     ),
@@ -233,7 +233,6 @@ CHANGES = (
         "modprobe scsi_debug dev_size_mb=16; udevadm settle", f"{_NO_TWINS}; modprobe scsi_debug dev_size_mb=16; udevadm settle",
         undone=_NO_TWINS, device=_TWIN.format(1),
     ),
-    changed("resized since it was agreed upon", "size", f"{_PARTED}; udevadm settle", "resizepart $A 1 16384; udevadm settle", device="${A}1"),
     changed(
         "another table of the same device-mapper name", "table", "dmsetup create lab --table \"0 2048 linear $A 0\"",
         "dmsetup remove lab; dmsetup create lab --table \"0 2048 linear $B 0\"", undone="dmsetup remove lab", device="/dev/mapper/lab",
@@ -247,7 +246,6 @@ CHANGES = (
         "a loop device whose file grew between two cells", "size", "truncate -s 8M /run/file; losetup /dev/loop7 /run/file",
         "truncate -s 9M /run/file; losetup -c /dev/loop7", undone="losetup -d /dev/loop7", device="/dev/loop7",
     ),
-    between("formatted by somebody else between two cells", "was not there", ":", "mkfs.ext4 -qF $A"),
     between("written over between two cells", "is no longer there", ":", "dd if=/dev/urandom of=$A bs=1M count=32 status=none"),
 )  # fmt: skip
 

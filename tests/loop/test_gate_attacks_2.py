@@ -170,6 +170,8 @@ OTHERS = {
     "a journal that others can write": lambda folder: os.chmod(folder.journal, 0o660),
     "a journal that lies elsewhere": lambda folder: moved_away(folder.journal),
     "a lock that lies elsewhere": lambda folder: os.symlink(f"{folder.path}.elsewhere", folder.lock),
+    "a log that lies elsewhere": lambda folder: os.symlink(f"{folder.path}.elsewhere", folder.engine_log),
+    "a pipe beside the journal": lambda folder: os.mkfifo(folder.journal + "-shm"),
 }
 
 

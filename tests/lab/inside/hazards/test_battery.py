@@ -114,8 +114,10 @@ def check(case: Case, path: str) -> None:
         return
     re_prove(look(path, case), target, frozenset())
     shell(f"{case.then}\nsync")
+    before = digest(path)
     with pytest.raises(DeviceChanged, match=case.check):
         re_prove(look(path, case), target, frozenset())
+    assert digest(path) == before
 
 
 def check_between_cells(case: Case, target: Target) -> None:
@@ -126,6 +128,8 @@ def check_between_cells(case: Case, target: Target) -> None:
         report = look(target.path, case, is_ours=True)
         re_prove(report, target, frozenset({made}), made)
         shell_alone(f"{case.then}\nsync")
+        before = digest(target.path)
         after = look(target.path, case, is_ours=True)
         with pytest.raises(DeviceChanged, match=case.check):
             re_prove(after, target, frozenset({made}), made, report.identity)
+        assert digest(target.path) == before
