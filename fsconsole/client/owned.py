@@ -6,6 +6,7 @@ from fsconsole.devices import scratch
 from fsconsole.errors import ScratchMissing
 from fsconsole.journal.history import read_state
 from fsconsole.journal.store import RunFolder, is_alive
+from fsconsole.journal.trust import require_own
 from fsconsole.model.state import OPEN_STATUSES, RunState
 
 
@@ -40,5 +41,9 @@ def remove_scratch_of(state: RunState) -> bool:
 
 
 def remove_abandoned_scratch(folder: RunFolder) -> bool:
-    """Do the same for a run that had no viewer at its end; a living one is left alone. Raises the same."""
+    """Do the same for a run that had no viewer at its end; a living one is left alone.
+
+    Raises the same, and JournalUnusable for a folder that others can have written.
+    """
+    require_own(folder)
     return not is_alive(folder) and remove_owned_scratch(read_state(folder))

@@ -125,6 +125,8 @@ def _connect_read_only(path: str) -> sqlite3.Connection:
     had its header and nothing else yet: SQLite (3.40) tries that for 10 s and then says "locking protocol".
     """
     for part in (path, *(path + suffix for suffix in BESIDE_JOURNAL)):
+        if os.path.islink(part):
+            raise sqlite3.OperationalError(f"{os.path.basename(part)} is a symbolic link")
         if os.path.exists(part) and not os.path.isfile(part):
             # A pipe would be waited for.
             raise sqlite3.OperationalError(f"{os.path.basename(part)} is no regular file")

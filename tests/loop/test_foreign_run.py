@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -12,16 +13,21 @@ from pathlib import Path
 
 import pytest
 
+from fsconsole.devices import scratch
 from fsconsole.devices.gate import inspect_device
 from fsconsole.errors import ExitCode
 from fsconsole.journal.codec import from_json, to_json
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.history import read_state
+from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.device import Identity
+from fsconsole.model.observation import CellFinished, CellStarted, Outcome, RunFinished, RunStarted
 from fsconsole.model.run import RunRequest, Target
 from fsconsole.system.namespace import engine_argv
 from tests.conftest import MakeLoopDevice
 from tests.loop.commands import assert_plain, command
 from tests.loop.gate_cases import MIB, context, unchanged, write
+from tests.loop.runs import TINY_PLAN, new_run
 from tests.tui.recorded import recorded
 
 pytestmark = pytest.mark.root
@@ -87,3 +93,34 @@ def test_a_copied_run_can_be_read_and_cleaned_up(tmp_path: Path) -> None:
     assert command("results", folder.name, *kept).returncode == 0
     assert "the engine died" in command("cleanup", *kept).stdout
     assert "engine died in workload" in command("runs", *kept).stdout
+
+
+def test_a_folder_that_others_can_write_has_no_scratch_device_removed(tmp_path: Path) -> None:
+    name = "20261121-104500-k7qf"
+    made = scratch.create(64 * MIB, str(tmp_path / "scratch"), purpose=f"run {name}")
+    try:
+        folder = new_run(TINY_PLAN, made.device, str(tmp_path / "runs"), owned_scratch=made.path)
+        request = replace(read_state(folder).request, run_id=name)
+        with closing(sqlite3.connect(folder.journal)) as journal, journal:
+            journal.execute("UPDATE run SET request = ?", (to_json(request),))
+        end(folder)
+        os.chown(folder.path, 1000, 1000)
+        assert "left as it is" in command("cleanup", "--runs", str(tmp_path / "runs")).stdout
+        assert os.path.exists(made.path)
+        os.chown(folder.path, 0, 0)
+        assert "removed its scratch device" in command("cleanup", "--runs", str(tmp_path / "runs")).stdout
+        assert not os.path.exists(made.path)
+    finally:
+        if os.path.exists(made.path):
+            scratch.remove(made)
+
+
+def end(folder: RunFolder) -> None:
+    """Have a journal say that all of the run's cells are done."""
+    journal = JournalWriter(folder)
+    journal.record(RunStarted(1, "0.1.0", "boot", "6.18.0", "box"))
+    for cell in read_state(folder).request.plan.cells:
+        journal.record(CellStarted(cell.index, 1))
+        journal.record(CellFinished(cell.index, 1, Outcome.DONE))
+    journal.record(RunFinished(Outcome.DONE))
+    journal.close(finished=True)

@@ -110,6 +110,16 @@ def test_a_last_word_that_is_no_file_is_an_error_with_a_hint(
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("part", ["journal.sqlite", "journal.sqlite-wal"])
+def test_a_journal_that_lies_elsewhere_is_not_read(folder: RunFolder, tmp_path: Path, part: str) -> None:
+    path = os.path.join(folder.path, part)
+    os.rename(path, tmp_path / "elsewhere")
+    os.symlink(tmp_path / "elsewhere", path)
+    said = on(folder, "results")
+    assert said.code == ExitCode.JOURNAL_UNUSABLE
+    assert f"{part} is a symbolic link" in said.err
+
+
 def test_an_engines_last_word_is_printed_as_data_by_cleanup(folder: RunFolder) -> None:
     last_word.leave(folder, RunFinished(Outcome.FAILED, f"reason {ACTING}", f"hint {ACTING}"))
     said = on(folder, "cleanup")
