@@ -41,12 +41,13 @@ def fsconsole(*words: str) -> Done:
     out, err = Path("/tmp/fsconsole.out"), Path("/tmp/fsconsole.err")
     child = os.fork()
     if child == 0:
-        _become(words, out, err)
+        become(words, out, err)
     _, status = os.waitpid(child, 0)
     return Done(os.waitstatus_to_exitcode(status), out.read_text(), err.read_text())
 
 
-def _become(words: tuple[str, ...], out: Path, err: Path) -> None:
+def become(words: tuple[str, ...], out: Path, err: Path) -> None:
+    """Let this forked process be a command of fsconsole, and end with it."""
     code = 99
     try:
         for number, path in ((1, out), (2, err)):
