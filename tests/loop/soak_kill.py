@@ -1,7 +1,7 @@
 """An engine killed -9 at random moments, cleaned up and resumed until its plan is done; again and again.
 
-python -m tests.loop.soak_kill [KILLS [SEED [LATEST_S]]] does it for longer than the suite has time for, and prints
-where each kill hit, LATEST_S after the engine's start at the latest. After each, all that was reported done is still there and a bystander, a device that no run was
+python -m tests.loop.soak_kill [KILLS [SEED]] does it for longer than the suite has time for, and prints where
+each kill hit. After each, all that was reported done is still there and a bystander, a device that no run was
 given, has every byte that it had; in the end each run is whole, in the order that its seed gave.
 """
 
@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import count, islice
+from itertools import islice
 
 from fsconsole.client.start import start_engine
 from fsconsole.devices import scratch
@@ -64,15 +64,16 @@ with = { read_ahead = "64KiB" }
 """
 WRITTEN_BYTES = 4 * 6 * MIB
 DEVICE_BYTES = 320 * MIB
-LATEST_S = 2.5
-"""Two cells on a machine at rest: every step is in reach, and so is the change from one cell to the next."""
+MOMENTS_CPU_S = (0.4, 2.6)
+"""What the engine itself has used when it is killed: from its first word to that of the third cell, on a machine at
+rest and on a busy one alike."""
+DELAYS_S = (0.0, 0.3)
+"""After that, since an engine that waits for a program uses nothing."""
 
 
-def soak(kills: int, seed: int, directory: str, latest_s: float = LATEST_S) -> Iterator[str]:
+def soak(kills: int, seed: int, directory: str) -> Iterator[str]:
     """Yield, for each kill, what cleanup said of it; every run that was killed is finished and proved whole."""
     chance = random.Random(seed)  # noqa: S311 (moments, not secrets)
-    # The moments must be random ones, which no event can tell.
-    moments = (chance.uniform(0.0, latest_s) for _ in count())
     made = scratch.create(DEVICE_BYTES, os.path.join(directory, "scratch"))
     try:
         with bystander(directory) as other:
@@ -81,7 +82,7 @@ def soak(kills: int, seed: int, directory: str, latest_s: float = LATEST_S) -> I
             while left > 0:
                 folder = new_run(PLAN, made.device, os.path.join(directory, f"runs-{left}"))
                 plan = read_state(folder).request.plan
-                for said in islice(_one_run(folder, made.device, moments), left):
+                for said in islice(_one_run(folder, made.device, chance), left):
                     assert _settings_of(made.device) == found
                     assert other.is_untouched()
                     yield said
@@ -102,11 +103,12 @@ def _settings_of(device: str) -> list[str]:
     return found
 
 
-def _one_run(folder: RunFolder, device: str, moments: Iterator[float]) -> Iterator[str]:
+def _one_run(folder: RunFolder, device: str, chance: random.Random) -> Iterator[str]:
     """Start, kill and take up one run until it is done before it is hit."""
     start_engine(folder)
     while True:
-        time.sleep(next(moments))
+        _wait(folder, chance.uniform(*MOMENTS_CPU_S))
+        time.sleep(chance.uniform(*DELAYS_S))
         if not _kill(folder):
             return
         assert_nothing_left(device, folder)
@@ -114,6 +116,21 @@ def _one_run(folder: RunFolder, device: str, moments: Iterator[float]) -> Iterat
         if not _is_open(folder):
             return
         _resume(folder)
+
+
+def _wait(folder: RunFolder, cpu_s: float) -> None:
+    """Wait until a run's engine has used so much of a CPU, its own programs with it, or has ended."""
+    with suppress(ValueError, OSError):
+        engine = engine_of(folder)
+        while is_alive(folder) and _used_s(engine) < cpu_s:
+            time.sleep(0.005)
+
+
+def _used_s(pid: int) -> float:
+    """Return utime, stime, cutime and cstime in seconds (man 5 proc, /proc/PID/stat)."""
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        fields = file.read().rpartition(") ")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _resume(folder: RunFolder) -> None:
@@ -188,11 +205,10 @@ def main(arguments: list[str]) -> None:
     """Kill as often as is said, and print where."""
     kills = int(arguments[0]) if arguments else 15
     seed = int(arguments[1]) if len(arguments) > 1 else time.time_ns() % 10**6
-    latest_s = float(arguments[2]) if len(arguments) > 2 else LATEST_S
-    print(f"{kills} kills within {latest_s} s of each start, seed {seed}", flush=True)
+    print(f"{kills} kills, seed {seed}", flush=True)
     places: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="fsconsole-soak-") as directory:
-        for number, said in enumerate(soak(kills, seed, directory, latest_s), 1):
+        for number, said in enumerate(soak(kills, seed, directory), 1):
             print(f"{number:4} {said}", flush=True)
             places[said.removeprefix("the engine died ").split(" of ")[0]] += 1
     print("all runs were finished; kills by place:")
