@@ -31,15 +31,18 @@ class Story:
     begun: list[int] = field(default_factory=list)
     """Cells in the order in which they were begun, those taken up again once more."""
     is_finished: bool = False
+    heard: set[str] = field(default_factory=set)
+    """The events that were told: one that takes the run up shows it from its beginning."""
 
     def hear(self, lines: Iterable[str]) -> None:
         """Take in all that was told in one boot; what doesn't fit what was told before is an AssertionError."""
         for text in lines:
             line = json.loads(text)
-            if "event" in line:
-                self._event(line)
-            else:
+            if "told" in line:
                 self._told(line)
+            elif text not in self.heard:
+                self.heard.add(text)
+                self._event(line)
 
     def _event(self, line: Line) -> None:
         cell = line.get("cell")

@@ -18,11 +18,11 @@ PLAN_CELLS = [
 PLAN = {"seed": 7, "order": "shuffled", "cells": PLAN_CELLS}
 TOLD = [
     {"told": "boot", "run": ""},
-    {"event": "cell_started", "cell": 0},
+    {"event": "cell_started", "cell": 0, "attempt": 1},
     {"event": "command_finished", "cell": 0, "step": 1, "output": "raw/000-01-mkfs.ext4"},
     {"event": "step_finished", "cell": 0, "step": 1, "measurements": FIGURES},
     {"event": "cell_finished", "cell": 0, "outcome": "done"},
-    {"event": "cell_started", "cell": 1},
+    {"event": "cell_started", "cell": 1, "attempt": 1},
 ]
 
 
@@ -53,7 +53,8 @@ def story() -> Story:
 
 
 def test_a_run_that_is_as_it_was_told_passes(story: Story) -> None:
-    story.hear(texts([left(), {"event": "cell_started", "cell": 1}]))
+    # One that takes it up shows it from its beginning.
+    story.hear(texts([left(), *TOLD[1:], {"event": "cell_started", "cell": 1, "attempt": 2}]))
     assert (story.done, story.begun) == ([0], [0, 1, 1])
 
 
@@ -101,7 +102,7 @@ def test_another_seed_or_order_is_found_out(story: Story, change: Line) -> None:
     "line",
     [
         {"told": "boot", "run": ""},
-        {"event": "cell_started", "cell": 0},
+        {"event": "cell_started", "cell": 0, "attempt": 2},
         {"event": "cell_finished", "cell": 1, "outcome": "failed"},
         {"told": "cleanup", "code": 43, "out": ""},
         {"told": "ended", "code": 45, "err": ""},
