@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from typing import Protocol
 
 import pytest
 
-from tests.lab.cache import LabMissing
+from tests.lab.cache import CACHE, LabMissing
 from tests.lab.groups import GROUPS, kernel_of
 from tests.lab.machine import Disk
 
@@ -80,6 +81,7 @@ class Boots:
         machine = self._start_machine(
             folder / "boot", GROUPS[group], _pytest_words(items), root, kernel_of(group)
         )
+        self._stack.callback(_keep, folder / "boot/share/kept")
         self._stack.callback(machine.end)
         self._end = machine.end
         self._reports = (self._report(line) for line in machine.lines(TIMEOUT_S))
@@ -102,6 +104,12 @@ def _pytest_words(items: list[pytest.Item]) -> tuple[str, ...]:
         "--confcutdir=tests/lab", "--basetemp=/tmp/pytest", "-p", "no:cacheprovider", "-q",
         *(item.nodeid for item in items),
     )  # fmt: skip
+
+
+def _keep(folder: Path) -> None:
+    """Copy what the guest left to be looked at."""
+    if folder.is_dir():
+        shutil.copytree(folder, CACHE / "kept", dirs_exist_ok=True)
 
 
 def _never_ended(item: pytest.Item, why: str) -> pytest.TestReport:

@@ -13,9 +13,9 @@ GROUPS: dict[str, tuple[Disk, ...]] = {
     # hazards.py: A to E, S, N
     "hazards": (Disk(32), Disk(32), Disk(144), Disk(144), Disk(320), Disk(32, "scsi"), Disk(32, "nvme")),
     # vda to vdc
-    "runs": (Disk(128), Disk(128), Disk(128)),
-    # vda to vdc, sda
-    "newer": (Disk(512), Disk(128), Disk(128), Disk(128, "scsi")),
+    "runs": (Disk(256), Disk(256), Disk(256)),
+    # The same, below another kernel
+    "newer": (Disk(256), Disk(256), Disk(256)),
     # vda to vdd
     "whatif": (Disk(96), Disk(96), Disk(96), Disk(96)),
 }

@@ -28,7 +28,7 @@ def tower() -> Iterator[None]:
 
 
 def test_of_a_volume_on_an_array_on_partitions_only_the_volume_is_a_target(tower: None) -> None:
-    devices = listed()
+    devices = listed("dm-0", "md5", "vdc", "vdd", "vdc1", "vdd1")
     volume = devices["dm-0"]
     assert (volume["kind"], volume["dm_name"], volume["lower"]) == ("dm", "lab-data", ["md5"])
     assert sorted(devices["md5"]["lower"]) == ["vdc1", "vdd1"]

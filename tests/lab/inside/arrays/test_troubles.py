@@ -28,7 +28,7 @@ def _slow_and_clear() -> Iterator[None]:
 
 
 def array(name: str) -> tuple[dict[str, object], dict[str, object]]:
-    device = listed()[name]
+    device = listed(name)[name]
     md = device["md"]
     assert isinstance(md, dict)
     return device, md
@@ -79,7 +79,7 @@ def test_an_array_that_was_not_started_is_inactive_and_holds_its_members() -> No
     names = [
         line.split(" ")[0] for line in Path("/proc/mdstat").read_text().splitlines() if "inactive" in line
     ]
-    devices = listed()
+    devices = listed(names[0], "vda")
     md = devices[names[0]]["md"]
     assert isinstance(md, dict)
     assert (md["active"], md["level"], [member["name"] for member in md["members"]]) == (False, "", ["vda"])

@@ -1,0 +1,75 @@
+"""The Bull plan, as it is shipped and made tiny, on a linear array: each row is done, or tells the kernel's reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fsconsole.model.measurement import Metric
+from fsconsole.model.sample import Role
+from fsconsole.model.state import CellStatus
+from fsconsole.plan.configs import find_config
+from fsconsole.plan.planfile import PlanFile, Scale, ScaleKind
+from fsconsole.plan.reader import read_plan
+from fsconsole.plan.writer import plan_to_toml
+from tests.lab.soak import tried
+from tests.lab.whole import Whole, run_on_array
+
+SHIPPED = read_plan(find_config("bull-2008-large-write"))
+EVERY = tuple(variant.label for variant in SHIPPED.variants)
+CHOSEN = (
+    "ext3 -I 256 data=ordered",
+    "xfs",
+    "ext4 -I 256 -O uninit_groups data=writeback,nomballoc",
+    "ext4 as in 2008, uninit_bg, flex_bg 64 data=writeback",
+    "ext4 as in 2008, uninit_bg data=writeback,journal_async_commit",
+)
+"""One of each kind; a soak tries all."""
+LABELS = tried(EVERY, CHOSEN)
+TINY = 2**-14
+"""64 KiB of each GiB: a write for each of the 128 files."""
+WRITTEN_BYTES = 128 * 2**16
+MEMBERS = ("vda", "vdb", "vdc")
+
+
+def tiny() -> PlanFile:
+    """Return the shipped plan with smaller files, once, and the rows that are tried here; all else is as it is."""
+    variants = tuple(variant for variant in SHIPPED.variants if variant.label in LABELS)
+    scale = Scale(ScaleKind.FACTOR, TINY)
+    return replace(SHIPPED, repeats=1, scale=scale, variants=variants)
+
+
+@pytest.fixture(scope="module")
+def bull() -> Iterator[Whole]:
+    plan = Path("/tmp/bull.toml")
+    plan.write_text(plan_to_toml(tiny()))
+    with run_on_array(str(plan), "linear", *MEMBERS) as whole:
+        yield whole
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_row_of_2008_is_done_on_a_linear_array_or_says_what_the_kernel_refuses(
+    bull: Whole, label: str
+) -> None:
+    (planned,) = [cell for cell in bull.state.request.plan.cells if cell.variant.label == label]
+    cell = bull.state.cells[planned.index]
+    if "nomballoc" in label:
+        assert "Unknown parameter 'nomballoc'" in cell.reason, cell
+        assert cell.status in {CellStatus.UNAVAILABLE, CellStatus.FAILED}
+    else:
+        assert cell.status is CellStatus.DONE, (cell.reason, bull.done)
+        assert cell.value(Metric.WRITTEN) == WRITTEN_BYTES
+
+
+def test_the_run_of_2008_ends_as_its_plan_said(bull: Whole) -> None:
+    assert bull.done.code == (3 if any("nomballoc" in label for label in LABELS) else 0), bull.done
+    assert {
+        (workload.threads, workload.files) for workload in bull.state.request.plan.cells[0].workloads
+    } == {(128, 128)}
+
+
+def test_the_gauges_show_a_linear_array_and_its_members(bull: Whole) -> None:
+    assert bull.gauges == {("md0", Role.TARGET, ""), *((name, Role.MEMBER, "md0") for name in MEMBERS)}

@@ -1,0 +1,80 @@
+"""One mixed plan on a raid5 array, for each kernel that the lab boots: these tests stand in a group of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fsconsole.devices.discovery import discover, find_device
+from fsconsole.model.measurement import Metric
+from fsconsole.model.sample import Role
+from fsconsole.model.state import CellStatus
+from fsconsole.model.step import StepKind
+from fsconsole.plan.stripes import stripes_of
+from fsconsole.units import KIB
+from tests.lab.guest import fsconsole
+from tests.lab.kept import kept, rows_of
+from tests.lab.whole import Whole, run_on_array
+
+PLAN = "tests/lab/mixed.toml"
+MEMBERS = ("vda", "vdb", "vdc")
+IN_ORDER = ("xfs", "ext4", "btrfs")
+"""As the plan's seed shuffles them, on every kernel."""
+WRITTEN_BYTES = 4 * (512 + 64 + 64) * 2**10
+GRIDS = Path("tests/data/kernels")
+"""The grids of one such run on each kernel, kept for whoever wants to see them side by side."""
+
+
+@pytest.fixture(scope="module")
+def mixed() -> Iterator[Whole]:
+    with run_on_array(PLAN, "raid5", *MEMBERS) as whole:
+        yield whole
+
+
+def test_a_mixed_load_is_done_on_each_filesystem_in_the_order_of_the_seed(mixed: Whole) -> None:
+    assert (mixed.done.code, mixed.done.err) == (0, ""), mixed.done
+    variants = [cell.variant.filesystem for cell in mixed.state.request.plan.cells]
+    assert tuple(variants) == IN_ORDER
+    for cell in mixed.state.cells:
+        assert cell.status is CellStatus.DONE, (cell.reason, mixed.done)
+        assert [step.kind for step in cell.steps].count(StepKind.WORKLOAD) == 6
+        assert {step.verdict for step in cell.steps if step.kind is StepKind.CHECK} == {"clean"}
+
+
+def test_the_gauges_show_array_and_members_and_count_nothing_twice(mixed: Whole) -> None:
+    assert mixed.gauges == {("md0", Role.TARGET, ""), *((name, Role.MEMBER, "md0") for name in MEMBERS)}
+    written = sum(
+        measurement.value
+        for cell in mixed.state.cells
+        for step in cell.steps
+        for measurement in step.measurements
+        if measurement.metric is Metric.WRITTEN
+    )
+    assert written == WRITTEN_BYTES * len(IN_ORDER)
+    assert mixed.written_bytes(Role.TARGET) > written
+    # Parity, or what is written twice: on the members it is more, and no gauge adds the two up.
+    assert mixed.written_bytes(Role.MEMBER) > 1.2 * mixed.written_bytes(Role.TARGET)
+
+
+def test_the_array_is_read_alike_with_its_stripes(mixed: Whole) -> None:
+    devices = discover()
+    array = find_device("/dev/md0", devices)
+    assert array.md is not None
+    assert (array.md.level, array.md.chunk_bytes, array.md.slots) == ("raid5", 512 * KIB, "UUU")
+    assert sorted(member.name for member in array.md.members) == list(MEMBERS)
+    told = stripes_of(array, devices)
+    assert (told.shape, told.cautions) == ("512KiB on each of 2 data disks, 1MiB in all", ())
+    assert told.words.endswith("mkfs sees that itself")
+    assert any(note.startswith("/dev/md0 holds 512KiB on each") for note in mixed.state.request.plan.notes)
+
+
+def test_its_grid_has_the_rows_that_every_kernel_gave(mixed: Whole) -> None:
+    printed = fsconsole("results", mixed.name, "--format", "md")
+    assert printed.code == 0, printed.err
+    kept(f"grid-{os.uname().release}.md", printed.out)
+    recorded = {path.name: rows_of(path.read_text()) for path in GRIDS.glob("*.md")}
+    assert len(recorded) == 2
+    assert set(recorded.values()) == {rows_of(printed.out)}, recorded
