@@ -176,7 +176,7 @@ def _from_signatures(evidence: Evidence, graph: DeviceGraph, context: GateContex
             _forget_cached(device.path)
             found += (FoundSignature(device, s) for s in probe_signatures(context.executor, device.path))
         except (OSError, FsconsoleError) as error:
-            evidence = _unread(evidence, f"the signatures on {device.path}", str(error))
+            evidence = _unread(evidence, f"the signatures on {device.path}", _why(error))
     evidence = replace(evidence, signatures=tuple(found))
     groups = active_groups(graph.devices)
     if not groups:
@@ -197,7 +197,7 @@ def _from_content(evidence: Evidence) -> Evidence:
     try:
         return replace(evidence, content=sample_content(evidence.device.path, evidence.device.size_bytes))
     except OSError as error:
-        return _unread(evidence, "its content", str(error))
+        return _unread(evidence, "its content", _why(error))
 
 
 def _with(evidence: Evidence, source: str, read: Callable[[], Iterable[Use]]) -> Evidence:
@@ -206,6 +206,10 @@ def _with(evidence: Evidence, source: str, read: Callable[[], Iterable[Use]]) ->
         return replace(evidence, uses=(*evidence.uses, *read()))
     except (OSError, ValueError, LookupError, FsconsoleError) as error:
         return _unread(evidence, source, str(error))
+
+
+def _why(error: OSError | FsconsoleError) -> str:
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
 
 
 def _unread(evidence: Evidence, source: str, why: str) -> Evidence:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from fsconsole.devices.discovery import find_device
+from fsconsole.engine.degraded import HINT as DEGRADED_HINT
+from fsconsole.engine.degraded import degraded_below, degraded_words
 from fsconsole.engine.work import CellWork
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.device import MdArray
 from fsconsole.model.observation import WarningKind, WarningRaised
 from fsconsole.model.run import RunRequest
 from fsconsole.model.workload import Workload
@@ -21,23 +22,25 @@ SHORT_S = 10.0
 NEARLY_FULL_PERCENT = 90.0
 OBSERVER_PERCENT = 2.0
 """The limits of measurement: shorter, fuller or costlier than this is said."""
-DEGRADED_HINT = (
-    "Give it its members, let it recover (/proc/mdstat), and run the plan again: a whole one is another."
-)
 
 
-def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, attempt: int) -> None:
-    """Warn where the journal is written on the very disk that is measured, and where that disk is cached or degraded."""
+def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, attempt: int) -> frozenset[str]:
+    """Warn where the journal is written on the very disk that is measured, and where that disk is cached or degraded.
+
+    Returns what was warned of.
+    """
     runs_device = os.stat(folder_path).st_dev
+    warned: set[str] = set()
 
     def warn(kind: WarningKind, reason: str, hint: str) -> None:
         journal.record(WarningRaised(None, attempt, kind, reason, hint), durable=False)
+        warned.add(reason)
 
     for target in request.targets:
         device = find_device(target.path)
         loop = device.loop
-        if device.md is not None and device.md.degraded:
-            warn(WarningKind.NOT_COMPARABLE, degraded_words(device.md), DEGRADED_HINT)
+        for array in degraded_below(target.path):
+            warn(WarningKind.NOT_COMPARABLE, degraded_words(array), DEGRADED_HINT)
         uncounted = _uncounted(device.name)
         if uncounted:
             warn(
@@ -57,6 +60,7 @@ def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, att
                 f"{target.path} goes through the page cache of the filesystem below it",
                 "`losetup --direct-io=on DEVICE`, or a scratch file on a filesystem that has direct I/O.",
             )
+    return frozenset(warned)
 
 
 def _uncounted(name: str) -> tuple[str, ...]:
@@ -65,11 +69,6 @@ def _uncounted(name: str) -> tuple[str, ...]:
     return tuple(
         disk for disk in disks if read_text_or(f"{SYS}/class/block/{disk}/queue/iostats", "1") == "0"
     )
-
-
-def degraded_words(array: MdArray) -> str:
-    """Return why the figures of an array that lacks members are not those that it has when whole."""
-    return f"the array /dev/{array.name} lacks {array.degraded} of its {len(array.slots)} members"
 
 
 def about_array(work: CellWork) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 
-from fsconsole.engine import cautions
+from fsconsole.engine import cautions, degraded
+from fsconsole.engine.memory import with_killed
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.engine.work import CellWork, Interrupted, RunWork, StepFailed, StepResult
 from fsconsole.errors import ExtentsUnreadable, FsconsoleError, GeneratorFailed, JournalFull, JournalUnusable
@@ -64,6 +65,7 @@ def _live(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
                 outcome, reason = _run_steps(work)
             finally:
                 run.wishes.cell_releases()
+        degraded.about_end(work, run.known_of_all)
         work.keep_kernel_log()
     return outcome, reason
 
@@ -84,8 +86,9 @@ def run_step(work: CellWork, step: Step) -> StepResult:
     started = StepStarted(cell.index, run.attempt, work.step_number, step.kind, step.title, step.commands)
     run.journal.record(started, durable=step.kind not in _CLOCK_RUNS)
     run.sampler.set_place(cell.index, step.kind.value)
+    said_before = len(work.kernel_log.lines())
     begin_s = time.monotonic()
-    result = _handled(work, step)
+    result = with_killed(work, step, _handled(work, step), said_before)
     clock_runs_on = step.kind in _CLOCK_RUNS_ON and result.outcome is Outcome.DONE
     if not clock_runs_on:
         work.write_kept()

@@ -164,7 +164,7 @@ def _take(folder: RunFolder, state: RunState, journal: JournalWriter, stack: Exi
         journal.record(_accepted(target), durable=True)
         sampler.watch_device(os.path.basename(os.path.realpath(target.path)))
     require_own_commands(state.request, load_catalog(), folder.journal)
-    cautions.about_run(state.request, folder.path, journal, attempt)
+    known_of_all = cautions.about_run(state.request, folder.path, journal, attempt)
     sampler.start()
     stack.callback(sampler.stop)
     return RunWork(
@@ -179,6 +179,7 @@ def _take(folder: RunFolder, state: RunState, journal: JournalWriter, stack: Exi
         wishes=wishes,
         attempt=attempt,
         prover=prover,
+        known_of_all=known_of_all,
     )
 
 

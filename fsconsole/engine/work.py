@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fsconsole.engine.control import Wishes
 from fsconsole.engine.proof import Prover
 from fsconsole.errors import ToolFailed
-from fsconsole.inspect.kernel_log import worth_a_warning
+from fsconsole.inspect.kernel_log import naming, worth_a_warning
 from fsconsole.journal.raw import RawOutputs
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.command import Command, CommandResult, Executor
@@ -28,6 +28,8 @@ from fsconsole.workloads.protocol import Generator, LoadHandle, LoadResult
 from fsconsole.workloads.source import SourceFiles
 
 KERNEL_LOG_HINT = "Look at the device's health (smartctl, dmesg) before you trust this figure."
+
+_ADVICE = "dmesg(1) may have more information"
 
 
 class StepFailed(Exception):
@@ -67,6 +69,8 @@ class RunWork:
     wishes: Wishes
     attempt: int
     prover: Prover
+    known_of_all: frozenset[str] = frozenset()
+    """What the whole run was warned of when this attempt began: no cell is warned of it once more."""
 
 
 @dataclass(slots=True)
@@ -193,7 +197,9 @@ class CellWork:
         names = [os.path.basename(os.path.realpath(path)) for path in paths]
         errors = [line for name in names for line in worth_a_warning(lines, name)]
         if errors:
-            self.warn(WarningKind.KERNEL_LOG, f"the kernel logged: {errors[0]}", KERNEL_LOG_HINT)
+            # What is said of the target itself tells more than what is said of a disk that may be below it.
+            said = (*naming(errors, names[0]), *errors)[0]
+            self.warn(WarningKind.KERNEL_LOG, f"the kernel logged: {said}", KERNEL_LOG_HINT)
 
 
 Handler = Callable[[CellWork, Step], StepResult]
@@ -202,7 +208,10 @@ Handler = Callable[[CellWork, Step], StepResult]
 def failure_words(result: CommandResult) -> str:
     """Return how a command failed, with its last words and the kernel's."""
     said = result.err.strip() or result.out.strip()
-    words = [line for line in said.splitlines() if line.strip()][-1:] + list(result.kernel_log[-1:])
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    # mount(8) ends with advice that tells nothing of why.
+    told = [line for line in lines if not line.startswith(_ADVICE)] or lines
+    words = told[-1:] + list(result.kernel_log[-1:])
     what = os.path.basename(result.argv[0])
     ending = f"exit code {result.exit_code}" if result.exit_code >= 0 else f"signal {-result.exit_code}"
     return f"{what} failed with {ending}: " + ("; ".join(words) if words else "it said nothing")

@@ -16,9 +16,10 @@ _ERRORS = re.compile(
     r"|task \S+ blocked for more than \d+ seconds"
     r"|(?:md|raid)\S*: .*(?:Disk failure|read error)"
     r"|lost (?:async|sync) page write|Buffer I/O error"
+    r"|Out of memory[^:]*: Kill(?:ed)? process"
     r"|(?:ata|sd|nvme)\S* .*(?:failed command|Medium Error|controller is down|timeout, aborting)"
 )
-"""Words of fs/ext4/super.c, fs/jbd2, fs/xfs/xfs_message.c, fs/btrfs/messages.c, block/blk-core.c, kernel/hung_task.c,
+"""Words of fs/ext4/super.c, fs/jbd2, fs/xfs/xfs_message.c, fs/btrfs/messages.c, block/blk-core.c, kernel/hung_task.c, mm/oom_kill.c,
 drivers/md, drivers/ata/libata-eh.c and drivers/nvme/host/pci.c."""
 
 _REFUSAL_ABOUT = (r"{driver}\d?(?:-fs)?\b", r"\b{driver}: ", r"(?:VFS|blockdev|loop\d+|/dev/\S+): ")
@@ -62,6 +63,22 @@ def refusal_words(filesystem: str, lines: Sequence[str]) -> tuple[str, ...]:
     driver = f"(?:{_DRIVERS.get(filesystem, re.escape(filesystem))})"
     about = re.compile("|".join(part.format(driver=driver) for part in _REFUSAL_ABOUT), re.IGNORECASE)
     return tuple(line for line in lines if about.search(line) and not _NO_REFUSAL.search(line))
+
+
+_KILLED = re.compile(r"[Oo]ut of memory[^:]*: Kill(?:ed)? process \d+ \((?P<name>.*?)\)[ ,]")
+"""mm/oom_kill.c; of a memory cgroup it begins with "Memory cgroup out of memory", before 5.3 it says "Kill"."""
+
+
+def naming(lines: Sequence[str], device: str) -> tuple[str, ...]:
+    """Return the lines that have a device's kernel name in them as a word of its own."""
+    named = re.compile(rf"(?<![\w-]){re.escape(device)}(?!\w)")
+    return tuple(line for line in lines if named.search(line))
+
+
+def killed_for_memory(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the programs that the kernel killed since there was no memory left, each once."""
+    found = (_KILLED.search(line) for line in lines)
+    return tuple(dict.fromkeys(match["name"] for match in found if match is not None))
 
 
 _SAID_OF_DEVICE = re.compile(r" \((?:device )?[\w!-]+(?: state \w+)?\)")

@@ -34,6 +34,7 @@ class WarningKind(str, Enum):
     NOT_COMPARABLE = "not-comparable"
     ASSUMED_CLEAN = "assumed-clean"
     KERNEL_LOG = "kernel-log"
+    CHECK = "check"
     NEARLY_FULL = "nearly-full"
     TARGET_FULL = "target-full"
     JOURNAL_SHARED_DISK = "journal-shared-disk"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 
 from fsconsole.devices.evidence import Evidence
@@ -77,6 +79,11 @@ class InactiveArray(Check):
                 yield self.hazard(evidence.device.path, "is an inactive array", hint)
 
 
+_IO_ERROR = os.strerror(errno.EIO)
+_DISK_FAILS = "The disk itself can't be read: `smartctl --all DEVICE` and `dmesg` say more of its health."
+_HIDDEN = "Run as root; `fsconsole doctor` shows what this system hides."
+
+
 class Undetermined(Check):
     """Something that would tell a device in use from a free one could not be read: then it is not free."""
 
@@ -89,5 +96,5 @@ class Undetermined(Check):
             yield self.hazard(
                 evidence.device.path,
                 f"could not be proved free: {unread.source}: {unread.why}",
-                "Run as root; `fsconsole doctor` shows what this system hides.",
+                _DISK_FAILS if _IO_ERROR in unread.why else _HIDDEN,
             )

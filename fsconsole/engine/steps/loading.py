@@ -99,8 +99,7 @@ def drain(work: CellWork, _step: Step) -> StepResult:
     root = open_mount(work)
     device = os.open(work.cell.target, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        syncfs(root)
-        fsync_device(device)
+        _bring_out(root, device)
         end = clock_and_cpu()
         cautions.about_fullness(work, root)
     finally:
@@ -109,6 +108,16 @@ def drain(work: CellWork, _step: Step) -> StepResult:
     drain_s = end.monotonic_ns / 1e9 - begin_s
     figures = drain_measurements(window.result, drain_s, end.monotonic_ns)
     return StepResult((*figures, *_finish(work, window, end)))
+
+
+def _bring_out(root: int, device: int) -> None:
+    """Bring all to the device. Raises StepFailed where the kernel says that not all of it arrived."""
+    try:
+        syncfs(root)
+        fsync_device(device)
+    except OSError as error:
+        # Writers were told that all was well: what they wrote stood in memory then.
+        raise StepFailed(f"not all that was written reached the device: {error.strerror}") from error
 
 
 def clock_and_cpu() -> ClockAndCpu:

@@ -8,7 +8,7 @@ from fsconsole.catalog.filesystem import Scope
 from fsconsole.engine.effects import note_features
 from fsconsole.engine.work import CellWork, StepFailed, StepResult, failure_words
 from fsconsole.inspect.features import read_mount_options
-from fsconsole.inspect.kernel_log import refusal_words
+from fsconsole.inspect.kernel_log import naming, refusal_words, worth_a_warning
 from fsconsole.inspect.space import space_measurements
 from fsconsole.model.measurement import Measurement, Metric
 from fsconsole.model.step import Step
@@ -97,10 +97,15 @@ def _mount(work: CellWork, argv: tuple[str, ...]) -> float:
 
 
 def unmount(work: CellWork, argv: tuple[str, ...], *, clock_runs_on: bool = False) -> float:
-    """Unmount what is mounted and return the seconds it took."""
+    """Unmount what is mounted and return the seconds it took. Raises StepFailed where writes were lost in it."""
     work.run.sampler.watch_bdi(None)
     result = work.command(argv, clock_runs_on=clock_runs_on)
     work.mounted_device = None
+    device = os.path.basename(os.path.realpath(work.cell.target))
+    # umount(2) tells of no error of the writes that it waits for.
+    lost = naming(worth_a_warning(result.kernel_log, device), device)
+    if lost:
+        raise StepFailed(f"umount said yes, but the kernel logged: {lost[0]}")
     return result.usage.elapsed_s
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fsconsole.devices.mdstat import parse_mdstat
-from fsconsole.engine.cautions import degraded_words
+from fsconsole.engine.degraded import degraded_words
 
 RECORDED = Path(__file__).parents[2] / "data" / "mdstat"
 

@@ -1,0 +1,114 @@
+"""An engine under whose cells something happens at certain instants, as a script of commands says.
+
+It carries out only the cells that the script names (all where it names none).
+
+python faulty_engine.py RUN_FOLDER SCRIPT_FILE
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+
+from fsconsole.engine import execute, runner
+from fsconsole.engine.steps import HANDLERS, formatting
+from fsconsole.model.step import StepKind
+from fsconsole.system.namespace import engine_argv
+from fsconsole.workloads.builtin import BuiltInLoad
+
+DRIVER = __file__
+AFTER_CELL = "after-cell"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Shell commands for one instant of one cell: before a step, in the middle of a load, or after the whole cell."""
+
+    cell: int
+    step: str
+    """The kind of a step, or AFTER_CELL."""
+    commands: str
+    when: str = "before"
+    """Or "after"; or "middle": of a load when its first bytes are written, of mkfs when the device is proved."""
+
+
+def argv_with(folder_path: str, events: list[Event], script: pathlib.Path) -> tuple[str, ...]:
+    """Write a script down and return the command of an engine that follows it."""
+    script.write_text(json.dumps([asdict(event) for event in events]))
+    return engine_argv((sys.executable, DRIVER, folder_path, str(script)))
+
+
+def follow(events: list[Event]) -> None:
+    """Replace the handlers of steps, and the end of a cell, by ones at which events happen."""
+    for kind in HANDLERS:
+        _replace(kind, events)
+    _before_wiping(events)
+    real_cell, real_open = execute.run_cell, runner._open_cells
+    named = {event.cell for event in events}
+
+    def run_cell(run, cell):
+        try:
+            return real_cell(run, cell)
+        finally:
+            _happen(events, cell.index, AFTER_CELL, "before")
+
+    execute.run_cell = run_cell
+    runner._open_cells = lambda state: tuple(
+        cell for cell in real_open(state) if cell.index in named or not named
+    )
+
+
+def _replace(kind: StepKind, events: list[Event]) -> None:
+    real = HANDLERS[kind]
+
+    def handler(work, step):
+        _happen(events, work.cell.index, kind.value, "before")
+        if kind is StepKind.WORKLOAD:
+            _in_the_middle(events, work.cell.index)
+        result = real(work, step)
+        _happen(events, work.cell.index, kind.value, "after")
+        return result
+
+    HANDLERS[kind] = handler
+
+
+def _in_the_middle(events: list[Event], cell: int) -> None:
+    """Have what is to happen in a load happen when its first bytes are written."""
+
+    def go(load):
+        _REAL_GO(load)
+        while not any(thread.bytes_done for thread in load.page.read()):
+            time.sleep(0.02)
+        _happen(events, cell, StepKind.WORKLOAD.value, "middle")
+
+    is_due = any((event.cell, event.when) == (cell, "middle") for event in events)
+    BuiltInLoad.go = go if is_due else _REAL_GO
+
+
+def _before_wiping(events: list[Event]) -> None:
+    """Have what is to happen in mkfs happen after the last proof: before it, it would be the proof that fails."""
+
+    def wipe(work, argv):
+        with work.run.prover.wiping(work.cell, argv):
+            _happen(events, work.cell.index, work.cell.steps[work.step_number].kind.value, "middle")
+            return work.command(argv)
+
+    formatting._wipe = wipe
+
+
+def _happen(events: list[Event], cell: int, step: str, when: str) -> None:
+    for event in events:
+        if (event.cell, event.step, event.when) == (cell, step, when):
+            subprocess.run(["sh", "-ec", event.commands], check=True, stdin=subprocess.DEVNULL)
+
+
+_REAL_GO = BuiltInLoad.go
+
+if __name__ == "__main__":
+    folder, script_path = sys.argv[1:]
+    follow([Event(**event) for event in json.loads(pathlib.Path(script_path).read_text())])
+    sys.exit(runner.main([folder]))
