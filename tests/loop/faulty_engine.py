@@ -1,6 +1,6 @@
 """An engine under whose cells something happens at certain instants, as a script of commands says.
 
-It carries out only the cells that the script names (all where it names none).
+It carries out only the cells that the script names, in the script's order (all where it names none).
 
 python faulty_engine.py RUN_FOLDER SCRIPT_FILE
 """
@@ -11,7 +11,6 @@ import json
 import pathlib
 import subprocess
 import sys
-import time
 from dataclasses import asdict, dataclass
 
 from fsconsole.engine import execute, runner
@@ -26,14 +25,15 @@ AFTER_CELL = "after-cell"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Shell commands for one instant of one cell: before a step, in the middle of a load, or after the whole cell."""
+    """Shell commands for one instant of one cell, once: before a step, in the middle of a load, after the cell."""
 
     cell: int
     step: str
     """The kind of a step, or AFTER_CELL."""
     commands: str
     when: str = "before"
-    """Or "after"; or "middle": of a load when its first bytes are written, of mkfs when the device is proved."""
+    """Or "after"; or "ready", of a load: its writers stand at the barrier; or "middle": of a load when its first
+    bytes are written, of mkfs when the device is proved."""
 
 
 def argv_with(folder_path: str, events: list[Event], script: pathlib.Path) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ def follow(events: list[Event]) -> None:
         _replace(kind, events)
     _before_wiping(events)
     real_cell, real_open = execute.run_cell, runner._open_cells
-    named = {event.cell for event in events}
+    named = list(dict.fromkeys(event.cell for event in events))
 
     def run_cell(run, cell):
         try:
@@ -57,9 +57,12 @@ def follow(events: list[Event]) -> None:
             _happen(events, cell.index, AFTER_CELL, "before")
 
     execute.run_cell = run_cell
-    runner._open_cells = lambda state: tuple(
-        cell for cell in real_open(state) if cell.index in named or not named
-    )
+
+    def open_cells(state):
+        cells = {cell.index: cell for cell in real_open(state)}
+        return tuple(cells[index] for index in named if index in cells) if named else tuple(cells.values())
+
+    runner._open_cells = open_cells
 
 
 def _replace(kind: StepKind, events: list[Event]) -> None:
@@ -77,16 +80,18 @@ def _replace(kind: StepKind, events: list[Event]) -> None:
 
 
 def _in_the_middle(events: list[Event], cell: int) -> None:
-    """Have what is to happen in a load happen when its first bytes are written."""
+    """Have what is to happen in a load happen when its writers are ready, and when its first bytes are written."""
 
     def go(load):
+        _happen(events, cell, StepKind.WORKLOAD.value, "ready")
         _REAL_GO(load)
-        while not any(thread.bytes_done for thread in load.page.read()):
-            time.sleep(0.02)
-        _happen(events, cell, StepKind.WORKLOAD.value, "middle")
+        due = [event for event in events if (event.cell, event.step, event.when) == _middle]
+        while due and not load.finished(0.02) and not any(thread.bytes_done for thread in load.page.read()):
+            pass
+        _happen(events, *_middle)
 
-    is_due = any((event.cell, event.when) == (cell, "middle") for event in events)
-    BuiltInLoad.go = go if is_due else _REAL_GO
+    _middle = (cell, StepKind.WORKLOAD.value, "middle")
+    BuiltInLoad.go = go
 
 
 def _before_wiping(events: list[Event]) -> None:
@@ -101,8 +106,9 @@ def _before_wiping(events: list[Event]) -> None:
 
 
 def _happen(events: list[Event], cell: int, step: str, when: str) -> None:
-    for event in events:
+    for event in events[:]:
         if (event.cell, event.step, event.when) == (cell, step, when):
+            events.remove(event)
             subprocess.run(["sh", "-ec", event.commands], check=True, stdin=subprocess.DEVNULL)
 
 

@@ -1,0 +1,85 @@
+"""A disk of runs that runs full in one kind of step after the other: a clean end, and nothing lost."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fsconsole.client.start import start_engine
+from fsconsole.devices import scratch
+from fsconsole.errors import ExitCode
+from fsconsole.journal.history import read_state
+from fsconsole.model.observation import Outcome
+from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.units import MIB
+from tests.conftest import Mount
+from tests.loop.faulty_engine import AFTER_CELL, Event, argv_with
+from tests.loop.runs import TINY_PLAN, assert_nothing_left, new_run, wait_for_end
+
+pytestmark = pytest.mark.root
+
+MOMENTS = [
+    ("gate", "before", "tmpfs"),
+    ("mkfs", "middle", "tmpfs"),
+    ("mkfs", "middle", "ext4"),
+    ("mount", "after", "tmpfs"),
+    ("workload", "ready", "tmpfs"),
+    ("workload", "ready", "ext4"),
+    ("workload", "after", "tmpfs"),
+    ("check", "before", "tmpfs"),
+    ("delete", "before", "ext4"),
+    ("release", "before", "tmpfs"),
+    (AFTER_CELL, "before", "tmpfs"),
+]
+"""Of the last cell; then on what runs are kept: one disk that can't be mapped into memory when it is full, one that can."""
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory: pytest.TempPathFactory):
+    """A scratch device of 64 MiB."""
+    made = scratch.create(64 * MIB, str(tmp_path_factory.mktemp("scratch")))
+    yield made.device
+    scratch.remove(made)
+
+
+@pytest.mark.parametrize("moment", MOMENTS, ids="-".join)
+def test_a_journal_that_runs_full_at_any_moment_stops_the_run_cleanly_and_loses_no_cell(
+    tmp_path: Path, device: str, mounted: Mount, loop_device, moment: tuple[str, str, str]
+):
+    step, when, disk = moment
+    place = small_disk(mounted, loop_device, disk)
+    folder = new_run(TINY_PLAN, device, str(place / "runs"))
+    fill = f"head -c 64M /dev/zero >{place}/ballast 2>/dev/null || sync"
+    script = tmp_path / "script"
+    argv = argv_with(folder.path, [Event(0, AFTER_CELL, ":"), Event(1, step, fill, when)], script)
+    done = subprocess.run(
+        argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    assert_nothing_left(device, folder)
+    state = read_state(folder)
+    assert done.returncode == state.exit_code == ExitCode.JOURNAL_FULL, (done.stderr, state.reason)
+    assert (state.status, state.outcome) == (RunStatus.FINISHED, Outcome.FAILED)
+    assert "disk is full" in state.reason
+    first = state.cells[0]
+    assert first.status is CellStatus.DONE
+
+    (place / "ballast").unlink()
+    start_engine(folder)
+    wait_for_end(folder)
+    after = read_state(folder)
+    assert (after.status, after.reason) == (RunStatus.FINISHED, "")
+    assert [cell.status for cell in after.cells] == [CellStatus.DONE, CellStatus.DONE]
+    assert after.cells[0] == first
+    assert_nothing_left(device, folder)
+
+
+def small_disk(mounted: Mount, loop_device, disk: str) -> Path:
+    """Return a mounted filesystem with little room."""
+    if disk == "tmpfs":
+        return mounted("tmpfs", filesystem="tmpfs", options="size=6m,nosuid,nodev")
+    made = loop_device(16 * MIB)
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", made], check=True)
+    return mounted(made)
