@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -40,6 +41,9 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.system.mounts import read_mounts, read_swaps
 from fsconsole.system.text import read_text
+
+_END_BYTES = 2**20
+"""Where signatures lie: within the first and the last MiB, but for copies (ZFS labels, md 0.90 and 1.0, GPT)."""
 
 
 def gather(path: str, context: GateContext, is_refused: Callable[[Evidence], bool]) -> Evidence:
@@ -173,7 +177,7 @@ def _from_signatures(evidence: Evidence, graph: DeviceGraph, context: GateContex
     found: list[FoundSignature] = []
     for device in (evidence.device, *evidence.partitions):
         try:
-            _forget_cached(device.path)
+            _read_anew(device.path, device.size_bytes)
             found += (FoundSignature(device, s) for s in probe_signatures(context.executor, device.path))
         except (OSError, FsconsoleError) as error:
             evidence = _unread(evidence, f"the signatures on {device.path}", _why(error))
@@ -184,13 +188,27 @@ def _from_signatures(evidence: Evidence, graph: DeviceGraph, context: GateContex
     return _with(evidence, "its volume group", lambda: volume_group_uses(found, groups))
 
 
-def _forget_cached(path: str) -> None:
-    """Drop clean cached pages; BLKFLSBUF would do more, but it used to empty a RAM disk (drivers/block/brd.c)."""
+def _read_anew(path: str, size_bytes: int) -> None:
+    """Drop clean cached pages, and read both ends, where signatures lie: what a probe can't read, it takes for none.
+
+    BLKFLSBUF would drop more, but it used to empty a RAM disk (drivers/block/brd.c). Raises OSError.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        for offset in (0, max(size_bytes - _END_BYTES, 0)):
+            _read_whole(fd, offset, min(_END_BYTES, size_bytes))
     finally:
         os.close(fd)
+
+
+def _read_whole(fd: int, offset: int, length: int) -> None:
+    while length > 0:
+        # A read that meets a bad block in the middle is short; the next one is the error.
+        got = len(os.pread(fd, length, offset))
+        if not got:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        offset, length = offset + got, length - got
 
 
 def _from_content(evidence: Evidence) -> Evidence:
