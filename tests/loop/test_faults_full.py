@@ -1,0 +1,100 @@
+"""A filesystem that somebody else fills under a load: what could be written is a result, nothing at all is none."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from fsconsole.devices import scratch
+from fsconsole.errors import ExitCode
+from fsconsole.journal.history import read_state
+from fsconsole.model.measurement import Metric
+from fsconsole.model.observation import WarningKind
+from fsconsole.model.state import CellState, CellStatus, RunState
+from fsconsole.model.step import StepKind
+from fsconsole.units import MIB
+from tests.loop.faulty_engine import Event, argv_with
+from tests.loop.runs import assert_nothing_left, new_run
+
+pytestmark = pytest.mark.root
+
+FILESYSTEMS = ("ext4", "xfs", "btrfs")
+PLAN = """
+schema = 1
+order = "as-listed"
+equalise = "none"
+repeats = 2
+[[variant]]
+type = "ext4"
+[[variant]]
+type = "xfs"
+[[variant]]
+type = "btrfs"
+[[workload]]
+kind = "create"
+threads = 2
+file_size = "24MiB"
+block_size = "64KiB"
+[after]
+check = true
+"""
+WANTED_BYTES = 48 * MIB
+LEAVE_20_MIB = """
+cd /run/fsconsole/mnt; free=$(df --output=avail --block-size=1 . | tail -1)
+fallocate --length $((free - 20 * 1048576)) ballast; sync
+"""
+LEAVE_NOTHING = "head -c 1G /dev/zero >/run/fsconsole/mnt/ballast 2>/dev/null || sync"
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory):
+    """Return a run of two cells for each filesystem: one is left 20 MiB by the time it writes, the other nothing."""
+    directory = tmp_path_factory.mktemp("full")
+    made = scratch.create(400 * MIB, str(directory / "scratch"))
+    folder = new_run(PLAN, made.device, str(directory / "runs"))
+    events = [
+        Event(cell.index, "workload", LEAVE_20_MIB if cell.repeat == 1 else LEAVE_NOTHING, "ready")
+        for cell in read_state(folder).request.plan.cells
+    ]
+    argv = argv_with(folder.path, events, directory / "script")
+    done = subprocess.run(
+        argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    assert_nothing_left(made.device, folder)
+    yield read_state(folder)
+    scratch.remove(made)
+
+
+def cell_of(state: RunState, filesystem: str, repeat: int) -> CellState:
+    (index,) = [
+        cell.index
+        for cell in state.request.plan.cells
+        if (cell.variant.filesystem, cell.repeat) == (filesystem, repeat)
+    ]
+    return state.cells[index]
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+def test_what_was_written_until_the_filesystem_was_full_is_a_result_with_a_warning(
+    state: RunState, filesystem: str
+):
+    cell = cell_of(state, filesystem, 1)
+    assert cell.status is CellStatus.DONE, cell.reason
+    assert 0 < cell.value(Metric.WRITTEN) < WANTED_BYTES
+    (warning,) = [warning for warning in cell.warnings if warning.kind is WarningKind.TARGET_FULL]
+    assert re.fullmatch(r"[12] of 2 writers stopped: No space left on device", warning.reason)
+    assert [step.verdict for step in cell.steps if step.kind is StepKind.CHECK] == ["clean"]
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+def test_a_load_that_could_write_nothing_at_all_is_a_failed_cell(state: RunState, filesystem: str):
+    cell = cell_of(state, filesystem, 2)
+    assert cell.status is CellStatus.FAILED, cell
+    assert cell.reason == "workload: 2 of 2 writers stopped: No space left on device"
+
+
+def test_the_run_goes_on_after_each_of_them(state: RunState):
+    assert (state.exit_code, state.reason) == (ExitCode.CELLS_FAILED, "3 of 6 cells failed")
