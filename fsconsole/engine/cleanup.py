@@ -18,6 +18,11 @@ from fsconsole.model.observation import Observation, RunInterrupted
 from fsconsole.model.state import OPEN_STATUSES, RunState, RunStatus
 from fsconsole.system.command import RealExecutor
 from fsconsole.system.locks import FileLock
+from fsconsole.system.namespace import engine_argv
+from fsconsole.system.waiting import waiting_below
+
+_STARTER = engine_argv(())[0]
+"""What an engine runs below, and what waits for it to be gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +83,23 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     settled = tuple(leftover.returned for leftover in leftovers if not leftover.busy)
     if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
         _write_down(folder, settled)
-        said = "; ".join((*in_words(leftovers), *arrays))
+        said = "; ".join((*in_words(leftovers), *arrays, *_remains(folder)))
         return (Cleaned(name, said, resumable=_is_open(state)),) if said else ()
     words = last_word.read(folder)
     died = RunInterrupted(f"the engine died {where_it_stood(state)}")
     ending = words[0].finished if words else died
     _write_down(folder, (*settled, ending))
     last_word.forget(folder)
-    did = "; ".join((ending.reason.rstrip("."), *in_words(leftovers), *arrays))
+    did = "; ".join((ending.reason.rstrip("."), *in_words(leftovers), *arrays, *_remains(folder)))
     return (Cleaned(name, did, resumable=_is_open(state)),)
+
+
+def _remains(folder: RunFolder) -> tuple[str, ...]:
+    """Return a clause for each process of a dead engine that the kernel does not let go of, and its mounts with it."""
+    waiting = waiting_below(_STARTER, folder.path)
+    return tuple(
+        f"{who} still waits in the kernel for its device, whatever is mounted with it" for who in waiting
+    )
 
 
 def _write_down(folder: RunFolder, observations: Sequence[Observation]) -> None:

@@ -7,6 +7,7 @@ at once (skip, stop-now) also ends whatever program the cell at hand is running.
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import struct
 import threading
@@ -24,6 +25,18 @@ from fsconsole.model.observation import Verb
 _PEER_CREDENTIALS = struct.Struct("iII")
 """struct ucred: pid, uid, gid (man 7 unix, SO_PEERCRED)."""
 _ANSWER_WAIT_S = 2.0
+
+
+def end_programs() -> None:
+    """Kill every other process of the engine's own PID namespace.
+
+    Only PID 1 of a namespace may: anywhere else kill(-1) would reach the whole machine.
+    """
+    if os.getpid() == 1:
+        try:
+            os.kill(-1, signal.SIGKILL)
+        except ProcessLookupError:
+            return
 
 
 class Wishes:

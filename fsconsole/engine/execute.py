@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 
 from fsconsole.engine import cautions, degraded
+from fsconsole.engine.attention import StepAtHand
 from fsconsole.engine.memory import with_killed
+from fsconsole.engine.outcome import Carried
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.engine.work import CellWork, Interrupted, RunWork, StepFailed, StepResult
-from fsconsole.errors import ExtentsUnreadable, FsconsoleError, GeneratorFailed, JournalFull, JournalUnusable
+from fsconsole.errors import (
+    DeviceChanged,
+    DeviceHangs,
+    ExtentsUnreadable,
+    FsconsoleError,
+    GeneratorFailed,
+    JournalFull,
+    JournalUnusable,
+)
 from fsconsole.model.observation import (
     CellFinished,
     CellStarted,
@@ -23,21 +34,39 @@ from fsconsole.system.command import reap_strangers
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.telemetry.rates import Unreadable
 
+_ENDS_ALL = (JournalFull, JournalUnusable, DeviceHangs)
 _CLOCK_RUNS_ON = frozenset({StepKind.WORKLOAD, StepKind.DELETE})
 """Steps whose clock stops in the step after them, if they went well: what would write to the disk waits until then."""
 _CLOCK_RUNS = frozenset({StepKind.DRAIN, StepKind.DELETE_UNMOUNT})
 """The steps after those."""
 
 
-def run_cells(run: RunWork, cells: tuple[Cell, ...]) -> tuple[Outcome, ...]:
-    """Carry out cells until they are done or somebody asks for a stop; one outcome per cell begun."""
-    outcomes = []
+def run_cells(run: RunWork, cells: tuple[Cell, ...]) -> Carried:
+    """Carry out cells until they are done or somebody asks for a stop.
+
+    A target that is gone takes its own cells with it, and no others.
+    """
+    outcomes: list[Outcome] = []
+    lost: dict[str, FsconsoleError] = {}
     for cell in cells:
         run.wishes.wait_while_paused()
         if run.wishes.stopping:
             break
-        outcomes.append(run_cell(run, cell))
-    return tuple(outcomes)
+        if cell.target in lost:
+            continue
+        try:
+            outcomes.append(run_cell(run, cell))
+        except FsconsoleError as error:
+            lost[cell.target] = _loss(run, cell, error)
+    return Carried(tuple(outcomes), lost)
+
+
+def _loss(run: RunWork, cell: Cell, error: FsconsoleError) -> FsconsoleError:
+    """Return an error that the loss of a cell's target explains; raise any other, which ends the run."""
+    why = "" if isinstance(error, _ENDS_ALL) else run.prover.absence(cell.target)
+    if not why:
+        raise error
+    return DeviceChanged(cell.target, f"it {why}")
 
 
 def run_cell(run: RunWork, cell: Cell) -> Outcome:
@@ -45,14 +74,20 @@ def run_cell(run: RunWork, cell: Cell) -> Outcome:
     run.journal.record(CellStarted(cell.index, run.attempt), durable=True)
     if cell.unavailable:
         return _finish(run, cell, Outcome.UNAVAILABLE, cell.unavailable)
+    run.attention.cell = cell
     try:
         outcome, reason = _live(run, cell)
     except (JournalFull, JournalUnusable):
         raise
     except FsconsoleError as error:
-        _finish(run, cell, Outcome.STOPPED, str(error))
-        raise
-    return _finish(run, cell, outcome, reason)
+        _finish(run, cell, Outcome.STOPPED, str(run.attention.hang or error))
+        raise run.attention.hang or error from error
+    finally:
+        run.attention.cell = run.attention.step = None
+    finished = _finish(run, cell, outcome, reason)
+    if run.attention.hang is not None:
+        raise run.attention.hang
+    return finished
 
 
 def _live(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
@@ -88,7 +123,9 @@ def run_step(work: CellWork, step: Step) -> StepResult:
     run.sampler.set_place(cell.index, step.kind.value)
     said_before = len(work.kernel_log.lines())
     begin_s = time.monotonic()
+    run.attention.step = StepAtHand(work.step_number, step.kind, begin_s)
     result = with_killed(work, step, _handled(work, step), said_before)
+    result = _with_absence(work, step, result)
     clock_runs_on = step.kind in _CLOCK_RUNS_ON and result.outcome is Outcome.DONE
     if not clock_runs_on:
         work.write_kept()
@@ -131,7 +168,23 @@ def _handled(work: CellWork, step: Step) -> StepResult:
         # Whatever a program said when it was killed was the operator's doing.
         outcome = Outcome.STOPPED if wishes.stopping_now else Outcome.SKIPPED
         return StepResult(outcome=outcome, reason="interrupted by the operator")
-    return StepResult(outcome=Outcome.FAILED, reason=reason)
+    hang = work.run.attention.hang
+    return StepResult(outcome=Outcome.FAILED, reason=reason if hang is None else str(hang))
+
+
+def _with_absence(work: CellWork, step: Step, result: StepResult) -> StepResult:
+    """Return a step's result with the loss of its device, where that is what it met.
+
+    Of what is in memory a filesystem reads and removes much even when its disk is gone.
+    """
+    is_done = result.outcome is Outcome.DONE
+    if result.outcome not in (Outcome.DONE, Outcome.FAILED) or (is_done and step.kind in _CLOCK_RUNS_ON):
+        return result
+    why = work.run.prover.absence(work.cell.target)
+    if not why:
+        return result
+    reason = "; ".join(filter(None, ("" if is_done else result.reason, f"{work.cell.target} {why}")))
+    return replace(result, outcome=Outcome.FAILED, reason=reason, measurements=())
 
 
 def _finish(run: RunWork, cell: Cell, outcome: Outcome, reason: str) -> Outcome:

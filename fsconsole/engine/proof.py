@@ -13,6 +13,7 @@ from fsconsole.devices.claims import held_exclusively, needs_hold
 from fsconsole.devices.discovery import discover, find_device
 from fsconsole.devices.gate import GateContext, inspect_device, re_prove, require
 from fsconsole.devices.identity import differences, read_identity
+from fsconsole.devices.presence import absence
 from fsconsole.engine.arrays import require_own
 from fsconsole.errors import ConsentOutdated, DeviceChanged, DeviceMissing, NotABlockDevice
 from fsconsole.model.command import Executor
@@ -71,6 +72,11 @@ class Prover:
             raise ConsentOutdated(self._run, target.path, "its engine was ended while it wiped the device")
         self._proved_s[target.path] = time.monotonic()
         self._proved_as[target.path] = report.identity
+
+    def absence(self, path: str) -> str:
+        """Return why a target is not to be had any more, as a clause; empty where it is, or was never proved."""
+        known = self._proved_as.get(path)
+        return absence(path, known) if known is not None else ""
 
     def prove_cell(self, cell: Cell) -> None:
         """Pass the whole gate for a cell's target, or for every member of its array."""

@@ -18,8 +18,11 @@ from fsconsole.devices.queues import facts_in_force
 from fsconsole.devices.settings import lock_machine_settings
 from fsconsole.engine import cautions
 from fsconsole.engine.arrays import lock_arrays
-from fsconsole.engine.control import ControlServer, Wishes
+from fsconsole.engine.attention import Attention, Watched, this_task
+from fsconsole.engine.control import ControlServer, Wishes, end_programs
 from fsconsole.engine.execute import run_cells
+from fsconsole.engine.giving_up import watched_over
+from fsconsole.engine.outcome import last_word
 from fsconsole.engine.own_commands import require_own_commands
 from fsconsole.engine.proof import Prover
 from fsconsole.engine.work import RunWork
@@ -47,7 +50,7 @@ from fsconsole.model.observation import (
 )
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import Target
-from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
+from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.plan.settings import MACHINE_WIDE
 from fsconsole.plan.steps import MOUNT_POINT
 from fsconsole.system.command import RealExecutor
@@ -71,8 +74,10 @@ def main(arguments: list[str]) -> int:
     folder = RunFolder(path)
     try:
         require_own(folder)
-        with FileLock.acquire(folder.lock):
-            return _carry_out_or_tell(folder)
+        with FileLock.acquire(folder.lock) as lock:
+            attention = Attention()
+            _listen_to_signals(attention)
+            return watched_over(lambda: _carry_out_or_tell(folder, attention), attention, folder, lock)
     except JournalUnusable as error:
         # Nothing is written into a folder that may be anybody's; the starter shows what is said here.
         sys.stderr.write(f"{error}\n")
@@ -82,11 +87,11 @@ def main(arguments: list[str]) -> int:
         return ExitCode.RUN_LIVES
 
 
-def _carry_out_or_tell(folder: RunFolder) -> int:
+def _carry_out_or_tell(folder: RunFolder, attention: Attention) -> int:
     """Carry out the run; what even its journal can't take is left beside it, and on stderr."""
     try:
         with _system_in_words(), ExitStack() as stack:
-            return _carry_out(folder, stack)
+            return _carry_out(folder, stack, attention)
     except FsconsoleError as error:
         with suppress(OSError):
             sys.stderr.write(f"{error}\n{error.hint}\n")
@@ -96,36 +101,29 @@ def _carry_out_or_tell(folder: RunFolder) -> int:
         return error.exit_code
 
 
-def _carry_out(folder: RunFolder, stack: ExitStack) -> int:
+def _carry_out(folder: RunFolder, stack: ExitStack, attention: Attention) -> int:
     state = read_state(folder)
     journal = JournalWriter(folder)
     try:
-        last_word = _run(folder, state, journal, stack)
+        said = _run(folder, state, journal, stack, attention)
         stack.close()
-        journal.record(last_word, durable=True)
+        journal.record(said, durable=True)
     finally:
         journal.close(finished=True)
-    return last_word.exit_code
+    return said.exit_code
 
 
-def _run(folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack) -> RunFinished:
+def _run(
+    folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack, attention: Attention
+) -> RunFinished:
     """Return the run's last word; every error that a user can meet is told in it."""
     cells = _open_cells(state)
     try:
         with _system_in_words():
-            outcomes = run_cells(_take(folder, state, journal, stack), cells)
+            carried = run_cells(_take(folder, state, journal, stack, attention), cells)
     except FsconsoleError as error:
         return RunFinished(Outcome.FAILED, str(error), error.hint, error.exit_code)
-    if len(outcomes) < len(cells) or Outcome.STOPPED in outcomes:
-        hint = f"`fsconsole resume {folder.name}` goes on with what is left."
-        return RunFinished(Outcome.STOPPED, "stopped as asked", hint, ExitCode.STOPPED)
-    # Cells that failed in an earlier attempt have failed for good.
-    failed = [cell.status for cell in state.cells].count(CellStatus.FAILED) + outcomes.count(Outcome.FAILED)
-    if failed:
-        possible = sum(not cell.unavailable for cell in state.request.plan.cells)
-        reason = f"{failed} of {possible} cells failed"
-        return RunFinished(Outcome.DONE, reason, "The grid says why, row by row.", ExitCode.CELLS_FAILED)
-    return RunFinished(Outcome.DONE)
+    return last_word(folder.name, state, cells, carried)
 
 
 @contextmanager
@@ -137,14 +135,17 @@ def _system_in_words() -> Iterator[None]:
         raise system_refusal(error) from error
 
 
-def _take(folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack) -> RunWork:
+def _take(
+    folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack, attention: Attention
+) -> RunWork:
     """Take everything that all cells share, each with its release on the stack."""
     attempt = len(state.started) + 1
     journal.record(_run_started(attempt, state), durable=True)
     wishes = Wishes(end_programs)
-    _listen_to_signals(wishes, journal)
     executor = RealExecutor(kernel_log=KernelLog())
     places = enter_private(executor, PRIVATE_ROOT)
+    paths = tuple(target.path for target in state.request.targets)
+    attention.run_begins(Watched(folder.name, attempt, journal, wishes, places.proc, paths, this_task()))
     sampler = Sampler(period_s=SAMPLE_PERIOD_S, sink=journal.sample)
     control = ControlServer(
         folder.control,
@@ -180,6 +181,7 @@ def _take(folder: RunFolder, state: RunState, journal: JournalWriter, stack: Exi
         attempt=attempt,
         prover=prover,
         known_of_all=known_of_all,
+        attention=attention,
     )
 
 
@@ -205,10 +207,12 @@ def _accepted(target: Target) -> TargetAccepted:
     return TargetAccepted(target.path, target.identity, target.shown, target.consent)
 
 
-def _listen_to_signals(wishes: Wishes, journal: JournalWriter) -> None:
+def _listen_to_signals(attention: Attention) -> None:
     def take() -> None:
-        journal.note(ControlRequested(Verb.STOP_NOW))
-        wishes.take(Verb.STOP_NOW)
+        watched = attention.watched
+        if watched is not None:
+            watched.journal.note(ControlRequested(Verb.STOP_NOW))
+            watched.wishes.take(Verb.STOP_NOW)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         # A handler runs in the middle of whatever the main thread does, locks held: it may only hand on.
@@ -216,15 +220,3 @@ def _listen_to_signals(wishes: Wishes, journal: JournalWriter) -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
-
-
-def end_programs() -> None:
-    """Kill every other process of the engine's own PID namespace.
-
-    Only PID 1 of a namespace may: anywhere else kill(-1) would reach the whole machine.
-    """
-    if os.getpid() == 1:
-        try:
-            os.kill(-1, signal.SIGKILL)
-        except ProcessLookupError:
-            return

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+from fsconsole.engine.attention import Attention
 from fsconsole.engine.control import Wishes
 from fsconsole.engine.proof import Prover
 from fsconsole.errors import ToolFailed
@@ -69,6 +70,7 @@ class RunWork:
     wishes: Wishes
     attempt: int
     prover: Prover
+    attention: Attention
     known_of_all: frozenset[str] = frozenset()
     """What the whole run was warned of when this attempt began: no cell is warned of it once more."""
 

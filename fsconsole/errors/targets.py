@@ -98,6 +98,26 @@ class DeviceLocked(FsconsoleError):
 
 
 @dataclass(eq=False)
+class DeviceHangs(FsconsoleError):
+    """A device that answers no more: who waits for it in the kernel, for how long, and where in the run."""
+
+    device: str
+    who: str
+    waited: str
+    where: str
+    run: str
+    exit_code = ExitCode.DEVICE_HANGS
+    sentence = (
+        "{device} does not answer{where}: {who} has waited in the kernel for {waited} (state D), "
+        "and can't be ended."
+    )
+    advice = (
+        "`dmesg` may say why; what waits, and a mount with it, goes when {device} answers again or the machine is "
+        "restarted: `fsconsole cleanup` tells what is left, then `fsconsole resume {run}` goes on."
+    )
+
+
+@dataclass(eq=False)
 class DeviceUnreadable(FsconsoleError):
     """A device that does not give what is on it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fsconsole.system.processes import visible_pid
 from fsconsole.system.text import KeptFile
 
 
@@ -12,7 +13,7 @@ class PeakMemory:
         self.peak_bytes = 0
         self._status: KeptFile | None = None
         try:
-            self._status = KeptFile(f"/proc/{_visible_pid(pidfd)}/status")
+            self._status = KeptFile(f"/proc/{visible_pid(pidfd)}/status")
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             return
         self.look()
@@ -33,10 +34,3 @@ class PeakMemory:
         """Give the descriptor back."""
         if self._status is not None:
             self._status.close()
-
-
-def _visible_pid(pidfd: int) -> int:
-    """Return the pid that the visible /proc knows a process by (man 2 pidfd_open: fdinfo); -1 once it is waited for."""
-    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:
-        fields = dict(line.split(":", 1) for line in file if ":" in line)
-    return int(fields.get("Pid", "-1"))

@@ -52,7 +52,7 @@ def holders_of_any(
 def _holders(is_it: _IsIt, ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
     return tuple(
         found
-        for pid in _pids("/proc")
+        for pid in numbers_in("/proc")
         if pid not in ignore_pids
         for found in (*_matching_descriptors(pid, is_it), *_matching_mappings(pid, is_it))
     )
@@ -68,7 +68,9 @@ def reap_orphans(proc: str, own_children: frozenset[int]) -> tuple[int, ...]:
 
     proc is where the namespace's own proc is mounted. Pids in own_children are left to whoever started them.
     """
-    orphans = [pid for pid in _pids(proc) if pid not in own_children and _is_ended_child_of_init(proc, pid)]
+    orphans = [
+        pid for pid in numbers_in(proc) if pid not in own_children and _is_ended_child_of_init(proc, pid)
+    ]
     return tuple(pid for pid in orphans if _reaped(pid))
 
 
@@ -84,8 +86,23 @@ def parse_stat(text: str) -> tuple[str, str, int]:
     return text[opening + 1 : closing], rest[0], int(rest[1])
 
 
-def _pids(proc: str) -> Iterator[int]:
-    return (int(name) for name in os.listdir(proc) if name.isdigit())
+def numbers_in(directory: str) -> tuple[int, ...]:
+    """Return the pids in a proc, or the tasks of a process; none where it has ended."""
+    return tuple(int(name) for name in _listed(directory) if name.isdigit())
+
+
+def visible_pid(pidfd: int) -> int:
+    """Return the pid that the visible /proc knows a process by (man 2 pidfd_open: fdinfo); -1 once it is waited for."""
+    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:
+        fields = dict(line.split(":", 1) for line in file if ":" in line)
+    return int(fields.get("Pid", "-1"))
+
+
+def _listed(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 def _matching_descriptors(pid: int, is_it: _IsIt) -> Iterator[OpenDescriptor]:

@@ -76,9 +76,9 @@ def settle() -> None:
     run("udevadm", "settle")
 
 
-def wait_until(holds: Callable[[], bool], what: str) -> None:
-    """Wait for something that the kernel does in its own time."""
-    deadline = time.monotonic() + _PATIENCE_S
+def wait_until(holds: Callable[[], bool], what: str, patience_s: float = _PATIENCE_S) -> None:
+    """Wait for something that the kernel, or an engine, does in its own time."""
+    deadline = time.monotonic() + patience_s
     while not holds():
         assert time.monotonic() < deadline, f"waited in vain: {what}"
         time.sleep(0.1)

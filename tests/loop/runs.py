@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -262,9 +263,10 @@ def arguments_of(pid: int) -> list[str]:
 
 def descendants(pid: int) -> list[int]:
     """Return the processes below one, in the order of the tree."""
-    try:
-        words = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return []
+    # Each child stands at the thread that started it.
+    words: list[str] = []
+    for thread in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            words += thread.read_text().split()
     children = [int(word) for word in words]
     return [found for child in children for found in (child, *descendants(child))]

@@ -1,0 +1,133 @@
+"""Watching over the thread that carries a run out: whether it stands still on a device that answers no more.
+
+A process that waits inside the kernel (state D) is ended by no signal. So it is neither waited for without end nor
+taken for dead: it is given up when no I/O of the run's devices has ended for a while, and named.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fsconsole.engine.control import Wishes
+from fsconsole.errors import DeviceHangs
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.plan import Cell
+from fsconsole.model.step import StepKind
+from fsconsole.system.text import read_int_or
+from fsconsole.system.waiting import Waiting, in_words, waiting_in
+from fsconsole.telemetry.ended_io import ended_io
+from fsconsole.units import format_elapsed
+
+_HUNG_TASK_S = "/proc/sys/kernel/hung_task_timeout_secs"
+"""After so long the kernel logs a task in state D (Documentation/admin-guide/sysctl/kernel.rst); 0: never."""
+_USUAL_S = 120
+_TIMES = 2
+"""A disk gets longer than that: its driver may try again several times, 30 s each, before it says that it fails."""
+_SOON_S = 20.0
+"""Once all programs were killed, by the operator or for standing still."""
+_AWAKE = 2
+"""Looks in a row at which nobody waits, before it counts as a sign of life: a writer is awake for an instant now and then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What is known of a run from the moment on at which it may touch its devices."""
+
+    run_id: str
+    attempt: int
+    journal: JournalWriter
+    wishes: Wishes
+    proc: str
+    targets: tuple[str, ...]
+    task: int
+    """The executing thread, as its own PID namespace counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepAtHand:
+    """The step that the executing thread is in; begun_s is of time.monotonic()."""
+
+    number: int
+    kind: StepKind
+    begun_s: float
+
+
+class Vigil:
+    """How long nothing has moved; ended and waiting look at the devices and at the processes."""
+
+    def __init__(self, ended: Callable[[], object], waiting: Callable[[], tuple[Waiting, ...]]) -> None:
+        self._ended, self._waiting = ended, waiting
+        self._seen: object = None
+        self._since_s, self._awake = 0.0, 0
+        self.who: tuple[Waiting, ...] = ()
+
+    def still_s(self, place: object, now_s: float) -> float:
+        """Return for how many seconds I/O has not ended, the place is the same, and somebody waits in the kernel."""
+        seen = (place, self._ended())
+        waiting = self._waiting() if seen == self._seen else ()
+        if waiting:
+            self.who = waiting
+        self._awake = 0 if waiting else self._awake + 1
+        if seen != self._seen or self._awake >= _AWAKE:
+            self.begin(now_s)
+        self._seen = seen
+        return now_s - self._since_s
+
+    def begin(self, now_s: float) -> None:
+        """Count from now on."""
+        self._since_s = now_s
+
+
+class Attention:
+    """What the executing thread tells of where it is, and what was found out about it."""
+
+    def __init__(self) -> None:
+        self.watched: Watched | None = None
+        self.cell: Cell | None = None
+        self.step: StepAtHand | None = None
+        self.hang: DeviceHangs | None = None
+        """Set once, by who watches: the run ends with it."""
+        self._vigil = Vigil(tuple, tuple)
+
+    def run_begins(self, watched: Watched) -> None:
+        """From now on a hang is told."""
+        devices = tuple(os.path.basename(os.path.realpath(path)) for path in watched.targets)
+        self._vigil = Vigil(lambda: ended_io(devices), lambda: waiting_in(watched.proc, watched.task))
+        self.watched = watched
+
+    @property
+    def has_killed(self) -> bool:
+        """Whether all programs of the cell at hand were killed: what still waits then is ended by nothing."""
+        return self.hang is not None or (self.watched is not None and self.watched.wishes.interrupting)
+
+    def look(self) -> bool:
+        """Return whether the run stands still for too long now."""
+        watched = self.watched
+        if watched is None:
+            return False
+        place, now_s = (self.cell, self.step), time.monotonic()
+        still_s = self._vigil.still_s(place, now_s)
+        if still_s < (min(_SOON_S, patience_s()) if self.has_killed else patience_s()):
+            return False
+        self.hang = self.hang or self._told(watched, still_s)
+        self._vigil.begin(now_s)
+        return True
+
+    def _told(self, watched: Watched, still_s: float) -> DeviceHangs:
+        device = self.cell.target if self.cell is not None else ", ".join(watched.targets)
+        where = f" in {self.step.kind.value}" if self.step is not None else ""
+        return DeviceHangs(device, in_words(self._vigil.who), format_elapsed(still_s), where, watched.run_id)
+
+
+def patience_s() -> float:
+    """Return how long a device may give no answer."""
+    return float(_TIMES * (read_int_or(_HUNG_TASK_S, 0) or _USUAL_S))
+
+
+def this_task() -> int:
+    """Return the number of the calling thread in its own PID namespace."""
+    return threading.get_native_id()

@@ -1,0 +1,57 @@
+"""An engine to whose devices something happens in the middle of certain steps.
+
+python acting_engine.py RUN_FOLDER ACTS, where ACTS is JSON: [{"target": "/dev/sda", "step": "mkfs", "argv": [...],
+"gone": "/sys/block/sda"}, ...]. The command is run when the step begins, or for a workload when its first file is
+there; where "gone" names a path, the step goes on when that is no more. Each act happens once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from fsconsole.engine import runner
+from fsconsole.engine.steps import HANDLERS
+from fsconsole.model.step import StepKind
+from fsconsole.plan.steps import TREE
+
+
+def act_in(kind: StepKind, acts: list[dict[str, object]]) -> None:
+    """Have the handler of kind act on the targets of acts, each once."""
+    real = HANDLERS[kind]
+    waiting = {act["target"]: act for act in acts}
+
+    def handler(work, step):
+        act = waiting.pop(work.cell.target, None)
+        if act is not None and kind is StepKind.WORKLOAD:
+            threading.Thread(target=_act_amid, args=(act,), daemon=True).start()
+        elif act is not None:
+            _act(act)
+        return real(work, step)
+
+    HANDLERS[kind] = handler
+
+
+def _act_amid(act: dict[str, object]) -> None:
+    while not any(file.stat().st_size for file in Path(TREE).rglob("*") if file.is_file()):
+        time.sleep(0.05)
+    _act(act)
+
+
+def _act(act: dict[str, object]) -> None:
+    subprocess.run(act["argv"], check=True)
+    while act["gone"] and os.path.exists(act["gone"]):
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    folder, said = sys.argv[1:]
+    acts = json.loads(said)
+    for kind in {act["step"] for act in acts}:
+        act_in(StepKind(kind), [act for act in acts if act["step"] == kind])
+    sys.exit(runner.main([folder]))

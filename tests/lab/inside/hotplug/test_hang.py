@@ -1,0 +1,105 @@
+"""A device that answers no more while a step goes on: given up and named, by the limit or when the run is stopped."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fsconsole.client.control import ask
+from fsconsole.engine.cleanup import clean_folder
+from fsconsole.errors import ExitCode
+from fsconsole.journal.store import RunFolder
+from fsconsole.model.observation import Verb
+from fsconsole.model.state import CellStatus, RunStatus
+from tests.lab.guest import run, settle, wait_until
+from tests.lab.runs import act, begin, cells_on, new_run, state_of
+from tests.lab.soak import tried
+
+PLAN = "tests/lab/inside/hotplug/hang.toml"
+DEVICE = "/dev/dm-0"
+SUSPEND = ("dmsetup", "suspend", "--nolockfs", "--noflush", "hanging")
+HUNG_TASK_S = Path("/proc/sys/kernel/hung_task_timeout_secs")
+STEPS = (
+    "mkfs",
+    "mount",
+    "quiesce",
+    "workload",
+    "drain",
+    "remount",
+    "extents",
+    "check",
+    "cold-mount",
+    "delete",
+    "release",
+)
+
+
+@pytest.fixture(autouse=True)
+def _hanging() -> Iterator[None]:
+    sectors = run("blockdev", "--getsz", "/dev/vda").strip()
+    run("dmsetup", "create", "hanging", "--table", f"0 {sectors} linear /dev/vda 0")
+    settle()
+    usual = HUNG_TASK_S.read_text()
+    HUNG_TASK_S.write_text("2")
+    yield
+    HUNG_TASK_S.write_text(usual)
+    while ENGINES:
+        ENGINES.pop().kill()
+    run("dmsetup", "resume", "hanging")
+    wait_until(
+        lambda: (
+            subprocess.run(["dmsetup", "remove", "hanging"], check=False, capture_output=True).returncode == 0
+        ),
+        "nothing holds the device any more",
+    )
+
+
+ENGINES: list[subprocess.Popen[bytes]] = []
+PATIENCE_S = 300.0
+
+
+def hanging_in(step: str) -> RunFolder:
+    """Begin a run whose device answers no more in a step of its first cell."""
+    folder = new_run(PLAN, DEVICE)
+    ENGINES.append(begin(folder, act(DEVICE, step, SUSPEND, gone=False)))
+    return folder
+
+
+def over(folder: RunFolder) -> bool:
+    return state_of(folder).status is RunStatus.FINISHED
+
+
+@pytest.mark.parametrize("step", tried(STEPS, ["workload"]))
+def test_a_device_that_answers_no_more_is_given_up_and_named(step: str) -> None:
+    folder = hanging_in(step)
+    wait_until(lambda: over(folder), "the run ends", PATIENCE_S)
+    state = state_of(folder)
+    assert state.exit_code == ExitCode.DEVICE_HANGS, state
+    assert f"{DEVICE} does not answer" in state.reason
+    assert "(process " in state.reason
+    first, second = cells_on(state, DEVICE)
+    assert first.status is CellStatus.FAILED
+    assert "does not answer" in first.reason
+    assert second.status is CellStatus.PENDING
+    assert ENGINES[-1].poll() is None
+    (cleaned,) = clean_folder(folder)
+    assert "still waits" in cleaned.did
+    run("dmsetup", "resume", "hanging")
+    ENGINES.pop().wait()
+    assert clean_folder(folder) == ()
+
+
+@pytest.mark.parametrize("step", tried(STEPS, []))
+def test_stop_now_is_answered_while_a_device_hangs(step: str) -> None:
+    HUNG_TASK_S.write_text("6000")
+    folder = hanging_in(step)
+    suspended = ("dmsetup", "info", "--columns", "--noheadings", "-o", "suspended", "hanging")
+    wait_until(lambda: run(*suspended).strip() == "Suspended", "it hangs", PATIENCE_S)
+    assert ask(folder, Verb.STOP_NOW).accepted
+    wait_until(lambda: over(folder), "the run ends", PATIENCE_S)
+    assert state_of(folder).exit_code == ExitCode.STOPPED
+    run("dmsetup", "resume", "hanging")
+    ENGINES.pop().wait()

@@ -1,0 +1,50 @@
+"""Runs in the guest that are begun by a test itself, with an engine to which something happens."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from fsconsole.client.launch import create_request
+from fsconsole.journal.history import read_state
+from fsconsole.journal.store import RunFolder, create_run, make_run_id
+from fsconsole.model.state import CellState, RunState
+from fsconsole.preflight.prepare import prepare
+from fsconsole.system.command import RealExecutor
+from fsconsole.system.namespace import engine_argv
+
+RUNS = "/var/lib/fsconsole/runs"
+_ENGINE = str(Path(__file__).parent / "acting_engine.py")
+Act = dict[str, object]
+
+
+def new_run(plan: str, *devices: str) -> RunFolder:
+    """Make the folder of a run of a plan file on devices, all consented, without starting its engine."""
+    run_id = make_run_id()
+    prepared = prepare(plan, list(devices), executor=RealExecutor(), runs_dir=RUNS, run_id=run_id)
+    return create_run(RUNS, create_request(run_id, prepared.plan, prepared.targets))
+
+
+def begin(folder: RunFolder, *acts: Act) -> subprocess.Popen[bytes]:
+    """Start the run's engine, to whose devices the acts will happen."""
+    argv = engine_argv((sys.executable, _ENGINE, folder.path, json.dumps(acts)))
+    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+
+
+def act(device: str, step: str, argv: tuple[str, ...], *, gone: bool) -> Act:
+    """Return what is to happen to a device when a step of a cell on it begins."""
+    name = device.removeprefix("/dev/")
+    return {"target": device, "step": step, "argv": argv, "gone": f"/sys/block/{name}" if gone else ""}
+
+
+def cells_on(state: RunState, device: str) -> list[CellState]:
+    """Return the cells of a target, in their order."""
+    cells = state.request.plan.cells
+    return [cell for cell in state.cells if cells[cell.index].target == device]
+
+
+def state_of(folder: RunFolder) -> RunState:
+    """Return a run as its journal tells it now."""
+    return read_state(folder)
