@@ -57,20 +57,14 @@ def run_cells(run: RunWork, cells: tuple[Cell, ...]) -> Carried:
         try:
             outcomes.append(run_cell(run, cell))
         except FsconsoleError as error:
-            lost[cell.target] = _loss(run, cell, error)
+            if not _is_lost(run, cell, error):
+                raise
+            lost[cell.target] = error
     return Carried(tuple(outcomes), lost)
 
 
-def _loss(run: RunWork, cell: Cell, error: FsconsoleError) -> FsconsoleError:
-    """Return an error that the loss of a cell's target explains; raise any other, which ends the run."""
-    why = "" if isinstance(error, _ENDS_ALL) else run.prover.absence(cell.target)
-    if not why:
-        raise error
-    return DeviceChanged(cell.target, f"it {why}")
-
-
 def run_cell(run: RunWork, cell: Cell) -> Outcome:
-    """Carry out one cell and return how it ended; only errors that end the whole run are raised."""
+    """Carry out one cell and return how it ended; errors that are no result of the cell are raised."""
     run.journal.record(CellStarted(cell.index, run.attempt), durable=True)
     if cell.unavailable:
         return _finish(run, cell, Outcome.UNAVAILABLE, cell.unavailable)
@@ -80,14 +74,27 @@ def run_cell(run: RunWork, cell: Cell) -> Outcome:
     except (JournalFull, JournalUnusable):
         raise
     except FsconsoleError as error:
-        _finish(run, cell, Outcome.STOPPED, str(run.attention.hang or error))
-        raise run.attention.hang or error from error
+        told = run.attention.hang or _told(run, cell, error)
+        _finish(run, cell, Outcome.STOPPED, str(told))
+        raise told from error
     finally:
         run.attention.cell = run.attention.step = None
     finished = _finish(run, cell, outcome, reason)
     if run.attention.hang is not None:
         raise run.attention.hang
     return finished
+
+
+def _is_lost(run: RunWork, cell: Cell, error: FsconsoleError) -> bool:
+    """Return whether a cell's error is that its target is not to be had any more, which ends no cell elsewhere."""
+    return not isinstance(error, _ENDS_ALL) and run.prover.absence(cell.target) != ""
+
+
+def _told(run: RunWork, cell: Cell, error: FsconsoleError) -> FsconsoleError:
+    """Return an error in the words of the loss of the cell's target, where that is behind it."""
+    if _is_lost(run, cell, error):
+        return DeviceChanged(cell.target, f"it {run.prover.absence(cell.target)}")
+    return error
 
 
 def _live(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
@@ -159,8 +166,10 @@ def _handled(work: CellWork, step: Step) -> StepResult:
     except (JournalFull, JournalUnusable):
         raise
     except FsconsoleError as error:
-        # A proof whose program was killed says nothing of the device; the next cell's proof does.
-        if not work.run.wishes.interrupting:
+        # A proof whose program was killed says nothing of the device; the next cell's proof does. Where the device
+        # went in the middle of a cell, that is what came of the cell.
+        is_lost = step.kind is not StepKind.GATE and _is_lost(work.run, work.cell, error)
+        if not (work.run.wishes.interrupting or is_lost):
             raise
         reason = str(error)
     wishes = work.run.wishes

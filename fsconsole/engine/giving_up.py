@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import NoReturn
 
@@ -28,23 +27,16 @@ def watched_over(
 
     Where it stands still its programs are killed first; where it stands still after that the process ends without it.
     """
-    done: Future[int] = Future()
-    threading.Thread(target=_settle, args=(done, carry_out), name="run", daemon=True).start()
-    while not wait((done,), timeout=_LOOK_S).done:
-        were_killed = attention.has_killed
-        if not attention.look():
-            continue
-        if were_killed:
-            _give_up(attention, folder, lock)
-        end_programs()
-    return done.result()
-
-
-def _settle(done: Future[int], carry_out: Callable[[], int]) -> None:
-    try:
-        done.set_result(carry_out())
-    except BaseException as error:  # noqa: BLE001 - it is raised again by who waits for the result
-        done.set_exception(error)
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="run") as pool:
+        done = pool.submit(carry_out)
+        while not wait((done,), timeout=_LOOK_S).done:
+            were_killed = attention.has_killed
+            if not attention.look():
+                continue
+            if were_killed:
+                _give_up(attention, folder, lock)
+            end_programs()
+        return done.result()
 
 
 def _give_up(attention: Attention, folder: RunFolder, lock: FileLock) -> NoReturn:

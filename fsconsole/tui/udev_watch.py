@@ -1,4 +1,4 @@
-"""Listens to udev in a thread of its own; no device is opened.
+"""Listens to udev, or where no udevd runs to the kernel itself, in a thread of its own; no device is opened.
 
 Whoever closes a device that was open for writing makes udev probe it and send a "change", even if nothing was written:
 our own looking does so too. So a change counts only where what udev knows of the device has changed.
@@ -41,11 +41,15 @@ class UdevWatch:
     def __init__(self, tell: Callable[[], object]) -> None:
         self._tell = tell
         self._over = threading.Event()
+        self._listens = threading.Event()
 
     def start(self) -> None:
-        """Listen from now on, where there is udevd and libudev."""
-        if os.path.exists(UDEV_CONTROL):
-            threading.Thread(target=self._listen, name="udev", daemon=True).start()
+        """Listen from now on, where there is libudev."""
+        threading.Thread(target=self._listen, name="udev", daemon=True).start()
+
+    def wait_until_listening(self) -> None:
+        """Wait until nothing that happens is missed any more; for ever where there is no libudev."""
+        self._listens.wait()
 
     def stop(self) -> None:
         """Listen no more; the thread ends within half a second."""
@@ -57,18 +61,22 @@ class UdevWatch:
         except ImportError:
             return
         context = pyudev.Context()
-        monitor = pyudev.Monitor.from_netlink(context)
+        by_udevd = os.path.exists(UDEV_CONTROL)
+        monitor = pyudev.Monitor.from_netlink(context, source="udev" if by_udevd else "kernel")
         monitor.filter_by("block")
         monitor.start()
         changes = Changes({})
         with suppress(pyudev.DeviceNotFoundError):  # One that vanishes while it is listed.
             listed = context.list_devices(subsystem="block")
             changes = Changes({device.sys_name: dict(device.properties) for device in listed})
+        self._listens.set()
         while not self._over.is_set():
             device = monitor.poll(timeout=_POLL_S)
             if device is None:
                 continue
-            if changes.is_news(device.action or "", device.sys_name, dict(device.properties)):
+            # The kernel alone knows little of a device, and sends a change only where there is one.
+            is_news = changes.is_news(device.action or "", device.sys_name, dict(device.properties))
+            if is_news or not by_udevd:
                 self._tell()
 
 

@@ -1,6 +1,6 @@
 """An engine to whose devices something happens in the middle of certain steps.
 
-python acting_engine.py RUN_FOLDER ACTS, where ACTS is JSON: [{"target": "/dev/sda", "step": "mkfs", "argv": [...],
+python acting_engine.py RUN_FOLDER ACTS, where ACTS is JSON: [{"cell": 0, "step": "mkfs", "argv": [...],
 "gone": "/sys/block/sda"}, ...]. The command is run when the step begins, or for a workload when its first file is
 there; where "gone" names a path, the step goes on when that is no more. Each act happens once.
 """
@@ -22,12 +22,12 @@ from fsconsole.plan.steps import TREE
 
 
 def act_in(kind: StepKind, acts: list[dict[str, object]]) -> None:
-    """Have the handler of kind act on the targets of acts, each once."""
+    """Have the handler of kind act in the cells of acts, in each once."""
     real = HANDLERS[kind]
-    waiting = {act["target"]: act for act in acts}
+    waiting = {act["cell"]: act for act in acts}
 
     def handler(work, step):
-        act = waiting.pop(work.cell.target, None)
+        act = waiting.pop(work.cell.index, None)
         if act is not None and kind is StepKind.WORKLOAD:
             threading.Thread(target=_act_amid, args=(act,), daemon=True).start()
         elif act is not None:

@@ -12,6 +12,8 @@ GROUPS: dict[str, tuple[Disk, ...]] = {
     "arrays": (Disk(96), Disk(96), Disk(96), Disk(96), Disk(96, "scsi"), Disk(96, "scsi"), Disk(96, "nvme")),
     # hazards.py: A to E, S, N
     "hazards": (Disk(32), Disk(32), Disk(144), Disk(144), Disk(320), Disk(32, "scsi"), Disk(32, "nvme")),
+    # vda; all others are plugged in by the tests
+    "hotplug": (Disk(96),),
     # vda to vdc
     "runs": (Disk(256), Disk(256), Disk(256)),
     # The same, below another kernel

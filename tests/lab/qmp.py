@@ -31,16 +31,24 @@ class HotDisk:
     bus: str
     serial: str
 
+    def plug_in(self) -> None:
+        """Put it in; the kernel finds it in its own time."""
+        self.qmp.do("device_add", **DRIVERS[self.bus], id=self.name, drive=self.name, serial=self.serial)
+
+    def pull_out(self) -> None:
+        """Take it out; the kernel lets go of it in its own time."""
+        self.qmp.do("device_del", id=self.name)
+
     def plug(self) -> str:
         """Put it in, wait until the kernel and udev know it, and return its kernel name."""
-        self.qmp.do("device_add", **DRIVERS[self.bus], id=self.name, drive=self.name, serial=self.serial)
+        self.plug_in()
         wait_until(lambda: self.found() != "", f"the kernel finds {self.serial}")
         settle()
         return self.found()
 
     def pull(self) -> None:
         """Take it out and wait until the kernel has let go of it."""
-        self.qmp.do("device_del", id=self.name)
+        self.pull_out()
         wait_until(lambda: self.found() == "", f"the kernel forgets {self.serial}")
         settle()
 
@@ -63,8 +71,8 @@ class Qmp:
     def __init__(self) -> None:
         self._unread = b""
         self.do("qmp_capabilities")
-        (node, *_) = self.do("query-named-block-nodes")
-        self._folder = f"{os.path.dirname(node['image']['filename'])}/share"
+        files = [node["image"]["filename"] for node in self.do("query-named-block-nodes")]
+        self._folder = next(file for file in files if file.endswith("/disk0")).replace("/disk0", SHARE)
 
     def do(self, command: str, **arguments: object) -> Any:
         """Carry out a command and return what it returned; events and greetings are passed over.

@@ -33,10 +33,9 @@ def begin(folder: RunFolder, *acts: Act) -> subprocess.Popen[bytes]:
     return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
 
 
-def act(device: str, step: str, argv: tuple[str, ...], *, gone: bool) -> Act:
-    """Return what is to happen to a device when a step of a cell on it begins."""
-    name = device.removeprefix("/dev/")
-    return {"target": device, "step": step, "argv": argv, "gone": f"/sys/block/{name}" if gone else ""}
+def act(cell: CellState, step: str, argv: tuple[str, ...], gone: str = "") -> Act:
+    """Return what is to happen when a step of a cell begins; gone is the device that vanishes by it."""
+    return {"cell": cell.index, "step": step, "argv": argv, "gone": gone.replace("/dev", "/sys/block")}
 
 
 def cells_on(state: RunState, device: str) -> list[CellState]:

@@ -31,7 +31,7 @@ from fsconsole.tui.views.devices import Entry
 from fsconsole.tui.widgets.pane import Pane, labelled
 from fsconsole.tui.widgets.sheet_table import SheetTable
 
-_POLL_S, _PROGRESS_S, _SETTLE_S = 2.0, 1.0, 0.3
+_POLL_S, _PROGRESS_S, _SETTLE_S = 0.4, 1.0, 0.1
 
 
 class DevicesScreen(DemoScreen):
@@ -100,10 +100,9 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self._show()
 
     def on_devices_screen_news(self) -> None:
-        """Look when it has been quiet for a moment: one event seldom comes alone."""
-        if self._settling is not None:
-            self._settling.stop()
-        self._settling = self.set_timer(_SETTLE_S, self.action_look)
+        """Look in a moment, once for all that comes until then: one event seldom comes alone."""
+        if self._settling is None:
+            self._settling = self.set_timer(_SETTLE_S, self._look_at_news)
 
     def on_sheet_table_moved(self) -> None:
         """Show the device under the cursor."""
@@ -165,6 +164,10 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             return
         question = AskScreen(f"Remove {path}?", removal_told(entry), yes="Remove", no="Keep")
         self.app.push_screen(question, partial(self._was_answered, path, entry.scratch_id))
+
+    def _look_at_news(self) -> None:
+        self._settling = None
+        self.action_look()
 
     def _look_if_wanted(self) -> None:
         # Behind another screen nobody sees it: what is wanted is looked at on the return.

@@ -48,33 +48,36 @@ class Monitor:
         return self.events.pop(0) if self.events else None
 
 
+class Context:
+    def list_devices(self, subsystem: str) -> list[Event]:
+        return [Event("", "sda", DISK)]
+
+
+@pytest.mark.parametrize(("source", "news"), [("udev", 1), ("kernel", 2)])
 def test_news_are_told_from_the_thread_and_it_ends_when_it_is_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, news: int
 ) -> None:
-    class Context:
-        def list_devices(self, subsystem: str) -> list[Event]:
-            return [Event("", "sda", DISK)]
+    """Without udevd the kernel's own events are listened to, each of which tells of something that happened."""
+    asked = []
 
     class Source:
         @staticmethod
-        def from_netlink(context: object) -> Monitor:
+        def from_netlink(context: object, source: str) -> Monitor:
+            asked.append(source)
             return Monitor()
 
-    monkeypatch.setattr(udev_watch, "UDEV_CONTROL", str(tmp_path))
+    control = tmp_path if source == "udev" else tmp_path / "none"
+    monkeypatch.setattr(udev_watch, "UDEV_CONTROL", str(control))
     monkeypatch.setattr(pyudev, "Context", Context)
     monkeypatch.setattr(pyudev, "Monitor", Source)
     told = threading.Semaphore(0)
     watch = UdevWatch(told.release)
     watch.start()
-    assert told.acquire(timeout=30)
+    for _ in range(news):
+        assert told.acquire(timeout=30)
     watch.stop()
     (thread,) = (one for one in threading.enumerate() if one.name == "udev")
     thread.join(timeout=30)
     assert not thread.is_alive()
     assert not told.acquire(blocking=False)
-
-
-def test_without_udevd_nobody_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(udev_watch, "UDEV_CONTROL", str(tmp_path / "none"))
-    UdevWatch(lambda: None).start()
-    assert not [one for one in threading.enumerate() if one.name == "udev"]
+    assert asked == [source]

@@ -36,6 +36,8 @@ STEPS = (
     "release",
 )
 
+EVERY = [(step, ends) for step in STEPS for ends in ("limit", "stop")]
+
 
 @pytest.fixture(autouse=True)
 def _hanging() -> Iterator[None]:
@@ -64,7 +66,7 @@ PATIENCE_S = 300.0
 def hanging_in(step: str) -> RunFolder:
     """Begin a run whose device answers no more in a step of its first cell."""
     folder = new_run(PLAN, DEVICE)
-    ENGINES.append(begin(folder, act(DEVICE, step, SUSPEND, gone=False)))
+    ENGINES.append(begin(folder, act(state_of(folder).cells[0], step, SUSPEND)))
     return folder
 
 
@@ -72,16 +74,21 @@ def over(folder: RunFolder) -> bool:
     return state_of(folder).status is RunStatus.FINISHED
 
 
-@pytest.mark.parametrize("step", tried(STEPS, ["workload"]))
-def test_a_device_that_answers_no_more_is_given_up_and_named(step: str) -> None:
+@pytest.mark.parametrize(("step", "ends"), tried(EVERY, [("workload", "limit")]))
+def test_a_device_that_answers_no_more_is_given_up_and_named(step: str, ends: str) -> None:
     folder = hanging_in(step)
+    if ends == "stop":
+        HUNG_TASK_S.write_text("6000")
+        suspended = ("dmsetup", "info", "--columns", "--noheadings", "-o", "suspended", "hanging")
+        wait_until(lambda: run(*suspended).strip() == "Suspended", "it hangs", PATIENCE_S)
+        assert ask(folder, Verb.STOP_NOW).accepted
     wait_until(lambda: over(folder), "the run ends", PATIENCE_S)
     state = state_of(folder)
-    assert state.exit_code == ExitCode.DEVICE_HANGS, state
+    assert state.exit_code == (ExitCode.STOPPED if ends == "stop" else ExitCode.DEVICE_HANGS), state
     assert f"{DEVICE} does not answer" in state.reason
     assert "(process " in state.reason
     first, second = cells_on(state, DEVICE)
-    assert first.status is CellStatus.FAILED
+    assert first.status is (CellStatus.STOPPED if ends == "stop" else CellStatus.FAILED)
     assert "does not answer" in first.reason
     assert second.status is CellStatus.PENDING
     assert ENGINES[-1].poll() is None
@@ -90,16 +97,3 @@ def test_a_device_that_answers_no_more_is_given_up_and_named(step: str) -> None:
     run("dmsetup", "resume", "hanging")
     ENGINES.pop().wait()
     assert clean_folder(folder) == ()
-
-
-@pytest.mark.parametrize("step", tried(STEPS, []))
-def test_stop_now_is_answered_while_a_device_hangs(step: str) -> None:
-    HUNG_TASK_S.write_text("6000")
-    folder = hanging_in(step)
-    suspended = ("dmsetup", "info", "--columns", "--noheadings", "-o", "suspended", "hanging")
-    wait_until(lambda: run(*suspended).strip() == "Suspended", "it hangs", PATIENCE_S)
-    assert ask(folder, Verb.STOP_NOW).accepted
-    wait_until(lambda: over(folder), "the run ends", PATIENCE_S)
-    assert state_of(folder).exit_code == ExitCode.STOPPED
-    run("dmsetup", "resume", "hanging")
-    ENGINES.pop().wait()

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsconsole.engine.attention import Vigil
+from fsconsole.system.waiting import Waiting, in_words
+
+MKFS = Waiting(7, "mkfs.ext4", "blkdev_issue_discard")
+
+
+def still(looks: list[tuple[object, tuple[Waiting, ...], object]]) -> list[float]:
+    """Return for how long each look, a second after the one before, says that nothing moves."""
+    ended: Iterator[object] = iter([io for io, _, _ in looks])
+    now: list[tuple[Waiting, ...]] = []
+    vigil = Vigil(lambda: next(ended), lambda: now[-1])
+    found = []
+    for second, (_, waiting, place) in enumerate(looks):
+        now.append(waiting)
+        found.append(vigil.still_s(place, float(second)))
+    return found
+
+
+def test_time_counts_while_no_io_ends_and_somebody_waits_in_the_kernel() -> None:
+    assert still([(1, (MKFS,), "mkfs")] * 4) == [0, 1, 2, 3]
+
+
+def test_io_that_ends_begins_it_anew() -> None:
+    assert still([(io, (MKFS,), "mkfs") for io in (1, 1, 1, 2, 2)]) == [0, 1, 2, 0, 1]
+
+
+def test_another_step_begins_it_anew() -> None:
+    assert still([(1, (MKFS,), place) for place in ("mkfs", "mkfs", "mount", "mount")]) == [0, 1, 0, 1]
+
+
+def test_a_program_that_computes_is_not_taken_for_one_that_waits() -> None:
+    assert still([(1, (), "check")] * 5) == [0, 0, 0, 0, 0]
+
+
+def test_a_writer_that_is_awake_for_an_instant_changes_nothing() -> None:
+    assert still([(1, who, "load") for who in ((MKFS,), (MKFS,), (), (MKFS,), (MKFS,))]) == [0, 1, 2, 3, 4]
+
+
+def test_the_first_that_waits_is_named_and_the_others_are_counted() -> None:
+    assert in_words((MKFS,)) == "mkfs.ext4 (process 7, in blkdev_issue_discard)"
+    assert in_words((Waiting(1, "rm", ""), MKFS, MKFS)) == "rm (process 1) and 2 more processes"
