@@ -52,14 +52,14 @@ def run_cells(run: RunWork, cells: tuple[Cell, ...]) -> Carried:
         run.wishes.wait_while_paused()
         if run.wishes.stopping:
             break
-        if cell.target in lost:
+        if not lost.keys().isdisjoint(cell.devices):
             continue
         try:
             outcomes.append(run_cell(run, cell))
         except FsconsoleError as error:
             if not _is_lost(run, cell, error):
                 raise
-            lost[cell.target] = error
+            lost |= dict.fromkeys(_absent(run, cell), error)
     return Carried(tuple(outcomes), lost)
 
 
@@ -85,16 +85,23 @@ def run_cell(run: RunWork, cell: Cell) -> Outcome:
     return finished
 
 
+def _absent(run: RunWork, cell: Cell) -> dict[str, str]:
+    """Return which of a cell's devices, its target or its array's members, are not to be had any more, each with why."""
+    return {path: why for path in cell.devices if (why := run.prover.absence(path))}
+
+
 def _is_lost(run: RunWork, cell: Cell, error: FsconsoleError) -> bool:
-    """Return whether a cell's error is that its target is not to be had any more, which ends no cell elsewhere."""
-    return not isinstance(error, _ENDS_ALL) and run.prover.absence(cell.target) != ""
+    """Return whether a cell's error is that a device of it is not to be had any more, which ends no cell elsewhere."""
+    return not isinstance(error, _ENDS_ALL) and bool(_absent(run, cell))
 
 
 def _told(run: RunWork, cell: Cell, error: FsconsoleError) -> FsconsoleError:
-    """Return an error in the words of the loss of the cell's target, where that is behind it."""
-    if _is_lost(run, cell, error):
-        return DeviceChanged(cell.target, f"it {run.prover.absence(cell.target)}")
-    return error
+    """Return an error in the words of the loss of a cell's device, where that is behind it."""
+    absent = _absent(run, cell)
+    if isinstance(error, _ENDS_ALL) or not absent:
+        return error
+    path, why = next(iter(absent.items()))
+    return DeviceChanged(path, f"it {why}")
 
 
 def _live(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
