@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from fsconsole.devices.claims import held_exclusively, needs_hold
+from fsconsole.system.locks import FileLock
 from tests.lab.guest import create_array, fsconsole, run, settle, stop_arrays
 from tests.lab.inside.whatif.arrays import DISKS, HERE, arrays, digest, on
 
@@ -22,13 +23,17 @@ def _clear() -> Iterator[None]:
 
 
 def test_mdadm_itself_refuses_a_device_that_somebody_has_claimed() -> None:
-    create_array("md9", "raid1", A, B)
-    run("mdadm", "--stop", "/dev/md9")
-    settle()
-    for array in arrays().values():
-        # Udev has put it together again.
-        run("mdadm", "--stop", array.path)
-    before = [digest(disk) for disk in (A, B)]
+    # Locked as in a run: udev would put the stopped array together again.
+    with FileLock.acquire(A), FileLock.acquire(B):
+        create_array("md9", "raid1", A, B)
+        run("mdadm", "--stop", "/dev/md9")
+        assert arrays() == {}
+        before = [digest(disk) for disk in (A, B)]
+        _try_while_held()
+        assert [digest(disk) for disk in (A, B)] == before
+
+
+def _try_while_held() -> None:
     with held_exclusively(A):
         for argv in (
             ("mdadm", "--zero-superblock", A),
@@ -36,7 +41,6 @@ def test_mdadm_itself_refuses_a_device_that_somebody_has_claimed() -> None:
         ):
             assert not needs_hold(argv)
             assert subprocess.run(argv, check=False, capture_output=True).returncode != 0
-    assert [digest(disk) for disk in (A, B)] == before
 
 
 @pytest.mark.parametrize(
@@ -45,6 +49,7 @@ def test_mdadm_itself_refuses_a_device_that_somebody_has_claimed() -> None:
         ("md9", (B, C), "is a member of the array /dev/md9"),
         ("md400", (C, D), "is an array of vdc, vdd already"),
     ],
+    ids=("member", "name"),
 )
 def test_nothing_is_written_where_a_member_or_the_name_is_taken(
     name: str, members: tuple[str, ...], words: str

@@ -1,0 +1,70 @@
+"""What takes too long for the test command: an engine killed in every kind of step, every level with every knob."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fsconsole.journal.history import read_state
+from fsconsole.model.state import CellStatus
+from fsconsole.model.step import StepKind
+from tests.lab.guest import fsconsole, stop_arrays
+from tests.lab.inside.whatif.arrays import (
+    DISKS,
+    HERE,
+    arrays,
+    consent,
+    hurry,
+    is_in,
+    kill_engines,
+    newest,
+    on,
+    uuids_on,
+    wait_for,
+)
+from tests.lab.soak import SOAK
+
+__test__ = SOAK
+"""Not even collected otherwise: a test that is left out is one that a machine is missing for."""
+
+A, B, C, D = DISKS
+MIRROR = f"{HERE}/mirror.toml"
+KINDS = (StepKind.ARRAY_SYNC, StepKind.RAW_WRITE, StepKind.READTEST, StepKind.ARRAY_STOP)
+
+
+@pytest.fixture(autouse=True)
+def _clear() -> Iterator[None]:
+    yield
+    hurry(200000)
+    kill_engines()
+    stop_arrays(*DISKS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_whose_engine_was_killed_is_resumed_to_its_end(kind: StepKind) -> None:
+    hurry(200 if kind is StepKind.ARRAY_SYNC else 200000)
+    code = consent("plan", MIRROR, *on(A, B))
+    assert fsconsole("run", MIRROR, *on(A, B), "--consent", code, "--detach").code == 0
+    folder = newest()
+    wait_for(folder, is_in(0, kind), f"the cell is in {kind.value}")
+    kill_engines()
+    hurry(200000)
+    shown = ("resume", folder.name, "--show")
+    assert fsconsole(*shown).code == 0
+    assert arrays() == {}
+    done = fsconsole("resume", folder.name, "--consent", consent(*shown))
+    assert done.code == 0, done
+    assert {cell.status for cell in read_state(folder).cells} == {CellStatus.DONE}
+    assert arrays() == {}
+    assert uuids_on(A, B) == set()
+
+
+def test_every_level_and_knob_makes_a_cell_that_is_done() -> None:
+    path = f"{HERE}/every.toml"
+    code = consent("plan", path, *on(*DISKS))
+    done = fsconsole("run", path, *on(*DISKS), "--consent", code, "--json")
+    assert done.code == 0, done.err
+    cells = read_state(newest()).cells
+    assert {cell.status for cell in cells} == {CellStatus.DONE}, [cell.reason for cell in cells]
+    assert uuids_on(*DISKS) == set()
