@@ -64,6 +64,7 @@ def _is_own_array(cell: Cell) -> bool:
         and spec.bitmap in ("", *BITMAPS)
         and spec.consistency_policy in ("", *POLICIES)
         and spec == as_the_level_has_it(spec)
+        and min(spec.chunk_bytes, spec.stripe_cache_size, spec.group_thread_count + 1) >= 0
     )
     is_whole = len(set(members)) == len(members) >= least_members(spec.level)
     return is_known and is_whole and cell.target == ARRAY_PATH and spec.members in (0, len(members))

@@ -56,6 +56,7 @@ FORGED: dict[str, Callable[[Cell], Cell]] = {
     "a level that is another word": lambda c: remade(c, replace(spec_of(c), level="faulty"), c.members),
     "a policy with a journal": lambda c: remade(c, replace(spec_of(c), consistency_policy="journal"), c.members),
     "a chunk of raid1": lambda c: remade(c, ArraySpec("raid1", chunk_bytes=65536), c.members),
+    "a knob below nothing": lambda c: remade(c, replace(spec_of(c), stripe_cache_size=-1), c.members),
     "another array as the target": lambda c: replace(c, target="/dev/md0"),
     "members without an array": lambda c: replace(c, array=None),
     "a further device for mdadm": lambda c: with_argv(c, StepKind.ARRAY, "/dev/sdc"),
