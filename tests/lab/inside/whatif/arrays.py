@@ -6,17 +6,21 @@ import hashlib
 import json
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from fsconsole.client import start
+from fsconsole.devices.claims import lock_whole_disk
+from fsconsole.devices.discovery import find_device
 from fsconsole.devices.md_members import HeldArray, held_arrays, member_uuid
 from fsconsole.journal.history import read_state
 from fsconsole.journal.store import RunFolder, list_runs
 from fsconsole.model.state import RunState
 from fsconsole.model.step import StepKind
-from tests.lab.guest import fsconsole
+from tests.lab.guest import fsconsole, run, settle
 
 HERE = "tests/lab/inside/whatif"
 DISKS = ("/dev/vda", "/dev/vdb", "/dev/vdc", "/dev/vdd")
@@ -71,6 +75,18 @@ def arrays() -> dict[str, HeldArray]:
 def uuids_on(*disks: str) -> set[str]:
     """Return the UUIDs of arrays that these disks bear."""
     return {member_uuid(disk) for disk in disks} - {""}
+
+
+def clear_disks() -> None:
+    """Stop all arrays and clear all disks, locked meanwhile: udev would put a stopped array together again."""
+    with ExitStack() as stack:
+        for disk in DISKS:
+            stack.enter_context(lock_whole_disk(find_device(disk)))
+        for array in held_arrays():
+            run("mdadm", "--stop", array.path)
+        for disk in DISKS:
+            subprocess.run(["mdadm", "--zero-superblock", disk], check=False, capture_output=True)
+    settle()
 
 
 def wait_for(folder: RunFolder, holds: Callable[[RunState], bool], what: str) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from fsconsole.devices.claims import held_exclusively, needs_hold
 from fsconsole.system.locks import FileLock
-from tests.lab.guest import create_array, fsconsole, run, settle, stop_arrays
-from tests.lab.inside.whatif.arrays import DISKS, HERE, arrays, digest, on
+from tests.lab.guest import create_array, fsconsole, run, settle
+from tests.lab.inside.whatif.arrays import DISKS, HERE, arrays, clear_disks, digest, on
 
 A, B, C, D = DISKS
 MIRROR = f"{HERE}/mirror.toml"
@@ -19,7 +19,7 @@ MIRROR = f"{HERE}/mirror.toml"
 @pytest.fixture(autouse=True)
 def _clear() -> Iterator[None]:
     yield
-    stop_arrays(*DISKS)
+    clear_disks()
 
 
 def test_mdadm_itself_refuses_a_device_that_somebody_has_claimed() -> None:

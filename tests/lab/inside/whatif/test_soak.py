@@ -9,11 +9,12 @@ import pytest
 from fsconsole.journal.history import read_state
 from fsconsole.model.state import CellStatus
 from fsconsole.model.step import StepKind
-from tests.lab.guest import fsconsole, stop_arrays
+from tests.lab.guest import fsconsole
 from tests.lab.inside.whatif.arrays import (
     DISKS,
     HERE,
     arrays,
+    clear_disks,
     consent,
     hurry,
     is_in,
@@ -38,7 +39,7 @@ def _clear() -> Iterator[None]:
     yield
     hurry(200000)
     kill_engines()
-    stop_arrays(*DISKS)
+    clear_disks()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -15,8 +15,8 @@ from fsconsole.model.observation import SettingSeen, WarningKind
 from fsconsole.model.sample import Role
 from fsconsole.model.state import CellStatus, RunState
 from fsconsole.model.step import StepKind
-from tests.lab.guest import Done, fsconsole, settle, stop_arrays
-from tests.lab.inside.whatif.arrays import DISKS, HERE, arrays, consent, newest, on, uuids_on
+from tests.lab.guest import Done, fsconsole, settle
+from tests.lab.inside.whatif.arrays import DISKS, HERE, arrays, clear_disks, consent, newest, on, uuids_on
 
 PLAN = f"{HERE}/two.toml"
 RAID5, RAID10 = 0, 1
@@ -38,7 +38,7 @@ def whole() -> Iterator[Whole]:
     done = fsconsole("run", PLAN, *on(*DISKS), "--consent", code, "--json")
     folder = newest()
     yield Whole(done, read_state(folder), JournalReader(folder.journal).read_since(Cursor()))
-    stop_arrays(*DISKS)
+    clear_disks()
 
 
 def test_both_cells_are_done_and_clean(whole: Whole) -> None:
