@@ -27,6 +27,7 @@ _FIRST_OF_GROUP = {
         Metric.EXTENTS_MEAN, Metric.EXTENTS_MEDIAN, Metric.EXTENTS_MAX, Metric.EXTENT_SIZE_MEDIAN,
         Metric.FILES_MAPPED, Metric.FILES_COMPRESSED, Metric.NON_CONTIGUOUS,
     ),
+    "array": (Metric.ARRAY_SYNC,),
     "filesystem": (
         Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM, Metric.MOUNT, Metric.UNMOUNT, Metric.USABLE,
         Metric.OVERHEAD,
