@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.plan.geometry import BLOCK_BYTES, Geometry, geometry_of
-from fsconsole.units import format_bytes_exact
+from fsconsole.units import GIB, format_bytes_exact
+
+_LEFT_ALONE = {
+    (True, False): "mkfs sees that itself",
+    # Below, mkfs.xfs takes no stripes unless they are named: "small data volume".
+    (True, True): "mkfs.ext4 sees that itself, mkfs.xfs only from 1 GiB on",
+    (False, False): "the kernel tells mkfs otherwise, so name it",
+    (False, True): "the kernel tells mkfs otherwise, so name it",
+}
+"""What mkfs does when it is told nothing: by whether the kernel tells the same, and whether the device is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +51,7 @@ def stripes_of(device: Device, devices: Iterable[Device]) -> Stripes:
 
 def _words(shape: Geometry, device: Device) -> str:
     told = (shape.chunk_bytes, shape.stripe_bytes) == (device.minimum_io_bytes, device.optimal_io_bytes)
-    itself = "mkfs sees that itself" if told else "the kernel tells mkfs otherwise, so name it"
-    return f"ext4 {shape.ext4_words}; xfs {shape.xfs_words}; {itself}"
+    return f"ext4 {shape.ext4_words}; xfs {shape.xfs_words}; {_LEFT_ALONE[told, device.size_bytes < GIB]}"
 
 
 def _geometry_below(device: Device, by_name: dict[str, Device]) -> Geometry | None:

@@ -21,6 +21,11 @@ from tests.lab.machine import Disk
 INSIDE = Path(__file__).parent / "inside"
 IN_GUEST = "FSCONSOLE_LAB_GUEST"
 """Set in the guest's environment, where the tests are run rather than reported."""
+_NOT_NEEDED = (
+    "cacheprovider", "debugging", "doctest", "faulthandler", "junitxml", "legacypath", "logging", "pastebin", "setuponly",
+    "setupplan", "stepwise", "unittest",
+)  # fmt: skip
+"""Parts of pytest that no test inside uses; to load them takes the guest 3 s."""
 TIMEOUT_S = 1200.0
 
 
@@ -101,7 +106,7 @@ def _pytest_words(items: list[pytest.Item]) -> tuple[str, ...]:
     """Return the guest's command; what a test session on a host needs would take it half a minute to load."""
     return (
         "env", f"{IN_GUEST}=1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1", sys.executable, "-m", "pytest",
-        "--confcutdir=tests/lab", "--basetemp=/tmp/pytest", "-p", "no:cacheprovider", "-q",
+        "--confcutdir=tests/lab", "--basetemp=/tmp/pytest", "-q", *(f"-pno:{name}" for name in _NOT_NEEDED),
         *(item.nodeid for item in items),
     )  # fmt: skip
 

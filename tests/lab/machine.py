@@ -74,7 +74,8 @@ class Machine:
         self._kernel = kernel
         self._share = folder / "share"
         (self._share / "code").mkdir(parents=True)
-        _compile(checkout / "fsconsole", self._share / "code")
+        for package in ("fsconsole", "tests/lab"):
+            _compile(checkout / package, self._share / "code")
         shutil.copy(_BOOT / "start.sh", self._share)
         (self._share / "environment").write_text(_environment(command, checkout))
         (folder / "initramfs").write_bytes(initramfs((_BOOT / "init.sh").read_bytes(), kernel))

@@ -85,6 +85,11 @@ def test_of_an_array_the_words_for_mkfs_are_told_and_that_mkfs_sees_them_itself(
     )
 
 
+def test_of_a_small_array_mkfs_xfs_is_said_to_take_no_stripes_by_itself() -> None:
+    told = stripes_of(replace(ARRAY, size_bytes=1023 * MIB), (DISK, MEMBER, ARRAY))
+    assert told.words.endswith("; mkfs.ext4 sees that itself, mkfs.xfs only from 1 GiB on")
+
+
 def test_a_volume_on_an_array_has_its_stripes_and_is_told_that_mkfs_cannot_see_them() -> None:
     told = stripes_of(VOLUME, (DISK, MEMBER, ARRAY, PART, VOLUME))
     assert told.words == (
