@@ -53,6 +53,8 @@ def link_to_another(path: str) -> None:
     os.symlink("/proc/self/status", path)
 
 
+AS_ROOT_CLEANUP = pytest.param(("cleanup",), marks=pytest.mark.root)
+AS_ROOT_RENAME = pytest.param(("runs", "rename", "killed", "x"), marks=pytest.mark.root)
 STRANGE = [pipe, link_to_nothing, link_to_another]
 
 
@@ -74,9 +76,7 @@ def test_a_list_of_runs_tells_what_is_wrong_with_one_and_still_shows_the_others(
 @pytest.mark.parametrize(
     "part", ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.sqlite-journal"]
 )
-@pytest.mark.parametrize(
-    "words", [("runs",), ("results",), ("cleanup",), ("runs", "rename", "killed", "x")], ids=" ".join
-)
+@pytest.mark.parametrize("words", [("runs",), ("results",), AS_ROOT_CLEANUP, AS_ROOT_RENAME], ids=" ".join)
 def test_a_pipe_in_the_place_of_the_journal_is_not_waited_for(
     folder: RunFolder, words: tuple[str, ...], part: str
 ) -> None:
