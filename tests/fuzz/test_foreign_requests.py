@@ -19,7 +19,7 @@ from fsconsole.model.run import RunRequest
 from fsconsole.plan.target import QueueSpec, TargetSpec
 from tests.fuzz.damage import with_leaf
 from tests.fuzz.test_plan_files import PLACES, QUICK, assert_own
-from tests.fuzz.values import scalars
+from tests.fuzz.values import scalars, texts
 from tests.tui.recorded import recorded
 
 NAMES = ("grid", "raw", "failed")
@@ -34,14 +34,90 @@ def request_of(name: str) -> RunRequest:
 
 @st.composite
 def requests(draw: st.DrawFn) -> tuple[str, str]:
-    """Return a recorded run's name, and its request with one to five values replaced."""
+    """Return a recorded run's name, and its request edited in one to five places."""
     name = draw(st.sampled_from(NAMES))
     document: Any = json.loads(to_json(request_of(name)))
     random = draw(st.randoms(use_true_random=False))
-    values = draw(st.lists(st.one_of(scalars, words_of(name)), min_size=4, max_size=4))
+    values = draw(st.lists(st.one_of(texts, texts, scalars, words_of(name)), min_size=4, max_size=4))
     for _ in range(draw(st.integers(1, 5))):
-        document = with_leaf(document, random, values)
+        edit = draw(st.sampled_from(_EDITS))
+        edit(document, random, values)
     return name, json.dumps(document)
+
+
+def _any_value(document: Any, random: Any, values: list[Any]) -> None:
+    """Replace whatever value of whatever cell, rather than the run's own, which the cells hardly depend on."""
+    with_leaf(random.choice(document["plan"]["cells"]), random, values)
+
+
+def _a_word(document: Any, random: Any, values: list[Any]) -> None:
+    """Replace, add or leave out a word of a command."""
+    commands = [argv for step in _steps(document) for argv in step["commands"] if argv]
+    if not commands:
+        return
+    argv = random.choice(commands)
+    place = random.randrange(len(argv))
+    argv[place : place + random.choice((0, 1, 1))] = [str(random.choice(values))][
+        : random.choice((0, 1, 1, 1))
+    ]
+
+
+def _a_command(document: Any, random: Any, values: list[Any]) -> None:
+    """Add a command of such words, or one of another step."""
+    steps = _steps(document)
+    others = [argv for step in steps for argv in step["commands"]]
+    made = [[str(value) for value in random.sample(values, random.randrange(1, 4))]]
+    random.choice(steps)["commands"].append(list(random.choice(others + made)))
+
+
+def _an_option(document: Any, random: Any, values: list[Any]) -> None:
+    """Add a word to a variant, and to all of its commands that had its words."""
+    cell = random.choice(document["plan"]["cells"])
+    kind = random.choice(("mkfs_words", "mount_words", "tune_words"))
+    word = str(random.choice(values))
+    cell["variant"][kind].append(word)
+    for step in cell["steps"]:
+        for argv in step["commands"]:
+            if argv and argv[0].startswith("mkfs" if kind == "mkfs_words" else "mount"):
+                argv.insert(random.randrange(1, len(argv) + 1), word)
+
+
+def _the_steps(document: Any, random: Any, _values: list[Any]) -> None:
+    """Leave a step out, double it, or take steps in another order."""
+    steps = random.choice(document["plan"]["cells"])["steps"]
+    if not steps:
+        return
+    how = random.randrange(3)
+    if how == 0:
+        del steps[random.randrange(len(steps))]
+    elif how == 1:
+        steps.insert(random.randrange(len(steps)), random.choice(steps))
+    else:
+        random.shuffle(steps)
+
+
+def _a_write(document: Any, random: Any, values: list[Any]) -> None:
+    """Add what is to be written to a setting."""
+    write = {"name": "read_ahead", "path": str(random.choice(values)), "value": str(random.choice(values))}
+    random.choice(_steps(document))["writes"].append(write)
+
+
+def _the_place(document: Any, random: Any, values: list[Any]) -> None:
+    """Put another device in the place of a cell's, in all of its commands or in its target alone."""
+    cell = random.choice(document["plan"]["cells"])
+    target, other = cell["target"], str(random.choice((*values, "/dev/sdb")))
+    cell["target"] = other
+    for step in cell["steps"] if random.random() < 0.5 else ():
+        step["commands"] = [[other if word == target else word for word in argv] for argv in step["commands"]]
+
+
+_EDITS = (_any_value, _a_word, _a_word, _a_command, _an_option, _the_steps, _a_write, _the_place)
+
+
+def _steps(document: Any) -> list[Any]:
+    return [step for cell in document["plan"]["cells"] for step in cell["steps"]] or [
+        {"commands": [], "writes": []}
+    ]
 
 
 def words_of(name: str) -> st.SearchStrategy[Any]:
