@@ -17,6 +17,7 @@ import pytest
 from tests.lab.cache import CACHE, LabMissing
 from tests.lab.groups import GROUPS, kernel_of
 from tests.lab.machine import Disk
+from tests.lab.soak import SOAK
 
 INSIDE = Path(__file__).parent / "inside"
 IN_GUEST = "FSCONSOLE_LAB_GUEST"
@@ -26,7 +27,8 @@ _NOT_NEEDED = (
     "setupplan", "stepwise", "unittest",
 )  # fmt: skip
 """Parts of pytest that no test inside uses; to load them takes the guest 3 s."""
-TIMEOUT_S = 1200.0
+TIMEOUT_S = 86_400.0 if SOAK else 1200.0
+"""Of a whole boot; a soak's may take hours."""
 
 
 class Started(Protocol):

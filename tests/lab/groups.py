@@ -10,6 +10,8 @@ from tests.lab.machine import Disk
 GROUPS: dict[str, tuple[Disk, ...]] = {
     # vda to vdd, sda, sdb, nvme0n1
     "arrays": (Disk(96), Disk(96), Disk(96), Disk(96), Disk(96, "scsi"), Disk(96, "scsi"), Disk(96, "nvme")),
+    # vda; vdb to vdd; vde, sda
+    "faults": (Disk(400), Disk(200), Disk(200), Disk(200), Disk(200), Disk(200, "scsi")),
     # hazards.py: A to E, S, N
     "hazards": (Disk(32), Disk(32), Disk(144), Disk(144), Disk(320), Disk(32, "scsi"), Disk(32, "nvme")),
     # vda; all others are plugged in by the tests

@@ -1,0 +1,147 @@
+"""What the tests of faults stand on: a disk that can be made to fail, two arrays, and an engine with a script."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fsconsole.client.launch import create_request
+from fsconsole.journal.history import read_state
+from fsconsole.journal.store import RunFolder, create_run, make_run_id
+from fsconsole.model.state import CellState, RunState
+from fsconsole.preflight.prepare import prepare
+from fsconsole.system.command import RealExecutor
+from tests.lab.guest import create_array, run, settle, stop_arrays
+from tests.loop.faulty_engine import AFTER_CELL, Event, argv_with
+
+RUNS = "/var/lib/fsconsole/runs"
+TOP, RAID5, RAID0 = "/dev/mapper/top", "/dev/md0", "/dev/md1"
+MEMBERS = ("/dev/vdb", "/dev/vdc", "/dev/vdd", "/dev/vde", "/dev/sda")
+_PATIENCE_S = 900
+
+PLAN = """
+schema = 1
+order = "as-listed"
+equalise = "none"
+repeats = {repeats}
+{variants}
+[[workload]]
+name = "some files"
+kind = "create"
+threads = 2
+files = 4
+file_size = "512KiB"
+block_size = "64KiB"
+fsync_every = 8
+[[workload]]
+name = "read them"
+kind = "read"
+threads = 2
+cold = true
+[after]
+check = true
+"""
+
+
+def sectors() -> int:
+    """Return the size of the disk below the targets, in sectors of 512 bytes."""
+    return int(Path("/sys/block/vda/size").read_text())
+
+
+def low(table: str) -> str:
+    """Return the commands that give the layer below the target another table at once, whatever is under way.
+
+    Documentation/admin-guide/device-mapper/; {n} is its length, and the target's own table stays what it was.
+    """
+    words = table.format(n=sectors())
+    return f"dmsetup suspend --noflush --nolockfs low; dmsetup load low --table '{words}'; dmsetup resume low"
+
+
+WELL = "0 {n} linear /dev/vda 0"
+DEAD = "0 {n} error"
+# Down for an hour from the first second on (dm-flakey.rst).
+WRITES_FAIL = "0 {n} flakey /dev/vda 0 0 3600 1 error_writes"
+WRITES_LOST = "0 {n} flakey /dev/vda 0 0 3600 1 drop_writes"
+SLOW_MS = 500
+SLOW = f"0 {{n}} delay /dev/vda 0 0 /dev/vda 0 {SLOW_MS}"
+"""Writes and flushes take half a second more; reads take none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One cell, with what happens under it: (step, when, commands) each."""
+
+    name: str
+    filesystem: str
+    happens: tuple[tuple[str, str, str], ...]
+    target: str = TOP
+    heals: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run that is over."""
+
+    state: RunState
+    code: int
+    err: str
+    folder: RunFolder
+    cells: dict[str, CellState]
+    """By the name of their fault."""
+
+
+def set_up() -> None:
+    """Make the layers and the arrays."""
+    run("modprobe", "-a", "dm-flakey", "dm-delay", "raid456", "raid0")
+    run("dmsetup", "create", "low", "--table", WELL.format(n=sectors()))
+    run("dmsetup", "create", "top", "--table", f"0 {sectors()} linear /dev/mapper/low 0")
+    create_array("md0", "raid5", *MEMBERS[:3])
+    create_array("md1", "raid0", *MEMBERS[3:], words=())
+    settle()
+
+
+def take_down() -> None:
+    """Give all of it back, which fails where a run has left anything mounted or open."""
+    settle()
+    run("dmsetup", "remove", "--retry", "top")
+    run("dmsetup", "remove", "--retry", "low")
+    stop_arrays(*MEMBERS)
+
+
+def carry_out(faults: Sequence[Fault], directory: Path, targets: tuple[str, ...]) -> Ended:
+    """Carry out a cell for each fault, in that order, in one run."""
+    filesystems = tuple(dict.fromkeys(fault.filesystem for fault in faults))
+    variants = "".join(f'[[variant]]\ntype = "{name}"\n' for name in filesystems)
+    most = max([(f.target, f.filesystem) for f in faults].count((g.target, g.filesystem)) for g in faults)
+    plan = directory / "plan.toml"
+    plan.write_text(PLAN.format(repeats=most, variants=variants))
+    run_id = make_run_id()
+    prepared = prepare(str(plan), list(targets), executor=RealExecutor(), runs_dir=RUNS, run_id=run_id)
+    folder = create_run(RUNS, create_request(run_id, prepared.plan, prepared.targets))
+    free = [(cell.target, cell.variant.filesystem, cell.index) for cell in prepared.plan.cells]
+    indexes = {}
+    for fault in faults:
+        wanted = (os.path.realpath(fault.target), fault.filesystem)
+        place = next(p for p in free if (os.path.realpath(p[0]), p[1]) == wanted)
+        free.remove(place)
+        indexes[fault.name] = place[2]
+    argv = argv_with(folder.path, _script(faults, indexes), directory / "script")
+    done = subprocess.run(
+        argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=_PATIENCE_S
+    )
+    state = read_state(folder)
+    cells = {name: state.cells[index] for name, index in indexes.items()}
+    return Ended(state, done.returncode, done.stderr, folder, cells)
+
+
+def _script(faults: Sequence[Fault], indexes: dict[str, int]) -> list[Event]:
+    events = []
+    for fault in faults:
+        cell = indexes[fault.name]
+        events += [Event(cell, step, commands, when) for step, when, commands in fault.happens]
+        heals = fault.heals and fault.target == TOP
+        events.append(Event(cell, AFTER_CELL, low(WELL) if heals else ":"))
+    return events

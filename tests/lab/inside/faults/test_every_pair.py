@@ -1,0 +1,90 @@
+"""In a soak: every fault in every step of every filesystem ends as a result, and the next cell is sound again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from fsconsole.errors import ExitCode
+from fsconsole.model.observation import WarningKind
+from fsconsole.model.state import CellState, CellStatus, RunStatus
+from fsconsole.model.step import StepKind
+from tests.lab.inside.faults.bench import (
+    DEAD,
+    TOP,
+    WRITES_FAIL,
+    WRITES_LOST,
+    Ended,
+    Fault,
+    carry_out,
+    low,
+    set_up,
+    take_down,
+)
+
+TABLES = {"dead": DEAD, "writes fail": WRITES_FAIL, "writes are lost": WRITES_LOST}
+FILESYSTEMS = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs")
+MOMENTS = (
+    ("mkfs", "middle"), ("features", "before"), ("mount", "before"), ("workload", "before"), ("workload", "ready"),
+    ("workload", "middle"), ("drain", "before"), ("drain", "after"), ("cold", "after"), ("remount", "before"),
+    ("extents", "before"), ("unmount", "before"), ("check", "before"), ("cold-mount", "before"),
+    ("delete", "before"), ("delete-unmount", "before"),
+)  # fmt: skip
+TOLD = {WarningKind.KERNEL_LOG, WarningKind.CHECK}
+SOUND = "nothing"
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[None]:
+    set_up()
+    yield
+    take_down()
+
+
+@pytest.fixture(scope="module", params=list(product(FILESYSTEMS, TABLES)), ids="-".join)
+def ended(request: pytest.FixtureRequest, bench: None, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    filesystem, fault = request.param
+    every = [
+        Fault(f"{fault}-{step}-{when}", filesystem, ((step, when, low(TABLES[fault])),))
+        for step, when in MOMENTS
+    ]
+    return carry_out([*every, Fault(SOUND, filesystem, ())], tmp_path_factory.mktemp("pair"), (TOP,))
+
+
+def told(cell: CellState) -> set[WarningKind]:
+    return TOLD & {warning.kind for warning in cell.warnings}
+
+
+def test_every_cell_ends_as_a_result_in_words(ended: Ended) -> None:
+    assert ended.code in (ExitCode.OK, ExitCode.CELLS_FAILED), (ended.state.reason, ended.err)
+    assert (ended.state.status, ended.err) == (RunStatus.FINISHED, "")
+    for name, cell in ended.cells.items():
+        assert cell.status in (CellStatus.DONE, CellStatus.FAILED), (name, cell.status, cell.reason)
+        assert bool(cell.reason) == (cell.status is CellStatus.FAILED), name
+        assert "Errno" not in cell.reason, (name, cell.reason)
+        assert "Traceback" not in cell.reason, (name, cell.reason)
+
+
+def test_no_figure_of_a_disk_that_fails_stands_without_a_word(ended: Ended) -> None:
+    silent = [
+        name
+        for name, cell in ended.cells.items()
+        if name.startswith("dead") and cell.status is CellStatus.DONE and not told(cell)
+    ]
+    assert silent == []
+
+
+def test_lost_writes_that_a_check_or_a_mount_can_see_are_seen(ended: Ended) -> None:
+    for name, cell in ended.cells.items():
+        if name.startswith(("writes are lost-workload", "writes are lost-mkfs")):
+            verdicts = {step.verdict for step in cell.steps if step.kind is StepKind.CHECK}
+            assert cell.status is CellStatus.FAILED or verdicts != {"clean"}, name
+
+
+def test_the_cell_after_them_is_sound_and_nothing_stays_mounted(ended: Ended) -> None:
+    sound = ended.cells[SOUND]
+    assert (sound.status, sound.reason, told(sound)) == (CellStatus.DONE, "", set())
+    assert "/run/fsconsole" not in Path("/proc/self/mounts").read_text()
