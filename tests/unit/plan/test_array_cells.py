@@ -152,6 +152,15 @@ def test_the_size_is_rather_less_than_what_mdadm_makes_of_three_disks(spec, sect
     assert 0.9 * sectors * 512 < size_bytes <= sectors * 512
 
 
+@pytest.mark.parametrize(
+    ("level", "members_of_data"), [("raid6", 2), ("raid5", 3), ("raid1", 1), ("raid0", 4)]
+)
+def test_what_is_redundant_is_no_room(level, members_of_data):
+    one = usable_bytes(ArraySpec("raid1", chunk_bytes=MIB), [GIB] * 4)
+    whole = usable_bytes(ArraySpec(level, chunk_bytes=MIB), [GIB] * 4)
+    assert 0 <= members_of_data * one - whole < 4 * MIB
+
+
 def test_steps_made_once_more_are_the_same():
     (cell,) = on_arrays('level = ["raid6"]\nstripe_cache_size = [512]')
     assert rebuilt_steps(cell, DISKS, filesystem_of(cell, load_catalog()), "run") == cell.steps

@@ -46,7 +46,7 @@ def _try_while_held() -> None:
 @pytest.mark.parametrize(
     ("name", "members", "words"),
     [
-        ("md9", (B, C), "is a member of the array /dev/md9"),
+        ("md9", (B, C), "/dev/vdb is held by /dev/md9"),
         ("md400", (C, D), "is an array of vdc, vdd already"),
     ],
     ids=("member", "name"),
