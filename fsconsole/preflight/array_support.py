@@ -61,7 +61,7 @@ def _lacking(levels: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         find_program(MDADM)
     except ToolMissing as missing:
         yield from (
-            (level, f"mdadm makes arrays, and is not installed ({missing.package})") for level in LEVELS
+            (level, f"mdadm is not installed (Debian's package {missing.package})") for level in LEVELS
         )
     for level in LEVELS:
         if level not in levels:

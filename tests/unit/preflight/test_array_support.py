@@ -39,7 +39,7 @@ def test_a_missing_mdadm_stands_against_every_level_with_its_package(monkeypatch
     lacking = array_support.array_support().lacking
     whys = [why for level, why in lacking if level == "raid5"]
     assert len(whys) == 1
-    assert whys[0].startswith("mdadm makes arrays, and is not installed")
+    assert whys[0].startswith("mdadm is not installed (Debian's package mdadm")
 
 
 @pytest.mark.parametrize(
