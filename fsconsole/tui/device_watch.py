@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from fsconsole.client.children import Children, failure
 from fsconsole.errors import ChildFailed
+from fsconsole.tui.block_changes import read_changes
 from fsconsole.tui.block_tables import BlockTables, read_arrays, read_tables
 from fsconsole.tui.views.devices import (
     WORDS,
@@ -15,6 +16,7 @@ from fsconsole.tui.views.devices import (
     Key,
     Listing,
     parse_listing,
+    with_changes,
     with_progress,
     with_proofs,
 )
@@ -58,7 +60,8 @@ class DeviceWatch:
         found = await self._listed()
         self.has_failed = False
         self.seen_s = time.monotonic()
-        self.listing = with_proofs(found, self._proofs)
+        # A look takes a while: what came and went meanwhile must not come and go again.
+        self.listing = await self._up_to_now(with_proofs(found, self._proofs))
 
     async def prove(self, entry: Entry) -> None:
         """Look closely at one device that the listing leaves open. Raises ChildFailed."""
@@ -72,6 +75,14 @@ class DeviceWatch:
         self._proofs[entry.key] = seen
         self.listing = with_proofs(self.listing, self._proofs)
 
+    async def glimpse(self) -> bool:
+        """Take what came and went into the listing, until the next look tells more; return whether anything did."""
+        if self.seen_s is None:
+            return False
+        before = self.listing
+        self.listing = await self._up_to_now(before)
+        return self.listing is not before
+
     async def has_changed(self) -> bool:
         """Return whether the kernel's tables say something else than at the last look."""
         return self._tables is not None and await asyncio.to_thread(read_tables) != self._tables
@@ -83,6 +94,11 @@ class DeviceWatch:
         before = self.listing
         self.listing = with_progress(before, await asyncio.to_thread(read_arrays))
         return self.listing is not before
+
+    async def _up_to_now(self, listing: Listing) -> Listing:
+        devices = tuple(entry.device for entry in listing.entries)
+        changes = await asyncio.to_thread(read_changes, devices)
+        return with_changes(listing, changes.gone, changes.new)
 
     async def _listed(self, *paths: str) -> Listing:
         done = await self.children.run(*WORDS, "--runs", self.runs_dir, *paths)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import statistics
 import subprocess
 import tempfile
@@ -29,7 +30,9 @@ from tests.bench.console_pty import compiled
 from tests.tui.harness import picture
 
 ALLOWED_S = 1.0
-_LOOK_S = 0.005
+_LOOK_S, _PAUSE_S = 0.005, 2.0
+_SIZE_MIB = 13
+"""A size that no other device of the machine has."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,7 +66,7 @@ async def measured(directory: Path, times: int) -> list[tuple[float, float]]:
     """Return how long a device took to appear and to vanish, so many times."""
     backing = directory / "disk"
     with backing.open("wb") as file:
-        file.truncate(2**20)
+        file.truncate(_SIZE_MIB * 2**20)
     session = Session(
         Terminal(Colours.SIXTEEN, SAFE, paint_hz=20.0, slow=False),
         RealChildren(),
@@ -72,12 +75,17 @@ async def measured(directory: Path, times: int) -> list[tuple[float, float]]:
     )
     found = []
     async with ConsoleApp(session).run_test(size=(80, 60)) as pilot:
-        await _until(pilot, lambda text: "devices, " in text and "looking" not in text)
+        await _until(pilot, lambda text: "devices, " in text)
         for _ in range(times):
+            await asyncio.sleep(_PAUSE_S)
             device = await _said("losetup", "--find", "--show", str(backing))
-            came_s = await _until(pilot, lambda text, device=device: f"{device} " in text)
-            await _said("losetup", "--detach", device)
-            found.append((came_s, await _until(pilot, lambda text, device=device: f"{device} " not in text)))
+            row = re.compile(rf" {device.removeprefix('/dev/')} +{_SIZE_MIB}\.0 MiB")
+            try:
+                came_s = await _until(pilot, lambda text, row=row: row.search(text) is not None)
+                await asyncio.sleep(_PAUSE_S)
+            finally:
+                await _said("losetup", "--detach", device)
+            found.append((came_s, await _until(pilot, lambda text, row=row: row.search(text) is None)))
     return found
 
 

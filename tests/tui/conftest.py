@@ -12,7 +12,9 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
 from fsconsole.tui import bridge, device_watch
+from fsconsole.tui.block_changes import BlockChanges
 from fsconsole.tui.block_tables import BlockTables
+from fsconsole.tui.udev_watch import UdevWatch
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +24,8 @@ def same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setattr(device_watch, "read_tables", lambda: BlockTables((), ()))
     monkeypatch.setattr(device_watch, "read_arrays", tuple)
+    monkeypatch.setattr(device_watch, "read_changes", lambda _listed: BlockChanges())
+    monkeypatch.setattr(UdevWatch, "start", lambda _watch: None)
     monkeypatch.setattr(bridge, "POLL_S", 0.05)
     monkeypatch.setattr(bridge, "_IDLE_S", 0.1)
     time.tzset()

@@ -8,6 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from fsconsole.tui import device_watch
+from fsconsole.tui.block_changes import BlockChanges
 from fsconsole.tui.block_tables import BlockTables
 from fsconsole.tui.screens.devices import DevicesScreen
 from fsconsole.tui.widgets.sheet_table import SheetTable
@@ -115,3 +116,25 @@ def test_the_progress_of_an_array_moves_without_a_command(monkeypatch: pytest.Mo
         assert len(children.asked) == asked
 
     drive(children, steps, size=(120, 40))
+
+
+def test_what_came_and_went_is_shown_before_the_command_has_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    children = Held({"devices": listed(FREE, SCRATCH)})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "2 devices")
+        children.held = ("devices",)
+        new = replace(FREE, name="sdz", path="/dev/sdz", diskseq=99)
+        changes = BlockChanges(frozenset({FREE.name}), (new,))
+        monkeypatch.setattr(device_watch, "read_changes", lambda _listed: changes)
+        screen = devices_of(pilot)
+        screen.post_message(screen.News())
+        await shows(pilot, "sdz", "new; looking")
+        assert "sdg" not in flat(pilot)
+        monkeypatch.setattr(device_watch, "read_changes", lambda _listed: BlockChanges())
+        children.answers = {"devices": listed(new, SCRATCH)}
+        children.release.set()
+        await until(pilot, lambda: "new; looking" not in flat(pilot))
+        await shows(pilot, "sdz", "2 devices")
+
+    drive(children, steps)

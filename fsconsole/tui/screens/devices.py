@@ -31,7 +31,8 @@ from fsconsole.tui.views.devices import Entry
 from fsconsole.tui.widgets.pane import Pane, labelled
 from fsconsole.tui.widgets.sheet_table import SheetTable
 
-_POLL_S, _PROGRESS_S, _SETTLE_S = 0.4, 1.0, 0.1
+_POLL_S, _PROGRESS_S, _SETTLE_S, _REST_S = 0.4, 1.0, 0.1, 1.0
+"""A look costs half a second of a CPU: where devices come and go without end there is a rest between looks."""
 
 
 class DevicesScreen(DemoScreen):
@@ -101,8 +102,11 @@ On a machine without runs or scratch devices, d starts a first comparison that t
 
     def on_devices_screen_news(self) -> None:
         """Look in a moment, once for all that comes until then: one event seldom comes alone."""
+        self._glimpse()
         if self._settling is None:
-            self._settling = self.set_timer(_SETTLE_S, self._look_at_news)
+            age_s = self._watch.age_s
+            rest_s = 0.0 if age_s is None else _REST_S - age_s
+            self._settling = self.set_timer(max(_SETTLE_S, rest_s), self._look_at_news)
 
     def on_sheet_table_moved(self) -> None:
         """Show the device under the cursor."""
@@ -113,11 +117,11 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self._tick(event.key)
 
     async def poll(self) -> None:
-        """Look where the kernel's tables have changed."""
+        """Look where the kernel's tables have changed, also since a look began that still goes on."""
         if self._watch.is_looking:
             self._tell()
-        elif self.is_current and await self._watch.has_changed():
-            self.action_look()
+        if self.is_current and await self._watch.has_changed():
+            self.on_devices_screen_news()
 
     async def follow_progress(self) -> None:
         """Show how far arrays have synced."""
@@ -164,6 +168,11 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             return
         question = AskScreen(f"Remove {path}?", removal_told(entry), yes="Remove", no="Keep")
         self.app.push_screen(question, partial(self._was_answered, path, entry.scratch_id))
+
+    @work(group="glimpse")
+    async def _glimpse(self) -> None:
+        if self.is_current and await self._watch.glimpse() and self.app.is_running:
+            self._take()
 
     def _look_at_news(self) -> None:
         self._settling = None

@@ -18,6 +18,8 @@ _VERSION_HINT = "Command and console must be of one version: leave with q, and s
 _ADDED = ("is_scratch", "state", "hazards", "stripes")
 """What the command prints beside the fields of Device."""
 
+_NEW = DeviceState(Claim.UNKNOWN, "new; looking")
+
 Key = tuple[str, Identity]
 _Found = tuple[Device, DeviceState, tuple[Hazard, ...]]
 
@@ -108,6 +110,19 @@ def with_progress(listing: Listing, arrays: tuple[MdArray, ...]) -> Listing:
     entries = tuple(
         entry if entry.device == device else _restated(entry, device, devices)
         for entry, device in zip(listing.entries, devices, strict=True)
+    )
+    return replace(listing, entries=entries)
+
+
+def with_changes(listing: Listing, gone: frozenset[str], new: tuple[Device, ...]) -> Listing:
+    """Return the listing without the devices of these names, and with new ones of which nothing else is known yet."""
+    if not gone and not new:
+        return listing
+    kept = {entry.device.name: entry for entry in listing.entries if entry.device.name not in gone}
+    rows = tree_rows((*(entry.device for entry in kept.values()), *new))
+    entries = tuple(
+        replace(kept[row.device.name], row=row) if row.device.name in kept else Entry(row, _NEW)
+        for row in rows
     )
     return replace(listing, entries=entries)
 
