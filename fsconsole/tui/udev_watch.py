@@ -6,13 +6,16 @@ our own looking does so too. So a change counts only where what udev knows of th
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from fsconsole.system.text import read_text_or
+
 UDEV_CONTROL = "/run/udev/control"
-"""There while udevd runs (man 8 systemd-udevd)."""
+"""Where udevd listens; the name stays when it has ended (man 8 systemd-udevd)."""
+_SOCKETS = "/proc/net/unix"
+"""All sockets that somebody has open (man 5 proc_net)."""
 
 _POLL_S = 0.5
 _OF_THE_EVENT = frozenset({"ACTION", "SEQNUM", "USEC_INITIALIZED", "CURRENT_TAGS", "SYNTH_UUID"})
@@ -33,6 +36,11 @@ class Changes:
         before, now = self._known.get(name), _lasting(properties)
         self._known[name] = now
         return before != now
+
+
+def has_udevd() -> bool:
+    """Return whether a udevd listens, itself or by systemd, which starts it when it is needed."""
+    return any(line.endswith(f" {UDEV_CONTROL}") for line in read_text_or(_SOCKETS, "").splitlines())
 
 
 class UdevWatch:
@@ -61,7 +69,7 @@ class UdevWatch:
         except ImportError:
             return
         context = pyudev.Context()
-        by_udevd = os.path.exists(UDEV_CONTROL)
+        by_udevd = has_udevd()
         monitor = pyudev.Monitor.from_netlink(context, source="udev" if by_udevd else "kernel")
         monitor.filter_by("block")
         monitor.start()

@@ -45,7 +45,6 @@ def _hanging() -> Iterator[None]:
     run("dmsetup", "create", "hanging", "--table", f"0 {sectors} linear /dev/vda 0")
     settle()
     usual = HUNG_TASK_S.read_text()
-    HUNG_TASK_S.write_text("2")
     yield
     HUNG_TASK_S.write_text(usual)
     while ENGINES:
@@ -77,11 +76,12 @@ def over(folder: RunFolder) -> bool:
 @pytest.mark.parametrize(("step", "ends"), tried(EVERY, [("workload", "limit")]))
 def test_a_device_that_answers_no_more_is_given_up_and_named(step: str, ends: str) -> None:
     folder = hanging_in(step)
+    suspended = ("dmsetup", "info", "--columns", "--noheadings", "-o", "suspended", "hanging")
+    wait_until(lambda: run(*suspended).strip() == "Suspended", "it hangs", PATIENCE_S)
     if ends == "stop":
-        HUNG_TASK_S.write_text("6000")
-        suspended = ("dmsetup", "info", "--columns", "--noheadings", "-o", "suspended", "hanging")
-        wait_until(lambda: run(*suspended).strip() == "Suspended", "it hangs", PATIENCE_S)
         assert ask(folder, Verb.STOP_NOW).accepted
+    else:
+        HUNG_TASK_S.write_text("2")
     wait_until(lambda: over(folder), "the run ends", PATIENCE_S)
     state = state_of(folder)
     assert state.exit_code == (ExitCode.STOPPED if ends == "stop" else ExitCode.DEVICE_HANGS), state
