@@ -52,7 +52,6 @@ def begin() -> None:
 def take_up(folder: RunFolder) -> None:
     """Look at a run that was cut, clean up after it, and go on with it."""
     command("runs", "--json")
-    tell_run(folder, "found")
     command("cleanup", folder.name, "--json")
     command("results", folder.name, "--format", "csv")
     tell_run(folder, "cleaned")

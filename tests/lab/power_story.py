@@ -74,9 +74,6 @@ class Story:
         self.name = self.name or line["run"]
         assert line["run"] == self.name, f"{line['run']} was found where {self.name} was told of"
 
-    def _told_found(self, line: Line) -> None:
-        self._compare(line)
-
     def _told_cleaned(self, line: Line) -> None:
         self._compare(line)
         state = line["state"]
