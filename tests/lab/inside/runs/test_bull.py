@@ -25,7 +25,6 @@ CHOSEN = (
     "xfs",
     "ext4 -I 256 -O uninit_groups data=writeback,nomballoc",
     "ext4 as in 2008, uninit_bg, flex_bg 64 data=writeback",
-    "ext4 as in 2008, uninit_bg data=writeback,journal_async_commit",
 )
 """One of each kind; a soak tries all."""
 LABELS = tried(EVERY, CHOSEN)
