@@ -64,10 +64,10 @@ def test_a_row_of_2008_is_done_on_a_linear_array_or_says_what_the_kernel_refuses
 
 
 def test_the_run_of_2008_ends_as_its_plan_said(bull: Whole) -> None:
-    assert bull.done.code == (3 if any("nomballoc" in label for label in LABELS) else 0), bull.done
-    assert {
-        (workload.threads, workload.files) for workload in bull.state.request.plan.cells[0].workloads
-    } == {(128, 128)}
+    # What the plan said could not run is no failure.
+    assert bull.done.code == 0, bull.done
+    loads = {(load.threads, load.files) for cell in bull.state.request.plan.cells for load in cell.workloads}
+    assert loads == {(128, 128)}
 
 
 def test_the_gauges_show_a_linear_array_and_its_members(bull: Whole) -> None:
