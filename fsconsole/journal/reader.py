@@ -116,7 +116,7 @@ def _brought_up(connection: sqlite3.Connection, found: int) -> sqlite3.Connectio
 
 
 def _connect_read_only(path: str) -> sqlite3.Connection:
-    """Open a journal for reading. Raises sqlite3.Error.
+    """Open a journal for reading. Raises sqlite3.Error, and JournalUnusable where a link leads elsewhere.
 
     The -shm file is not written to either, where it lies there: on a full btrfs a store into it is answered
     with SIGBUS. A journal that was left in WAL mode without a -wal file beside it has no writer (each keeps one
@@ -126,7 +126,7 @@ def _connect_read_only(path: str) -> sqlite3.Connection:
     """
     for part in (path, *(path + suffix for suffix in BESIDE_JOURNAL)):
         if os.path.islink(part):
-            raise sqlite3.OperationalError(f"{os.path.basename(part)} is a symbolic link")
+            raise JournalUnusable(path=path, why=f"{os.path.basename(part)} is a symbolic link")
         if os.path.exists(part) and not os.path.isfile(part):
             # A pipe would be waited for.
             raise sqlite3.OperationalError(f"{os.path.basename(part)} is no regular file")

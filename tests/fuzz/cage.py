@@ -31,6 +31,7 @@ _CHANGES = frozenset({
     "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.chmod", "os.chown", "os.truncate",
     "os.setxattr", "os.removexattr", "os.utime", "shutil.rmtree", "shutil.move", "sqlite3.connect", "socket.connect",
 })  # fmt: skip
+_OF_LINKS = frozenset({"os.remove", "os.rename", "os.rmdir", "os.symlink"})
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _TOLD = re.compile(r"(?:[^\n]*\n)*fsconsole: [^\n]+\nhint: [^\n]+\n")
 _QUESTIONS = frozenset({0x4C05, 0x1268, 0x80081272, 0x5413, 0x5401, 0x80087601})
@@ -112,7 +113,10 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
         _escape(event, arguments)
     if event == "open" and not _is_opened_well(arguments):
         _escape(event, arguments)
-    if event in _CHANGES and not _is_inside(arguments[event == "socket.connect"]):
+    # A link that is removed or renamed is followed by nobody.
+    if event in _CHANGES and not _is_inside(
+        arguments[event == "socket.connect"], is_followed=event not in _OF_LINKS
+    ):
         _escape(event, arguments)
 
 
@@ -141,7 +145,7 @@ def _is_opened_well(arguments: tuple[object, ...]) -> bool:
     return not writes or _is_inside(path)
 
 
-def _is_inside(place: object) -> bool:
+def _is_inside(place: object, *, is_followed: bool = True) -> bool:
     """Return whether a path lies in the cage; one that is relative belongs to a directory that was opened before."""
     if isinstance(place, bytes):
         place = os.fsdecode(place)
@@ -152,7 +156,8 @@ def _is_inside(place: object) -> bool:
         return True
     if "__pycache__" in path or (sys.pycache_prefix and path.startswith(sys.pycache_prefix)):
         return True
-    return os.path.realpath(os.path.dirname(path)).startswith(_CAGE.inside) and not _leads_out(path)
+    lies_inside = os.path.realpath(os.path.dirname(path)).startswith(_CAGE.inside)
+    return lies_inside and not (is_followed and _leads_out(path))
 
 
 def _leads_out(path: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from fsconsole.journal.folder import RunFolder
-from tests.fuzz.values import scalars
+from tests.fuzz.values import ACTING, scalars
 from tests.tui.recorded import NAMES, recorded
 
 _PARTS = (
@@ -30,6 +30,12 @@ _PARTS = (
     "engine.log",
 )
 _MODES = (0o000, 0o400, 0o640, 0o666, 0o777, 0o4755)
+_FREE_TEXTS = (
+    ("run_started", "version"), ("run_started", "kernel"), ("run_started", "hostname"), ("step_started", "title"),
+    ("step_finished", "reason"), ("cell_finished", "reason"), ("warning_raised", "reason"), ("warning_raised", "hint"),
+    ("run_finished", "reason"), ("run_finished", "hint"), ("run_interrupted", "reason"), ("feature_seen", "name"),
+    ("feature_seen", "value"), ("gauged_device", "name"),
+)  # fmt: skip
 _PROGRAMS = (
     "CREATE VIEW spare AS SELECT load_extension('/tmp/x') AS a",
     "CREATE TRIGGER spare AFTER INSERT ON event BEGIN DELETE FROM run; END",
@@ -47,9 +53,10 @@ _PROGRAMS = (
 
 @st.composite
 def damages(draw: st.DrawFn) -> Callable[[Path], RunFolder]:
-    """Return what makes a run folder below a directory, damaged in one to four ways."""
+    """Return what makes a run folder below a directory: with texts that act, or damaged in up to four ways, or both."""
     name = draw(st.sampled_from(NAMES))
-    ways = draw(st.lists(st.sampled_from(_WAYS), min_size=1, max_size=4))
+    named = draw(st.sampled_from(((), (_name_strangely,))))
+    ways = [*named, *draw(st.lists(st.sampled_from(_WAYS), max_size=4))]
     chosen = [(way, draw(st.randoms(use_true_random=False))) for way in ways]
     values = draw(st.lists(st.one_of(scalars, st.binary(max_size=8), st.none()), min_size=6, max_size=6))
     return lambda directory: _made(directory, name, chosen, values)
@@ -106,6 +113,26 @@ def _set_leaf(folder: RunFolder, random: Any, values: list[Any]) -> None:
                 document = with_leaf(json.loads(row[1]), random, values)
                 words = (json.dumps(document), row[0])
                 journal.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?', words)  # noqa: S608
+
+
+def _name_strangely(folder: RunFolder, random: Any, _values: list[Any]) -> None:
+    """Put text that acts into every place where a journal holds free text."""
+    text = "".join(random.sample(ACTING, 2))
+    with _editing(folder) as journal, contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
+        for table, column in _FREE_TEXTS:
+            with contextlib.suppress(sqlite3.Error):
+                journal.execute(f"UPDATE {table} SET {column} = {column} || ?", (text,))  # noqa: S608
+        (request,) = journal.execute("SELECT request FROM run").fetchone() or ("",)
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
+            document = json.loads(request)
+            document["version"] = document["plan"]["title"] = text
+            document["plan"]["notes"] = [text]
+            for cell in document["plan"]["cells"]:
+                cell["variant"]["label"] += text
+                cell["variant"]["as_printed"] = text
+                for workload in cell["workloads"]:
+                    workload["name"] += text
+            journal.execute("UPDATE run SET request = ?", (json.dumps(document),))
 
 
 def _change_schema(folder: RunFolder, random: Any, _values: list[Any]) -> None:

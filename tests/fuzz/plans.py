@@ -10,7 +10,7 @@ import tomli_w
 from hypothesis import strategies as st
 
 from fsconsole.plan.configs import list_configs
-from tests.fuzz.values import scalars, texts
+from tests.fuzz.values import ACTING, scalars, texts
 from tests.unit.plan.examples import DESIGN, SMALLEST
 
 _KINDS = """
@@ -76,7 +76,9 @@ _values: st.SearchStrategy[Any] = st.recursive(
 def documents(draw: st.DrawFn) -> bytes:
     """Return a plan file whose values were replaced, left out, doubled or put elsewhere, in one to six places."""
     document = _copied(draw(st.sampled_from(DOCUMENTS)))
-    for _ in range(draw(st.integers(1, 6))):
+    if draw(st.booleans()):
+        _name_strangely(draw, document)
+    for _ in range(draw(st.integers(0, 6))):
         _damage(draw, document)
     return _toml(document)
 
@@ -105,6 +107,17 @@ def put(directory: Path, text: bytes) -> str:
     path = directory / "plan.toml"
     path.write_bytes(text)
     return str(path)
+
+
+def _name_strangely(draw: st.DrawFn, document: dict[str, Any]) -> None:
+    """Put text that acts where any text may stand."""
+    text = "".join(draw(st.lists(st.sampled_from(ACTING), min_size=1, max_size=2)))
+    document["title"] = f"title {text}"
+    for number, table in enumerate(document.get("variant", ())):
+        table["label"], table["as_printed"] = f"label {number} {text}", f"as printed {text}"
+    for number, table in enumerate(document.get("workload", ())):
+        if "of" not in table:
+            table["name"] = f"load {number} {text}"
 
 
 def _damage(draw: st.DrawFn, document: dict[str, Any]) -> None:
