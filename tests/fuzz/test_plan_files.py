@@ -27,7 +27,7 @@ DEVICE = TargetSpec(
 )  # fmt: skip
 PLACES = frozenset({DEVICE.path, MOUNT_POINT, TREE})
 PROGRAMS = frozenset({
-    "blkdiscard", "fallocate", "shred", "mount", "umount", "sync", "rm", "dumpe2fs", "xfs_info", "btrfs", "dump.f2fs", "jfs_tune",
+    "blkdiscard", "mdadm", "fallocate", "shred", "mount", "umount", "sync", "rm", "dumpe2fs", "xfs_info", "btrfs", "dump.f2fs", "jfs_tune",
     "nilfs-tune", "debugreiserfs", "e2fsck", "xfs_repair", "fsck.f2fs", "fsck.jfs", "fsck.reiserfs", "reiserfsck", "tune2fs",
     "mkreiserfs", "mke2fs", "reiserfstune", "xfs_admin", "btrfstune", "fsconsole",
 })  # fmt: skip
@@ -36,6 +36,7 @@ OWN_PROGRAMS = tuple(
     for words in (("fsconsole.workloads.rawstream",), ("fsconsole", "readtest"))
 )
 WORD = re.compile(r"[A-Za-z0-9^_=.,:+-]+")
+ARRAY = re.compile(r"/dev/md[0-9]+")
 DIRECTORY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 GRANTING = frozenset(
     {"suid", "dev", "loop", "bind", "rbind", "move", "remount", "user", "users", "owner", "group"}
@@ -92,7 +93,12 @@ def planned(path: str) -> Plan:
 
 def assert_own(cell: Cell, device: str = DEVICE.path, places: frozenset[str] = PLACES) -> None:
     """Prove that a cell's commands hold nothing by which anything else could be reached."""
-    assert cell.target == device
+    if cell.array is None:
+        assert cell.target == device
+    else:
+        # An array that the cell makes of the device, and takes apart in the end.
+        assert ARRAY.fullmatch(cell.target)
+        places |= {cell.target}
     for step in cell.steps:
         for argv in step.commands:
             assert_own_command(argv, places)
