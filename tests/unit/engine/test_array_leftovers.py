@@ -1,0 +1,54 @@
+"""What cleanup does about arrays of a dead engine: it proves the run's targets, locks them, and takes apart what is theirs."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+
+import pytest
+
+from fsconsole.devices.md_members import HeldArray
+from fsconsole.engine import array_leftovers
+from fsconsole.engine.array_leftovers import take_apart_leftovers
+from fsconsole.engine.arrays import OwnArray
+from fsconsole.model.plan import ArraySpec
+from fsconsole.model.state import CellState, CellStatus, RunState
+from fsconsole.plan.expand import array_uuid
+from fsconsole.system.executors import FakeExecutor
+from tests.unit.analysis import build
+
+
+def killed(status: CellStatus) -> RunState:
+    cell = replace(build.cell(0), array=ArraySpec("raid0"), members=("/dev/vda", "/dev/vdb"))
+    return build.run((cell,), (CellState(0, status, 1),))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[OwnArray]:
+    seen: list[OwnArray] = []
+
+    def dismantle(own: OwnArray, _act: object) -> tuple[str, ...]:
+        seen.append(own)
+        return ("/dev/md127 is not one that the run made: it stays as it is",)
+
+    monkeypatch.setattr(array_leftovers, "dismantle", dismantle)
+    monkeypatch.setattr(array_leftovers, "lock_whole_disk", nullcontext)
+    monkeypatch.setattr(array_leftovers, "held_arrays", lambda: [HeldArray("md400", frozenset({"vdz"}))])
+    return seen
+
+
+def test_the_arrays_of_cells_that_were_begun_and_not_done_are_looked_for(asked: list[OwnArray]) -> None:
+    state = killed(CellStatus.UNKNOWN)
+    said = take_apart_leftovers(state, FakeExecutor({}))
+    (own,) = asked
+    assert own.uuids == {array_uuid(state.request.run_id, 0)}
+    assert said == (
+        "/dev/md127 is not one that the run made: it stays as it is",
+        "/dev/md400 is an array of vdz, not the run's: it stays as it is",
+    )
+
+
+@pytest.mark.parametrize("status", [CellStatus.DONE])
+def test_nothing_is_looked_for_after_cells_that_are_done(asked: list[OwnArray], status: CellStatus) -> None:
+    assert take_apart_leftovers(killed(status), FakeExecutor({})) == ()
+    assert asked == []
