@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors import ExitCode
-from fsconsole.journal.batch import Cursor
-from fsconsole.journal.reader import JournalReader
 from fsconsole.model.measurement import Metric
 from fsconsole.model.observation import WarningKind
 from fsconsole.model.state import CellState, CellStatus, RunStatus
@@ -130,18 +128,12 @@ def test_a_disk_that_is_slow_under_a_load_has_the_figures_of_a_slow_disk(ended: 
     assert 0 < cell.value(Metric.DURABLE) <= cell.value(Metric.WRITTEN) / (write_s + drain_s)
 
 
-def test_a_device_that_stood_still_is_told_as_a_stall_and_seen_on_its_gauge(ended: Ended) -> None:
+def test_a_device_that_stood_still_is_told_as_a_stall(ended: Ended) -> None:
     assert (
         STANDSTILL_S / 2
         < ended.cells["slow"].value(Metric.STALLS)
         < ended.cells["slow"].value(Metric.WRITE_TIME)
     )
-    samples = JournalReader(ended.folder.journal).read_since(Cursor()).samples
-    slowest = max(
-        device.latency_ms or 0 for sample in samples for device in sample.devices if device.above == ""
-    )
-    # The mean of an interval, quicker reads among them.
-    assert slowest > SLOW_MS / 2
 
 
 def test_an_array_that_lost_a_member_goes_on_and_the_cell_says_so(ended: Ended) -> None:
