@@ -85,8 +85,8 @@ RAW_PLAN = TINY_PLAN.replace('mount = { data = ["ordered", "writeback"] }', "").
 RAW = (StepKind.RAW_WRITE, StepKind.RAW_READ, StepKind.READTEST)
 PLANS = {**dict.fromkeys(HANDLERS, PLAN), **dict.fromkeys(RAW, RAW_PLAN)}
 """A plan whose second cell has a step of that kind."""
-ELSEWHERE: frozenset[StepKind] = frozenset()
-"""Kinds of steps that need more than a loop device; the test that kills an engine in them stands in tests/lab."""
+ELSEWHERE = frozenset({StepKind.ARRAY, StepKind.ARRAY_SYNC, StepKind.ARRAY_STOP})
+"""Kinds of steps that need md and several disks: an engine is killed in them in tests/lab/inside/whatif."""
 CASES = [(kind, "after") for kind in PLANS if kind not in ELSEWHERE] + [
     (kind, "before") for kind in (StepKind.EQUALISE, StepKind.MKFS, StepKind.MOUNT, StepKind.DRAIN)
 ]
