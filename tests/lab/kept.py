@@ -17,4 +17,4 @@ def kept(name: str, text: str) -> None:
 def rows_of(markdown: str) -> tuple[str, ...]:
     """Return the names of the rows of a grid, sorted: its figures are the kernel's own."""
     lines = [line for line in markdown.splitlines() if line.startswith("| ")]
-    return tuple(sorted(line.split("|")[1].strip() for line in lines[1:]))
+    return tuple(sorted(line.split("|")[1].strip() for line in lines[2:]))
