@@ -72,11 +72,18 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=_turn)
     why = why_not_on_devices()
     if why:
         for item in items:
             if item.get_closest_marker("root"):
                 item.add_marker(pytest.mark.skip(reason=why))
+
+
+def _turn(item: pytest.Item) -> int:
+    """Return what comes first: what takes longest in one piece, so that the processes end together."""
+    names = ("tests/loop/", "tests/lab/")
+    return next((turn for turn, name in enumerate(names) if item.nodeid.startswith(name)), len(names))
 
 
 class _DevicesApart(LoadScopeScheduling):

@@ -14,7 +14,14 @@ import pytest
 from tests.lab.boots import IN_GUEST, Boots, group_of
 from tests.lab.groups import kernel_of
 from tests.lab.machine import Machine, why_no_machine
+from tests.lab.soak import SOAK
 
+collect_ignore = (
+    []
+    if SOAK
+    else ["inside/newer", "inside/runs/test_bull.py", "inside/runs/test_mixed.py", "test_power_cut.py"]
+)
+"""Too long for the test command as they are."""
 _REPORTS = "/dev/virtio-ports/reports"
 _WHY = "no virtual machine"
 _LEFT_OUT = pytest.StashKey[frozenset[str]]()

@@ -97,8 +97,8 @@ def _in_the_middle(events: list[Event], cell: int) -> None:
 def _before_wiping(events: list[Event]) -> None:
     """Have what is to happen in mkfs happen after the last proof: before it, it would be the proof that fails."""
 
-    def wipe(work, argv):
-        with work.run.prover.wiping(work.cell, argv):
+    def wipe(work, argv, device=""):
+        with work.run.prover.wiping(work.cell, argv, (device,) if device else ()):
             _happen(events, work.cell.index, work.cell.steps[work.step_number].kind.value, "middle")
             return work.command(argv)
 

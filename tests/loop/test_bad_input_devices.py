@@ -17,7 +17,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.history import read_state
 from fsconsole.model.state import CellStatus, RunStatus
 from fsconsole.units import MIB
-from tests.conftest import MakeLoopDevice, Mount, run
+from tests.conftest import MakeLoopDevice, Mount, run, wait_until
 from tests.loop.commands import Bench, OwnLoop, command, fails, nothing_changes, replacing
 from tests.loop.gate_cases import digest, write
 from tests.loop.runs import TINY_PLAN, new_run, wait_for, wait_for_end
@@ -211,7 +211,8 @@ def test_a_run_is_not_resumed_on_a_device_that_changed_after_the_consent(
 def paused_run(bench: Bench, folder: RunFolder):
     """Have a run that stands still between two cells, its device locked; it is finished afterwards."""
     assert command("resume", folder.name, "--detach", "--runs", bench.runs).returncode == 0
-    assert command("stop", folder.name, "--pause", "--runs", bench.runs).returncode == 0
+    pause = ("stop", folder.name, "--pause", "--runs", bench.runs)
+    wait_until(lambda: command(*pause).returncode == 0, "the run takes requests")
     wait_for(folder, lambda state: state.status is RunStatus.PAUSED and state.current_cell is None)
     yield
     assert command("stop", folder.name, "--continue", "--runs", bench.runs).returncode == 0

@@ -137,7 +137,8 @@ def test_a_disk_that_took_the_name_of_a_ticked_one_is_unticked_when_the_plan_is_
 
     async def drive() -> None:
         app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
-        async with app.run_test(size=(80, 24)) as pilot:
+        async with app.run_test(size=(80, 40)) as pilot:
+            await shows(pilot, own_loop.path.removeprefix("/dev/"), "theirs")
             await pilot.press("5")
             await shows(pilot, "There are no runs")
             app.session.ticks.update(ticked)
