@@ -8,7 +8,9 @@ keeps the engine from switching the finished journal to a mode that readers with
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -130,21 +132,40 @@ def _connect_read_only(path: str) -> sqlite3.Connection:
         if os.path.exists(part) and not os.path.isfile(part):
             # A pipe would be waited for.
             raise sqlite3.OperationalError(f"{os.path.basename(part)} is no regular file")
-    if _wal_bytes(path) == _WAL_HEADER_BYTES:
+    if _bytes(path + "-wal") == _WAL_HEADER_BYTES:
         return _connect(path, "mode=ro&immutable=1")
     try:
         return _connect(path, "mode=ro&readonly_shm=1")
     except sqlite3.OperationalError:
+        if _bytes(path + "-journal"):
+            return _rolled_back(path)
         if os.path.exists(path + "-wal"):
             return _connect(path, "mode=ro")
         return _connect(path, "mode=ro&immutable=1")
 
 
-def _wal_bytes(path: str) -> int:
+def _bytes(path: str) -> int:
     try:
-        return os.stat(path + "-wal").st_size
+        return os.stat(path).st_size
     except OSError:
         return 0
+
+
+def _rolled_back(path: str) -> sqlite3.Connection:
+    """Return a copy in memory of a journal as it was before the transaction that its writer left half done.
+
+    At its end a run leaves WAL mode, by a transaction of the other kind: who dies just then, by a power cut as well,
+    leaves a rollback journal, which only a writer may play back. A reader has it done in a copy.
+    """
+    with tempfile.TemporaryDirectory(prefix="fsconsole-") as folder:
+        copy = os.path.join(folder, os.path.basename(path))
+        for suffix in ("", *BESIDE_JOURNAL):
+            if os.path.exists(path + suffix):
+                shutil.copyfile(path + suffix, copy + suffix)
+        with closing(_connect(copy, "mode=rw")) as connection:
+            memory = sqlite3.connect(":memory:", isolation_level=None)
+            connection.backup(memory)
+    return memory
 
 
 def _connect(path: str, parameters: str) -> sqlite3.Connection:
