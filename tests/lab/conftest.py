@@ -17,10 +17,10 @@ from tests.lab.machine import Machine, why_no_machine
 from tests.lab.soak import SOAK
 
 _FOR_THE_SOAK = (
-    "inside/hotplug", "inside/newer", "inside/runs/test_bull.py", "inside/runs/test_mixed.py",
+    "inside/faults", "inside/hotplug", "inside/newer", "inside/runs/test_bull.py", "inside/runs/test_mixed.py",
     "inside/whatif/test_ends.py", "inside/whatif/test_not_ours.py", "test_power_cut.py",
 )  # fmt: skip
-"""Together ten minutes: too long for the test command as they are."""
+"""Together a quarter of an hour: too long for the test command as they are."""
 collect_ignore = [] if SOAK else [*_FOR_THE_SOAK]
 _REPORTS = "/dev/virtio-ports/reports"
 _WHY = "no virtual machine"
