@@ -18,8 +18,8 @@ from fsconsole.system.namespace import engine_argv
 from fsconsole.system.programs import search_path
 from fsconsole.system.unit import Unit, is_gone, is_systemd_booted, kill, sees_what_init_sees, unit_argv
 
-_START_LIMIT_S = 180.0
-"""A failed start is known at once; this is for one that hangs. A virtual machine on a busy host takes a minute to begin."""
+_START_LIMIT_S = 60.0
+"""A failed start is known at once; this is for one that hangs, and a machine under full load is slow to begin."""
 _POLL_S = 0.02
 _ASK_EVERY_S = 0.5
 _LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC

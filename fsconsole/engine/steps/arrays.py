@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from fsconsole.devices.md_members import SyncState, sync_state
-from fsconsole.engine import cautions
+from fsconsole.engine import cautions, degraded
 from fsconsole.engine.arrays import OwnArray, dismantle, require_own
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
 from fsconsole.errors import ArrayLeft
@@ -46,6 +46,8 @@ def wait_until_in_step(work: CellWork, _step: Step) -> StepResult:
 
 def take_apart(work: CellWork, _step: Step) -> StepResult:
     """Give back what the cell took on the array, then take the array itself apart."""
+    # Its end is the last moment at which a member that it lost can be told: the cell's own end comes after it.
+    degraded.about_end(work, work.run.known_of_all)
     work.run.wishes.cell_releases()
     work.stack.close()
     return StepResult()
