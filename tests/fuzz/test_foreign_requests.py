@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
+from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,20 +18,54 @@ from fsconsole.engine.own_commands import objection
 from fsconsole.journal.codec import Mismatch, from_json, to_json
 from fsconsole.journal.reader import JournalReader
 from fsconsole.model.run import RunRequest
+from fsconsole.plan.configs import find_config
+from fsconsole.plan.expand import build_plan
+from fsconsole.plan.reader import parse_plan
+from fsconsole.plan.steps import MOUNT_POINT, TREE
 from fsconsole.plan.target import QueueSpec, TargetSpec
+from fsconsole.units import GIB
 from tests.fuzz.damage import with_leaf
-from tests.fuzz.test_plan_files import PLACES, QUICK, assert_own
+from tests.fuzz.test_plan_files import QUICK, assert_own
 from tests.fuzz.values import scalars, texts
 from tests.tui.recorded import recorded
 
-NAMES = ("grid", "raw", "failed")
+ARRAYS = "arrays"
+NAMES = ("grid", "raw", "failed", ARRAYS)
+MEMBERS = ("/dev/loop11", "/dev/loop12", "/dev/loop13", "/dev/loop14")
+KNOBS = """
+[[array]]
+level = "raid5"
+chunk = "64KiB"
+members = [3]
+stripe_cache_size = [256, 4096]
+group_thread_count = [2]
+consistency_policy = ["ppl"]
+"""
 
 
 @cache
 def request_of(name: str) -> RunRequest:
-    """Return what a recorded run was asked to do."""
+    """Return what a recorded run was asked to do, or one that makes arrays of four devices."""
+    if name == ARRAYS:
+        return _on_arrays(request_of(NAMES[0]))
     with tempfile.TemporaryDirectory() as directory:
         return JournalReader(recorded(name, Path(directory)).journal).request()
+
+
+def _on_arrays(like: RunRequest) -> RunRequest:
+    plan = parse_plan(find_config("whatif-arrays").read_text() + KNOBS, "arrays.toml")
+    specs = tuple(_known(path) for path in MEMBERS)
+    built = build_plan(plan, specs, load_catalog(), run_id=like.run_id, kernel="6.1.0")
+    targets = tuple(replace(like.targets[0], path=path, backing_file="") for path in MEMBERS)
+    return replace(like, plan=built, targets=targets)
+
+
+def _known(path: str, size_bytes: int = 4 * GIB, backing_file: str = "") -> TargetSpec:
+    disk = path.removeprefix("/dev/")
+    queue = QueueSpec(disk, ("none", "mq-deadline"))
+    return TargetSpec(
+        path, size_bytes, is_scratch=bool(backing_file), backing_file=backing_file, can_discard=True, disk=disk, queues=(queue,)
+    )  # fmt: skip
 
 
 @st.composite
@@ -41,7 +77,9 @@ def requests(draw: st.DrawFn) -> tuple[str, str]:
     values = draw(st.lists(st.one_of(texts, texts, scalars, words_of(name)), min_size=4, max_size=4))
     for _ in range(draw(st.integers(1, 5))):
         edit = draw(st.sampled_from(_EDITS))
-        edit(document, random, values)
+        # What an edit before has broken leaves some no place.
+        with suppress(KeyError, TypeError, AttributeError):
+            edit(document, random, values)
     return name, json.dumps(document)
 
 
@@ -141,12 +179,13 @@ def carry_out_nothing_else(_directory: Path, example: tuple[str, str]) -> None:
         request = from_json(RunRequest, text)
     except Mismatch:
         return
-    (target,) = request_of(name).targets
-    disk = target.path.removeprefix("/dev/")
-    known = TargetSpec(
-        target.path, target.identity.size_bytes, is_scratch=True, backing_file=target.backing_file,
-        can_discard=True, disk=disk, queues=(QueueSpec(disk, ("none", "mq-deadline")),),
-    )  # fmt: skip
+    targets = request_of(name).targets
+    known = {
+        target.path: _known(target.path, target.identity.size_bytes, target.backing_file)
+        for target in targets
+    }
+    own = frozenset({MOUNT_POINT, TREE, *known, *(target.backing_file for target in targets)})
     for cell in request.plan.cells:
-        if not objection(cell, request.run_id, {target.path: known}, load_catalog()):
-            assert_own(cell, target.path, PLACES - {"/dev/loop7"} | {target.path, target.backing_file})
+        if not objection(cell, request.run_id, known, load_catalog()):
+            assert set(cell.devices) <= set(known)
+            assert_own(cell, targets[0].path, own)
