@@ -17,6 +17,8 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.lab.groups import boot_of, turn_of
+
 LOOP_CONTROL = "/dev/loop-control"
 DETACH_TIMEOUT_S = 60.0
 
@@ -80,10 +82,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=why))
 
 
-def _turn(item: pytest.Item) -> int:
+def _turn(item: pytest.Item) -> tuple[int, ...]:
     """Return what comes first: what takes longest in one piece, so that the processes end together."""
+    if boot_of(item.path):
+        return (1, *turn_of(item.path))
     names = ("tests/loop/", "tests/lab/")
-    return next((turn for turn, name in enumerate(names) if item.nodeid.startswith(name)), len(names))
+    return (next((turn for turn, name in enumerate(names) if item.nodeid.startswith(name)), len(names)),)
 
 
 class _DevicesApart(LoadScopeScheduling):
@@ -94,9 +98,9 @@ class _DevicesApart(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", maxsplit=1)[0]
-        if file.startswith("tests/lab/inside/"):
-            return os.path.dirname(file)
-        return "devices" if file.startswith("tests/loop/") else file
+        if file.startswith("tests/loop/"):
+            return "devices"
+        return boot_of(Path(self.config.rootpath, file)) or file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:

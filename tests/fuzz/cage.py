@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import sys
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,11 +100,16 @@ def say(*words: str) -> Said:
 
 def assert_harmless(said: Said, words: tuple[str, ...]) -> None:
     """Prove that a command ended well, or with a sentence and a hint, and printed nothing that a terminal acts upon."""
-    acting = sorted({c for c in said.out + said.err if not (c.isprintable() or c == "\n")})
+    acting = acting_in(said.out + said.err)
     assert acting == [], (words, acting)
     assert "Traceback" not in said.out + said.err, words
     if said.code not in _SILENT:
         assert _TOLD.fullmatch(said.err), (words, said)
+
+
+def acting_in(text: str) -> list[str]:
+    """Return the characters that a terminal may act upon; to Python a wide blank is as unprintable as an escape."""
+    return sorted({c for c in text if not (c.isprintable() or c == "\n" or unicodedata.category(c) == "Zs")})
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:

@@ -1,24 +1,25 @@
 """An engine to whose devices something happens in the middle of certain steps.
 
-python acting_engine.py RUN_FOLDER ACTS, where ACTS is JSON: [{"cell": 0, "step": "mkfs", "argv": [...],
-"gone": "/sys/block/sda"}, ...]. The command is run when the step begins, or for a workload when its first file is
-there; where "gone" names a path, the step goes on when that is no more. Each act happens once.
+An act is {"cell": 0, "step": "mkfs", "argv": [...], "gone": "/sys/block/sda"}. The command is run when the step begins,
+or for a workload when its first file is there; where "gone" names a path, the step goes on when that is no more.
+Each act happens once.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from fsconsole.engine import runner
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.model.step import StepKind
 from fsconsole.plan.steps import TREE
+
+Act = dict[str, object]
 
 
 def act_in(kind: StepKind, acts: list[dict[str, object]]) -> None:
@@ -49,9 +50,8 @@ def _act(act: dict[str, object]) -> None:
         time.sleep(0.05)
 
 
-if __name__ == "__main__":
-    folder, said = sys.argv[1:]
-    acts = json.loads(said)
+def carry_out(folder_path: str, acts: Sequence[Act]) -> int:
+    """Be the engine of a run, and return its exit code."""
     for kind in {act["step"] for act in acts}:
         act_in(StepKind(kind), [act for act in acts if act["step"] == kind])
-    sys.exit(runner.main([folder]))
+    return runner.main([folder_path])

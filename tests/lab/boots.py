@@ -15,11 +15,10 @@ from typing import Protocol
 import pytest
 
 from tests.lab.cache import CACHE, LabMissing
-from tests.lab.groups import GROUPS, kernel_of
+from tests.lab.groups import BOOTS, boot_of, kernel_of
 from tests.lab.machine import Disk
 from tests.lab.soak import SOAK
 
-INSIDE = Path(__file__).parent / "inside"
 IN_GUEST = "FSCONSOLE_LAB_GUEST"
 """Set in the guest's environment, where the tests are run rather than reported."""
 _NOT_NEEDED = (
@@ -49,7 +48,7 @@ class Boots:
         self._config = config
         self._start_machine = start
         self._stack = ExitStack()
-        self._group = ""
+        self._name = ""
         self._reports: Iterator[pytest.TestReport] = iter(())
         self._end = lambda: ""
 
@@ -72,21 +71,21 @@ class Boots:
     def close(self) -> None:
         """End the machine that still runs."""
         self._stack.close()
-        self._group = ""
+        self._name = ""
 
     def _start_for(self, item: pytest.Item) -> None:
-        group = group_of(item)
-        if group != self._group:
-            self._start(group, [other for other in item.session.items if group_of(other) == group])
+        name = boot_of(item.path)
+        if name != self._name:
+            self._start(name, [other for other in item.session.items if boot_of(other.path) == name])
 
-    def _start(self, group: str, items: list[pytest.Item]) -> None:
+    def _start(self, name: str, items: list[pytest.Item]) -> None:
         self.close()
         # One that can't be started is not tried again for each of its tests.
-        self._group, self._reports, self._end = group, iter(()), lambda: "its machine could not be started"
+        self._name, self._reports, self._end = name, iter(()), lambda: "its machine could not be started"
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fsconsole-lab-")))
         root = self._config.rootpath
         machine = self._start_machine(
-            folder / "boot", GROUPS[group], _pytest_words(items), root, kernel_of(group)
+            folder / "boot", BOOTS[name].disks, _pytest_words(items), root, kernel_of(name)
         )
         self._stack.callback(_keep, folder / "boot/share/kept")
         self._stack.callback(machine.end)
@@ -97,11 +96,6 @@ class Boots:
         report = self._config.hook.pytest_report_from_serializable(config=self._config, data=json.loads(line))
         assert isinstance(report, pytest.TestReport)
         return report
-
-
-def group_of(item: pytest.Item) -> str:
-    """Return the group of a test that is run in a guest; empty for every other test."""
-    return item.path.parent.name if INSIDE in item.path.parents else ""
 
 
 def _pytest_words(items: list[pytest.Item]) -> tuple[str, ...]:

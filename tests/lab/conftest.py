@@ -11,17 +11,10 @@ from collections import Counter
 
 import pytest
 
-from tests.lab.boots import IN_GUEST, Boots, group_of
-from tests.lab.groups import kernel_of
+from tests.lab.boots import IN_GUEST, Boots
+from tests.lab.groups import boot_of, kernel_of
 from tests.lab.machine import Machine, why_no_machine
-from tests.lab.soak import SOAK
 
-_FOR_THE_SOAK = (
-    "inside/faults", "inside/hotplug", "inside/newer", "inside/runs/test_bull.py", "inside/runs/test_mixed.py",
-    "inside/whatif/test_ends.py", "inside/whatif/test_not_ours.py", "test_power_cut.py",
-)  # fmt: skip
-"""Together a quarter of an hour: too long for the test command as they are."""
-collect_ignore = [] if SOAK else [*_FOR_THE_SOAK]
 _REPORTS = "/dev/virtio-ports/reports"
 _WHY = "no virtual machine"
 _LEFT_OUT = pytest.StashKey[frozenset[str]]()
@@ -43,16 +36,16 @@ if IN_GUEST in os.environ:
 else:
 
     def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-        groups = {group_of(item) for item in items} - {""}
-        reasons = {group: why for group in groups if (why := why_no_machine(kernel_of(group)))}
+        boots = {boot_of(item.path) for item in items} - {""}
+        reasons = {boot: why for boot in boots if (why := why_no_machine(kernel_of(boot)))}
         config.stash[_LEFT_OUT] = frozenset(reasons)
         for item in items:
-            if group_of(item) in reasons:
-                item.add_marker(pytest.mark.skip(reason=f"{_WHY}: {reasons[group_of(item)]}"))
+            if boot_of(item.path) in reasons:
+                item.add_marker(pytest.mark.skip(reason=f"{_WHY}: {reasons[boot_of(item.path)]}"))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-        if not group_of(item) or group_of(item) in item.config.stash[_LEFT_OUT]:
+        if not boot_of(item.path) or boot_of(item.path) in item.config.stash[_LEFT_OUT]:
             return None
         boots = item.config.stash.setdefault(_BOOTS, Boots(item.config, Machine))
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)

@@ -20,7 +20,7 @@ from tests.lab.kept import kept, rows_of
 from tests.lab.whole import Whole, run_on_array
 
 PLAN = "tests/lab/mixed.toml"
-MEMBERS = ("vda", "vdb", "vdc")
+MEMBERS = ("vdb", "vdc", "vdd")
 IN_ORDER = ("xfs", "ext4", "btrfs")
 """As the plan's seed shuffles them, on every kernel."""
 WRITTEN_BYTES, READ_BYTES = (2097152, 1245184), (1179648,)

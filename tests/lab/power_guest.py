@@ -16,6 +16,7 @@ from fsconsole.journal.codec import encode
 from fsconsole.journal.history import read_state
 from fsconsole.journal.store import RunFolder, list_runs
 from fsconsole.model.state import RunStatus
+from tests.lab import warm  # noqa: F401 - its engine is forked
 from tests.lab.guest import Done, become, fsconsole, run
 
 PLAN = "tests/lab/power_cut.toml"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from pathlib import Path
+import os
 
 from fsconsole.client.launch import create_request
 from fsconsole.journal.history import read_state
@@ -13,11 +10,10 @@ from fsconsole.journal.store import RunFolder, create_run, make_run_id
 from fsconsole.model.state import CellState, RunState
 from fsconsole.preflight.prepare import prepare
 from fsconsole.system.command import RealExecutor
-from fsconsole.system.namespace import engine_argv
+from tests.lab.acting_engine import Act, carry_out
+from tests.lab.warm import Forked, fork_engine
 
 RUNS = "/var/lib/fsconsole/runs"
-_ENGINE = str(Path(__file__).parent / "acting_engine.py")
-Act = dict[str, object]
 
 
 def new_run(plan: str, *devices: str) -> RunFolder:
@@ -27,10 +23,9 @@ def new_run(plan: str, *devices: str) -> RunFolder:
     return create_run(RUNS, create_request(run_id, prepared.plan, prepared.targets))
 
 
-def begin(folder: RunFolder, *acts: Act) -> subprocess.Popen[bytes]:
+def begin(folder: RunFolder, *acts: Act) -> Forked:
     """Start the run's engine, to whose devices the acts will happen."""
-    argv = engine_argv((sys.executable, _ENGINE, folder.path, json.dumps(acts)))
-    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+    return fork_engine(lambda: carry_out(folder.path, acts), folder.engine_log, os.environ.copy())
 
 
 def act(cell: CellState, step: str, argv: tuple[str, ...], gone: str = "") -> Act:

@@ -15,6 +15,7 @@ from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import open_run
 from fsconsole.model.sample import Role, Sample
 from fsconsole.model.state import RunState
+from tests.lab import warm  # noqa: F401 - its engine is forked
 from tests.lab.guest import Done, create_array, fsconsole, settle, stop_arrays
 
 RUNS = "/var/lib/fsconsole/runs"

@@ -42,6 +42,12 @@ def argv_with(folder_path: str, events: list[Event], script: pathlib.Path) -> tu
     return engine_argv((sys.executable, DRIVER, folder_path, str(script)))
 
 
+def follow_through(folder_path: str, events: list[Event]) -> int:
+    """Be the engine of a run under which events happen, and return its exit code."""
+    follow(events)
+    return runner.main([folder_path])
+
+
 def follow(events: list[Event]) -> None:
     """Replace the handlers of steps, and the end of a cell, by ones at which events happen."""
     for kind in HANDLERS:
@@ -116,5 +122,5 @@ _REAL_GO = BuiltInLoad.go
 
 if __name__ == "__main__":
     folder, script_path = sys.argv[1:]
-    follow([Event(**event) for event in json.loads(pathlib.Path(script_path).read_text())])
-    sys.exit(runner.main([folder]))
+    script = json.loads(pathlib.Path(script_path).read_text())
+    sys.exit(follow_through(folder, [Event(**event) for event in script]))

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.lab.boots import INSIDE, Boots
+from tests.lab.boots import Boots
+from tests.lab.groups import INSIDE
 
 STORY = "-- its console --\nKernel panic"
 

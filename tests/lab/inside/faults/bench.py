@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,12 @@ from fsconsole.model.state import CellState, RunState
 from fsconsole.preflight.prepare import prepare
 from fsconsole.system.command import RealExecutor
 from tests.lab.guest import create_array, run, settle, stop_arrays
-from tests.loop.faulty_engine import AFTER_CELL, Event, argv_with
+from tests.lab.warm import fork_engine
+from tests.loop.faulty_engine import AFTER_CELL, Event, follow_through
 
 RUNS = "/var/lib/fsconsole/runs"
 TOP, RAID5, RAID0 = "/dev/mapper/top", "/dev/md0", "/dev/md1"
 MEMBERS = ("/dev/vdb", "/dev/vdc", "/dev/vdd", "/dev/vde", "/dev/sda")
-_PATIENCE_S = 900
 
 PLAN = """
 schema = 1
@@ -128,13 +127,11 @@ def carry_out(faults: Sequence[Fault], directory: Path, targets: tuple[str, ...]
         place = next(p for p in free if (os.path.realpath(p[0]), p[1]) == wanted)
         free.remove(place)
         indexes[fault.name] = place[2]
-    argv = argv_with(folder.path, _script(faults, indexes), directory / "script")
-    done = subprocess.run(
-        argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=_PATIENCE_S
-    )
+    events, log = _script(faults, indexes), directory / "said"
+    code = fork_engine(lambda: follow_through(folder.path, events), log, os.environ.copy()).wait()
     state = read_state(folder)
     cells = {name: state.cells[index] for name, index in indexes.items()}
-    return Ended(state, done.returncode, done.stderr, folder, cells)
+    return Ended(state, code, log.read_text(), folder, cells)
 
 
 def _script(faults: Sequence[Fault], indexes: dict[str, int]) -> list[Event]:

@@ -17,6 +17,7 @@ from fsconsole.model.state import CellStatus, RunStatus
 from tests.lab.guest import run, settle, wait_until
 from tests.lab.runs import act, begin, cells_on, new_run, state_of
 from tests.lab.soak import tried
+from tests.lab.warm import Forked
 
 PLAN = "tests/lab/inside/hotplug/hang.toml"
 DEVICE = "/dev/dm-0"
@@ -58,7 +59,7 @@ def _hanging() -> Iterator[None]:
     )
 
 
-ENGINES: list[subprocess.Popen[bytes]] = []
+ENGINES: list[Forked] = []
 PATIENCE_S = 300.0
 
 
@@ -91,7 +92,7 @@ def test_a_device_that_answers_no_more_is_given_up_and_named(step: str, ends: st
     assert first.status is (CellStatus.STOPPED if ends == "stop" else CellStatus.FAILED)
     assert "does not answer" in first.reason
     assert second.status is CellStatus.PENDING
-    assert ENGINES[-1].poll() is None
+    assert not ENGINES[-1].is_over()
     (cleaned,) = clean_folder(folder)
     assert "still waits" in cleaned.did
     run("dmsetup", "resume", "hanging")

@@ -22,10 +22,10 @@ def test_linear_is_among_the_levels_that_are_told_where_the_kernel_makes_it() ->
         "--run",
         "--level=linear",
         "--raid-devices=2",
-        "/dev/vda",
         "/dev/vdb",
+        "/dev/vdc",
     ]
     made = subprocess.run(words, check=False, capture_output=True)
-    stop_arrays("/dev/vda", "/dev/vdb")
+    stop_arrays("/dev/vdb", "/dev/vdc")
     assert ("linear" in levels_here()) is (made.returncode == 0), made.stderr
     assert {"raid0", "raid1", "raid5", "raid6", "raid10"} <= set(levels_here())

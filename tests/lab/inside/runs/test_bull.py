@@ -31,7 +31,7 @@ LABELS = tried(EVERY, CHOSEN)
 TINY = 2**-14
 """64 KiB of each GiB: a write for each of the 128 files."""
 WRITTEN_BYTES = 128 * 2**16
-MEMBERS = ("vda", "vdb", "vdc")
+MEMBERS = ("vdb", "vdc", "vdd")
 
 
 def tiny() -> PlanFile:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -20,6 +19,7 @@ from fsconsole.journal.history import read_state
 from fsconsole.journal.store import RunFolder, list_runs
 from fsconsole.model.state import RunState
 from fsconsole.model.step import StepKind
+from tests.lab import warm
 from tests.lab.guest import fsconsole, run, settle
 
 HERE = "tests/lab/inside/whatif"
@@ -48,17 +48,6 @@ def consent(*words: str) -> str:
 def newest() -> RunFolder:
     """Return the folder of the run that was begun last."""
     return list_runs(RUNS)[0]
-
-
-def digest(disk: str) -> str:
-    """Return what stands on a whole disk, past what the page cache holds of it."""
-    fd = os.open(disk, os.O_RDONLY)
-    try:
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        with open(fd, "rb", closefd=False) as file:
-            return hashlib.file_digest(file, "sha1").hexdigest()
-    finally:
-        os.close(fd)
 
 
 def hurry(kib_per_s: int) -> None:
@@ -126,7 +115,6 @@ def engines() -> list[int]:
 
 def _is_engine(path: Path) -> bool:
     try:
-        words = (path / "cmdline").read_bytes().split(b"\0")
+        return (path / "comm").read_text() == f"{warm.NAME}\n"
     except OSError:
         return False
-    return words[0].endswith(b"unshare") and b"fsconsole.engine" in words

@@ -8,6 +8,7 @@ import pytest
 
 from fsconsole.model.state import CellStatus
 from fsconsole.model.step import StepKind
+from tests.lab.digest import digest
 from tests.lab.guest import create_array, fsconsole, run, settle
 from tests.lab.inside.whatif.arrays import (
     DISKS,
@@ -15,7 +16,6 @@ from tests.lab.inside.whatif.arrays import (
     arrays,
     clear_disks,
     consent,
-    digest,
     hurry,
     is_in,
     kill_engines,

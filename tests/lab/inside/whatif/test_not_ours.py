@@ -9,8 +9,9 @@ import pytest
 
 from fsconsole.devices.claims import held_exclusively, needs_hold
 from fsconsole.system.locks import FileLock
+from tests.lab.digest import digest
 from tests.lab.guest import create_array, fsconsole, run, settle
-from tests.lab.inside.whatif.arrays import DISKS, HERE, arrays, clear_disks, digest, on
+from tests.lab.inside.whatif.arrays import DISKS, HERE, arrays, clear_disks, on
 
 A, B, C, D = DISKS
 MIRROR = f"{HERE}/mirror.toml"
