@@ -47,11 +47,6 @@ class Ended:
 
 
 @pytest.fixture(scope="module")
-def qmp() -> Qmp:
-    return Qmp()
-
-
-@pytest.fixture(scope="module")
 def disks(qmp: Qmp) -> tuple[HotDisk, ...]:
     return tuple(qmp.disk(f"hot-{bus}", SIZE_MIB, bus) for bus in BUSES)
 

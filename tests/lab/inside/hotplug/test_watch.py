@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
 from itertools import count
 from queue import SimpleQueue
 
@@ -11,26 +9,10 @@ import pytest
 
 from fsconsole.tui.block_tables import read_tables
 from fsconsole.tui.udev_watch import UdevWatch
-from tests.lab.guest import run
 from tests.lab.qmp import DRIVERS, Qmp
 
 PATIENCE_S = 120.0
 NUMBERS = count()
-
-
-@pytest.fixture(scope="module", params=["with udevd", "without udevd"])
-def udevd(request: pytest.FixtureRequest) -> Iterator[None]:
-    if request.param == "with udevd":
-        yield
-        return
-    run("udevadm", "control", "--exit")
-    yield
-    subprocess.run(["/lib/systemd/systemd-udevd", "--daemon"], check=True, capture_output=True)
-
-
-@pytest.fixture(scope="module")
-def qmp() -> Qmp:
-    return Qmp()
 
 
 @pytest.mark.usefixtures("udevd")
