@@ -2,13 +2,15 @@
 
 An act is {"cell": 0, "step": "mkfs", "argv": [...], "gone": "/sys/block/sda"}. The command is run when the step begins,
 or for a workload when its first file is there; where "gone" names a path, the step goes on when that is no more.
-Each act happens once.
+Each act happens once. As a program: python acting_engine.py RUN_FOLDER ACTS, where ACTS is JSON.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -55,3 +57,7 @@ def carry_out(folder_path: str, acts: Sequence[Act]) -> int:
     for kind in {act["step"] for act in acts}:
         act_in(StepKind(kind), [act for act in acts if act["step"] == kind])
     return runner.main([folder_path])
+
+
+if __name__ == "__main__":
+    sys.exit(carry_out(sys.argv[1], json.loads(sys.argv[2])))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 
 from fsconsole.client.launch import create_request
 from fsconsole.journal.history import read_state
@@ -10,6 +12,8 @@ from fsconsole.journal.store import RunFolder, create_run, make_run_id
 from fsconsole.model.state import CellState, RunState
 from fsconsole.preflight.prepare import prepare
 from fsconsole.system.command import RealExecutor
+from fsconsole.system.namespace import engine_argv
+from tests.lab import acting_engine
 from tests.lab.acting_engine import Act, carry_out
 from tests.lab.warm import Forked, fork_engine
 
@@ -26,6 +30,12 @@ def new_run(plan: str, *devices: str) -> RunFolder:
 def begin(folder: RunFolder, *acts: Act) -> Forked:
     """Start the run's engine, to whose devices the acts will happen."""
     return fork_engine(lambda: carry_out(folder.path, acts), folder.engine_log, os.environ.copy())
+
+
+def begin_anew(folder: RunFolder, *acts: Act) -> Forked:
+    """Do the same as it is really done: with an interpreter of its own, by whose words `cleanup` knows an engine."""
+    argv = engine_argv((sys.executable, acting_engine.__file__, folder.path, json.dumps(acts)))
+    return Forked(os.posix_spawnp(argv[0], argv, os.environ))
 
 
 def act(cell: CellState, step: str, argv: tuple[str, ...], gone: str = "") -> Act:

@@ -15,7 +15,7 @@ from fsconsole.journal.store import RunFolder
 from fsconsole.model.observation import Verb
 from fsconsole.model.state import CellStatus, RunStatus
 from tests.lab.guest import run, settle, wait_until
-from tests.lab.runs import act, begin, cells_on, new_run, state_of
+from tests.lab.runs import act, begin_anew, cells_on, new_run, state_of
 from tests.lab.soak import tried
 from tests.lab.warm import Forked
 
@@ -66,7 +66,7 @@ PATIENCE_S = 300.0
 def hanging_in(step: str) -> RunFolder:
     """Begin a run whose device answers no more in a step of its first cell."""
     folder = new_run(PLAN, DEVICE)
-    ENGINES.append(begin(folder, act(state_of(folder).cells[0], step, SUSPEND)))
+    ENGINES.append(begin_anew(folder, act(state_of(folder).cells[0], step, SUSPEND)))
     return folder
 
 
