@@ -86,9 +86,11 @@ class Story:
     def _told_over(self, line: Line) -> None:
         self._compare(line)
         state = line["state"]
+        assert self.name in ("", state["request"]["run_id"])
         assert (state["status"], state["outcome"]) == ("finished", "done")
         assert {cell["status"] for cell in state["cells"]} == {"done"}
         assert state["settings"] == []
+        self.is_finished = True
 
     def _told_runs(self, line: Line) -> None:
         assert line["code"] == 0, line

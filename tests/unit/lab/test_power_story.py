@@ -112,3 +112,19 @@ def test_another_seed_or_order_is_found_out(story: Story, change: Line) -> None:
 def test_a_run_that_is_gone_or_fails_or_does_a_cell_twice_is_found_out(story: Story, line: Line) -> None:
     with pytest.raises(AssertionError):
         story.hear(texts([line]))
+
+
+def test_a_run_that_ended_in_the_moment_of_the_cut_is_over_with_all_that_was_told(story: Story) -> None:
+    over = left()
+    over["told"] = "over"
+    state = over["state"]
+    state |= {"status": "finished", "outcome": "done", "settings": []}
+    state["request"]["run_id"] = NAME
+    for cell in state["cells"]:
+        cell["status"] = "done"
+    lost = deepcopy(over)
+    lost["state"]["cells"][0]["steps"] = []
+    with pytest.raises(AssertionError, match="lost figures"):
+        story.hear(texts([lost]))
+    story.hear(texts([over]))
+    assert story.is_finished
