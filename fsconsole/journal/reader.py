@@ -21,6 +21,7 @@ from fsconsole.journal.batch import Batch, Cursor, Entry
 from fsconsole.journal.codec import Mismatch, from_json
 from fsconsole.journal.faults import journal_fault
 from fsconsole.journal.folder import BESIDE_JOURNAL
+from fsconsole.journal.rollback import require_no_super_journal, require_room
 from fsconsole.journal.rows import KINDS, SELECT_EVENTS, Kind, observation_from
 from fsconsole.journal.sample_rows import SELECT_CPUS, SELECT_DEVICES, SELECT_SAMPLES, sample_from
 from fsconsole.journal.schema import SCHEMA_VERSION, check_version, migrate
@@ -95,7 +96,7 @@ def open_journal(path: str) -> Iterator[sqlite3.Connection]:
             if found == SCHEMA_VERSION:
                 yield connection
             else:
-                with closing(_brought_up(connection, found)) as copy:
+                with closing(_brought_up(connection, found, path)) as copy:
                     yield copy
     except UnicodeDecodeError as error:
         # Of the words in which SQLite itself complains, where they quote what is damaged.
@@ -104,17 +105,37 @@ def open_journal(path: str) -> Iterator[sqlite3.Connection]:
         raise _read_fault(error, path) from error
 
 
-def _brought_up(connection: sqlite3.Connection, found: int) -> sqlite3.Connection:
-    """Return a copy of an older journal in memory, as this version would have written it. Raises sqlite3.Error."""
-    copy = sqlite3.connect(":memory:", isolation_level=None)
+def _brought_up(connection: sqlite3.Connection, found: int, path: str) -> sqlite3.Connection:
+    """Return a copy of an older journal in memory, as this version would have written it. Raises as _in_memory()."""
+    copy = _in_memory(connection, path)
     try:
-        connection.backup(copy)
-        copy.execute("PRAGMA trusted_schema = OFF")
         migrate(copy, found)
     except sqlite3.Error:
         copy.close()
         raise
     return copy
+
+
+def _in_memory(connection: sqlite3.Connection, path: str) -> sqlite3.Connection:
+    """Return a copy of an open journal in memory. Raises sqlite3.Error, JournalUnusable."""
+    (size_bytes,) = connection.execute(
+        "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    ).fetchone()
+    require_room(path, size_bytes)
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        connection.backup(copy)
+        _distrust(copy)
+    except sqlite3.Error:
+        copy.close()
+        raise
+    return copy
+
+
+def _distrust(connection: sqlite3.Connection) -> None:
+    """Nothing in a journal from elsewhere may run functions (sqlite.org/security.html)."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
 
 
 def _connect_read_only(path: str) -> sqlite3.Connection:
@@ -159,22 +180,24 @@ def _rolled_back(path: str) -> sqlite3.Connection:
     """
     with tempfile.TemporaryDirectory(prefix="fsconsole-") as folder:
         copy = os.path.join(folder, os.path.basename(path))
-        for suffix in ("", *BESIDE_JOURNAL):
-            if os.path.exists(path + suffix):
-                shutil.copyfile(path + suffix, copy + suffix)
+        try:
+            require_room(path, sum(_bytes(path + suffix) for suffix in ("", *BESIDE_JOURNAL)))
+            for suffix in ("", *BESIDE_JOURNAL):
+                if os.path.exists(path + suffix):
+                    shutil.copyfile(path + suffix, copy + suffix)
+            # Of the copy: nobody else can write that one.
+            require_no_super_journal(path, copy)
+        except OSError as error:
+            raise JournalUnusable(path, f"it can't be copied: {error.strerror or error}") from error
         with closing(_connect(copy, "mode=rw")) as connection:
-            memory = sqlite3.connect(":memory:", isolation_level=None)
-            connection.backup(memory)
-    return memory
+            return _in_memory(connection, path)
 
 
 def _connect(path: str, parameters: str) -> sqlite3.Connection:
     uri = f"file:{quote(os.path.abspath(path))}?{parameters}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=WAIT_FOR_LOCK_S)
     try:
-        # Nothing in a journal from elsewhere may run functions (sqlite.org/security.html).
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
+        _distrust(connection)
         # From this query on the engine can't switch to or from WAL mode, which may need another way to open.
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

@@ -22,6 +22,7 @@ from urllib.parse import quote
 from fsconsole.errors import FsconsoleError, JournalFull, JournalUnusable
 from fsconsole.journal.faults import has_no_room, journal_fault
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.rollback import require_no_super_journal
 from fsconsole.journal.rows import EventRow, event_row
 from fsconsole.journal.sample_rows import SampleRow, sample_row
 from fsconsole.journal.schema import check_version, migrate
@@ -234,6 +235,7 @@ def _leave_open(connection: sqlite3.Connection) -> None:
 
 def _open(path: str) -> sqlite3.Connection:
     uri = f"file:{quote(path)}?mode=rw"
+    require_no_super_journal(path, path)
     try:
         connection = sqlite3.connect(
             uri, uri=True, isolation_level=None, check_same_thread=False, timeout=WAIT_FOR_LOCK_S
