@@ -29,6 +29,8 @@ class HeldArray:
 
     name: str
     members: frozenset[str]
+    metadata: str = ""
+    """Where and how its members are marked, "1.2"; "none" for one that `mdadm --build` made (md.rst, metadata_version)."""
 
     @property
     def path(self) -> str:
@@ -88,7 +90,8 @@ def held_arrays(sys: str = "/sys") -> Iterator[HeldArray]:
             if members:
                 # Of a disk that was pulled the link stays, and leads nowhere.
                 there = (m for m in members if os.path.exists(f"{sys}/block/{name}/slaves/{m}"))
-                yield HeldArray(name, frozenset(there))
+                metadata = read_text_or(f"{sys}/block/{name}/md/metadata_version", "")
+                yield HeldArray(name, frozenset(there), metadata)
 
 
 def sync_state(name: str, sys: str = "/sys") -> SyncState:

@@ -12,12 +12,14 @@ from fsconsole.devices.md_members import HeldArray, held_arrays, kernel_name, me
 from fsconsole.devices.passing import UDEV_PROBE_S
 from fsconsole.errors import ArraysLocked, DeviceChanged, ToolFailed
 from fsconsole.plan.array_place import ARRAY_PATH
-from fsconsole.plan.array_steps import stop_command, zero_command
+from fsconsole.plan.array_steps import METADATA, stop_command, zero_command
 from fsconsole.system.locks import FileLock
 
 ARRAYS_LOCK = "/run/fsconsole-arrays.lock"
 """Held by the run that makes arrays: all of them do so under one name."""
 _PAUSE_S = 0.2
+_ROUNDS = 3
+"""Udev may put members together again between an array's stop and the clearing: it heeds no lock on a volume of LVM."""
 
 Act = Callable[[tuple[str, ...]], None]
 """Runs a command that gives something back; raises ToolFailed."""
@@ -60,15 +62,34 @@ def dismantle(own: OwnArray, act: Act) -> tuple[str, ...]:
     An array that has a member of anybody else's, or another UUID, stays as it is, and so do its members.
     """
     names = _names(own.members)
+    for _ in range(_ROUNDS):
+        left = (*_stop_all(own, names, act), *_clear_all(own, names, act))
+        remaining = _remaining(own, names)
+        if left or not remaining:
+            return left
+    return tuple(f"{path} bears the run's superblock again" for path in remaining)
+
+
+def _stop_all(own: OwnArray, names: dict[str, str], act: Act) -> tuple[str, ...]:
+    ours = [array for array in held_arrays() if array.members & names.keys()]
+    return tuple(clause for array in ours for clause in _stopped(array, own, names, act))
+
+
+def _clear_all(own: OwnArray, names: dict[str, str], act: Act) -> tuple[str, ...]:
     left: list[str] = []
-    for array in held_arrays():
-        if array.members & names.keys():
-            left += _stopped(array, own, names, act)
-    held = frozenset[str]().union(*(array.members for array in held_arrays()))
     for name, path in names.items():
-        if name not in held and _uuid_or_nothing(path) in own.uuids:
+        if name not in _held() and _uuid_or_nothing(path) in own.uuids:
             left += _done(zero_command(path), path, act)
     return tuple(left)
+
+
+def _remaining(own: OwnArray, names: dict[str, str]) -> tuple[str, ...]:
+    """Return the members that still bear a UUID of the run's: udev may have put them together once more meanwhile."""
+    return tuple(path for path in names.values() if _uuid_or_nothing(path) in own.uuids)
+
+
+def _held() -> frozenset[str]:
+    return frozenset[str]().union(*(array.members for array in held_arrays()))
 
 
 def _names(paths: Sequence[str]) -> dict[str, str]:
@@ -84,13 +105,28 @@ def _names(paths: Sequence[str]) -> dict[str, str]:
 
 
 def _stopped(array: HeldArray, own: OwnArray, names: dict[str, str], act: Act) -> tuple[str, ...]:
+    why = _strangeness(array, own, names)
+    if why:
+        return (why,)
+    _wait_for_udev(array.path)
+    for now in held_arrays():
+        # Another array may have got its name meanwhile.
+        if now.name == array.name:
+            why = _strangeness(now, own, names)
+            return (why,) if why else _done(stop_command(now.path), now.path, act)
+    return ()
+
+
+def _strangeness(array: HeldArray, own: OwnArray, names: dict[str, str]) -> str:
+    """Return why an array is not, or not only, the run's, as a clause; empty where it is just that."""
     strangers = array.members - names.keys()
     if strangers:
-        return (f"{array.path} has the member {min(strangers)}, which is not the run's: it stays as it is",)
+        return f"{array.path} has the member {min(strangers)}, which is not the run's: it stays as it is"
     found = {_uuid_or_nothing(names[member]) for member in array.members} - {""}
-    if not found or not found <= own.uuids:
-        return (f"{array.path} is not one that the run made: it stays as it is",)
-    return _done(stop_command(array.path), array.path, act, patience_s=UDEV_PROBE_S)
+    # An array with its marks elsewhere, or without any, leaves an older superblock where it was.
+    if not found or not found <= own.uuids or array.metadata != METADATA:
+        return f"{array.path} is not one that the run made: it stays as it is"
+    return ""
 
 
 def _uuid_or_nothing(path: str) -> str:
@@ -101,16 +137,20 @@ def _uuid_or_nothing(path: str) -> str:
         return ""
 
 
-def _done(argv: tuple[str, ...], path: str, act: Act, patience_s: float = 0.0) -> tuple[str, ...]:
-    """Run a command until it works, as udev may be looking at the device just now; return why it didn't."""
-    deadline = time.monotonic() + patience_s
-    while _is_busy(path) and time.monotonic() < deadline:
-        time.sleep(_PAUSE_S)
+def _done(argv: tuple[str, ...], path: str, act: Act) -> tuple[str, ...]:
+    """Run a command; return why it didn't work."""
     try:
         act(argv)
     except ToolFailed as error:
         return (f"{path}: {str(error).rstrip('.')}",)
     return ()
+
+
+def _wait_for_udev(path: str) -> None:
+    """Wait while the array is open, as udev may be looking at it just now; md stops none that is."""
+    deadline = time.monotonic() + UDEV_PROBE_S
+    while _is_busy(path) and time.monotonic() < deadline:
+        time.sleep(_PAUSE_S)
 
 
 def _is_busy(path: str) -> bool:

@@ -15,6 +15,7 @@ from fsconsole.plan.arrays import resyncs
 from fsconsole.plan.target import TargetSpec
 from fsconsole.units import KIB
 
+METADATA = "1.2"
 HOMEHOST, NAME = "fsconsole", "what-if"
 """Of no machine: what udev puts together of a run's leftovers is a foreign array, and takes no number of the host's own."""
 
@@ -69,7 +70,7 @@ def create_command(array: ArrayLife) -> tuple[str, ...]:
     if spec.assume_clean:
         words.append("--assume-clean")
     return (
-        "mdadm", "--create", ARRAY_PATH, "--run", "--metadata=1.2", f"--uuid={array.uuid}",
+        "mdadm", "--create", ARRAY_PATH, "--run", f"--metadata={METADATA}", f"--uuid={array.uuid}",
         f"--homehost={HOMEHOST}", f"--name={NAME}", *words, *_paths(array),
     )  # fmt: skip
 
@@ -80,8 +81,12 @@ def stop_command(path: str) -> tuple[str, ...]:
 
 
 def zero_command(member: str) -> tuple[str, ...]:
-    """Return the command that makes a former member an ordinary device again."""
-    return ("mdadm", "--zero-superblock", member)
+    """Return the command that makes a former member an ordinary device again.
+
+    Without its version mdadm clears every superblock that it finds: one of version 0.90 at the end of a disk may be
+    that of an array which somebody has made of the last partition since.
+    """
+    return ("mdadm", "--zero-superblock", f"--metadata={METADATA}", member)
 
 
 def _knobs(spec: ArraySpec) -> Iterator[Write]:

@@ -82,3 +82,8 @@ def test_one_whose_resync_has_not_begun_yet_is_not_in_step(tmp_path):
 
 def test_a_member_that_failed_is_named(tmp_path):
     assert state(tmp_path, "idle", degraded=2).faulty == ("vda",)
+
+
+def test_an_array_tells_where_its_members_are_marked(tmp_path):
+    (array(tmp_path, "md5", "vda") / "metadata_version").write_text("none\n")
+    assert list(held_arrays(str(tmp_path))) == [HeldArray("md5", frozenset({"vda"}), "none")]

@@ -23,6 +23,7 @@ class Md:
         self.uuids = {VDA: OURS, VDB: OURS, VDC: ""}
         self.commands: list[tuple[str, ...]] = []
         self.stop_fails = False
+        self.metadata = "1.2"
         monkeypatch.setattr(arrays, "held_arrays", self._held)
         monkeypatch.setattr(arrays, "member_uuid", self._uuid)
         monkeypatch.setattr(arrays, "kernel_name", self._name)
@@ -34,9 +35,12 @@ class Md:
             if self.stop_fails:
                 raise ToolFailed(" ".join(argv), 1, "it is in use")
             del self.arrays[argv[-1].removeprefix("/dev/")]
+        else:
+            self.uuids[argv[-1]] = ""
 
     def _held(self) -> Iterator[HeldArray]:
-        return iter([HeldArray(name, members) for name, members in self.arrays.items()])
+        held = [HeldArray(name, members, self.metadata) for name, members in self.arrays.items()]
+        return iter(held)
 
     def _name(self, path: str) -> str:
         if path not in self.uuids and not path.startswith("/dev/md"):
@@ -64,8 +68,8 @@ def test_an_array_of_ours_is_stopped_under_any_number_and_its_members_are_cleare
     assert dismantle(own(), md.act) == ()
     assert md.commands == [
         ("mdadm", "--stop", f"/dev/{name}"),
-        ("mdadm", "--zero-superblock", VDA),
-        ("mdadm", "--zero-superblock", VDB),
+        ("mdadm", "--zero-superblock", "--metadata=1.2", VDA),
+        ("mdadm", "--zero-superblock", "--metadata=1.2", VDB),
     ]
 
 
@@ -111,14 +115,17 @@ def test_one_of_two_superblocks_that_is_foreign_keeps_the_array_and_its_members(
 def test_a_foreign_superblock_on_a_free_member_stays(md):
     md.uuids = {VDA: OURS, VDB: FOREIGN}
     assert dismantle(own(), md.act) == ()
-    assert md.commands == [("mdadm", "--zero-superblock", VDA)]
+    assert md.commands == [("mdadm", "--zero-superblock", "--metadata=1.2", VDA)]
 
 
 def test_a_member_that_fails_or_is_gone_keeps_the_others_from_nothing(md):
     md.uuids = {VDA: OURS, VDB: "unreadable"}
     md.arrays["md400"] = frozenset({"vda", "vdb"})
     assert dismantle(own(VDA, VDB, "/dev/vdz"), md.act) == ()
-    assert md.commands == [("mdadm", "--stop", "/dev/md400"), ("mdadm", "--zero-superblock", VDA)]
+    assert md.commands == [
+        ("mdadm", "--stop", "/dev/md400"),
+        ("mdadm", "--zero-superblock", "--metadata=1.2", VDA),
+    ]
 
 
 def test_members_of_an_array_that_can_not_be_stopped_are_not_touched(md):

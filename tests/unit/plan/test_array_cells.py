@@ -47,7 +47,7 @@ def test_the_array_is_made_and_taken_apart_by_exactly_these_commands():
     ]
     assert commands(cell, StepKind.ARRAY_STOP) == [
         "mdadm --stop /dev/md400",
-        *(f"mdadm --zero-superblock /dev/sd{letter}" for letter in "abc"),
+        *(f"mdadm --zero-superblock --metadata=1.2 /dev/sd{letter}" for letter in "abc"),
     ]
     assert all("/dev/md400" in argv for argv in commands(cell, StepKind.MKFS))
 
