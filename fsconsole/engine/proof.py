@@ -122,17 +122,20 @@ class Prover:
         can mount it between proof and wipe. From now on the device's content is this run's own.
         """
         paths = devices or (cell.target,)
-        for path in paths:
-            if time.monotonic() - self._proved_s.get(path, -math.inf) > _PROOF_HOLDS_S:
-                self._prove(cell, path)
-            self._prove_file(path, argv)
-        with ExitStack() as stack:
+        with ExitStack() as held:
             for path in paths:
-                if needs_hold(argv):
-                    stack.enter_context(held_exclusively(path))
+                if time.monotonic() - self._proved_s.get(path, -math.inf) > _PROOF_HOLDS_S:
+                    self._prove(cell, path)
+                self._prove_file(path, argv)
+                # Of many members the proof of the first is old when the last one is proved.
+                if needs_hold(argv) or len(paths) > 1:
+                    held.enter_context(held_exclusively(path))
+            for path in paths:
                 self._begun.add(path)
                 self._uncertain.discard(path)
                 self._last_made.pop(path, None)
+            if not needs_hold(argv):
+                held.close()
             yield
         # Nobody came in while it was held. A mkfs that takes no UUID leaves one that no proof would know: a
         # command right after it gives the run's own.
