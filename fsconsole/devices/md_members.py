@@ -45,6 +45,8 @@ class SyncState:
     action: str
     """"idle", "resync", "recover", "check", ..."""
     is_in_step: bool
+    members: tuple[str, ...]
+    """Those that it has: one that was pulled is first faulty, and then taken out by udev."""
     faulty: tuple[str, ...]
     """Members that failed."""
     done_percent: float
@@ -102,11 +104,12 @@ def sync_state(name: str, sys: str = "/sys") -> SyncState:
     is_whole = (
         read_int_or(f"{folder}/degraded", 0) == 0 and read_text_or(f"{folder}/resync_start", "none") == "none"
     )
-    members = [entry for entry in sorted(os.listdir(folder)) if entry.startswith("dev-")]
+    members = tuple(sorted(e.removeprefix("dev-") for e in os.listdir(folder) if e.startswith("dev-")))
     return SyncState(
         action=action,
         is_in_step=is_whole and action == "idle",
-        faulty=tuple(m.removeprefix("dev-") for m in members if _is_faulty(f"{folder}/{m}")),
+        members=members,
+        faulty=tuple(member for member in members if _is_faulty(f"{folder}/dev-{member}")),
         done_percent=_done_percent(read_text_or(f"{folder}/sync_completed", "")),
     )
 

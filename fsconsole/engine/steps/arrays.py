@@ -38,7 +38,7 @@ def wait_until_in_step(work: CellWork, _step: Step) -> StepResult:
     while not (state := sync_state(ARRAY_NAME)).is_in_step:
         if work.run.wishes.interrupting:
             raise Interrupted
-        _require_healthy(state)
+        _require_healthy(state, len(work.cell.members))
         work.run.sampler.tell_progress(state.done_percent)
         time.sleep(_POLL_S)
     return StepResult((Measurement(Metric.ARRAY_SYNC, time.monotonic() - begun_s),))
@@ -53,9 +53,13 @@ def take_apart(work: CellWork, _step: Step) -> StepResult:
     return StepResult()
 
 
-def _require_healthy(state: SyncState) -> None:
+def _require_healthy(state: SyncState, wanted: int) -> None:
     if state.faulty:
         raise StepFailed(f"the array lost the member {', '.join(state.faulty)} before it was in step")
+    if len(state.members) < wanted:
+        # Without the member it would be waited for without end.
+        left = f"{len(state.members)} of its {wanted} members"
+        raise StepFailed(f"the array lost a member before it was in step: it has {left}")
 
 
 def _dismantle(work: CellWork) -> None:
