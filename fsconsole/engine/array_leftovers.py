@@ -9,6 +9,7 @@ from fsconsole.devices.claims import lock_whole_disk
 from fsconsole.devices.discovery import discover
 from fsconsole.devices.identity import differences, lasting_differences, read_identity
 from fsconsole.devices.md_members import held_arrays
+from fsconsole.engine.array_owner import Owner
 from fsconsole.engine.arrays import OwnArray, dismantle
 from fsconsole.errors import DeviceChanged, DeviceLocked, ToolFailed
 from fsconsole.model.command import Command, Executor
@@ -26,7 +27,7 @@ def take_apart_leftovers(state: RunState, executor: Executor) -> tuple[str, ...]
     """Take apart what a run left of arrays though its engine is gone; return what became of it, in clauses.
 
     The caller holds the run's lock. An array is the run's by the UUID on its members, which are proved to be the
-    run's targets; what is not stays as it is.
+    run's targets, and as long as nobody has made anything of his own on it; what is not stays as it is.
     """
     uuids = _uuids(state)
     if not uuids:
@@ -40,7 +41,7 @@ def take_apart_leftovers(state: RunState, executor: Executor) -> tuple[str, ...]
         except (DeviceLocked, DeviceChanged, OSError) as error:
             return (f"its arrays have to wait: {str(error).rstrip('.')}",)
         act = _Acts(executor)
-        left = dismantle(own, act)
+        left = dismantle(own, act, Owner(state, executor).objection)
     return (*act.done, *left, *_foreign(members))
 
 

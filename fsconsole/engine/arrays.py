@@ -23,6 +23,8 @@ _ROUNDS = 3
 
 Act = Callable[[tuple[str, ...]], None]
 """Runs a command that gives something back; raises ToolFailed."""
+Objection = Callable[[HeldArray], str]
+"""Returns why an array that bears the run's UUID is somebody else's all the same, as a clause; empty where it isn't."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +58,27 @@ def require_own(path: str, uuid: str, members: Sequence[str]) -> None:
         raise DeviceChanged(path, f"{strange[0]} doesn't bear the UUID that this run gave it, {uuid}")
 
 
-def dismantle(own: OwnArray, act: Act) -> tuple[str, ...]:
+def dismantle(own: OwnArray, act: Act, objection: Objection = lambda _: "") -> tuple[str, ...]:
     """Stop a run's arrays, whatever they are called now, and clear their members; return what was left, in clauses.
 
-    An array that has a member of anybody else's, or another UUID, stays as it is, and so do its members.
+    An array that has a member of anybody else's, or another UUID, or against which there is an objection, stays as
+    it is, and so do its members.
     """
     names = _names(own.members)
     for _ in range(_ROUNDS):
-        left = (*_stop_all(own, names, act), *_clear_all(own, names, act))
+        left = (*_stop_all(own, names, act, objection), *_clear_all(own, names, act))
         remaining = _remaining(own, names)
         if left or not remaining:
             return left
     return tuple(f"{path} bears the run's superblock again" for path in remaining)
 
 
-def _stop_all(own: OwnArray, names: dict[str, str], act: Act) -> tuple[str, ...]:
+def _stop_all(own: OwnArray, names: dict[str, str], act: Act, objection: Objection) -> tuple[str, ...]:
+    def strangeness(array: HeldArray) -> str:
+        return _strangeness(array, own, names) or objection(array)
+
     ours = [array for array in held_arrays() if array.members & names.keys()]
-    return tuple(clause for array in ours for clause in _stopped(array, own, names, act))
+    return tuple(clause for array in ours for clause in _stopped(array, strangeness, act))
 
 
 def _clear_all(own: OwnArray, names: dict[str, str], act: Act) -> tuple[str, ...]:
@@ -104,15 +110,15 @@ def _names(paths: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _stopped(array: HeldArray, own: OwnArray, names: dict[str, str], act: Act) -> tuple[str, ...]:
-    why = _strangeness(array, own, names)
+def _stopped(array: HeldArray, strangeness: Objection, act: Act) -> tuple[str, ...]:
+    why = strangeness(array)
     if why:
         return (why,)
     _wait_for_udev(array.path)
     for now in held_arrays():
         # Another array may have got its name meanwhile.
         if now.name == array.name:
-            why = _strangeness(now, own, names)
+            why = strangeness(now)
             return (why,) if why else _done(stop_command(now.path), now.path, act)
     return ()
 

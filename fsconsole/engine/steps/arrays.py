@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 
 from fsconsole.devices.md_members import SyncState, sync_state
+from fsconsole.devices.signatures import probe_signatures
 from fsconsole.engine import cautions, degraded
+from fsconsole.engine.array_owner import in_words
 from fsconsole.engine.arrays import OwnArray, dismantle, require_own
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
 from fsconsole.errors import ArrayLeft
@@ -29,7 +31,7 @@ def make(work: CellWork, step: Step) -> StepResult:
     require_own(cell.target, _uuid(work), cell.members)
     work.run.sampler.watch_device(ARRAY_NAME)
     cautions.about_array(work)
-    return StepResult()
+    return StepResult(verdict=in_words(probe_signatures(work.run.executor, cell.target)))
 
 
 def wait_until_in_step(work: CellWork, _step: Step) -> StepResult:

@@ -27,7 +27,7 @@ def killed(status: CellStatus) -> RunState:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[OwnArray]:
     seen: list[OwnArray] = []
 
-    def dismantle(own: OwnArray, _act: object) -> tuple[str, ...]:
+    def dismantle(own: OwnArray, _act: object, _objection: object) -> tuple[str, ...]:
         seen.append(own)
         return ("/dev/md127 is not one that the run made: it stays as it is",)
 

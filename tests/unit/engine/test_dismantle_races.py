@@ -69,3 +69,11 @@ def test_an_array_that_is_marked_elsewhere_is_not_the_runs_though_an_old_superbl
     (left,) = dismantle(own(), md.act)
     assert "is not one that the run made" in left
     assert md.commands == []
+
+
+def test_an_array_against_which_there_is_an_objection_is_left_with_its_members(md: Md) -> None:
+    md.arrays["md127"] = frozenset({"vda", "vdb"})
+    assert dismantle(own(), md.act, lambda array: f"{array.path} holds letters") == (
+        "/dev/md127 holds letters",
+    )
+    assert md.commands == []

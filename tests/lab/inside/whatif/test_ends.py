@@ -61,6 +61,7 @@ def test_a_cell_skipped_and_an_engine_killed_leave_no_array_and_no_other_array_i
     create_array("md400", "raid1", C, D)
     settle()
     before = [digest(disk) for disk in (C, D)]
+    _taken_by_somebody(ours.path, folder.name)
 
     cleaned = fsconsole("cleanup", folder.name)
     assert cleaned.code == 0, cleaned
@@ -69,3 +70,15 @@ def test_a_cell_skipped_and_an_engine_killed_leave_no_array_and_no_other_array_i
     assert arrays().keys() == {"md400"}
     assert uuids_on(A, B) == set()
     assert [digest(disk) for disk in (C, D)] == before
+
+
+def _taken_by_somebody(array: str, run_id: str) -> None:
+    """Let somebody make a filesystem of his own on a leftover: it is left to him, and taken apart when that is gone."""
+    run("mkfs.ext4", "-q", "-F", array)
+    settle()
+    kept = fsconsole("cleanup", run_id)
+    assert f"{array} holds ext4" in kept.out
+    assert array.removeprefix("/dev/") in arrays()
+    assert len(uuids_on(A, B)) == 1
+    run("wipefs", "--quiet", "--all", array)
+    settle()

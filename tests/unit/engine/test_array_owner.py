@@ -1,0 +1,75 @@
+"""An array that a dead engine left and that somebody has taken for his own since: cleanup leaves it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from fsconsole.devices.md_members import HeldArray
+from fsconsole.devices.signatures import parse_wipefs
+from fsconsole.engine import array_owner
+from fsconsole.engine.array_owner import Owner, in_words
+from fsconsole.model.command import CommandResult, Usage
+from fsconsole.model.observation import Outcome
+from fsconsole.model.plan import ArraySpec
+from fsconsole.model.state import CellState, CellStatus, RunState, StepState
+from fsconsole.model.step import StepKind
+from fsconsole.plan.expand import array_uuid
+from fsconsole.system.executors import FakeExecutor
+from tests.unit.analysis import build
+
+ARRAY = HeldArray("md127", frozenset({"vda", "vdb"}), "1.2")
+OURS, OLD, THEIRS = "0000aaaa-own", "0000bbbb-old", "0000cccc-new"
+
+
+def answer(*found: tuple[str, str]) -> bytes:
+    rows = [{"type": kind, "offset": "0x438", "usage": "filesystem", "uuid": uuid} for kind, uuid in found]
+    return json.dumps({"signatures": rows}).encode()
+
+
+def executor(stdout: bytes, exit_code: int = 0) -> FakeExecutor:
+    columns = "DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL,LENGTH"
+    argv = ("wipefs", "--no-act", "--json", "--output", columns, "/dev/md127")
+    return FakeExecutor({argv: CommandResult(argv, exit_code, stdout, b"", Usage(0, 0, 0, 0))})
+
+
+def left(outcome: Outcome | None, *showed: tuple[str, str]) -> RunState:
+    verdict = in_words(parse_wipefs(answer(*showed)))
+    step = StepState(1, StepKind.ARRAY, "make raid1", 0, outcome=outcome, verdict=verdict)
+    members = ("/dev/vda", "/dev/vdb")
+    cell = replace(build.cell(0), uuid=OURS, array=ArraySpec("raid1"), members=members)
+    return build.run((cell,), (CellState(0, CellStatus.UNKNOWN, 1, steps=(step,)),))
+
+
+@pytest.fixture(autouse=True)
+def _bears_the_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
+    uuid = array_uuid(left(None).request.run_id, 0)
+    monkeypatch.setattr(array_owner, "member_uuid", lambda _path: uuid)
+
+
+def test_a_filesystem_that_the_run_did_not_make_is_somebody_elses() -> None:
+    said = Owner(left(Outcome.DONE), executor(answer(("ext4", THEIRS)))).objection(ARRAY)
+    assert said.startswith(f"/dev/md127 holds ext4 {THEIRS}, which the run didn't make: it stays as it is")
+    assert "`mdadm --stop /dev/md127`" in said
+
+
+@pytest.mark.parametrize("found", [(), (("ext4", OURS),), (("ext4", OURS.upper()),), (("xfs", OLD),)])
+def test_what_the_run_made_and_what_the_new_array_showed_already_are_not(
+    found: tuple[tuple[str, str], ...],
+) -> None:
+    assert Owner(left(Outcome.DONE, ("xfs", OLD)), executor(answer(*found))).objection(ARRAY) == ""
+
+
+def test_remains_are_no_leave_for_something_new() -> None:
+    said = Owner(left(Outcome.DONE, ("xfs", OLD)), executor(answer(("xfs", OLD), ("ext4", THEIRS))))
+    assert f"ext4 {THEIRS}" in said.objection(ARRAY)
+
+
+def test_an_array_that_shows_nothing_to_anybody_is_nobodys() -> None:
+    assert Owner(left(Outcome.DONE), executor(b"", exit_code=1)).objection(ARRAY) == ""
+
+
+def test_one_that_was_not_made_whole_may_show_anything() -> None:
+    assert Owner(left(None), executor(answer(("xfs", OLD)))).objection(ARRAY) == ""
