@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from fsconsole.devices.claims import held_exclusively, needs_hold
+from fsconsole.devices.md_members import member_uuid
+from fsconsole.plan.array_steps import zero_command
 from fsconsole.system.locks import FileLock
 from tests.lab.digest import digest
 from tests.lab.guest import create_array, fsconsole, run, settle
@@ -15,6 +18,7 @@ from tests.lab.inside.whatif.arrays import DISKS, HERE, arrays, clear_disks, on
 
 A, B, C, D = DISKS
 MIRROR = f"{HERE}/mirror.toml"
+_END_BYTES = 128 * 1024
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +46,38 @@ def _try_while_held() -> None:
         ):
             assert not needs_hold(argv)
             assert subprocess.run(argv, check=False, capture_output=True).returncode != 0
+
+
+def test_a_superblock_of_another_version_stays_where_that_of_a_run_is_cleared() -> None:
+    # As of an array that somebody has made of the last partition since: version 0.90 lies at the very end of both.
+    with FileLock.acquire(A), FileLock.acquire(B):
+        run("mdadm", "--create", "/dev/md9", "--run", "--metadata=0.90", "--level=raid1", "-n2", A, B)
+        run("mdadm", "--stop", "/dev/md9")
+        theirs = _end_of(A)
+        assert any(theirs)
+        create_array("md9", "raid1", A, B)
+        run("mdadm", "--stop", "/dev/md9")
+        assert member_uuid(A) != ""
+        with open(A, "r+b") as disk:
+            disk.seek(-len(theirs), os.SEEK_END)
+            disk.write(theirs)
+            disk.flush()
+            os.fsync(disk.fileno())
+        run(*zero_command(A))
+        assert member_uuid(A) == ""
+        assert _end_of(A) == theirs
+        run("mdadm", "--zero-superblock", A)
+
+
+def _end_of(disk: str) -> bytes:
+    """Return what lies at the end of a disk, past what the page cache holds of it."""
+    fd = os.open(disk, os.O_RDONLY)
+    try:
+        size_bytes = os.lseek(fd, 0, os.SEEK_END)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        return os.pread(fd, _END_BYTES, size_bytes - _END_BYTES)
+    finally:
+        os.close(fd)
 
 
 @pytest.mark.parametrize(
