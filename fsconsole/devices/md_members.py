@@ -21,6 +21,8 @@ _OFFSET_BYTES = 4096
 _HEAD = struct.Struct("<II8x16s")
 """magic, major_version, then set_uuid."""
 _MAGIC, _MAJOR_VERSION = 0xA92B4EFC, 1
+_BETWEEN = " / "
+"""Stands between the sectors that a resync has done and all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class SyncState:
     faulty: tuple[str, ...]
     """Members that failed."""
     done_percent: float
+    is_at_work: bool
+    """Whether md is about it, neither delayed by another array's resync nor halted by hand."""
 
 
 def parse_superblock(raw: bytes) -> str:
@@ -105,12 +109,14 @@ def sync_state(name: str, sys: str = "/sys") -> SyncState:
         read_int_or(f"{folder}/degraded", 0) == 0 and read_text_or(f"{folder}/resync_start", "none") == "none"
     )
     members = tuple(sorted(e.removeprefix("dev-") for e in os.listdir(folder) if e.startswith("dev-")))
+    completed = read_text_or(f"{folder}/sync_completed", "")
     return SyncState(
         action=action,
         is_in_step=is_whole and action == "idle",
         members=members,
         faulty=tuple(member for member in members if _is_faulty(f"{folder}/dev-{member}")),
-        done_percent=_done_percent(read_text_or(f"{folder}/sync_completed", "")),
+        done_percent=_done_percent(completed),
+        is_at_work=_BETWEEN in completed,
     )
 
 
@@ -120,7 +126,7 @@ def _is_faulty(folder: str) -> bool:
 
 def _done_percent(text: str) -> float:
     """Return the share in sync_completed, "1234 / 5678" in sectors; 0 for "none" and "delayed"."""
-    done, _, total = text.partition(" / ")
+    done, _, total = text.partition(_BETWEEN)
     if not (done.isdigit() and total.isdigit()) or int(total) == 0:
         return 0.0
     return 100 * int(done) / int(total)

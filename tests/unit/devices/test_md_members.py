@@ -69,7 +69,7 @@ def test_an_idle_whole_array_is_in_step(tmp_path):
 
 def test_one_that_resyncs_is_not_and_tells_how_far_it_is(tmp_path):
     found = state(tmp_path, "resync", resync_start="500", completed="500 / 2000")
-    assert (found.is_in_step, found.done_percent) == (False, 25.0)
+    assert (found.is_in_step, found.done_percent, found.is_at_work) == (False, 25.0, True)
 
 
 def test_one_whose_rebuild_has_not_begun_yet_is_not_in_step(tmp_path):
@@ -87,3 +87,7 @@ def test_a_member_that_failed_is_named(tmp_path):
 def test_an_array_tells_where_its_members_are_marked(tmp_path):
     (array(tmp_path, "md5", "vda") / "metadata_version").write_text("none\n")
     assert list(held_arrays(str(tmp_path))) == [HeldArray("md5", frozenset({"vda"}), "none")]
+
+
+def test_one_whose_resync_waits_for_that_of_another_array_is_not_at_work(tmp_path):
+    assert not state(tmp_path, "resync", resync_start="0", completed="delayed").is_at_work
