@@ -161,7 +161,11 @@ def run_step(work: CellWork, step: Step) -> StepResult:
 def _handled(work: CellWork, step: Step) -> StepResult:
     """Carry the step out; what goes wrong in it is its result, but for errors that end the whole run."""
     try:
-        return HANDLERS[step.kind](work, step)
+        result = HANDLERS[step.kind](work, step)
+        if work.run.attention.hang is None:
+            return result
+        # Its programs were killed: a check that ended so has told nothing of the filesystem.
+        reason = ""
     except StepFailed as failure:
         reason = failure.reason
     except Interrupted:
