@@ -33,6 +33,8 @@ def make(work: CellWork, step: Step) -> StepResult:
     (argv,) = step.commands
     with prover.wiping(cell, argv, cell.members):
         work.command(argv)
+    # As long as it is open md stops it for nobody: its number can't become another array's.
+    work.stack.callback(os.close, os.open(cell.target, os.O_RDONLY | os.O_CLOEXEC))
     require_own(cell.target, _uuid(work), cell.members)
     work.run.sampler.watch_device(ARRAY_NAME)
     cautions.about_array(work)

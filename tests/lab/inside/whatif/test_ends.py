@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -45,6 +46,8 @@ def test_a_cell_skipped_and_an_engine_killed_leave_no_array_and_no_other_array_i
     folder = newest()
 
     wait_for(folder, is_in(0, StepKind.ARRAY_SYNC), "the mirror resyncs")
+    # Nobody else takes it apart meanwhile, so that nobody else's gets its name.
+    assert subprocess.run(["mdadm", "--stop", "/dev/md400"], check=False, capture_output=True).returncode != 0
     assert fsconsole("stop", folder.name, "--skip").code == 0
     wait_for(folder, lambda state: state.cells[0].status is CellStatus.SKIPPED, "the cell is skipped")
 
