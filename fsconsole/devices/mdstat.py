@@ -22,7 +22,8 @@ _HEADLINE = re.compile(r"(?P<name>\S+) : (?P<state>active|inactive|broken)(?P<re
 _READ_ONLY = ("(read-only)", "(auto-read-only)")
 _MEMBER = re.compile(r"(?P<name>[^\s\[]+)\[(?P<slot>-?[0-9]{1,9})\](?P<flags>(\([A-Z]\))*)")
 _BLOCKS = re.compile(r"([0-9]{1,19}) blocks\b")
-_METADATA = re.compile(r" super (\S+)")
+_SUPER = " super "
+_METADATA = re.compile(_SUPER + r"(\S+)")
 _CHUNK = re.compile(r"([0-9]{1,12})k (?:chunks?|rounding)\b", re.IGNORECASE)
 _NEAR = re.compile(r"\b([0-9]{1,9}) near-copies\b")
 _HEALTH = re.compile(r"\[([0-9]{1,9})/([0-9]{1,9})\] \[([U_]+)\]")
@@ -63,8 +64,10 @@ def _blocks(text: str) -> Iterator[list[str]]:
 
 
 def _array(block: list[str]) -> MdArray:
-    headline = _headline(block[0])
-    details = "\n".join(block[1:])
+    # An array without any member has its metadata on the same line: an mdadm that was killed leaves one.
+    first, super_, metadata_words = block[0].partition(_SUPER)
+    headline = _headline(first)
+    details = "\n".join((super_ + metadata_words, *block[1:]))
     blocks, chunk, health, near = (pattern.search(details) for pattern in (_BLOCKS, _CHUNK, _HEALTH, _NEAR))
     metadata, bitmap = _METADATA.search(details), _BITMAP.search(details)
     action, progress_percent = _action(details[: bitmap.start()] if bitmap else details)

@@ -109,6 +109,11 @@ def test_resync_and_an_inactive_array_stand_side_by_side() -> None:
     assert arrays["md_scratch"].level == ""
 
 
+def test_an_array_that_has_no_member_yet_is_read() -> None:
+    array = recorded("6.1-no-member.txt")["md400"]
+    assert (array.active, array.level, array.members, array.metadata) == (False, "", (), "1.2")
+
+
 def test_a_broken_array_still_counts_as_active() -> None:
     array = recorded("6.1-broken-remote-nvme.txt")["md4"]
     assert array.active
