@@ -100,6 +100,15 @@ def held_arrays(sys: str = "/sys") -> Iterator[HeldArray]:
                 yield HeldArray(name, frozenset(there), metadata)
 
 
+def is_left_empty(name: str, sys: str = "/sys") -> bool:
+    """Return whether a number is that of an array which has no member and was never started: an mdadm died over it."""
+    folder = f"{sys}/block/{name}"
+    try:
+        return read_text(f"{folder}/md/array_state") == "inactive" and not os.listdir(f"{folder}/slaves")
+    except OSError:
+        return False
+
+
 def sync_state(name: str, sys: str = "/sys") -> SyncState:
     """Return how an array's members stand to each other. Raises OSError (it is gone)."""
     folder = f"{sys}/block/{name}/md"

@@ -66,11 +66,12 @@ def dismantle(own: OwnArray, act: Act, objection: Objection = lambda _: "") -> t
     """
     names = _names(own.members)
     for _ in range(_ROUNDS):
-        left = (*_stop_all(own, names, act, objection), *_clear_all(own, names, act))
+        kept = _stop_all(own, names, act, objection)
+        not_cleared = _clear_all(own, names, act)
         remaining = _remaining(own, names)
-        if left or not remaining:
-            return left
-    return tuple(f"{path} bears the run's superblock again" for path in remaining)
+        if kept or not remaining:
+            return (*kept, *not_cleared)
+    return not_cleared or tuple(f"{path} bears the run's superblock again" for path in remaining)
 
 
 def _stop_all(own: OwnArray, names: dict[str, str], act: Act, objection: Objection) -> tuple[str, ...]:

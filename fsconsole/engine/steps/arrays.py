@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 
-from fsconsole.devices.md_members import SyncState, sync_state
+from fsconsole.devices.md_members import SyncState, is_left_empty, sync_state
 from fsconsole.devices.signatures import probe_signatures
 from fsconsole.engine import cautions, degraded
 from fsconsole.engine.array_owner import in_words
@@ -17,6 +17,7 @@ from fsconsole.errors import ArrayLeft
 from fsconsole.model.measurement import Measurement, Metric
 from fsconsole.model.step import Step
 from fsconsole.plan.array_place import ARRAY_NAME
+from fsconsole.plan.array_steps import stop_command
 from fsconsole.plan.expand import array_uuid
 from fsconsole.preflight.array_support import require_free_array_name
 from fsconsole.telemetry.ended_io import ended_io
@@ -29,6 +30,9 @@ def make(work: CellWork, step: Step) -> StepResult:
     """Make the array, each member proved right before; from here on it is due to be taken apart."""
     cell, prover = work.cell, work.run.prover
     require_free_array_name()
+    if is_left_empty(ARRAY_NAME):
+        # Nothing is lost with it, and mdadm would call the name "already in use".
+        work.command(stop_command(cell.target))
     work.stack.callback(_dismantle, work)
     (argv,) = step.commands
     with prover.wiping(cell, argv, cell.members):

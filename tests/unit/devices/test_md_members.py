@@ -6,7 +6,7 @@ import struct
 import uuid
 from pathlib import Path
 
-from fsconsole.devices.md_members import HeldArray, held_arrays, parse_superblock, sync_state
+from fsconsole.devices.md_members import HeldArray, held_arrays, is_left_empty, parse_superblock, sync_state
 
 UUID = "0123abcd-1111-2222-3333-0123456789ab"
 
@@ -91,3 +91,15 @@ def test_an_array_tells_where_its_members_are_marked(tmp_path):
 
 def test_one_whose_resync_waits_for_that_of_another_array_is_not_at_work(tmp_path):
     assert not state(tmp_path, "resync", resync_start="0", completed="delayed").is_at_work
+
+
+def test_only_an_array_that_never_had_a_member_is_left_empty(tmp_path):
+    for name, state, members in (
+        ("md1", "inactive", ()),
+        ("md2", "clean", ()),
+        ("md3", "inactive", ("vda",)),
+    ):
+        (array(tmp_path, name, *members) / "array_state").write_text(f"{state}\n")
+    (tmp_path / "devices" / "vda").rmdir()
+    names = ("md1", "md2", "md3", "md4")
+    assert [name for name in names if is_left_empty(name, str(tmp_path))] == ["md1"]

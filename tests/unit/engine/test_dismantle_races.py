@@ -6,6 +6,7 @@ import pytest
 
 from fsconsole.engine import arrays
 from fsconsole.engine.arrays import dismantle
+from fsconsole.errors import ToolFailed
 from tests.unit.engine.test_dismantle import FOREIGN, OURS, VDA, VDB, VDC, Md, own
 
 
@@ -28,6 +29,21 @@ def test_an_array_that_udev_puts_together_again_is_stopped_again_and_not_forgott
 
     assert dismantle(own(), with_udev) == ()
     assert stops == ["/dev/md400", "/dev/md127"]
+    assert (md.arrays, md.uuids[VDA], md.uuids[VDB]) == ({}, "", "")
+
+
+def test_one_that_is_put_together_again_right_before_its_members_are_cleared_is_stopped_again(md: Md) -> None:
+    act, tries = md.act, []
+
+    def with_udev(argv: tuple[str, ...]) -> None:
+        tries.append(argv)
+        if len(tries) == 1:
+            md.arrays["md127"] = frozenset({"vda", "vdb"})
+            raise ToolFailed(" ".join(argv), 2, "Couldn't open /dev/vda for write - not zeroing")
+        act(argv)
+
+    assert dismantle(own(), with_udev) == ()
+    assert ("mdadm", "--stop", "/dev/md127") in tries
     assert (md.arrays, md.uuids[VDA], md.uuids[VDB]) == ({}, "", "")
 
 

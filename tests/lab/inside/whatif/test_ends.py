@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import struct
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +32,7 @@ from tests.lab.inside.whatif.arrays import (
 
 A, B, C, D = DISKS
 MIRROR = f"{HERE}/mirror.toml"
+SET_ARRAY_INFO = 0x40480923
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +45,7 @@ def _clear() -> Iterator[None]:
 
 
 def test_a_cell_skipped_and_an_engine_killed_leave_no_array_and_no_other_array_is_touched() -> None:
+    _leave_a_number_without_members()
     code = consent("plan", MIRROR, *on(A, B))
     begun = fsconsole("run", MIRROR, *on(A, B), "--consent", code, "--detach")
     assert begun.code == 0, begun
@@ -73,6 +79,19 @@ def test_a_cell_skipped_and_an_engine_killed_leave_no_array_and_no_other_array_i
     assert arrays().keys() == {"md400"}
     assert uuids_on(A, B) == set()
     assert [digest(disk) for disk in (C, D)] == before
+
+
+def _leave_a_number_without_members() -> None:
+    """Leave what an mdadm leaves that is killed before it adds the first member: mdadm calls it "already in use"."""
+    Path("/sys/module/md_mod/parameters/new_array").write_text("md400")
+    array = os.open("/dev/md400", os.O_RDWR)
+    # struct mdu_array_info_s in include/uapi/linux/raid/md_u.h: of metadata 1.2.
+    fcntl.ioctl(array, SET_ARRAY_INFO, struct.pack("<18i", 1, 2, 0, *([0] * 15)))
+    for name, value in (("level", "raid1"), ("raid_disks", "2")):
+        Path(f"/sys/block/md400/md/{name}").write_text(value)
+    os.close(array)
+    assert Path("/sys/block/md400/md/array_state").read_text() == "inactive\n"
+    assert arrays() == {}
 
 
 def _taken_by_somebody(array: str, run_id: str) -> None:
