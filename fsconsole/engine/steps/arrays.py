@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 
 from fsconsole.devices.md_members import SyncState, is_left_empty, sync_state
 from fsconsole.devices.signatures import probe_signatures
 from fsconsole.engine import cautions, degraded
 from fsconsole.engine.array_owner import in_words
 from fsconsole.engine.arrays import OwnArray, dismantle, require_own
-from fsconsole.engine.attention import patience_s
+from fsconsole.engine.stillness import Stillness
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
 from fsconsole.errors import ArrayLeft
 from fsconsole.model.measurement import Measurement, Metric
@@ -20,8 +19,6 @@ from fsconsole.plan.array_place import ARRAY_NAME
 from fsconsole.plan.array_steps import stop_command
 from fsconsole.plan.expand import array_uuid
 from fsconsole.preflight.array_support import require_free_array_name
-from fsconsole.telemetry.ended_io import ended_io
-from fsconsole.units import format_elapsed
 
 _POLL_S = 0.2
 
@@ -48,7 +45,7 @@ def make(work: CellWork, step: Step) -> StepResult:
 def wait_until_in_step(work: CellWork, _step: Step) -> StepResult:
     """Wait for the first resync, or rebuild, of the new array."""
     begun_s = time.monotonic()
-    stillness = _Stillness(work.cell.members)
+    stillness = Stillness(work.cell.members)
     while not (state := sync_state(ARRAY_NAME)).is_in_step:
         if work.run.wishes.interrupting:
             raise Interrupted
@@ -57,26 +54,6 @@ def wait_until_in_step(work: CellWork, _step: Step) -> StepResult:
         work.run.sampler.tell_progress(state.done_percent)
         time.sleep(_POLL_S)
     return StepResult((Measurement(Metric.ARRAY_SYNC, time.monotonic() - begun_s),))
-
-
-class _Stillness:
-    """How long no I/O of a new array's members has ended: nobody of ours waits for a disk that hangs in a resync."""
-
-    def __init__(self, members: Sequence[str]) -> None:
-        self._names = tuple(os.path.basename(os.path.realpath(path)) for path in members)
-        self._seen: object = None
-        self._since_s = 0.0
-
-    def require_less(self, state: SyncState) -> None:
-        """Let a resync pass that moves, or that is not at work at all. Raises StepFailed."""
-        now_s, seen = time.monotonic(), ended_io(self._names)
-        if seen != self._seen or not state.is_at_work:
-            self._seen, self._since_s = seen, now_s
-        still_s = now_s - self._since_s
-        if still_s >= patience_s():
-            raise StepFailed(
-                f"no I/O of its members has ended for {format_elapsed(still_s)}: one of them hangs"
-            )
 
 
 def take_apart(work: CellWork, _step: Step) -> StepResult:
