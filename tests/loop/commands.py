@@ -16,7 +16,7 @@ from fsconsole.errors import ExitCode
 from fsconsole.system.locks import FileLock
 from tests.conftest import loops_under, mount_points_under, run, wait_until
 from tests.loop.gate_cases import unchanged
-from tests.loop.runs import FSCONSOLE, TINY_PLAN, is_free, processes_with
+from tests.loop.runs import FSCONSOLE, TINY_PLAN, fsconsole, is_free, processes_with
 
 LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81
 """include/uapi/linux/loop.h"""
@@ -32,7 +32,9 @@ Done = subprocess.CompletedProcess[str]
 
 
 def command(*words: str, under: tuple[str, ...] = (), **how: object) -> Done:
-    """Run a command of fsconsole to its end, under another program where one is named."""
+    """Run a command of fsconsole to its end; a new one where it has a program above it, or variables of its own."""
+    if not under and not how:
+        return fsconsole(*words, errors="backslashreplace")
     return subprocess.run(
         [*under, *FSCONSOLE, *words],
         check=False, capture_output=True, timeout=120, stdin=subprocess.DEVNULL,

@@ -25,6 +25,7 @@ from fsconsole.preflight.prepare import prepare
 from fsconsole.system.blockdev import open_exclusive
 from fsconsole.system.command import RealExecutor
 from tests.conftest import wait_until
+from tests.loop.forked import nursery
 
 FSCONSOLE = (sys.executable, "-m", "fsconsole")
 
@@ -88,12 +89,10 @@ def wait_for_end(folder: RunFolder, limit_s: float = 120) -> None:
         time.sleep(0.05)
 
 
-def fsconsole(*words: str, limit_s: float = 120, **how: object) -> subprocess.CompletedProcess[str]:
-    """Run a command of fsconsole to its end."""
-    return subprocess.run(
-        [*FSCONSOLE, *words],
-        check=False, capture_output=True, text=True, timeout=limit_s, stdin=subprocess.DEVNULL, **how,
-    )  # fmt: skip
+def fsconsole(*words: str, limit_s: float = 120, errors: str = "strict") -> subprocess.CompletedProcess[str]:
+    """Run a command of fsconsole to its end; errors tells how to take what is no UTF-8 in its output."""
+    code, out, err = nursery().run(words, limit_s)
+    return subprocess.CompletedProcess(words, code, out.decode(errors=errors), err.decode(errors=errors))
 
 
 def succeed(*words: str) -> str:
