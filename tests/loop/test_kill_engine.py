@@ -1,4 +1,7 @@
-"""An engine killed -9 in every kind of step leaves nothing behind and loses nothing that was reported done."""
+"""An engine killed -9 in every kind of step leaves nothing behind and loses nothing that was reported done.
+
+One run is killed in one kind of step after the other, each engine going on where the one before it was killed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from fsconsole.engine.steps import HANDLERS
 from fsconsole.journal.history import read_state
 from fsconsole.journal.store import is_alive
 from fsconsole.model.measurement import Metric
-from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.model.state import CellState, CellStatus, RunStatus
 from fsconsole.model.step import StepKind
 from fsconsole.system.namespace import engine_argv
 from tests.loop.runs import TINY_PLAN, assert_nothing_left, new_run, wait_for_end
@@ -96,37 +99,62 @@ def test_an_engine_is_killed_in_every_kind_of_step_that_there_is():
     assert {kind for kind, _ in CASES} | ELSEWHERE == set(StepKind)
 
 
+class Victim:
+    """A run that is killed again and again in its second cell."""
+
+    def __init__(self, plan_text: str, directory: pathlib.Path) -> None:
+        self.made = scratch.create(64 * 2**20, str(directory / "scratch"))
+        self.device, self.runs_dir = self.made.device, str(directory / "runs")
+        self.settings = settings_of(self.device)
+        self.folder = new_run(plan_text, self.device, self.runs_dir)
+        self.planned = read_state(self.folder).request.plan.cells[CELL]
+        self.attempts = 0
+        self.first_cells: list[CellState] = []
+
+
+@pytest.fixture(scope="module")
+def victims(tmp_path_factory):
+    """Runs by their plans."""
+    made = {text: Victim(text, tmp_path_factory.mktemp("victim")) for text in (PLAN, RAW_PLAN)}
+    yield made
+    for victim in made.values():
+        scratch.remove(victim.made)
+
+
 @pytest.mark.parametrize(("kind", "position"), CASES, ids=lambda value: getattr(value, "value", value))
-def test_a_run_killed_in_any_step_is_cleaned_up_and_finished(tmp_path, device, kind, position):
-    runs_dir = str(tmp_path / "runs")
-    folder = new_run(PLANS[kind], device, runs_dir)
-    planned = read_state(folder).request.plan.cells[CELL]
-    assert kind in {step.kind for step in planned.steps}, (
+def test_a_run_killed_in_any_step_is_cleaned_up_and_can_go_on(tmp_path, victims, kind, position):
+    victim = victims[PLANS[kind]]
+    assert kind in {step.kind for step in victim.planned.steps}, (
         f"{kind.value} needs a plan here, or a place in ELSEWHERE"
     )
-    settings = settings_of(device)
-    kill_engine(hanging(folder, kind, position, tmp_path / "marker"))
-    assert_nothing_left(device, folder)
+    victim.attempts += 1
+    kill_engine(hanging(victim.folder, kind, position, tmp_path / "marker"))
+    assert_nothing_left(victim.device, victim.folder)
 
-    (cleaned,) = clean_up(runs_dir)
+    (cleaned,) = clean_up(victim.runs_dir)
     assert cleaned.resumable
     assert kind.value in cleaned.did
-    before = read_state(folder)
-    assert before.status is RunStatus.INTERRUPTED
-    assert before.cells[0].status is CellStatus.DONE
-    assert before.cells[CELL].status is CellStatus.UNKNOWN
-    assert clean_up(runs_dir) == ()
-    assert (settings_of(device), before.settings) == (settings, ())
+    state = read_state(victim.folder)
+    assert state.status is RunStatus.INTERRUPTED
+    assert state.cells[0].status is CellStatus.DONE
+    assert (state.cells[CELL].status, state.cells[CELL].attempt) == (CellStatus.UNKNOWN, victim.attempts)
+    assert clean_up(victim.runs_dir) == ()
+    assert (settings_of(victim.device), state.settings) == (victim.settings, ())
+    victim.first_cells.append(state.cells[0])
 
-    start_engine(folder)
-    wait_for_end(folder)
-    after = read_state(folder)
-    assert (after.status, after.reason) == (RunStatus.FINISHED, "")
-    assert [cell.status for cell in after.cells] == [CellStatus.DONE, CellStatus.DONE]
-    assert after.cells[0] == before.cells[0]
-    assert after.cells[CELL].attempt == 2
-    assert after.cells[CELL].value(Metric.WRITTEN) == 4 * 2**20
-    assert_nothing_left(device, folder)
+
+@pytest.mark.parametrize("plan_text", [PLAN, RAW_PLAN], ids=["a filesystem", "raw"])
+def test_a_run_that_was_killed_in_all_its_steps_is_finished_and_has_lost_nothing(victims, plan_text):
+    victim = victims[plan_text]
+    start_engine(victim.folder)
+    wait_for_end(victim.folder)
+    state = read_state(victim.folder)
+    assert (state.status, state.reason) == (RunStatus.FINISHED, "")
+    assert [cell.status for cell in state.cells] == [CellStatus.DONE, CellStatus.DONE]
+    assert [cell for cell in victim.first_cells if cell != state.cells[0]] == []
+    assert state.cells[CELL].attempt == victim.attempts + 1
+    assert state.cells[CELL].value(Metric.WRITTEN) == 4 * 2**20
+    assert_nothing_left(victim.device, victim.folder)
 
 
 def test_killing_the_parent_of_the_engine_ends_it_too(tmp_path, device):
