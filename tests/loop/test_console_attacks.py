@@ -25,7 +25,7 @@ from fsconsole.tui.widgets.sheet_table import SheetTable
 from fsconsole.units import MIB
 from tests.conftest import run
 from tests.loop.commands import OwnLoop
-from tests.loop.gate_cases import unchanged, write
+from tests.loop.gate_cases import digest, unchanged, write
 from tests.loop.runs import (
     TINY_PLAN,
     assert_nothing_left,
@@ -172,9 +172,9 @@ def test_a_disk_that_is_swapped_under_the_eyes_of_the_list_is_unticked_there(
             own_loop.attach(theirs)
             await shows(pilot, f"{own_loop.path} was unticked:", "theirs", "no target ticked")
 
-    hashes = [digest_of(str(file)) for file in disks]
+    hashes = [digest(str(file)) for file in disks]
     asyncio.run(drive())
-    assert [digest_of(str(file)) for file in disks] == hashes
+    assert [digest(str(file)) for file in disks] == hashes
 
 
 def test_a_disk_that_is_swapped_while_confirm_shows_it_is_left_as_it_is(
@@ -191,9 +191,9 @@ def test_a_disk_that_is_swapped_while_confirm_shows_it_is_left_as_it_is(
         await shows(pilot, f"REFUSED: {own_loop.path} is another device", "nothing can begin")
         await pilot.press("ctrl+s", "enter", "escape")
 
-    hashes = [digest_of(str(file)) for file in disks]
+    hashes = [digest(str(file)) for file in disks]
     assert at_confirm(tmp_path, own_loop.path, act, typed=own_loop.path.removeprefix("/dev/")) == [None]
-    assert [digest_of(str(file)) for file in disks] == hashes
+    assert [digest(str(file)) for file in disks] == hashes
     no_run(tmp_path)
 
 

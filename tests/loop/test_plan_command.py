@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import subprocess
 import sys
@@ -17,6 +16,8 @@ from fsconsole.preflight.prepare import prepare
 from fsconsole.system.command import RealExecutor
 from fsconsole.units import MIB
 from tests.conftest import MakeLoopDevice, Mount, run
+from tests.loop.gate_cases import unchanged
+from tests.loop.runs import fsconsole
 
 pytestmark = pytest.mark.root
 
@@ -24,13 +25,7 @@ SIZE = 320 * MIB
 
 
 def plan(*words: str) -> subprocess.CompletedProcess[str]:
-    argv = (sys.executable, "-m", "fsconsole", "plan", *words)
-    return subprocess.run(argv, check=False, capture_output=True, text=True)
-
-
-def fingerprint(device: str) -> str:
-    with open(device, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return fsconsole("plan", *words)
 
 
 def test_a_device_is_shown_with_what_it_holds_and_stays_as_it_was(
@@ -38,14 +33,14 @@ def test_a_device_is_shown_with_what_it_holds_and_stays_as_it_was(
 ) -> None:
     device = loop_device(SIZE)
     run("mkfs.ext4", "-q", "-L", "\x1b[31m[/x]", device)
-    before = fingerprint(device)
-    shown = plan("demo", "--device", device, "--runs", str(tmp_path / "runs"))
+    with unchanged(device):
+        shown = plan("demo", "--device", device, "--runs", str(tmp_path / "runs"))
+        commands = plan("demo", "--device", device, "--commands").stdout
     assert shown.returncode == 0, shown.stderr
     assert "ext4" in shown.stdout
     assert "\x1b" not in shown.stdout
-    assert "mkfs.btrfs -f -U" in plan("demo", "--device", device, "--commands").stdout
+    assert "mkfs.btrfs -f -U" in commands
     assert "--consent " in shown.stdout
-    assert fingerprint(device) == before
     assert not (tmp_path / "runs").exists()
 
 
