@@ -19,7 +19,7 @@ from fsconsole.model.run import RunRequest
 from fsconsole.model.state import CellStatus
 from fsconsole.model.step import Step, StepKind
 from fsconsole.system import loop
-from tests.conftest import MakeLoopDevice, run
+from tests.conftest import MakeLoopDevice, Mount, run
 from tests.loop.commands import assert_told, command, fails
 from tests.loop.gate_cases import MIB, unchanged, write
 from tests.loop.runs import TINY_PLAN, new_run
@@ -125,13 +125,14 @@ def test_show_prints_what_is_left_what_is_lost_and_the_command_that_agrees(
 
 
 def test_a_mounted_device_is_refused_whatever_code_is_given(
-    loop_device: MakeLoopDevice, tmp_path: Path, mounted: Callable[[str], Path]
+    loop_device: MakeLoopDevice, tmp_path: Path, mounted: Mount
 ) -> None:
     device = loop_device(SIZE)
     folder = killed(device, tmp_path, StepKind.EQUALISE)
     consent = str(shown(folder)["consent"])
     run("mkfs.ext4", "-q", "-F", device)
-    mounted(device)
+    # For reading: ext4 itself would write a few seconds later.
+    mounted(device, options="ro")
     with unchanged(device):
         for words in ((), ("--show",), ("--consent", consent)):
             fails(ExitCode.DEVICE_MOUNTED, "resume", *words, *runs_of(folder), names=(device,))
