@@ -7,26 +7,23 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 
 from fsconsole.devices.claims import held_exclusively, needs_hold
+from fsconsole.devices.content import sample_content
 from fsconsole.devices.discovery import discover, find_device
 from fsconsole.devices.gate import GateContext, inspect_device, re_prove, require
 from fsconsole.devices.identity import differences, read_identity
 from fsconsole.devices.presence import absence
 from fsconsole.engine.arrays import require_own
+from fsconsole.engine.past_writes import past_writes
 from fsconsole.errors import ConsentOutdated, DeviceChanged, DeviceMissing, NotABlockDevice
 from fsconsole.model.command import Executor
 from fsconsole.model.device import Device, Identity
-from fsconsole.model.observation import Outcome
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import Target
-from fsconsole.model.state import RunState, StepState
-from fsconsole.model.step import StepKind
+from fsconsole.model.state import RunState
 from fsconsole.plan.expand import array_uuid
-
-_WRITING = frozenset({StepKind.EQUALISE, StepKind.ARRAY, StepKind.MKFS, StepKind.RAW_WRITE})
-
 
 _PROOF_HOLDS_S = 1.0
 """A journal on a blocked disk can stand between the gate and the wipe for minutes."""
@@ -51,27 +48,30 @@ class Prover:
         self._proved_as: dict[str, Identity] = {}
         """Who each target was at that proof: from then on it has to be just that one."""
         self._runs_dir = os.path.dirname(folder_path)
-        writes = _last_writes(state)
-        self._begun = set(writes)
-        self._last_made = _last_made(state, writes)
-        self._uncertain = self._begun - set(self._last_made)
-        """Targets that an engine wrote to and left in the middle: what is on them can't be told from foreign data."""
+        past = past_writes(state)
+        self._begun = set(past.begun)
+        self._last_made, self._left = dict(past.made), dict(past.left)
+        self._uncertain = dict(past.uncertain)
 
     def prove_target(self, target: Target) -> None:
         """Pass the whole gate for one target, or raise what stands against it."""
+        path = target.path
+        left = "" if target.identity.scratch_id else self._left.get(path, "")
         context = GateContext(
             self._executor,
             self._runs_dir,
             holds_lock=self._holds_lock,
-            content_is_ours=target.path in self._begun,
+            content_is_ours=path in self._begun and not left,
         )
-        report = inspect_device(target.path, context)
-        last_made, proved_as = self._last_made.get(target.path, ""), self._proved_as.get(target.path)
-        re_prove(report, target, self._ours, last_made, proved_as)
-        if report.needs_consent and target.path in self._uncertain:
-            raise ConsentOutdated(self._run, target.path, "its engine was ended while it wiped the device")
-        self._proved_s[target.path] = time.monotonic()
-        self._proved_as[target.path] = report.identity
+        report = inspect_device(path, context)
+        shown = replace(report, content=None) if left else report
+        re_prove(shown, target, self._ours, self._last_made.get(path, ""), self._proved_as.get(path))
+        if left and report.content_digest != left:
+            raise DeviceChanged(path, "what is written on it has changed since this run took its array apart")
+        if report.needs_consent and path in self._uncertain:
+            raise ConsentOutdated(self._run, path, self._uncertain[path])
+        self._proved_s[path] = time.monotonic()
+        self._proved_as[path] = report.identity
 
     def absence(self, path: str) -> str:
         """Return why a target is not to be had any more, as a clause; empty where it is, or was never proved."""
@@ -132,8 +132,8 @@ class Prover:
                     held.enter_context(held_exclusively(path))
             for path in paths:
                 self._begun.add(path)
-                self._uncertain.discard(path)
-                self._last_made.pop(path, None)
+                for told in (self._uncertain, self._last_made, self._left):
+                    told.pop(path, None)
             if not needs_hold(argv):
                 held.close()
             yield
@@ -157,6 +157,12 @@ class Prover:
         """Take note that the cell's filesystem is on its target: until the next wipe it has to stay there."""
         self._last_made[cell.target] = cell.uuid
 
+    def has_left(self, path: str) -> str:
+        """Return the digest of what is on a target now: until the next wipe that has to stay there. Raises OSError."""
+        digest = sample_content(path, self._targets[path].identity.size_bytes).digest
+        self._left[path] = digest
+        return digest
+
     def has_gone(self, cell: Cell) -> None:
         """Take note that the cell's array is no more: whatever gets its name is to be proved anew."""
         self._proved_s.pop(cell.target, None)
@@ -166,50 +172,3 @@ class Prover:
 def _uuids(run_id: str, cell: Cell) -> tuple[str, ...]:
     """Return the UUIDs that a cell may leave on its devices."""
     return (cell.uuid,) if cell.array is None else (cell.uuid, array_uuid(run_id, cell.index))
-
-
-@dataclass(frozen=True, slots=True)
-class _Write:
-    """A step that wrote on a target itself."""
-
-    attempt: int
-    cell: Cell
-    step: StepState
-
-
-def _last_writes(state: RunState) -> dict[str, _Write]:
-    """Return the last write on each target since it was agreed upon, by its path; of an array on each member."""
-    cells = state.request.plan.cells
-    agreed = {target.path: target.agreed_attempt for target in state.request.targets}
-    writes = [
-        _Write(known.attempt, cells[known.index], step)
-        for known in state.cells
-        for step in known.steps
-        if step.kind in _WRITING
-    ]
-    # The clock begins anew with each boot, but an attempt lies within one.
-    writes.sort(key=lambda write: (write.attempt, write.step.started_monotonic_ns))
-    return {
-        path: write for write in writes for path in write.cell.devices if write.attempt >= agreed.get(path, 1)
-    }
-
-
-def _last_made(state: RunState, writes: dict[str, _Write]) -> dict[str, str]:
-    """Return the UUID of the filesystem that must be on each target; what may hold anything is left out.
-
-    A step without an end, or with a bad one, leaves anything. So may an earlier attempt at a cell that was begun
-    once more: its steps are no longer known.
-    """
-    cells = state.request.plan.cells
-    newest: dict[str, int] = {}
-    for known in state.cells:
-        for path in cells[known.index].devices:
-            newest[path] = max(known.attempt, newest.get(path, 0))
-    return {
-        path: write.cell.uuid
-        for path, write in writes.items()
-        if write.cell.array is None
-        and write.step.kind is StepKind.MKFS
-        and write.step.outcome is Outcome.DONE
-        and write.attempt == newest[path]
-    }

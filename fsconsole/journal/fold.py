@@ -20,6 +20,7 @@ from fsconsole.model.observation import (
     ControlRequested,
     FeatureSeen,
     LatencySeen,
+    MemberLeft,
     RequestRenewed,
     RunFinished,
     RunInterrupted,
@@ -77,7 +78,7 @@ class _Draft:
 
     def apply(self, entry: Entry) -> None:
         observation = entry.observation
-        if isinstance(observation, (StepStarted, CommandFinished, StepFinished, FeatureSeen)):
+        if isinstance(observation, (StepStarted, CommandFinished, StepFinished, FeatureSeen, MemberLeft)):
             self._in_cell(observation.cell, lambda cell: note_in_cell(cell, entry))
         elif isinstance(observation, (CellStarted, CellFinished)):
             self._cell_boundary(observation)

@@ -11,6 +11,7 @@ from fsconsole.model.observation import (
     CellStarted,
     CommandFinished,
     FeatureSeen,
+    MemberLeft,
     Outcome,
     StepFinished,
     StepStarted,
@@ -48,11 +49,20 @@ def note_in_cell(cell: CellState, entry: Entry) -> CellState:
         return _in_step(cell, observation.step, lambda step: _with_command(step, observation))
     if isinstance(observation, StepFinished) and observation.attempt == cell.attempt:
         return _in_step(cell, observation.step, lambda step: _finished(step, observation))
-    if isinstance(observation, FeatureSeen) and observation.attempt == cell.attempt:
-        return replace(cell, features=(*cell.features, observation))
-    if isinstance(observation, WarningRaised) and observation.attempt == cell.attempt:
-        return replace(cell, warnings=(*cell.warnings, observation))
+    if (
+        isinstance(observation, (FeatureSeen, MemberLeft, WarningRaised))
+        and observation.attempt == cell.attempt
+    ):
+        return _with_note(cell, observation)
     return cell
+
+
+def _with_note(cell: CellState, seen: FeatureSeen | MemberLeft | WarningRaised) -> CellState:
+    if isinstance(seen, FeatureSeen):
+        return replace(cell, features=(*cell.features, seen))
+    if isinstance(seen, MemberLeft):
+        return replace(cell, left=(*cell.left, seen))
+    return replace(cell, warnings=(*cell.warnings, seen))
 
 
 def _begin_step(cell: CellState, started: StepStarted, monotonic_ns: int) -> CellState:

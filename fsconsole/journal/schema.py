@@ -15,7 +15,7 @@ from fsconsole.journal.sample_schema import SAMPLE_TABLES, SAMPLES_REWRITTEN
 APPLICATION_ID = 0x66736A31
 """"fsj1" in the database header: tells a journal from any other SQLite file (sqlite.org/fileformat2.html)."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """PRAGMA user_version of a journal written by this program.
 
 History:
@@ -23,6 +23,7 @@ History:
   2  request_renewed; setting_taken, setting_seen, setting_returned.
   3  samples in whole numbers; CPUs by number and kind, members of devices, more of bdi and pressure.
   4  latency_seen, latency_bucket.
+  5  member_left.
 """
 
 _REQUEST_RENEWED = """CREATE TABLE request_renewed (
@@ -65,10 +66,16 @@ _LATENCIES = (
         PRIMARY KEY (event, position)) WITHOUT ROWID""",
 )
 
+_MEMBER_LEFT = """CREATE TABLE member_left (
+        event INTEGER PRIMARY KEY REFERENCES event,
+        member INTEGER NOT NULL,
+        content_digest TEXT NOT NULL)"""
+
 MIGRATIONS: Mapping[int, tuple[str, ...]] = {
     1: (_REQUEST_RENEWED, *_SETTINGS),
     2: SAMPLES_REWRITTEN,
     3: _LATENCIES,
+    4: (_MEMBER_LEFT,),
 }
 """Statements that turn version N into N + 1, by N; carried out by the writer when it opens an older journal."""
 
@@ -103,6 +110,7 @@ TABLES = (
     _REQUEST_RENEWED,
     *_SETTINGS,
     *_LATENCIES,
+    _MEMBER_LEFT,
     """CREATE TABLE step_started (
         event INTEGER PRIMARY KEY REFERENCES event,
         kind TEXT NOT NULL,

@@ -212,6 +212,19 @@ class SettingReturned:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberLeft:
+    """A cell's array was taken apart whole; content_digest is of what it left on a member, counted from 0.
+
+    Like ContentSample.digest: by it resume tells the run's own remains from what others have written since.
+    """
+
+    cell: int
+    attempt: int
+    member: int
+    content_digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class WarningRaised:
     """Something a reader of the figures must know, with what to do about it; cell None: the whole run."""
 
@@ -269,6 +282,7 @@ Observation = (
     | SettingTaken
     | SettingSeen
     | SettingReturned
+    | MemberLeft
     | WarningRaised
     | CellFinished
     | ControlRequested

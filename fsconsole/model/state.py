@@ -9,6 +9,7 @@ from fsconsole.model.measurement import Measurement, Metric
 from fsconsole.model.observation import (
     CommandFinished,
     FeatureSeen,
+    MemberLeft,
     Outcome,
     RunStarted,
     SettingTaken,
@@ -82,6 +83,8 @@ class CellState:
     steps: tuple[StepState, ...] = ()
     features: tuple[FeatureSeen, ...] = ()
     warnings: tuple[WarningRaised, ...] = ()
+    left: tuple[MemberLeft, ...] = ()
+    """Of its array, once that is taken apart."""
 
     def value(self, metric: Metric) -> float | None:
         """Return the cell's last figure of that metric, or None where it has none."""

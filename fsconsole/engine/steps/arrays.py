@@ -12,8 +12,9 @@ from fsconsole.engine.array_owner import in_words
 from fsconsole.engine.arrays import OwnArray, dismantle, require_own
 from fsconsole.engine.stillness import Stillness
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
-from fsconsole.errors import ArrayLeft
+from fsconsole.errors import ArrayLeft, DeviceChanged
 from fsconsole.model.measurement import Measurement, Metric
+from fsconsole.model.observation import MemberLeft
 from fsconsole.model.step import Step
 from fsconsole.plan.array_place import ARRAY_NAME
 from fsconsole.plan.array_steps import stop_command
@@ -75,8 +76,8 @@ def _require_healthy(state: SyncState, wanted: int) -> None:
 
 
 def _dismantle(work: CellWork) -> None:
-    """Stop the cell's array and clear its members. Raises ArrayLeft."""
-    cell, prover = work.cell, work.run.prover
+    """Stop the cell's array, clear its members, and note what is left on them. Raises ArrayLeft."""
+    cell, prover, was_whole = work.cell, work.run.prover, _is_whole(work)
     work.run.sampler.unwatch_device(ARRAY_NAME)
     changed = prover.changed(cell.members)
     own = OwnArray(frozenset({_uuid(work)}), tuple(path for path in cell.members if path not in changed))
@@ -85,6 +86,27 @@ def _dismantle(work: CellWork) -> None:
     prover.has_gone(cell)
     if left:
         raise ArrayLeft(cell.target, "; ".join(left))
+    if was_whole:
+        _note_left(work)
+
+
+def _is_whole(work: CellWork) -> bool:
+    """Return whether all members are still in the array, so that nobody else can have written on one."""
+    try:
+        require_own(work.cell.target, _uuid(work), work.cell.members)
+    except DeviceChanged:
+        return False
+    return True
+
+
+def _note_left(work: CellWork) -> None:
+    """Journal what the array has left on each member; what a failing one holds stays uncertain."""
+    for number, path in enumerate(work.cell.members):
+        try:
+            digest = work.run.prover.has_left(path)
+        except OSError:
+            continue
+        work.run.journal.record(MemberLeft(work.cell.index, work.run.attempt, number, digest), durable=True)
 
 
 def _uuid(work: CellWork) -> str:

@@ -54,7 +54,10 @@ def test_a_run_whose_engine_was_killed_is_resumed_to_its_end(kind: StepKind) -> 
     shown = ("resume", folder.name, "--show")
     assert fsconsole(*shown).code == 0
     assert arrays() == {}
-    done = fsconsole("resume", folder.name, "--consent", consent(*shown))
+    code = consent(*shown)
+    # Within its last step the array may have been taken apart and noted, just before the engine died.
+    assert code or kind is StepKind.ARRAY_STOP
+    done = fsconsole("resume", folder.name, "--consent", code)
     assert done.code == 0, done
     assert {cell.status for cell in read_state(folder).cells} == {CellStatus.DONE}
     assert arrays() == {}
