@@ -15,6 +15,7 @@ from rich.text import Text
 
 from fsconsole.analysis.eta import remaining_s
 from fsconsole.analysis.names import cell_names
+from fsconsole.analysis.progress import progress_words
 from fsconsole.analysis.status import place, status_words
 from fsconsole.cli.cell_lines import finished_lines, plain_lines
 from fsconsole.cli.gauges import gauge_lines
@@ -112,7 +113,8 @@ def _step(state: RunState, now_ns: int, width: int) -> list[str]:
     if step is None:
         return ["step    -"]
     elapsed_s = max(0.0, (now_ns - step.started_monotonic_ns) / 1e9)
-    text = printable(f"{step.kind.value} for {format_elapsed(elapsed_s)}: {step.title}")
+    words = ", ".join(filter(None, (step.title, progress_words(step, state.last_sample))))
+    text = printable(f"{step.kind.value} for {format_elapsed(elapsed_s)}: {words}")
     first, *others = wrap(text, max(2, width - _LEAD), max_lines=2)
     return [f"{'step':<{_LEAD}}{first}", *(" " * _LEAD + other for other in others)]
 

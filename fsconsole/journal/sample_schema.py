@@ -81,6 +81,12 @@ _SAMPLE_DEVICE = """CREATE TABLE sample_device (
         PRIMARY KEY (sample, device)) WITHOUT ROWID"""
 
 SAMPLE_TABLES = (_SAMPLE, _SAMPLE_CPU, _GAUGED_DEVICE, _SAMPLE_DEVICE)
+"""As they came with version 3."""
+PROGRESS_ADDED = (
+    "ALTER TABLE sample ADD COLUMN progress_done_percent_centi INTEGER",
+    "ALTER TABLE sample ADD COLUMN progress_left_us INTEGER",
+)
+"""How far a step is; with version 5."""
 
 _UNCHANGED = """id, monotonic_ns, wall_ns, cell, step,
     writeback_dirty_bytes, writeback_writeback_bytes,

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Mapping
 
 from fsconsole.errors import JournalNewer, JournalUnusable
-from fsconsole.journal.sample_schema import SAMPLE_TABLES, SAMPLES_REWRITTEN
+from fsconsole.journal.sample_schema import PROGRESS_ADDED, SAMPLE_TABLES, SAMPLES_REWRITTEN
 
 APPLICATION_ID = 0x66736A31
 """"fsj1" in the database header: tells a journal from any other SQLite file (sqlite.org/fileformat2.html)."""
@@ -23,7 +23,7 @@ History:
   2  request_renewed; setting_taken, setting_seen, setting_returned.
   3  samples in whole numbers; CPUs by number and kind, members of devices, more of bdi and pressure.
   4  latency_seen, latency_bucket.
-  5  member_left.
+  5  member_left; how far a step is, in samples.
 """
 
 _REQUEST_RENEWED = """CREATE TABLE request_renewed (
@@ -75,7 +75,7 @@ MIGRATIONS: Mapping[int, tuple[str, ...]] = {
     1: (_REQUEST_RENEWED, *_SETTINGS),
     2: SAMPLES_REWRITTEN,
     3: _LATENCIES,
-    4: (_MEMBER_LEFT,),
+    4: (_MEMBER_LEFT, *PROGRESS_ADDED),
 }
 """Statements that turn version N into N + 1, by N; carried out by the writer when it opens an older journal."""
 
@@ -165,6 +165,7 @@ TABLES = (
         hint TEXT NOT NULL,
         exit_code INTEGER NOT NULL)""",
     *SAMPLE_TABLES,
+    *PROGRESS_ADDED,
 )
 
 

@@ -135,6 +135,14 @@ class LoadProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class StepProgress:
+    """How far the step at hand is, where its program or the kernel tells; left_s is the kernel's guess, where it has one."""
+
+    done_percent: float
+    left_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """All gauges at one instant; interval_s is the measured time since the sample before."""
 
@@ -151,6 +159,7 @@ class Sample:
     bdi: BdiStats | None = None
     pressure: Pressure | None = None
     load: LoadProgress | None = None
+    progress: StepProgress | None = None
 
     @property
     def targets(self) -> tuple[DeviceRates, ...]:

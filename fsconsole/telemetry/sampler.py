@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.sample import Sample
+from fsconsole.model.sample import Sample, StepProgress
 from fsconsole.telemetry.gauges import Counters
 from fsconsole.telemetry.panel import Panel, Readings, Sources
 from fsconsole.telemetry.stalls import StallClock
@@ -31,7 +31,7 @@ class Sampler:
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._place: tuple[int | None, str] = (None, "")
-        self._progress_percent: float | None = None
+        self._progress: StepProgress | None = None
         self._peak_dirty_bytes = 0
         self._stalls = StallClock()
         self._last_ns = 0
@@ -51,18 +51,18 @@ class Sampler:
         """Say to what the next samples belong: a cell's index, and the word of the step."""
         with self._lock:
             self._place = (cell, step)
-            self._progress_percent = None
+            self._progress = None
 
-    def tell_progress(self, done_percent: float) -> None:
-        """Say how far the step is, for those who ask where the run stands."""
+    def tell_progress(self, progress: StepProgress) -> None:
+        """Say how far the step is, for the next samples and for those who ask where the run stands."""
         with self._lock:
-            self._progress_percent = done_percent
+            self._progress = progress
 
     def place_in_words(self) -> str:
         """Return where the run stands: "cell 3: mkfs", "cell 3: array-sync, 42 %"; empty before its first step."""
         with self._lock:
-            (cell, step), done_percent = self._place, self._progress_percent
-        words = step if done_percent is None else f"{step}, {done_percent:.0f} %"
+            (cell, step), progress = self._place, self._progress
+        words = step if progress is None else f"{step}, {progress.done_percent:.0f} %"
         return words if cell is None else f"cell {cell + 1}: {words}"
 
     def watch_device(self, name: str) -> None:
@@ -133,7 +133,8 @@ class Sampler:
         """Return the readings as a sample, or None where one of its two foundations is missing."""
         if readings.cpu is None or readings.writeback is None:
             return None
-        cell, step = self._current_place()
+        with self._lock:
+            (cell, step), progress = self._place, self._progress
         return Sample(
             monotonic_ns=now_ns,
             wall_ns=wall_ns,
@@ -147,11 +148,8 @@ class Sampler:
             bdi=readings.bdi,
             pressure=readings.pressure,
             load=readings.load,
+            progress=progress,
         )
-
-    def _current_place(self) -> tuple[int | None, str]:
-        with self._lock:
-            return self._place
 
     def _note_dirty(self, dirty_bytes: int) -> None:
         with self._lock:

@@ -7,14 +7,16 @@ import time
 
 from fsconsole.devices.md_members import SyncState, is_left_empty, sync_state
 from fsconsole.devices.signatures import probe_signatures
+from fsconsole.devices.uses import read_arrays
 from fsconsole.engine import cautions, degraded
 from fsconsole.engine.array_owner import in_words
 from fsconsole.engine.arrays import OwnArray, dismantle, require_own
 from fsconsole.engine.stillness import Stillness
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
-from fsconsole.errors import ArrayLeft, DeviceChanged
+from fsconsole.errors import ArrayLeft, DeviceChanged, KernelUnreadable
 from fsconsole.model.measurement import Measurement, Metric
 from fsconsole.model.observation import MemberLeft
+from fsconsole.model.sample import StepProgress
 from fsconsole.model.step import Step
 from fsconsole.plan.array_place import ARRAY_NAME
 from fsconsole.plan.array_steps import stop_command
@@ -52,7 +54,7 @@ def wait_until_in_step(work: CellWork, _step: Step) -> StepResult:
             raise Interrupted
         _require_healthy(state, len(work.cell.members))
         stillness.require_less(state)
-        work.run.sampler.tell_progress(state.done_percent)
+        work.run.sampler.tell_progress(_progress(state))
         time.sleep(_POLL_S)
     return StepResult((Measurement(Metric.ARRAY_SYNC, time.monotonic() - begun_s),))
 
@@ -64,6 +66,17 @@ def take_apart(work: CellWork, _step: Step) -> StepResult:
     work.run.wishes.cell_releases()
     work.stack.close()
     return StepResult()
+
+
+def _progress(state: SyncState) -> StepProgress:
+    """Return how far the resync is, by /proc/mdstat: sysfs goes on in steps of a sixteenth (drivers/md/md.c)."""
+    try:
+        (array,) = [array for array in read_arrays() if array.name == ARRAY_NAME]
+    except (OSError, KernelUnreadable, ValueError):
+        return StepProgress(state.done_percent)
+    if array.progress_percent is None:
+        return StepProgress(state.done_percent)
+    return StepProgress(array.progress_percent, None if array.finish_min is None else array.finish_min * 60)
 
 
 def _require_healthy(state: SyncState, wanted: int) -> None:

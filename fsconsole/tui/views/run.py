@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fsconsole.analysis.figures import CLEAN
+from fsconsole.analysis.progress import is_of, progress_words
 from fsconsole.analysis.status import cell_word, status_words
 from fsconsole.model.measurement import DEFINITIONS, Metric
 from fsconsole.model.sample import Sample
@@ -166,15 +167,13 @@ def _step_words(state: RunState, step: StepState, sample: Sample | None) -> str:
     if step.kind is StepKind.DRAIN:
         pending = "" if sample is None else f", {format_bytes(sample.writeback.pending_bytes)} still dirty"
         return f"drain: application done{pending}"
-    progress = _load_words(state, step, sample)
-    return f"{step.kind.value}: {progress or step.title}"
+    words = _load_words(state, step, sample) or step.title
+    return ", ".join(filter(None, (f"{step.kind.value}: {words}", progress_words(step, sample))))
 
 
 def _load_words(state: RunState, step: StepState, sample: Sample | None) -> str:
     """Return how far a load is, by its own counters; empty where they aren't of this step."""
-    if step.kind is not StepKind.WORKLOAD or sample is None or sample.load is None:
-        return ""
-    if sample.step != step.kind.value or sample.monotonic_ns < step.started_monotonic_ns:
+    if step.kind is not StepKind.WORKLOAD or sample is None or sample.load is None or not is_of(step, sample):
         return ""
     load = sample.load
     name, total_bytes = _workload(state, step)

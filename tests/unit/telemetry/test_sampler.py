@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fsconsole.model.counters import SlotWord, ThreadState, slot_word
 from fsconsole.model.measurement import Metric
-from fsconsole.model.sample import Sample
+from fsconsole.model.sample import Sample, StepProgress
 from fsconsole.system.memfd import CounterPage
 from fsconsole.telemetry.panel import Sources
 from fsconsole.telemetry.sampler import Sampler, next_due_ns
@@ -75,14 +75,16 @@ def test_a_sample_says_what_step_it_belongs_to(run: Run) -> None:
     assert run.sampler.place_in_words() == "gate"
 
 
-def test_how_far_a_step_is_is_told_until_the_next_one_and_stands_in_no_sample(run: Run) -> None:
+def test_how_far_a_step_is_is_told_and_stands_in_samples_until_the_next_one(run: Run) -> None:
     run.sampler.start()
     run.sampler.set_place(2, "array-sync")
-    run.sampler.tell_progress(41.7)
+    run.sampler.tell_progress(StepProgress(41.7, 90.0))
     assert run.sampler.place_in_words() == "cell 3: array-sync, 42 %"
-    assert run.next_of("array-sync").cell == 2
+    run.next()  # It may have been on its way before the progress was told.
+    assert run.next_of("array-sync").progress == StepProgress(41.7, 90.0)
     run.sampler.set_place(2, "mkfs")
     assert run.sampler.place_in_words() == "cell 3: mkfs"
+    assert run.next_of("mkfs").progress is None
 
 
 def test_a_loads_counters_become_progress(run: Run) -> None:

@@ -11,7 +11,7 @@ from fsconsole.devices.content import BLOCK_BYTES, sample_offsets
 from fsconsole.errors import ExitCode
 from fsconsole.journal.history import read_state
 from fsconsole.journal.store import is_alive
-from fsconsole.model.state import CellStatus
+from fsconsole.model.state import CellStatus, RunState
 from fsconsole.model.step import StepKind
 from tests.lab.guest import fsconsole
 from tests.lab.inside.whatif.arrays import (
@@ -49,6 +49,7 @@ def test_a_run_that_was_stopped_goes_on_unasked_unless_somebody_wrote_on_a_membe
     assert fsconsole("run", MIRROR, *on(A, B), "--consent", code, "--detach").code == 0
     folder = newest()
     wait_for(folder, is_in(0, StepKind.ARRAY_SYNC), "the mirror resyncs")
+    wait_for(folder, _tells_how_far, "a sample tells how far the resync is")
     assert fsconsole("stop", folder.name, "--now").code == 0
     wait_until(lambda: not is_alive(folder), "the engine ends")
     assert read_state(folder).cells[0].status is CellStatus.STOPPED
@@ -69,6 +70,11 @@ def test_a_run_that_was_stopped_goes_on_unasked_unless_somebody_wrote_on_a_membe
     assert done.code == 0, done
     assert {cell.status for cell in read_state(folder).cells} == {CellStatus.DONE}
     assert (arrays(), uuids_on(A, B)) == ({}, set())
+
+
+def _tells_how_far(state: RunState) -> bool:
+    sample = state.last_sample
+    return sample is not None and sample.progress is not None and sample.progress.left_s is not None
 
 
 def _swap_block(disk: str, block: bytes) -> bytes:
