@@ -24,6 +24,10 @@ def catalog(
         bool,
         typer.Option("--probe", help="Try every option now, on a small image in memory; nothing is left."),
     ] = False,
+    arrays: Annotated[
+        bool,
+        typer.Option("--arrays", help="The levels of [[array]] instead: which of them this machine makes."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list with all fields.")] = False,
 ) -> None:
     """Show filesystems and options: values, help, what kernel and tools take, and refusals in their own words.
@@ -35,6 +39,9 @@ def catalog(
     from fsconsole.cli.complaint import say
     from fsconsole.plaintext import printable
 
+    if arrays:
+        _print_levels(as_json=as_json)
+        return
     survey = catalog_survey.take(tuple(filesystem or ()), probe=probe)
     if as_json:
         typer.echo(catalog_survey.as_json(survey))
@@ -42,6 +49,17 @@ def catalog(
         _print(survey, every=bool(filesystem))
     for note in survey.notes:
         say(f"note: {printable(note)}")
+
+
+def _print_levels(*, as_json: bool) -> None:
+    from fsconsole.cli import array_levels
+    from fsconsole.cli.results import terminal_width
+    from fsconsole.preflight.array_support import every_level
+
+    told = every_level()
+    typer.echo(
+        array_levels.as_json(told) if as_json else "\n".join(array_levels.lines(told, terminal_width()))
+    )
 
 
 def _print(survey: Survey, *, every: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from fsconsole.devices.md_members import held_arrays
 from fsconsole.devices.mdstat import MDSTAT_PATH
@@ -16,9 +17,31 @@ from fsconsole.system.text import read_text_or
 MDADM = "mdadm"
 
 
+@dataclass(frozen=True, slots=True)
+class LevelHere:
+    """A level of md on this machine: why it makes none, as a clause, and what to do about that; empty where it does."""
+
+    level: str
+    why: str
+    remedy: str
+
+
 def array_support() -> ArraySupport:
     """Return what stands against arrays of each level on this machine."""
-    return ArraySupport(tuple(_lacking(levels_here())))
+    return ArraySupport(tuple((level, why) for level, why, _ in _lacking(levels_here())))
+
+
+def every_level() -> tuple[LevelHere, ...]:
+    """Return how this machine stands to each level there is."""
+    lacking = tuple(_lacking(levels_here()))
+    return tuple(
+        LevelHere(
+            level,
+            "; ".join(why for lacks, why, _ in lacking if lacks == level),
+            " ".join(remedy for lacks, _, remedy in lacking if lacks == level),
+        )
+        for level in LEVELS
+    )
 
 
 def levels_here() -> tuple[str, ...]:
@@ -56,14 +79,14 @@ def require_free_array_name() -> None:
             )
 
 
-def _lacking(levels: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _lacking(levels: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """Yield level, clause and remedy for all that stands against an array of a level."""
     try:
         find_program(MDADM)
     except ToolMissing as missing:
-        yield from (
-            (level, f"mdadm is not installed (Debian's package {missing.package})") for level in LEVELS
-        )
+        why = f"mdadm is not installed (Debian's package {missing.package})"
+        yield from ((level, why, f"Install {missing.package}.") for level in LEVELS)
     for level in LEVELS:
         if level not in levels:
             why = f"this kernel makes no {level}: /proc/mdstat does not name it, and there is no module md-{level}"
-            yield level, why
+            yield level, why, "Use a kernel that has it, or an array that is there as the target."

@@ -11,9 +11,18 @@ from fsconsole.catalog.choose import why_no_driver, why_refused
 from fsconsole.catalog.filesystem import Filesystem, Option, Scope
 from fsconsole.catalog.known import NOTHING_KNOWN, Answer, Known, Verdict
 from fsconsole.errors import ChildFailed
+from fsconsole.plan.array_place import ArraySupport
 
 _NO_DRIVER = "not in this kernel"
 """What the catalog's JSON says under "kernel" where there is no driver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Why something can't be had here, as a clause, and what to do about it, in a sentence."""
+
+    why: str
+    remedy: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +35,13 @@ class Here:
     """Why a filesystem can't be used here, by its name, as a clause."""
     tried: frozenset[str] = frozenset()
     """Filesystems whose options were tried on this machine."""
+    levels: Mapping[str, Lack] = field(default_factory=dict)
+    """What is in the way of arrays, by their level; a level that is made here is absent, and so is what wasn't asked."""
+
+    @property
+    def arrays(self) -> ArraySupport:
+        """What stands against arrays here, as a plan takes it."""
+        return ArraySupport(tuple((level, lack.why) for level, lack in self.levels.items()))
 
     def why_not(self, filesystem: Filesystem) -> str:
         """Return why a filesystem can't be used here; empty where it can."""
@@ -75,6 +91,18 @@ def here_of(kernel: str, document: object) -> Here:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ChildFailed(words="catalog", said="its answer is not understood") from error
+
+
+def levels_of(document: object) -> Mapping[str, Lack]:
+    """Return what the JSON of `catalog --arrays` tells. Raises ChildFailed where it is no such document."""
+    try:
+        entries = cast("list[dict[str, object]]", document)
+        told = {
+            str(entry["level"]): Lack(str(entry["unavailable"]), str(entry["remedy"])) for entry in entries
+        }
+    except (KeyError, TypeError) as error:
+        raise ChildFailed(words="catalog --arrays", said="its answer is not understood") from error
+    return {level: lack for level, lack in told.items() if lack.why}
 
 
 def _absent(entries: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from fsconsole.catalog.filesystem import Catalog
 from fsconsole.catalog.known import NOTHING_KNOWN, Known
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.plan import Plan
+from fsconsole.plan.array_place import EVERY_LEVEL, ArraySupport
 from fsconsole.plan.candidates import Candidate, Machine, labels_of, list_candidates
 from fsconsole.plan.estimate import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S
 from fsconsole.plan.expand import plan_of_rows
@@ -37,13 +38,14 @@ class Outcome:
     hint: str = ""
 
 
-def work_out(
+def work_out(  # noqa: PLR0913 (each is a fact of its own)
     plan_file: PlanFile,
     disks: Sequence[Disk],
     catalog: Catalog,
     *,
     kernel: str,
     known: Known = NOTHING_KNOWN,
+    support: ArraySupport = EVERY_LEVEL,
 ) -> Outcome:
     """Return what a draft comes to on these disks, or on one that nothing is known of."""
     candidates: tuple[Candidate, ...] = ()
@@ -54,7 +56,9 @@ def work_out(
         labels = _labels(candidates)
         rows = rows_of(plan_file, candidates)
         specs = [disk.spec for disk in disks] or [NO_DEVICE]
-        plan = plan_of_rows(plan_file, rows, specs, catalog, run_id="draft", assumed_bytes_per_s=rate)
+        plan = plan_of_rows(
+            plan_file, rows, specs, catalog, run_id="draft", support=support, assumed_bytes_per_s=rate
+        )
     except FsconsoleError as error:
         return Outcome(candidates, labels, None, str(error), error.hint)
     return Outcome(candidates, labels, plan)

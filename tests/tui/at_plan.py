@@ -14,6 +14,7 @@ from textual.widgets import Input
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.identity import listed_identity
 from fsconsole.model.device import Device
+from fsconsole.plan.arrays import LEVELS
 from fsconsole.tui.screens.plan import PlanScreen
 from fsconsole.tui.widgets.choices import Choices
 from tests.tui.device_lists import SCRATCH, listed
@@ -52,6 +53,13 @@ def catalog_answer(refused: dict[str, str] | None = None, unavailable: dict[str,
             }
         )
     return json.dumps(entries)
+
+
+def levels_answer(lacks: dict[str, tuple[str, str]] | None = None) -> str:
+    """What `fsconsole catalog --arrays --json` would say, with why these levels are lacking, and what to do about it."""
+    entries = [(level, *(lacks or {}).get(level, ("", ""))) for level in LEVELS]
+    keys = ("level", "unavailable", "remedy")
+    return json.dumps([dict(zip(keys, entry, strict=True)) for entry in entries])
 
 
 def device_answer(path: str, size_bytes: int) -> str:
@@ -126,7 +134,7 @@ def at_plan(
     is_root: bool = True,
 ) -> None:
     async def look() -> None:
-        known = children or Scripted({"catalog": catalog_answer()})
+        known = children or Scripted({"catalog": catalog_answer(), "catalog --arrays": levels_answer()})
         app = console(known, is_root=is_root)
         app.session.ticks.update((path, listed_identity(device_at(path, 2**30))) for path in targets)
         async with app.run_test(size=size) as pilot:

@@ -9,7 +9,7 @@ import pytest
 from fsconsole.plan.planfile import ArrayAxis
 from fsconsole.plan.reader import read_plan
 from fsconsole.units import KIB
-from tests.tui.at_plan import Hand, at_plan, catalog_answer, device_at
+from tests.tui.at_plan import Hand, at_plan, catalog_answer, device_at, levels_answer
 from tests.tui.device_lists import listed
 from tests.tui.harness import SIZES, Scripted
 from tests.tui.test_plan_kept import open_file, save_as
@@ -122,7 +122,11 @@ DEVICES = tuple(f"/dev/loop{number}" for number in range(40, 46))
 
 
 def test_that_all_ticked_devices_become_members_is_said_where_they_are_shown() -> None:
-    answers = {"catalog": catalog_answer(), "devices": listed(*(device_at(path, 2**30) for path in DEVICES))}
+    answers = {
+        "catalog": catalog_answer(),
+        "catalog --arrays": levels_answer(),
+        "devices": listed(*(device_at(path, 2**30) for path in DEVICES)),
+    }
 
     async def work(hand: Hand) -> None:
         await hand.sees("on 6 devices: loop40 loop41 loop42 loop43 loop44 loop45")

@@ -271,6 +271,8 @@ To compare with and without an option that has one value, make a second list of 
         return is_listed and self._sift("rows").has_focus_within == (choices.id == "rows")
 
     def _show_section(self) -> None:
+        if self.section_key == "arrays":
+            self.ask_levels()
         shown, sift = section_of(self.section_key).lines(self.desk), self._sift("lines")
         sift.what = what_lines_are(self.section_key)
         afresh, self._section_shown = self._section_shown != self.section_key, self.section_key

@@ -19,7 +19,7 @@ class Arrays:
     def lines(self, desk: Desk) -> tuple[Line, ...]:
         """Return a line for each level and knob, and for each array that comes of them."""
         is_counted = desk.counted.plan.arrays == desk.draft.plan.arrays
-        return view.array_lines(desk.draft.plan, desk.outcome.plan if is_counted else None)
+        return view.array_lines(desk.draft.plan, desk.outcome.plan if is_counted else None, desk.here.levels)
 
     def ticked(self, desk: Desk, key: str) -> Draft:
         """Tick a level, or untick it; take a knob from off to on, to compare, to off. Raises FsconsoleError."""
@@ -27,6 +27,8 @@ class Arrays:
         said = arrays.words_of(arrays.array_at(desk.draft.plan, number))
         if name in LEVELS:
             now = said.get("level", ())
+            if name in desk.here.levels and name not in now:
+                return desk.draft
             levels = tuple(level for level in LEVELS if (level in now) != (level == name))
             return arrays.with_array(desk.draft, number, "level", levels)
         if name in view.KNOBS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -18,7 +19,7 @@ from fsconsole.plan.target import TargetSpec
 from fsconsole.system.host import kernel_release
 from fsconsole.tui.beside import beside
 from fsconsole.tui.draft import Draft, new_draft
-from fsconsole.tui.here import Here, here_of
+from fsconsole.tui.here import Here, here_of, levels_of
 from fsconsole.tui.outcome import Disk, Outcome, work_out
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.plan_section import Desk
@@ -50,6 +51,7 @@ class DeskScreen(ConsoleScreen):
         self._told: dict[str, Mapping[str, object]] = {}
         self._asked_for: tuple[str, ...] = ()
         self._is_counting = self._is_stale = self._has_asked = self._knows_all = False
+        self._has_asked_levels = False
         self._said = ""
 
     @property
@@ -108,6 +110,8 @@ class DeskScreen(ConsoleScreen):
     def count(self) -> None:
         """Have the draft counted, once it has settled."""
         self.session.makes_arrays = bool(self.draft.plan_file.arrays)
+        if self.session.makes_arrays:
+            self.ask_levels()
         self._is_stale = True
         if not self._is_counting:
             self._is_counting = True
@@ -134,7 +138,7 @@ class DeskScreen(ConsoleScreen):
         try:
             entries = cast("list[dict[str, object]]", await answer(self.session.children, "catalog", *words))
             told = self._told | {str(entry["filesystem"]): entry for entry in entries}
-            self.here = here_of(self.here.kernel, list(told.values()))
+            self.here = replace(here_of(self.here.kernel, list(told.values())), levels=self.here.levels)
         except FsconsoleError as error:
             self.complain(error)
             return
@@ -143,6 +147,22 @@ class DeskScreen(ConsoleScreen):
             return
         self._told = told
         self._knows_all = self._knows_all or not words
+        self.show_draft()
+        self.count()
+
+    def ask_levels(self) -> None:
+        """Ask, once, which arrays this machine makes: a plan without any need not know."""
+        if not self._has_asked_levels:
+            self._has_asked_levels = True
+            self.run_worker(self._ask_levels(), group="levels")
+
+    async def _ask_levels(self) -> None:
+        try:
+            levels = levels_of(await answer(self.session.children, "catalog", "--arrays"))
+        except FsconsoleError as error:
+            self.complain(error)
+            return
+        self.here = replace(self.here, levels=levels)
         self.show_draft()
         self.count()
 
@@ -161,6 +181,7 @@ class DeskScreen(ConsoleScreen):
                         self.catalog,
                         kernel=self.here.kernel,
                         known=self.here.known,
+                        support=self.here.arrays,
                     )
                 )
                 self.counted, self.outcome, self.is_counted = draft, outcome, True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.array_words import array_words
@@ -11,21 +12,26 @@ from fsconsole.plan.arrays import ABOUT_LEVELS, KEYS, LEVELS, ArrayKey, array_ob
 from fsconsole.plan.axes import array_choices
 from fsconsole.plan.planfile import ArrayAxis, PlanFile
 from fsconsole.tui.draft_arrays import NO_ARRAY, words_of
+from fsconsole.tui.here import Lack
 from fsconsole.tui.views.lines import Line, Mark, mark_of
 
 MADE = "made"
 """Begins the keys of the lines that tell what arrays there will be."""
 KNOBS = {key.name: key for key in KEYS if key.name != "level"}
+NOTHING_LACKS: Mapping[str, Lack] = MappingProxyType({})
 _MOST_LINES = 200
 
 
-def array_lines(plan: PlanFile, counted: Plan | None) -> tuple[Line, ...]:
+def array_lines(
+    plan: PlanFile, counted: Plan | None, lacks: Mapping[str, Lack] = NOTHING_LACKS
+) -> tuple[Line, ...]:
     """Return a line for each level and knob of each table, and for each array that comes of them.
 
-    counted is what the plan comes to on the devices that are ticked, None where that isn't known.
+    counted is what the plan comes to on the devices that are ticked, None where that isn't known; lacks is why
+    levels are not made on this machine.
     """
     tables = plan.arrays or (NO_ARRAY,)
-    lines = [line for number, axis in enumerate(tables) for line in _table(axis, number, len(tables))]
+    lines = [line for number, axis in enumerate(tables) for line in _table(axis, number, len(tables), lacks)]
     return (*lines, *_made(plan, counted))
 
 
@@ -42,17 +48,32 @@ def next_values(name: str, now: tuple[str, ...]) -> tuple[str, ...]:
     return offered if len(now) == 1 and len(offered) > 1 else ()
 
 
-def _table(axis: ArrayAxis, number: int, of: int) -> Iterator[Line]:
+def _table(axis: ArrayAxis, number: int, of: int, lacks: Mapping[str, Lack]) -> Iterator[Line]:
     which = f" ({number + 1})" if of > 1 else ""
     yield Line(f"levels {number}", f"Level{which}: all ticked devices are members", is_heading=True)
     for level in LEVELS:
-        mark = Mark.ON if level in axis.levels else Mark.OFF
-        told = "Several levels are compared; none: no array is made, each device stands for itself."
-        yield Line(f"{level} {number}", level, mark, about=(ABOUT_LEVELS[level], told), found_by="level")
+        yield _level(level, number, lacks.get(level), is_ticked=level in axis.levels)
     yield Line(f"knobs {number}", f"Knobs{which}", is_heading=True)
     said = words_of(axis)
     for key in KNOBS.values():
         yield _knob(key, said.get(key.name, ()), number)
+
+
+def _level(level: str, number: int, lack: Lack | None, *, is_ticked: bool) -> Line:
+    key, mark = f"{level} {number}", Mark.ON if is_ticked else Mark.OFF
+    if lack is None:
+        told = "Several levels are compared; none: no array is made, each device stands for itself."
+        return Line(key, level, mark, about=(ABOUT_LEVELS[level], told), found_by="level")
+    # A level of a plan file for another machine can be unticked; none can be ticked anew.
+    return Line(
+        key,
+        level,
+        mark if is_ticked else Mark.BARRED,
+        "not here",
+        (f"Not here: {lack.why}. {lack.remedy}", ABOUT_LEVELS[level]),
+        is_faint=not is_ticked,
+        found_by="level",
+    )
 
 
 def _knob(key: ArrayKey, values: tuple[str, ...], number: int) -> Line:
