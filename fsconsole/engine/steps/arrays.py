@@ -16,10 +16,12 @@ from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
 from fsconsole.errors import ArrayLeft, DeviceChanged, KernelUnreadable
 from fsconsole.model.measurement import Measurement, Metric
 from fsconsole.model.observation import MemberLeft
+from fsconsole.model.plan import ArraySpec
 from fsconsole.model.sample import StepProgress
 from fsconsole.model.step import Step
 from fsconsole.plan.array_place import ARRAY_NAME
 from fsconsole.plan.array_steps import stop_command
+from fsconsole.plan.arrays import resyncs
 from fsconsole.plan.expand import array_uuid
 from fsconsole.preflight.array_support import require_free_array_name
 
@@ -42,6 +44,8 @@ def make(work: CellWork, step: Step) -> StepResult:
     require_own(cell.target, _uuid(work), cell.members)
     work.run.sampler.watch_device(ARRAY_NAME)
     cautions.about_array(work)
+    if not resyncs(_spec(work)):
+        _will_tell_end(work)
     return StepResult(verdict=in_words(probe_signatures(work.run.executor, cell.target)))
 
 
@@ -56,16 +60,23 @@ def wait_until_in_step(work: CellWork, _step: Step) -> StepResult:
         stillness.require_less(state)
         work.run.sampler.tell_progress(_progress(state))
         time.sleep(_POLL_S)
+    _will_tell_end(work)
     return StepResult((Measurement(Metric.ARRAY_SYNC, time.monotonic() - begun_s),))
 
 
 def take_apart(work: CellWork, _step: Step) -> StepResult:
     """Give back what the cell took on the array, then take the array itself apart."""
-    # Its end is the last moment at which a member that it lost can be told: the cell's own end comes after it.
-    degraded.about_end(work, work.run.known_of_all)
     work.run.wishes.cell_releases()
     work.stack.close()
     return StepResult()
+
+
+def _will_tell_end(work: CellWork) -> None:
+    """Have the members that the array lacks told right before it is taken apart, however the cell ends.
+
+    Only once it is in step: md makes a raid5 by rebuilding one of its members.
+    """
+    work.stack.callback(degraded.about_end, work, work.run.known_of_all)
 
 
 def _progress(state: SyncState) -> StepProgress:
@@ -120,6 +131,13 @@ def _note_left(work: CellWork) -> None:
         except OSError:
             continue
         work.run.journal.record(MemberLeft(work.cell.index, work.run.attempt, number, digest), durable=True)
+
+
+def _spec(work: CellWork) -> ArraySpec:
+    spec = work.cell.array
+    if spec is None:
+        raise ValueError("only a cell on an array of its own has this step")
+    return spec
 
 
 def _uuid(work: CellWork) -> str:

@@ -1,30 +1,125 @@
-"""The end of a cell's own array."""
+"""The end of a cell's own array: what it lacks is told while it is there, and it is taken apart in any case."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, nullcontext
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from fsconsole.devices.md_members import SyncState
 from fsconsole.engine import degraded
-from fsconsole.engine.steps.arrays import take_apart
-from fsconsole.engine.work import CellWork
+from fsconsole.engine.steps import arrays
+from fsconsole.engine.steps.arrays import make, take_apart, wait_until_in_step
+from fsconsole.engine.work import CellWork, Interrupted, StepFailed
+from fsconsole.errors import KernelUnreadable
+from fsconsole.model.plan import ArraySpec
 from fsconsole.model.step import Step, StepKind
 
+LACKS = "the array /dev/md400 lacks 1 of its 3 members when the cell ended"
+STEP = Step(StepKind.ARRAY, "make it", (("mdadm", "--create"),))
 
-def test_what_an_array_lacks_is_told_while_it_is_still_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    happened = []
 
-    def warn(_work: CellWork, _known: Iterable[str]) -> None:
-        happened.append("told")
+class Life:
+    """A cell on an array of its own, in which all but md itself is real enough."""
 
-    monkeypatch.setattr(degraded, "about_end", warn)
-    run = SimpleNamespace(wishes=SimpleNamespace(cell_releases=lambda: None), known_of_all=frozenset())
-    stack = ExitStack()
-    stack.callback(happened.append, "taken apart")
-    work = cast("CellWork", SimpleNamespace(run=run, stack=stack))
-    take_apart(work, Step(StepKind.ARRAY_STOP, "take it apart"))
-    assert happened == ["told", "taken apart"]
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.happened: list[str] = []
+        self.sync = SyncState("idle", True, (), 0.0)
+        self.interrupting = False
+        self.stack = ExitStack()
+        monkeypatch.setattr(arrays, "require_free_array_name", lambda: None)
+        monkeypatch.setattr(arrays, "require_own", lambda *_: None)
+        monkeypatch.setattr(arrays, "sync_state", lambda _: self.sync)
+        monkeypatch.setattr(arrays.cautions, "about_array", lambda _: None)
+        monkeypatch.setattr(arrays, "_dismantle", lambda _: self.happened.append("taken apart"))
+        monkeypatch.setattr(degraded, "about_end", lambda *_: self.happened.append("told"))
+
+    def work(self, *, assume_clean: bool = False) -> CellWork:
+        spec = ArraySpec("raid5", assume_clean=assume_clean)
+        run = SimpleNamespace(
+            prover=SimpleNamespace(wiping=lambda *_: nullcontext()),
+            sampler=SimpleNamespace(watch_device=lambda _: None, tell_progress=lambda _: None),
+            wishes=SimpleNamespace(cell_releases=lambda: None, interrupting=self.interrupting),
+            request=SimpleNamespace(run_id="run"),
+            known_of_all=frozenset(),
+        )
+        cell = SimpleNamespace(target="/dev/md400", index=0, members=("/dev/vda", "/dev/vdb"), array=spec)
+        return cast("CellWork", SimpleNamespace(run=run, cell=cell, stack=self.stack, command=lambda _: None))
+
+
+@pytest.fixture
+def life(monkeypatch: pytest.MonkeyPatch) -> Iterator[Life]:
+    made = Life(monkeypatch)
+    yield made
+    made.stack.close()
+
+
+def test_what_an_array_lacks_is_told_while_it_is_still_there(life: Life) -> None:
+    work = life.work()
+    make(work, STEP)
+    wait_until_in_step(work, STEP)
+    take_apart(work, STEP)
+    life.stack.close()
+    assert life.happened == ["told", "taken apart"]
+
+
+@pytest.mark.parametrize("assume_clean", [False, True])
+def test_a_cell_that_fails_has_the_same_warning_after_all_else_was_given_back(
+    life: Life, *, assume_clean: bool
+) -> None:
+    work = life.work(assume_clean=assume_clean)
+    make(work, STEP)
+    if not assume_clean:
+        wait_until_in_step(work, STEP)
+    work.stack.callback(life.happened.append, "unmounted")
+    # A step fails: the engine leaves the cell's stack.
+    life.stack.close()
+    assert life.happened == ["unmounted", "told", "taken apart"]
+
+
+def test_an_array_that_was_not_in_step_yet_lacks_nothing_that_is_worth_a_word(life: Life) -> None:
+    life.sync, life.interrupting = SyncState("recover", False, (), 10.0), True
+    work = life.work()
+    make(work, STEP)
+    with pytest.raises(Interrupted):
+        wait_until_in_step(work, STEP)
+    life.stack.close()
+    assert life.happened == ["taken apart"]
+
+
+def test_a_member_lost_before_that_is_the_cells_own_reason(life: Life) -> None:
+    life.sync = SyncState("idle", False, ("vdb",), 0.0)
+    work = life.work()
+    make(work, STEP)
+    with pytest.raises(StepFailed) as caught:
+        wait_until_in_step(work, STEP)
+    assert "lost the member vdb" in caught.value.reason
+
+
+def test_an_mdstat_that_can_not_be_read_keeps_no_array(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(*_: object) -> None:
+        raise KernelUnreadable(path="/proc/mdstat", line="?")
+
+    monkeypatch.setattr(degraded, "about_end", unreadable)
+    make(life.work(assume_clean=True), STEP)
+    with pytest.raises(KernelUnreadable):
+        life.stack.close()
+    assert life.happened == ["taken apart"]
+
+
+def test_the_words_name_the_array_and_are_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lacking = SimpleNamespace(name="md400", degraded=1, slots="UU_")
+    monkeypatch.setattr(degraded, "degraded_below", lambda _: (lacking,))
+    said: list[str] = []
+    work = cast(
+        "CellWork",
+        SimpleNamespace(
+            cell=SimpleNamespace(target="/dev/md400"), warn=lambda _kind, reason, _hint: said.append(reason)
+        ),
+    )
+    degraded.about_end(work, frozenset())
+    degraded.about_end(work, frozenset({degraded.degraded_words(lacking)}))  # type: ignore[arg-type]
+    assert said == [LACKS]
