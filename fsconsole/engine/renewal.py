@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, replace
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.devices.answering import require_answer
 from fsconsole.devices.consent import check_consent, consent_code
 from fsconsole.devices.discovery import find_device
 from fsconsole.devices.gate import GateContext, GateReport, inspect_device, require
@@ -59,7 +60,7 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
     """Return where a run's devices are now and what speaks against going on; their content stays as it is.
 
     Scratch devices are attached where a reboot has detached them. Raises DeviceChanged for a device that is gone
-    or another one, and what inspect_device() and the journal's readers raise.
+    or another one, DeviceSilent, and what inspect_device() and the journal's readers raise.
     """
     state = read_state(folder)
     request = _moved(state.request, tuple(present_target(t, executor) for t in state.request.targets))
@@ -68,6 +69,7 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
     context = GateContext(executor, os.path.dirname(folder.path))
     doubts = []
     for target in request.targets:
+        require_answer(target.path, executor)
         try:
             prover.prove_target(target)
         except (DeviceChanged, ConsentMissing, ConsentOutdated) as why:

@@ -118,6 +118,20 @@ class DeviceHangs(FsconsoleError):
 
 
 @dataclass(eq=False)
+class DeviceSilent(FsconsoleError):
+    """A device that gave no answer when it was to be looked at; waited: for how long that was tried."""
+
+    device: str
+    waited: str
+    exit_code = ExitCode.DEVICE_HANGS
+    sentence = "{device} does not answer: nothing could be read from it within {waited}."
+    advice = (
+        "`dmesg` may say why, and `dmsetup info` shows a volume that is suspended. A dd that waits for {device} goes when "
+        "it answers again, or with a restart of the machine."
+    )
+
+
+@dataclass(eq=False)
 class DeviceUnreadable(FsconsoleError):
     """A device that does not give what is on it."""
 

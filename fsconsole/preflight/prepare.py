@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fsconsole.catalog.filesystem import Catalog
 from fsconsole.catalog.known import Known
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.devices.answering import require_answer
 from fsconsole.devices.claims import lock_paths
 from fsconsole.devices.consent import consent_code
 from fsconsole.devices.discovery import discover, find_device
@@ -68,7 +69,7 @@ def prepare(
     """Return a plan for these devices; reads them, writes nothing. plan_path may name a shipped plan.
 
     A device that the gate refuses has its refusals in its report; nothing is raised for it. Raises NotRoot,
-    DeviceMissing, NotABlockDevice, DeviceRefused where two devices overlap or arrays have no name, and what read_plan and build_plan raise.
+    DeviceMissing, NotABlockDevice, DeviceSilent, DeviceRefused where two devices overlap or arrays have no name, and what read_plan and build_plan raise.
     """
     plan_file = read_plan(resolve_plan(plan_path))
     catalog = load_catalog()
@@ -83,6 +84,8 @@ def prepare(
         min_bytes=least_bytes(plan_file, catalog),
         max_bytes=most_bytes(plan_file, catalog),
     )
+    for device in devices:
+        require_answer(device.path, executor)
     marks = tuple(write_marks(device) for device in devices)
     reports = tuple(inspect_device(device.path, context) for device in devices)
     known = _known(executor, plan_file, catalog)

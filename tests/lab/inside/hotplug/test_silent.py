@@ -1,0 +1,42 @@
+"""A device that hangs before a run has begun: whoever looks at it is told, and goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fsconsole.devices import answering
+from fsconsole.errors import ExitCode
+from tests.lab.guest import fsconsole, run, settle, wait_until
+from tests.lab.runs import new_run
+
+PLAN, DEVICE = "tests/lab/inside/hotplug/hang.toml", "/dev/dm-0"
+
+
+@pytest.fixture(autouse=True)
+def _volume(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    # The commands are forked off: they have this limit too.
+    monkeypatch.setattr(answering, "ANSWER_LIMIT_S", 10.0)
+    sectors = run("blockdev", "--getsz", "/dev/vda").strip()
+    run("dmsetup", "create", "hanging", "--table", f"0 {sectors} linear /dev/vda 0")
+    settle()
+    yield
+    run("dmsetup", "resume", "hanging")
+    wait_until(
+        lambda: run("dmsetup", "info", "-c", "--noheadings", "-o", "open", "hanging").strip() == "0",
+        "dd ends",
+    )
+    run("dmsetup", "remove", "--retry", "hanging")
+
+
+def test_plan_run_and_resume_name_it_and_end() -> None:
+    folder = new_run(PLAN, DEVICE)
+    run("dmsetup", "suspend", "--nolockfs", "--noflush", "hanging")
+    for words in (("plan", PLAN), ("run", PLAN, "--consent", "00000-00000-00000")):
+        done = fsconsole(*words, "--device", DEVICE)
+        assert done.code == ExitCode.DEVICE_HANGS, done
+        assert f"{DEVICE} does not answer" in done.err
+    done = fsconsole("resume", folder.name)
+    assert done.code == ExitCode.DEVICE_HANGS, done
+    assert f"{DEVICE} does not answer" in done.err
