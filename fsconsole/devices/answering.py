@@ -13,9 +13,10 @@ ANSWER_LIMIT_S = 60.0
 def require_answer(path: str, executor: Executor) -> None:
     """Let a device pass that gives its first block, or an error. Raises DeviceSilent, ToolMissing.
 
-    Past the page cache, which would answer in the device's place. A process that waits in the kernel is ended by no
-    signal: the child is left behind then.
+    What the page cache has of it, and could answer in its place, is dropped before. O_DIRECT would do without, but it
+    has what is dirty written first: on a device that somebody has mounted that would be a write.
     """
-    argv = ("dd", f"if={path}", "of=/dev/null", "bs=4096", "count=1", "iflag=direct", "status=none")
-    if executor.run(Command(argv, timeout_s=ANSWER_LIMIT_S)).timed_out:
-        raise DeviceSilent(path, format_guess(ANSWER_LIMIT_S))
+    reading = ("dd", f"if={path}", "of=/dev/null", "bs=4096", "status=none")
+    for words in (("iflag=nocache", "count=0"), ("count=1",)):
+        if executor.run(Command((*reading, *words), timeout_s=ANSWER_LIMIT_S)).timed_out:
+            raise DeviceSilent(path, format_guess(ANSWER_LIMIT_S))

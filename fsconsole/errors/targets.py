@@ -126,7 +126,7 @@ class DeviceSilent(FsconsoleError):
     exit_code = ExitCode.DEVICE_HANGS
     sentence = "{device} does not answer: nothing could be read from it within {waited}."
     advice = (
-        "`dmesg` may say why, and `dmsetup info` shows a volume that is suspended. A dd that waits for {device} goes when "
+        "`dmesg` may say why, and `dmsetup info` shows a volume that is suspended. What waits for {device} goes when "
         "it answers again, or with a restart of the machine."
     )
 
