@@ -22,16 +22,24 @@ LACKS = "the array /dev/md400 lacks 1 of its 3 members when the cell ended"
 STEP = Step(StepKind.ARRAY, "make it", (("mdadm", "--create"),))
 
 
+def sync(action: str, *, is_in_step: bool, faulty: tuple[str, ...] = ()) -> SyncState:
+    """Return what md says of an array with both of its members."""
+    return SyncState(action, is_in_step, ("vda", "vdb"), faulty, 10.0, is_at_work=True)
+
+
 class Life:
     """A cell on an array of its own, in which all but md itself is real enough."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.happened: list[str] = []
-        self.sync = SyncState("idle", True, (), 0.0)
+        self.sync = sync("idle", is_in_step=True)
         self.interrupting = False
         self.stack = ExitStack()
         monkeypatch.setattr(arrays, "require_free_array_name", lambda: None)
         monkeypatch.setattr(arrays, "require_own", lambda *_: None)
+        monkeypatch.setattr(arrays, "is_left_empty", lambda _: False)
+        monkeypatch.setattr(arrays, "probe_signatures", lambda *_: ())
+        monkeypatch.setattr(arrays, "Stillness", lambda _: SimpleNamespace(require_less=lambda _: None))
         monkeypatch.setattr(arrays, "sync_state", lambda _: self.sync)
         monkeypatch.setattr(arrays.cautions, "about_array", lambda _: None)
         monkeypatch.setattr(arrays, "_dismantle", lambda _: self.happened.append("taken apart"))
@@ -45,8 +53,9 @@ class Life:
             wishes=SimpleNamespace(cell_releases=lambda: None, interrupting=self.interrupting),
             request=SimpleNamespace(run_id="run"),
             known_of_all=frozenset(),
+            executor=None,
         )
-        cell = SimpleNamespace(target="/dev/md400", index=0, members=("/dev/vda", "/dev/vdb"), array=spec)
+        cell = SimpleNamespace(target="/dev/null", index=0, members=("/dev/vda", "/dev/vdb"), array=spec)
         return cast("CellWork", SimpleNamespace(run=run, cell=cell, stack=self.stack, command=lambda _: None))
 
 
@@ -81,7 +90,7 @@ def test_a_cell_that_fails_has_the_same_warning_after_all_else_was_given_back(
 
 
 def test_an_array_that_was_not_in_step_yet_lacks_nothing_that_is_worth_a_word(life: Life) -> None:
-    life.sync, life.interrupting = SyncState("recover", False, (), 10.0), True
+    life.sync, life.interrupting = sync("recover", is_in_step=False), True
     work = life.work()
     make(work, STEP)
     with pytest.raises(Interrupted):
@@ -91,7 +100,7 @@ def test_an_array_that_was_not_in_step_yet_lacks_nothing_that_is_worth_a_word(li
 
 
 def test_a_member_lost_before_that_is_the_cells_own_reason(life: Life) -> None:
-    life.sync = SyncState("idle", False, ("vdb",), 0.0)
+    life.sync = sync("idle", is_in_step=False, faulty=("vdb",))
     work = life.work()
     make(work, STEP)
     with pytest.raises(StepFailed) as caught:
