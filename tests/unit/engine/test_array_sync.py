@@ -42,6 +42,7 @@ def wait(monkeypatch: pytest.MonkeyPatch, *states: SyncState, ended: Sequence[ob
     monkeypatch.setattr(arrays, "sync_state", lambda _name: next(said))
     monkeypatch.setattr(arrays.time, "sleep", lambda _s: None)
     sampler = SimpleNamespace(tell_progress=lambda _percent: None)
+    monkeypatch.setattr(arrays, "_will_tell_end", lambda _: None)
     run = SimpleNamespace(wishes=SimpleNamespace(interrupting=False), sampler=sampler)
     cell = SimpleNamespace(members=("/dev/vda", "/dev/vdb"))
     arrays.wait_until_in_step(cast("CellWork", SimpleNamespace(run=run, cell=cell)), STEP)
