@@ -86,7 +86,7 @@ md400 : active raid5 vdc[3] vdb[1] vda[0]
 
 unused devices: <none>
 """
-SLOW = SyncState("recover", False, (), 31.25)
+SLOW = SyncState("recover", False, ("vda", "vdb", "vdc"), (), 31.25, True)
 
 
 def test_a_resync_is_told_as_mdstat_has_it(monkeypatch: pytest.MonkeyPatch) -> None:

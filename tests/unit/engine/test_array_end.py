@@ -19,6 +19,7 @@ from fsconsole.model.plan import ArraySpec
 from fsconsole.model.step import Step, StepKind
 
 LACKS = "the array /dev/md400 lacks 1 of its 3 members when the cell ended"
+MEMBERS = ("vda", "vdb")
 STEP = Step(StepKind.ARRAY, "make it", (("mdadm", "--create"),))
 
 
@@ -32,14 +33,13 @@ class Life:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.happened: list[str] = []
-        self.sync = sync("idle", is_in_step=True)
+        self.sync = SyncState("idle", True, MEMBERS, (), 0.0, True)
         self.interrupting = False
         self.stack = ExitStack()
         monkeypatch.setattr(arrays, "require_free_array_name", lambda: None)
-        monkeypatch.setattr(arrays, "require_own", lambda *_: None)
         monkeypatch.setattr(arrays, "is_left_empty", lambda _: False)
+        monkeypatch.setattr(arrays, "require_own", lambda *_: None)
         monkeypatch.setattr(arrays, "probe_signatures", lambda *_: ())
-        monkeypatch.setattr(arrays, "Stillness", lambda _: SimpleNamespace(require_less=lambda _: None))
         monkeypatch.setattr(arrays, "sync_state", lambda _: self.sync)
         monkeypatch.setattr(arrays.cautions, "about_array", lambda _: None)
         monkeypatch.setattr(arrays, "_dismantle", lambda _: self.happened.append("taken apart"))
@@ -90,7 +90,7 @@ def test_a_cell_that_fails_has_the_same_warning_after_all_else_was_given_back(
 
 
 def test_an_array_that_was_not_in_step_yet_lacks_nothing_that_is_worth_a_word(life: Life) -> None:
-    life.sync, life.interrupting = sync("recover", is_in_step=False), True
+    life.sync, life.interrupting = SyncState("recover", False, MEMBERS, (), 10.0, True), True
     work = life.work()
     make(work, STEP)
     with pytest.raises(Interrupted):
@@ -100,7 +100,7 @@ def test_an_array_that_was_not_in_step_yet_lacks_nothing_that_is_worth_a_word(li
 
 
 def test_a_member_lost_before_that_is_the_cells_own_reason(life: Life) -> None:
-    life.sync = sync("idle", is_in_step=False, faulty=("vdb",))
+    life.sync = SyncState("idle", False, MEMBERS, ("vdb",), 0.0, True)
     work = life.work()
     make(work, STEP)
     with pytest.raises(StepFailed) as caught:

@@ -42,10 +42,13 @@ def wait(monkeypatch: pytest.MonkeyPatch, *states: SyncState, ended: Sequence[ob
     monkeypatch.setattr(arrays, "sync_state", lambda _name: next(said))
     monkeypatch.setattr(arrays.time, "sleep", lambda _s: None)
     sampler = SimpleNamespace(tell_progress=lambda _percent: None)
-    monkeypatch.setattr(arrays, "_will_tell_end", lambda _: None)
-    run = SimpleNamespace(wishes=SimpleNamespace(interrupting=False), sampler=sampler)
+    run = SimpleNamespace(
+        wishes=SimpleNamespace(interrupting=False), sampler=sampler, known_of_all=frozenset()
+    )
     cell = SimpleNamespace(members=("/dev/vda", "/dev/vdb"))
-    arrays.wait_until_in_step(cast("CellWork", SimpleNamespace(run=run, cell=cell)), STEP)
+    # What is to be told at the cell's end is no matter here.
+    stack = SimpleNamespace(callback=lambda *_: None)
+    arrays.wait_until_in_step(cast("CellWork", SimpleNamespace(run=run, cell=cell, stack=stack)), STEP)
 
 
 def test_it_ends_when_the_array_is_in_step(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from fsconsole.journal.history import read_state
 from fsconsole.journal.store import is_alive
 from fsconsole.model.state import CellStatus, RunState
 from fsconsole.model.step import StepKind
+from tests.lab.digest import digest
 from tests.lab.guest import fsconsole
 from tests.lab.inside.whatif.arrays import (
     DISKS,
@@ -20,7 +21,6 @@ from tests.lab.inside.whatif.arrays import (
     arrays,
     clear_disks,
     consent,
-    digest,
     hurry,
     is_in,
     kill_engines,
@@ -30,6 +30,10 @@ from tests.lab.inside.whatif.arrays import (
     wait_for,
     wait_until,
 )
+from tests.lab.soak import SOAK
+
+__test__ = SOAK
+"""Not even collected otherwise: a test that is left out is one that a machine is missing for."""
 
 A, B, *_ = DISKS
 MIRROR = f"{HERE}/mirror.toml"
