@@ -10,6 +10,8 @@ import pytest
 from tests.loop.forked import nursery
 from tests.loop.runs import FSCONSOLE
 
+pytestmark = pytest.mark.root
+
 COMMANDS = {
     "its output": ("runs", "--runs", "none"),
     "an error": ("plan", "here.toml", "--device", "/dev/absent\x1b"),
