@@ -72,7 +72,12 @@ def await_moment(directory: Path, viewer: subprocess.Popen[str], moment: tuple[s
     """Wait for the moment; a viewer that is over before it has failed."""
     since, after_ms = moment
     if since == "folder":
-        wait_until(lambda: bool(list_runs(str(directory / "runs"))), "the run is made", 30)
+        wait_until(
+            lambda: bool(list_runs(str(directory / "runs"))) or viewer.poll() is not None,
+            "the run is made",
+            30,
+        )
+        assert viewer.poll() is None, viewer.communicate()
     time.sleep(after_ms / 1000)
     assert viewer.poll() is None
 
