@@ -15,9 +15,9 @@ from tests.lab.machine import why_no_machine
 from tests.unit.house.source import CHECKOUT
 
 
-@pytest.mark.parametrize("processes", [0, 2])
+@pytest.mark.parametrize("processes", [0, 3])
 def test_without_qemu_the_lab_is_left_out_with_a_count(tmp_path: Path, processes: int) -> None:
-    # Two processes are what the test command takes.
+    # Three processes are what the test command takes.
     why = left_out(tmp_path, f"-n{processes}", "tests/lab", environment={"PATH": str(tmp_path)})
     assert "not root" in why or "qemu-system-x86_64 is missing" in why
 
