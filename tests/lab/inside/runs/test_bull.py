@@ -24,7 +24,6 @@ CHOSEN = (
     "ext3 -I 256 data=ordered",
     "xfs",
     "ext4 -I 256 -O uninit_groups data=writeback,nomballoc",
-    "ext4 as in 2008, uninit_bg, flex_bg 64 data=writeback",
 )
 """One of each kind; a soak tries all."""
 LABELS = tried(EVERY, CHOSEN)
