@@ -14,7 +14,10 @@ import pytest
 from tests.lab.boots import IN_GUEST, Boots
 from tests.lab.groups import boot_of, kernel_of
 from tests.lab.machine import Machine, why_no_machine
+from tests.lab.soak import SOAK
 
+collect_ignore = [] if SOAK else ["inside/whatif/test_ends.py", "inside/whatif/test_not_ours.py"]
+"""Three minutes more than the test command has time for."""
 _REPORTS = "/dev/virtio-ports/reports"
 _WHY = "no virtual machine"
 _LEFT_OUT = pytest.StashKey[frozenset[str]]()
