@@ -49,7 +49,7 @@ def stop(
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Ask a run to stop after the cell at hand; with an option, for something else."""
-    from fsconsole.client.control import ask
+    from fsconsole.client.starting import ask_when_it_listens
     from fsconsole.journal.store import open_run
     from fsconsole.model.observation import Verb
 
@@ -60,7 +60,7 @@ def stop(
         raise Misused(what=what, nearest="", command="fsconsole stop")
     verb = chosen[0] if chosen else Verb.STOP_AFTER
     folder = open_run(runs, run)
-    answer = ask(folder, verb)
+    answer = ask_when_it_listens(folder, verb)
     sys.stdout.write(
         f"{folder.name}: {verb.value} taken; it is in {printable(answer.step) or 'its beginning'}\n"
     )

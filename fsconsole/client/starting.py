@@ -6,11 +6,13 @@ import json
 import os
 import signal
 import time
+from contextlib import suppress
 
 from fsconsole.client.children import Done, failure
 from fsconsole.client.control import ask
 from fsconsole.errors import ChildFailed, EngineNotListening, ExitCode, FsconsoleError, RunOver
 from fsconsole.journal.folder import RunFolder
+from fsconsole.model.control import ControlAnswer
 from fsconsole.model.observation import Verb
 
 _UNDONE = frozenset({int(ExitCode.INTERRUPTED), -signal.SIGTERM, -signal.SIGINT})
@@ -48,23 +50,28 @@ def not_begun(done: Done) -> ChildFailed:
     return failure(done)
 
 
+def ask_when_it_listens(folder: RunFolder, verb: Verb) -> ControlAnswer:
+    """Send a request to an engine that may have only just begun; return its answer.
+
+    Raises EngineNotListening where it does not listen in time, and what ask() raises.
+    """
+    deadline = time.monotonic() + _LISTENS_SOON_S
+    while True:
+        try:
+            return ask(folder, verb)
+        except EngineNotListening:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_POLL_S)
+
+
 def stop_at_once(folder: RunFolder) -> None:
     """Ask a run that has just begun to stop now; one that has ended needs it no more.
 
     Raises EngineNotListening where its engine does not listen in time, EngineSilent, RequestRefused, NotRoot.
     """
-    deadline = time.monotonic() + _LISTENS_SOON_S
-    while True:
-        try:
-            ask(folder, Verb.STOP_NOW)
-        except RunOver:
-            return
-        except EngineNotListening:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(_POLL_S)
-        else:
-            return
+    with suppress(RunOver):
+        ask_when_it_listens(folder, Verb.STOP_NOW)
 
 
 def not_stopped(folder: RunFolder) -> str:
