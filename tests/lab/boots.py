@@ -17,10 +17,8 @@ import pytest
 from tests.lab.cache import CACHE, LabMissing
 from tests.lab.groups import BOOTS, boot_of, kernel_of
 from tests.lab.machine import Disk
-from tests.lab.soak import SOAK
+from tests.lab.soak import IN_GUEST, SOAK
 
-IN_GUEST = "FSCONSOLE_LAB_GUEST"
-"""Set in the guest's environment, where the tests are run rather than reported."""
 _NOT_NEEDED = (
     "cacheprovider", "debugging", "doctest", "faulthandler", "junitxml", "legacypath", "logging", "pastebin", "setuponly",
     "setupplan", "stepwise", "unittest",

@@ -29,6 +29,8 @@ _DRIVERS = {"virtio": "virtio-blk-pci", "scsi": "scsi-hd,bus=scsi.0,rotation_rat
 _PORTS = ("output", "status", "reports")
 _PAUSE_S = 0.1
 _ENDS_WITH_THIS_PROCESS = ("setpriv", "--pdeathsig", "KILL")
+_GIVES_WAY = ("nice", "-n", "5")
+"""To the tests on devices, which run one after the other beside it and take longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ class Machine:
 
     def _argv(self) -> list[str]:
         words = [
-            *_ENDS_WITH_THIS_PROCESS,
+            *_ENDS_WITH_THIS_PROCESS, *_GIVES_WAY,
             QEMU, "-nodefaults", "-no-reboot", "-display", "none", "-machine", "pc", "-accel", "tcg,tb-size=256",
             "-cpu", "max,la57=off", "-smp", "1", "-m", str(_MEMORY_MIB),
             "-kernel", str(self._kernel / "vmlinux"), "-initrd", str(self.folder / "initramfs"), "-append", _KERNEL_WORDS,

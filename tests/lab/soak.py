@@ -10,6 +10,9 @@ ENVIRONMENT = "FSCONSOLE_SOAK"
 """Set to anything: all that there is to try is tried, which takes hours. The guests are told too."""
 SOAK = ENVIRONMENT in os.environ
 
+IN_GUEST = "FSCONSOLE_LAB_GUEST"
+"""Set in the guest's environment, where the tests are run rather than reported."""
+
 _Case = TypeVar("_Case")
 
 

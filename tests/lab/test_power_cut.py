@@ -25,14 +25,14 @@ import pytest
 
 from tests.lab.machine import Disk, Machine, why_no_machine
 from tests.lab.power_story import Story
-from tests.lab.soak import SOAK
+from tests.lab.soak import IN_GUEST, SOAK
 
 _WHY = why_no_machine()
 pytestmark = pytest.mark.skipif(bool(_WHY), reason=f"no virtual machine: {_WHY}")
 
 CHECKOUT = Path(__file__).parents[2]
 CUTS = 20 if SOAK else 3
-GUEST = (sys.executable, "-m", "tests.lab.power_guest")
+GUEST = ("env", f"{IN_GUEST}=1", sys.executable, "-m", "tests.lab.power_guest")
 SIZES_MIB = {"kept": 2048, "target": 64, "bystander": 16}
 """In the order of the guest's disks; a scratch device leaves 1 GiB of its filesystem free."""
 BOOT_LIMIT_S = 1200.0
