@@ -80,8 +80,12 @@ class Story:
         assert state["status"] in {"interrupted", "new"}, state["status"]
         left = [cell["index"] for cell in state["cells"] if cell["status"] == "unknown"]
         assert len(left) <= 1, f"cells {left} were all interrupted"
-        # What was begun and not told to be over may be over in the journal: it knows at least what was told.
-        assert set(left) <= set(self.begun[-1:]) | {state["current_cell"]}
+        # The journal knows at least what was told: more cells may be over in it, and the next one begun.
+        for index in left:
+            assert index >= max(self.begun, default=0), f"cell {index} was over, and is interrupted"
+            assert {cell["status"] for cell in state["cells"][:index]} <= {"done"}
+        for index in self.begun[-1:]:
+            assert state["cells"][index]["status"] in {"done", "unknown"}, f"cell {index} is not marked"
 
     def _told_over(self, line: Line) -> None:
         self._compare(line)
