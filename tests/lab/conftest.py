@@ -50,7 +50,7 @@ else:
                 item.add_marker(pytest.mark.skip(reason=f"{_WHY}: {reasons[boot_of(item.path)]}"))
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         if not boot_of(item.path) or boot_of(item.path) in item.config.stash[_LEFT_OUT]:
             return None
         boots = item.config.stash.setdefault(_BOOTS, Boots(item.config, Machine))
@@ -58,6 +58,8 @@ else:
         for report in boots.reports_of(item):
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        # What an item before had set up for its folders is taken down, as at the end of any item.
+        item.session._setupstate.teardown_exact(nextitem)
         return True
 
     def pytest_sessionfinish(session: pytest.Session) -> None:
