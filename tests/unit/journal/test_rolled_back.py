@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from fsconsole.journal.batch import Cursor
@@ -12,25 +9,14 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.observation import CellStarted
-
-CHANGE_AND_DIE = """
-import os, sqlite3, sys
-connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute("PRAGMA cache_size = 1")
-connection.execute("BEGIN")
-connection.execute("CREATE TABLE much (text TEXT)")
-connection.executemany("INSERT INTO much VALUES (?)", [("x" * 4000,)] * 200)
-connection.execute("DELETE FROM event")
-os.kill(os.getpid(), 9)
-"""
+from tests.unit.journal.half_done import change_and_die
 
 
 def left_half_done(folder: RunFolder) -> None:
     writer = JournalWriter(folder)
     writer.record(CellStarted(0, 1), durable=True)
     writer.close(finished=True)
-    subprocess.run([sys.executable, "-c", CHANGE_AND_DIE, folder.journal], check=False)
-    assert os.path.getsize(folder.journal + "-journal") > 512
+    change_and_die(folder.journal)
 
 
 def files_of(folder: RunFolder) -> dict[str, bytes]:

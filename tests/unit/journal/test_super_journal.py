@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,24 +15,15 @@ from fsconsole.journal.batch import Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader, open_journal
 from fsconsole.journal.writer import JournalWriter
+from tests.unit.journal.half_done import change_and_die
 
 MAGIC = bytes.fromhex("d9d505f920a163d7")
-DIE_IN_THE_MIDDLE = """
-import os, sqlite3, sys
-connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute("PRAGMA cache_size = 1")
-connection.execute("BEGIN")
-connection.execute("CREATE TABLE much (text TEXT)")
-connection.executemany("INSERT INTO much VALUES (?)", [("x" * 4000,)] * 200)
-connection.execute("DELETE FROM event")
-os.kill(os.getpid(), 9)
-"""
 
 
 def half_done(folder: RunFolder, super_journal: Path | None = None) -> None:
     """Leave a transaction half done; its rollback journal ends as writeSuperJournal() in SQLite's pager.c has it."""
     JournalWriter(folder).close(finished=True)
-    subprocess.run([sys.executable, "-c", DIE_IN_THE_MIDDLE, folder.journal], check=False)
+    change_and_die(folder.journal)
     if super_journal is not None:
         name = os.fsencode(super_journal)
         with open(f"{folder.journal}-journal", "ab") as file:
