@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import asdict, dataclass, replace
 
+from fsconsole.devices.answering import silent_among
 from fsconsole.devices.discovery import discover, find_device
 from fsconsole.devices.gate import GateContext, inspect_device
 from fsconsole.devices.signatures import probe_signatures
@@ -98,7 +99,13 @@ def _look_at(
     for_the_gate = {device.name for device in unclaimed[:GATE_LIMIT]}
     looks: dict[str, _Look] = {}
     notes: list[str] = []
+    # To ask drops what is cached of a device: what is in use, maybe by a run, is left to the probe's own time limit.
+    silent = silent_among([device.path for device in unclaimed if device.size_bytes], RealExecutor())
     for device in chosen:
+        if device.path in silent:
+            looks[device.name] = _Look(device, (silent[device.path],))
+            notes.append(f"{device.path} does not answer, and was not looked at")
+            continue
         try:
             looks[device.name] = _look(device, runs_dir, ask_the_gate=device.name in for_the_gate)
         except FsconsoleError as error:

@@ -31,8 +31,9 @@ def devices(
     """Show disks, partitions, arrays, volumes and loop devices as a tree, and how each stands.
 
     A state is free, in use and by what, or hazardous and why. Nothing is written. Without root the devices
-    aren't opened and nothing is called free. Of devices that are named, their stripes are told too. On a terminal, columns that find no room are left out; --json
-    has them all. What is on a device beside signatures is sampled by `fsconsole plan`.
+    aren't opened and nothing is called free. A device that gives no answer is named, and not waited for. Of devices
+    that are named, their stripes are told too. On a terminal, columns that find no room are left out; --json has
+    them all. What is on a device beside signatures is sampled by `fsconsole plan`.
     """
     from fsconsole.cli import device_survey
     from fsconsole.cli.complaint import say

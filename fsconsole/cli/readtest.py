@@ -28,12 +28,15 @@ def readtest(
     It is opened for reading only and may be in use; what is dirty on it is written out first. A device that is
     read to its end is read again from the beginning, with an empty cache.
     """
+    from fsconsole.devices.answering import require_answer
     from fsconsole.devices.discovery import find_device
     from fsconsole.devices.readtest import read_test
     from fsconsole.plaintext import printable
+    from fsconsole.system.command import RealExecutor
     from fsconsole.units import format_bytes, format_rate, format_seconds
 
     found = find_device(device)
+    require_answer(found.path, RealExecutor())
     result = read_test(found, seconds)
     if as_json:
         document = {

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from fsconsole.errors import ToolFailed
+from fsconsole.errors import DeviceSilent, ToolFailed
 from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import Signature, Usage
 from fsconsole.plaintext import decode
+from fsconsole.units import format_guess
 
 _PROBE = ("wipefs", "--no-act", "--json", "--output", "DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL,LENGTH")
 _TIMEOUT_S = 60.0
@@ -18,11 +19,14 @@ _USAGES = {usage.value: usage for usage in Usage}
 def probe_signatures(executor: Executor, path: str) -> tuple[Signature, ...]:
     """Return every magic string that libblkid finds on the device, valid or damaged (man 8 wipefs).
 
-    Reads only. Raises ToolFailed where the device can't be read or the answer is not understood, ToolMissing.
+    Reads only. Raises DeviceSilent, ToolFailed where the device can't be read or the answer is not understood,
+    ToolMissing.
     """
     result = executor.run(Command((*_PROBE, path), timeout_s=_TIMEOUT_S))
     command = " ".join(result.argv)
-    if result.exit_code != 0 or result.timed_out:
+    if result.timed_out:
+        raise DeviceSilent(path, format_guess(_TIMEOUT_S))
+    if result.exit_code != 0:
         raise ToolFailed(command, result.exit_code, result.err.strip() or "no word")
     try:
         return parse_wipefs(result.stdout)

@@ -33,7 +33,7 @@ class HotDisk:
 
     def plug_in(self) -> None:
         """Put it in; the kernel finds it in its own time."""
-        self.qmp.do("device_add", **DRIVERS[self.bus], id=self.name, drive=self.name, serial=self.serial)
+        self.qmp.do("device_add", **self._what())
 
     def pull_out(self) -> None:
         """Take it out; the kernel lets go of it in its own time."""
@@ -59,10 +59,22 @@ class HotDisk:
         return next((row[0] for row in rows if row[1:] == [self.serial]), "")
 
     @property
-    def pulled_by(self) -> tuple[str, ...]:
-        """The command that pulls it, for a program that can't wait for an answer."""
-        line = json.dumps({"execute": "device_del", "arguments": {"id": self.name}})
-        return ("sh", "-c", f"echo '{line}' >{PORT}")
+    def plugged_by(self) -> str:
+        """The line for a shell that puts it in, for a program that can't wait for an answer."""
+        return _told("device_add", **self._what())
+
+    @property
+    def pulled_by(self) -> str:
+        """The line for a shell that pulls it, as above."""
+        return _told("device_del", id=self.name)
+
+    def _what(self) -> dict[str, str]:
+        return {**DRIVERS[self.bus], "id": self.name, "drive": self.name, "serial": self.serial}
+
+
+def _told(command: str, **arguments: str) -> str:
+    line = json.dumps({"execute": command, "arguments": arguments})
+    return f"echo '{line}' >{PORT}"
 
 
 class Qmp:

@@ -1,4 +1,4 @@
-"""A device that gives no answer: `plan` and `resume` name it and end, whatever waits for it in the kernel.
+"""A device that gives no answer: `plan`, `resume` and `readtest` name it and end, and `devices` shows all others.
 
 Here the program that asks it stands still, in the lab (inside/hotplug) the device itself.
 """
@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from fsconsole.cli import device_survey
+from fsconsole.cli.readtest import readtest
 from fsconsole.devices import answering
 from fsconsole.devices.answering import require_answer
+from fsconsole.devices.state import Claim
 from fsconsole.engine.renewal import look_again
 from fsconsole.errors import DeviceSilent, ExitCode
 from fsconsole.system.command import RealExecutor
@@ -27,7 +30,8 @@ def silent(loop_device: MakeLoopDevice, tmp_path: Path, monkeypatch: pytest.Monk
     device, barrier = loop_device(64 * MIB), tmp_path / "barrier"
     barrier.touch()
     hold_program("dd", f"if={device}", barrier, monkeypatch)
-    monkeypatch.setattr(answering, "ANSWER_LIMIT_S", 0.5)
+    for limit in ("ANSWER_LIMIT_S", "GLANCE_LIMIT_S"):
+        monkeypatch.setattr(answering, limit, 0.5)
     return device
 
 
@@ -43,6 +47,24 @@ def test_a_run_on_it_is_not_resumed(silent: str, tmp_path: Path) -> None:
     (tmp_path / "barrier").touch()
     with pytest.raises(DeviceSilent, match=silent):
         look_again(folder, RealExecutor())
+
+
+def test_the_listing_names_it_and_shows_the_others(
+    silent: str, loop_device: MakeLoopDevice, tmp_path: Path
+) -> None:
+    other = loop_device(64 * MIB)
+    survey = device_survey.take((silent, other), str(tmp_path / "runs"))
+    states = {row.row.device.path: row.state for row in survey.rows}
+    assert states[silent].text == "does not answer"
+    assert states[silent].claim is Claim.HAZARDOUS
+    assert "does not answer" not in states[other].text
+    (note,) = survey.notes
+    assert f"{silent} does not answer" in note
+
+
+def test_it_is_not_read_for_its_speed(silent: str) -> None:
+    with pytest.raises(DeviceSilent, match=silent):
+        readtest(silent, seconds=0.1)
 
 
 def test_an_error_is_an_answer_too(loop_device: MakeLoopDevice, tmp_path: Path) -> None:

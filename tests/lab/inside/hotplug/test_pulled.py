@@ -57,7 +57,7 @@ def ended(request: pytest.FixtureRequest, disks: tuple[HotDisk, ...]) -> Iterato
     paths = [f"/dev/{disk.plug()}" for disk in disks]
     folder = new_run(f"{PLANS}/{plan}", *paths)
     acts = [
-        act(cells_on(state_of(folder), path)[number], step, disk.pulled_by, gone=path)
+        act(cells_on(state_of(folder), path)[number], step, ("sh", "-c", disk.pulled_by), gone=path)
         for disk, path, step, number in zip(disks, paths, steps, WHEN, strict=True)
     ]
     code = begin(folder, *acts).wait()

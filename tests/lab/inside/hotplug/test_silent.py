@@ -8,7 +8,7 @@ import pytest
 
 from fsconsole.devices import answering
 from fsconsole.errors import ExitCode
-from tests.lab.guest import fsconsole, run, settle, wait_until
+from tests.lab.guest import fsconsole, listed, run, settle, wait_until
 from tests.lab.runs import new_run
 from tests.lab.soak import SOAK
 
@@ -21,7 +21,8 @@ PLAN, DEVICE = "tests/lab/inside/hotplug/hang.toml", "/dev/dm-0"
 @pytest.fixture(autouse=True)
 def _volume(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     # The commands are forked off: they have this limit too.
-    monkeypatch.setattr(answering, "ANSWER_LIMIT_S", 10.0)
+    for limit in ("ANSWER_LIMIT_S", "GLANCE_LIMIT_S"):
+        monkeypatch.setattr(answering, limit, 10.0)
     sectors = run("blockdev", "--getsz", "/dev/vda").strip()
     run("dmsetup", "create", "hanging", "--table", f"0 {sectors} linear /dev/vda 0")
     settle()
@@ -34,13 +35,18 @@ def _volume(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     run("dmsetup", "remove", "--retry", "hanging")
 
 
-def test_plan_run_and_resume_name_it_and_end() -> None:
+def test_whatever_is_asked_of_it_names_it_and_ends() -> None:
     folder = new_run(PLAN, DEVICE)
     run("dmsetup", "suspend", "--nolockfs", "--noflush", "hanging")
-    for words in (("plan", PLAN), ("run", PLAN, "--consent", "00000-00000-00000")):
-        done = fsconsole(*words, "--device", DEVICE)
+    for words in (
+        ("plan", PLAN, "--device", DEVICE),
+        ("run", PLAN, "--device", DEVICE, "--consent", "00000-00000-00000"),
+        ("resume", folder.name),
+        ("readtest", DEVICE),
+    ):
+        done = fsconsole(*words)
         assert done.code == ExitCode.DEVICE_HANGS, done
         assert f"{DEVICE} does not answer" in done.err
-    done = fsconsole("resume", folder.name)
-    assert done.code == ExitCode.DEVICE_HANGS, done
-    assert f"{DEVICE} does not answer" in done.err
+    states = {name: device["state"]["text"] for name, device in listed().items()}
+    assert "does not answer" in states["dm-0"]
+    assert not any("does not answer" in state for name, state in states.items() if name != "dm-0"), states

@@ -1,0 +1,61 @@
+"""Within one run a disk gives its name to another and comes back under a new one: the run touches neither again."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from fsconsole.errors import ExitCode
+from fsconsole.model.state import CellStatus
+from tests.lab.inside.hotplug.test_pulled import content
+from tests.lab.qmp import SHARE, HotDisk, Qmp
+from tests.lab.runs import act, begin, cells_on, new_run, state_of
+
+PLAN = "tests/lab/inside/hotplug/returns.toml"
+SIZE_MIB = 32
+LISTED = "lsblk --nodeps --noheadings --output SERIAL"
+
+
+def exchange(disk: HotDisk, other: HotDisk, name: str) -> tuple[str, ...]:
+    """Return the command that pulls a disk of that kernel name, puts in another, and then the first again."""
+    lines = (
+        disk.pulled_by,
+        f"while [ -e /sys/block/{name} ]; do sleep 0.1; done",
+        f"sha256sum <{SHARE}/{disk.name} >/tmp/{disk.name}.sum",
+        other.plugged_by,
+        f"until {LISTED} | grep -qx {other.serial}; do sleep 0.1; done",
+        disk.plugged_by,
+        f"until {LISTED} | grep -qx {disk.serial}; do sleep 0.1; done",
+        "udevadm settle",
+    )
+    return ("sh", "-ec", "\n".join(lines))
+
+
+@pytest.mark.parametrize("step", ["mkfs", "drain"])
+def test_neither_the_disk_that_returns_nor_the_one_that_took_its_name_is_touched_again(
+    qmp: Qmp, step: str
+) -> None:
+    disk, stays = qmp.disk(f"leaves-{step}", SIZE_MIB, "virtio"), qmp.disk(f"stays-{step}", SIZE_MIB, "scsi")
+    other = qmp.disk(f"other-{step}", SIZE_MIB, "virtio")
+    Path(SHARE, other.name).write_bytes(bytes(range(256)) * (SIZE_MIB * 4096))
+    before = sha256(Path(SHARE, other.name).read_bytes()).hexdigest()
+    name, path_stays = disk.plug(), f"/dev/{stays.plug()}"
+    folder = new_run(PLAN, f"/dev/{name}", path_stays)
+    first, on_other_disk, *_ = state_of(folder).cells
+    assert first in cells_on(state_of(folder), f"/dev/{name}")
+    assert on_other_disk in cells_on(state_of(folder), path_stays)
+    code = begin(folder, act(on_other_disk, step, exchange(disk, other, name))).wait()
+    state = state_of(folder)
+    assert (other.found(), disk.found() != name) == (name, True)
+    assert (code, state.exit_code) == (ExitCode.DEVICE_CHANGED,) * 2, state.reason
+    assert f"/dev/{name}" in state.reason
+    done, refused = cells_on(state, f"/dev/{name}")
+    assert (done.status, refused.status) == (CellStatus.DONE, CellStatus.STOPPED), refused.reason
+    assert {cell.status for cell in cells_on(state, path_stays)} == {CellStatus.DONE}
+    assert sha256(content(f"/dev/{name}")).hexdigest() == before
+    kept = Path(f"/tmp/{disk.name}.sum").read_text().split()[0]
+    assert sha256(content(f"/dev/{disk.found()}")).hexdigest() == kept
+    for plugged in (disk, stays, other):
+        plugged.pull()
