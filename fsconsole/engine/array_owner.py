@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from fsconsole.devices.md_members import HeldArray, member_uuid
 from fsconsole.devices.signatures import probe_signatures
-from fsconsole.errors import ToolFailed
+from fsconsole.errors import DeviceSilent, ToolFailed
 from fsconsole.model.command import Executor
 from fsconsole.model.device import Signature
 from fsconsole.model.observation import Outcome
@@ -38,8 +38,14 @@ class Owner:
         self._known = {array_uuid(run_id, cell.index): (cell.uuid.lower(), known) for cell, known in cells}
 
     def objection(self, array: HeldArray) -> str:
-        """Return, as a clause, that there is something on the array which the run didn't make; empty for nothing."""
-        strange = [word for uuid in self._uuids(array) for word in self._strange(array, *self._known[uuid])]
+        """Return, as a clause, that there is something on the array which the run didn't make; empty for nothing.
+
+        Of one that doesn't answer nobody knows whose it is.
+        """
+        try:
+            strange = [word for uuid in self._uuids(array) for word in self._strange(array, *self._known[uuid])]
+        except DeviceSilent as error:
+            return f"{str(error).rstrip('.')}: it stays as it is"
         if not strange:
             return ""
         by_hand = f"`mdadm --stop {array.path}` ends it, if nobody needs that"

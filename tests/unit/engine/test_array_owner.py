@@ -29,10 +29,11 @@ def answer(*found: tuple[str, str]) -> bytes:
     return json.dumps({"signatures": rows}).encode()
 
 
-def executor(stdout: bytes, exit_code: int = 0) -> FakeExecutor:
+def executor(stdout: bytes, exit_code: int = 0, *, timed_out: bool = False) -> FakeExecutor:
     columns = "DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL,LENGTH"
     argv = ("wipefs", "--no-act", "--json", "--output", columns, "/dev/md127")
-    return FakeExecutor({argv: CommandResult(argv, exit_code, stdout, b"", Usage(0, 0, 0, 0))})
+    result = CommandResult(argv, exit_code, stdout, b"", Usage(0, 0, 0, 0), timed_out=timed_out)
+    return FakeExecutor({argv: result})
 
 
 def left(outcome: Outcome | None, *showed: tuple[str, str]) -> RunState:
@@ -69,6 +70,12 @@ def test_remains_are_no_leave_for_something_new() -> None:
 
 def test_an_array_that_shows_nothing_to_anybody_is_nobodys() -> None:
     assert Owner(left(Outcome.DONE), executor(b"", exit_code=1)).objection(ARRAY) == ""
+
+
+def test_whose_an_array_is_that_does_not_answer_is_not_known_and_it_stays() -> None:
+    said = Owner(left(Outcome.DONE), executor(b"", exit_code=-9, timed_out=True)).objection(ARRAY)
+    assert said.startswith("/dev/md127 does not answer")
+    assert said.endswith("it stays as it is")
 
 
 def test_one_that_was_not_made_whole_may_show_anything() -> None:

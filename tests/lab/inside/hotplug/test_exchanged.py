@@ -1,4 +1,7 @@
-"""Within one run a disk gives its name to another and comes back under a new one: the run touches neither again."""
+"""Within one run a disk goes, another comes, and the first comes back: the run touches neither.
+
+The engine holds its devices for as long as it lives, so that the kernel gives their names to nobody else.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +31,12 @@ def exchange(disk: HotDisk, other: HotDisk, name: str) -> tuple[str, ...]:
         f"until {LISTED} | grep -qx {other.serial}; do sleep 0.1; done",
         disk.plugged_by,
         f"until {LISTED} | grep -qx {disk.serial}; do sleep 0.1; done",
-        "udevadm settle",
     )
     return ("sh", "-ec", "\n".join(lines))
 
 
 @pytest.mark.parametrize("step", ["mkfs", "drain"])
-def test_neither_the_disk_that_returns_nor_the_one_that_took_its_name_is_touched_again(
-    qmp: Qmp, step: str
-) -> None:
+def test_neither_the_disk_that_returns_nor_one_that_came_meanwhile_is_touched(qmp: Qmp, step: str) -> None:
     disk, stays = qmp.disk(f"leaves-{step}", SIZE_MIB, "virtio"), qmp.disk(f"stays-{step}", SIZE_MIB, "scsi")
     other = qmp.disk(f"other-{step}", SIZE_MIB, "virtio")
     Path(SHARE, other.name).write_bytes(bytes(range(256)) * (SIZE_MIB * 4096))
@@ -48,13 +48,13 @@ def test_neither_the_disk_that_returns_nor_the_one_that_took_its_name_is_touched
     assert on_other_disk in cells_on(state_of(folder), path_stays)
     code = begin(folder, act(on_other_disk, step, exchange(disk, other, name))).wait()
     state = state_of(folder)
-    assert (other.found(), disk.found() != name) == (name, True)
-    assert (code, state.exit_code) == (ExitCode.DEVICE_CHANGED,) * 2, state.reason
+    assert {disk.found(), other.found()}.isdisjoint({"", name})
+    assert (code, state.exit_code) == (ExitCode.DEVICE_CHANGED,) * 2, Path(folder.engine_log).read_text()
     assert f"/dev/{name}" in state.reason
     done, refused = cells_on(state, f"/dev/{name}")
     assert (done.status, refused.status) == (CellStatus.DONE, CellStatus.STOPPED), refused.reason
     assert {cell.status for cell in cells_on(state, path_stays)} == {CellStatus.DONE}
-    assert sha256(content(f"/dev/{name}")).hexdigest() == before
+    assert sha256(content(f"/dev/{other.found()}")).hexdigest() == before
     kept = Path(f"/tmp/{disk.name}.sum").read_text().split()[0]
     assert sha256(content(f"/dev/{disk.found()}")).hexdigest() == kept
     for plugged in (disk, stays, other):
