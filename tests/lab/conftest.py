@@ -14,13 +14,8 @@ import pytest
 from tests.lab.boots import Boots
 from tests.lab.groups import boot_of, kernel_of
 from tests.lab.machine import Machine, why_no_machine
-from tests.lab.soak import IN_GUEST, SOAK
+from tests.lab.soak import IN_GUEST
 
-_FOR_THE_SOAK = (
-    "inside/newer", "inside/runs/test_bull.py", "inside/whatif/test_ends.py", "inside/whatif/test_not_ours.py",
-)  # fmt: skip
-"""Six minutes more than the test command has time for."""
-collect_ignore = [] if SOAK else [*_FOR_THE_SOAK]
 _REPORTS = "/dev/virtio-ports/reports"
 _WHY = "no virtual machine"
 _LEFT_OUT = pytest.StashKey[frozenset[str]]()
