@@ -43,7 +43,9 @@ class Owner:
         Of one that doesn't answer nobody knows whose it is.
         """
         try:
-            strange = [word for uuid in self._uuids(array) for word in self._strange(array, *self._known[uuid])]
+            strange = [
+                word for uuid in self._uuids(array) for word in self._strange(array, *self._known[uuid])
+            ]
         except DeviceSilent as error:
             return f"{str(error).rstrip('.')}: it stays as it is"
         if not strange:

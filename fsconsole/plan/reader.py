@@ -28,7 +28,7 @@ from fsconsole.plan.read_workload import read_workloads
 from fsconsole.plan.settings import read_setting_axes
 from fsconsole.units import MIB
 
-_KEYS = (
+KEYS = (
     "schema", "title", "repeats", "order", "seed", "scale", "equalise", "raw",
     "settings", "array", "filesystem", "variant", "workload", "after",
 )  # fmt: skip
@@ -46,7 +46,7 @@ def parse_plan(text: str, path: str, catalog: Catalog | None = None) -> PlanFile
     """Return what a plan's text says; path is for the words of errors only. The same errors but PlanMissing."""
     table = Table(path, "", _parse_toml(text, path))
     known = catalog if catalog is not None else load_catalog()
-    table.only(*_KEYS)
+    table.only(*KEYS)
     table.integer("schema", low=SCHEMA, high=SCHEMA)
     plan = PlanFile(
         title=_title(table),

@@ -112,8 +112,8 @@ def test_the_exit_code_is_that_of_fsconsole(checkout):
     assert checkout.run("demo").returncode == 7
 
 
-def test_no_words_ask_for_help(checkout):
-    assert checkout.run().stdout.splitlines()[1:] == ["<--help>"]
+def test_no_words_are_for_the_console(checkout):
+    assert checkout.run().stdout.splitlines()[1:] == []
 
 
 def test_its_own_words_stay_out_of_stdout(checkout):
