@@ -80,7 +80,8 @@ def test_no_figure_of_a_disk_that_fails_stands_without_a_word(ended: Ended) -> N
 
 def test_lost_writes_that_a_check_or_a_mount_can_see_are_seen(ended: Ended) -> None:
     for name, cell in ended.cells.items():
-        if name.startswith("writes are lost-workload"):
+        # In the middle of a load all that it was to keep may be written already: btrfs then has nothing that is lost.
+        if name in ("writes are lost-workload-before", "writes are lost-workload-ready"):
             verdicts = {step.verdict for step in cell.steps if step.kind is StepKind.CHECK}
             assert cell.status is CellStatus.FAILED or verdicts != {"clean"}, name
 
