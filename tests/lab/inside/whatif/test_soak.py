@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from fsconsole.journal.history import read_state
+from fsconsole.journal.store import RunFolder
 from fsconsole.model.state import CellStatus
 from fsconsole.model.step import StepKind
 from tests.lab.guest import fsconsole
@@ -23,7 +26,9 @@ from tests.lab.inside.whatif.arrays import (
     on,
     uuids_on,
     wait_for,
+    wait_until,
 )
+from tests.lab.runs import act, begin, new_run
 from tests.lab.soak import SOAK
 
 __test__ = SOAK
@@ -51,12 +56,31 @@ def test_a_run_whose_engine_was_killed_is_resumed_to_its_end(kind: StepKind) -> 
     wait_for(folder, is_in(0, kind), f"the cell is in {kind.value}")
     kill_engines()
     hurry(200000)
+    # Within its last step the array may have been taken apart and noted, just before the engine died.
+    resumed_to_its_end(folder, may_need_no_consent=kind is StepKind.ARRAY_STOP)
+
+
+@pytest.mark.parametrize("after_s", [0.1, 0.4, 0.8, 1.6])
+def test_a_run_whose_engine_was_killed_while_mdadm_made_its_array_is_resumed_to_its_end(
+    after_s: float,
+) -> None:
+    folder = new_run(MIRROR, A, B)
+    begun = Path("/tmp/an-array-is-made")
+    begun.unlink(missing_ok=True)
+    engine = begin(folder, act(read_state(folder).cells[0], "array", ("touch", str(begun))))
+    wait_until(begun.exists, "the array is to be made")
+    time.sleep(after_s)
+    engine.kill()
+    engine.wait()
+    resumed_to_its_end(folder, may_need_no_consent=False)
+
+
+def resumed_to_its_end(folder: RunFolder, *, may_need_no_consent: bool) -> None:
     shown = ("resume", folder.name, "--show")
     assert fsconsole(*shown).code == 0
     assert arrays() == {}
     code = consent(*shown)
-    # Within its last step the array may have been taken apart and noted, just before the engine died.
-    assert code or kind is StepKind.ARRAY_STOP
+    assert code or may_need_no_consent
     done = fsconsole("resume", folder.name, "--consent", code)
     assert done.code == 0, done
     assert {cell.status for cell in read_state(folder).cells} == {CellStatus.DONE}
