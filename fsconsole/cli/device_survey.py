@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
 from fsconsole.devices.answering import silent_among
+from fsconsole.devices.claims import lock_paths
 from fsconsole.devices.discovery import discover, find_device
 from fsconsole.devices.gate import GateContext, inspect_device
 from fsconsole.devices.signatures import probe_signatures
 from fsconsole.devices.state import Claim, DeviceState, device_state
 from fsconsole.devices.tree import TreeRow, tree_rows
+from fsconsole.devices.uses import read_graph
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.device import Device
 from fsconsole.model.hazard import Hazard
 from fsconsole.plan.stripes import stripes_of
 from fsconsole.system.command import RealExecutor
+from fsconsole.system.locks import is_locked
 
 GATE_LIMIT = 32
 """Unclaimed devices that one listing shows to the gate, which looks at all processes for each of them."""
@@ -99,12 +103,17 @@ def _look_at(
     for_the_gate = {device.name for device in unclaimed[:GATE_LIMIT]}
     looks: dict[str, _Look] = {}
     notes: list[str] = []
-    # To ask drops what is cached of a device: what is in use, maybe by a run, is left to the probe's own time limit.
-    silent = silent_among([device.path for device in unclaimed if device.size_bytes], RealExecutor())
+    # Who reads from a device that doesn't answer waits for ever. What a run measures is not read from meanwhile.
+    measured = _under_a_run(chosen, devices)
+    asked = [device for device in chosen if device.size_bytes and device.name not in measured]
+    silent = silent_among({device.path: device.size_bytes for device in asked}, RealExecutor())
     for device in chosen:
         if device.path in silent:
             looks[device.name] = _Look(device, (silent[device.path],))
             notes.append(f"{device.path} does not answer, and was not looked at")
+            continue
+        if device.name in measured - for_the_gate:
+            looks[device.name] = _Look(device)
             continue
         try:
             looks[device.name] = _look(device, runs_dir, ask_the_gate=device.name in for_the_gate)
@@ -113,6 +122,18 @@ def _look_at(
     if len(unclaimed) > GATE_LIMIT:
         notes.append(f"only {GATE_LIMIT} unclaimed devices were proved; name others: `fsconsole devices DEV`")
     return looks, tuple(notes)
+
+
+def _under_a_run(chosen: list[Device], devices: tuple[Device, ...]) -> frozenset[str]:
+    """Return the names of the devices that are locked, as a run locks its own."""
+    found = set()
+    # What can't be opened is for the gate to say.
+    with suppress(OSError):
+        graph = read_graph(devices)
+        for device in chosen:
+            with suppress(OSError):
+                found |= {device.name} if any(map(is_locked, lock_paths(device, graph))) else set()
+    return frozenset(found)
 
 
 def _look(device: Device, runs_dir: str, *, ask_the_gate: bool) -> _Look:

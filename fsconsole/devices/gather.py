@@ -17,6 +17,7 @@ from fsconsole.devices.evidence import (
     SystemPlace,
     Unread,
     Use,
+    UseKind,
 )
 from fsconsole.devices.exports import export_uses
 from fsconsole.devices.live import busy_uses, hidden_processes, lock_uses, open_uses, reservation_uses
@@ -63,6 +64,9 @@ def gather(path: str, context: GateContext, is_refused: Callable[[Evidence], boo
         return evidence
     if not is_refused(evidence):
         evidence = _from_other_holders(evidence, graph, context)
+    if any(use.kind is UseKind.LOCKED for use in evidence.uses):
+        # Another run measures there: nothing is read from it, nor dropped of what it has in memory.
+        return evidence
     if not is_refused(evidence):
         evidence = _with(evidence, "an exclusive open", lambda: busy_uses(evidence.relatives, graph))
     probed = _from_signatures(evidence, graph, context)

@@ -109,6 +109,11 @@ def is_left_empty(name: str, sys: str = "/sys") -> bool:
         return False
 
 
+def is_started(name: str, sys: str = "/sys") -> bool:
+    """Return whether an array gives its data to readers, or did before it broke (Documentation/admin-guide/md.rst)."""
+    return read_text_or(f"{sys}/block/{name}/md/array_state", "") not in ("", "clear", "inactive")
+
+
 def sync_state(name: str, sys: str = "/sys") -> SyncState:
     """Return how an array's members stand to each other. Raises OSError (it is gone)."""
     folder = f"{sys}/block/{name}/md"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 
 from fsconsole.devices.claims import lock_whole_disk
@@ -23,15 +23,20 @@ from fsconsole.system.host import boot_id
 _TIMEOUT_S = 60.0
 
 
-def take_apart_leftovers(state: RunState, executor: Executor) -> tuple[str, ...]:
+def take_apart_leftovers(
+    state: RunState, executor: Executor, silent: Collection[str] = ()
+) -> tuple[str, ...]:
     """Take apart what a run left of arrays though its engine is gone; return what became of it, in clauses.
 
     The caller holds the run's lock. An array is the run's by the UUID on its members, which are proved to be the
-    run's targets, and as long as nobody has made anything of his own on it; what is not stays as it is.
+    run's targets, and as long as nobody has made anything of his own on it; what is not stays as it is. Where a member
+    is silent, all have to wait.
     """
     uuids = _uuids(state)
     if not uuids:
         return ()
+    if silent:
+        return (f"its arrays have to wait: {min(silent)} does not answer",)
     members = tuple(_present(state.request.targets, executor))
     own = OwnArray(uuids, tuple(device.path for device in members))
     with ExitStack() as stack:
@@ -43,6 +48,13 @@ def take_apart_leftovers(state: RunState, executor: Executor) -> tuple[str, ...]
         act = _Acts(executor)
         left = dismantle(own, act, Owner(state, executor).objection)
     return (*act.done, *left, *_foreign(members))
+
+
+def members_left(state: RunState) -> dict[str, int]:
+    """Return the devices, with their bytes, of which an array may be left."""
+    return (
+        {target.path: target.identity.size_bytes for target in state.request.targets} if _uuids(state) else {}
+    )
 
 
 def _uuids(state: RunState) -> frozenset[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from fsconsole.devices.md_members import HeldArray, member_uuid
+from fsconsole.devices.md_members import HeldArray, is_started, member_uuid
 from fsconsole.devices.signatures import probe_signatures
 from fsconsole.errors import DeviceSilent, ToolFailed
 from fsconsole.model.command import Executor
@@ -40,17 +40,18 @@ class Owner:
     def objection(self, array: HeldArray) -> str:
         """Return, as a clause, that there is something on the array which the run didn't make; empty for nothing.
 
-        Of one that doesn't answer nobody knows whose it is.
+        Of one that can't be read nobody knows whose it is.
         """
+        by_hand = f"`mdadm --stop {array.path}` ends it, if nobody needs that"
         try:
             strange = [
                 word for uuid in self._uuids(array) for word in self._strange(array, *self._known[uuid])
             ]
-        except DeviceSilent as error:
-            return f"{str(error).rstrip('.')}: it stays as it is"
+        except (DeviceSilent, ToolFailed) as error:
+            why = str(error).rstrip(".")
+            return f"{array.path} may hold anything, as it can't be read: {why}: it stays as it is; {by_hand}"
         if not strange:
             return ""
-        by_hand = f"`mdadm --stop {array.path}` ends it, if nobody needs that"
         return f"{array.path} holds {strange[0]}, which the run didn't make: it stays as it is; {by_hand}"
 
     def _uuids(self, array: HeldArray) -> frozenset[str]:
@@ -65,12 +66,11 @@ class Owner:
         if not making or making[-1].outcome is not Outcome.DONE:
             # The engine died while it made the array: what that showed is not known.
             return
-        remains = making[-1].verdict.removeprefix(_SHOWED).split(_BETWEEN)
-        try:
-            found = probe_signatures(self._executor, array.path)
-        except ToolFailed:
-            # One that was not started, or lacks too many members, shows nothing to anybody.
+        if not is_started(array.name):
+            # It shows nothing to anybody.
             return
+        remains = making[-1].verdict.removeprefix(_SHOWED).split(_BETWEEN)
+        found = probe_signatures(self._executor, array.path)
         yield from (_word(s) for s in found if s.uuid.lower() != uuid and _word(s) not in remains)
 
 

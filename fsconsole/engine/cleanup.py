@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsconsole.engine.array_leftovers import take_apart_leftovers
-from fsconsole.engine.leftovers import give_back_leftovers, in_words
+from fsconsole.devices.answering import silent_among
+from fsconsole.engine.array_leftovers import members_left, take_apart_leftovers
+from fsconsole.engine.leftovers import disks_of, give_back_leftovers, in_words
 from fsconsole.errors import FsconsoleError, RunComplete, RunLives
 from fsconsole.journal import last_word
 from fsconsole.journal.history import read_journal, read_state
@@ -78,8 +79,10 @@ def clean_folder(folder: RunFolder) -> tuple[Cleaned, ...]:
 def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     state = read_journal(folder)
     _remove_socket(folder)
-    leftovers = give_back_leftovers(state)
-    arrays = take_apart_leftovers(state, RealExecutor())
+    executor, members = RealExecutor(), members_left(state)
+    silent = silent_among({**dict.fromkeys(disks_of(state), 0), **members}, executor)
+    leftovers = give_back_leftovers(state, silent=silent)
+    arrays = take_apart_leftovers(state, executor, silent.keys() & members.keys())
     settled = tuple(leftover.returned for leftover in leftovers if not leftover.busy)
     if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
         _write_down(folder, settled)

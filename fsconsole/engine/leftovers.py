@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -29,13 +29,21 @@ class Leftover:
         return SettingReturned(taken.cell, taken.attempt, taken.step, taken.path, self.why_left)
 
 
-def give_back_leftovers(state: RunState, kernel: Kernel | None = None) -> tuple[Leftover, ...]:
+def give_back_leftovers(
+    state: RunState, kernel: Kernel | None = None, silent: Collection[str] = ()
+) -> tuple[Leftover, ...]:
     """Give back what a run holds though its engine is gone, the last first; the caller holds the run's lock.
 
     Settings don't outlive a boot. What was set on a disk that is another one now, or changed by somebody since, is
-    left; what a living run has under its lock has to wait.
+    left; what a living run has under its lock has to wait, and so has a disk that is silent: to set a scheduler
+    waits for what is under way there.
     """
-    return tuple(_settled(state, kernel or Kernel()))
+    return tuple(_settled(state, kernel or Kernel(), silent))
+
+
+def disks_of(state: RunState) -> frozenset[str]:
+    """Return the disks of which a run still holds a setting."""
+    return frozenset(disk_node(held.taken.path) for held in state.settings) - {""}
 
 
 def in_words(leftovers: Iterable[Leftover]) -> tuple[str, ...]:
@@ -52,7 +60,7 @@ def in_words(leftovers: Iterable[Leftover]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said))
 
 
-def _settled(state: RunState, kernel: Kernel) -> Iterator[Leftover]:
+def _settled(state: RunState, kernel: Kernel, silent: Collection[str]) -> Iterator[Leftover]:
     boots = {started.attempt: started.boot_id for started in state.started}
     others = frozenset[str]()
     for held in reversed(state.settings):
@@ -60,6 +68,9 @@ def _settled(state: RunState, kernel: Kernel) -> Iterator[Leftover]:
         if boots.get(taken.attempt) != boot_id():
             why = "the machine was started anew since, and settings don't outlive that"
             yield Leftover(taken, f"{taken.path}: {why}")
+            continue
+        if disk_node(taken.path) in silent:
+            yield Leftover(taken, busy=f"{disk_node(taken.path)} does not answer")
             continue
         leftover = _one(held, kernel, others)
         if taken.path.endswith("/scheduler") and (leftover.busy or leftover.why_left):

@@ -69,7 +69,7 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
     context = GateContext(executor, os.path.dirname(folder.path))
     doubts = []
     for target in request.targets:
-        require_answer(target.path, executor)
+        require_answer(target.path, target.identity.size_bytes, executor)
         try:
             prover.prove_target(target)
         except (DeviceChanged, ConsentMissing, ConsentOutdated) as why:

@@ -31,7 +31,7 @@ def raw_steps(target: TargetSpec, workloads: Sequence[Workload]) -> Iterator[Ste
         yield _stream(StepKind.RAW_WRITE, target, workloads, streams, number)
     for streams, number in counts:
         yield _stream(StepKind.RAW_READ, target, workloads, streams, number)
-    readtest = ((*_READTEST, target.path, "--json"),)
+    readtest = ((*_READTEST, target.path, "--json", "--watched"),)
     yield Step(StepKind.READTEST, f"read {target.path} for 3 s through the page cache", readtest)
 
 

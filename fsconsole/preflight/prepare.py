@@ -85,7 +85,7 @@ def prepare(
         max_bytes=most_bytes(plan_file, catalog),
     )
     for device in devices:
-        require_answer(device.path, executor)
+        require_answer(device.path, device.size_bytes, executor)
     marks = tuple(write_marks(device) for device in devices)
     reports = tuple(inspect_device(device.path, context) for device in devices)
     known = _known(executor, plan_file, catalog)

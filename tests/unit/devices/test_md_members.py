@@ -6,7 +6,14 @@ import struct
 import uuid
 from pathlib import Path
 
-from fsconsole.devices.md_members import HeldArray, held_arrays, is_left_empty, parse_superblock, sync_state
+from fsconsole.devices.md_members import (
+    HeldArray,
+    held_arrays,
+    is_left_empty,
+    is_started,
+    parse_superblock,
+    sync_state,
+)
 
 UUID = "0123abcd-1111-2222-3333-0123456789ab"
 
@@ -91,6 +98,13 @@ def test_an_array_tells_where_its_members_are_marked(tmp_path):
 
 def test_one_whose_resync_waits_for_that_of_another_array_is_not_at_work(tmp_path):
     assert not state(tmp_path, "resync", resync_start="0", completed="delayed").is_at_work
+
+
+def test_only_an_array_that_gives_its_data_is_started(tmp_path):
+    states = {"md1": "clear", "md2": "inactive", "md3": "clean", "md4": "read-auto", "md5": "broken"}
+    for name, state in states.items():
+        (array(tmp_path, name) / "array_state").write_text(f"{state}\n")
+    assert [name for name in (*states, "md6") if is_started(name, str(tmp_path))] == ["md3", "md4", "md5"]
 
 
 def test_only_an_array_that_never_had_a_member_is_left_empty(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from fsconsole.devices.md_members import HeldArray
 from fsconsole.engine import array_leftovers
-from fsconsole.engine.array_leftovers import take_apart_leftovers
+from fsconsole.engine.array_leftovers import members_left, take_apart_leftovers
 from fsconsole.engine.arrays import OwnArray
 from fsconsole.model.plan import ArraySpec
 from fsconsole.model.state import CellState, CellStatus, RunState
@@ -48,7 +48,15 @@ def test_the_arrays_of_cells_that_were_begun_and_not_done_are_looked_for(asked: 
     )
 
 
+def test_where_a_member_does_not_answer_no_array_is_touched(asked: list[OwnArray]) -> None:
+    state = killed(CellStatus.UNKNOWN)
+    said = take_apart_leftovers(state, FakeExecutor({}), members_left(state).keys())
+    assert said == (f"its arrays have to wait: {min(members_left(state))} does not answer",)
+    assert asked == []
+
+
 @pytest.mark.parametrize("status", [CellStatus.DONE])
 def test_nothing_is_looked_for_after_cells_that_are_done(asked: list[OwnArray], status: CellStatus) -> None:
     assert take_apart_leftovers(killed(status), FakeExecutor({})) == ()
+    assert members_left(killed(status)) == {}
     assert asked == []

@@ -9,7 +9,7 @@ import pytest
 
 from fsconsole.devices import settings
 from fsconsole.devices.settings import Kernel
-from fsconsole.engine.leftovers import Leftover, give_back_leftovers, in_words
+from fsconsole.engine.leftovers import Leftover, disks_of, give_back_leftovers, in_words
 from fsconsole.model.observation import RunStarted, SettingTaken
 from fsconsole.model.state import HeldSetting, RunState
 from fsconsole.system.host import boot_id
@@ -84,6 +84,16 @@ def test_what_another_run_has_now_waits_and_stays_to_be_done(root: Path, lock: s
     assert leftover.busy
     assert [one.busy for one in give_back(left(LIMIT), root)] == [""]
     assert value(root, RATIO) == "20"
+
+
+def test_a_disk_that_does_not_answer_has_to_wait_and_the_machines_own_settings_have_not(root: Path) -> None:
+    taken = SettingTaken(0, 1, 1, "read_ahead", READ_AHEAD, "2048", READ_AHEAD, "128", device_number=99)
+    state = left(LIMIT, taken)
+    assert disks_of(state) == {"/dev/sdx"}
+    waits, returned = give_back_leftovers(state, Kernel(str(root)), silent=disks_of(state))
+    assert in_words((waits,)) == (f"{READ_AHEAD} has to wait: /dev/sdx does not answer",)
+    assert returned.busy == ""
+    assert (value(root, READ_AHEAD), value(root, RATIO)) == ("2048", "20")
 
 
 def test_another_disk_under_the_name_is_left(root: Path) -> None:

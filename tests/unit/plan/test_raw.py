@@ -58,7 +58,7 @@ def test_each_workload_has_its_own_number_of_streams_which_is_its_steps_workload
 def test_the_read_test_is_kept_with_the_run_and_ends_the_row() -> None:
     cell = raw_cell(RAW + SIZED)
     (argv,) = argvs(cell, StepKind.READTEST)
-    assert argv[1:] == ("-I", "-m", "fsconsole", "readtest", "/dev/loop7", "--json")
+    assert argv[1:] == ("-I", "-m", "fsconsole", "readtest", "/dev/loop7", "--json", "--watched")
     assert [step.kind.value for step in cell.steps][-2:] == ["readtest", "release"]
 
 
