@@ -24,6 +24,8 @@ _PATIENCE_S = 5.0
 """How long a child may take to give back what it has made, before it is killed."""
 _PATIENCE_OF_STARTS_S = 90.0
 """The same for one that starts an engine: killed before it has handed on that the run must stop, it left one unseen."""
+_PATIENCE_AFTER_KILL_S = 5.0
+"""How long a killed child may take to be gone: one that waits inside the kernel (state D: its disk hangs) never is."""
 _NOT_STARTED = "Try again; a run that goes on is not touched by it."
 _STARTS = frozenset({"run", "resume", "demo"})
 
@@ -155,18 +157,28 @@ async def _ask_to_end(process: asyncio.subprocess.Process, end: asyncio.Event) -
 
 
 async def _end(process: asyncio.subprocess.Process, patience_s: float = _PATIENCE_S) -> None:
-    """End a child and wait for that, however often the waiting is cancelled: closing the console does so twice."""
+    """End a child and wait for that, however often the waiting is cancelled: closing the console does so twice.
+
+    One that is not even ended by being killed is given up: asyncio waits for it in a daemon thread, or in none, so that
+    neither the end of the loop nor that of the interpreter waits on.
+    """
     if process.returncode is not None:
         return
     with suppress(ProcessLookupError):
         process.terminate()
-    impatience = asyncio.get_running_loop().call_later(patience_s, _kill, process)
-    try:
-        while process.returncode is None:
-            with suppress(asyncio.CancelledError):
-                await process.wait()
-    finally:
-        impatience.cancel()
+    if not await _has_ended(process, patience_s):
+        _kill(process)
+        await _has_ended(process, _PATIENCE_AFTER_KILL_S)
+
+
+async def _has_ended(process: asyncio.subprocess.Process, patience_s: float) -> bool:
+    """Wait so long at most for a child's end and return whether it came; a waiting that is cancelled goes on."""
+    clock = asyncio.get_running_loop().time
+    until_s = clock() + patience_s
+    while process.returncode is None and clock() < until_s:
+        with suppress(asyncio.CancelledError, asyncio.TimeoutError):
+            await asyncio.wait_for(process.wait(), until_s - clock())
+    return process.returncode is not None
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:

@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -49,6 +53,82 @@ def test_a_child_that_will_not_end_is_killed(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(children, "_PATIENCE_S", 0.2)
     stubborn = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     asyncio.run(cancelled_twice(stubborn, tmp_path / "pid"))
+
+
+UNKILLABLE = """
+import asyncio, subprocess, sys
+from fsconsole.client import children
+
+# What a child in state D makes of signals.
+subprocess.Popen.send_signal = lambda *_: None
+children._PATIENCE_S = children._PATIENCE_AFTER_KILL_S = 0.2
+
+
+class Other(children.RealChildren):
+    async def _start(self, words):
+        pipe = asyncio.subprocess.PIPE
+        child = await asyncio.create_subprocess_exec("sleep", "60", stdout=pipe, stderr=pipe)
+        print(child.pid, flush=True)
+        return child
+
+
+async def leave():
+    # asyncio.run cancels it when this has returned.
+    waiting.append(asyncio.create_task(Other().run("any")))
+    await asyncio.sleep(0.2)
+
+
+waiting = []
+asyncio.run(leave())
+"""
+
+
+def test_a_child_that_no_signal_ends_holds_up_neither_the_loop_nor_the_interpreter() -> None:
+    began_s = time.monotonic()
+    left = subprocess.run(
+        [sys.executable, "-c", UNKILLABLE], capture_output=True, text=True, check=True, timeout=120
+    )
+    took_s = time.monotonic() - began_s
+    os.kill(int(left.stdout), signal.SIGKILL)
+    assert took_s < 30
+    assert left.stderr == ""
+
+
+class NeverEnds:
+    """A process that waits inside the kernel: signals are taken, its end never comes."""
+
+    def __init__(self) -> None:
+        self.returncode: int | None = None
+        self.signals: list[str] = []
+
+    def terminate(self) -> None:
+        self.signals.append("SIGTERM")
+
+    def kill(self) -> None:
+        self.signals.append("SIGKILL")
+
+    async def wait(self) -> None:
+        await asyncio.Event().wait()
+
+
+async def was_given_up(process: NeverEnds) -> bool:
+    ending = asyncio.ensure_future(children._end(cast("asyncio.subprocess.Process", process), 0.1))
+    for _ in range(3):
+        await asyncio.sleep(0.06)
+        ending.cancel()
+    done, _ = await asyncio.wait({ending}, timeout=5)
+    # Where it still waits, it must not do so for ever: nor would the test end.
+    process.returncode = 0
+    return bool(done)
+
+
+def test_a_child_that_never_ends_though_killed_is_given_up_however_often_that_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(children, "_PATIENCE_AFTER_KILL_S", 0.2)
+    process = NeverEnds()
+    assert asyncio.run(was_given_up(process))
+    assert process.signals == ["SIGTERM", "SIGKILL"]
 
 
 def test_an_interpreter_that_is_gone_is_a_command_that_failed(
