@@ -55,12 +55,15 @@ def figures_of(cell: Cell, state: CellState, workload: int | None) -> CellFigure
     """Return a cell's figures for one of its workloads.
 
     What belongs to the filesystem's whole life (mkfs, extents, check, delete) stands with each workload. A
-    step that failed or was stopped measured something else than what its metric says: it gives no figure.
+    step that failed or was stopped measured something else than what its metric says: it gives no figure. Nor does a
+    load, or a delete, of which nothing tells that it ever reached the device: its rate is that of memory.
     """
     latest: dict[Metric, Measurement] = {}
     verdict = ""
     for step in state.steps:
         if step.outcome is not Outcome.DONE or not _belongs(cell, step, workload):
+            continue
+        if _is_lost(cell, state, step):
             continue
         latest.update({measurement.metric: measurement for measurement in step.measurements})
         verdict = step.verdict if step.kind is StepKind.CHECK else verdict
@@ -87,3 +90,15 @@ def _belongs(cell: Cell, step: StepState, workload: int | None) -> bool:
     if workload is None or step.number >= len(cell.steps):
         return True
     return cell.steps[step.number].workload in (None, workload)
+
+
+def _is_lost(cell: Cell, state: CellState, step: StepState) -> bool:
+    """Return whether what a step has done was to be brought to the device by the next one, and that failed.
+
+    While the next one goes on, and where the operator or the engine's death ended it, nothing speaks against the figures.
+    """
+    if not cell.is_closed_by_next(step.number):
+        return False
+    ends = [known.outcome for known in state.steps if known.number == step.number + 1]
+    end = ends[0] if ends else None
+    return end is Outcome.FAILED or (end is None and state.status is CellStatus.FAILED)

@@ -29,16 +29,14 @@ from fsconsole.model.observation import (
     StepStarted,
 )
 from fsconsole.model.plan import Cell
-from fsconsole.model.step import Step, StepKind
+from fsconsole.model.step import CLOSED_BY, Step, StepKind
 from fsconsole.system.command import reap_strangers
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.telemetry.rates import Unreadable
 
 _ENDS_ALL = (JournalFull, JournalUnusable, DeviceHangs)
-_CLOCK_RUNS_ON = frozenset({StepKind.WORKLOAD, StepKind.DELETE})
-"""Steps whose clock stops in the step after them, if they went well: what would write to the disk waits until then."""
-_CLOCK_RUNS = frozenset({StepKind.DRAIN, StepKind.DELETE_UNMOUNT})
-"""The steps after those."""
+_CLOCK_RUNS = frozenset(CLOSED_BY.values())
+"""Steps in which the clock of the step before them stops: what would write to the disk waits until then."""
 
 
 def run_cells(run: RunWork, cells: tuple[Cell, ...]) -> Carried:
@@ -139,8 +137,8 @@ def run_step(work: CellWork, step: Step) -> StepResult:
     begin_s = time.monotonic()
     run.attention.step = StepAtHand(work.step_number, step.kind, begin_s)
     result = with_killed(work, step, _handled(work, step), said_before)
-    result = _with_absence(work, step, result)
-    clock_runs_on = step.kind in _CLOCK_RUNS_ON and result.outcome is Outcome.DONE
+    result = _with_absence(work, result)
+    clock_runs_on = _clock_runs_on(work, result)
     if not clock_runs_on:
         work.write_kept()
         reap_strangers(run.places.proc)
@@ -192,18 +190,24 @@ def _handled(work: CellWork, step: Step) -> StepResult:
     return StepResult(outcome=Outcome.FAILED, reason=reason if hang is None else str(hang))
 
 
-def _with_absence(work: CellWork, step: Step, result: StepResult) -> StepResult:
+def _clock_runs_on(work: CellWork, result: StepResult) -> bool:
+    """Return whether the clock of a step that went well stops in the step after it only."""
+    return result.outcome is Outcome.DONE and work.cell.is_closed_by_next(work.step_number)
+
+
+def _with_absence(work: CellWork, result: StepResult) -> StepResult:
     """Return a step's result with the loss of its device, where that is what it met.
 
-    Of what is in memory a filesystem reads and removes much even when its disk is gone.
+    Of what is in memory a filesystem reads and removes much even when its disk is gone. Where the clock runs on, the
+    step after it is looked at in its stead, and what is measured counts only if that goes well.
     """
-    is_done = result.outcome is Outcome.DONE
-    if result.outcome not in (Outcome.DONE, Outcome.FAILED) or (is_done and step.kind in _CLOCK_RUNS_ON):
+    if result.outcome not in (Outcome.DONE, Outcome.FAILED) or _clock_runs_on(work, result):
         return result
     why = work.run.prover.absence(work.cell.target)
     if not why:
         return result
-    reason = "; ".join(filter(None, ("" if is_done else result.reason, f"{work.cell.target} {why}")))
+    said = result.reason if result.outcome is Outcome.FAILED else ""
+    reason = "; ".join(filter(None, (said, f"{work.cell.target} {why}")))
     return replace(result, outcome=Outcome.FAILED, reason=reason, measurements=())
 
 

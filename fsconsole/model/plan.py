@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from fsconsole.model.step import Step, Write
+from fsconsole.model.step import CLOSED_BY, Step, Write
 from fsconsole.model.variant import Variant
 from fsconsole.model.workload import Workload
 
@@ -106,6 +106,11 @@ class Cell:
     def writes(self) -> tuple[Write, ...]:
         """Every setting that the cell writes, its workloads' own ones too."""
         return tuple(write for step in self.steps for write in step.writes)
+
+    def is_closed_by_next(self, number: int) -> bool:
+        """Return whether the step after that one brings to the device what that one has done."""
+        kinds = [step.kind for step in self.steps[number : number + 2]]
+        return len(kinds) > 1 and CLOSED_BY.get(kinds[0]) is kinds[1]
 
 
 @dataclass(frozen=True, slots=True)

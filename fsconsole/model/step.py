@@ -36,6 +36,10 @@ class StepKind(str, Enum):
     RELEASE = "release"
 
 
+CLOSED_BY = {StepKind.WORKLOAD: StepKind.DRAIN, StepKind.DELETE: StepKind.DELETE_UNMOUNT}
+"""What brings to the device what a step may have done in memory only, where it comes right after that step."""
+
+
 @dataclass(frozen=True, slots=True)
 class Write:
     """A setting that the engine's own code writes: name as the plan calls it, value as the kernel's file takes it."""
