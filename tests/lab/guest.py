@@ -73,7 +73,7 @@ def listed(*names: str) -> dict[str, dict[str, object]]:
 
 def settle() -> None:
     """Let udev finish what it was told of."""
-    run("udevadm", "settle")
+    run("udevadm", "settle", "--timeout=280")
 
 
 def wait_until(holds: Callable[[], bool], what: str, patience_s: float = _PATIENCE_S) -> None:

@@ -117,3 +117,34 @@ def test_the_grid_marks_what_was_damaged(whole: tuple[RunState, str]):
     assert "check (cell" in shown
     assert "the check found damage" in " ".join(shown.split())
     assert pathlib.Path(runs_dir).is_dir()
+
+
+ONCE = """
+schema = 1
+equalise = "none"
+[[variant]]
+type = "ext4"
+[[workload]]
+kind = "create"
+threads = 1
+files = 1
+file_size = "64KiB"
+"""
+
+
+def test_a_target_that_can_not_be_opened_for_its_drain_fails_its_cell_and_is_not_kept_mounted(
+    tmp_path: pathlib.Path,
+):
+    made = scratch.create(100 * MIB, str(tmp_path / "scratch"))
+    folder = new_run(ONCE, made.device, str(tmp_path / "runs"))
+    away = pathlib.Path(f"{made.device}.away")
+    argv = argv_with(folder.path, [Event(0, "drain", f"mv {made.device} {away}")], tmp_path / "script")
+    try:
+        subprocess.run(argv, check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=300)
+    finally:
+        away.rename(made.device)
+    (cell,) = read_state(folder).cells
+    scratch.remove(made)
+    # Where the unmounting fails too, as it does below an open file, the run ends with a cell that is stopped.
+    assert cell.status is CellStatus.FAILED, cell.reason
+    assert cell.steps[-1].kind is StepKind.DRAIN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import ExitStack
 
 from fsconsole.engine import cautions
 from fsconsole.engine.steps import settings
@@ -96,15 +97,15 @@ def drain(work: CellWork, _step: Step) -> StepResult:
     if window is None:
         raise StepFailed("there was no load to drain")
     begin_s = time.monotonic()
-    root = open_mount(work)
-    device = os.open(work.cell.target, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with ExitStack() as opened:
+        root = open_mount(work)
+        # A disk that was pulled can't be opened, and its mount must not stay busy for that.
+        opened.callback(os.close, root)
+        device = os.open(work.cell.target, os.O_RDONLY | os.O_CLOEXEC)
+        opened.callback(os.close, device)
         _bring_out(root, device)
         end = clock_and_cpu()
         cautions.about_fullness(work, root)
-    finally:
-        os.close(device)
-        os.close(root)
     drain_s = end.monotonic_ns / 1e9 - begin_s
     figures = drain_measurements(window.result, drain_s, end.monotonic_ns)
     return StepResult((*figures, *_finish(work, window, end)))

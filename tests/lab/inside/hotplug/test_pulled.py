@@ -93,11 +93,13 @@ def test_the_run_ends_in_words_and_nothing_is_left_mounted(ended: Ended) -> None
 
 
 def test_a_disk_that_returns_is_known_under_another_name_and_another_disk_in_its_place_is_left(
-    ended: Ended, disks: tuple[HotDisk, ...], qmp: Qmp
+    ended: Ended, disks: tuple[HotDisk, ...], qmp: Qmp, request: pytest.FixtureRequest
 ) -> None:
     former = next(iter(ended.pulled))
     impostor = qmp.disk(f"impostor-{ended.name}", SIZE_MIB, "virtio", serial="IMPOSTOR")
-    assert f"/dev/{impostor.plug()}" == former
+    plugged = impostor.plug()
+    request.addfinalizer(impostor.pull)
+    assert f"/dev/{plugged}" == former
     subprocess.run(["dd", "if=/dev/urandom", f"of={former}", "bs=1M", "count=4", "status=none"], check=True)
     before = content(former)
     missing = fsconsole("resume", ended.name, "--show")
@@ -114,7 +116,6 @@ def test_a_disk_that_returns_is_known_under_another_name_and_another_disk_in_its
         finished = fsconsole("resume", ended.name, "--consent", code, "--json")
         assert finished.code == ExitCode.CELLS_FAILED, finished
     assert content(former) == before
-    impostor.pull()
 
 
 def content(path: str) -> bytes:
