@@ -1,7 +1,8 @@
 """Watching over the thread that carries a run out: whether it stands still on a device that answers no more.
 
 A process that waits inside the kernel (state D) is ended by no signal. So it is neither waited for without end nor
-taken for dead: it is given up when no I/O of the run's devices has ended for a while, and named.
+taken for dead: it is given up when no I/O of the run's devices has ended for a while, and named. So is one that sleeps
+all that time, as programs of nilfs2 do that wait for their disk.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fsconsole.engine.control import Wishes
-from fsconsole.errors import DeviceHangs
+from fsconsole.errors import DeviceHangs, DeviceStandsStill
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.plan import Cell
 from fsconsole.model.step import StepKind
 from fsconsole.system.text import read_int_or
-from fsconsole.system.waiting import Waiting, in_words, waiting_in
+from fsconsole.system.waiting import Sleepers, Waiting, in_words, waiting_in
 from fsconsole.telemetry.ended_io import ended_io
 from fsconsole.units import format_elapsed
 
@@ -29,6 +30,8 @@ _TIMES = 2
 """A disk gets longer than that: its driver may try again several times, 30 s each, before it says that it fails."""
 _SOON_S = 20.0
 """Once all programs were killed, by the operator or for standing still."""
+_LOOK_S = 5.0
+"""What counts of the time between two looks at most: the machine, or this process, may have been stopped in between."""
 _AWAKE = 2
 """Looks in a row at which nobody waits, before it counts as a sign of life: a writer is awake for an instant now and then."""
 
@@ -56,30 +59,38 @@ class StepAtHand:
     begun_s: float
 
 
-class Vigil:
-    """How long nothing has moved; ended and waiting look at the devices and at the processes."""
+Look = Callable[[], tuple[Waiting, ...]]
 
-    def __init__(self, ended: Callable[[], object], waiting: Callable[[], tuple[Waiting, ...]]) -> None:
-        self._ended, self._waiting = ended, waiting
+
+class Vigil:
+    """How long nothing has moved; ended looks at the devices, waiting at the processes, asleep at them if none waits."""
+
+    def __init__(self, ended: Callable[[], object], waiting: Look, asleep: Look) -> None:
+        self._ended, self._waiting, self._asleep = ended, waiting, asleep
         self._seen: object = None
-        self._since_s, self._awake = 0.0, 0
+        self._still_s, self._looked_s, self._awake = 0.0, 0.0, 0
         self.who: tuple[Waiting, ...] = ()
 
     def still_s(self, place: object, now_s: float) -> float:
-        """Return for how many seconds I/O has not ended, the place is the same, and somebody waits in the kernel."""
+        """Return for how many seconds I/O has not ended, the place is the same, and somebody waits or all sleep."""
         seen = (place, self._ended())
         waiting = self._waiting() if seen == self._seen else ()
+        asleep = self._asleep() if not waiting else ()
+        self.who = waiting or asleep or self.who
         if waiting:
-            self.who = waiting
-        self._awake = 0 if waiting else self._awake + 1
+            self._awake = 0
+        else:
+            # Among sleepers each bit of work is a sign of life.
+            self._awake = min(self._awake, _AWAKE - 1) if asleep else self._awake + 1
+        self._still_s += min(now_s - self._looked_s, _LOOK_S)
         if seen != self._seen or self._awake >= _AWAKE:
-            self.begin(now_s)
-        self._seen = seen
-        return now_s - self._since_s
+            self.begin()
+        self._seen, self._looked_s = seen, now_s
+        return self._still_s
 
-    def begin(self, now_s: float) -> None:
+    def begin(self) -> None:
         """Count from now on."""
-        self._since_s = now_s
+        self._still_s = 0.0
 
 
 class Attention:
@@ -91,12 +102,17 @@ class Attention:
         self.step: StepAtHand | None = None
         self.hang: DeviceHangs | None = None
         """Set once, by who watches: the run ends with it."""
-        self._vigil = Vigil(tuple, tuple)
+        self._vigil = Vigil(tuple, tuple, tuple)
 
     def run_begins(self, watched: Watched) -> None:
         """From now on a hang is told."""
         devices = tuple(os.path.basename(os.path.realpath(path)) for path in watched.targets)
-        self._vigil = Vigil(lambda: ended_io(devices), lambda: waiting_in(watched.proc, watched.task))
+        sleepers = Sleepers(watched.proc)
+        self._vigil = Vigil(
+            lambda: ended_io(devices),
+            lambda: waiting_in(watched.proc, watched.task),
+            sleepers.asleep,
+        )
         self.watched = watched
 
     @property
@@ -114,13 +130,15 @@ class Attention:
         if still_s < (min(_SOON_S, patience_s()) if self.has_killed else patience_s()):
             return False
         self.hang = self.hang or self._told(watched, still_s)
-        self._vigil.begin(now_s)
+        self._vigil.begin()
         return True
 
     def _told(self, watched: Watched, still_s: float) -> DeviceHangs:
         device = self.cell.target if self.cell is not None else ", ".join(watched.targets)
         where = f" in {self.step.kind.value}" if self.step is not None else ""
-        return DeviceHangs(device, in_words(self._vigil.who), format_elapsed(still_s), where, watched.run_id)
+        who = self._vigil.who
+        kind = DeviceHangs if any(not one.is_asleep for one in who) else DeviceStandsStill
+        return kind(device, in_words(who), format_elapsed(still_s), where, watched.run_id)
 
 
 def patience_s() -> float:

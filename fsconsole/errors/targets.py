@@ -118,6 +118,16 @@ class DeviceHangs(FsconsoleError):
 
 
 @dataclass(eq=False)
+class DeviceStandsStill(DeviceHangs):
+    """A device of which no I/O ended while its programs slept: so wait those of a few filesystems (nilfs2)."""
+
+    sentence = (
+        "{device} does not answer{where}: {who} has slept for {waited}, in which no I/O of the device ended, "
+        "and was killed."
+    )
+
+
+@dataclass(eq=False)
 class DeviceSilent(FsconsoleError):
     """A device that gave no answer when it was to be looked at; waited: for how long that was tried."""
 

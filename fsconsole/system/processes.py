@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -74,6 +75,10 @@ def reap_orphans(proc: str, own_children: frozenset[int]) -> tuple[int, ...]:
     return tuple(pid for pid in orphans if _reaped(pid))
 
 
+_UTIME, _STIME, _BEGUN = 11, 12, 19
+"""Behind the name, from 0 (man 5 proc_pid_stat: fields 14, 15 and 22)."""
+
+
 def parse_stat(text: str) -> tuple[str, str, int]:
     """Return name, state letter and parent pid from /proc/PID/stat (man 5 proc_pid_stat).
 
@@ -84,6 +89,26 @@ def parse_stat(text: str) -> tuple[str, str, int]:
     if opening < 0 or closing < opening or len(rest) < 2:
         raise ValueError(f"not a process's stat line: {text!r}")
     return text[opening + 1 : closing], rest[0], int(rest[1])
+
+
+def used_ticks_of(text: str) -> int:
+    """Return the CPU time of a process with all its tasks, user's and kernel's, in clock ticks, from its stat line.
+
+    Raises ValueError.
+    """
+    rest = text[text.rfind(")") + 1 :].split()
+    return int(rest[_UTIME]) + int(rest[_STIME])
+
+
+def age_s(pid: int) -> float:
+    """Return for how many seconds a process of the visible /proc has been there; 0 once it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = decode(file.read())
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    begun_s = int(text[text.rfind(")") + 1 :].split()[_BEGUN]) / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - begun_s
 
 
 def numbers_in(directory: str) -> tuple[int, ...]:

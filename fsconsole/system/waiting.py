@@ -1,4 +1,8 @@
-"""Processes that wait inside the kernel (state D) and can't be ended until what they wait for answers."""
+"""Processes that wait inside the kernel (state D) and can't be ended until what they wait for answers; and sleepers.
+
+A few filesystems wait for their disk so that a signal would wake them (nilfs2's log writer: state S). Such a process
+looks like one that waits for another program: it is told by all of them sleeping, with no CPU time used.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +12,26 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from fsconsole.plaintext import decode
-from fsconsole.system.processes import numbers_in, parse_stat, visible_pid
+from fsconsole.system.processes import age_s, numbers_in, parse_stat, used_ticks_of, visible_pid
 from fsconsole.system.text import read_text_or
 
-_UNINTERRUPTIBLE = "D"
+_UNINTERRUPTIBLE, _INTERRUPTIBLE = "D", "S"
+_ENDED = "ZX"
+"""Ended, and not yet waited for (man 5 proc_pid_stat)."""
 _INIT_PID = 1
 _GONE = (FileNotFoundError, ProcessLookupError)
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A process with a task in state D; where is the kernel's function, empty where it isn't told."""
+    """A process with a task that waits; where is the kernel's function, empty where it isn't told."""
 
     pid: int
     """As the operator's /proc counts."""
     name: str
     where: str
+    is_asleep: bool = False
+    """In state S, which a signal ends, and not D."""
 
     def __str__(self) -> str:
         where = f", in {self.where}" if self.where else ""
@@ -44,6 +52,49 @@ def waiting_in(proc: str, own_task: int) -> tuple[Waiting, ...]:
     return tuple(found)
 
 
+class Sleepers:
+    """Who sleeps in this process's own PID namespace, whose proc is mounted at proc, look after look."""
+
+    def __init__(self, proc: str) -> None:
+        self._proc = proc
+        self._used: dict[int, int] = {}
+
+    def asleep(self) -> tuple[Waiting, ...]:
+        """Return who sleeps, those first that wait for no other process of ours; none while any has worked since.
+
+        One that was stopped (state T) is nobody's hang, and what PID 1 does itself is not looked at.
+        """
+        seen = [state for pid in numbers_in(self._proc) if pid != _INIT_PID for state in self._state_of(pid)]
+        alive = [process for process in seen if process.letter not in _ENDED]
+        used = {process.pid: process.used_ticks for process in alive}
+        before, self._used = self._used, used
+        if used != before or any(process.letter != _INTERRUPTIBLE for process in alive):
+            return ()
+        parents = {process.parent for process in alive}
+        alive.sort(key=lambda process: process.pid in parents)
+        return tuple(one for process in alive for one in self._told(process))
+
+    def _state_of(self, pid: int) -> Iterator[_State]:
+        with suppress(*_GONE), open(f"{self._proc}/{pid}/stat", "rb") as file:
+            text = decode(file.read())
+            name, letter, parent = parse_stat(text)
+            yield _State(pid, name, letter, parent, used_ticks_of(text))
+
+    def _told(self, process: _State) -> Iterator[Waiting]:
+        where = read_text_or(f"{self._proc}/{process.pid}/wchan", "").strip("0")
+        with suppress(*_GONE):
+            yield Waiting(_outer_pid(process.pid), process.name, where, is_asleep=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    pid: int
+    name: str
+    letter: str
+    parent: int
+    used_ticks: int
+
+
 def waiting_below(program: str, word: str) -> tuple[Waiting, ...]:
     """Return who waits below the processes of a program that has word among its arguments, in the visible /proc."""
     parents = dict(_parents())
@@ -55,6 +106,16 @@ def waiting_below(program: str, word: str) -> tuple[Waiting, ...]:
         for pid in below
         for said in _waiting_tasks(f"/proc/{pid}", numbers_in(f"/proc/{pid}/task"))
     )
+
+
+def waits_of(program: str) -> dict[tuple[str, ...], float]:
+    """Return how a program was called where it waits in the visible /proc, each call with the age of its oldest in s."""
+    ages_s: dict[tuple[str, ...], float] = {}
+    for pid in numbers_in("/proc"):
+        if any(name == program for name, _ in _waiting_tasks(f"/proc/{pid}", (pid,))):
+            argv = _arguments(pid)
+            ages_s[argv] = max(age_s(pid), ages_s.get(argv, 0.0))
+    return ages_s
 
 
 def in_words(waiting: tuple[Waiting, ...]) -> str:

@@ -121,6 +121,19 @@ def test_the_page_cache_is_asked_only_where_the_device_itself_takes_no_direct_re
     assert ["iflag=direct" in argv for argv in takes_it_not.asked] == [True, False]
 
 
+def test_where_an_earlier_look_waits_none_is_begun_and_where_one_has_only_just_begun_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = Answers(lambda _: 0)
+    require_answer("/dev/sda", 0, said)
+    for age_s, asked in ((59.0, 1), (61.0, 0)):
+        monkeypatch.setattr(answering, "waits_of", lambda _, age_s=age_s: {said.asked[0]: age_s})
+        dd = Answers(lambda _: None)
+        with pytest.raises(DeviceSilent):
+            require_answer("/dev/sda", 0, dd, limit_s=60.0)
+        assert len(dd.asked) == asked
+
+
 def test_a_device_that_could_not_be_asked_is_left_to_whoever_looks_at_it() -> None:
     def fails(_: tuple[str, ...]) -> int:
         raise ToolFailed("dd", -1, "Resource temporarily unavailable")

@@ -11,6 +11,7 @@ from fsconsole.system.command import RealExecutor, spawn
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.namespace import engine_argv
 from fsconsole.system.processes import OpenDescriptor, holders_of, holders_of_any, own_pid_in_host_proc
+from fsconsole.system.waiting import waits_of
 from tests.conftest import MakeLoopDevice, Mount
 
 pytestmark = pytest.mark.root
@@ -151,7 +152,9 @@ def test_a_refused_mount_is_explained_by_the_kernels_log(loop_device: MakeLoopDe
         assert log.lines() == ()
 
 
-def test_a_process_stuck_in_the_kernel_is_given_up(loop_device: MakeLoopDevice, mounted: Mount) -> None:
+def test_a_process_stuck_in_the_kernel_is_given_up_and_found_by_how_it_was_called(
+    loop_device: MakeLoopDevice, mounted: Mount
+) -> None:
     device = loop_device(16 * MIB)
     quick = RealExecutor()
     assert quick.run(Command(("mkfs.ext4", "-q", device))).exit_code == 0
@@ -161,11 +164,15 @@ def test_a_process_stuck_in_the_kernel_is_given_up(loop_device: MakeLoopDevice, 
     try:
         touch = Command(("touch", str(root / "new")), timeout_s=0.1)
         result = RealExecutor(kill_grace_s=0.2).run(touch)
+        (waits,) = waits_of("touch").items()
     finally:
         thawed = quick.run(Command(("fsfreeze", "--unfreeze", str(root))))
     assert thawed.exit_code == 0
     assert (result.exit_code, result.timed_out) == (-9, True)
     assert "did not end within 0.2 s of SIGKILL" in result.err
+    argv, age_s = waits
+    assert argv == touch.argv
+    assert 0.1 <= age_s < 60
 
 
 def test_one_look_finds_whoever_has_any_of_several_devices_and_files_open(

@@ -19,7 +19,7 @@ from tests.lab.runs import act, begin_anew, cells_on, new_run, state_of
 from tests.lab.soak import tried
 from tests.lab.warm import Forked
 
-PLAN = "tests/lab/inside/hotplug/hang.toml"
+PLAN = Path("tests/lab/inside/hotplug/hang.toml")
 DEVICE = "/dev/dm-0"
 SUSPEND = ("dmsetup", "suspend", "--nolockfs", "--noflush", "hanging")
 HUNG_TASK_S = Path("/proc/sys/kernel/hung_task_timeout_secs")
@@ -38,6 +38,8 @@ STEPS = (
 )
 
 EVERY = [(step, ends) for step in STEPS for ends in ("limit", "stop")]
+SLEEPY_STEPS = ("mkfs", "mount", "quiesce", "workload", "drain", "remount", "unmount", "delete", "release")
+"""Of nilfs2, whose programs sleep while they wait for their disk, so that they are ended in time."""
 
 
 @pytest.fixture(autouse=True)
@@ -63,10 +65,12 @@ ENGINES: list[Forked] = []
 PATIENCE_S = 300.0
 
 
-def hanging_in(step: str) -> RunFolder:
-    """Begin a run whose device answers no more in a step of its first cell."""
-    folder = new_run(PLAN, DEVICE)
+def hanging_in(step: str, plan: Path = PLAN) -> RunFolder:
+    """Begin a run whose device answers no more in a step of its first cell, and wait until it hangs."""
+    folder = new_run(str(plan), DEVICE)
     ENGINES.append(begin_anew(folder, act(state_of(folder).cells[0], step, SUSPEND)))
+    suspended = ("dmsetup", "info", "--columns", "--noheadings", "-o", "suspended", "hanging")
+    wait_until(lambda: run(*suspended).strip() == "Suspended", "it hangs", PATIENCE_S)
     return folder
 
 
@@ -77,8 +81,6 @@ def over(folder: RunFolder) -> bool:
 @pytest.mark.parametrize(("step", "ends"), tried(EVERY, [("workload", "limit")]))
 def test_a_device_that_answers_no_more_is_given_up_and_named(step: str, ends: str) -> None:
     folder = hanging_in(step)
-    suspended = ("dmsetup", "info", "--columns", "--noheadings", "-o", "suspended", "hanging")
-    wait_until(lambda: run(*suspended).strip() == "Suspended", "it hangs", PATIENCE_S)
     if ends == "stop":
         assert ask(folder, Verb.STOP_NOW).accepted
     else:
@@ -97,4 +99,23 @@ def test_a_device_that_answers_no_more_is_given_up_and_named(step: str, ends: st
     assert "still waits" in cleaned.did
     run("dmsetup", "resume", "hanging")
     ENGINES.pop().wait()
+    assert clean_folder(folder) == ()
+
+
+@pytest.mark.parametrize("step", tried(SLEEPY_STEPS, ()))
+def test_a_device_whose_filesystem_sleeps_while_it_waits_is_given_up_and_named(
+    step: str, tmp_path: Path
+) -> None:
+    plan = tmp_path / "nilfs2.toml"
+    plan.write_text(PLAN.read_text().replace('"ext4"', '"nilfs2"'))
+    folder = hanging_in(step, plan)
+    HUNG_TASK_S.write_text("2")
+    wait_until(lambda: over(folder), "the run ends", PATIENCE_S)
+    state = state_of(folder)
+    assert state.exit_code == ExitCode.DEVICE_HANGS, state
+    assert f"{DEVICE} does not answer" in state.reason
+    assert [cell.status for cell in cells_on(state, DEVICE)] == [CellStatus.FAILED, CellStatus.PENDING], state
+    run("dmsetup", "resume", "hanging")
+    ENGINES.pop().wait()
+    clean_folder(folder)
     assert clean_folder(folder) == ()

@@ -75,3 +75,6 @@ def test_whatever_is_asked_of_it_names_it_and_ends(folder: RunFolder) -> None:
     states = {name: device["state"]["text"] for name, device in listed().items()}
     assert "does not answer" in states["dm-0"]
     assert not any("does not answer" in state for name, state in states.items() if name != "dm-0"), states
+    # Each dd that waits for it waits for ever; no look begins one more.
+    waiting = run("pgrep", "--full", f"if={DEVICE}").split()
+    assert len(waiting) == 1, waiting
