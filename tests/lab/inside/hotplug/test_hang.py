@@ -39,7 +39,7 @@ STEPS = (
 )
 
 EVERY = [(step, ends) for step in STEPS for ends in ("limit", "stop")]
-SLEEPY_STEPS = ("mkfs", "mount", "quiesce", "workload", "drain", "remount", "unmount", "delete", "release")
+SLEEPY_STEPS = ("mkfs", "mount", "quiesce", "workload", "drain", "remount", "unmount", "delete")
 """Of nilfs2, whose programs sleep while they wait for their disk, so that they are ended in time."""
 
 

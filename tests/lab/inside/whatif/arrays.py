@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,7 +19,7 @@ from fsconsole.journal.store import RunFolder, list_runs
 from fsconsole.model.state import RunState
 from fsconsole.model.step import StepKind
 from tests.lab import warm
-from tests.lab.guest import fsconsole, run, settle
+from tests.lab.guest import fsconsole, run, settle, wait_until
 
 HERE = "tests/lab/inside/whatif"
 DISKS = ("/dev/vda", "/dev/vdb", "/dev/vdc", "/dev/vdd")
@@ -80,15 +79,7 @@ def clear_disks() -> None:
 
 def wait_for(folder: RunFolder, holds: Callable[[RunState], bool], what: str) -> None:
     """Wait until a run is where it should be."""
-    wait_until(lambda: holds(read_state(folder)), what)
-
-
-def wait_until(holds: Callable[[], bool], what: str) -> None:
-    """Wait for something that an engine does in its own time."""
-    deadline = time.monotonic() + LIMIT_S
-    while not holds():
-        assert time.monotonic() < deadline, f"waited in vain: {what}"
-        time.sleep(0.2)
+    wait_until(lambda: holds(read_state(folder)), what, LIMIT_S)
 
 
 def is_in(cell: int, kind: StepKind) -> Callable[[RunState], bool]:
@@ -105,7 +96,7 @@ def kill_engines() -> None:
     """Kill every engine with what started it, as nothing can prevent."""
     for pid in engines():
         os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not engines(), "the engine is gone")
+    wait_until(lambda: not engines(), "the engine is gone", LIMIT_S)
 
 
 def engines() -> list[int]:

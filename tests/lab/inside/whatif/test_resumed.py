@@ -14,10 +14,11 @@ from fsconsole.journal.store import is_alive
 from fsconsole.model.state import CellStatus, RunState
 from fsconsole.model.step import StepKind
 from tests.lab.digest import digest
-from tests.lab.guest import fsconsole
+from tests.lab.guest import fsconsole, wait_until
 from tests.lab.inside.whatif.arrays import (
     DISKS,
     HERE,
+    LIMIT_S,
     arrays,
     clear_disks,
     consent,
@@ -28,7 +29,6 @@ from tests.lab.inside.whatif.arrays import (
     on,
     uuids_on,
     wait_for,
-    wait_until,
 )
 from tests.lab.soak import SOAK
 
@@ -55,7 +55,7 @@ def test_a_run_that_was_stopped_goes_on_unasked_unless_somebody_wrote_on_a_membe
     wait_for(folder, is_in(0, StepKind.ARRAY_SYNC), "the mirror resyncs")
     wait_for(folder, _tells_how_far, "a sample tells how far the resync is")
     assert fsconsole("stop", folder.name, "--now").code == 0
-    wait_until(lambda: not is_alive(folder), "the engine ends")
+    wait_until(lambda: not is_alive(folder), "the engine ends", LIMIT_S)
     assert read_state(folder).cells[0].status is CellStatus.STOPPED
     assert (arrays(), uuids_on(A, B)) == ({}, set())
     hurry(200000)

@@ -12,10 +12,11 @@ from fsconsole.journal.history import read_state
 from fsconsole.journal.store import RunFolder
 from fsconsole.model.state import CellStatus
 from fsconsole.model.step import StepKind
-from tests.lab.guest import fsconsole
+from tests.lab.guest import fsconsole, wait_until
 from tests.lab.inside.whatif.arrays import (
     DISKS,
     HERE,
+    LIMIT_S,
     arrays,
     clear_disks,
     consent,
@@ -26,7 +27,6 @@ from tests.lab.inside.whatif.arrays import (
     on,
     uuids_on,
     wait_for,
-    wait_until,
 )
 from tests.lab.runs import act, begin, new_run
 from tests.lab.soak import SOAK
@@ -68,7 +68,7 @@ def test_a_run_whose_engine_was_killed_while_mdadm_made_its_array_is_resumed_to_
     begun = Path("/tmp/an-array-is-made")
     begun.unlink(missing_ok=True)
     engine = begin(folder, act(read_state(folder).cells[0], "array", ("touch", str(begun))))
-    wait_until(begun.exists, "the array is to be made")
+    wait_until(begun.exists, "the array is to be made", LIMIT_S)
     time.sleep(after_s)
     engine.kill()
     engine.wait()
