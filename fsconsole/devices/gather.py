@@ -40,6 +40,7 @@ from fsconsole.devices.uses import (
 from fsconsole.devices.volume_groups import active_groups, volume_group_uses
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.device import Device, DeviceKind
+from fsconsole.system.blockdev import notice_medium
 from fsconsole.system.mounts import read_mounts, read_swaps
 from fsconsole.system.text import read_text
 
@@ -53,8 +54,9 @@ def gather(path: str, context: GateContext, is_refused: Callable[[Evidence], boo
     A device that tables show to be in use is read by the signature probe alone, never opened for writing.
     Raises DeviceMissing, NotABlockDevice; what can't be read otherwise stands in the evidence as unread.
     """
-    devices = discover()
     real = os.path.realpath(path)
+    notice_medium(real)
+    devices = discover()
     device = find_device(real, devices)
     graph, unread = _graph(devices)
     evidence = Evidence(device, relatives(device, graph), unread=unread)

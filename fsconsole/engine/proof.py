@@ -24,6 +24,7 @@ from fsconsole.model.plan import Cell
 from fsconsole.model.run import Target
 from fsconsole.model.state import RunState
 from fsconsole.plan.expand import array_uuid
+from fsconsole.system.blockdev import notice_medium
 
 _PROOF_HOLDS_S = 1.0
 """A journal on a blocked disk can stand between the gate and the wipe for minutes."""
@@ -96,6 +97,8 @@ class Prover:
 
     def changed(self, paths: Sequence[str]) -> dict[str, str]:
         """Return which of these targets are not the very devices they were at their last proof, each with why."""
+        for path in paths:
+            notice_medium(path)
         devices = discover()
         return {path: why for path in paths if (why := self._change(path, devices))}
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 import struct
 import sys
+from contextlib import suppress
 
 _BLKROSET = 0x125D
 _BLKROGET = 0x125E
@@ -51,6 +53,17 @@ def flush_buffers(fd: int) -> None:
     Raises OSError (EACCES without CAP_SYS_ADMIN).
     """
     fcntl.ioctl(fd, _BLKFLSBUF)
+
+
+def notice_medium(path: str) -> None:
+    """Have the kernel look whether another medium is in a drive: it does so when the device is opened.
+
+    Until then its size and its sequence number are those of the medium before (block/disk-events.c). What can't be
+    opened, or is no block device, is left to whoever looks at it next.
+    """
+    with suppress(OSError):
+        if stat.S_ISBLK(os.stat(path).st_mode):
+            os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
 
 
 def open_exclusive(path: str) -> int:

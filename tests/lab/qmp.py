@@ -17,8 +17,9 @@ DRIVERS = {
     "virtio": {"driver": "virtio-blk-pci"},
     "scsi": {"driver": "scsi-hd", "bus": "scsi.0"},
     "nvme": {"driver": "nvme"},
+    "cd": {"driver": "scsi-cd", "bus": "scsi.0"},
 }
-"""What device_add takes for each bus of machine.Disk."""
+"""What device_add takes for each bus of machine.Disk, and for a drive whose medium can be changed."""
 _NUMBERS = count(os.getpid() * 1000)
 
 
