@@ -9,6 +9,7 @@ from fsconsole.devices.claims import lock_whole_disk
 from fsconsole.devices.discovery import discover
 from fsconsole.devices.identity import differences, lasting_differences, read_identity
 from fsconsole.devices.md_members import held_arrays
+from fsconsole.engine.array_look import assemble_stopped
 from fsconsole.engine.array_owner import Owner
 from fsconsole.engine.arrays import OwnArray, dismantle
 from fsconsole.errors import DeviceChanged, DeviceLocked, ToolFailed
@@ -45,6 +46,7 @@ def take_apart_leftovers(
                 stack.enter_context(lock_whole_disk(device))
         except (DeviceLocked, DeviceChanged, OSError) as error:
             return (f"its arrays have to wait: {str(error).rstrip('.')}",)
+        assemble_stopped(own, executor)
         act = _Acts(executor)
         left = dismantle(own, act, Owner(state, executor).objection)
     return (*act.done, *left, *_foreign(members))

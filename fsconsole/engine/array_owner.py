@@ -42,7 +42,8 @@ class Owner:
 
         Of one that can't be read nobody knows whose it is.
         """
-        by_hand = f"`mdadm --stop {array.path}` ends it, if nobody needs that"
+        members = " ".join(sorted(_node(member) for member in array.members))
+        by_hand = f"`mdadm --stop {array.path}`, then `mdadm --zero-superblock {members}`, end it, if nobody needs that"
         try:
             strange = [
                 word for uuid in self._uuids(array) for word in self._strange(array, *self._known[uuid])
@@ -58,7 +59,7 @@ class Owner:
         found = set()
         for member in array.members:
             with suppress(OSError):
-                found.add(member_uuid(f"/dev/{member.replace('!', '/')}"))
+                found.add(member_uuid(_node(member)))
         return frozenset(found & self._known.keys())
 
     def _strange(self, array: HeldArray, uuid: str, known: CellState) -> Iterator[str]:
@@ -72,6 +73,10 @@ class Owner:
         remains = making[-1].verdict.removeprefix(_SHOWED).split(_BETWEEN)
         found = probe_signatures(self._executor, array.path)
         yield from (_word(s) for s in found if s.uuid.lower() != uuid and _word(s) not in remains)
+
+
+def _node(name: str) -> str:
+    return f"/dev/{name.replace('!', '/')}"
 
 
 def _word(signature: Signature) -> str:

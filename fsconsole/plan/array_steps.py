@@ -5,7 +5,7 @@ man 8 mdadm; Documentation/admin-guide/md.rst.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fsconsole.model.plan import ArraySpec
@@ -78,6 +78,11 @@ def create_command(array: ArrayLife) -> tuple[str, ...]:
 def stop_command(path: str) -> tuple[str, ...]:
     """Return the command that stops an array; its members keep what is written on them."""
     return ("mdadm", "--stop", path)
+
+
+def look_command(path: str, members: Sequence[str]) -> tuple[str, ...]:
+    """Return the command that puts a stopped array together without writing on it, degraded too (man 8 mdadm)."""
+    return ("mdadm", "--assemble", "--readonly", "--run", path, *members)
 
 
 def zero_command(member: str) -> tuple[str, ...]:

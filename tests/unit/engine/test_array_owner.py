@@ -54,7 +54,7 @@ def _bears_the_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_filesystem_that_the_run_did_not_make_is_somebody_elses() -> None:
     said = Owner(left(Outcome.DONE), executor(answer(("ext4", THEIRS)))).objection(ARRAY)
     assert said.startswith(f"/dev/md127 holds ext4 {THEIRS}, which the run didn't make: it stays as it is")
-    assert "`mdadm --stop /dev/md127`" in said
+    assert "`mdadm --stop /dev/md127`, then `mdadm --zero-superblock /dev/vda /dev/vdb`, end it" in said
 
 
 @pytest.mark.parametrize("found", [(), (("ext4", OURS),), (("ext4", OURS.upper()),), (("xfs", OLD),)])

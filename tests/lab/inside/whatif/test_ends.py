@@ -7,6 +7,7 @@ import os
 import struct
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ from tests.lab.inside.whatif.arrays import (
 
 A, B, C, D = DISKS
 MIRROR = f"{HERE}/mirror.toml"
+MDADM_CONF = Path("/etc/mdadm/mdadm.conf")
 SET_ARRAY_INFO = 0x40480923
 
 
@@ -70,11 +72,11 @@ def test_a_cell_skipped_and_an_engine_killed_leave_no_array_and_no_other_array_i
     create_array("md400", "raid1", C, D)
     settle()
     before = [digest(disk) for disk in (C, D)]
-    _taken_by_somebody(ours.path, folder.name)
+    path = _taken_by_somebody(ours.path, folder.name)
 
     cleaned = fsconsole("cleanup", folder.name)
     assert cleaned.code == 0, cleaned
-    assert f"stopped the array {ours.path}" in cleaned.out
+    assert f"stopped the array {path}" in cleaned.out
     assert "/dev/md400 is an array of vdc, vdd, not the run's: it stays as it is" in cleaned.out
     assert arrays().keys() == {"md400"}
     assert uuids_on(A, B) == set()
@@ -94,13 +96,32 @@ def _leave_a_number_without_members() -> None:
     assert arrays() == {}
 
 
-def _taken_by_somebody(array: str, run_id: str) -> None:
-    """Let somebody make a filesystem of his own on a leftover: it is left to him, and taken apart when that is gone."""
+def _taken_by_somebody(array: str, run_id: str) -> str:
+    """Let somebody make a filesystem of his own on a leftover, and stop it: it is left to him until that is gone.
+
+    Return what the array is called in the end.
+    """
     run("mkfs.ext4", "-q", "-F", array)
     settle()
-    kept = fsconsole("cleanup", run_id)
-    assert f"{array} holds ext4" in kept.out
-    assert array.removeprefix("/dev/") in arrays()
-    assert len(uuids_on(A, B)) == 1
-    run("wipefs", "--quiet", "--all", array)
+    with _not_assembled_by_udev():
+        run("mdadm", "--stop", array)
+        settle()
+        assert arrays().keys() == {"md400"}
+        before = [digest(disk) for disk in (A, B)]
+        kept = fsconsole("cleanup", run_id)
+        (looked_at,) = arrays().keys() - {"md400"}
+        assert f"/dev/{looked_at} holds ext4" in kept.out
+        assert [digest(disk) for disk in (A, B)] == before
+    run("mdadm", "--readwrite", f"/dev/{looked_at}")
+    run("wipefs", "--quiet", "--all", f"/dev/{looked_at}")
     settle()
+    return f"/dev/{looked_at}"
+
+
+@contextmanager
+def _not_assembled_by_udev() -> Iterator[None]:
+    """Have udev leave the members of stopped arrays alone (man 5 mdadm.conf, AUTO)."""
+    told = MDADM_CONF.read_text() if MDADM_CONF.exists() else ""
+    MDADM_CONF.write_text("AUTO -all\n")
+    yield
+    MDADM_CONF.write_text(told)
