@@ -17,9 +17,11 @@ DRIVERS = {
     "virtio": {"driver": "virtio-blk-pci"},
     "scsi": {"driver": "scsi-hd", "bus": "scsi.0"},
     "nvme": {"driver": "nvme"},
-    "cd": {"driver": "scsi-cd", "bus": "scsi.0"},
 }
-"""What device_add takes for each bus of machine.Disk, and for a drive whose medium can be changed."""
+"""What device_add takes for each bus of machine.Disk."""
+DRIVE = "drive"
+"""In place of a bus: a drive whose medium can be exchanged."""
+_EVERY = {**DRIVERS, DRIVE: {"driver": "scsi-cd", "bus": "scsi.0"}}
 _NUMBERS = count(os.getpid() * 1000)
 
 
@@ -70,7 +72,7 @@ class HotDisk:
         return _told("device_del", id=self.name)
 
     def _what(self) -> dict[str, str]:
-        return {**DRIVERS[self.bus], "id": self.name, "drive": self.name, "serial": self.serial}
+        return {**_EVERY[self.bus], "id": self.name, "drive": self.name, "serial": self.serial}
 
 
 def _told(command: str, **arguments: str) -> str:

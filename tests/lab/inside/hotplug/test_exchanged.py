@@ -17,7 +17,7 @@ from fsconsole.model.state import CellStatus
 from fsconsole.system.command import RealExecutor
 from tests.lab.guest import run, settle, wait_until
 from tests.lab.inside.hotplug.test_pulled import content
-from tests.lab.qmp import SHARE, HotDisk, Qmp
+from tests.lab.qmp import DRIVE, SHARE, HotDisk, Qmp
 from tests.lab.runs import RUNS, act, begin, cells_on, new_run, state_of
 from tests.lab.soak import SOAK
 
@@ -26,7 +26,7 @@ SIZE_MIB = 32
 __test__ = SOAK
 """Not even collected otherwise: a test that is left out is one that a machine is missing for."""
 
-DRIVE = Path("/sys/block/sr0")
+SR0 = Path("/sys/block/sr0")
 LISTED = "lsblk --nodeps --noheadings --output SERIAL"
 
 
@@ -72,20 +72,20 @@ def test_neither_the_disk_that_returns_nor_one_that_came_meanwhile_is_touched(qm
 
 def test_another_medium_in_the_same_drive_is_another_device_at_the_next_proof(qmp: Qmp) -> None:
     run("modprobe", "sr_mod")
-    medium, other = qmp.disk("medium", SIZE_MIB, "cd"), qmp.disk("other-medium", SIZE_MIB, "cd")
+    medium, other = (qmp.disk(name, SIZE_MIB, DRIVE) for name in ("medium", "other-medium"))
     medium.plug_in()
-    wait_until(lambda: Path("/dev", DRIVE.name).exists(), "the kernel finds the drive")
+    wait_until(lambda: Path("/dev", SR0.name).exists(), "the kernel finds the drive")
     settle()
     # Else the kernel looks every two seconds, as udev has it do.
-    (DRIVE / "events_poll_msecs").write_text("0")
+    (SR0 / "events_poll_msecs").write_text("0")
     context = GateContext(RealExecutor(), RUNS)
-    before = inspect_device(f"/dev/{DRIVE.name}", context).identity
-    assert before == inspect_device(f"/dev/{DRIVE.name}", context).identity
+    before = inspect_device(f"/dev/{SR0.name}", context).identity
+    assert before == inspect_device(f"/dev/{SR0.name}", context).identity
     qmp.do("blockdev-open-tray", id=medium.name, force=True)
     qmp.do("blockdev-remove-medium", id=medium.name)
     qmp.do("blockdev-insert-medium", **{"id": medium.name, "node-name": other.name})
     qmp.do("blockdev-close-tray", id=medium.name)
-    (changed,) = differences(before, inspect_device(f"/dev/{DRIVE.name}", context).identity)
+    (changed,) = differences(before, inspect_device(f"/dev/{SR0.name}", context).identity)
     assert "diskseq" in changed
     medium.pull_out()
-    wait_until(lambda: not DRIVE.exists(), "the kernel forgets the drive")
+    wait_until(lambda: not SR0.exists(), "the kernel forgets the drive")
