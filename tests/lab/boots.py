@@ -93,6 +93,9 @@ class Boots:
     def _report(self, line: str) -> pytest.TestReport:
         report = self._config.hook.pytest_report_from_serializable(config=self._config, data=json.loads(line))
         assert isinstance(report, pytest.TestReport)
+        if isinstance(report.longrepr, list):
+            # Where and why it was skipped; JSON has no tuples.
+            report.longrepr = tuple(report.longrepr)
         return report
 
 

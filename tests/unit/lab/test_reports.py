@@ -58,11 +58,13 @@ def items_named(*names: str) -> list[SimpleNamespace]:
     return session.items
 
 
+WHERE_AND_WHY = ("test_some.py", 1, "Skipped: no such kernel")
+TOLD = {"failed": "why", "skipped": WHERE_AND_WHY}
+
+
 def reported(config: pytest.Config, item: SimpleNamespace, call: str) -> list[str]:
     reports = [
-        pytest.TestReport(
-            item.nodeid, item.location, {}, outcome, "why" if outcome == "failed" else None, when
-        )
+        pytest.TestReport(item.nodeid, item.location, {}, outcome, TOLD.get(outcome), when)
         for when, outcome in (("setup", "passed"), ("call", call), ("teardown", "passed"))
     ]
     hook = config.hook.pytest_report_to_serializable
@@ -81,6 +83,13 @@ def test_each_test_ends_as_it_ended_in_the_guest_and_one_boot_serves_them_all(py
     assert outcomes(boots, bad) == [("setup", "passed"), ("call", "failed"), ("teardown", "passed")]
     (command,) = guest.commands
     assert command[-2:] == (good.nodeid, bad.nodeid)
+
+
+def test_one_that_is_skipped_in_the_guest_is_skipped_with_its_reason(pytestconfig, boots_of) -> None:
+    (only,) = items_named("only")
+    reports = tuple(boots_of(Guest(reported(pytestconfig, only, "skipped"))).reports_of(only))
+    assert [report.outcome for report in reports] == ["passed", "skipped", "passed"]
+    assert reports[1].longrepr == WHERE_AND_WHY
 
 
 def test_a_guest_that_dies_fails_the_test_at_hand_and_all_after_it(pytestconfig, boots_of) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.lab.guest import run
+from tests.lab.inside.hotplug.hanging import Hanging, hanging_volume
 from tests.lab.qmp import Qmp
 from tests.lab.soak import SOAK
 
@@ -30,3 +31,10 @@ def udevd(request: pytest.FixtureRequest) -> Iterator[None]:
 def qmp() -> Qmp:
     """The guest's hand at its machine."""
     return Qmp()
+
+
+@pytest.fixture
+def hanging() -> Iterator[Hanging]:
+    """A volume that can be made to answer no more."""
+    with hanging_volume() as volume:
+        yield volume
