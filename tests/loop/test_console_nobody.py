@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import wait_until
 from tests.loop.nobody import as_nobody, readable_by_all
 from tests.loop.test_console_terminal import Keyboard
-from tests.loop.test_terminal import ENDED
+from tests.loop.test_terminal import ENDED, LIMIT_S
 from tests.tui.recorded import recorded
 
 pytestmark = [
@@ -97,7 +98,11 @@ def test_what_needs_root_says_so_and_how(open_console: Callable[[Path], Keyboard
         console.press(key)
         console.wait_for(f"{what} by root only", "sudo")
     console.press("Space")
-    console.wait_for("sudo")
+    # The first device is in use, or nobody but root can tell.
+    told = ("it can't be ticked", "Only root can see whether")
+    wait_until(
+        lambda: any(words in " ".join(console.lines()) for words in told), "Space says why not", LIMIT_S
+    )
     console.press("5")
     console.wait_for("stopped after 5 of 6 cells; u resumes it")
     for key, what in (

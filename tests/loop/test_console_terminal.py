@@ -24,6 +24,7 @@ pytestmark = [
 ]
 
 SAFE = set("█░▒▓■▲▼─│┌┐└┘├┤┬┴┼═║╔╗╚╝")
+REST_S = 0.5
 
 
 class Keyboard(Terminal):
@@ -52,12 +53,20 @@ class Keyboard(Terminal):
         return self.lines()
 
     def press_until(self, key: str, text: str) -> None:
-        """Press a key again and again until a text is on the screen."""
+        """Press a key again and again until a text is on the screen; each time when the screen has come to rest."""
         deadline = time.monotonic() + LIMIT_S
-        while text not in "\n".join(self.lines()):
-            assert time.monotonic() < deadline, "\n".join(self.lines())
+        while text not in "\n".join(lines := self.at_rest()):
+            assert time.monotonic() < deadline, "\n".join(lines)
             self.press(key)
+
+    def at_rest(self) -> list[str]:
+        """Return the screen's lines once they have been the same for a while: what was pressed has had its effect."""
+        lines, since_s = self.lines(), time.monotonic()
+        while time.monotonic() < since_s + REST_S:
             time.sleep(0.1)
+            if (now := self.lines()) != lines:
+                lines, since_s = now, time.monotonic()
+        return lines
 
 
 @pytest.fixture
