@@ -116,7 +116,11 @@ def a_scratch_device(console: Keyboard, directory: Path) -> None:
 def two_journals_and_xfs(console: Keyboard) -> None:
     console.press("2")
     console.wait_for("2 variants, 6 cells")
-    console.press("Down", "Tab", "End")
+    console.press("Down")
+    console.wait_for("inode_size")
+    console.press("Tab")
+    console.at_rest()
+    console.press("End")
     console.press_until("Up", "data before its metadata")
     console.press("Enter")
     console.wait_for("ext4: data (mount)")
