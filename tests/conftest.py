@@ -230,4 +230,10 @@ def _give_back(device: str, backing_file: str) -> None:
 
 
 def _unmount(point: str) -> None:
-    subprocess.run(["umount", "--recursive", point], check=False, capture_output=True)
+    # An engine that has given back its lock may take a moment longer to be gone, and with it what it has open there.
+    wait_until(lambda: _is_unmounted(point), f"{point} is unmounted")
+
+
+def _is_unmounted(point: str) -> bool:
+    done = subprocess.run(["umount", "--recursive", point], check=False, capture_output=True)
+    return done.returncode == 0 or not os.path.ismount(point)
