@@ -9,28 +9,8 @@ import math
 import re
 from collections.abc import Iterable
 
-from fsconsole.errors import BadQuantity
-from fsconsole.sizes import GIB, KIB, MIB, SECTOR_BYTES, TIB
-
-__all__ = [
-    "GIB",
-    "KIB",
-    "MIB",
-    "SECTOR_BYTES",
-    "TIB",
-    "fixed",
-    "format_bytes",
-    "format_bytes_exact",
-    "format_elapsed",
-    "format_guess",
-    "format_percent",
-    "format_rate",
-    "format_seconds",
-    "parse_bytes",
-    "parse_seconds",
-    "shared_decimals",
-    "significant",
-]
+from fsconsole.errors.targets import BadQuantity
+from fsconsole.text import GIB, KIB, MIB, TIB
 
 _SIZE_FACTORS = {
     "": 1, "B": 1,

@@ -2,10 +2,69 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from enum import Enum
 
-from fsconsole.catalog.arguments import Argument
+# What may stand behind a flag or after an equals sign: kinds of values that can name nothing else.
+#
+# No kind accepts a slash, a comma, a leading dash or an empty text, so no accepted value is a path, a second word
+# or a flag.
+
+
+class ArgumentKind(str, Enum):
+    """Kinds of values; the texts stand in the catalog's files."""
+
+    BARE = "bare"
+    """No value at all."""
+    NUMBER = "number"
+    SIZE = "size"
+    """A number with the tools' unit letter: 64k, 128m, 32b (man 8 mkfs.xfs), 4096."""
+    PERCENT = "percent"
+    CHOICES = "choices"
+
+
+_PATTERNS = {
+    ArgumentKind.NUMBER: re.compile(r"[0-9]{1,18}"),
+    ArgumentKind.SIZE: re.compile(r"[0-9]{1,18}[bskKmMgGtT]?"),
+    ArgumentKind.PERCENT: re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3})?"),
+}
+_NAMES = {
+    ArgumentKind.BARE: "no value",
+    ArgumentKind.NUMBER: "a whole number",
+    ArgumentKind.SIZE: "a size such as 64k or 4096",
+    ArgumentKind.PERCENT: "a percentage below 100",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A kind of value; choices hold the words of CHOICES, where the empty word means "may stand bare"."""
+
+    kind: ArgumentKind
+    choices: tuple[str, ...] = ()
+
+    def accepts(self, value: str | None) -> bool:
+        """Tell whether this value may stand here; None means that there is no value."""
+        if self.kind is ArgumentKind.BARE:
+            return value is None
+        if value is None:
+            return "" in self.choices
+        if self.kind is ArgumentKind.CHOICES:
+            return value != "" and value in self.choices
+        return _PATTERNS[self.kind].fullmatch(value) is not None
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """Valid values, or the kind in words where they can't be counted."""
+        return tuple(choice for choice in self.choices if choice) or (self.wanted,)
+
+    @property
+    def wanted(self) -> str:
+        """What belongs here, in words."""
+        if self.kind is ArgumentKind.CHOICES:
+            return "one of " + ", ".join(choice or "(nothing)" for choice in self.choices)
+        return _NAMES[self.kind]
 
 
 class Scope(str, Enum):
@@ -197,3 +256,79 @@ class Catalog:
     def get(self, name: str) -> Filesystem:
         """Return the filesystem of that name; raises KeyError, plan readers look at names first."""
         return {filesystem.name: filesystem for filesystem in self.filesystems}[name]
+
+
+# Kernel releases compared by their numbers.
+
+
+def release_numbers(release: str) -> tuple[int, ...]:
+    """Return the leading numbers of a release: "6.1.0-18-amd64" is (6, 1, 0); empty where it has none."""
+    match = re.match(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,3}", release)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()
+
+
+def is_before(release: str, since: str) -> bool:
+    """Tell whether a release is older than since."""
+    return release_numbers(release) < release_numbers(since)
+
+
+def is_after(release: str, until: str) -> bool:
+    """Tell whether a release is of a later series than until: 2.6.27.5 is not after 2.6.27."""
+    last = release_numbers(until)
+    return release_numbers(release)[: len(last)] > last
+
+
+# What was found out about options by trying them: values, so that a plan can be judged without touching anything.
+
+
+class Verdict(str, Enum):
+    """What came of trying an option at a value; the values are printed and stored."""
+
+    TAKEN = "taken"
+    REFUSED = "refused"
+    IGNORED = "not in effect"
+    """Accepted, and nothing came of it."""
+    UNTRIED = "not tried"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One option at one value; words are the kernel's own, or the tool's, empty where it was simply taken."""
+
+    filesystem: str
+    scope: Scope
+    option: str
+    value: str
+    verdict: Verdict
+    words: str = ""
+    shows: str = ""
+    """How it shows in what was read back, where that is declared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """All that is known of this machine beside its kernel's release."""
+
+    answers: tuple[Answer, ...] = ()
+    absent: tuple[tuple[str, str], ...] = ()
+    """(filesystem, why) for those that this kernel has no driver for."""
+    _index: dict[tuple[str, Scope, str, str], Answer] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+
+    def __post_init__(self) -> None:
+        """Sort the answers by what they are about: thousands of rows ask for each of their options."""
+        for answer in self.answers:
+            key = (answer.filesystem, answer.scope, answer.option, answer.value)
+            self._index.setdefault(key, answer)
+
+    def about(self, filesystem: str, option: Option, value: str) -> Answer | None:
+        """Return what came of trying it, or None where nothing is known: most callers then go by declarations."""
+        return self._index.get((filesystem, option.scope, option.name, value))
+
+    def why_absent(self, filesystem: str) -> str:
+        """Return why this kernel can't mount it at all; empty where it can, or where that is not known."""
+        return dict(self.absent).get(filesystem, "")
+
+
+NOTHING_KNOWN = Known()

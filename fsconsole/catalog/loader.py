@@ -8,8 +8,9 @@ from importlib.resources import files
 
 import tomli
 
-from fsconsole.catalog.arguments import Argument, ArgumentKind
 from fsconsole.catalog.filesystem import (
+    Argument,
+    ArgumentKind,
     Catalog,
     CommandTemplates,
     Filesystem,

@@ -6,14 +6,32 @@ would split them and never given to one.
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
 
-from fsconsole.catalog.arguments import Argument
-from fsconsole.catalog.filesystem import Flag, FlagKind, MountWords
-from fsconsole.catalog.nearest import nearest_words
-from fsconsole.errors import OptionRefused
+from fsconsole.catalog.filesystem import (
+    NOTHING_KNOWN,
+    Argument,
+    Filesystem,
+    Flag,
+    FlagKind,
+    Known,
+    MountWords,
+    Option,
+    Rule,
+    Scope,
+    Verdict,
+    is_after,
+    is_before,
+)
+from fsconsole.catalog.tables import nearest_words
+from fsconsole.errors.targets import BadQuantity, OptionRefused
+from fsconsole.model.plan import Variant
+from fsconsole.units import parse_bytes
 
 _LONGEST = 2000
 
@@ -197,3 +215,359 @@ def _wanted(flag: Flag) -> str:
     if flag.kind is FlagKind.VALUE:
         return flag.argument.wanted
     return "words separated by commas: " + ", ".join(key for key, _ in flag.keys)
+
+
+# Which options, at which values, a variant's words come to.
+
+_CATALOG = Where("the catalog", "option")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An option at a value, with all the words that say so."""
+
+    option: Option
+    value: str
+    words: frozenset[Word]
+
+    @property
+    def text(self) -> str:
+        """The option at that value in the tool's words."""
+        return self.option.text(self.value)
+
+
+def given_options(
+    filesystem: Filesystem, mkfs: tuple[Word, ...], mount: tuple[Word, ...]
+) -> tuple[Given, ...]:
+    """Return every option that these words set, in the catalog's order."""
+    said = {Scope.MKFS: frozenset(mkfs), Scope.MOUNT: frozenset(mount)}
+    in_order = {scope: tuple(sorted(words, key=_whole)) for scope, words in said.items()}
+    return tuple(
+        given
+        for option, counted in _counted(filesystem)
+        for given in (counted or _open(filesystem, option, in_order[option.scope]))
+        if given.words <= said[option.scope]
+    )
+
+
+def option_words(filesystem: Filesystem, option: Option, value: str) -> frozenset[Word]:
+    """Return the words that set an option to a value that it takes."""
+    return _words(filesystem, option.scope, option.text(value))
+
+
+@lru_cache(maxsize=4096)
+def _words(filesystem: Filesystem, scope: Scope, text: str) -> frozenset[Word]:
+    if scope is Scope.MKFS:
+        return frozenset(split_flags(text, filesystem.mkfs_flags, _CATALOG))
+    return frozenset(split_mount(text, filesystem.mount_words, _CATALOG))
+
+
+@lru_cache(maxsize=64)
+def _counted(filesystem: Filesystem) -> tuple[tuple[Option, tuple[Given, ...]], ...]:
+    """Return every option with what each of its values comes to; with nothing where they can't be counted."""
+    return tuple(
+        (
+            option,
+            tuple(Given(option, value, option_words(filesystem, option, value)) for value, _ in option.texts),
+        )
+        for option in filesystem.options
+    )
+
+
+def _whole(word: Word) -> str:
+    return f"{word.flag} {word.text}".strip()
+
+
+def _open(filesystem: Filesystem, option: Option, said: tuple[Word, ...]) -> Iterator[Given]:
+    """Yield an option at the values that stand where its template has its own."""
+    head = option.template.partition("{value}")[0]
+    for word in said:
+        whole = _whole(word)
+        value = whole.removeprefix(head)
+        if whole.startswith(head) and option.accepts(value):
+            yield Given(option, value, option_words(filesystem, option, value))
+
+
+# From a variant's texts to the words that will be executed, and what speaks against them.
+
+_BASE = Where("the catalog", "base_mkfs")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A variant's accepted words; mkfs holds the catalog's base words too, own_mkfs those of the plan alone."""
+
+    mkfs: tuple[Word, ...]
+    own_mkfs: tuple[Word, ...]
+    mount: tuple[Word, ...]
+    tune: tuple[Word, ...]
+
+    @property
+    def own(self) -> tuple[Word, ...]:
+        """The words that the plan asked for, in the order in which they take effect."""
+        return self.own_mkfs + self.tune + self.mount
+
+    @property
+    def facts(self) -> frozenset[str]:
+        """Everything that rules can ask about."""
+        return _facts("mkfs", self.mkfs) | _facts("tune", self.tune) | _facts("mount", self.mount)
+
+
+def choose(filesystem: Filesystem, mkfs: str, mount: str, tune: str, where: Where) -> Chosen:
+    """Return the accepted words of a variant's texts; where.key is the variant's. Raises OptionRefused."""
+    base = _base(filesystem)
+    own = split_flags(mkfs, filesystem.mkfs_flags, _below(where, "mkfs"))
+    return Chosen(
+        mkfs=merge(base, own),
+        own_mkfs=own,
+        mount=split_mount(mount, filesystem.mount_words, _below(where, "mount")),
+        tune=split_flags(tune, filesystem.tune_flags, _below(where, "tune")),
+    )
+
+
+@lru_cache(maxsize=64)
+def _base(filesystem: Filesystem) -> tuple[Word, ...]:
+    return split_flags(filesystem.base_mkfs, filesystem.mkfs_flags, _BASE)
+
+
+def broken_rules(filesystem: Filesystem, chosen: Chosen) -> tuple[Rule, ...]:
+    """Return the rules between options that these words break, in the catalog's order."""
+    facts = chosen.facts
+    return tuple(rule for rule in filesystem.rules if rule.when in facts and _breaks(rule, facts))
+
+
+def require_rules(filesystem: Filesystem, chosen: Chosen, where: Where) -> None:
+    """Raise OptionRefused for the first rule that these words break."""
+    for rule in broken_rules(filesystem, chosen):
+        program, _, word = rule.when.partition(" ")
+        raise _below(where, program).refused(word, rule.why, rule.needs or ("leave one of them out",))
+
+
+def refusals(
+    filesystem: Filesystem, chosen: Chosen, kernel: str, known: Known = NOTHING_KNOWN
+) -> tuple[str, ...]:
+    """Return why this kernel won't take the variant, in clauses; empty where it takes all.
+
+    kernel is its release as uname prints it; empty means one of today. What was found out by trying counts more
+    than what is declared.
+    """
+    absent = why_no_driver(filesystem, kernel, known)
+    if absent:
+        return (absent,)
+    reasons = (
+        f"{given.option.name}: {why}"
+        for given in given_options(filesystem, chosen.mkfs, chosen.mount)
+        if (why := why_refused(filesystem, given.option, given.value, kernel, known))
+    )
+    return tuple(dict.fromkeys(reasons))
+
+
+def why_refused(filesystem: Filesystem, option: Option, value: str, kernel: str, known: Known) -> str:
+    """Return why an option at a value is refused, as a clause; empty where it isn't. kernel and known as above."""
+    answer = known.about(filesystem.name, option, value)
+    if answer is not None and answer.verdict is not Verdict.UNTRIED and option.depends != "device":
+        tried = f"this machine refuses it ({answer.words})"
+        return tried if answer.verdict is Verdict.REFUSED else ""
+    if option.since and kernel and is_before(kernel, option.since):
+        return f"needs Linux {option.since}"
+    words = option.refusal_of(value)
+    gone = option.until == "" or not kernel or is_after(kernel, option.until)
+    if not words or not gone or option.depends:
+        return ""
+    until = f", last taken by Linux {option.until}" if option.until else ""
+    return f"today's kernels refuse it ({words}){until}"
+
+
+def why_no_driver(filesystem: Filesystem, kernel: str, known: Known) -> str:
+    """Return why this kernel can't mount the filesystem at all, as a clause; empty where it can."""
+    if absent := known.why_absent(filesystem.name):
+        return absent
+    if filesystem.since and kernel and is_before(kernel, filesystem.since):
+        return f"{filesystem.name} came with Linux {filesystem.since}"
+    if filesystem.until and (not kernel or is_after(kernel, filesystem.until)):
+        return f"{filesystem.name} left the kernel after Linux {filesystem.until}"
+    return ""
+
+
+def _breaks(rule: Rule, facts: frozenset[str]) -> bool:
+    excluded = any(word in facts for word in rule.excludes)
+    return excluded or (bool(rule.needs) and not any(word in facts for word in rule.needs))
+
+
+def _facts(program: str, words: Sequence[Word]) -> frozenset[str]:
+    return frozenset(fact for word in words for fact in word.facts(program))
+
+
+def _below(where: Where, name: str) -> Where:
+    return Where(where.path, f"{where.key}.{name}")
+
+
+# Command templates filled in: the argv that is listed, and executed.
+
+ALWAYS_MOUNTED_WITH = ("nosuid", "nodev")
+"""A filesystem under test may hold set-uid files and device nodes of nobody's choosing."""
+
+
+def make_commands(
+    filesystem: Filesystem, variant: Variant, device: str, uuid: str
+) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that make the variant on the device, mkfs first, which asks nothing.
+
+    Then the filesystem has this UUID, by mkfs itself or by a command right after it, and its tuning words.
+    """
+    templates = filesystem.commands
+    argvs = [_filled(templates.mkfs, variant.mkfs_words, device=device, uuid=uuid)]
+    if templates.identify:
+        argvs.append(_filled(templates.identify, (), device=device, uuid=uuid))
+    if variant.tune_words:
+        argvs.append(_filled(templates.tune, variant.tune_words, device=device))
+    return tuple(argvs)
+
+
+def mount_command(filesystem: Filesystem, variant: Variant, device: str, mount_point: str) -> tuple[str, ...]:
+    """Return the command that mounts the device: always nosuid and nodev, then the variant's words."""
+    options = ",".join(ALWAYS_MOUNTED_WITH + variant.mount_words)
+    return _filled(filesystem.commands.mount, (), device=device, mount_point=mount_point, options=options)
+
+
+def unmount_command(filesystem: Filesystem, mount_point: str) -> tuple[str, ...]:
+    """Return the command that unmounts."""
+    return _filled(filesystem.commands.unmount, (), mount_point=mount_point)
+
+
+def check_command(filesystem: Filesystem, device: str) -> tuple[str, ...]:
+    """Return the forced full check of the unmounted device; empty where none exists (Filesystem.check_note)."""
+    return _filled(filesystem.commands.check, (), device=device)
+
+
+def features_command(filesystem: Filesystem, device: str) -> tuple[str, ...]:
+    """Return the command that prints what mkfs really made."""
+    return _filled(filesystem.commands.features, (), device=device)
+
+
+def delete_command(filesystem: Filesystem, tree: str) -> tuple[str, ...]:
+    """Return the command that removes the workload's tree."""
+    return _filled(filesystem.commands.delete, (), tree=tree)
+
+
+def _filled(template: tuple[str, ...], words: tuple[str, ...], **values: str) -> tuple[str, ...]:
+    argv: list[str] = []
+    for part in template:
+        if part == "{words}":
+            argv.extend(words)
+        else:
+            argv.append(_with_values(part, values))
+    return tuple(argv)
+
+
+def _with_values(part: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        if "{" + name + "}" in part:
+            return part.replace("{" + name + "}", value)
+    return part
+
+
+# Whether options took effect, by what was read back.
+#
+# Each option declares how a value of it shows: "data=journal" is a feature or option of that name and value, "delalloc"
+# one that has no value of its own, "!delalloc" one that must be absent.
+
+Seen = Mapping[str, str]
+"""Names with values, as they were read back; "on" where a name has no value of its own."""
+
+_ON = "on"
+_REMOVED = re.compile(r"Ignoring removed (?P<word>\w+) option")
+"""What fs/ext4/super.c says of words that it takes and that do nothing."""
+
+
+class Effect(str, Enum):
+    """What is known of an option that was accepted."""
+
+    IN_EFFECT = "in effect"
+    NOT_IN_EFFECT = "not in effect"
+    UNKNOWN = "can't be seen"
+
+
+def effect_of(option: Option, value: str, seen: Seen) -> Effect:
+    """Return whether an option has this value, by what was read back in its own scope."""
+    wanted = option.shown_as(value)
+    if not wanted:
+        return Effect.UNKNOWN
+    if wanted.startswith("!"):
+        return Effect.NOT_IN_EFFECT if wanted[1:] in seen else Effect.IN_EFFECT
+    name, equals, expected = wanted.partition("=")
+    same = name in seen and _same(seen[name], expected if equals else _ON)
+    return Effect.IN_EFFECT if same else Effect.NOT_IN_EFFECT
+
+
+def not_in_effect(
+    filesystem: Filesystem,
+    mkfs: tuple[Word, ...],
+    mount: tuple[Word, ...],
+    seen: Mapping[Scope, Seen],
+    kernel_log: Sequence[str],
+) -> tuple[str, ...]:
+    """Return a sentence for each of a variant's words that was accepted and is not in effect."""
+    return tuple(dict.fromkeys(_without_effect(filesystem, mkfs, mount, seen, kernel_log)))
+
+
+def hidden_words(filesystem: Filesystem, words: tuple[Word, ...], mount: tuple[Word, ...]) -> tuple[str, ...]:
+    """Return the words whose effect nothing that is read back would tell, sorted.
+
+    Two variants that differ in none of these, and of which the same is read back, are the same.
+    """
+    found = given_options(filesystem, words, mount)
+    visible = {word for given in found if _is_visible(given) for word in given.words}
+    return tuple(
+        sorted({f"{word.flag} {word.text}".strip() for word in (*words, *mount) if word not in visible})
+    )
+
+
+def removed_words(kernel_log: Sequence[str]) -> dict[str, str]:
+    """Return the mount words that the kernel said do nothing any more, with the line that says so."""
+    matches = ((_REMOVED.search(line), line) for line in kernel_log)
+    return {match["word"]: line for match, line in matches if match}
+
+
+def _without_effect(
+    filesystem: Filesystem,
+    mkfs: tuple[Word, ...],
+    mount: tuple[Word, ...],
+    seen: Mapping[Scope, Seen],
+    kernel_log: Sequence[str],
+) -> Iterator[str]:
+    removed = removed_words(kernel_log)
+    for given in given_options(filesystem, mkfs, mount):
+        option = given.option
+        found = seen.get(option.scope, {})
+        effect = effect_of(option, given.value, found) if found else Effect.UNKNOWN
+        if effect is Effect.NOT_IN_EFFECT:
+            yield f"{given.text} is not in effect: {_told(option, given.value, found)}"
+        elif effect is Effect.UNKNOWN and given.text in removed:
+            yield f"{given.text} is not in effect: the kernel says '{removed[given.text]}'"
+
+
+def _told(option: Option, value: str, seen: Seen) -> str:
+    """Return what was read back instead."""
+    wanted = option.shown_as(value)
+    name = wanted.removeprefix("!").partition("=")[0]
+    where = "mkfs made" if option.scope is Scope.MKFS else "the kernel mounted"
+    if name in seen:
+        return f"{where} it with {name if seen[name] == _ON else f'{name}={seen[name]}'}"
+    return f"{where} it without {name}"
+
+
+def _is_visible(given: Given) -> bool:
+    return bool(given.option.shown_in or given.option.shown_as(given.value))
+
+
+def _same(found: str, expected: str) -> bool:
+    return found == expected or _bytes(found) == _bytes(expected) != -1
+
+
+def _bytes(text: str) -> int:
+    """Return a size, written as the tools write it (64k, 65536), in bytes; -1 for what is none."""
+    try:
+        return parse_bytes(text.upper())
+    except BadQuantity:
+        return -1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from fsconsole.cli.catalog_survey import Survey
+    from fsconsole.preflight.catalog_survey import Survey
 
 
 def register(app: typer.Typer) -> None:
@@ -35,9 +35,9 @@ def catalog(
     What --probe finds out is kept for later calls, and for `fsconsole plan`, as long as kernel, tools and catalog
     stay what they are. Without root mkfs alone can be tried, and nothing is kept.
     """
-    from fsconsole.cli import catalog_survey
     from fsconsole.cli.complaint import say
-    from fsconsole.plaintext import printable
+    from fsconsole.preflight import catalog_survey
+    from fsconsole.text import printable
 
     if arrays:
         _print_levels(as_json=as_json)
@@ -52,19 +52,17 @@ def catalog(
 
 
 def _print_levels(*, as_json: bool) -> None:
-    from fsconsole.cli import array_levels
     from fsconsole.cli.results import terminal_width
-    from fsconsole.preflight.array_support import every_level
+    from fsconsole.preflight.machine import every_level
+    from fsconsole.show import catalog
 
     told = every_level()
-    typer.echo(
-        array_levels.as_json(told) if as_json else "\n".join(array_levels.lines(told, terminal_width()))
-    )
+    typer.echo(catalog.levels_as_json(told) if as_json else "\n".join(catalog.lines(told, terminal_width())))
 
 
 def _print(survey: Survey, *, every: bool) -> None:
-    from fsconsole.cli.catalog_text import filesystem_lines, overview_lines
     from fsconsole.cli.results import terminal_width
+    from fsconsole.show.catalog import filesystem_lines, overview_lines
 
     width = terminal_width()
     lines = overview_lines(survey, width)

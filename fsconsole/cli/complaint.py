@@ -6,6 +6,11 @@ import re
 import shutil
 import sys
 import textwrap
+from collections.abc import Collection, Sequence
+
+from typer import TyperException
+
+from fsconsole.errors import Misused
 
 _UNBROKEN = "\0"
 """Stands for a space at which no line may end; printable text doesn't hold it."""
@@ -29,3 +34,31 @@ def _fitted(line: str) -> str:
     short_command = f"`[^`]{{0,{max(0, width - len('``.'))}}}`"
     kept = re.sub(short_command, lambda command: command[0].replace(" ", _UNBROKEN), line)
     return textwrap.fill(kept, width, break_long_words=False, break_on_hyphens=False).replace(_UNBROKEN, " ")
+
+
+# What the parser says of words that it can't use, as every other error is told: a sentence and a hint.
+
+_OF_PYDANTIC = "Value error, "
+"""How the parser's checker of values begins, which says nothing to an operator."""
+
+
+def misuse(error: TyperException, words: Sequence[str], commands: Collection[str]) -> Misused:
+    """Return the parser's complaint as an error; words are those of the command line, without the program."""
+    said = error.format_message().replace(_OF_PYDANTIC, "")
+    # The parser puts what it would rather have had into brackets behind its sentence.
+    said, _, possible = said.partition(" (Possible options: ")
+    nearest = f"Nearest: {possible.removesuffix(')')}; " if possible else ""
+    return Misused(what=_sentence(said), nearest=nearest, command=_command(error, words, commands))
+
+
+def _sentence(said: str) -> str:
+    line = " ".join(said.split())
+    return f"{line[:1].upper()}{line[1:].rstrip('.')}."
+
+
+def _command(error: TyperException, words: Sequence[str], commands: Collection[str]) -> str:
+    """Return the command whose help says more; the parser doesn't tell it of every mistake."""
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        return str(context.command_path)
+    return " ".join(["fsconsole", *[word for word in words[:1] if word in commands]])

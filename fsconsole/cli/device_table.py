@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fsconsole.cli.device_survey import SurveyRow
+from fsconsole.devices.discover import guide
 from fsconsole.devices.state import Claim
-from fsconsole.devices.tree import guide
-from fsconsole.plaintext import printable
-from fsconsole.report.device_columns import Column, fitting, texts_of, widest
+from fsconsole.preflight.device_survey import SurveyRow
+from fsconsole.show.devices import Column, fitting, texts_of, widest
+from fsconsole.text import printable
 
 GAP = 2
 STATE_ROOM = 34

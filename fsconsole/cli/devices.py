@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.model.places import DEFAULT_RUNS_DIR
-from fsconsole.plaintext import printable
+from fsconsole.cli.app import Group, show_help_for_nothing
+from fsconsole.errors.runs import NotRoot
+from fsconsole.model.run import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
+from fsconsole.text import printable
+from fsconsole.units import format_bytes, parse_bytes
 
 if TYPE_CHECKING:
-    from fsconsole.cli.device_survey import Survey
+    from fsconsole.devices.scratch import Scratch
+    from fsconsole.preflight.device_survey import Survey
 
 
 def register(app: typer.Typer) -> None:
@@ -35,8 +43,8 @@ def devices(
     that are named, their stripes are told too. On a terminal, columns that find no room are left out; --json has
     them all. What is on a device beside signatures is sampled by `fsconsole plan`.
     """
-    from fsconsole.cli import device_survey
     from fsconsole.cli.complaint import say
+    from fsconsole.preflight import device_survey
 
     survey = device_survey.take(tuple(device or ()), runs)
     if as_json:
@@ -53,3 +61,165 @@ def _print_table(survey: Survey) -> None:
     from fsconsole.cli.device_table import print_table
 
     print_table(survey.rows)
+
+
+# fsconsole readtest: a few seconds of buffered reading, as hdparm -t, with the read-ahead in force.
+
+_LONGEST_S = 3600.0
+
+
+def register_readtest(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command(name="readtest")(readtest)
+
+
+def readtest(
+    device: Annotated[str, typer.Argument(metavar="DEV", help="A block device; it may be in use.")],
+    *,
+    seconds: Annotated[
+        float, typer.Option("--seconds", metavar="S", min=0.1, max=_LONGEST_S, help="How long to read.")
+    ] = 3.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    is_watched: Annotated[
+        bool, typer.Option("--watched", hidden=True, help="Whoever calls it has a limit of his own.")
+    ] = False,
+) -> None:
+    """Read a device from its beginning through the page cache, as `hdparm -t`, and print the throughput.
+
+    It is opened for reading only and may be in use; what is dirty on it is written out first. A device that is
+    read to its end is read again from the beginning, with an empty cache.
+    """
+    from fsconsole.devices.ask import read_test, require_answer
+    from fsconsole.devices.discover import find_device
+    from fsconsole.system.run import RealExecutor
+    from fsconsole.text import printable
+    from fsconsole.units import format_bytes, format_rate, format_seconds
+
+    found = find_device(device)
+    if not is_watched:
+        require_answer(found.path, found.size_bytes, RealExecutor())
+    result = read_test(found, seconds)
+    if as_json:
+        document = {
+            "device": found.path,
+            "read_bytes": result.read_bytes,
+            "elapsed_s": result.elapsed_s,
+            "bytes_per_s": result.bytes_per_s,
+            "passes": result.passes,
+            "read_ahead_bytes": found.read_ahead_bytes,
+            "scheduler": found.scheduler,
+        }
+        typer.echo(json.dumps(document))
+        return
+    moved = f"{format_bytes(result.read_bytes)} in {format_seconds(result.elapsed_s)}"
+    line = (
+        f"{found.path}: {format_rate(result.bytes_per_s)} read through the page cache ({moved});"
+        f" read-ahead {format_bytes(found.read_ahead_bytes)}, scheduler {found.scheduler or 'none'}"
+    )
+    typer.echo(printable(line))
+
+
+# fsconsole scratch: safe devices to try things on, made of files.
+
+_Directory = Annotated[
+    str, typer.Option("--dir", metavar="DIR", help="Where scratch files lie; its disk sets the speed.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="Its device, its id, or its file.")]
+
+
+def register_scratch(app: typer.Typer) -> None:
+    """Add the group of commands to the command line."""
+    group = typer.Typer(
+        help="Make and remove scratch devices: loop devices over marked files, safe to wipe.",
+        cls=Group,
+        invoke_without_command=True,
+        rich_markup_mode=None,
+    )
+    group.callback()(show_help_for_nothing)
+    group.command(name="create", short_help="Make a scratch device of a file, allocated and marked.")(create)
+    group.command(name="list", short_help="List scratch devices, and files without one.")(list_)
+    group.command(name="attach")(attach)
+    group.command(name="remove", short_help="Detach a scratch device and delete its file.")(remove)
+    app.add_typer(group, name="scratch")
+
+
+def create(
+    *,
+    size: Annotated[str, typer.Option("--size", metavar="SIZE", help="Such as 512MiB or 4GiB.")] = "4GiB",
+    directory: _Directory = DEFAULT_SCRATCH_DIR,
+    as_json: _Json = False,
+) -> None:
+    """Make a file, allocate it wholly, mark it, and attach a loop device with direct I/O.
+
+    1 GiB or 5 % of the filesystem below, whichever is more, is left free.
+    """
+    import signal
+
+    from fsconsole.devices import scratch
+
+    _need_root("A scratch device")
+    # Who ends this command (the console, a service manager) gets back what was made so far, as with Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    made = scratch.create(parse_bytes(size), directory)
+    _tell_one(made, as_json=as_json)
+
+
+def list_(*, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: _Json = False) -> None:
+    """List attached scratch devices, and the files in DIR that lost theirs in a reboot."""
+    from fsconsole.devices import scratch
+
+    _need_root("The list of scratch devices")
+    found = scratch.listing(directory)
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in found], indent=1))
+    elif found:
+        _tell_all(found)
+    else:
+        typer.echo("No scratch devices; `fsconsole scratch create` makes one.", err=True)
+
+
+def attach(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: _Json = False) -> None:
+    """Attach a scratch file again, after a reboot."""
+    from fsconsole.devices import scratch
+
+    _need_root("A scratch device")
+    _tell_one(scratch.attach(scratch.find(name, directory).path), as_json=as_json)
+
+
+def remove(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR) -> None:
+    """Detach a scratch device and delete its file; refused while anything uses it."""
+    from fsconsole.devices import scratch
+
+    _need_root("Removing a scratch device")
+    found = scratch.find(name, directory)
+    scratch.remove(found)
+    typer.echo(f"removed {printable(found.path)}", err=True)
+
+
+def _need_root(what: str) -> None:
+    if os.geteuid() != 0:
+        raise NotRoot(what)
+
+
+def _tell_one(made: Scratch, *, as_json: bool) -> None:
+    """Print the device alone to standard output, for scripts, and the rest beside it."""
+    typer.echo(json.dumps(asdict(made), indent=1) if as_json else made.device)
+    if not made.direct_io:
+        below = printable(os.path.dirname(made.path))
+        typer.echo(f"warning: no direct I/O in {below}: the host's cache will flatter the figures", err=True)
+    if not as_json:
+        typer.echo(
+            f"{format_bytes(made.size_bytes)} in {printable(made.path)}\n"
+            f"use it:    fsconsole run demo --device {made.device}\n"
+            f"remove it: fsconsole scratch remove {made.scratch_id}",
+            err=True,
+        )
+
+
+def _tell_all(found: Sequence[Scratch]) -> None:
+    typer.echo(f"{'id':<8}  {'device':<12}  {'size':>10}  file")
+    for one in found:
+        size, device = format_bytes(one.size_bytes), one.device or "detached"
+        purpose = f"  {one.purpose}" if one.purpose else ""
+        typer.echo(f"{one.scratch_id}  {device:<12}  {size:>10}  {printable(one.path + purpose)}")

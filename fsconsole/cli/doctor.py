@@ -8,12 +8,12 @@ import typer
 
 from fsconsole.cli.results import terminal_width
 from fsconsole.errors import ExitCode
-from fsconsole.model.places import DEFAULT_RUNS_DIR
-from fsconsole.plaintext import printable
-from fsconsole.report.cells import pad_right, wrap
+from fsconsole.model.run import DEFAULT_RUNS_DIR
+from fsconsole.text import pad_right, printable, wrap
 
 if TYPE_CHECKING:
     from fsconsole.preflight.doctor import Finding
+
 
 _STATUS_WIDTH, _CHECK_WIDTH = 9, 14
 
@@ -36,8 +36,8 @@ def doctor(
     """
     from fsconsole.catalog.loader import load_catalog
     from fsconsole.preflight.doctor import diagnose, run_is_possible
-    from fsconsole.preflight.examine import examine
-    from fsconsole.system.command import RealExecutor
+    from fsconsole.preflight.machine import examine
+    from fsconsole.system.run import RealExecutor
 
     findings = diagnose(examine(RealExecutor(), load_catalog(), runs))
     possible = run_is_possible(findings)

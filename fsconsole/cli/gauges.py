@@ -1,68 +1,37 @@
-"""The gauges of one sample as lines of text in ASCII, which every console has."""
+"""fsconsole gauges: what devices, CPUs and dirty pages do right now, without a run."""
 
 from __future__ import annotations
 
-from fsconsole.model.sample import CpuShares, DeviceRates, LoadProgress, Role, Sample, Writeback
-from fsconsole.plaintext import printable
-from fsconsole.units import format_bytes, format_percent, format_rate, format_seconds
+from typing import Annotated
 
-_BAR_CELLS = 20
-_DEVICES = 3
-_STALE_S = 3.0
-"""Six sampling periods; a blocked sampler shows old gauges, and they must not pass for new ones."""
+import typer
 
 
-def gauge_lines(sample: Sample | None, now_ns: int) -> list[str]:
-    """Return one or two lines per gauge, as a run shows them; what the machine doesn't offer has none."""
-    if sample is None:
-        return ["gauges  none yet"]
-    lines = [] if sample.load is None else [_load(sample.load)]
-    lines += [_device(rates) for rates in sample.devices[:_DEVICES]]
-    lines += [*writeback_lines(sample.writeback), cpu_line(sample.cpu)]
-    age_s = (now_ns - sample.monotonic_ns) / 1e9
-    return [*lines, f"gauges  {format_seconds(age_s)} old"] if age_s > _STALE_S else lines
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("gauges")(gauges)
 
 
-def bar(share: float) -> str:
-    """Return a share (0 to 1, more is full) as a bar."""
-    filled = round(_BAR_CELLS * min(1.0, max(0.0, share)))
-    return f"[{'#' * filled}{'-' * (_BAR_CELLS - filled)}]"
+def gauges(
+    device: Annotated[
+        list[str] | None,
+        typer.Option("--device", metavar="DEV", help="Watch this device; any number of times."),
+    ] = None,
+    *,
+    hz: Annotated[float, typer.Option("--hz", min=0.5, max=10.0, help="Samples per second.")] = 2.0,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, metavar="N", help="End after so many samples.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each sample.")] = False,
+) -> None:
+    """Show live what devices, CPUs, dirty pages and waiting tasks do, until Ctrl-C.
 
+    An array or volume is followed by its members, a loop device by the disk below it; their bytes are the same
+    ones again. Nothing is opened but files of the kernel. The writeback of a device (bdi) is shown to root where
+    debugfs is mounted. Without a terminal each sample is printed below the one before.
+    """
+    from fsconsole.cli.gauge_watch import Wanted, gauge_view, watch
 
-def device_label(rates: DeviceRates) -> str:
-    """Return a device's name, with its part in the sample before it unless it was asked for."""
-    label = rates.name if rates.role is Role.TARGET else f"{rates.role.value} {rates.name}"
-    return printable(label)
-
-
-def writeback_lines(writeback: Writeback) -> list[str]:
-    """Return what is dirty, in a second line the limits where the kernel tells them."""
-    figures = (
-        f"{format_bytes(writeback.dirty_bytes)} + {format_bytes(writeback.writeback_bytes)} in writeback"
-    )
-    if not writeback.threshold_bytes:
-        return [f"dirty   {figures}"]
-    limits = f"        limit {format_bytes(writeback.threshold_bytes)}"
-    if writeback.background_threshold_bytes is not None:
-        limits += f", background from {format_bytes(writeback.background_threshold_bytes)}"
-    return [f"dirty   {bar(writeback.pending_bytes / writeback.threshold_bytes)} {figures}", limits]
-
-
-def cpu_line(cpu: CpuShares) -> str:
-    """Return how busy all CPUs together were."""
-    waiting = format_percent(cpu.iowait)
-    return (
-        f"CPU     {bar(cpu.busy / 100)} {format_percent(cpu.busy)} busy, {waiting} idle and waiting for I/O"
-    )
-
-
-def _load(load: LoadProgress) -> str:
-    done = f"{format_bytes(load.bytes_done)} and {load.files_done} files done"
-    return f"load    {format_rate(load.bytes_s)}, {done}, {load.threads_running} threads running"
-
-
-def _device(rates: DeviceRates) -> str:
-    write, read = format_rate(rates.write_bytes_s), format_rate(rates.read_bytes_s)
-    busy = format_percent(rates.utilisation_percent)
-    lead = "device  " if rates.role is Role.TARGET else "        "
-    return f"{lead}{device_label(rates)}: write {write}, read {read}, busy {busy}"
+    wanted = Wanted(tuple(device or ()), hz, count)
+    with gauge_view(wanted.title, as_json=as_json) as view:
+        watch(wanted, view)

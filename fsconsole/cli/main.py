@@ -16,19 +16,20 @@ if TYPE_CHECKING:
 
     from fsconsole.errors import FsconsoleError
 
+
 COMMANDS = (
     ("devices", "fsconsole.cli.devices", "Show all block devices as a tree, and how each stands."),
-    ("readtest", "fsconsole.cli.readtest", "Read from a device for 3 s, as hdparm -t; nothing is written."),
-    ("gauges", "fsconsole.cli.gauges_command", "Show live what devices, CPUs and dirty pages do."),
+    ("readtest", "fsconsole.cli.devices", "Read from a device for 3 s, as hdparm -t; nothing is written."),
+    ("gauges", "fsconsole.cli.gauges", "Show live what devices, CPUs and dirty pages do."),
     ("catalog", "fsconsole.cli.catalog", "Show filesystems and options, and what this machine takes."),
-    ("scratch", "fsconsole.cli.scratch", "Make, list and remove scratch devices, safe to wipe."),
+    ("scratch", "fsconsole.cli.devices", "Make, list and remove scratch devices, safe to wipe."),
     ("plan", "fsconsole.cli.plan", "Show what a run would do, what would be lost, the consent code."),
     ("run", "fsconsole.cli.run", "Carry out a plan on the devices named, which are wiped."),
-    ("resume", "fsconsole.cli.resume", "Finish a run that was stopped, or whose engine died."),
+    ("resume", "fsconsole.cli.run", "Finish a run that was stopped, or whose engine died."),
     ("demo", "fsconsole.cli.run", "Compare four variants on a scratch device; touch no disk."),
-    ("attach", "fsconsole.cli.control", "Show a run that goes on."),
-    ("stop", "fsconsole.cli.control", "Stop a run after the cell at hand, or at once; skip, pause."),
-    ("cleanup", "fsconsole.cli.control", "Give back what killed engines left."),
+    ("attach", "fsconsole.cli.run", "Show a run that goes on."),
+    ("stop", "fsconsole.cli.run", "Stop a run after the cell at hand, or at once; skip, pause."),
+    ("cleanup", "fsconsole.cli.run", "Give back what killed engines left."),
     ("runs", "fsconsole.cli.runs", "List all runs, the newest first; rename or delete one."),
     ("results", "fsconsole.cli.results", "Print the figures of a run, also of one that still goes on."),
     ("doctor", "fsconsole.cli.doctor", "Tell what this machine lacks for runs, and the remedy."),
@@ -67,7 +68,7 @@ def main() -> int:
     except _known() as error:
         return _report(error)
     except OSError as error:
-        from fsconsole.system.refusal import system_refusal
+        from fsconsole.system.run import system_refusal
 
         return _report(system_refusal(error))
 
@@ -79,7 +80,7 @@ def _carry_out() -> int:
     try:
         ending = build_app()(prog_name="fsconsole", standalone_mode=False)
     except TyperException as error:
-        from fsconsole.cli.misuse import misuse
+        from fsconsole.cli.complaint import misuse
 
         raise misuse(error, sys.argv[1:], [name for name, _, _ in COMMANDS]) from error
     except SystemExit as end:

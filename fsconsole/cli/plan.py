@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from fsconsole.errors import Misused, PlanMissing
-from fsconsole.model.places import DEFAULT_RUNS_DIR
+from fsconsole.errors import Misused
+from fsconsole.errors.targets import PlanMissing
+from fsconsole.model.run import DEFAULT_RUNS_DIR
 
 
 def register(app: typer.Typer) -> None:

@@ -12,13 +12,14 @@ import typer
 
 from fsconsole.errors import Misused
 from fsconsole.journal.folder import LATEST
-from fsconsole.model.measurement import DEFINITIONS, Metric
-from fsconsole.model.places import DEFAULT_RUNS_DIR
+from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.model.run import DEFAULT_RUNS_DIR
 
 if TYPE_CHECKING:
-    from fsconsole.analysis.grid import Grid
     from fsconsole.journal.folder import RunFolder
     from fsconsole.model.state import RunState
+    from fsconsole.results.grid import Grid
+
 
 _WIDEST = 200
 _ALL_COLUMNS = ", ".join(
@@ -96,10 +97,9 @@ def results(
 
 def report(folder: RunFolder, wanted: Wanted) -> str:
     """Return a run's figures. Raises UnknownColumn, and whatever the journal's reader raises."""
-    from fsconsole.analysis.columns import column_named, columns_named
-    from fsconsole.analysis.grid import build_grid
-    from fsconsole.client.looking import look
+    from fsconsole.client.runs import look
     from fsconsole.plan.publications import find_publication
+    from fsconsole.results.grid import build_grid, column_named, columns_named
 
     sort_by = column_named(wanted.sort)
     columns = columns_named(wanted.columns) if wanted.columns else ()
@@ -112,12 +112,11 @@ def report(folder: RunFolder, wanted: Wanted) -> str:
 def _formatted(
     state: RunState, grid: Grid, standing: str, columns: tuple[Metric, ...], wanted: Wanted
 ) -> str:
-    from fsconsole.analysis.beside import columns_beside
-    from fsconsole.analysis.grid import columns_for
-    from fsconsole.report.csv import cells_csv, summary_csv
-    from fsconsole.report.json import render_json
-    from fsconsole.report.markdown import render_markdown
-    from fsconsole.report.text import Page, render_text
+    from fsconsole.results.csv import cells_csv, summary_csv
+    from fsconsole.results.grid import columns_beside, columns_for
+    from fsconsole.results.json import render_json
+    from fsconsole.results.markdown import render_markdown
+    from fsconsole.results.text import Page, render_text
 
     if wanted.output is Format.JSON:
         return render_json(state, grid, standing=standing)

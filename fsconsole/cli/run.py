@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.errors import ConsentMissing, ConsentStale, NotAsShown, NotRoot
-from fsconsole.model.places import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
+from fsconsole.errors import Misused
+from fsconsole.errors.runs import JournalNewer, JournalUnusable, NotRoot
+from fsconsole.errors.targets import ConsentMissing, ConsentStale, NotAsShown, ScratchInUse
+from fsconsole.journal.folder import LATEST
+from fsconsole.model.run import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
+from fsconsole.text import printable
 
 if TYPE_CHECKING:
-    from fsconsole.cli.interrupts import Interrupts
-    from fsconsole.journal.store import RunFolder
+    from fsconsole.cli.viewer import Interrupts
+    from fsconsole.engine.cleanup import Cleaned
+    from fsconsole.engine.proof import Renewal
+    from fsconsole.journal.folder import RunFolder
     from fsconsole.model.run import RunRequest
     from fsconsole.preflight.prepare import Prepared
+
 
 DEMO_PLAN = "demo"
 _DEMO_SIZE = "2GiB"
@@ -60,13 +69,12 @@ def run(
     With --seen nothing begins where plan, devices or what is on them are other than `fsconsole plan --json` showed
     them, scratch devices too: so the console starts exactly what it has shown. It takes the place of no consent.
     """
-    from fsconsole.cli.interrupts import Interrupts
-    from fsconsole.client.launch import create_request
-    from fsconsole.devices.consent import check_consent
+    from fsconsole.cli.viewer import Interrupts
+    from fsconsole.client.engine import create_request
+    from fsconsole.devices.gate import check_consent
     from fsconsole.journal.store import make_run_id
-    from fsconsole.preflight.prepare import prepare
-    from fsconsole.preflight.seen import check_seen
-    from fsconsole.system.command import RealExecutor
+    from fsconsole.preflight.prepare import check_seen, prepare
+    from fsconsole.system.run import RealExecutor
 
     need_root("Carrying out a plan")
     run_id = make_run_id()
@@ -93,13 +101,12 @@ def demo(
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Compare four variants on a scratch device made for it: no disk is touched, nothing is left but the figures."""
-    from fsconsole.cli.interrupts import Interrupts
-    from fsconsole.client.launch import create_request
-    from fsconsole.client.owned import purpose_of
+    from fsconsole.cli.viewer import Interrupts
+    from fsconsole.client.engine import create_request, purpose_of
     from fsconsole.devices import scratch
     from fsconsole.journal.store import make_run_id
     from fsconsole.preflight.prepare import prepare
-    from fsconsole.system.command import RealExecutor
+    from fsconsole.system.run import RealExecutor
     from fsconsole.units import parse_bytes
 
     need_root("The demo")
@@ -131,7 +138,7 @@ def need_root(what: str) -> None:
 def _require_ready(prepared: Prepared, file: str) -> None:
     from fsconsole.devices.gate import require
     from fsconsole.plan.expand import require_runnable
-    from fsconsole.preflight.tools import require_tools
+    from fsconsole.preflight.machine import require_tools
 
     # First, since a device that could not be probed for want of a tool is refused for that.
     require_tools(prepared.plan)
@@ -156,7 +163,7 @@ def _planning(file: str, devices: Sequence[str], runs: str) -> Iterator[None]:
 
 def _create_run(runs: str, request: RunRequest, interrupts: Interrupts) -> RunFolder:
     """Make a run's folder, whole; a signal that comes meanwhile takes it back and ends the command."""
-    from fsconsole.client.launch import withdraw
+    from fsconsole.client.engine import withdraw
     from fsconsole.journal.store import create_run
 
     interrupts.hold()
@@ -176,7 +183,7 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
     while it began is shown to its end with detach too, after its name.
     """
     from fsconsole.cli.viewer import watch
-    from fsconsole.client.start import start_engine
+    from fsconsole.client.engine import start_engine
 
     start_engine(folder)
     interrupts.pass_on_to(folder)
@@ -195,3 +202,175 @@ def _started(folder: RunFolder) -> str:
     import json
 
     return json.dumps({"run": folder.name, "folder": folder.path})
+
+
+# fsconsole attach, stop and cleanup: living and dead engines.
+
+
+def register_control(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("attach")(attach)
+    app.command("stop")(stop)
+    app.command("cleanup")(cleanup)
+
+
+def attach(run: RunName = LATEST, *, as_json: AsJson = False, runs: RunsDir = DEFAULT_RUNS_DIR) -> None:
+    """Show a run that goes on; Ctrl-C ends the view, not the run."""
+    from fsconsole.cli.viewer import watch
+    from fsconsole.errors.runs import RunOver
+    from fsconsole.journal.store import is_alive, open_run
+
+    folder = open_run(runs, run)
+    if not is_alive(folder):
+        raise RunOver(run=folder.name)
+    raise typer.Exit(watch(folder, as_json=as_json))
+
+
+def stop(
+    run: RunName = LATEST,
+    *,
+    now: Annotated[bool, typer.Option("--now", help="End the cell at hand too; it can be resumed.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="End the cell at hand, go on with the next.")] = False,
+    pause: Annotated[bool, typer.Option("--pause", help="Wait before the next cell.")] = False,
+    go_on: Annotated[bool, typer.Option("--continue", help="End a pause.")] = False,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
+) -> None:
+    """Ask a run to stop after the cell at hand; with an option, for something else."""
+    from fsconsole.client.children import ask_when_it_listens
+    from fsconsole.journal.store import open_run
+    from fsconsole.model.events import Verb
+
+    wishes = {Verb.STOP_NOW: now, Verb.SKIP: skip, Verb.PAUSE: pause, Verb.CONTINUE: go_on}
+    chosen = [verb for verb, wanted in wishes.items() if wanted]
+    if len(chosen) > 1:
+        what = "Only one of --now, --skip, --pause and --continue can be asked for at a time."
+        raise Misused(what=what, nearest="", command="fsconsole stop")
+    verb = chosen[0] if chosen else Verb.STOP_AFTER
+    folder = open_run(runs, run)
+    answer = ask_when_it_listens(folder, verb)
+    sys.stdout.write(
+        f"{folder.name}: {verb.value} taken; it is in {printable(answer.step) or 'its beginning'}\n"
+    )
+
+
+def cleanup(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="One run's whole name; without it all runs.")
+    ] = "",
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run.")] = False,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
+) -> None:
+    """Give back what killed engines left, of all runs or of one, and mark them; living runs are left alone."""
+    from dataclasses import asdict
+
+    from fsconsole.engine.cleanup import clean_folder
+    from fsconsole.journal.store import list_runs, open_exact
+
+    need_root("Cleaning up")
+    folders = (open_exact(runs, run),) if run else list_runs(runs)
+    cleaned = [one for folder in folders for one in clean_folder(folder)]
+    cleaned += _scratch_given_back(folders)
+    for one in cleaned:
+        hint = f"; `fsconsole resume {one.run}` finishes it" if one.resumable else ""
+        line = f"{printable(one.run)}: {printable(one.did)}{hint}"
+        sys.stdout.write((json.dumps(asdict(one)) if as_json else line) + "\n")
+    if not cleaned and not as_json:
+        sys.stdout.write("Nothing was left behind.\n")
+
+
+def _scratch_given_back(folders: Iterable[RunFolder]) -> Iterator[Cleaned]:
+    """Remove the scratch devices of demos that ended while nobody looked on."""
+    from fsconsole.client.engine import remove_abandoned_scratch
+    from fsconsole.engine.cleanup import Cleaned
+
+    for folder in folders:
+        try:
+            if remove_abandoned_scratch(folder):
+                yield Cleaned(folder.name, "removed its scratch device", resumable=False)
+        except ScratchInUse as error:
+            yield Cleaned(folder.name, f"left as it is: {error}", resumable=False)
+        except (JournalUnusable, JournalNewer):
+            # Told of already, by what looked at the run itself.
+            continue
+
+
+# fsconsole resume: a run that was cut short, taken up again.
+
+
+def register_resume(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("resume")(resume)
+
+
+def resume(
+    run: RunName = LATEST,
+    *,
+    consent: Annotated[
+        str, typer.Option("--consent", metavar="CODE", help="The code that --show printed.")
+    ] = "",
+    only_show: Annotated[
+        bool, typer.Option("--show", help="Show what is left to do, and what must be agreed to; do nothing.")
+    ] = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="Take RUN as a whole name: neither as its beginning nor as a word for the newest."
+        ),
+    ] = False,
+    detach: Detach = False,
+    as_json: AsJson = False,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
+) -> None:
+    """Go on with a run that was stopped, or whose engine died; cells reported done are kept as they are.
+
+    Devices are found again after a reboot, by WWN, serial number or the file of a scratch device. Where it can't be
+    proved that what is on a device was agreed upon or made by the run, you are asked again; files that somebody put
+    into a filesystem of the run's own are not looked for.
+    """
+    from fsconsole.cli.viewer import Interrupts
+    from fsconsole.client.runs import require_writable
+    from fsconsole.engine.cleanup import clean_folder, require_resumable
+    from fsconsole.engine.proof import look_again, renew
+    from fsconsole.journal.store import open_exact, open_run
+    from fsconsole.system.run import RealExecutor
+
+    need_root("Carrying out a plan")
+    folder = open_exact(runs, run) if exact else open_run(runs, run)
+    require_writable(folder)
+    clean_folder(folder)
+    require_resumable(folder)
+    renewal = look_again(folder, RealExecutor())
+    if only_show:
+        _show_renewal(renewal, runs, as_json=as_json)
+        return
+    try:
+        renew(folder, renewal, consent)
+    except ConsentStale as error:
+        error.command = shlex.join(_command(renewal, runs, "--show"))
+        raise
+    with Interrupts(at_once=detach) as interrupts:
+        interrupts.hold()
+        start_and_show(folder, interrupts, detach=detach, as_json=as_json)
+
+
+def _show_renewal(renewal: Renewal, runs: str, *, as_json: bool) -> None:
+    from fsconsole.catalog.loader import load_catalog
+    from fsconsole.cli.plan_show import plan_object
+    from fsconsole.cli.results import terminal_width
+    from fsconsole.plan.expand import plan_left
+    from fsconsole.show.plan_text import renewal_lines
+
+    left = plan_left(renewal.state, load_catalog())
+    if as_json:
+        typer.echo(json.dumps(plan_object(left, renewal.reports, renewal.consent), indent=2))
+        return
+    agreeing = ("--consent", renewal.consent) if renewal.consent else ()
+    command = shlex.join(_command(renewal, runs, *agreeing))
+    lines = renewal_lines(left, renewal.reports, command, width=terminal_width())
+    typer.echo("\n".join(lines))
+
+
+def _command(renewal: Renewal, runs: str, *words: str) -> list[str]:
+    kept = ["--runs", runs] if runs != DEFAULT_RUNS_DIR else []
+    return ["fsconsole", "resume", renewal.state.request.run_id, *kept, *words]

@@ -10,13 +10,14 @@ import typer
 
 from fsconsole.cli.app import Group
 from fsconsole.cli.run import need_root
-from fsconsole.errors import JournalNewer, JournalUnusable, Misused, RunLives
-from fsconsole.model.places import DEFAULT_RUNS_DIR
-from fsconsole.plaintext import printable
-from fsconsole.report.cells import pad_left, pad_right, wrap
+from fsconsole.errors import Misused
+from fsconsole.errors.runs import JournalNewer, JournalUnusable, RunLives
+from fsconsole.model.run import DEFAULT_RUNS_DIR
+from fsconsole.text import pad_left, pad_right, printable, wrap
 
 if TYPE_CHECKING:
-    from fsconsole.client.looking import Listed
+    from fsconsole.client.runs import Listed
+
 
 WIDTH = 80
 
@@ -44,7 +45,7 @@ def runs(
     runs_dir: _RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """List all runs, the newest first; rename or delete one."""
-    from fsconsole.client.looking import look_at
+    from fsconsole.client.runs import look_at
     from fsconsole.journal.store import list_runs
 
     ctx.obj = runs_dir
@@ -64,8 +65,7 @@ def rename(
     runs_dir: _RunsDirOfGroup = "",
 ) -> None:
     """Give a run another title; its name, which is its folder, stays."""
-    from fsconsole.journal.renaming import rename_run, title_complaint
-    from fsconsole.journal.store import open_exact
+    from fsconsole.journal.store import open_exact, rename_run, title_complaint
 
     need_root("Renaming a run")
     if what := title_complaint(title):
@@ -80,12 +80,11 @@ def delete(ctx: typer.Context, run: _Run, *, runs_dir: _RunsDirOfGroup = "") -> 
 
     A run that is being carried out is refused. What a killed engine left is given back first.
     """
-    from fsconsole.client.owned import remove_scratch_of
+    from fsconsole.client.engine import remove_scratch_of
     from fsconsole.engine.cleanup import clean_folder
-    from fsconsole.journal.history import read_state
-    from fsconsole.journal.removal import delete_run
-    from fsconsole.journal.store import is_alive, open_exact
-    from fsconsole.journal.trust import require_own
+    from fsconsole.journal.folder import require_own
+    from fsconsole.journal.past import read_state
+    from fsconsole.journal.store import delete_run, is_alive, open_exact
 
     need_root("Deleting a run")
     folder = open_exact(runs_dir or ctx.obj, run)
@@ -105,7 +104,7 @@ def delete(ctx: typer.Context, run: _Run, *, runs_dir: _RunsDirOfGroup = "") -> 
 
 def runs_text(listed: Sequence[Listed], directory: str) -> str:
     """Return the list as text of 80 columns: a line of facts per run, its title and standing below."""
-    from fsconsole.report.about import instant
+    from fsconsole.results.content import instant
 
     if not listed:
         return printable(f"There are no runs in {directory}.") + "\n"
@@ -123,7 +122,7 @@ def runs_text(listed: Sequence[Listed], directory: str) -> str:
 
 def runs_json(listed: Sequence[Listed]) -> str:
     """Return the list as JSON, with keys as the fields of Listed; created_wall_ns null: unknown."""
-    from fsconsole.journal.codec import encode
-    from fsconsole.report.json import ascii_json
+    from fsconsole.journal.events import encode
+    from fsconsole.results.json import ascii_json
 
     return ascii_json(encode(tuple(listed)), indent=2) + "\n"

@@ -2,17 +2,334 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from types import FrameType, TracebackType
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
 
 from fsconsole.cli.complaint import complain
-from fsconsole.cli.follow import JsonView
-from fsconsole.cli.interrupts import Interrupts
-from fsconsole.cli.progress import progress_view
-from fsconsole.client.follow import follow
-from fsconsole.client.owned import remove_owned_scratch
-from fsconsole.journal.store import RunFolder
-from fsconsole.model.state import RunState
-from fsconsole.plaintext import printable
+from fsconsole.client.children import ask
+from fsconsole.client.engine import remove_owned_scratch
+from fsconsole.client.follow import POLL_S, View, follow
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.runs import EngineNotListening, RunOver
+from fsconsole.journal.events import KINDS, Batch, Entry, encode
+from fsconsole.journal.folder import RunFolder
+from fsconsole.model.events import Verb
+from fsconsole.model.sample import Sample
+from fsconsole.model.state import CellStatus, RunState, RunStatus
+from fsconsole.results.figures import cell_names, place, status_words
+from fsconsole.results.json import ascii_json
+from fsconsole.show.gauges import gauge_lines
+from fsconsole.show.progress import finished_lines, plain_lines, progress_words, remaining_s
+from fsconsole.text import printable, shorten_middle, wrap
+from fsconsole.units import format_elapsed, format_guess
+
+# A run's observations as lines of JSON.
+
+_KIND_NAMES = {kind.record: name for name, kind in KINDS.items()}
+
+
+def json_lines(batch: Batch) -> Iterator[str]:
+    """Yield one JSON object per observation, then one per sample, without line ends.
+
+    Keys: event (the kind, "step_finished"), time (wall clock, ISO 8601, UTC), then all fields by their names;
+    enumerations as their values.
+    """
+    for entry in batch.entries:
+        yield _observation_line(entry)
+    for sample in batch.samples:
+        yield _sample_line(sample)
+
+
+class JsonView:
+    """Writes json_lines to a stream, each flushed, so that a pipe's reader is never behind.
+
+    Raises BrokenPipeError where the reader is gone.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+
+    def show(self, _state: RunState, batch: Batch) -> None:
+        """Write what is new."""
+        for line in json_lines(batch):
+            self._stream.write(line + "\n")
+            self._stream.flush()
+
+
+def _observation_line(entry: Entry) -> str:
+    name = _KIND_NAMES[type(entry.observation)]
+    document = {"event": name, "time": _iso(entry.wall_ns)}
+    return ascii_json(document | _fields(entry.observation))
+
+
+def _sample_line(sample: Sample) -> str:
+    return ascii_json({"event": "sample", "time": _iso(sample.wall_ns)} | _fields(sample))
+
+
+def _fields(value: object) -> dict[str, object]:
+    document = encode(value)
+    if not isinstance(document, dict):
+        raise TypeError(f"{type(value).__name__} is not a record of the model")
+    return document
+
+
+def _iso(wall_ns: int) -> str:
+    """Return a wall clock time to the millisecond: "2026-11-21T08:10:00.250Z"."""
+    seconds, rest_ns = divmod(wall_ns, 10**9)
+    moment = datetime.fromtimestamp(seconds, timezone.utc)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest_ns // 10**6:03d}Z"
+
+
+# Ctrl-C, SIGTERM and SIGHUP from the beginning of a command that starts an engine to the end of its view.
+#
+# A signal never leaves a run that goes on unseen by accident. Until hold() it ends the command, by an exception
+# that undoes what was made; from then on it is noted, and either require_none() ends the command by it or, when
+# the engine has been started, pass_on_to() hands it to the engine: Ctrl-C and SIGTERM ask it to stop after the cell
+# at hand, and again to stop now. SIGHUP only ends the view.
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Ended(BaseException):
+    """SIGTERM or SIGHUP, on its way up to where the process ends by the same signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Interrupts:
+    """The signals of one command; a context that gives them back, for the main thread alone.
+
+    What was ignored when the program began (nohup, a shell's background jobs) stays ignored. With at_once the first
+    signal asks to stop now: of a run that nobody meant to watch, nobody wants the cell at hand.
+    """
+
+    def __init__(self, *, at_once: bool = False) -> None:
+        self._former: dict[int, signal.Handlers] = {}
+        self._at_once = at_once
+        self._holding = False
+        self._noted: list[int] = []
+        self._asked = 0
+        self._wanted: list[Verb] = []
+        self._folder: RunFolder | None = None
+
+    def __enter__(self) -> Interrupts:
+        for number in _SIGNALS:
+            former = signal.getsignal(number)
+            if former is not signal.SIG_IGN:
+                self._former[number] = former  # type: ignore[assignment]
+                signal.signal(number, self._take)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.give_back()
+        if isinstance(error, Ended):
+            signal.signal(error.number, signal.SIG_DFL)
+            os.kill(os.getpid(), error.number)
+
+    def give_back(self) -> None:
+        """From now on let signals do what they did before."""
+        while self._former:
+            signal.signal(*self._former.popitem())
+
+    def hold(self) -> None:
+        """From now on only note signals."""
+        self._holding = True
+
+    def require_none(self) -> None:
+        """End the command by the first signal that was noted. Raises KeyboardInterrupt, Ended."""
+        if self._noted:
+            raise _ending(self._noted[0])
+
+    def pass_on_to(self, folder: RunFolder) -> None:
+        """From now on ask the run's engine, also for what was noted; SIGHUP ends the process. Raises Ended."""
+        self._folder = folder
+        if signal.SIGHUP in self._former:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        if signal.SIGHUP in self._noted:
+            raise Ended(signal.SIGHUP)
+        self.deliver()
+
+    def leave(self) -> bool:
+        """Ignore Ctrl-C and SIGTERM to the end of the process; return False, and go on, where one has come already."""
+        caught = [number for number in (signal.SIGINT, signal.SIGTERM) if number in self._former]
+        for number in caught:
+            signal.signal(number, signal.SIG_IGN)
+        if not self.asked:
+            self._former.clear()
+            return True
+        for number in caught:
+            signal.signal(number, self._take)
+        return False
+
+    @property
+    def asked(self) -> bool:
+        """True from the first signal that asks the engine to stop."""
+        return self._asked > 0
+
+    def deliver(self) -> None:
+        """Ask the engine for what is wanted; one that does not listen yet is asked by the next call."""
+        while self._wanted and self._folder is not None:
+            verb = self._wanted.pop(0)
+            try:
+                ask(self._folder, verb)
+            except (EngineNotListening, RunOver):
+                # It listens soon; or it has ended by itself, which the next poll of its journal shows.
+                self._wanted.insert(0, verb)
+                return
+            except FsconsoleError as error:
+                complain(str(error), error.hint)
+            else:
+                _confirm(verb)
+
+    def _take(self, number: int, _frame: FrameType | None) -> None:
+        self._noted.append(number)
+        if not self._holding:
+            # Another one would interrupt the undoing.
+            self._holding = True
+            raise _ending(number)
+        if number != signal.SIGHUP:
+            self._wanted.append(Verb.STOP_NOW if self._asked or self._at_once else Verb.STOP_AFTER)
+            self._asked += 1
+            self.deliver()
+
+
+def _ending(number: int) -> BaseException:
+    return KeyboardInterrupt() if number == signal.SIGINT else Ended(number)
+
+
+def _confirm(verb: Verb) -> None:
+    if verb is Verb.STOP_AFTER:
+        sys.stderr.write("stopping after this cell; Ctrl-C again stops at once\n")
+        sys.stderr.flush()
+
+
+# The live view of a run in a terminal, and its plain lines for everywhere else.
+
+_LEAD = 8
+"""Columns that the names of the gauges take."""
+
+
+def render(state: RunState, now_ns: int, width: int) -> RenderableType:
+    """Return where a run stands, at most 15 lines of at most width cells; now_ns is CLOCK_MONOTONIC."""
+    lines = [Text(shorten_middle(line, width), no_wrap=True) for line in _lines(state, now_ns, width)]
+    lines[0].stylize("bold")
+    return Group(Text(), *lines)
+
+
+@contextmanager
+def progress_view(stream: TextIO | None = None) -> Iterator[View]:
+    """Give the view that fits the stream (stdout): live on a terminal, plain lines elsewhere and on TERM=dumb.
+
+    On leaving, the live part is gone from the screen and the lines of the cells that are over stay.
+    """
+    stream = stream or sys.stdout
+    if not stream.isatty() or os.environ.get("TERM", "dumb") in {"dumb", "unknown"}:
+        yield PlainView(stream)
+        return
+    console = Console(file=stream, markup=False, highlight=False, emoji=False)
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        yield LiveView(live)
+
+
+class PlainView:
+    """Writes plain_lines to a stream, each flushed. Raises BrokenPipeError where its reader is gone."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._previous: RunState | None = None
+
+    def show(self, state: RunState, _batch: Batch) -> None:
+        """Write what is new."""
+        for line in plain_lines(self._previous, state):
+            self._stream.write(line + "\n")
+            self._stream.flush()
+        self._previous = state
+
+
+class LiveView:
+    """Paints render() at most four times a second, with the lines of finished cells above."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._previous: RunState | None = None
+        self._painted_s = 0.0
+
+    def show(self, state: RunState, _batch: Batch) -> None:
+        """Print what is new and paint where the run stands."""
+        console = self._live.console
+        for line in finished_lines(self._previous, state):
+            # Wrapped, not shortened: the reason of a failure would go.
+            console.print(Text("\n".join(wrap(line, console.width, max_lines=3)), no_wrap=True))
+        self._previous = state
+        now_s = time.monotonic()
+        if now_s - self._painted_s >= POLL_S:
+            self._painted_s = now_s
+            self._live.update(render(state, time.monotonic_ns(), console.width), refresh=True)
+
+
+def _lines(state: RunState, now_ns: int, width: int) -> list[str]:
+    request = state.request
+    title = printable(f"{request.plan.title} ({request.run_id})".lstrip())
+    if state.current_cell is None:
+        return [title, *_left(state, now_ns, place(state))]
+    index = state.current_cell
+    name = cell_names(request.plan)[index]
+    planned = request.plan.cells[index]
+    devices = " ".join(planned.members) or planned.target
+    cell = printable(f"{_number(state, index)}: {name}{_repeat(state, index)} on {devices}")
+    return [
+        title,
+        cell,
+        *_step(state, now_ns, width),
+        *gauge_lines(state.last_sample, now_ns),
+        *_left(state, now_ns, ""),
+    ]
+
+
+def _step(state: RunState, now_ns: int, width: int) -> list[str]:
+    """Return the step in one line or two: what a workload writes is a long word."""
+    step = state.current_step
+    if step is None:
+        return ["step    -"]
+    elapsed_s = max(0.0, (now_ns - step.started_monotonic_ns) / 1e9)
+    words = ", ".join(filter(None, (step.title, progress_words(step, state.last_sample))))
+    text = printable(f"{step.kind.value} for {format_elapsed(elapsed_s)}: {words}")
+    first, *others = wrap(text, max(2, width - _LEAD), max_lines=2)
+    return [f"{'step':<{_LEAD}}{first}", *(" " * _LEAD + other for other in others)]
+
+
+def _left(state: RunState, now_ns: int, standing: str) -> list[str]:
+    if state.status is RunStatus.FINISHED:
+        return [printable(f"run     {status_words(state, alive=False)}")]
+    measured = any(cell.status is CellStatus.DONE for cell in state.cells)
+    ground = "by the cells so far" if measured else "by the plan's estimate"
+    left = f"left    about {format_guess(remaining_s(state, now_ns))}, {ground}"
+    paused = ["paused; the cell at hand is finished first"] if state.status is RunStatus.PAUSED else []
+    return [*([standing] if standing else []), left, *paused]
+
+
+def _number(state: RunState, index: int) -> str:
+    return f"cell {index + 1} of {len(state.cells)}"
+
+
+def _repeat(state: RunState, index: int) -> str:
+    plan = state.request.plan
+    return f" (repeat {plan.cells[index].repeat} of {plan.repeats})" if plan.repeats > 1 else ""
 
 
 def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = None) -> int:

@@ -7,16 +7,31 @@ come back as they were worded: a sentence and a hint.
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
+import socket
+import stat
 import sys
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from fsconsole.errors import ChildFailed
+from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
+from fsconsole.errors.runs import EngineNotListening, EngineSilent, NotRoot, RequestRefused, RunOver
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.store import is_alive
+from fsconsole.model.events import (
+    MAX_LINE_BYTES,
+    BadMessage,
+    ControlAnswer,
+    Verb,
+    decode_answer,
+    encode_request,
+)
 
 _WORD = "fsconsole: "
 _HINT = "hint: "
@@ -188,3 +203,124 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", errors="backslashreplace")
+
+
+# Asking a living engine for something.
+
+WAIT_S = 5.0
+"""How long an engine may take to answer; one that executes has a thread for nothing else."""
+
+
+def ask(folder: RunFolder, verb: Verb, *, wait_s: float = WAIT_S) -> ControlAnswer:
+    """Send one request and return the engine's answer: it was taken.
+
+    Raises RunOver where no engine is alive, EngineNotListening for one that begins or ends, EngineSilent,
+    RequestRefused, and NotRoot where the operator may not ask.
+    """
+    try:
+        answer = decode_answer(_exchange(folder, encode_request(verb), wait_s))
+    except (OSError, BadMessage) as error:
+        raise _no_answer(folder, error, wait_s) from error
+    if not answer.accepted:
+        raise RequestRefused(run=folder.name, why=answer.why)
+    return answer
+
+
+def _exchange(folder: RunFolder, line: bytes, wait_s: float) -> bytes:
+    name = os.path.basename(folder.control)
+    directory = os.open(folder.path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISSOCK(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
+            # A link in its place would lead to the engine of another run.
+            raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(wait_s)
+            # sun_path holds 108 bytes (man 7 unix); a descriptor's path is always short enough.
+            connection.connect(f"/proc/self/fd/{directory}/{name}")
+            connection.sendall(line)
+            with connection.makefile("rb") as lines:
+                return lines.readline(MAX_LINE_BYTES + 1)
+    finally:
+        os.close(directory)
+
+
+def _no_answer(folder: RunFolder, error: OSError | BadMessage, wait_s: float) -> FsconsoleError:
+    """Return why there is no answer, by what failed and by whether an engine lives. Raises NotRoot."""
+    if isinstance(error, PermissionError):
+        return NotRoot(what=f"Asking the engine of run {folder.name}")
+    if not is_alive(folder):
+        return RunOver(run=folder.name)
+    # A queue of connections that nobody takes is full at once (man 2 connect, EAGAIN).
+    if isinstance(error, (TimeoutError, BlockingIOError, BadMessage)):
+        return EngineSilent(run=folder.name, waited_s=wait_s)
+    return EngineNotListening(run=folder.name)
+
+
+# What became of a command that was to begin a run, by its own word: also where it was cut short.
+
+_UNDONE = frozenset({int(ExitCode.INTERRUPTED), -signal.SIGTERM, -signal.SIGINT})
+"""How a command ends that was cut before it had a run: it takes back what it made, and tells no run."""
+_LISTENS_SOON_S, _POLL_S = 10.0, 0.1
+
+
+def begun_run(done: Done, runs_dir: str) -> RunFolder | None:
+    """Return the run that a command told as its first word with --detach --json; None where it told none."""
+    try:
+        told = json.loads(done.out.partition("\n")[0])
+        name = told["run"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    if not isinstance(name, str) or not name or name != os.path.basename(name):
+        return None
+    return RunFolder(os.path.join(os.path.abspath(runs_dir), name))
+
+
+def was_undone(done: Done) -> bool:
+    """Return whether a command that was asked to end has taken back all that it made."""
+    return done.exit_code in _UNDONE and not done.out
+
+
+def not_begun(done: Done) -> ChildFailed:
+    """Return why no run was told."""
+    if done.exit_code < 0:
+        said = (
+            "The start was killed without a word of its own: the list of runs (5) shows whether one goes on."
+        )
+        return ChildFailed(words=" ".join(done.words), said=said)
+    if not done.exit_code:
+        said = "The command's answer can't be read: the list of runs (5) shows what it has begun."
+        return ChildFailed(words=" ".join(done.words), said=said)
+    return failure(done)
+
+
+def ask_when_it_listens(folder: RunFolder, verb: Verb) -> ControlAnswer:
+    """Send a request to an engine that may have only just begun; return its answer.
+
+    Raises EngineNotListening where it does not listen in time, and what ask() raises.
+    """
+    deadline = time.monotonic() + _LISTENS_SOON_S
+    while True:
+        try:
+            return ask(folder, verb)
+        except EngineNotListening:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_POLL_S)
+
+
+def stop_at_once(folder: RunFolder) -> None:
+    """Ask a run that has just begun to stop now; one that has ended needs it no more.
+
+    Raises EngineNotListening where its engine does not listen in time, EngineSilent, RequestRefused, NotRoot.
+    """
+    with suppress(RunOver):
+        ask_when_it_listens(folder, Verb.STOP_NOW)
+
+
+def not_stopped(folder: RunFolder) -> str:
+    """Ask a run that has just begun to stop now, and return why it goes on; nothing where it heard or has ended."""
+    try:
+        stop_at_once(folder)
+    except FsconsoleError as error:
+        return f"Run {folder.name} GOES ON, it could not be stopped. {error}  {error.hint}".rstrip()
+    return ""

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from fsconsole.errors import EngineDied, FsconsoleError, JournalUnusable
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.runs import EngineDied, JournalUnusable
 from fsconsole.journal import last_word
-from fsconsole.journal.batch import Batch
+from fsconsole.journal.events import Batch
 from fsconsole.journal.fold import fold, start
+from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
-from fsconsole.journal.store import RunFolder, is_alive
-from fsconsole.model.observation import RunFinished
+from fsconsole.journal.store import is_alive
+from fsconsole.model.events import RunFinished
 from fsconsole.model.state import RunState, RunStatus
 
 POLL_S = 0.25

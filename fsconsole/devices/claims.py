@@ -2,23 +2,80 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
+from typing import TypeVar
 
-from fsconsole.devices.discovery import discover
-from fsconsole.devices.passing import PASSING_BY_S, UDEV_PROBE_S
-from fsconsole.devices.relatives import DeviceGraph, number_of
-from fsconsole.devices.uses import read_graph
-from fsconsole.errors import DeviceChanged, DeviceLocked, DeviceRefused
-from fsconsole.model.device import Device
-from fsconsole.system.blockdev import open_exclusive
+from fsconsole.devices.discover import discover
+from fsconsole.devices.evidence import Relative, Role, SystemPlace, Use, UseKind
+from fsconsole.devices.uses import DeviceGraph, block_number, number_of, read_graph
+from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceRefused
+from fsconsole.model.device import Device, DeviceKind
+from fsconsole.system.block import open_exclusive
+from fsconsole.system.files import nearest_existing, read_text, read_text_or
 from fsconsole.system.locks import FileLock, is_locked
+from fsconsole.system.mounts import MountEntry
+from fsconsole.system.processes import (
+    OpenDescriptor,
+    holders_of,
+    holders_of_any,
+    holders_of_file,
+    own_pid_in_host_proc,
+)
 
+# Tells who stays on a device from who passes by: udev, and the tools that it starts, look at whatever was written.
+
+_Seen = TypeVar("_Seen")
+
+PASSING_BY_S = 0.5
+UDEV_PROBE_S = 10.0
+"""How long udev's workers may have a device open: a slow disk, or a busy machine, makes a probe last seconds."""
 _PAUSE_S = 0.05
+
+_UDEV_WORKERS = frozenset({"(udev-worker)", "(systemd-udevd)", "systemd-udevd", "udevd"})
+"""Their names since systemd 252, before, and with eudev; what they start (mdadm, pvscan) has a name of its own."""
+
+
+def lasting(look: Callable[[], _Seen]) -> _Seen:
+    """Return what look() sees: at once where that is nothing, else what is still there at the end of the wait."""
+    deadline = time.monotonic() + PASSING_BY_S
+    while True:
+        seen = look()
+        if not seen or time.monotonic() >= deadline:
+            return seen
+        time.sleep(_PAUSE_S)
+
+
+def lasting_holders(look: Callable[[], tuple[OpenDescriptor, ...]]) -> tuple[OpenDescriptor, ...]:
+    """Return the processes that stay: each was there at every look for as long as its kind may pass by.
+
+    Others may come and go meanwhile; where that has no end, who is there at the end of the longest wait counts.
+    """
+    first_seen_s: dict[int, float] = {}
+    begun_s = time.monotonic()
+    while True:
+        seen, now_s = look(), time.monotonic()
+        first_seen_s = {holder.pid: first_seen_s.get(holder.pid, now_s) for holder in seen}
+        staying = tuple(h for h in seen if now_s - first_seen_s[h.pid] >= patience_s(h))
+        if staying or not seen:
+            return staying
+        if now_s - begun_s >= UDEV_PROBE_S:
+            return seen
+        time.sleep(_PAUSE_S)
+
+
+def patience_s(holder: OpenDescriptor) -> float:
+    """Return how long a process may have a device open and still be passing by."""
+    return UDEV_PROBE_S if holder.command in _UDEV_WORKERS else PASSING_BY_S
+
 
 TOOLS_WITH_O_EXCL = frozenset(
     {
@@ -40,7 +97,7 @@ TOOLS_WITH_O_EXCL = frozenset(
 ARRAY_TOOLS_WITH_O_EXCL = frozenset({"mdadm"})
 """Likewise; tried in a virtual machine, as not every kernel has md (tests/lab)."""
 
-MODULES_WITH_O_EXCL = frozenset({"fsconsole.workloads.rawstream"})
+MODULES_WITH_O_EXCL = frozenset({"fsconsole.workloads.raw"})
 """Programs of this package (python -I -m MODULE) that take O_EXCL themselves, tried likewise."""
 
 TOOLS_WITHOUT_O_EXCL = frozenset(
@@ -137,3 +194,385 @@ def needs_hold(argv: tuple[str, ...]) -> bool:
     if argv[1:3] == ("-I", "-m") and argv[3:4]:
         return argv[3] not in MODULES_WITH_O_EXCL
     return os.path.basename(argv[0]) not in TOOLS_WITH_O_EXCL | ARRAY_TOOLS_WITH_O_EXCL
+
+
+# SCSI reservations, asked of the disk itself.
+
+_SG_IO = 0x2285
+_FROM_DEVICE = -3
+_TIMEOUT_MS = 5000
+_ANSWER_BYTES = 24
+_RESERVATION_CONFLICT = 0x18
+_GOOD = 0x00
+_HEADER_BYTES = 8
+
+
+class _SgIoHdr(ctypes.Structure):
+    """struct sg_io_hdr (include/scsi/sg.h)."""
+
+    _fields_ = (
+        ("interface_id", ctypes.c_int),
+        ("dxfer_direction", ctypes.c_int),
+        ("cmd_len", ctypes.c_ubyte),
+        ("mx_sb_len", ctypes.c_ubyte),
+        ("iovec_count", ctypes.c_ushort),
+        ("dxfer_len", ctypes.c_uint),
+        ("dxferp", ctypes.c_void_p),
+        ("cmdp", ctypes.c_void_p),
+        ("sbp", ctypes.c_void_p),
+        ("timeout", ctypes.c_uint),
+        ("flags", ctypes.c_uint),
+        ("pack_id", ctypes.c_int),
+        ("usr_ptr", ctypes.c_void_p),
+        ("status", ctypes.c_ubyte),
+        ("masked_status", ctypes.c_ubyte),
+        ("msg_status", ctypes.c_ubyte),
+        ("sb_len_wr", ctypes.c_ubyte),
+        ("host_status", ctypes.c_ushort),
+        ("driver_status", ctypes.c_ushort),
+        ("resid", ctypes.c_int),
+        ("duration", ctypes.c_uint),
+        ("info", ctypes.c_uint),
+    )
+
+
+def is_reserved(path: str) -> bool:
+    """Return whether the disk answers that an initiator has reserved it (SPC-4, PERSISTENT RESERVE IN).
+
+    False where the device doesn't know the command: no SCSI disk, or one without reservations.
+    Raises OSError.
+    """
+    command = (ctypes.c_ubyte * 10)(0x5E, 0x01, 0, 0, 0, 0, 0, 0, _ANSWER_BYTES, 0)
+    answer = (ctypes.c_ubyte * _ANSWER_BYTES)()
+    sense = (ctypes.c_ubyte * 32)()
+    header = _SgIoHdr(
+        interface_id=ord("S"),
+        dxfer_direction=_FROM_DEVICE,
+        cmd_len=len(command),
+        mx_sb_len=len(sense),
+        dxfer_len=len(answer),
+        dxferp=ctypes.addressof(answer),
+        cmdp=ctypes.addressof(command),
+        sbp=ctypes.addressof(sense),
+        timeout=_TIMEOUT_MS,
+    )
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.ioctl(fd, _SG_IO, header)
+    except OSError as error:
+        if error.errno in {errno.ENOTTY, errno.EINVAL, errno.EOPNOTSUPP, errno.ENODEV}:
+            return False
+        raise
+    finally:
+        os.close(fd)
+    return says_reserved(header.status, bytes(answer))
+
+
+def says_reserved(status: int, answer: bytes) -> bool:
+    """Return what a SCSI status and a READ RESERVATION answer mean: a descriptor in it is a reservation.
+
+    The answer is 4 bytes of generation, 4 of additional length, and 16 of descriptor where there is one.
+    """
+    if status == _RESERVATION_CONFLICT:
+        return True
+    return status == _GOOD and int.from_bytes(answer[4:_HEADER_BYTES], "big") > 0
+
+
+# Claims of this moment: open descriptors, locks, O_EXCL and reservations.
+#
+# Only a claim that lasts counts: who merely passes by is told apart in passing.py.
+
+_SAME_BYTES = frozenset({Role.SELF, Role.INSIDE, Role.DISK, Role.UNDER, Role.TWIN})
+_EXCLUSIVE = frozenset({Role.SELF, Role.UNDER, Role.TWIN})
+"""A whole disk may be busy by another partition than ours, what is below md and dm is rightly busy."""
+_CAP_SYS_PTRACE = 19
+"""include/uapi/linux/capability.h"""
+
+
+def open_uses(relatives: Iterable[Relative], graph: DeviceGraph, own_pids: frozenset[int]) -> Iterator[Use]:
+    """Yield a use for every descriptor that another process of the visible /proc has and keeps on a relative.
+
+    A loop's bytes are those of its file, which a virtual machine may be running from. Raises OSError where other processes may not be looked at.
+    """
+    if not _may_look_at_processes():
+        raise PermissionError(errno.EPERM, "the descriptors of other processes may not be looked at")
+    ignored = own_pids | {own_pid_in_host_proc()}
+    files = {
+        relative.number: _file_below(relative.number, graph)
+        for relative in relatives
+        if relative.role in _SAME_BYTES
+    }
+    # Mostly nobody has any of them open: one look at all processes says so for all of them.
+    if not holders_of_any(frozenset(files), frozenset(filter(None, files.values())), ignored):
+        return
+    for number, file in files.items():
+        for holder in lasting_holders(partial(holders_of, number, ignored)):
+            yield Use(UseKind.OPEN, number, f"is open in {_process_words(holder)}")
+        if file is None:
+            continue
+        for holder in lasting_holders(partial(holders_of_file, *file, ignored)):
+            yield Use(UseKind.OPEN, number, f"stands on a file that is open in {_process_words(holder)}")
+
+
+def _file_below(number: int, graph: DeviceGraph) -> tuple[int, int] | None:
+    """Return st_dev and st_ino of the file that a loop stands on; None for what is no loop, or one over a device."""
+    device = graph.by_number[number]
+    if device.loop is None or not device.loop.inode or graph.under(device):
+        return None
+    return device.loop.file_device, device.loop.inode
+
+
+def hidden_processes(own_pids: frozenset[int]) -> tuple[str, ...]:
+    """Return the processes whose descriptors stay hidden even from root, "1 (init)", by pid.
+
+    A security module does that, or a sandbox; on a plain system there are none.
+    """
+    pids = sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
+    return tuple(f"{pid} ({_name_of(pid)})" for pid in pids if pid not in own_pids and _is_hidden(pid))
+
+
+def _is_hidden(pid: int) -> bool:
+    folder = f"/proc/{pid}/fd"
+    try:
+        for name in os.listdir(folder)[:1]:
+            os.readlink(f"{folder}/{name}")
+    except PermissionError:
+        return True
+    except (FileNotFoundError, ProcessLookupError):
+        # It has ended, or closed that one.
+        return False
+    return False
+
+
+def _name_of(pid: int) -> str:
+    return read_text_or(f"/proc/{pid}/comm", "gone")
+
+
+def _may_look_at_processes() -> bool:
+    """Return whether CAP_SYS_PTRACE is in effect, which /proc/PID/fd asks for (man 5 proc_pid_fd)."""
+    for line in read_text("/proc/self/status").splitlines():
+        key, _, value = line.partition(":")
+        if key == "CapEff":
+            return bool(int(value, 16) >> _CAP_SYS_PTRACE & 1)
+    return False
+
+
+def _process_words(holder: OpenDescriptor) -> str:
+    return f"process {holder.pid} ({holder.command})"
+
+
+def lock_uses(device: Device, graph: DeviceGraph) -> Iterator[Use]:
+    """Yield a use for every node that a run would lock and somebody else has locked. Raises OSError."""
+    for path in lock_paths(device, graph):
+        if lasting(partial(is_locked, path)):
+            words = "is locked" if path == device.path else f"is on {path}, which is locked"
+            yield Use(UseKind.LOCKED, number_of(device), f"{words} by another run or tool")
+
+
+def busy_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Iterator[Use]:
+    """Yield a use for every relative that the kernel refuses to open exclusively. Raises OSError."""
+    for relative in relatives:
+        is_partition_of_twin = relative.role is Role.TWIN and graph.by_number[relative.number].parent
+        if relative.role not in _EXCLUSIVE or is_partition_of_twin:
+            continue
+        if lasting(partial(is_busy, relative.path)):
+            clause = "is claimed by something that is not shown here (O_EXCL says busy)"
+            yield Use(UseKind.BUSY, relative.number, clause)
+
+
+def is_busy(path: str) -> bool:
+    """Return whether something in the kernel, or a program with O_EXCL, has claimed the device. Raises OSError.
+
+    It is opened for reading: the claim is the same (block/bdev.c, bd_prepare_to_claim), and closing a device that was
+    open for writing has udev probe it anew.
+    """
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            return True
+        raise
+    return False
+
+
+def reservation_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Iterator[Use]:
+    """Yield a use for every SCSI disk, the device itself or one below, that says it is reserved.
+
+    USB bridges are not asked: some hang on a command that they don't know, and none has reservations.
+    Raises OSError.
+    """
+    for relative in relatives:
+        device = graph.by_number[relative.number]
+        is_asked = (
+            device.kind is DeviceKind.DISK and device.transport != "usb" and relative.role is not Role.TWIN
+        )
+        if is_asked and is_reserved(relative.path):
+            yield Use(UseKind.RESERVED, relative.number, "is reserved by a SCSI initiator")
+
+
+# The devices that the machine and the run live on: from a folder down to whole disks.
+
+DISKLESS = frozenset(
+    {
+        "tmpfs",
+        "ramfs",
+        "rootfs",
+        "devtmpfs",
+        "proc",
+        "sysfs",
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "ceph",
+        "9p",
+        "virtiofs",
+        "autofs",
+    }
+)
+"""Filesystems that lie on no block device of this machine (man 5 filesystems)."""
+
+_OVERLAY_LAYERS = ("lowerdir", "upperdir", "workdir")
+_SYSTEM_FOLDERS = ("/", "/boot")
+_RUN_FOLDER = "the run folder"
+
+
+class NotDetermined(LookupError):
+    """A folder whose disks can't be found out; its words say why."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceFinder:
+    """Finds the devices below folders, with the mount tables and the mounted btrfs of one instant."""
+
+    graph: DeviceGraph
+    own_mounts: tuple[MountEntry, ...]
+    init_mounts: tuple[MountEntry, ...]
+    """PID 1's: in a chroot or a container its / and /boot may be other ones."""
+    btrfs_members: dict[str, frozenset[int]]
+
+    def system_places(self, runs_dir: str) -> tuple[SystemPlace, ...]:
+        """Return /, /boot and the run folder (or its nearest parent) with all devices below each.
+
+        Raises NotDetermined, and OSError.
+        """
+        folders = [(folder, folder) for folder in _SYSTEM_FOLDERS if _is_there(folder)]
+        folders.append((_RUN_FOLDER, nearest_existing(runs_dir)))
+        own = [SystemPlace(name, self.numbers_below(path)) for name, path in folders]
+        of_init = [
+            SystemPlace(mount.mount_point, self._down(self._numbers_of(mount), mount.mount_point))
+            for mount in self.init_mounts
+            if mount.mount_point in _SYSTEM_FOLDERS
+        ]
+        return (*own, *of_init)
+
+    def numbers_below(self, path: str) -> frozenset[int]:
+        """Return every device from the filesystem that path lies on down to whole disks.
+
+        A loop is followed to the disk of its file. Raises NotDetermined, and OSError.
+        """
+        return self._down(self._first(_mount_id(path), path), path)
+
+    def _down(self, numbers: Iterable[int], path: str) -> frozenset[int]:
+        found: set[int] = set()
+        pending = list(numbers)
+        while pending:
+            number = pending.pop()
+            if number in found:
+                continue
+            device = self._listed(number, path)
+            found.add(number)
+            pending += [number_of(lower) for lower in self.graph.down(device)]
+            if device.loop is not None and self.graph.under(device) is None:
+                pending += self._below_filesystem(device.loop.file_device, device.loop.path)
+        return frozenset(found)
+
+    def _mounts(self) -> tuple[MountEntry, ...]:
+        return self.own_mounts + self.init_mounts
+
+    def _listed(self, number: int, path: str) -> Device:
+        device = self.graph.by_number.get(number)
+        if device is None:
+            raise NotDetermined(
+                f"{path} lies on device {os.major(number)}:{os.minor(number)}, not in the listing"
+            )
+        gaps = self.graph.gaps(device)
+        if gaps:
+            raise NotDetermined(f"{path} lies on {', '.join(gaps)}, not in the listing")
+        return device
+
+    def _first(self, mount_id: int, path: str) -> Iterator[int]:
+        entries = [mount for mount in self._mounts() if mount.mount_id == mount_id]
+        if not entries:
+            raise NotDetermined(f"the mount that {path} lies on is in no mount table")
+        yield from self._numbers_of(entries[0])
+
+    def _below_filesystem(self, number: int, path: str) -> tuple[int, ...]:
+        """Return the devices of a filesystem known by its st_dev alone; path serves for words."""
+        if number in self.graph.by_number:
+            return (number,)
+        for mount in self._mounts():
+            if mount.device_number == number:
+                return tuple(self._numbers_of(mount))
+        # Every subvolume of a btrfs has an st_dev of its own that stands in no table.
+        if self.btrfs_members:
+            return tuple(frozenset().union(*self.btrfs_members.values()))
+        raise NotDetermined(f"the filesystem that {path} lies on is in no mount table")
+
+    def _numbers_of(self, mount: MountEntry) -> Iterator[int]:
+        if os.major(mount.device_number):
+            yield mount.device_number
+        elif mount.filesystem == "btrfs":
+            yield from self._btrfs_numbers(mount)
+        elif mount.filesystem == "overlay":
+            for layer in overlay_layers(mount):
+                yield from self.numbers_below(layer)
+        elif mount.filesystem not in DISKLESS:
+            raise NotDetermined(f"{mount.mount_point} is {mount.filesystem}, which doesn't tell its disks")
+
+    def _btrfs_numbers(self, mount: MountEntry) -> frozenset[int]:
+        source = block_number(mount.source)
+        for numbers in self.btrfs_members.values():
+            if source in numbers:
+                return numbers
+        if not self.btrfs_members:
+            raise NotDetermined(f"{mount.mount_point} is a btrfs, and the kernel lists none")
+        # The source may be a name like /dev/root: then all of them, which refuses too much rather than too little.
+        return frozenset[int]().union(*self.btrfs_members.values())
+
+
+def overlay_layers(mount: MountEntry) -> tuple[str, ...]:
+    """Return the folders that an overlay is made of (Documentation/filesystems/overlayfs.rst). Raises NotDetermined."""
+    layers: list[str] = []
+    for option in mount.super_options:
+        name, _, value = option.partition("=")
+        if name.rstrip("+") in _OVERLAY_LAYERS:
+            layers += [layer for layer in value.split(":") if layer]
+    lost = [layer for layer in layers if not os.path.isdir(layer)]
+    if lost or not layers:
+        raise NotDetermined(f"the overlay on {mount.mount_point} has layers that can't be seen from here")
+    return tuple(layers)
+
+
+def _mount_id(path: str) -> int:
+    """Return the id of the mount that path lies on, by which mountinfo names it (man 5 proc_pid_fdinfo)."""
+    # The dot has an automount take place: what lies on the disk is what would be mounted.
+    fd = os.open(f"{path}/.", os.O_PATH | os.O_CLOEXEC)
+    try:
+        info = read_text(f"/proc/self/fdinfo/{fd}")
+    finally:
+        os.close(fd)
+    for line in info.splitlines():
+        key, _, value = line.partition(":")
+        if key == "mnt_id":
+            return int(value)
+    raise NotDetermined(f"the kernel doesn't say on which mount {path} lies")
+
+
+def _is_there(path: str) -> bool:
+    """Return whether there is such a path. Raises OSError where that can't be told."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return False
+    return True

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 
-from fsconsole.devices.relatives import number_of
-from fsconsole.errors import ToolFailed
+from fsconsole.devices.discover import SYS_ROOT, device_number
+from fsconsole.devices.uses import number_of
+from fsconsole.errors.runs import ToolFailed
+from fsconsole.errors.targets import DeviceMissing, NotABlockDevice
 from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import Device, Identity
-from fsconsole.system.host import boot_id
+from fsconsole.system.files import boot_id, read_int_or
 from fsconsole.units import format_bytes_exact
 
 _DM_TIMEOUT_S = 30.0
@@ -120,3 +123,23 @@ def _differences(expected: Identity, found: Identity, names: Iterable[str]) -> t
         for name in names
         if getattr(expected, name) != getattr(found, name)
     )
+
+
+# Whether a path still leads to the very disk that it led to before: asked without opening anything.
+
+
+def absence(path: str, identity: Identity) -> str:
+    """Return why a device of this boot is not to be had at its path any more, as a clause; empty where it is."""
+    try:
+        number = device_number(path)
+    except (DeviceMissing, NotABlockDevice):
+        return "is gone: it was pulled, detached, or its driver gave it up"
+    if (number, _diskseq(number)) != (identity.device_number, identity.diskseq):
+        return "is another device now: the one that was agreed upon is gone"
+    return ""
+
+
+def _diskseq(number: int) -> int:
+    own = os.path.realpath(f"{SYS_ROOT}/dev/block/{os.major(number)}:{os.minor(number)}")
+    disk = os.path.dirname(own) if os.path.exists(f"{own}/partition") else own
+    return read_int_or(f"{disk}/diskseq", 0)

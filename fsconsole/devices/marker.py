@@ -14,7 +14,7 @@ import re
 import stat
 from dataclasses import dataclass
 
-from fsconsole.system.inode import generation
+from fsconsole.system.block import generation
 
 SCRATCH_XATTR = "trusted.fsconsole.scratch"
 MAX_PURPOSE_CHARACTERS = 200

@@ -5,19 +5,106 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from fsconsole.devices.loops import attached_loops
+from fsconsole.devices.discover import attached_loops, discover, find_device
 from fsconsole.devices.marker import Marker, proven_marker, write_marker
-from fsconsole.devices.scratch_use import held_for_removal
-from fsconsole.devices.space import need_room
-from fsconsole.errors import BadQuantity, NoSpace, ScratchImpossible, ScratchMissing
+from fsconsole.devices.state import Claim, device_state
+from fsconsole.errors.runs import NoSpace
+from fsconsole.errors.targets import BadQuantity, ScratchImpossible, ScratchInUse, ScratchMissing
 from fsconsole.model.device import LoopBacking
-from fsconsole.model.places import DEFAULT_SCRATCH_DIR
-from fsconsole.system import loop
-from fsconsole.units import MIB, format_bytes
+from fsconsole.model.run import DEFAULT_SCRATCH_DIR
+from fsconsole.system import block
+from fsconsole.system.block import open_exclusive
+from fsconsole.system.locks import lock_descriptor
+from fsconsole.system.processes import holders_of, own_pid_in_host_proc
+from fsconsole.text import GIB, MIB
+from fsconsole.units import format_bytes
+
+# Whether anything still uses a scratch device: asked before it is taken away.
+
+_PASSING_BY_S = 0.5
+"""udev's workers lock and open a device for some milliseconds after it appears; a user stays."""
+_PAUSE_S = 0.02
+
+
+@contextmanager
+def held_for_removal(device_path: str) -> Iterator[None]:
+    """Hold a loop device so that nobody else can mount or claim it. Raises ScratchInUse, OSError.
+
+    In use is what is mounted in any namespace, swapped on, held by md or dm, locked by a run, or open in
+    another process.
+    """
+    _need_unclaimed(device_path)
+    fd = _open_exclusive(device_path)
+    try:
+        _need_alone(fd, device_path)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _need_unclaimed(device_path: str) -> None:
+    devices = discover()
+    state = device_state(find_device(device_path, devices), devices)
+    if state.claim is Claim.IN_USE:
+        raise ScratchInUse(name=device_path, why=state.text)
+
+
+def _open_exclusive(device_path: str) -> int:
+    try:
+        return open_exclusive(device_path)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        raise ScratchInUse(name=device_path, why="mounted or claimed in another namespace") from error
+
+
+def _need_alone(fd: int, device_path: str) -> None:
+    deadline = time.monotonic() + _PASSING_BY_S
+    while why := _locked(fd) or _opened(fd):
+        if time.monotonic() > deadline:
+            raise ScratchInUse(name=device_path, why=why)
+        time.sleep(_PAUSE_S)
+
+
+def _locked(fd: int) -> str:
+    try:
+        lock_descriptor(fd)
+    except BlockingIOError:
+        return "a run has locked it"
+    return ""
+
+
+def _opened(fd: int) -> str:
+    others = holders_of(os.fstat(fd).st_rdev, frozenset({own_pid_in_host_proc()}))
+    return f"open in process {others[0].pid} ({others[0].command})" if others else ""
+
+
+# How much of a host filesystem a scratch file may take: never the last of the disk.
+
+KEEP_FREE_BYTES = GIB
+KEEP_FREE_PERCENT = 5
+"""What stays free in any case: the larger of the two. Logs, mail and databases of the host need room."""
+
+
+def need_room(directory: str, size_bytes: int) -> None:
+    """Raise NoSpace where a file of that size would leave less free than must be kept. Raises OSError."""
+    found = os.statvfs(directory)
+    free_bytes = found.f_bavail * found.f_frsize
+    kept_bytes = kept_free(found.f_blocks * found.f_frsize)
+    if size_bytes + kept_bytes > free_bytes:
+        needed = f"{format_bytes(size_bytes)}, with {format_bytes(kept_bytes)} left free,"
+        raise NoSpace(path=directory, needed=needed, free=format_bytes(free_bytes))
+
+
+def kept_free(total_bytes: int) -> int:
+    """Return the bytes that must stay free on a filesystem of that size."""
+    return max(KEEP_FREE_BYTES, total_bytes * KEEP_FREE_PERCENT // 100)
+
 
 MIN_BYTES = MIB
 BLOCK_BYTES = 4096
@@ -125,7 +212,7 @@ def remove(scratch: Scratch) -> None:
             held.enter_context(held_for_removal(device))
         # Detached while held exclusively: it goes at the last close, and nobody can come in between.
         for device in devices:
-            loop.detach(device)
+            block.detach(device)
         os.unlink(now.path)
 
 
@@ -144,8 +231,8 @@ def _make_file(path: str, size_bytes: int, marker: Marker, undo: ExitStack) -> N
 
 def _attach_proven(path: str, undo: ExitStack) -> Scratch:
     """Attach path and return the scratch device. Raises ScratchMissing if another file than ours was taken."""
-    device = loop.attach(path)
-    undo.callback(loop.detach, device)
+    device = block.attach(path)
+    undo.callback(block.detach, device)
     made = _of_file(path, tuple(pair for pair in attached_loops() if pair[0] == device))
     if not made.attached:
         raise ScratchMissing(name=path)

@@ -3,20 +3,52 @@
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from fsconsole.devices.discovery import find_device
-from fsconsole.engine.degraded import HINT as DEGRADED_HINT
-from fsconsole.engine.degraded import degraded_below, degraded_words
-from fsconsole.engine.work import CellWork
+from fsconsole.catalog.filesystem import Scope
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.catalog.words import Where, not_in_effect, split_flags, split_mount
+from fsconsole.devices.discover import find_device
+from fsconsole.devices.uses import read_arrays
+from fsconsole.engine.work import CellWork, StepResult
+from fsconsole.inspect.checks import Verdict, killed_for_memory
+from fsconsole.inspect.features import Feature
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import WarningKind, WarningRaised
+from fsconsole.model.device import MdArray
+from fsconsole.model.events import FeatureSeen, Outcome, WarningKind, WarningRaised
+from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.run import RunRequest
 from fsconsole.model.workload import Workload
-from fsconsole.system.host import memory_bytes
-from fsconsole.system.text import read_text_or
-from fsconsole.telemetry.layers import SYS, disk_name, watched_tree
+from fsconsole.system.files import memory_bytes, read_text_or
+from fsconsole.telemetry.block import SYS, disk_name, watched_tree
 from fsconsole.units import format_percent, format_seconds
 from fsconsole.workloads.protocol import LoadResult
+
+# Warnings on arrays that lack members: their figures are not those that they have when whole.
+
+HINT = "Give it its members, let it recover (/proc/mdstat), and run the plan again: a whole array is another one."
+
+
+def degraded_below(target: str) -> tuple[MdArray, ...]:
+    """Return the arrays that lack members, of the target and of all that it stands on. Raises KernelUnreadable."""
+    names = {device.name for device in watched_tree(os.path.basename(os.path.realpath(target)))}
+    return tuple(array for array in read_arrays() if array.degraded and array.name in names)
+
+
+def degraded_words(array: MdArray) -> str:
+    """Return what is wrong with such an array."""
+    return f"the array /dev/{array.name} lacks {array.degraded} of its {len(array.slots)} members"
+
+
+def about_end(work: CellWork, known: Iterable[str]) -> None:
+    """Warn of what a cell's arrays lack at its end; known is what the whole run is warned of anyway."""
+    for array in degraded_below(work.cell.target):
+        words = degraded_words(array)
+        if words not in known:
+            work.warn(WarningKind.NOT_COMPARABLE, f"{words} when the cell ended", HINT)
+
 
 SHORT_S = 10.0
 NEARLY_FULL_PERCENT = 90.0
@@ -40,7 +72,7 @@ def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, att
         device = find_device(target.path)
         loop = device.loop
         for array in degraded_below(target.path):
-            warn(WarningKind.NOT_COMPARABLE, degraded_words(array), DEGRADED_HINT)
+            warn(WarningKind.NOT_COMPARABLE, degraded_words(array), HINT)
         uncounted = _uncounted(device.name)
         if uncounted:
             warn(
@@ -142,3 +174,63 @@ def about_observer(work: CellWork, observer_percent: float) -> None:
             f"the engine itself used {format_percent(observer_percent)} of the CPUs",
             "Trust the CPU figures the less; in a longer load, what the engine does once weighs less.",
         )
+
+
+# Warnings on options that were accepted and are not in effect, and on drivers of another name.
+
+_JOURNAL = Where("the journal", "options")
+_HINT = (
+    "Read this row as one without the option; `fsconsole catalog FS --probe` tells what this machine takes."
+)
+
+
+def note_features(work: CellWork, scope: Scope, features: Sequence[Feature]) -> None:
+    """Journal what was read back, and warn of what the variant asked for and is not there."""
+    for feature in features:
+        work.run.journal.record(
+            FeatureSeen(work.cell.index, work.run.attempt, feature.scope, feature.name, feature.value),
+            durable=False,
+        )
+    _warn(work, scope, {feature.name: feature.value for feature in features})
+
+
+def _warn(work: CellWork, scope: Scope, seen: dict[str, str]) -> None:
+    variant = work.cell.variant
+    filesystem = load_catalog().get(variant.filesystem)
+    mkfs = split_flags(shlex.join(variant.mkfs_words), filesystem.mkfs_flags, _JOURNAL)
+    mount = split_mount(",".join(variant.mount_words), filesystem.mount_words, _JOURNAL)
+    seen_there = {scope: seen}
+    log = work.kernel_log.lines() if scope is Scope.MOUNT else ()
+    for reason in not_in_effect(filesystem, mkfs, mount, seen_there, log):
+        work.warn(WarningKind.NOT_IN_EFFECT, reason, _HINT)
+    driver = seen.get("driver", variant.filesystem)
+    if scope is Scope.MOUNT and driver != variant.filesystem:
+        work.warn(
+            WarningKind.DRIVER,
+            f"{variant.filesystem} is served by the {driver} driver",
+            "Its figures are that driver's; before Linux 4.3 ext3, and ext2 too, could have one of their own.",
+        )
+
+
+# Telling a step that failed since the kernel ran out of memory from one that failed of itself.
+
+_MEMORY_HINT = (
+    "Use fewer threads or smaller blocks, or give it memory: `dmesg` says how much each process had, "
+    "and whether the limit was the machine's or that of a cgroup."
+)
+
+
+def with_killed(work: CellWork, step: Step, result: StepResult, said_before: int) -> StepResult:
+    """Return a step's result, a failed one with what the kernel killed meanwhile for want of memory in its reason.
+
+    said_before is how many lines the cell's kernel log had when the step began.
+    """
+    if result.outcome is not Outcome.FAILED and result.verdict != Verdict.FAILED.value:
+        return result
+    names = killed_for_memory(work.kernel_log.lines()[said_before:])
+    if not names:
+        return result
+    killed = "the generator" if step.kind is StepKind.WORKLOAD else " and ".join(names)
+    why = f"{killed} was killed (out of memory)"
+    work.warn(WarningKind.KERNEL_LOG, f"{step.kind.value}: {why}", _MEMORY_HINT)
+    return replace(result, reason=f"{why}: {result.reason}")

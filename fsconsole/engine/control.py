@@ -13,14 +13,14 @@ import struct
 import threading
 from collections.abc import Callable
 
-from fsconsole.model.control import (
+from fsconsole.model.events import (
     MAX_LINE_BYTES,
     BadMessage,
     ControlAnswer,
+    Verb,
     decode_request,
     encode_answer,
 )
-from fsconsole.model.observation import Verb
 
 _PEER_CREDENTIALS = struct.Struct("iII")
 """struct ucred: pid, uid, gid (man 7 unix, SO_PEERCRED)."""

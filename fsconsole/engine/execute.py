@@ -4,35 +4,57 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from fsconsole.engine import cautions, degraded
-from fsconsole.engine.attention import StepAtHand
-from fsconsole.engine.memory import with_killed
-from fsconsole.engine.outcome import Carried
+from fsconsole.engine import cautions
+from fsconsole.engine.cautions import with_killed
+from fsconsole.engine.hangs import StepAtHand
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.engine.work import CellWork, Interrupted, RunWork, StepFailed, StepResult
-from fsconsole.errors import (
-    DeviceChanged,
-    DeviceHangs,
-    ExtentsUnreadable,
-    FsconsoleError,
-    GeneratorFailed,
-    JournalFull,
-    JournalUnusable,
-)
-from fsconsole.model.observation import (
-    CellFinished,
-    CellStarted,
-    Outcome,
-    StepFinished,
-    StepStarted,
-)
-from fsconsole.model.plan import Cell
-from fsconsole.model.step import CLOSED_BY, Step, StepKind
-from fsconsole.system.command import reap_strangers
+from fsconsole.errors import ExitCode, FsconsoleError
+from fsconsole.errors.runs import ExtentsUnreadable, GeneratorFailed, JournalFull, JournalUnusable
+from fsconsole.errors.targets import DeviceChanged, DeviceHangs
+from fsconsole.model.events import CellFinished, CellStarted, Outcome, RunFinished, StepFinished, StepStarted
+from fsconsole.model.plan import CLOSED_BY, Cell, Step, StepKind
+from fsconsole.model.state import CellStatus, RunState
 from fsconsole.system.kmsg import KernelLog
+from fsconsole.system.run import reap_strangers
 from fsconsole.telemetry.rates import Unreadable
+
+# How a run ended, by what became of its cells and of its devices.
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """One outcome for each cell that was carried out, and why cells on other targets were not."""
+
+    outcomes: tuple[Outcome, ...]
+    lost: dict[str, FsconsoleError]
+    """What was met where a target was not to be had any more, by its path."""
+
+
+def last_word(run: str, state: RunState, cells: tuple[Cell, ...], carried: Carried) -> RunFinished:
+    """Return the run's last word; state is as it was before this attempt, cells were open in it."""
+    outcomes = carried.outcomes
+    again = f"`fsconsole resume {run}` goes on with what is left."
+    left = len(cells) - len(outcomes)
+    if carried.lost:
+        error = next(iter(carried.lost.values()))
+        words = f"{left} cell{'s' if left > 1 else ''} on it could not be carried out"
+        reason = f"{str(error).rstrip('.')}; {words}"
+        return RunFinished(
+            Outcome.FAILED, reason, f"Where the same disk is there again, {again}", error.exit_code
+        )
+    if left or Outcome.STOPPED in outcomes:
+        return RunFinished(Outcome.STOPPED, "stopped as asked", again, ExitCode.STOPPED)
+    # Cells that failed in an earlier attempt have failed for good.
+    failed = [cell.status for cell in state.cells].count(CellStatus.FAILED) + outcomes.count(Outcome.FAILED)
+    if failed:
+        possible = sum(not cell.unavailable for cell in state.request.plan.cells)
+        reason = f"{failed} of {possible} cells failed"
+        return RunFinished(Outcome.DONE, reason, "The grid says why, row by row.", ExitCode.CELLS_FAILED)
+    return RunFinished(Outcome.DONE)
+
 
 _ENDS_ALL = (JournalFull, JournalUnusable, DeviceHangs)
 _CLOCK_RUNS = frozenset(CLOSED_BY.values())
@@ -112,7 +134,7 @@ def _live(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
                 outcome, reason = _run_steps(work)
             finally:
                 run.wishes.cell_releases()
-        degraded.about_end(work, run.known_of_all)
+        cautions.about_end(work, run.known_of_all)
         work.keep_kernel_log()
     return outcome, reason
 

@@ -7,24 +7,136 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.devices import scratch
+from fsconsole.devices.ask import require_answer
 from fsconsole.devices.claims import held_exclusively, needs_hold
 from fsconsole.devices.content import sample_content
-from fsconsole.devices.discovery import discover, find_device
-from fsconsole.devices.gate import GateContext, inspect_device, re_prove, require
-from fsconsole.devices.identity import differences, read_identity
-from fsconsole.devices.presence import absence
+from fsconsole.devices.discover import discover, find_device
+from fsconsole.devices.evidence import GateContext
+from fsconsole.devices.gate import GateReport, check_consent, consent_code, inspect_device, re_prove, require
+from fsconsole.devices.identity import absence, differences, lasting_differences, read_identity
 from fsconsole.engine.arrays import require_own
-from fsconsole.engine.past_writes import past_writes
-from fsconsole.errors import ConsentOutdated, DeviceChanged, DeviceMissing, NotABlockDevice
+from fsconsole.errors.runs import RunLives
+from fsconsole.errors.targets import (
+    ConsentMissing,
+    ConsentOutdated,
+    DeviceChanged,
+    DeviceMissing,
+    NotABlockDevice,
+    ScratchMissing,
+)
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.command import Executor
 from fsconsole.model.device import Device, Identity
-from fsconsole.model.plan import Cell
-from fsconsole.model.run import Target
-from fsconsole.model.state import RunState
-from fsconsole.plan.expand import array_uuid
-from fsconsole.system.blockdev import notice_medium
+from fsconsole.model.events import Outcome, RequestRenewed
+from fsconsole.model.plan import Cell, StepKind
+from fsconsole.model.run import RunRequest, Target
+from fsconsole.model.state import RunState, StepState
+from fsconsole.plan.expand import array_uuid, moved_plan
+from fsconsole.preflight.prepare import agreed_target, target_spec
+from fsconsole.system.block import notice_medium
+from fsconsole.system.files import boot_id
+from fsconsole.system.locks import FileLock
+from fsconsole.units import format_bytes_exact
+
+# What a run's earlier attempts wrote on its targets, and what of it can be told from anybody else's data.
+
+_WRITING = frozenset({StepKind.EQUALISE, StepKind.ARRAY, StepKind.MKFS, StepKind.RAW_WRITE})
+_ENDED_WITHIN = "its engine was ended while it wiped the device"
+_CUT_SHORT = "the step that wiped it was cut short, or failed"
+_NO_PROOF = "nothing on it tells what the run wrote there from what others may have written since"
+
+
+@dataclass(frozen=True, slots=True)
+class PastWrites:
+    """What is known of each target by its path; one that was agreed upon since its last write is in none of these."""
+
+    begun: frozenset[str]
+    """Written on by this run."""
+    made: dict[str, str]
+    """The UUID of the filesystem that must be on it."""
+    left: dict[str, str]
+    """The digest of what must be on it, as ContentSample has it: a former member of an array that was taken apart."""
+    uncertain: dict[str, str]
+    """Why what is on it can't be told from foreign data, as a clause."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """A step that wrote on a target itself."""
+
+    attempt: int
+    cell: Cell
+    step: StepState
+
+
+def past_writes(state: RunState) -> PastWrites:
+    """Return what a run's earlier attempts have left on its targets, by its journal."""
+    writes, newest = _last_writes(state), _newest_attempts(state)
+    # An earlier attempt at a cell that was begun once more leaves anything: its steps are no longer known.
+    known = {path: write for path, write in writes.items() if write.attempt == newest[path]}
+    made = {path: write.cell.uuid for path, write in known.items() if _is_filesystem(write)}
+    left = {path: digest for path, write in known.items() if (digest := _left_digest(state, path, write))}
+    told = made.keys() | left.keys()
+    uncertain = {path: _why(write) for path, write in writes.items() if path not in told}
+    return PastWrites(frozenset(writes), made, left, uncertain)
+
+
+def _last_writes(state: RunState) -> dict[str, _Write]:
+    """Return the last write on each target since it was agreed upon, by its path; of an array on each member."""
+    cells = state.request.plan.cells
+    agreed = {target.path: target.agreed_attempt for target in state.request.targets}
+    writes = [
+        _Write(known.attempt, cells[known.index], step)
+        for known in state.cells
+        for step in known.steps
+        if step.kind in _WRITING
+    ]
+    # The clock begins anew with each boot, but an attempt lies within one.
+    writes.sort(key=lambda write: (write.attempt, write.step.started_monotonic_ns))
+    return {
+        path: write for write in writes for path in write.cell.devices if write.attempt >= agreed.get(path, 1)
+    }
+
+
+def _newest_attempts(state: RunState) -> dict[str, int]:
+    """Return the last attempt at any cell on each target, whether it wrote or not."""
+    newest: dict[str, int] = {}
+    for known in state.cells:
+        for path in state.request.plan.cells[known.index].devices:
+            newest[path] = max(known.attempt, newest.get(path, 0))
+    return newest
+
+
+def _is_filesystem(write: _Write) -> bool:
+    """Return whether a write left a filesystem; a step without an end, or with a bad one, leaves anything."""
+    is_done = write.step.outcome is Outcome.DONE
+    return write.cell.array is None and write.step.kind is StepKind.MKFS and is_done
+
+
+def _left_digest(state: RunState, path: str, write: _Write) -> str:
+    """Return what an array left on a member when it was taken apart, the cell's last act on it; else nothing.
+
+    A cell's array is the last to write on its members: none of its steps comes after. They keep the middle of a
+    filesystem and no UUID, so the content is the proof, as it is where consent is given.
+    """
+    if write.cell.array is None:
+        return ""
+    member = write.cell.members.index(path)
+    found = [seen.content_digest for seen in state.cells[write.cell.index].left if seen.member == member]
+    return found[-1] if found else ""
+
+
+def _why(write: _Write) -> str:
+    if write.step.outcome is None:
+        return _ENDED_WITHIN
+    return _NO_PROOF if write.step.outcome is Outcome.DONE else _CUT_SHORT
+
 
 _PROOF_HOLDS_S = 1.0
 """A journal on a blocked disk can stand between the gate and the wipe for minutes."""
@@ -175,3 +287,190 @@ class Prover:
 def _uuids(run_id: str, cell: Cell) -> tuple[str, ...]:
     """Return the UUIDs that a cell may leave on its devices."""
     return (cell.uuid,) if cell.array is None else (cell.uuid, array_uuid(run_id, cell.index))
+
+
+# Where a run's devices are now: under other names, plugged in or attached again, after a reboot or without.
+
+
+def present_target(target: Target, executor: Executor) -> Target:
+    """Return a run's device as it is reached now; a detached scratch device is attached.
+
+    The identity stays the one that was agreed upon, but for a scratch device: that is proved by its file, whatever
+    loop device it lies under. Raises DeviceChanged where it is not found, or more than one device answers to what
+    is known of it.
+    """
+    path = _present_path(target, executor)
+    if not target.identity.scratch_id:
+        return replace(target, path=path)
+    identity = read_identity(find_device(path), executor)
+    changes = lasting_differences(target.identity, identity)
+    if changes:
+        raise DeviceChanged(target.path, "; ".join(changes))
+    shown = tuple(replace(hazard, device=path) for hazard in target.shown)
+    return replace(target, path=path, identity=identity, shown=shown)
+
+
+def _present_path(target: Target, executor: Executor) -> str:
+    if target.identity.scratch_id and target.backing_file:
+        return _attached(target)
+    if target.identity.boot_id == boot_id() and _is_in_place(target, executor):
+        return target.path
+    return _found_again(target, executor)
+
+
+def _is_in_place(target: Target, executor: Executor) -> bool:
+    """Return whether the disk is where it was; one that was pulled and plugged in again may have another name."""
+    try:
+        return not lasting_differences(target.identity, read_identity(find_device(target.path), executor))
+    except (DeviceMissing, NotABlockDevice):
+        return False
+
+
+def _attached(target: Target) -> str:
+    try:
+        return scratch.attach(target.backing_file).device
+    except ScratchMissing as error:
+        raise DeviceChanged(target.path, f"its file {target.backing_file} is gone") from error
+
+
+def _found_again(target: Target, executor: Executor) -> str:
+    """Return the one device that has what lasts across boots; one that has nothing of it may be asked about."""
+    if not target.identity.stable_key()[0]:
+        try:
+            return find_device(target.path).path
+        except (DeviceMissing, NotABlockDevice) as error:
+            raise DeviceChanged(target.path, "it is gone") from error
+    found = [
+        device.path
+        for device in discover()
+        if device.size_bytes == target.identity.size_bytes
+        and not lasting_differences(target.identity, read_identity(device, executor))
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise DeviceChanged(target.path, f"several devices answer to its name: {', '.join(found)}")
+    names = (("WWN", target.identity.wwn), ("serial number", target.identity.serial))
+    known = " and ".join(f"{word} {value}" for word, value in names if value) or "its device-mapper UUID"
+    size = format_bytes_exact(target.identity.size_bytes)
+    raise DeviceChanged(target.path, f"no device of {size} with {known} is there now")
+
+
+# A run taken up again: its devices found, proved once more, and asked about anew where proof fails.
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A device that is not proved to be as it was agreed upon, with everything that is on it now."""
+
+    target: Target
+    report: GateReport
+    why: DeviceChanged | ConsentMissing | ConsentOutdated
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """What a run would go on with: its request with the devices of now, and what has to be agreed to anew."""
+
+    state: RunState
+    """As the journal tells it, with the devices where they are now."""
+    is_moved: bool
+    doubts: tuple[Doubt, ...]
+
+    @property
+    def reports(self) -> tuple[GateReport, ...]:
+        """What is on the devices that must be agreed to anew; a scratch device is asked about like any other."""
+        return tuple(replace(doubt.report, needs_consent=True) for doubt in self.doubts)
+
+    @property
+    def consent(self) -> str:
+        """The code that agrees to it; empty where nothing is asked, and where a device is refused."""
+        refused = any(report.inspection.refusals for report in self.reports)
+        return "" if refused else consent_code(self.reports)
+
+
+def look_again(folder: RunFolder, executor: Executor) -> Renewal:
+    """Return where a run's devices are now and what speaks against going on; their content stays as it is.
+
+    Scratch devices are attached where a reboot has detached them. Raises DeviceChanged for a device that is gone
+    or another one, DeviceSilent, and what inspect_device() and the journal's readers raise.
+    """
+    state = read_state(folder)
+    request = _moved(state.request, tuple(present_target(t, executor) for t in state.request.targets))
+    moved = replace(state, request=request)
+    prover = Prover(executor, moved, folder.path, holds_lock=False)
+    context = GateContext(executor, os.path.dirname(folder.path))
+    doubts = []
+    for target in request.targets:
+        require_answer(target.path, target.identity.size_bytes, executor)
+        try:
+            prover.prove_target(target)
+        except (DeviceChanged, ConsentMissing, ConsentOutdated) as why:
+            doubts.append(_doubt(target, inspect_device(target.path, context), why))
+    return Renewal(moved, request != state.request, tuple(doubts))
+
+
+def _doubt(
+    target: Target, report: GateReport, why: DeviceChanged | ConsentMissing | ConsentOutdated
+) -> Doubt:
+    """Return a doubt that consent can end. Raises why itself for another device: its figures would be too."""
+    if lasting_differences(target.identity, report.identity):
+        raise why
+    return Doubt(target, report, why)
+
+
+def renew(folder: RunFolder, renewal: Renewal, code: str) -> None:
+    """Write down what the run goes on with, where anything has changed; code agrees to what the doubts show.
+
+    Raises what is refused, ConsentOutdated where a code is needed and none is given, ConsentStale, RunLives.
+    """
+    for report in renewal.reports:
+        require(report)
+    run_id = renewal.state.request.run_id
+    if renewal.doubts and not code:
+        doubt = renewal.doubts[0]
+        raise _asked(run_id, doubt)
+    check_consent(code, renewal.reports)
+    if renewal.doubts or renewal.is_moved:
+        _write_down(folder, _agreed(renewal))
+
+
+def _asked(run_id: str, doubt: Doubt) -> ConsentOutdated:
+    if isinstance(doubt.why, ConsentOutdated):
+        return doubt.why
+    why = doubt.why.difference if isinstance(doubt.why, DeviceChanged) else "nobody has consented"
+    return ConsentOutdated(run_id, doubt.target.path, why)
+
+
+def _agreed(renewal: Renewal) -> RequestRenewed:
+    attempt = len(renewal.state.started) + 1
+    request = renewal.state.request
+    anew = {
+        doubt.target.path: replace(agreed_target(report, renewal.consent), agreed_attempt=attempt)
+        for doubt, report in zip(renewal.doubts, renewal.reports, strict=True)
+    }
+    targets = tuple(anew.get(target.path, target) for target in request.targets)
+    return RequestRenewed(attempt, replace(request, targets=targets))
+
+
+def _write_down(folder: RunFolder, renewed: RequestRenewed) -> None:
+    try:
+        lock = FileLock.acquire(folder.lock)
+    except BlockingIOError as error:
+        raise RunLives(run=folder.name) from error
+    with lock:
+        journal = JournalWriter(folder)
+        try:
+            journal.record(renewed, durable=True)
+        finally:
+            journal.close(finished=True)
+
+
+def _moved(request: RunRequest, present: tuple[Target, ...]) -> RunRequest:
+    """Return the request with its devices as they are reached now."""
+    pairs = tuple(zip(request.targets, present, strict=True))
+    if all(target.path == now.path for target, now in pairs):
+        return replace(request, targets=present)
+    specs = {target.path: target_spec(find_device(now.path)) for target, now in pairs}
+    plan = moved_plan(request.plan, specs, load_catalog(), request.run_id)
+    return replace(request, targets=present, plan=plan)

@@ -7,26 +7,25 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from fsconsole.engine.attention import Attention
 from fsconsole.engine.control import Wishes
+from fsconsole.engine.hangs import Attention
 from fsconsole.engine.proof import Prover
-from fsconsole.errors import ToolFailed
-from fsconsole.inspect.kernel_log import naming, worth_a_warning
-from fsconsole.journal.raw import RawOutputs
+from fsconsole.errors.runs import ToolFailed
+from fsconsole.inspect.checks import naming, worth_a_warning
+from fsconsole.journal.folder import RawOutputs
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.command import Command, CommandResult, Executor
-from fsconsole.model.measurement import Measurement
-from fsconsole.model.observation import CommandFinished, Outcome, WarningKind, WarningRaised
-from fsconsole.model.plan import Cell
+from fsconsole.model.events import CommandFinished, Outcome, WarningKind, WarningRaised
+from fsconsole.model.metrics import Measurement
+from fsconsole.model.plan import Cell, Step
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import HeldSetting
-from fsconsole.model.step import Step
 from fsconsole.system.kmsg import KernelLog
-from fsconsole.system.namespace import PrivatePlaces
-from fsconsole.telemetry.cpu import CpuTimes
+from fsconsole.system.mounts import PrivatePlaces
+from fsconsole.telemetry.machine import CpuTimes
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.workloads.protocol import Generator, LoadHandle, LoadResult
-from fsconsole.workloads.source import SourceFiles
+from fsconsole.workloads.tree import SourceFiles
 
 KERNEL_LOG_HINT = "Look at the device's health (smartctl, dmesg) before you trust this figure."
 

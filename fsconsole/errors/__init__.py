@@ -2,150 +2,159 @@
 
 from __future__ import annotations
 
-from fsconsole.errors.base import (
-    ExitCode,
-    FsconsoleError,
-)
-from fsconsole.errors.machine import (
-    ExtentsUnreadable,
-    GeneratorFailed,
-    KernelLacks,
-    KernelUnreadable,
-    NoRoomToTry,
-    NoSpace,
-    NotPrivate,
-    NotRoot,
-    SettingsLocked,
-    SystemRefused,
-    ToolFailed,
-    ToolMissing,
-)
-from fsconsole.errors.plans import (
-    BadQuantity,
-    OptionRefused,
-    PlanBadValue,
-    PlanChanged,
-    PlanMissing,
-    PlanNotToml,
-    PlanUnknownKey,
-    PlanUnwritable,
-    UnknownFilesystem,
-)
-from fsconsole.errors.runs import (
-    EngineDied,
-    EngineNotListening,
-    EngineNotStarted,
-    EngineSilent,
-    ExportFailed,
-    JournalFull,
-    JournalNewer,
-    JournalUnusable,
-    RequestRefused,
-    RunAmbiguous,
-    RunComplete,
-    RunLives,
-    RunMissing,
-    RunOver,
-    RunsReadOnly,
-    UnknownColumn,
-)
-from fsconsole.errors.targets import (
-    ArrayLeft,
-    ArraysLocked,
-    ConsentMissing,
-    ConsentOutdated,
-    ConsentStale,
-    DeviceChanged,
-    DeviceHangs,
-    DeviceLocked,
-    DeviceMissing,
-    DeviceMounted,
-    DeviceRefused,
-    DeviceSilent,
-    DeviceStandsStill,
-    DeviceTooSmall,
-    DeviceUnreadable,
-    DeviceVanished,
-    NotABlockDevice,
-    NotAsShown,
-    ScratchImpossible,
-    ScratchInUse,
-    ScratchMissing,
-)
-from fsconsole.errors.usage import (
-    ChildFailed,
-    ConsoleFailed,
-    DumbTerminal,
-    Misused,
-    NoTerminal,
-    UnknownCommand,
-)
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import ClassVar
 
-__all__ = [
-    "ArrayLeft",
-    "ArraysLocked",
-    "BadQuantity",
-    "ChildFailed",
-    "ConsentMissing",
-    "ConsentOutdated",
-    "ConsentStale",
-    "ConsoleFailed",
-    "DeviceChanged",
-    "DeviceHangs",
-    "DeviceLocked",
-    "DeviceMissing",
-    "DeviceMounted",
-    "DeviceRefused",
-    "DeviceSilent",
-    "DeviceStandsStill",
-    "DeviceTooSmall",
-    "DeviceUnreadable",
-    "DeviceVanished",
-    "DumbTerminal",
-    "EngineDied",
-    "EngineNotListening",
-    "EngineNotStarted",
-    "EngineSilent",
-    "ExitCode",
-    "ExportFailed",
-    "ExtentsUnreadable",
-    "FsconsoleError",
-    "GeneratorFailed",
-    "JournalFull",
-    "JournalNewer",
-    "JournalUnusable",
-    "KernelLacks",
-    "KernelUnreadable",
-    "Misused",
-    "NoRoomToTry",
-    "NoSpace",
-    "NoTerminal",
-    "NotABlockDevice",
-    "NotAsShown",
-    "NotPrivate",
-    "NotRoot",
-    "OptionRefused",
-    "PlanBadValue",
-    "PlanChanged",
-    "PlanMissing",
-    "PlanNotToml",
-    "PlanUnknownKey",
-    "PlanUnwritable",
-    "RequestRefused",
-    "RunAmbiguous",
-    "RunComplete",
-    "RunLives",
-    "RunMissing",
-    "RunOver",
-    "RunsReadOnly",
-    "ScratchImpossible",
-    "ScratchInUse",
-    "ScratchMissing",
-    "SettingsLocked",
-    "SystemRefused",
-    "ToolFailed",
-    "ToolMissing",
-    "UnknownColumn",
-    "UnknownCommand",
-    "UnknownFilesystem",
-]
+from fsconsole.text import printable
+
+# The base of all errors: its exit code, its sentence and its hint.
+#
+# An error class carries values; the sentence and the hint are templates over them. Whatever text comes
+# from outside is made printable when it is put into the sentence, so an error is safe on any terminal.
+
+
+class ExitCode(IntEnum):
+    """What each ending of the program means to a script.
+
+    2 is the command line parser's own; 130 is what a shell says of a program ended by Ctrl-C.
+    """
+
+    OK = 0
+    FAILURE = 1
+    USAGE = 2
+    CELLS_FAILED = 3
+    STOPPED = 4
+    PLAN_MISSING = 10
+    PLAN_NOT_TOML = 11
+    PLAN_UNKNOWN_KEY = 12
+    PLAN_BAD_VALUE = 13
+    UNKNOWN_FILESYSTEM = 14
+    OPTION_REFUSED = 15
+    DEVICE_MISSING = 20
+    NOT_A_BLOCK_DEVICE = 21
+    DEVICE_MOUNTED = 22
+    DEVICE_REFUSED = 23
+    DEVICE_TOO_SMALL = 24
+    DEVICE_CHANGED = 25
+    DEVICE_LOCKED = 26
+    CONSENT_MISSING = 27
+    CONSENT_STALE = 28
+    DEVICE_UNREADABLE = 29
+    NOT_ROOT = 30
+    TOOL_MISSING = 31
+    TOOL_FAILED = 32
+    NO_SPACE = 33
+    RUNS_READ_ONLY = 34
+    KERNEL_LACKS = 35
+    KERNEL_UNREADABLE = 36
+    SETTINGS_LOCKED = 37
+    DEVICE_HANGS = 38
+    RUN_MISSING = 40
+    RUN_LIVES = 41
+    JOURNAL_FULL = 42
+    JOURNAL_UNUSABLE = 43
+    JOURNAL_NEWER = 44
+    ENGINE_DIED = 45
+    RUN_OVER = 46
+    RUN_COMPLETE = 47
+    ENGINE_NOT_STARTED = 48
+    ENGINE_SILENT = 49
+    SCRATCH_MISSING = 50
+    SCRATCH_IN_USE = 51
+    SCRATCH_IMPOSSIBLE = 52
+    NOT_AS_SHOWN = 53
+    TERMINAL_DUMB = 60
+    INTERRUPTED = 130
+
+
+@dataclass(eq=False)
+class FsconsoleError(Exception):
+    """Base of all errors that a user can meet; subclasses are dataclasses over their data."""
+
+    exit_code: ClassVar[ExitCode] = ExitCode.FAILURE
+    sentence: ClassVar[str] = "Something failed."
+    advice: ClassVar[str] = "Run `fsconsole doctor`."
+
+    def __str__(self) -> str:
+        return self._worded(self.sentence)
+
+    @property
+    def hint(self) -> str:
+        """What to do about it, in one sentence."""
+        return self._worded(self.advice)
+
+    def _worded(self, template: str) -> str:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return template.format(**{name: _safe(value) for name, value in values.items()})
+
+
+def _safe(value: object) -> object:
+    return printable(value) if isinstance(value, str) else value
+
+
+# Words on the command line that say nothing to fsconsole.
+
+
+@dataclass(eq=False)
+class Misused(FsconsoleError):
+    """An unknown option, a missing word, a bad value; nearest is empty, or what may have been meant."""
+
+    what: str
+    nearest: str
+    command: str
+    exit_code = ExitCode.USAGE
+    sentence = "{what}"
+    advice = "{nearest}`{command} --help` says how it is used."
+
+
+@dataclass(eq=False)
+class UnknownCommand(FsconsoleError):
+    """A command that there isn't; nearest first."""
+
+    name: str
+    group: str
+    nearest: str
+    exit_code = ExitCode.USAGE
+    sentence = "There is no command '{name}'."
+    advice = "Nearest first: {nearest}; `{group} --help` lists all."
+
+
+@dataclass(eq=False)
+class DumbTerminal(FsconsoleError):
+    """The console on a terminal that can't place a cursor."""
+
+    term: str
+    exit_code = ExitCode.TERMINAL_DUMB
+    sentence = "This terminal (TERM={term}) can't show the console."
+    advice = "`fsconsole run` and `fsconsole results` need nothing but lines."
+
+
+@dataclass(eq=False)
+class NoTerminal(FsconsoleError):
+    """The console without a terminal to show it on."""
+
+    exit_code = ExitCode.TERMINAL_DUMB
+    sentence = "The console needs a terminal for its input and its output."
+    advice = "`fsconsole --help` lists the commands that need none."
+
+
+@dataclass(eq=False)
+class ConsoleFailed(FsconsoleError):
+    """The console ended by a fault of its own, which it has shown."""
+
+    sentence = "The console ended by a fault of its own, shown above; a run that it showed goes on."
+    advice = (
+        "`fsconsole` shows it again, `fsconsole attach` follows a run without it; report what stands above."
+    )
+
+
+@dataclass(eq=False)
+class ChildFailed(FsconsoleError):
+    """A command that the console started has failed; said and advice are its own."""
+
+    words: str
+    said: str
+    hint_given: str = ""
+    sentence = "{said}"
+    advice = "{hint_given}"

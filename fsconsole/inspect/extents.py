@@ -4,13 +4,143 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
-from fsconsole.errors import ExtentsUnreadable, KernelLacks
-from fsconsole.inspect.layout import ExtentSurvey, FileLayout, layout_of, measurements
-from fsconsole.system.fiemap import extents
+from fsconsole.errors.runs import ExtentsUnreadable, KernelLacks
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.system.block import ExtentFlag, RawExtent, device_size_bytes, extents
 
-__all__ = ["ExtentSurvey", "measurements", "survey_tree"]
+# Extents of one file, counted as filefrag counts them, and the statistics over many files. Pure.
+
+# As plain numbers: an operation on members of an enum costs as much as the kernel's answer for a file.
+_ENCODED = int(ExtentFlag.ENCODED)
+_NOWHERE_YET = int(ExtentFlag.DELALLOC | ExtentFlag.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class FileLayout:
+    """One file: the sizes of its physically contiguous runs in bytes, in file order."""
+
+    runs: tuple[int, ...]
+    is_compressed: bool = False
+    """Encoded extents are pieces of the encoding (btrfs: one per 128 KiB), not fragments."""
+    is_unwritten: bool = False
+    """Delayed allocation: part of the file has no place on the disk yet, so there is nothing to count."""
+
+
+def layout_of(extents: Iterable[RawExtent]) -> FileLayout:
+    """Return the layout of a file from its extents in file order."""
+    seen = 0
+    runs: list[int] = []
+    for run_bytes, flags in merge(extents):
+        runs.append(run_bytes)
+        seen |= flags
+    return FileLayout(
+        runs=tuple(runs),
+        is_compressed=bool(seen & _ENCODED),
+        is_unwritten=bool(seen & _NOWHERE_YET),
+    )
+
+
+def merge(extents: Iterable[RawExtent]) -> Iterator[tuple[int, int]]:
+    """Yield (bytes, flags of all parts) of each physically contiguous run.
+
+    After a hole in the file a run goes on in either of two places on the disk: right after the extent before,
+    or as far after it as the hole is long (e2fsprogs misc/filefrag.c, filefrag_fiemap).
+    """
+    run_bytes, flags = 0, 0
+    before: RawExtent | None = None
+    for extent in extents:
+        if before is not None and not _goes_on(before, extent):
+            yield run_bytes, flags
+            run_bytes, flags = 0, 0
+        run_bytes += extent.length_bytes
+        flags |= extent.flags
+        before = extent
+    if before is not None:
+        yield run_bytes, flags
+
+
+def _goes_on(before: RawExtent, extent: RawExtent) -> bool:
+    dense = before.physical_bytes + before.length_bytes
+    with_hole = before.physical_bytes + extent.logical_bytes - before.logical_bytes
+    return extent.physical_bytes in {dense, with_hole}
+
+
+@dataclass(slots=True)
+class ExtentSurvey:
+    """Counts over all files of a tree, in bounded memory.
+
+    It grows with the number of different values, not of files: n different run sizes need more than
+    n * n / 2 blocks of disk, so 10 TB in 4 KiB blocks have fewer than 75,000 of them.
+    """
+
+    files: int = 0
+    """All regular files whose extents were read, compressed ones too."""
+    compressed: int = 0
+    """Files with encoded extents; they are left out of the two counts below."""
+    per_file: Counter[int] = field(default_factory=Counter)
+    """Number of files by number of extents."""
+    sizes: Counter[int] = field(default_factory=Counter)
+    """Number of extents by size in bytes."""
+
+    def add(self, layout: FileLayout) -> None:
+        """Count one more file."""
+        self.files += 1
+        if layout.is_compressed:
+            self.compressed += 1
+            return
+        self.per_file[len(layout.runs)] += 1
+        self.sizes.update(layout.runs)
+
+    def histogram(self) -> tuple[tuple[int, int], ...]:
+        """Return (lower bound in bytes, number of extents) for each power of two that has extents, rising."""
+        powers: Counter[int] = Counter()
+        for size_bytes, count in self.sizes.items():
+            powers[1 << (size_bytes.bit_length() - 1)] += count
+        return tuple(sorted(powers.items()))
+
+
+def layout_measurements(survey: ExtentSurvey) -> tuple[Measurement, ...]:
+    """Return the figures of a survey; without a file that counts, only how many there were."""
+    figures = [
+        Measurement(Metric.FILES_MAPPED, float(survey.files)),
+        Measurement(Metric.FILES_COMPRESSED, float(survey.compressed)),
+    ]
+    counted = survey.per_file.total()
+    if counted:
+        extents = sum(number * files for number, files in survey.per_file.items())
+        figures += [
+            Measurement(Metric.EXTENTS_MEAN, extents / counted),
+            Measurement(Metric.EXTENTS_MEDIAN, median(survey.per_file)),
+            Measurement(Metric.EXTENTS_MAX, float(max(survey.per_file))),
+        ]
+    if survey.sizes:
+        figures.append(Measurement(Metric.EXTENT_SIZE_MEDIAN, median(survey.sizes)))
+    return tuple(figures)
+
+
+def median(counts: Counter[int]) -> float:
+    """Return the median of values that are given with how often each occurs; of an even number, the mean of two.
+
+    Raises ValueError where there is no value.
+    """
+    total = counts.total()
+    if total == 0:
+        raise ValueError("no values")
+    lower, upper = _at(counts, (total - 1) // 2), _at(counts, total // 2)
+    return (lower + upper) / 2
+
+
+def _at(counts: Counter[int], position: int) -> int:
+    for value in sorted(counts):
+        position -= counts[value]
+        if position < 0:
+            return value
+    raise ValueError("no value at this position")
+
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -81,3 +211,35 @@ def _layout(fd: int, path: str) -> FileLayout:
     if layout.is_unwritten:
         raise ExtentsUnreadable(path=path, why="it was not flushed before, and has no place on the disk yet")
     return layout
+
+
+# The room that an empty filesystem offers, and what it keeps to itself.
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Room in bytes, of a device and of the filesystem on it."""
+
+    device_bytes: int
+    free_bytes: int
+    """f_bfree of statfs: what root can write; blocks reserved for root are free, not overhead (man 3 statvfs)."""
+
+
+def space_measurements(mount_point: str, device: str) -> tuple[Measurement, ...]:
+    """Return USABLE and OVERHEAD of a filesystem that was just made and mounted. Raises OSError."""
+    fd = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size_bytes = device_size_bytes(fd)
+    finally:
+        os.close(fd)
+    room = os.statvfs(mount_point)
+    return measurements(Space(size_bytes, room.f_bfree * room.f_frsize))
+
+
+def measurements(space: Space) -> tuple[Measurement, ...]:
+    """Return USABLE in bytes, and OVERHEAD as the share of the device that is not free, in per cent."""
+    kept_bytes = space.device_bytes - space.free_bytes
+    return (
+        Measurement(Metric.USABLE, float(space.free_bytes)),
+        Measurement(Metric.OVERHEAD, 100 * kept_bytes / space.device_bytes),
+    )

@@ -2,8 +2,56 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import sqlite3
+import stat
 from dataclasses import dataclass
+
+from fsconsole.errors.runs import JournalFull, JournalUnusable
+from fsconsole.system.files import memory_bytes
+from fsconsole.units import format_bytes
+
+# SQLite's failures in the journal's own words.
+
+_FULL = "database or disk is full"
+"""SQLITE_FULL, which SQLite's Unix layer also makes of ENOSPC (sqlite.org/rescode.html#full)."""
+
+_IO_ERROR = "disk I/O error"
+SPARE_BYTES = 2**20
+"""Room below which a disk counts as full.
+
+SQLite maps its -shm file, and on a filesystem that copies on write a store into a mapped page needs new room:
+on a btrfs without any the process is killed by SIGBUS (seen on 6.18) before SQLite can say that it is full.
+"""
+
+
+def journal_fault(error: sqlite3.Error, path: str) -> JournalFull | JournalUnusable:
+    """Return the error that a failure of SQLite means for the journal at path."""
+    if is_full(error, os.path.dirname(path) or "."):
+        return JournalFull(path=path)
+    return JournalUnusable(path=path, why=str(error))
+
+
+def is_full(error: sqlite3.Error, directory: str) -> bool:
+    """Return whether SQLite failed because the disk below directory has no room.
+
+    Python 3.10 has no sqlite_errorcode, so the message is looked at. A full disk that is noticed by fsync or
+    by the -shm file comes as an I/O error, and so does a quota: there the disk itself is asked.
+    """
+    said = str(error)
+    return said == _FULL or (said == _IO_ERROR and has_no_room(directory))
+
+
+def has_no_room(directory: str) -> bool:
+    """Return whether the disk below directory has next to no room; False where it does not say."""
+    try:
+        room = os.statvfs(directory)
+    except OSError:
+        return False
+    return room.f_bavail * room.f_frsize < SPARE_BYTES
+
 
 BESIDE_JOURNAL = ("-wal", "-shm", "-journal")
 """How SQLite calls what it reads and writes beside a database (sqlite.org/tempfiles.html)."""
@@ -51,3 +99,130 @@ class RunFolder:
     def raw(self) -> str:
         """The directory of the tools' own outputs."""
         return os.path.join(self.path, "raw")
+
+
+# The tools' own outputs, as plain files beside the journal.
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 80
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class RawOutputs:
+    """Keeps raw outputs of one run; nothing that was written is ever replaced."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+
+    def write(self, cell: int, step: int, name: str, data: bytes) -> str:
+        """Write one output durably and return its path relative to the run's folder.
+
+        A cell that is done again gets new files: "raw/003-05-mkfs.2". Raises JournalFull, JournalUnusable.
+        """
+        stem = f"{cell:03d}-{step:02d}-{_UNSAFE.sub('_', name)[:_LONGEST_NAME]}"
+        try:
+            fd, path = self._create(stem)
+            with os.fdopen(fd, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(fd)
+        except OSError as error:
+            if error.errno in _NO_ROOM:
+                raise JournalFull(path=self._folder.raw) from error
+            raise JournalUnusable(path=self._folder.raw, why=os.strerror(error.errno or 0)) from error
+        return os.path.relpath(path, self._folder.path)
+
+    def _create(self, stem: str) -> tuple[int, str]:
+        number = 1
+        while True:
+            path = os.path.join(self._folder.raw, stem if number == 1 else f"{stem}.{number}")
+            try:
+                return os.open(path, _FLAGS, 0o640), path
+            except FileExistsError:
+                number += 1
+
+
+def read_tail(folder: RunFolder, output: str, limit: int) -> tuple[bytes, int]:
+    """Return the last bytes of an output that the journal names, at most limit, and how many were before them.
+
+    A journal from elsewhere may name any file: only those in the folder's own raw directory are read, and no
+    symbolic link is followed. Raises OSError.
+    """
+    name = os.path.basename(output)
+    if output != os.path.join(os.path.basename(folder.raw), name):
+        raise FileNotFoundError(errno.ENOENT, "it is no output of this run", output)
+    fd = os.open(os.path.join(folder.raw, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        before = max(0, os.fstat(fd).st_size - limit)
+        return os.pread(fd, limit, before), before
+    finally:
+        os.close(fd)
+
+
+# What a rollback journal beside a database may ask of who plays it back: nothing outside the database.
+
+_MAGIC = bytes.fromhex("d9d505f920a163d7")
+"""What a rollback journal begins with, and ends with where it names a super-journal (SQLite's pager.c)."""
+
+
+def require_no_super_journal(path: str, database: str) -> None:
+    """Let a database pass whose rollback journal, if it has one, names no super-journal; path is what is told.
+
+    SQLite deletes the file of that name once it has played the journal back: a run folder from elsewhere could have
+    root delete any file. A transaction over several databases has one; a run has one database. Raises
+    JournalUnusable, OSError.
+    """
+    try:
+        fd = os.open(f"{database}-journal", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        end = os.pread(fd, len(_MAGIC), max(0, os.fstat(fd).st_size - len(_MAGIC)))
+    finally:
+        os.close(fd)
+    if end == _MAGIC:
+        raise JournalUnusable(path=path, why="its rollback journal names another file, which no run's does")
+
+
+def require_room(path: str, size_bytes: int) -> None:
+    """Let a journal pass that can be copied: a sparse one may say that it has any size. Raises JournalUnusable."""
+    if size_bytes > memory_bytes() // 2:
+        raise JournalUnusable(path=path, why=f"of its {format_bytes(size_bytes)} no copy fits into memory")
+
+
+# Whether what stands in a run's folder can have been written by root alone, who is about to act upon it.
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def require_own(folder: RunFolder) -> None:
+    """Let a run's folder pass whose parts are this user's or root's, and which nobody else can write.
+
+    A journal holds the consent to a wipe: in a folder that somebody else has filled, it is worth nothing. A
+    symbolic link leads to where nobody looked. Raises JournalUnusable, OSError.
+    """
+    for path in _parts(folder):
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            continue
+        why = _objection(found)
+        if why:
+            raise JournalUnusable(folder.journal, f"{path} {why}")
+
+
+def _parts(folder: RunFolder) -> tuple[str, ...]:
+    journals = tuple(folder.journal + suffix for suffix in ("", *BESIDE_JOURNAL))
+    return (folder.path, *journals, folder.lock, folder.last_word, folder.engine_log, folder.raw)
+
+
+def _objection(found: os.stat_result) -> str:
+    if stat.S_ISLNK(found.st_mode):
+        return "is a symbolic link"
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        # SQLite would wait for a pipe for ever.
+        return "is neither a file nor a directory"
+    if found.st_uid not in (0, os.geteuid()):
+        return f"belongs to user {found.st_uid}, who may have written anything into it"
+    return "can be written by others than its owner" if found.st_mode & _OTHERS_WRITE else ""

@@ -10,11 +10,10 @@ import os
 import time
 from dataclasses import dataclass
 
-from fsconsole.errors import JournalUnusable, NotRoot
-from fsconsole.journal.batch import Batch, Cursor, Entry
-from fsconsole.journal.codec import Mismatch, from_json, to_json
+from fsconsole.errors.runs import JournalUnusable, NotRoot
+from fsconsole.journal.events import Batch, Cursor, Entry, Mismatch, from_json, to_json
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.observation import RunFinished
+from fsconsole.model.events import RunFinished
 
 ROOM_BYTES = 16 * 1024
 """Enough for a sentence and a hint over the longest paths (PATH_MAX is 4096), each byte escaped at worst."""

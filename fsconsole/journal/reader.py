@@ -16,16 +16,22 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from urllib.parse import quote
 
-from fsconsole.errors import JournalUnusable, NotRoot
-from fsconsole.journal.batch import Batch, Cursor, Entry
-from fsconsole.journal.codec import Mismatch, from_json
-from fsconsole.journal.faults import journal_fault
-from fsconsole.journal.folder import BESIDE_JOURNAL
-from fsconsole.journal.rollback import require_no_super_journal, require_room
-from fsconsole.journal.rows import KINDS, SELECT_EVENTS, Kind, observation_from
-from fsconsole.journal.sample_rows import SELECT_CPUS, SELECT_DEVICES, SELECT_SAMPLES, sample_from
+from fsconsole.errors.runs import JournalUnusable, NotRoot
+from fsconsole.journal.events import (
+    KINDS,
+    SELECT_EVENTS,
+    Batch,
+    Cursor,
+    Entry,
+    Kind,
+    Mismatch,
+    from_json,
+    observation_from,
+)
+from fsconsole.journal.folder import BESIDE_JOURNAL, journal_fault, require_no_super_journal, require_room
+from fsconsole.journal.samples import SELECT_CPUS, SELECT_DEVICES, SELECT_SAMPLES, sample_from
 from fsconsole.journal.schema import SCHEMA_VERSION, check_version, migrate
-from fsconsole.model.observation import Observation
+from fsconsole.model.events import Observation
 from fsconsole.model.run import RunRequest
 from fsconsole.model.sample import Sample
 

@@ -3,39 +3,230 @@
 from __future__ import annotations
 
 import errno
+import grp
 import os
 import re
 import secrets
 import shutil
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
 
-from fsconsole.errors import JournalUnusable, NoSpace, NotRoot, RunAmbiguous, RunMissing, RunsReadOnly
-from fsconsole.journal.codec import to_json
-from fsconsole.journal.export import export_journal
-from fsconsole.journal.faults import is_full
-from fsconsole.journal.folder import LATEST, RunFolder
+from fsconsole.errors.runs import (
+    ExportFailed,
+    JournalUnusable,
+    NoSpace,
+    NotRoot,
+    RunAmbiguous,
+    RunLives,
+    RunMissing,
+    RunsReadOnly,
+)
+from fsconsole.journal.events import to_json
+from fsconsole.journal.folder import LATEST, RunFolder, is_full, require_own
 from fsconsole.journal.last_word import reserve
-from fsconsole.journal.runs_dir import make_directory, open_or_make
+from fsconsole.journal.past import read_journal
+from fsconsole.journal.reader import open_journal
 from fsconsole.journal.schema import create_tables
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.events import RequestRenewed
 from fsconsole.model.run import RunRequest
-from fsconsole.system.locks import is_locked
-from fsconsole.system.paths import nearest_existing
+from fsconsole.system.files import nearest_existing
+from fsconsole.system.locks import FileLock, is_locked
 from fsconsole.units import format_bytes
 
-__all__ = [
-    "LATEST",
-    "RunFolder",
-    "create_run",
-    "export_journal",
-    "is_alive",
-    "list_runs",
-    "make_run_id",
-    "open_exact",
-    "open_run",
-]
+# A journal copied whole into one file, also while its run goes on.
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def export_journal(folder: RunFolder, path: str) -> None:
+    """Copy the journal as it is at one instant into a new file at path, with SQLite's backup.
+
+    The copy is in no WAL mode: one file, which any reader opens. Raises ExportFailed where path exists or
+    can't be written; JournalUnusable, JournalNewer, NotRoot for the journal itself.
+    """
+    with open_journal(folder.journal) as source, ExitStack() as undo:
+        try:
+            fd = os.open(path, _NEW, 0o640)
+            undo.callback(os.close, fd)
+            unlink = undo.enter_context(ExitStack())
+            unlink.callback(_unlink, path)
+            with closing(sqlite3.connect(path, isolation_level=None)) as target:
+                source.backup(target)
+                target.execute("PRAGMA journal_mode = DELETE").fetchall()
+            os.fsync(fd)
+            unlink.pop_all()
+        except OSError as error:
+            raise ExportFailed(path=path, why=error.strerror or str(error)) from error
+        except sqlite3.Error as error:
+            raise ExportFailed(path=path, why=str(error)) from error
+
+
+def _unlink(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+# A run's folder removed: through descriptors, so that no link leads anywhere else meanwhile.
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def delete_run(folder: RunFolder) -> None:
+    """Remove a run with all that is in its folder; no link is followed, and no other filesystem entered.
+
+    Raises RunLives where an engine carries it out, RunMissing, RunsReadOnly where it can't be removed.
+    """
+    runs_dir, name = os.path.split(os.path.abspath(folder.path))
+    try:
+        runs_fd = os.open(runs_dir, _DIRECTORY)
+        try:
+            _delete_locked(folder, runs_dir, name, runs_fd)
+        finally:
+            os.close(runs_fd)
+    except OSError as error:
+        raise RunsReadOnly(path=runs_dir, why=error.strerror or str(error)) from error
+
+
+def _delete_locked(folder: RunFolder, runs_dir: str, name: str, runs_fd: int) -> None:
+    if name not in os.listdir(runs_fd) or not stat.S_ISDIR(os.lstat(name, dir_fd=runs_fd).st_mode):
+        raise RunMissing(run=name, runs_dir=runs_dir)
+    try:
+        lock = FileLock.acquire(folder.lock)
+    except BlockingIOError as error:
+        raise RunLives(run=name) from error
+    with lock:
+        # Under a name that no list has: a run is there as a whole, or not at all.
+        hidden = f".{name}.{os.getpid()}.gone"
+        os.rename(name, hidden, src_dir_fd=runs_fd, dst_dir_fd=runs_fd)
+        _remove_tree(hidden, runs_fd)
+        os.fsync(runs_fd)
+
+
+def _remove_tree(name: str, parent_fd: int) -> None:
+    """Remove a directory with all below it. Raises OSError."""
+    mount = _mount_of(parent_fd)
+    walk = os.fwalk(name, topdown=False, onerror=_raise, follow_symlinks=False, dir_fd=parent_fd)
+    for _, directories, files, fd in walk:
+        if _mount_of(fd) != mount:
+            raise OSError(errno.EXDEV, "something is mounted in it")
+        for entry in files:
+            os.unlink(entry, dir_fd=fd)
+        for entry in directories:
+            # A link to a directory is listed among directories, and is never entered.
+            if stat.S_ISDIR(os.lstat(entry, dir_fd=fd).st_mode):
+                os.rmdir(entry, dir_fd=fd)
+            else:
+                os.unlink(entry, dir_fd=fd)
+    os.rmdir(name, dir_fd=parent_fd)
+
+
+def _mount_of(fd: int) -> str:
+    """Return which mount a descriptor lies in (man 5 proc, fdinfo): a bind mount has the same st_dev."""
+    with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
+        return next(line for line in file if line.startswith("mnt_id:"))
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+# Another title for a run: a fact in its journal, so that every reader and every copy has it.
+
+_LONGEST = 200
+
+
+def title_complaint(title: str) -> str:
+    """Return what is wrong with a title; nothing where it is one."""
+    return "" if title.strip() and len(title) <= _LONGEST else f"A title has 1 to {_LONGEST} characters."
+
+
+def rename_run(folder: RunFolder, title: str) -> None:
+    """Write down that a run is called otherwise from now on; what it does stays the same.
+
+    Raises RunLives where an engine carries it out (it alone writes then), and what the journal's writer raises.
+    """
+    require_own(folder)
+    try:
+        lock = FileLock.acquire(folder.lock)
+    except BlockingIOError as error:
+        raise RunLives(run=folder.name) from error
+    with lock:
+        state = read_journal(folder)
+        request = replace(state.request, plan=replace(state.request.plan, title=title))
+        journal = JournalWriter(folder)
+        try:
+            journal.record(RequestRenewed(len(state.started), request), durable=True)
+        finally:
+            journal.close(finished=True)
+
+
+# The directory of all runs: opened and made without following a symbolic link anywhere on the way.
+
+GROUP = "fsconsole"
+"""Members of this group, where it exists, may read all runs."""
+
+_WALK = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def group_id() -> int | None:
+    """Return the id of the readers' group, or None where there is no such group."""
+    try:
+        return grp.getgrnam(GROUP).gr_gid
+    except KeyError:
+        return None
+
+
+def open_or_make(path: str) -> int:
+    """Return a descriptor (O_RDONLY) of the directory; what is missing is made, 0750. Raises OSError, RunsReadOnly."""
+    walked = os.open("/", _WALK)
+    try:
+        for name in _parts(path):
+            following = _step(walked, name, path)
+            os.close(walked)
+            walked = following
+        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=walked)
+    finally:
+        os.close(walked)
+
+
+def make_directory(name: str, parent: int) -> None:
+    """Make a directory for root and the readers' group. Raises OSError."""
+    os.mkdir(name, 0o700, dir_fd=parent)
+    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        group = group_id()
+        if group is None or os.geteuid() != 0:
+            os.fchmod(fd, 0o750)
+        else:
+            os.fchown(fd, -1, group)
+            # Set-group-id: what is made in here later belongs to the readers' group too (man 7 inode).
+            os.fchmod(fd, 0o2750)
+    finally:
+        os.close(fd)
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in os.path.abspath(path).split("/") if part]
+
+
+def _step(parent: int, name: str, whole: str) -> int:
+    try:
+        return os.open(name, _WALK, dir_fd=parent)
+    except FileNotFoundError:
+        make_directory(name, parent)
+        return os.open(name, _WALK, dir_fd=parent)
+    except NotADirectoryError:
+        if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
+            raise RunsReadOnly(
+                path=whole, why=f"{name} is a symbolic link; give the place it leads to"
+            ) from None
+        raise
+
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 """RFC 4648, in small letters: nothing in it is mistaken for something else when typed."""

@@ -19,14 +19,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import quote
 
-from fsconsole.errors import FsconsoleError, JournalFull, JournalUnusable
-from fsconsole.journal.faults import has_no_room, journal_fault
-from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.rollback import require_no_super_journal
-from fsconsole.journal.rows import EventRow, event_row
-from fsconsole.journal.sample_rows import SampleRow, sample_row
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.runs import JournalFull, JournalUnusable
+from fsconsole.journal.events import EventRow, event_row
+from fsconsole.journal.folder import RunFolder, has_no_room, journal_fault, require_no_super_journal
+from fsconsole.journal.samples import SampleRow, sample_row
 from fsconsole.journal.schema import check_version, migrate
-from fsconsole.model.observation import Observation
+from fsconsole.model.events import Observation
 from fsconsole.model.sample import Sample
 
 SAMPLE_ROOM = 4096

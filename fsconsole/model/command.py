@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from fsconsole.plaintext import decode
+from fsconsole.text import decode
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,108 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from fsconsole.model.step import CLOSED_BY, Step, Write
-from fsconsole.model.variant import Variant
+from fsconsole.model.metrics import Measurement, Metric
 from fsconsole.model.workload import Workload
+from fsconsole.units import format_bytes_exact
+
+# One thing that a cell does, as a value that can be listed before it is done.
+
+
+class StepKind(str, Enum):
+    """The kinds of steps in a cell's life, in the order of measurement.md; values are printed and stored."""
+
+    GATE = "gate"
+    SETTINGS = "settings"
+    EQUALISE = "equalise"
+    ARRAY = "array"
+    ARRAY_SYNC = "array-sync"
+    MKFS = "mkfs"
+    FEATURES = "features"
+    MOUNT = "mount"
+    QUIESCE = "quiesce"
+    COLD = "cold"
+    WORKLOAD = "workload"
+    DRAIN = "drain"
+    SETTINGS_BACK = "settings-back"
+    REMOUNT = "remount"
+    EXTENTS = "extents"
+    UNMOUNT = "unmount"
+    CHECK = "check"
+    COLD_MOUNT = "cold-mount"
+    DELETE = "delete"
+    DELETE_UNMOUNT = "delete-unmount"
+    RAW_WRITE = "raw-write"
+    RAW_READ = "raw-read"
+    READTEST = "readtest"
+    ARRAY_STOP = "array-stop"
+    RELEASE = "release"
+
+
+CLOSED_BY = {StepKind.WORKLOAD: StepKind.DRAIN, StepKind.DELETE: StepKind.DELETE_UNMOUNT}
+"""What brings to the device what a step may have done in memory only, where it comes right after that step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A setting that the engine's own code writes: name as the plan calls it, value as the kernel's file takes it."""
+
+    name: str
+    path: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step with the commands it runs; a step without commands is done by the engine's own code.
+
+    Paths are already filled in: what is listed is what is executed.
+    """
+
+    kind: StepKind
+    title: str
+    commands: tuple[tuple[str, ...], ...] = ()
+    changes: str = ""
+    """What it changes, for the list of commands: "formats /dev/loop0"; empty for a step that only reads."""
+    undo: str = ""
+    workload: int | None = None
+    """Index of the cell's workload, for workload and drain steps."""
+    writes: tuple[Write, ...] = ()
+    """Settings in the order in which they are written; given back in reverse."""
+    device: str = ""
+    """The one that it wipes, where that is a member of the cell's array; empty: the cell's target."""
+
+
+# A filesystem with one choice of options.
+
+RAW = "raw"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One row of the grid. mkfs_words and mount_words have passed the catalog's allow-list.
+
+    filesystem is a catalog name, or RAW for no filesystem at all.
+    """
+
+    label: str
+    filesystem: str
+    mkfs_words: tuple[str, ...] = ()
+    mount_words: tuple[str, ...] = ()
+    tune_words: tuple[str, ...] = ()
+    as_printed: str = ""
+    """The words of whoever published it, where today others mean the same."""
+    hidden_words: tuple[str, ...] | None = None
+    """Words whose effect nothing that is read back would show: where these differ, or aren't known (None, as in
+    older journals), variants are never called equal."""
+
+    @property
+    def is_raw(self) -> bool:
+        """True for the row without a filesystem."""
+        return self.filesystem == RAW
 
 
 class Order(str, Enum):
@@ -137,3 +233,86 @@ class Plan:
     estimate: Estimate
     notes: tuple[str, ...] = ()
     """What the plan left out or could not do, and why, in sentences: dropped combinations, duplicates."""
+
+
+# An array in words, the same wherever a cell is named: "raid5 64KiB, 4 members, assume-clean".
+
+
+def array_words(spec: ArraySpec, members: int) -> str:
+    """Return all that is known of an array; members is their number, 0 where it isn't known."""
+    return ", ".join(filter(None, array_aspects(spec, members)))
+
+
+def cell_array_words(cell: Cell) -> str:
+    """Return the array of a cell in words; empty where it has none."""
+    return array_words(cell.array, len(cell.members)) if cell.array is not None else ""
+
+
+def array_aspects(spec: ArraySpec | None, members: int) -> tuple[str, ...]:
+    """Return level and chunk, what stands in no name unless it tells arrays apart, and whether it was never synced.
+
+    Each is empty where nothing is to be said of it; of no array nothing is.
+    """
+    if spec is None:
+        return ("",) * 7
+    number = spec.members or members
+    threads = spec.group_thread_count
+    chunk = f" {format_bytes_exact(spec.chunk_bytes)}" if spec.chunk_bytes else ""
+    return (
+        f"{spec.level}{chunk}",
+        f"{number} members" if number else "",
+        f"stripe cache {spec.stripe_cache_size}" if spec.stripe_cache_size else "",
+        f"{threads} stripe thread{'' if threads == 1 else 's'}" if threads >= 0 else "",
+        f"bitmap {spec.bitmap}" if spec.bitmap else "",
+        f"policy {spec.consistency_policy}" if spec.consistency_policy else "",
+        ASSUME_CLEAN if spec.assume_clean else "",
+    )
+
+
+ASSUME_CLEAN = "assume-clean"
+"""Stands with every figure of an array that was never synced."""
+
+
+def arrays_in_words(cells: Sequence[Cell]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return each array of a plan's cells once, in words, with the paths of its members."""
+    told = ((cell_array_words(cell), cell.members) for cell in cells if cell.array is not None)
+    return tuple(dict.fromkeys(told))
+
+
+# Figures that somebody else has published: shown beside a run's own, never among them.
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRow:
+    """One line of a published table."""
+
+    table: str
+    """Which of the publication's tables; empty where it has one."""
+    as_printed: str
+    """Filesystem and options in the publication's own words: "ext4 -I 256 data=writeback"."""
+    figures: tuple[Measurement, ...]
+    """In base units; what was not printed is absent."""
+    note: str = ""
+
+    def value(self, metric: Metric) -> float | None:
+        """Return the published figure, or None where none was printed."""
+        return next((figure.value for figure in self.figures if figure.metric is metric), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A published comparison; date is as exact as it is known: "2008-05"."""
+
+    name: str
+    title: str
+    source: str
+    date: str
+    machine: str
+    workload: str
+    rows: tuple[PublishedRow, ...]
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that at least one row has, in the order of Metric."""
+        present = {figure.metric for row in self.rows for figure in row.figures}
+        return tuple(metric for metric in Metric if metric in present)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fsconsole.model.device import Identity
-from fsconsole.model.hazard import Hazard
+from fsconsole.model.device import Hazard, Identity
 from fsconsole.model.plan import Plan
+
+# Where things lie unless the operator says otherwise; apart from the rooms that use them, so that help is quick.
+
+DEFAULT_RUNS_DIR = "/var/lib/fsconsole/runs"
+DEFAULT_SCRATCH_DIR = "/var/lib/fsconsole/scratch"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import (
+from fsconsole.model.events import (
     CommandFinished,
     FeatureSeen,
     MemberLeft,
@@ -16,9 +15,10 @@ from fsconsole.model.observation import (
     TargetAccepted,
     WarningRaised,
 )
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.run import RunRequest
 from fsconsole.model.sample import Sample
-from fsconsole.model.step import StepKind
 
 
 class CellStatus(str, Enum):

@@ -5,9 +5,14 @@ man 8 mdadm; Documentation/admin-guide/md.rst; mdadm's Create.c and mdadm.c for 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from fsconsole.model.device import Device, DeviceKind, MdArray
 from fsconsole.model.plan import ArraySpec
+from fsconsole.plan.planfile import NO_DEVICE, TargetSpec
+from fsconsole.text import GIB, KIB, MIB
+from fsconsole.units import format_bytes, format_bytes_exact
 
 LEVELS = ("linear", "raid0", "raid1", "raid4", "raid5", "raid6", "raid10")
 ABOUT_LEVELS = {
@@ -106,3 +111,236 @@ def array_objections(spec: ArraySpec) -> tuple[str, ...]:
     if spec.consistency_policy in ("resync", "ppl") and spec.bitmap == "internal":
         reasons.append(f'a bitmap makes consistency_policy "bitmap", not "{spec.consistency_policy}"')
     return tuple(reasons)
+
+
+# The array of a cell as the device that its filesystem is made on: its path, its members, about its size.
+
+ARRAY_PATH = "/dev/md400"
+"""The same for every run, so that a plan tells it exactly: a number needs no udev for its node, and neither mdadm
+(127 downwards, then 511 downwards) nor anybody else comes to this one soon. Only one run at a time makes arrays."""
+ARRAY_NAME = ARRAY_PATH.removeprefix("/dev/")
+_CHUNK_BYTES = 512 * KIB
+"""mdadm's own (man 8 mdadm, --chunk)."""
+_TABLES_BYTES, _LEAST_HEADROOM_CHUNKS, _HEADROOM_SHARE, _MOST_HEADROOM_BYTES = 3 * MIB, 2, 1024, 128 * MIB
+"""What mdadm 4.2 leaves free before the data, rounded up (super1.c, validate_geometry1): it depends on its version."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySupport:
+    """Why this machine makes no arrays of a level, as (level, clause) pairs; empty where it makes all."""
+
+    lacking: tuple[tuple[str, str], ...] = ()
+
+
+EVERY_LEVEL = ArraySupport()
+
+
+def members_of(spec: ArraySpec, targets: Sequence[TargetSpec]) -> tuple[TargetSpec, ...]:
+    """Return the targets that the array is made of, the first ones; of too few targets all."""
+    if tuple(targets) == (NO_DEVICE,):
+        count = spec.members or least_members(spec.level)
+        return tuple(replace(NO_DEVICE, path=f"{NO_DEVICE.path}{number + 1}") for number in range(count))
+    return tuple(targets[: spec.members or len(targets)])
+
+
+def array_place(spec: ArraySpec, members: Sequence[TargetSpec]) -> TargetSpec:
+    """Return the array as a target."""
+    queues = {queue.disk: queue for member in members for queue in member.scheduled}
+    return TargetSpec(
+        path=ARRAY_PATH,
+        size_bytes=usable_bytes(spec, [member.size_bytes for member in members]),
+        can_discard=all(member.can_discard for member in members),
+        disk=ARRAY_NAME,
+        queues=tuple(queues.values()),
+        has_stripe_cache=spec.level in PARITY,
+    )
+
+
+def usable_bytes(spec: ArraySpec, sizes_bytes: Sequence[int]) -> int:
+    """Return about the size of an array of members of these sizes, rather less; 0 where it isn't known, or none."""
+    if len(sizes_bytes) < least_members(spec.level) or 0 in sizes_bytes:
+        return 0
+    chunk_bytes = 1 if spec.level in ("linear", "raid1") else spec.chunk_bytes or _CHUNK_BYTES
+    data = [_data_bytes(spec, size) // chunk_bytes * chunk_bytes for size in sizes_bytes]
+    least, count = min(data), len(data)
+    if spec.level in ("linear", "raid0"):
+        return sum(data) if least else 0
+    if spec.level == "raid1":
+        return least
+    if spec.level == "raid10":
+        return least * count // 2 // chunk_bytes * chunk_bytes
+    return least * (count - (2 if spec.level == "raid6" else 1))
+
+
+def _data_bytes(spec: ArraySpec, size_bytes: int) -> int:
+    least_bytes = _LEAST_HEADROOM_CHUNKS * (spec.chunk_bytes or _CHUNK_BYTES)
+    headroom = max(least_bytes, min(_MOST_HEADROOM_BYTES, size_bytes // _HEADROOM_SHARE))
+    return max(0, size_bytes - _TABLES_BYTES - headroom)
+
+
+def array_reasons(
+    spec: ArraySpec, targets: Sequence[TargetSpec], support: ArraySupport = EVERY_LEVEL
+) -> tuple[str, ...]:
+    """Return why the array can't be made of these targets on this machine, in clauses; empty where it can."""
+    members = members_of(spec, targets)
+    reasons = [why for level, why in support.lacking if level == spec.level]
+    reasons += array_objections(spec)
+    if spec.members > len(members):
+        reasons.append(f"the array wants {spec.members} members, and there are {len(members)} targets")
+    elif len(members) < least_members(spec.level) and not spec.members:
+        least = least_members(spec.level)
+        reasons.append(f"{spec.level} needs at least {least} members, and there are {len(members)} targets")
+    elif _is_too_small(spec, members):
+        least = min(member.size_bytes for member in members)
+        chunk = format_bytes_exact(spec.chunk_bytes or _CHUNK_BYTES)
+        reasons.append(
+            f"a member of {format_bytes(least)} has no room for {spec.level} with chunks of {chunk}"
+        )
+    return tuple(reasons)
+
+
+def _is_too_small(spec: ArraySpec, members: Sequence[TargetSpec]) -> bool:
+    sizes = [member.size_bytes for member in members]
+    return 0 not in sizes and usable_bytes(spec, sizes) == 0
+
+
+# How an array spreads what is written over its disks, and the words by which mkfs learns of it; pure.
+#
+# Documentation/admin-guide/md.rst, man 8 mke2fs (stride, stripe_width), man 8 mkfs.xfs (su, sw).
+
+BLOCK_BYTES = 4096
+"""What ext4 and xfs take for a block, unless a plan says otherwise."""
+_PARITY_DISKS = {"raid0": 0, "raid4": 1, "raid5": 1, "raid6": 2}
+_NOT_IN_THE_ROW = frozenset("SJ")
+"""Flags of mdstat: a spare, and the disk of a write journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """A chunk goes to each data disk in turn; all of them in a row are a stripe."""
+
+    chunk_bytes: int
+    data_disks: int
+    has_parity: bool = False
+    """True where a part of a stripe can't be written without reading others of it first."""
+
+    @property
+    def stripe_bytes(self) -> int:
+        """The chunks of all data disks."""
+        return self.chunk_bytes * self.data_disks
+
+    @property
+    def ext4_words(self) -> str:
+        """What mkfs.ext4 takes, in blocks."""
+        chunk, stripe = self.chunk_bytes // BLOCK_BYTES, self.stripe_bytes // BLOCK_BYTES
+        return f"-E stride={chunk},stripe_width={stripe}"
+
+    @property
+    def xfs_words(self) -> str:
+        """What mkfs.xfs takes."""
+        return f"-d su={self.chunk_bytes // KIB}k,sw={self.data_disks}"
+
+
+def geometry(level: str, chunk_bytes: int, disks: int, near_copies: int = 2) -> Geometry | None:
+    """Return the geometry of an array of so many disks without spares; None for a level that has no stripes.
+
+    level as in mdstat; near_copies counts for raid10 alone: 0 where all its copies are far or offset (man 4 md).
+    """
+    if level == "raid10":
+        # Copies side by side that don't come out even shift from row to row: the kernel counts all disks then.
+        data_disks = disks if near_copies < 1 or disks % near_copies else disks // near_copies
+    elif level in _PARITY_DISKS:
+        data_disks = disks - _PARITY_DISKS[level]
+    else:
+        return None
+    if chunk_bytes < BLOCK_BYTES or data_disks < 1:
+        return None
+    return Geometry(chunk_bytes, data_disks, has_parity=_PARITY_DISKS.get(level, 0) > 0)
+
+
+def geometry_of(array: MdArray) -> Geometry | None:
+    """Return the geometry of an array as it is now; None also while it is reshaped into another."""
+    if array.action == "reshape":
+        return None
+    in_the_row = [member for member in array.members if not _NOT_IN_THE_ROW.intersection(member.flags)]
+    return geometry(array.level, array.chunk_bytes, len(array.slots) or len(in_the_row), array.near_copies)
+
+
+# What to know of a device's stripes before it is formatted, in sentences; pure.
+
+_LEFT_ALONE = {
+    (True, False): "mkfs sees that itself",
+    # Below, mkfs.xfs takes no stripes unless they are named: "small data volume".
+    (True, True): "mkfs.ext4 sees that itself, mkfs.xfs only from 1 GiB on",
+    (False, False): "the kernel tells mkfs otherwise, so name it",
+    (False, True): "the kernel tells mkfs otherwise, so name it",
+}
+"""What mkfs does when it is told nothing: by whether the kernel tells the same, and whether the device is small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stripes:
+    """Advice for one device; texts are empty where there is nothing to say."""
+
+    path: str
+    shape: str = ""
+    words: str = ""
+    """What mkfs is to be told, and whether it finds that out by itself."""
+    cautions: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All of it, for whoever has no labels."""
+        return (*((f"{self.path} holds {self.shape}: {self.words}",) if self.shape else ()), *self.cautions)
+
+
+def stripes_of(device: Device, devices: Iterable[Device]) -> Stripes:
+    """Return what there is to say of a device; devices are all of the machine, of which it may be made."""
+    by_name = {each.name: each for each in devices}
+    layers = tuple(_down(device, by_name))
+    shape = _geometry_below(device, by_name)
+    cautions = tuple(dict.fromkeys(text for layer in layers for text in _off(layer, by_name)))
+    if shape is None:
+        return Stripes(device.path, cautions=cautions)
+    chunk = format_bytes_exact(shape.chunk_bytes)
+    data = f"{shape.data_disks} data disks" if shape.data_disks > 1 else "1 data disk"
+    whole = format_bytes_exact(shape.stripe_bytes)
+    return Stripes(device.path, f"{chunk} on each of {data}, {whole} in all", _words(shape, device), cautions)
+
+
+def _words(shape: Geometry, device: Device) -> str:
+    told = (shape.chunk_bytes, shape.stripe_bytes) == (device.minimum_io_bytes, device.optimal_io_bytes)
+    return f"ext4 {shape.ext4_words}; xfs {shape.xfs_words}; {_LEFT_ALONE[told, device.size_bytes < GIB]}"
+
+
+def _geometry_below(device: Device, by_name: dict[str, Device]) -> Geometry | None:
+    """Return the geometry of the one array that a device lies on in whole; of several none holds for it."""
+    if device.md is not None:
+        return geometry_of(device.md)
+    below = (device.parent,) if device.parent else device.lower
+    if len(below) != 1 or below[0] not in by_name:
+        return None
+    return _geometry_below(by_name[below[0]], by_name)
+
+
+def _down(device: Device, by_name: dict[str, Device]) -> Iterator[Device]:
+    yield device
+    for name in (device.parent, *device.lower):
+        if name in by_name:
+            yield from _down(by_name[name], by_name)
+
+
+def _off(device: Device, by_name: dict[str, Device]) -> Iterator[str]:
+    """Yield what is wrong with where a partition begins."""
+    if device.kind is not DeviceKind.PARTITION or device.parent not in by_name:
+        return
+    disk, start = by_name[device.parent], device.partition_start_bytes
+    shape = geometry_of(disk.md) if disk.md is not None else None
+    sector = max(BLOCK_BYTES, disk.physical_sector_bytes)
+    begins = f"{device.path} begins at byte {start}"
+    if start % sector:
+        yield f"{begins}, no multiple of {sector}: each block lies on two sectors"
+    elif shape is not None and start % shape.chunk_bytes:
+        yield f"{begins}, inside a chunk of {disk.path}: blocks that belong together lie on two disks"
+    elif shape is not None and shape.has_parity and start % shape.stripe_bytes:
+        yield f"{begins}, inside a stripe of {disk.path}: what fills one is written to two, and read before"

@@ -2,30 +2,219 @@
 
 from __future__ import annotations
 
+import math
 import random
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
-from fsconsole.catalog.filesystem import Catalog, Filesystem
-from fsconsole.catalog.known import NOTHING_KNOWN, Known
-from fsconsole.errors import PlanBadValue
-from fsconsole.model.plan import Cell, Equalise, Order, Plan, Setting
-from fsconsole.model.workload import Workload
-from fsconsole.plan import availability, limits
-from fsconsole.plan.array_place import EVERY_LEVEL, ArraySupport
-from fsconsole.plan.array_steps import ArrayLife
-from fsconsole.plan.axes import setting_choices, workload_choices
-from fsconsole.plan.candidates import Row
-from fsconsole.plan.estimate import FLASH_BYTES_PER_S, estimate
-from fsconsole.plan.planfile import PlanFile
-from fsconsole.plan.raw import raw_reasons
-from fsconsole.plan.scale import scaled, written_bytes
-from fsconsole.plan.sites import Site, sites_of
-from fsconsole.plan.steps import Life, cell_steps
-from fsconsole.plan.target import NO_DEVICE, TargetSpec
-from fsconsole.plan.variants import Rows, list_rows
+from fsconsole import units
+from fsconsole.catalog.filesystem import NOTHING_KNOWN, Catalog, Filesystem, Known
+from fsconsole.errors.targets import PlanBadValue
+from fsconsole.model.plan import ArraySpec, Cell, Equalise, Estimate, Order, Plan, Setting, Step
+from fsconsole.model.state import OPEN_STATUSES, RunState
+from fsconsole.model.workload import BUILT_IN, Workload
+from fsconsole.plan import planfile
+from fsconsole.plan.arrays import (
+    EVERY_LEVEL,
+    ArraySupport,
+    array_place,
+    array_reasons,
+    as_the_level_has_it,
+    members_of,
+    resyncs,
+)
+from fsconsole.plan.arrays import usable_bytes as arrays_usable_bytes
+from fsconsole.plan.planfile import (
+    AUTO_REPEATS,
+    NO_DEVICE,
+    ArrayAxis,
+    PlanFile,
+    ScaleKind,
+    TargetSpec,
+    scaled,
+    written_bytes,
+)
+from fsconsole.plan.read_workload import workload_of
+from fsconsole.plan.rows import Row, Rows, list_rows
+from fsconsole.plan.settings import objections
+from fsconsole.plan.steps import ArrayLife, Life, cell_steps, raw_bytes, raw_reasons
+
+# What a plan may ask for and this version does not carry out, in words: never dropped in silence.
+
+
+def plan_reasons(plan: PlanFile) -> tuple[str, ...]:
+    """Return why no cell of the plan can run, in clauses; empty where nothing stands against it."""
+    reasons = []
+    if plan.repeats == AUTO_REPEATS:
+        reasons.append('repeats = "auto" is not run by this version; give a number')
+    if plan.after.crash:
+        reasons.append("crash = true is not run by this version")
+    return tuple(reasons)
+
+
+def workload_reasons(workloads: tuple[Workload, ...]) -> tuple[str, ...]:
+    """Return why these workloads can't run."""
+    kinds = dict.fromkeys(w.kind.value for w in workloads if w.kind not in BUILT_IN)
+    return tuple(f"workloads of kind {kind} are not run by this version" for kind in kinds)
+
+
+def axis_reasons(setting: Setting, workloads: tuple[Workload, ...], target: TargetSpec) -> tuple[str, ...]:
+    """Return why this choice of settings, for the cell and for its workloads, can't run."""
+    reasons = [*objections(dict(setting.values), target)]
+    for workload in workloads:
+        if workload.settings:
+            reasons += objections(dict(setting.values) | dict(workload.settings), target)
+    return tuple(dict.fromkeys(reasons))
+
+
+def size_reasons(target: TargetSpec, filesystem: Filesystem | None, wanted_bytes: int) -> tuple[str, ...]:
+    """Return why the target does not fit; nothing is said of a target whose size isn't known."""
+    if filesystem is None or target.size_bytes == 0:
+        return ()
+    size = units.format_bytes(target.size_bytes)
+    if target.size_bytes < filesystem.min_bytes:
+        least = units.format_bytes(filesystem.min_bytes)
+        return (f"{filesystem.name} needs at least {least}, {target.path} has {size}",)
+    if target.size_bytes > filesystem.max_bytes:
+        most = units.format_bytes(filesystem.max_bytes)
+        return (f"{filesystem.name} takes at most {most}, {target.path} has {size}",)
+    if wanted_bytes > usable_bytes(target, filesystem):
+        wanted = units.format_bytes(wanted_bytes)
+        return (f'the workloads write {wanted}, {target.path} has {size}: use scale = "fit"',)
+    return ()
+
+
+def usable_bytes(target: TargetSpec, filesystem: Filesystem) -> int:
+    """Return about what an empty filesystem offers on the target, in bytes."""
+    return int(target.size_bytes * (1 - filesystem.metadata_share))
+
+
+# The axes of a plan beside its variants: thread counts, settings, arrays.
+
+
+def workload_choices(plan: PlanFile) -> tuple[tuple[Workload, ...], ...]:
+    """Return a tuple of workloads for every choice of thread counts, in the plan's order. Raises PlanBadValue."""
+    axes = [workload.threads for workload in plan.workloads]
+    _require_few(plan, "workload", _combinations(axes))
+    return tuple(
+        tuple(
+            workload_of(plan.workloads, number, threads, plan.seed) for number, threads in enumerate(choice)
+        )
+        for choice in product(*axes)
+    )
+
+
+def setting_choices(plan: PlanFile) -> tuple[Setting, ...]:
+    """Return every combination of the plan's settings; one empty setting where there are none. Raises PlanBadValue."""
+    names = [name for name, _ in plan.settings]
+    axes = [values for _, values in plan.settings]
+    _require_few(plan, "settings", _combinations(axes))
+    return tuple(Setting(tuple(zip(names, choice, strict=True))) for choice in product(*axes))
+
+
+def array_choices(plan: PlanFile) -> tuple[ArraySpec | None, ...]:
+    """Return every array that the plan asks for, none twice; or None alone: the targets as they are.
+
+    What a level hasn't, such as the chunk of raid1, is left as it comes there, so that levels can share a table.
+    Raises PlanBadValue.
+    """
+    tables = [_values(axis) for axis in plan.arrays]
+    _require_few(plan, "array", sum(map(_combinations, tables)))
+    specs = (as_the_level_has_it(ArraySpec(*choice)) for table in tables for choice in product(*table))
+    return tuple(dict.fromkeys(specs)) or (None,)
+
+
+def _values(axis: ArrayAxis) -> tuple[tuple[Any, ...], ...]:
+    """Return the values of each field of ArraySpec, in its order."""
+    return (
+        axis.levels,
+        axis.chunks_bytes or (0,),
+        axis.members or (0,),
+        axis.stripe_cache_sizes or (0,),
+        axis.group_thread_counts or (-1,),
+        axis.bitmaps or ("",),
+        axis.consistency_policies or ("",),
+        (axis.assume_clean,),
+    )
+
+
+def _combinations(axes: Sequence[Sized]) -> int:
+    return math.prod(len(values) for values in axes)
+
+
+def _require_few(plan: PlanFile, key: str, count: int) -> None:
+    """Refuse what would take for ever to be counted out: more choices of one kind than a plan may have cells."""
+    if count > planfile.MAX_CELLS:
+        wanted = f"at most {planfile.MAX_CELLS} combinations"
+        raise PlanBadValue(plan.path, key, str(count), "too many combinations", wanted)
+
+
+# What a plan will cost, before it costs anything.
+
+ROTATING_BYTES_PER_S = 150e6
+FLASH_BYTES_PER_S = 500e6
+"""Rates assumed for a disk that turns and for one that doesn't: the orders of today's disks, no promise."""
+FIXED_CELL_S = 3.0
+"""mkfs, mounts, check and delete of a small cell, taken together."""
+
+_PASSES = {Equalise.DISCARD: 0, Equalise.NONE: 0, Equalise.ZERO: 1, Equalise.PRECONDITION: 2}
+"""How often the whole target is written to make cells equal."""
+
+
+def estimate(
+    cells: Sequence[Cell], sizes: dict[str, int], catalog: Catalog, assumed_bytes_per_s: float
+) -> Estimate:
+    """Return bytes and seconds of all cells that can run; sizes maps paths of targets, or of members, to bytes."""
+    running = [cell for cell in cells if not cell.unavailable]
+    total = sum(_cell_bytes(cell, sizes, catalog) for cell in running)
+    limited_s = sum(
+        workload.duration_s for cell in running if not cell.variant.is_raw for workload in cell.workloads
+    )
+    elapsed_s = total / assumed_bytes_per_s + FIXED_CELL_S * len(running) + limited_s
+    return Estimate(total, elapsed_s, assumed_bytes_per_s)
+
+
+def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
+    of_devices = [sizes[path] for path in cell.devices]
+    size_bytes = arrays_usable_bytes(cell.array, of_devices) if cell.array else of_devices[0]
+    equalise = _PASSES[cell.equalise] * sum(of_devices)
+    if cell.array and resyncs(cell.array):
+        # Redundancy is written once over; the members beside it are read.
+        equalise += max(of_devices)
+    if cell.variant.is_raw:
+        return equalise + raw_bytes(size_bytes, cell.workloads)
+    share = catalog.get(cell.variant.filesystem).metadata_share
+    return equalise + int(share * size_bytes) + written_bytes(cell.workloads)
+
+
+# What the filesystems of a plan are made on: its targets, or arrays of them.
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A target, or an array of several."""
+
+    target: TargetSpec
+    array: ArraySpec | None = None
+    members: tuple[TargetSpec, ...] = ()
+    reasons: tuple[str, ...] = ()
+    """Why the array can't be made."""
+
+
+def sites_of(plan_file: PlanFile, targets: Sequence[TargetSpec], support: ArraySupport) -> tuple[Site, ...]:
+    """Return every site of a plan. Raises PlanBadValue."""
+    arrays = [spec for spec in array_choices(plan_file) if spec is not None]
+    if not arrays:
+        return tuple(Site(target) for target in targets)
+    return tuple(_array_site(spec, targets, support) for spec in arrays)
+
+
+def _array_site(spec: ArraySpec, targets: Sequence[TargetSpec], support: ArraySupport) -> Site:
+    members = members_of(spec, targets)
+    return Site(array_place(spec, members), spec, members, array_reasons(spec, targets, support))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +315,7 @@ def _scaled_choices(
     names = {row.variant.filesystem for row in rows if not row.variant.is_raw}
     # An array that can't be made has no size that others would have to heed.
     targets = [site.target for site in sites if not site.reasons] or [site.target for site in sites]
-    usable = [availability.usable_bytes(target, catalog.get(name)) for target in targets for name in names]
+    usable = [usable_bytes(target, catalog.get(name)) for target in targets for name in names]
     room = min(usable, default=min(target.size_bytes for target in targets))
     return tuple(scaled(choice, plan_file.scale, room) for choice in workload_choices(plan_file))
 
@@ -140,8 +329,8 @@ def _places(
     settings = setting_choices(plan_file)
     repeats = max(1, plan_file.repeats)
     count = len(sites) * len(settings) * len(choices) * len(rows) * repeats
-    if count > limits.MAX_CELLS:
-        wanted = f"at most {limits.MAX_CELLS} cells"
+    if count > planfile.MAX_CELLS:
+        wanted = f"at most {planfile.MAX_CELLS} cells"
         raise PlanBadValue(plan_file.path, "(all axes together)", str(count), "too many cells", wanted)
     return [_Place(*place) for place in product(sites, settings, choices, rows, range(1, repeats + 1))]
 
@@ -195,11 +384,11 @@ def _possible(equalise: Equalise, target: TargetSpec) -> Equalise:
 
 def _unavailable(place: _Place, plan_file: PlanFile, filesystem: Filesystem | None) -> str:
     reasons = (
-        *availability.plan_reasons(plan_file),
-        *availability.workload_reasons(place.workloads),
+        *plan_reasons(plan_file),
+        *workload_reasons(place.workloads),
         *place.site.reasons,
-        *availability.axis_reasons(place.setting, place.workloads, place.site.target),
-        *availability.size_reasons(place.site.target, filesystem, written_bytes(place.workloads)),
+        *axis_reasons(place.setting, place.workloads, place.site.target),
+        *size_reasons(place.site.target, filesystem, written_bytes(place.workloads)),
         *(raw_reasons(place.site.target, place.workloads) if place.row.variant.is_raw else ()),
     )
     return "; ".join((place.row.unavailable, *reasons) if place.row.unavailable else reasons)
@@ -226,3 +415,98 @@ def _notes(
     if choices != workload_choices(plan_file):
         notes.append("file sizes were scaled down; the cells show them as they will be")
     return tuple(notes)
+
+
+# A cell's steps made once more from what the cell says: to compare them, or for a device that has another name now.
+
+
+def filesystem_of(cell: Cell, catalog: Catalog) -> Filesystem | None:
+    """Return the cell's filesystem; None for a raw row, and for one that the catalog doesn't hold."""
+    found = (filesystem for filesystem in catalog.filesystems if filesystem.name == cell.variant.filesystem)
+    return next(found, None)
+
+
+def rebuilt_steps(
+    cell: Cell, devices: Sequence[TargetSpec], filesystem: Filesystem | None, run_id: str
+) -> tuple[Step, ...]:
+    """Return the steps that a cell comes to on its devices: one target, or the members of its array in their order."""
+    spec, members = cell.array, tuple(devices)
+    return cell_steps(
+        Life(
+            target=array_place(spec, members) if spec else members[0],
+            array=ArrayLife(spec, members, array_uuid(run_id, cell.index)) if spec else None,
+            filesystem=filesystem,
+            variant=cell.variant,
+            workloads=cell.workloads,
+            setting=cell.setting,
+            equalise=cell.equalise,
+            after=cell.after,
+            uuid=cell.uuid,
+        )
+    )
+
+
+def moved_plan(plan: Plan, now: Mapping[str, TargetSpec], catalog: Catalog, run_id: str) -> Plan:
+    """Return the plan with its cells on the devices that their targets are called by now; now is by old path."""
+    cells = tuple(_moved(cell, now, catalog, run_id) for cell in plan.cells)
+    targets = tuple(now[path].path if path in now else path for path in plan.targets)
+    return replace(plan, cells=cells, targets=targets)
+
+
+def _moved(cell: Cell, now: Mapping[str, TargetSpec], catalog: Catalog, run_id: str) -> Cell:
+    devices = [now[path] for path in cell.devices if path in now]
+    paths = tuple(device.path for device in devices)
+    if len(devices) < len(cell.devices) or paths == cell.devices:
+        return cell
+    steps = rebuilt_steps(cell, devices, filesystem_of(cell, catalog), run_id)
+    if cell.array is None:
+        return replace(cell, target=paths[0], steps=steps)
+    return replace(cell, members=paths, steps=steps)
+
+
+# What is left of a plan that was begun, and what that costs.
+
+
+def plan_left(state: RunState, catalog: Catalog) -> Plan:
+    """Return a run's plan with the cells alone that an engine would take up, and with the estimate of those."""
+    whole = state.request.plan
+    known = zip(whole.cells, state.cells, strict=True)
+    cells = tuple(cell for cell, found in known if found.status in OPEN_STATUSES)
+    sizes = {target.path: target.identity.size_bytes for target in state.request.targets}
+    # The engine refuses any other cell of a damaged run folder: here it is listed all the same.
+    counted = [cell for cell in cells if sizes.keys() >= set(cell.devices) and _is_known(cell, catalog)]
+    cost = estimate(counted, sizes, catalog, whole.estimate.assumed_bytes_per_s)
+    return replace(whole, cells=cells, estimate=cost)
+
+
+def _is_known(cell: Cell, catalog: Catalog) -> bool:
+    return cell.variant.is_raw or filesystem_of(cell, catalog) is not None
+
+
+# How large a device must be, and may be, for a plan to make sense on it.
+
+
+def least_bytes(plan: PlanFile, catalog: Catalog) -> int:
+    """Return the size below which no cell of the plan can run: the smallest filesystem, the smallest load.
+
+    What an array can hold is said of each cell; a member may well be smaller than a filesystem, or larger.
+    """
+    if plan.arrays:
+        return 1
+    filesystems = [catalog.get(name).min_bytes for name in _names(plan)]
+    if plan.scale.kind is ScaleKind.FIT:
+        return min(filesystems, default=1)
+    loads = [written_bytes(scaled(choice, plan.scale, 0)) for choice in workload_choices(plan)]
+    return max(min(filesystems, default=1), min(loads))
+
+
+def most_bytes(plan: PlanFile, catalog: Catalog) -> int:
+    """Return the size above which no filesystem of the plan can be made; 0 where it has none."""
+    if plan.arrays:
+        return 0
+    return max((catalog.get(name).max_bytes for name in _names(plan)), default=0)
+
+
+def _names(plan: PlanFile) -> set[str]:
+    listed = {checklist.filesystem for checklist in plan.checklists}
+    return listed | {variant.filesystem for variant in plan.variants}

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from fsconsole.model.plan import After, Equalise, Order
-from fsconsole.model.workload import DataKind, Directories, End, WorkloadKind
+from fsconsole.model.workload import DataKind, Directories, End, Workload, WorkloadKind
+from fsconsole.text import GIB, MIB, TIB
+
+# Bounds of what a plan may ask for: wide enough for any real one, narrow enough to catch a slip.
+
+MAX_PLAN_FILE_BYTES = MIB
+MAX_CELLS = 10_000
+MAX_THREADS = 4096
+MAX_FILES = 10_000_000
+MAX_FILE_SIZE_BYTES = 64 * TIB
+MAX_BLOCK_SIZE_BYTES = 1024 * MIB
+MAX_BLOCKS_BYTES = 16 * GIB
+"""Of all threads together: a block is held in memory, and by readers once for each thread."""
+MAX_DIRECTORIES = 1_000_000
+MAX_FSYNC_EVERY = 2**40
+MAX_WEIGHT = 1_000_000
+MIN_DURATION_S, MAX_DURATION_S = 0.01, 30 * 86400.0
+MAX_REPEATS = 1000
+MAX_SEED = 2**63 - 1
+MAX_NAME_CHARACTERS = 200
+
 
 SCHEMA = 1
 AUTO_REPEATS = 0
@@ -124,3 +145,97 @@ class PlanFile:
     after: After = _CHECK_AND_DELETE
     path: str = field(default="", compare=False)
     source: str = field(default="", compare=False)
+
+
+# Sizes made to fit: file sizes shrink in whole blocks; threads and block sizes stay as they are.
+
+FIT_SHARE = 0.60
+"""Of the smallest target's usable size: no filesystem is measured while it is nearly full."""
+
+
+def written_bytes(workloads: Sequence[Workload]) -> int:
+    """Return the bytes that the workloads of one cell add to its filesystem."""
+    return sum(_added_bytes(workload, workloads) for workload in workloads)
+
+
+def _added_bytes(workload: Workload, workloads: Sequence[Workload]) -> int:
+    """Return what a workload adds; one that works on each file of its source once has as many as that has."""
+    is_once = not workload.files and not workload.limit_bytes and not workload.duration_s
+    if is_once and workload.source is not None:
+        return replace(workload, files=workloads[workload.source].files).added_bytes
+    return workload.added_bytes
+
+
+def scaled(workloads: tuple[Workload, ...], scale: Scale, usable_bytes: int) -> tuple[Workload, ...]:
+    """Return one cell's workloads with their sizes shrunk; usable_bytes 0 (not known) fits everything."""
+    factor = _factor(workloads, scale, usable_bytes)
+    return tuple(_shrunk(workload, factor) for workload in workloads) if factor < 1 else workloads
+
+
+def _factor(workloads: tuple[Workload, ...], scale: Scale, usable_bytes: int) -> float:
+    if scale.kind is ScaleKind.FACTOR:
+        return scale.factor
+    wanted = written_bytes(workloads)
+    if scale.kind is ScaleKind.NONE or wanted == 0 or usable_bytes == 0:
+        return 1.0
+    return min(1.0, usable_bytes * FIT_SHARE / wanted)
+
+
+def _shrunk(workload: Workload, factor: float) -> Workload:
+    return replace(
+        workload,
+        file_size_bytes=_shrunk_size(workload.file_size_bytes, workload, factor),
+        file_size_max_bytes=_shrunk_size(workload.file_size_max_bytes, workload, factor),
+        limit_bytes=_shrunk_size(workload.limit_bytes, workload, factor),
+    )
+
+
+def _shrunk_size(size_bytes: int, workload: Workload, factor: float) -> int:
+    block = workload.block_size_bytes
+    return size_bytes if size_bytes <= block else max(1, int(size_bytes * factor) // block) * block
+
+
+# What a plan needs to know of a device.
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSpec:
+    """A disk's request queue by the disk's name in /sys/block; schedulers empty: not known."""
+
+    disk: str
+    schedulers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSpec:
+    """A device by its path; size_bytes 0 means not known, for a plan that is only looked at."""
+
+    path: str
+    size_bytes: int
+    is_scratch: bool = False
+    backing_file: str = ""
+    """The file below a scratch device."""
+    can_discard: bool = True
+    """False where queue/discard_max_bytes is 0 (Documentation/block/queue-sysfs.rst)."""
+    disk: str = ""
+    """The name in /sys/block of what reads ahead: the device, or the disk of a partition; empty: as the path says."""
+    queues: tuple[QueueSpec, ...] = ()
+    """The queues that have a scheduler: the disk's own, or those below an array; empty: the disk's own, not looked at."""
+    has_stripe_cache: bool = True
+    """False where the device is known to be no md array of level 4, 5 or 6 (Documentation/admin-guide/md.rst)."""
+    notes: tuple[str, ...] = ()
+    """What is to be known of it before it is formatted: its stripes, and what is wrong with where it begins."""
+
+    @property
+    def sysfs_name(self) -> str:
+        """The disk's name in /sys/block; for NO_DEVICE the word that stands for one."""
+        return self.disk or self.path.removeprefix("/dev/").replace("/", "!")
+
+    @property
+    def scheduled(self) -> tuple[QueueSpec, ...]:
+        """The queues that have a scheduler and a number of requests."""
+        return self.queues or (QueueSpec(self.sysfs_name),)
+
+
+NO_DEVICE = TargetSpec("DEVICE", 0)
+"""Stands where no device was named yet."""

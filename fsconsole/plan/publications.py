@@ -7,13 +7,12 @@ from pathlib import Path
 
 import tomli
 
-from fsconsole.catalog.nearest import nearest_words
-from fsconsole.catalog.tables import Table
-from fsconsole.errors import PlanMissing, PlanNotToml
-from fsconsole.model.measurement import DEFINITIONS, Measurement, Metric, Unit
-from fsconsole.model.published import Publication, PublishedRow
-from fsconsole.plan.configs import configs_folder
-from fsconsole.units import KIB, MIB
+from fsconsole.catalog.tables import Table, nearest_words
+from fsconsole.errors.targets import PlanMissing, PlanNotToml
+from fsconsole.model.metrics import DEFINITIONS, Measurement, Metric, Unit
+from fsconsole.model.plan import Publication, PublishedRow
+from fsconsole.plan.read import configs_folder
+from fsconsole.text import KIB, MIB
 
 _SUFFIX = ".toml"
 _UNITS: Mapping[str, tuple[Unit, float]] = {

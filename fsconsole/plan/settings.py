@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fsconsole.catalog.tables import Table
-from fsconsole.model.plan import Setting
-from fsconsole.model.step import Write
-from fsconsole.plan.target import TargetSpec
-from fsconsole.units import GIB, KIB, TIB, format_bytes_exact, parse_bytes
+from fsconsole.model.plan import Setting, Write
+from fsconsole.plan.planfile import TargetSpec
+from fsconsole.text import GIB, KIB, TIB
+from fsconsole.units import format_bytes_exact, parse_bytes
 
 _VM = "/proc/sys/vm"
 _PAGE_BYTES = 4 * KIB

@@ -6,20 +6,309 @@ namespace of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fsconsole.catalog import commands
+from fsconsole import units
+from fsconsole.catalog import words
 from fsconsole.catalog.filesystem import Filesystem
-from fsconsole.model.plan import After, DeleteWith, Equalise, Setting
-from fsconsole.model.step import Step, StepKind
-from fsconsole.model.variant import Variant
-from fsconsole.model.workload import Workload
-from fsconsole.plan.array_steps import ArrayLife, making_steps, stopping_step
-from fsconsole.plan.load_steps import Mounts, extent_steps, load_steps
-from fsconsole.plan.raw import raw_steps
+from fsconsole.model.plan import (
+    After,
+    ArraySpec,
+    DeleteWith,
+    Equalise,
+    Setting,
+    Step,
+    StepKind,
+    Variant,
+    Write,
+)
+from fsconsole.model.workload import BUILT_IN, DataKind, End, Workload, WorkloadKind
+from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, resyncs
+from fsconsole.plan.planfile import TargetSpec, written_bytes
 from fsconsole.plan.settings import own_values, writes_of
-from fsconsole.plan.target import TargetSpec
+from fsconsole.text import GIB, KIB, MIB
+from fsconsole.units import format_bytes_exact
+
+# The steps that make a cell's array before its filesystem, and take it apart after it, with the exact commands.
+#
+# man 8 mdadm; Documentation/admin-guide/md.rst.
+
+METADATA = "1.2"
+HOMEHOST, NAME = "fsconsole", "what-if"
+"""Of no machine: what udev puts together of a run's leftovers is a foreign array, and takes no number of the host's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayLife:
+    """What a cell's array is made of; uuid is the one that this run gives it."""
+
+    spec: ArraySpec
+    members: tuple[TargetSpec, ...]
+    uuid: str
+
+
+def making_steps(array: ArrayLife) -> Iterator[Step]:
+    """Yield the steps from free members to an array that is in step."""
+    spec, paths = array.spec, _paths(array)
+    yield Step(
+        StepKind.ARRAY,
+        f"make {spec.level} of {', '.join(paths)}" + (", assumed clean" if spec.assume_clean else ""),
+        (create_command(array),),
+        f"makes {ARRAY_PATH} of {', '.join(paths)}",
+        "stops it and clears its members",
+    )
+    if resyncs(spec):
+        yield Step(StepKind.ARRAY_SYNC, f"wait until {ARRAY_PATH} is in step")
+    writes = tuple(_knobs(spec))
+    if writes:
+        words = ", ".join(f"{write.name} = {write.value}" for write in writes)
+        yield Step(StepKind.SETTINGS, f"set {words}", changes=f"knobs of {ARRAY_PATH}", writes=writes)
+
+
+def stopping_step(array: ArrayLife) -> Step:
+    """Return the step that takes the array apart."""
+    paths = _paths(array)
+    commands = (stop_command(ARRAY_PATH), *(zero_command(path) for path in paths))
+    changes = f"stops {ARRAY_PATH}, clears the superblocks on {', '.join(paths)}"
+    return Step(StepKind.ARRAY_STOP, f"take {ARRAY_PATH} apart", commands, changes)
+
+
+def create_command(array: ArrayLife) -> tuple[str, ...]:
+    """Return the command that makes the array: it asks nothing, and writes on nothing but its members."""
+    spec = array.spec
+    words = [f"--level={spec.level}", f"--raid-devices={len(array.members)}"]
+    if spec.chunk_bytes:
+        words.append(f"--chunk={spec.chunk_bytes // KIB}K")
+    # mdadm wants the bitmap said where the policy is the bitmap (mdadm 4.2: "--bitmap is required").
+    bitmap = spec.bitmap or ("internal" if spec.consistency_policy == "bitmap" else "")
+    if bitmap:
+        words.append(f"--bitmap={bitmap}")
+    if spec.consistency_policy:
+        words.append(f"--consistency-policy={spec.consistency_policy}")
+    if spec.assume_clean:
+        words.append("--assume-clean")
+    return (
+        "mdadm", "--create", ARRAY_PATH, "--run", f"--metadata={METADATA}", f"--uuid={array.uuid}",
+        f"--homehost={HOMEHOST}", f"--name={NAME}", *words, *_paths(array),
+    )  # fmt: skip
+
+
+def stop_command(path: str) -> tuple[str, ...]:
+    """Return the command that stops an array; its members keep what is written on them."""
+    return ("mdadm", "--stop", path)
+
+
+def look_command(path: str, members: Sequence[str]) -> tuple[str, ...]:
+    """Return the command that puts a stopped array together without writing on it, degraded too (man 8 mdadm)."""
+    return ("mdadm", "--assemble", "--readonly", "--run", path, *members)
+
+
+def zero_command(member: str) -> tuple[str, ...]:
+    """Return the command that makes a former member an ordinary device again.
+
+    Without its version mdadm clears every superblock that it finds: one of version 0.90 at the end of a disk may be
+    that of an array which somebody has made of the last partition since.
+    """
+    return ("mdadm", "--zero-superblock", f"--metadata={METADATA}", member)
+
+
+def _knobs(spec: ArraySpec) -> Iterator[Write]:
+    folder = f"/sys/block/{ARRAY_NAME}/md"
+    if spec.stripe_cache_size:
+        yield Write("stripe_cache_size", f"{folder}/stripe_cache_size", str(spec.stripe_cache_size))
+    if spec.group_thread_count >= 0:
+        yield Write("group_thread_count", f"{folder}/group_thread_cnt", str(spec.group_thread_count))
+
+
+def _paths(array: ArrayLife) -> tuple[str, ...]:
+    return tuple(member.path for member in array.members)
+
+
+# The steps of a cell's workloads: what is made ready, the load, what is brought to the device, the extents.
+
+Argv = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mounts:
+    """How a cell's filesystem is mounted and unmounted, on which device, and the tree that loads work on."""
+
+    device: str
+    tree: str
+    mount: Argv
+    unmount: Argv
+
+
+def load_steps(number: int, workload: Workload, mounts: Mounts) -> Iterator[Step]:
+    """Yield the steps of one workload; what changes nothing leaves nothing to be brought to the device."""
+    yield Step(StepKind.QUIESCE, "wait until Dirty and Writeback are near zero", workload=number)
+    if workload.cold:
+        yield Step(
+            StepKind.COLD,
+            "make all caches cold: unmount, sync, write 3 to /proc/sys/vm/drop_caches, mount",
+            (mounts.unmount, ("sync",), mounts.mount),
+            f"mounts {mounts.device}",
+            workload=number,
+        )
+    changes = f"writes below {mounts.tree}" if workload.changes else ""
+    yield Step(StepKind.WORKLOAD, workload_title(workload), changes=changes, workload=number)
+    if workload.changes:
+        yield Step(StepKind.DRAIN, "syncfs, then fsync of the device: one flush", workload=number)
+
+
+def extent_steps(workloads: Sequence[Workload]) -> Iterator[Step]:
+    """Yield one count of all files, or where several workloads make some, one for each of them."""
+    makers = [
+        number
+        for number, workload in enumerate(workloads)
+        if workload.creates or workload.kind not in BUILT_IN
+    ]
+    if len(makers) < 2:
+        yield Step(StepKind.EXTENTS, "count the extents of every file")
+        return
+    for number in makers:
+        title = f"count the extents of every file of {workloads[number].name}"
+        yield Step(StepKind.EXTENTS, title, workload=number)
+
+
+def workload_title(workload: Workload) -> str:
+    """Return a workload in one line, with its numbers."""
+    head = f"{workload.name}: {_what(workload)} {_files(workload)} by {_counted(workload.threads, 'thread')}"
+    return ", ".join([head + _blocks(workload), *_words(workload)])
+
+
+def _what(workload: Workload) -> str:
+    weights = ", ".join(f"{weight} {kind.value}" for kind, weight in workload.weights)
+    return workload.kind.value + (f" ({weights})" if weights else "")
+
+
+def _files(workload: Workload) -> str:
+    size = _sizes(workload)
+    if workload.kind is WorkloadKind.CREATE:
+        files = _counted(workload.files, "file") if workload.files else "files"
+        return f"{files} of {size}"
+    if workload.kind is WorkloadKind.MIX:
+        files = _counted(workload.files, "operation") if workload.files else "operations"
+        return f"{files} on files" + (f" of {size}" if workload.file_size_bytes else "")
+    files = _counted(workload.files, "file") if workload.files else "every file"
+    if not workload.file_size_bytes or not (workload.reads or workload.writes):
+        return files
+    return f"{size} {'to' if workload.kind is WorkloadKind.APPEND else 'in'} {files}"
+
+
+def _sizes(workload: Workload) -> str:
+    smallest = units.format_bytes_exact(workload.file_size_bytes)
+    if workload.file_size_max_bytes <= workload.file_size_bytes:
+        return smallest
+    return f"{smallest} to {units.format_bytes_exact(workload.file_size_max_bytes)}"
+
+
+def _blocks(workload: Workload) -> str:
+    calls = " and ".join([*(["reads"] if workload.reads else []), *(["writes"] if workload.writes else [])])
+    if not calls and workload.kind in BUILT_IN:
+        return ""
+    direct = "direct " if workload.direct else ""
+    return f" in {direct}{calls or 'writes'} of {units.format_bytes_exact(workload.block_size_bytes)}"
+
+
+def _words(workload: Workload) -> Iterator[str]:
+    if workload.writes or workload.kind not in BUILT_IN:
+        share = f" (zeros: {workload.zero_share:g})" if workload.data is DataKind.COMPRESSIBLE else ""
+        yield f"{workload.data.value} data{share}"
+    if workload.fsync_every:
+        yield f"fsync after every {workload.fsync_every} writes"
+    end = " at once" if workload.end is End.AT_ONCE else ""
+    if workload.limit_bytes:
+        yield f"until {units.format_bytes_exact(workload.limit_bytes)} are moved{end}"
+    if workload.duration_s:
+        yield f"for {workload.duration_s:g} s{end}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+# What a raw row does: streams straight on the device, one and as many as the workload has threads, and a read test.
+#
+# Commands are programs of this interpreter (-I: nothing of the operator's environment is imported), so that a row
+# can be repeated by hand.
+
+BLOCK_BYTES = MIB
+"""One direct write or read: large enough that its own cost is small on any disk."""
+_UNSAID_BYTES = GIB
+"""Where a plan's workloads write nothing by themselves."""
+_STREAM = (sys.executable, "-I", "-m", "fsconsole.workloads.raw")
+_READTEST = (sys.executable, "-I", "-m", "fsconsole", "readtest")
+
+
+def raw_steps(target: TargetSpec, workloads: Sequence[Workload]) -> Iterator[Step]:
+    """Yield the writes, then the reads of what they wrote, then the read test."""
+    counts = _stream_counts(workloads)
+    for streams, number in counts:
+        yield Step(StepKind.QUIESCE, "wait until Dirty and Writeback are near zero", workload=number)
+        yield _stream(StepKind.RAW_WRITE, target, workloads, streams, number)
+    for streams, number in counts:
+        yield _stream(StepKind.RAW_READ, target, workloads, streams, number)
+    readtest = ((*_READTEST, target.path, "--json", "--watched"),)
+    yield Step(StepKind.READTEST, f"read {target.path} for 3 s through the page cache", readtest)
+
+
+def raw_bytes(target_bytes: int, workloads: Sequence[Workload]) -> int:
+    """Return the bytes that a raw row writes to a target; target_bytes 0: not known."""
+    return sum(
+        streams * stream_bytes(target_bytes, workloads, streams) for streams, _ in _stream_counts(workloads)
+    )
+
+
+def stream_bytes(target_bytes: int, workloads: Sequence[Workload], streams: int) -> int:
+    """Return the bytes of one stream, in whole blocks: together what the workloads write, or the whole device."""
+    wanted = written_bytes(workloads) or _UNSAID_BYTES
+    total = min(wanted, target_bytes) if target_bytes else wanted
+    return max(1, total // streams // BLOCK_BYTES) * BLOCK_BYTES
+
+
+def raw_reasons(target: TargetSpec, workloads: Sequence[Workload]) -> tuple[str, ...]:
+    """Return why a raw row can't run: each stream needs a block of the device for itself."""
+    most = max((workload.threads for workload in workloads), default=1)
+    if target.size_bytes == 0 or target.size_bytes // most >= BLOCK_BYTES:
+        return ()
+    return (f"{target.path} has no room for {most} raw streams of {format_bytes_exact(BLOCK_BYTES)} each",)
+
+
+def _stream_counts(workloads: Sequence[Workload]) -> tuple[tuple[int, int | None], ...]:
+    """Return numbers of streams, each with the first workload of so many threads under the same settings.
+
+    One stream stands for all of them.
+    """
+    first: dict[object, int] = {}
+    for number, workload in enumerate(workloads):
+        if workload.threads > 1:
+            first.setdefault((workload.threads, workload.settings), number)
+    return ((1, None), *((workloads[number].threads, number) for number in first.values()))
+
+
+def _stream(
+    kind: StepKind, target: TargetSpec, workloads: Sequence[Workload], streams: int, number: int | None
+) -> Step:
+    size = stream_bytes(target.size_bytes, workloads, streams)
+    verb, preposition = ("write", "to") if kind is StepKind.RAW_WRITE else ("read", "from")
+    argv = (
+        *_STREAM, verb, target.path,
+        "--streams", str(streams), "--bytes", str(size), "--block", str(BLOCK_BYTES),
+    )  # fmt: skip
+    each = "1 stream" if streams == 1 else f"{streams} streams"
+    flush = "; then flush" if kind is StepKind.RAW_WRITE else ""
+    return Step(
+        kind,
+        f"{verb} straight {preposition} {target.path}: {each} of {format_bytes_exact(size)}"
+        f" in direct {verb}s of {format_bytes_exact(BLOCK_BYTES)}{flush}",
+        (argv,),
+        changes=f"overwrites {target.path}" if kind is StepKind.RAW_WRITE else "",
+        workload=number,
+    )
+
 
 MOUNT_POINT = "/run/fsconsole/mnt"
 TREE = MOUNT_POINT + "/tree"
@@ -86,10 +375,10 @@ def _raw_life(life: Life) -> Iterator[Step]:
 
 def _filesystem_life(life: Life, filesystem: Filesystem) -> Iterator[Step]:
     device = life.target.path
-    mount = commands.mount_command(filesystem, life.variant, device, MOUNT_POINT)
-    unmount = commands.unmount_command(filesystem, MOUNT_POINT)
+    mount = words.mount_command(filesystem, life.variant, device, MOUNT_POINT)
+    unmount = words.unmount_command(filesystem, MOUNT_POINT)
     yield _mkfs(life, filesystem)
-    features = commands.features_command(filesystem, device)
+    features = words.features_command(filesystem, device)
     yield Step(StepKind.FEATURES, "read back what mkfs made", (features,))
     yield Step(StepKind.MOUNT, f"mount {device}", (mount,), f"mounts {device}", " ".join(unmount))
     for number, workload in enumerate(life.workloads):
@@ -104,7 +393,7 @@ def _filesystem_life(life: Life, filesystem: Filesystem) -> Iterator[Step]:
 
 def _mkfs(life: Life, filesystem: Filesystem) -> Step:
     device = life.target.path
-    argvs = commands.make_commands(filesystem, life.variant, device, life.uuid)
+    argvs = words.make_commands(filesystem, life.variant, device, life.uuid)
     return Step(StepKind.MKFS, f"make {filesystem.name} on {device}", argvs, f"formats {device}")
 
 
@@ -113,13 +402,13 @@ def _afterwards(
 ) -> Iterator[Step]:
     device = life.target.path
     if life.after.check and filesystem.commands.check:
-        check = commands.check_command(filesystem, device)
+        check = words.check_command(filesystem, device)
         yield Step(StepKind.CHECK, f"check {filesystem.name} in full", (check,))
     if life.after.delete is DeleteWith.NONE:
         return
     changes, undo = f"mounts {device}", " ".join(unmount)
     yield Step(StepKind.COLD_MOUNT, "drop all caches, then mount", (mount,), changes, undo)
-    removal = (commands.delete_command(filesystem, TREE),)
+    removal = (words.delete_command(filesystem, TREE),)
     argvs = removal if life.after.delete is DeleteWith.RM else ()
     how = "" if argvs else ", entry by entry (scandir, unlinkat)"
     yield Step(StepKind.DELETE, f"remove {TREE}{how}", argvs, f"removes {TREE}")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fsconsole.preflight.machine import Driver, FilesystemSupport, Machine, RunsDisk, Terminal, Tool, Trial
-from fsconsole.units import MIB, format_bytes
+from fsconsole.text import MIB
+from fsconsole.units import format_bytes
 
 LEAST_ROOM_BYTES = 64 * MIB
 """Some seven hours of journal: a sample takes about 250 bytes, and ten come each second."""

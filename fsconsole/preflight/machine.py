@@ -2,8 +2,107 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
+
+from fsconsole.catalog.filesystem import Catalog, Filesystem, is_after, is_before
+from fsconsole.devices.md import MDSTAT_PATH, held_arrays
+from fsconsole.errors.runs import KernelLacks, ToolFailed, ToolMissing
+from fsconsole.errors.targets import DeviceRefused
+from fsconsole.model.command import Command, CommandResult, Executor
+from fsconsole.model.plan import Plan
+from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, LEVELS, ArraySupport
+from fsconsole.system import block, files
+from fsconsole.system.files import read_text_or
+from fsconsole.system.kmsg import KernelLog
+from fsconsole.system.mounts import engine_argv
+from fsconsole.system.run import find_program, package_of
+from fsconsole.workloads.builtin import confined_argv
+
+# Which arrays this machine can make: mdadm, and the kernel's personalities.
+
+MDADM = "mdadm"
+
+
+@dataclass(frozen=True, slots=True)
+class LevelHere:
+    """A level of md on this machine: why it makes none, as a clause, and what to do about that; empty where it does."""
+
+    level: str
+    why: str
+    remedy: str
+
+
+def array_support() -> ArraySupport:
+    """Return what stands against arrays of each level on this machine."""
+    return ArraySupport(tuple((level, why) for level, why, _ in _lacking(levels_here())))
+
+
+def every_level() -> tuple[LevelHere, ...]:
+    """Return how this machine stands to each level there is."""
+    lacking = tuple(_lacking(levels_here()))
+    return tuple(
+        LevelHere(
+            level,
+            "; ".join(why for lacks, why, _ in lacking if lacks == level),
+            " ".join(remedy for lacks, _, remedy in lacking if lacks == level),
+        )
+        for level in LEVELS
+    )
+
+
+def levels_here() -> tuple[str, ...]:
+    """Return the levels that the running kernel makes arrays of."""
+    modules = f"/lib/modules/{files.kernel_release()}/modules.alias"
+    return array_levels(read_text_or(MDSTAT_PATH, ""), read_text_or(modules, ""))
+
+
+def array_levels(mdstat: str, aliases: str) -> tuple[str, ...]:
+    """Return the levels that the kernel has, or a module of it that mdadm makes it load.
+
+    mdstat names those loaded, "[raid6] [raid5] [raid4]"; the kernel asks for the module md-LEVEL (drivers/md/md.c).
+    """
+    loaded = {
+        word.strip("[]")
+        for line in mdstat.splitlines()
+        if line.startswith("Personalities")
+        for word in line.split()
+    }
+    modules = {
+        line.split()[1].removeprefix("md-") for line in aliases.splitlines() if line.startswith("alias md-")
+    }
+    return tuple(level for level in LEVELS if level in loaded | modules)
+
+
+def require_free_array_name() -> None:
+    """Let pass where no array has the name that a run's own gets. Raises DeviceRefused."""
+    for array in held_arrays():
+        if array.name == ARRAY_NAME:
+            members = ", ".join(sorted(array.members))
+            raise DeviceRefused(
+                ARRAY_PATH,
+                f"is an array of {members} already, and a run makes its arrays under that name",
+                f"`fsconsole cleanup`, where a killed run left it; else `mdadm --detail {ARRAY_PATH}` shows it.",
+            )
+
+
+def _lacking(levels: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """Yield level, clause and remedy for all that stands against an array of a level."""
+    try:
+        find_program(MDADM)
+    except ToolMissing as missing:
+        why = f"mdadm is not installed (Debian's package {missing.package})"
+        yield from ((level, why, f"Install {missing.package}.") for level in LEVELS)
+    for level in LEVELS:
+        if level not in levels:
+            why = f"this kernel makes no {level}: /proc/mdstat does not name it, and there is no module md-{level}"
+            yield level, why, "Use a kernel that has it, or an array that is there as the target."
 
 
 class Driver(str, Enum):
@@ -98,3 +197,198 @@ class Machine:
     array_tool: Tool = Tool("mdadm", "mdadm")
     array_levels: tuple[str, ...] = ()
     """What the kernel, or a module of it, makes arrays of."""
+
+
+# Which filesystems the kernel can mount, and what it has to say of the others.
+
+
+def parse_filesystems(text: str) -> frozenset[str]:
+    """Return the names in /proc/filesystems: a line is "nodev", or nothing, a tab, and a name (man 5 proc)."""
+    return frozenset(line.split()[-1] for line in text.splitlines() if line.strip())
+
+
+def parse_aliases(text: str) -> frozenset[str]:
+    """Return the filesystems that modprobe would load on mount: lines "alias fs-xfs xfs" of modules.alias.
+
+    The kernel asks for the module "fs-NAME" (fs/filesystems.c, get_fs_type; man 5 modules.dep).
+    """
+    names = (line.split()[1] for line in text.splitlines() if line.startswith("alias fs-"))
+    return frozenset(name.removeprefix("fs-") for name in names)
+
+
+def registered_filesystems() -> frozenset[str]:
+    """Return what the running kernel has registered, "debugfs" and the like too."""
+    return parse_filesystems(read_text_or("/proc/filesystems", ""))
+
+
+def driver_of(name: str, registered: frozenset[str] | None = None) -> Driver:
+    """Return how this kernel serves a filesystem."""
+    if name in (registered_filesystems() if registered is None else registered):
+        return Driver.LOADED
+    aliases = read_text_or(f"/lib/modules/{files.kernel_release()}/modules.alias", "")
+    return Driver.MODULE if name in parse_aliases(aliases) else Driver.ABSENT
+
+
+def why_absent(filesystem: Filesystem, kernel: str) -> str:
+    """Return why a kernel without the driver has none, as a clause."""
+    if filesystem.until and is_after(kernel, filesystem.until):
+        return f"{filesystem.name} left the kernel after Linux {filesystem.until}"
+    if filesystem.since and is_before(kernel, filesystem.since):
+        return f"{filesystem.name} came with Linux {filesystem.since}"
+    return (
+        f"this kernel has no driver for {filesystem.name}:"
+        f" /proc/filesystems does not name it, and there is no module fs-{filesystem.name}"
+    )
+
+
+# Looks at this machine, and tries out what a run will lean on; leaves nothing behind.
+
+_PROGRAMS = ("bwrap", "mount", "umount", "unshare", "wipefs")
+_TRIAL_S = 10.0
+_LOOP_FILE_BYTES = 2**20
+_UDEV_CONTROL = "/run/udev/control"
+"""The socket by which libudev, too, knows that udevd runs (systemd, udev_queue_get_udev_is_active)."""
+_VERSION = re.compile(r"\d+(?:\.\d+)+")
+
+
+def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> Machine:
+    """Return what this machine offers; runs_dir is where runs would be kept."""
+    import psutil  # noqa: PLC0415 - most that load this module look at nothing but drivers
+
+    memory = psutil.virtual_memory()
+    registered = registered_filesystems()
+    with KernelLog() as kernel_log:
+        return Machine(
+            is_root=os.geteuid() == 0,
+            python=sys.version_info[:3],
+            kernel=files.kernel_release(),
+            cpus=files.cpu_count(),
+            memory_bytes=memory.total,
+            available_bytes=memory.available,
+            programs=tuple(look_for_tool(executor, name) for name in _PROGRAMS),
+            filesystems=tuple(
+                filesystem_support(executor, filesystem, registered) for filesystem in catalog.filesystems
+            ),
+            namespace=_as_root(_try_namespace, executor),
+            confinement=_as_root(_try_confinement, executor),
+            loop=_as_root(_try_loop, executor),
+            has_debugfs="debugfs" in registered,
+            udev_runs=os.path.exists(_UDEV_CONTROL),
+            kernel_log_readable=kernel_log.readable,
+            runs=_runs_disk(os.path.abspath(runs_dir)),
+            terminal=_terminal(),
+            array_tool=look_for_tool(executor, MDADM),
+            array_levels=levels_here(),
+        )
+
+
+def parse_version(text: str) -> str:
+    """Return the first dotted number that a tool prints about itself; empty where there is none."""
+    found = _VERSION.search(text)
+    return found[0] if found else ""
+
+
+def look_for_tool(executor: Executor, name: str) -> Tool:
+    """Return a program with its version, or without a path where it is not installed."""
+    try:
+        path = find_program(name)
+    except ToolMissing as missing:
+        return Tool(name, missing.package)
+    # -V is what mkfs tools, mount and unshare all take; none of them opens a device for it.
+    said = executor.run(Command((path, "--version" if name == "bwrap" else "-V"), timeout_s=_TRIAL_S))
+    return Tool(name, package_of(name), path, parse_version(said.out + said.err))
+
+
+def filesystem_support(
+    executor: Executor, filesystem: Filesystem, registered: frozenset[str] | None = None
+) -> FilesystemSupport:
+    """Return how kernel and tools serve a filesystem; registered is what is asked of the kernel without it."""
+    driver = driver_of(filesystem.name, registered)
+    why = why_absent(filesystem, files.kernel_release()) if driver is Driver.ABSENT else ""
+    tools = tuple(
+        replace(look_for_tool(executor, name), package=filesystem.package) for name in filesystem.tools
+    )
+    return FilesystemSupport(filesystem.name, driver, tools, why)
+
+
+def _as_root(attempt: Callable[[Executor], str], executor: Executor) -> Trial:
+    if os.geteuid() != 0:
+        return Trial(tried=False)
+    try:
+        return Trial(tried=True, why=attempt(executor))
+    except (ToolMissing, ToolFailed, KernelLacks) as error:
+        return Trial(tried=True, why=str(error).rstrip("."))
+    except OSError as error:
+        return Trial(tried=True, why=error.strerror or str(error))
+
+
+def _try_namespace(executor: Executor) -> str:
+    return _failure(executor.run(Command(engine_argv(("true",)), timeout_s=_TRIAL_S)))
+
+
+def _try_confinement(executor: Executor) -> str:
+    """Have a confined program write inside its tree and beside it: the one must work, the other must not.
+
+    It is tried where generators run, in a namespace like the engine's.
+    """
+    with tempfile.TemporaryDirectory(prefix="fsconsole-doctor-") as directory:
+        above = os.path.realpath(directory)
+        tree, inside, beside = f"{above}/tree", f"{above}/tree/inside", f"{above}/beside"
+        os.mkdir(tree)
+        argv = confined_argv(("touch", inside, beside), tree=tree, hidden=())
+        result = executor.run(Command(engine_argv(argv), timeout_s=_TRIAL_S))
+        if os.path.exists(beside):
+            return "a confined program could write outside its tree"
+        return "" if os.path.exists(inside) else _failure(result)
+
+
+def _try_loop(_: Executor) -> str:
+    with tempfile.NamedTemporaryFile(prefix="fsconsole-doctor-") as file:
+        file.truncate(_LOOP_FILE_BYTES)
+        block.attach_held(file.name).close()
+    return ""
+
+
+def _failure(result: CommandResult) -> str:
+    if result.exit_code == 0:
+        return ""
+    return result.err.strip() or f"`{result.argv[0]}` ended with exit code {result.exit_code}"
+
+
+def _runs_disk(path: str) -> RunsDisk:
+    there = path
+    while not os.path.isdir(there):
+        if os.path.lexists(there):
+            return RunsDisk(path, f"{there} is not a directory", 0, 0)
+        there = os.path.dirname(there)
+    usage = shutil.disk_usage(there)
+    return RunsDisk(path, _trouble(there), usage.free, usage.total)
+
+
+def _trouble(directory: str) -> str:
+    if os.path.realpath(directory) != directory:
+        return f"{directory} leads through a symbolic link, to {os.path.realpath(directory)}"
+    if os.statvfs(directory).f_flag & os.ST_RDONLY:
+        return f"{directory} is on a read-only filesystem"
+    return "" if os.access(directory, os.W_OK | os.X_OK) else f"{directory} can't be written"
+
+
+def _terminal() -> Terminal:
+    columns, lines = os.get_terminal_size(sys.stdout.fileno()) if sys.stdout.isatty() else (0, 0)
+    return Terminal(os.environ.get("TERM", ""), columns, lines, sys.stdout.encoding)
+
+
+# Whether every program that a plan will call is there, before anything is touched.
+
+ENGINE_PROGRAMS = ("unshare", "bwrap", "mount", "umount", "wipefs")
+"""What gate and engine call beside the commands of the plan's steps."""
+
+
+def require_tools(plan: Plan) -> None:
+    """Look for every program of the plan's available cells. Raises ToolMissing with the package that brings it."""
+    wanted = dict.fromkeys(ENGINE_PROGRAMS)
+    for cell in plan.cells:
+        if not cell.unavailable:
+            wanted.update(dict.fromkeys(argv[0] for step in cell.steps for argv in step.commands))
+    for name in wanted:
+        find_program(name)

@@ -2,43 +2,142 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fsconsole.catalog.filesystem import Catalog
-from fsconsole.catalog.known import Known
+from fsconsole.catalog.filesystem import Catalog, Known
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.devices.answering import require_answer
+from fsconsole.devices.ask import require_answer
 from fsconsole.devices.claims import lock_paths
-from fsconsole.devices.consent import consent_code
-from fsconsole.devices.discovery import discover, find_device
-from fsconsole.devices.gate import GateContext, GateReport, inspect_device
-from fsconsole.devices.queues import queues_of
-from fsconsole.devices.relatives import DeviceGraph
-from fsconsole.devices.uses import read_graph
-from fsconsole.errors import DeviceRefused, NotRoot
+from fsconsole.devices.discover import discover, find_device
+from fsconsole.devices.evidence import GateContext
+from fsconsole.devices.gate import GateReport, consent_code, inspect_device, short_code, shown_on
+from fsconsole.devices.settings import queues_of
+from fsconsole.devices.uses import DeviceGraph, read_graph
+from fsconsole.errors.runs import NotRoot
+from fsconsole.errors.targets import DeviceRefused, NotAsShown
 from fsconsole.model.command import Executor
-from fsconsole.model.device import Device
+from fsconsole.model.device import Device, LoopBacking
 from fsconsole.model.plan import Plan
 from fsconsole.model.run import Target
-from fsconsole.plan.array_place import EVERY_LEVEL, ArraySupport
-from fsconsole.plan.configs import resolve_plan
-from fsconsole.plan.estimate import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S
-from fsconsole.plan.expand import build_plan
-from fsconsole.plan.needs import least_bytes, most_bytes
-from fsconsole.plan.planfile import PlanFile
-from fsconsole.plan.reader import read_plan
-from fsconsole.plan.stripes import stripes_of
-from fsconsole.plan.target import NO_DEVICE, QueueSpec, TargetSpec
-from fsconsole.preflight.array_support import array_support, require_free_array_name
-from fsconsole.preflight.probe_cache import missing_tools, what_is_known
-from fsconsole.preflight.seen import seen_codes
-from fsconsole.preflight.written import write_marks
-from fsconsole.system.command import RealExecutor
-from fsconsole.system.host import kernel_release
-from fsconsole.system.programs import find_program
-from fsconsole.system.text import read_int_or
+from fsconsole.plan.arrays import EVERY_LEVEL, ArraySupport, stripes_of
+from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, build_plan, least_bytes, most_bytes
+from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
+from fsconsole.plan.read import read_plan, resolve_plan
+from fsconsole.preflight.findings import missing_tools, what_is_known
+from fsconsole.preflight.machine import array_support, require_free_array_name
+from fsconsole.system.files import kernel_release, read_int_or, read_text, read_text_or
+from fsconsole.system.run import RealExecutor, find_program
+
+# A code for what was shown of a plan and its devices, to which a start can be bound.
+#
+# Consent is given for a device and all that is on it, and a scratch device needs none. This code holds for every device
+# alike, and for the plan's cells with their exact commands: whoever starts what he saw gets that, or nothing.
+
+BETWEEN = "."
+"""Stands between the codes where they are told as one."""
+
+_ARRAY_UUID = re.compile(r"(?<='--uuid=)[0-9a-f-]{36}(?=')")
+
+
+def seen_codes(
+    plan: Plan, reports: Sequence[GateReport], marks: Sequence[tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Return the code of a plan, then that of each device; marks are their write_marks(), read before the reports."""
+    targets = zip(reports, marks, strict=True)
+    return (_plan_code(plan), *(_target_code(report, of_device) for report, of_device in targets))
+
+
+def check_seen(code: str, now: Sequence[str], reports: Sequence[GateReport]) -> None:
+    """Let a start pass whose plan and devices have the codes that they had when code was given. Raises NotAsShown."""
+    seen = code.strip().upper().split(BETWEEN)
+    if len(seen) != len(now):
+        raise NotAsShown("the choice of devices")
+    names = ("the plan", *(report.device.path for report in reports))
+    changed = [name for name, before, after in zip(names, seen, now, strict=True) if before != after]
+    if changed:
+        raise NotAsShown(", ".join(changed))
+
+
+def _plan_code(plan: Plan) -> str:
+    # The UUIDs of filesystems and arrays are new for every run, and are all that may differ.
+    cells = (_ARRAY_UUID.sub("UUID", repr(cell).replace(cell.uuid, "UUID")) for cell in plan.cells)
+    return short_code("\n".join((repr(replace(plan, cells=())), *cells)))
+
+
+def _target_code(report: GateReport, marks: tuple[str, ...]) -> str:
+    return short_code(json.dumps([shown_on(report), marks], sort_keys=True))
+
+
+# Marks by which it is noticed that somebody wrote to a device, wherever on it. Reads sysfs and stat, no content.
+
+NOT_COUNTED = "not counted"
+"""Stands for a figure that the kernel doesn't keep or tell, or that didn't hold still: writes don't change it."""
+_SECTORS_WRITTEN, _SECTORS_DISCARDED = 6, 13
+"""Places in /sys/class/block/NAME/stat, from 0 (Documentation/block/stat.rst); the second is there since Linux 4.18."""
+_TRIES = 20
+
+
+def write_marks(device: Device, sys_root: str = "/sys") -> tuple[str, ...]:
+    """Return what a write to a device changes, wherever on it, whichever process it came from.
+
+    Sectors written and discarded so far, for a partition also those through its disk's own node, and for a loop
+    device its file's time and size. A write below an array, a volume or a loop over a device changes none of them,
+    nor does one by another path to the same disk, by a command passed through to the drive, or to the file below a
+    partition's loop device; nor any where all are NOT_COUNTED. A sample of blocks may still show those.
+    """
+    block = f"{sys_root}/class/block"
+    of_file = () if device.loop is None else _file_marks(device.loop)
+    try:
+        return (*_sector_marks(device, block), *of_file)
+    except OSError:
+        return (NOT_COUNTED, *of_file)
+
+
+def _sector_marks(device: Device, block: str) -> tuple[str, ...]:
+    disk = device.parent or device.name
+    # The counts stand still, at what they were, where nobody keeps them (Documentation/block/queue-sysfs.rst).
+    if read_text_or(f"{block}/{disk}/queue/iostats", "0") == "0":
+        return (NOT_COUNTED,)
+    own = tuple(str(sectors) for sectors in _sectors(block, device.name))
+    return (*own, *_marks_beside(block, disk)) if device.parent else own
+
+
+def _marks_beside(block: str, disk: str) -> tuple[str, ...]:
+    """Return what went through a disk's own node. Its count has that of its partitions in it, whose I/O is no matter.
+
+    Two passes that agree show all counts at one instant; a disk that others keep too busy for that has no mark.
+    """
+    names = sorted(
+        entry.name for entry in os.scandir(f"{block}/{disk}") if os.path.exists(f"{entry.path}/partition")
+    )
+    for _ in range(_TRIES):
+        first, second = ([_sectors(block, name) for name in (disk, *names)] for _ in range(2))
+        if first == second:
+            return tuple(str(whole - sum(parts)) for whole, *parts in zip(*first, strict=True))
+    return (NOT_COUNTED,)
+
+
+def _sectors(block: str, name: str) -> tuple[int, ...]:
+    words = read_text(f"{block}/{name}/stat").split()
+    return tuple(int(words[place]) for place in (_SECTORS_WRITTEN, _SECTORS_DISCARDED) if place < len(words))
+
+
+def _file_marks(loop: LoopBacking) -> tuple[str, ...]:
+    # Attaching and reading leave the time as it is; a write changes it, through the loop device or past it.
+    try:
+        found = os.stat(loop.path)
+    except (OSError, ValueError):
+        return (NOT_COUNTED,)
+    is_that_file = (found.st_dev, found.st_ino) == (loop.file_device, loop.inode)
+    if not is_that_file or not stat.S_ISREG(found.st_mode):
+        return (NOT_COUNTED,)
+    return (str(found.st_mtime_ns), str(found.st_size))
+
 
 _STRIPED = ("raid4", "raid5", "raid6")
 

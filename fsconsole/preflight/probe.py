@@ -15,21 +15,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from fsconsole.catalog.filesystem import Filesystem
-from fsconsole.catalog.known import Answer
-from fsconsole.errors import KernelLacks, NoRoomToTry, ToolFailed
+from fsconsole.catalog.filesystem import Answer, Filesystem
+from fsconsole.errors.runs import KernelLacks, NoRoomToTry, ToolFailed
 from fsconsole.model.command import Command, Executor
-from fsconsole.preflight.drivers import driver_of, why_absent
-from fsconsole.preflight.findings import Findings, answer_from_json
-from fsconsole.preflight.machine import Driver
-from fsconsole.preflight.probe_cache import versions_now
-from fsconsole.preflight.probe_child import NO_ROOM
-from fsconsole.preflight.trials import list_trials
-from fsconsole.system.host import kernel_release
-from fsconsole.system.loop import attach_held
-from fsconsole.system.namespace import engine_argv
-from fsconsole.system.running import RunningCommand, spawn
-from fsconsole.units import MIB, format_bytes
+from fsconsole.preflight.findings import Findings, answer_from_json, versions_now
+from fsconsole.preflight.machine import Driver, driver_of, why_absent
+from fsconsole.preflight.probe_child import NO_ROOM, list_trials
+from fsconsole.system.block import attach_held
+from fsconsole.system.files import kernel_release
+from fsconsole.system.mounts import engine_argv
+from fsconsole.system.run import RunningCommand, spawn
+from fsconsole.text import MIB
+from fsconsole.units import format_bytes
 
 ROOM_BYTES = 768 * MIB
 """What the images may take: the largest is sparse, and mkfs.xfs fills its log with zeros."""

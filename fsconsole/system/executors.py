@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fsconsole.errors import ToolMissing
+from fsconsole.errors.runs import ToolMissing
 from fsconsole.model.command import Command, CommandResult, Executor
-from fsconsole.system.packages import package_of
 from fsconsole.system.recordings import load_results, save_results
+from fsconsole.system.run import package_of
 
 
 class RecordingExecutor:

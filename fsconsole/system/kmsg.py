@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from types import TracebackType
 
-from fsconsole.plaintext import decode
+from fsconsole.text import decode
 
 _RECORD_BYTES = 16384
 """More than any record takes; a read with less room fails with EINVAL (kernel/printk/internal.h)."""

@@ -7,19 +7,22 @@ import mmap
 import os
 from types import TracebackType
 
-from fsconsole.model.counters import (
+from fsconsole.model.load import (
+    BUCKETS,
     MAGIC,
     REGION_WORDS,
     HeaderWord,
+    Latencies,
+    LatencyBucket,
     RegionWord,
     SlotWord,
     ThreadCounters,
     ThreadState,
+    Timed,
     page_bytes,
     region_word,
     slot_word,
 )
-from fsconsole.model.latency import BUCKETS, Latencies, LatencyBucket, Timed
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from fsconsole.errors.runs import NotPrivate, ToolFailed
+from fsconsole.model.command import Command, CommandResult, Executor
 
 _BLANKS = re.compile("[ \t]+")
 _OCTAL = re.compile(rb"\\([0-3][0-7]{2})")
@@ -93,3 +97,164 @@ def _words(field: str) -> tuple[str, ...]:
 def _read(path: str) -> str:
     with open(path, "rb") as file:
         return os.fsdecode(file.read())
+
+
+# The engine's own mount and PID namespace: how to start it, and what it mounts inside.
+
+DEBUGFS = "/sys/kernel/debug"
+"""Where the host has debugfs mounted, if it has (Documentation/filesystems/debugfs.rst)."""
+
+PRIVATE_ROOT = "/run/fsconsole"
+"""Where every engine mounts its tmpfs: one name serves all, since each sees only its own."""
+
+_UNSHARE = (
+    "unshare",
+    "--mount",
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--propagation",
+    "slave",
+    "--",
+)
+_MOUNT_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class PrivatePlaces:
+    """What enter_private made: paths that exist in this mount namespace only."""
+
+    mount_point: str
+    proc: str
+    """A proc of the engine's own PID namespace: its pids are os.getpid()'s."""
+    debug: str
+    """Where debugfs is to be read; empty where this kernel has none."""
+
+
+def engine_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the command that starts argv as PID 1 of a namespace that dies, with all in it, when it ends.
+
+    Propagation is slave: what the host unmounts later is let go of in here too.
+    """
+    return _UNSHARE + argv
+
+
+def is_private() -> bool:
+    """Return whether this process has another mount namespace than PID 1 of the visible /proc. Raises OSError.
+
+    A live mount's number is its own in the whole system, so that two namespaces share none. The links in
+    /proc/1/ns would say it shorter, but may be closed even to root (man 2 ptrace, access mode checking:
+    PID 1 may have capabilities that this process lacks).
+    """
+    own, init = ({entry.mount_id for entry in read_mounts(pid)} for pid in ("self", "1"))
+    return own.isdisjoint(init)
+
+
+def enter_private(executor: Executor, root: str) -> PrivatePlaces:
+    """Mount a tmpfs at root, and in it the place for the filesystem under test, a proc and, if need be, debugfs.
+
+    Nothing of it is seen outside, and it goes with the namespace. Raises NotPrivate in the host's own
+    mount namespace, ToolFailed where a mount is refused, and OSError.
+    """
+    if not is_private():
+        raise NotPrivate
+    os.makedirs(root, mode=0o700, exist_ok=True)
+    _mount(executor, "tmpfs", root, "mode=0700,nosuid,nodev")
+    places = PrivatePlaces(f"{root}/mnt", f"{root}/proc", f"{root}/debug")
+    for path in (places.mount_point, places.proc, places.debug):
+        os.mkdir(path, mode=0o700)
+    _mount(executor, "proc", places.proc, "nosuid,nodev,noexec")
+    return PrivatePlaces(places.mount_point, places.proc, _debugfs(executor, places.debug))
+
+
+def _debugfs(executor: Executor, path: str) -> str:
+    if any(entry.mount_point == DEBUGFS and entry.filesystem == "debugfs" for entry in read_mounts()):
+        return DEBUGFS
+    result = executor.run(_mount_command("debugfs", path, "nosuid,nodev,noexec"))
+    return path if result.exit_code == 0 else ""
+
+
+def _mount(executor: Executor, filesystem: str, path: str, options: str) -> CommandResult:
+    command = _mount_command(filesystem, path, options)
+    result = executor.run(command)
+    if result.exit_code != 0:
+        raise ToolFailed(" ".join(command.argv), result.exit_code, result.err.strip())
+    return result
+
+
+def _mount_command(filesystem: str, path: str, options: str) -> Command:
+    return Command(("mount", "-t", filesystem, "-o", options, filesystem, path), timeout_s=_MOUNT_TIMEOUT_S)
+
+
+# The transient systemd service that an engine runs in where systemd is PID 1, so that no logout ends it.
+
+_ASK_TIMEOUT_S = 10.0
+_GONE = frozenset({"inactive", "failed", "unknown"})
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A service that is made when it starts and forgotten when it ends, however it ends."""
+
+    name: str
+    """With ".service" at its end."""
+    description: str
+    log_path: str
+    """Where its outputs are appended: the journal would have them otherwise."""
+
+
+def unit_argv(argv: tuple[str, ...], unit: Unit, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the command that has PID 1 start argv as a service (man 1 systemd-run).
+
+    It ends once the service is forked, and can't tell what became of it: --wait needs a message bus, which
+    small systems lack. append: is known to systemd 240 and later. KillMode stays control-group: unshare, the service's main process, blocks SIGTERM, so a mode that
+    signals the main process alone would never reach the engine. A program that the kernel kills for want of
+    memory must not end the run with it (OOMPolicy), and writers are as many as the plan says, not 15 % of
+    what the kernel could run (TasksMax, man 5 systemd.resource-control).
+    """
+    return (
+        "systemd-run",
+        "--quiet",
+        "--collect",
+        f"--unit={unit.name}",
+        f"--description={unit.description}",
+        *(f"--setenv={name}={value}" for name, value in sorted(environment.items())),
+        "--property=OOMPolicy=continue",
+        "--property=TasksMax=infinity",
+        f"--property=StandardOutput=append:{unit.log_path}",
+        f"--property=StandardError=append:{unit.log_path}",
+        "--",
+        # A service's command line knows variables, as a shell's does (man 5 systemd.service, COMMAND LINES).
+        *(word.replace("$", "$$") for word in argv),
+    )
+
+
+def is_gone(executor: Executor, unit: Unit) -> bool:
+    """Return whether systemd says that the unit runs no more; False where it says nothing. Raises ToolMissing."""
+    command = Command(("systemctl", "is-active", "--", unit.name), timeout_s=_ASK_TIMEOUT_S)
+    return executor.run(command).out.strip() in _GONE
+
+
+def kill(executor: Executor, unit: Unit) -> None:
+    """End all processes of the unit at once; one that has ended already is no failure. Raises ToolMissing."""
+    executor.run(Command(("systemctl", "kill", "--signal=KILL", "--", unit.name), timeout_s=_ASK_TIMEOUT_S))
+
+
+def is_systemd_booted() -> bool:
+    """Return whether systemd is this machine's init (man 3 sd_booted)."""
+    return os.path.isdir("/run/systemd/system")
+
+
+def sees_what_init_sees() -> bool:
+    """Return whether a path means the same file to PID 1 as to this process: no chroot, no namespace between.
+
+    A service sees PID 1's files, so that neither this program nor the run's folder need be where they are
+    here. In a chroot "/" is no mount point, or another mount's; a namespace's mounts have numbers of their own
+    (man 5 proc_pid_mountinfo). Raises OSError.
+    """
+    own, init = (_roots(read_mounts(pid)) for pid in ("self", "1"))
+    return bool(own) and own == init
+
+
+def _roots(mounts: tuple[MountEntry, ...]) -> frozenset[int]:
+    return frozenset(entry.mount_id for entry in mounts if entry.mount_point == "/")

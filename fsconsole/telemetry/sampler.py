@@ -2,15 +2,375 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.sample import Sample, StepProgress
-from fsconsole.telemetry.gauges import Counters
-from fsconsole.telemetry.panel import Panel, Readings, Sources
-from fsconsole.telemetry.stalls import StallClock
+from fsconsole.model.load import ThreadCounters, ThreadState
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.sample import (
+    BdiStats,
+    CpuShares,
+    DeviceRates,
+    LoadProgress,
+    NumberedCpu,
+    Pressure,
+    Sample,
+    StepProgress,
+    Writeback,
+)
+from fsconsole.system.files import KeptFile
+from fsconsole.telemetry.block import SYS, DeviceGauge, Watched, watched_tree
+from fsconsole.telemetry.machine import (
+    PROC_MEMINFO,
+    PROC_PRESSURE,
+    PROC_STAT,
+    PROC_VMSTAT,
+    RESOURCES,
+    CpuReading,
+    StallGauge,
+    cpu_shares,
+    parse_bdi,
+    parse_cpu,
+    parse_writeback,
+    per_cpu_shares,
+    pressure_of,
+)
+from fsconsole.telemetry.rates import MOST, Unreadable
+
+# Readers of one source each, with what they need of the reading before: every rate is over its own interval.
+
+
+class Counters(Protocol):
+    """Whatever counts a load, such as system.memfd.CounterPage."""
+
+    def read(self) -> tuple[ThreadCounters, ...]:
+        """Return the counters of every thread as they are now."""
+        ...
+
+
+class CpuGauge:
+    """CPU shares since the reading before."""
+
+    def __init__(self, path: str) -> None:
+        self._file = KeptFile(path)
+        self._before: CpuReading | None = None
+
+    def read(self) -> tuple[CpuShares, tuple[NumberedCpu, ...]] | None:
+        """Return the shares of all CPUs together and of each; None the first time. Raises OSError, Unreadable."""
+        after = parse_cpu(_text(self._file))
+        before, self._before = self._before, after
+        if before is None:
+            return None
+        return cpu_shares(before.total, after.total), per_cpu_shares(before, after)
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._file.close()
+
+
+class WritebackGauge:
+    """Dirty pages and thresholds."""
+
+    def __init__(self, meminfo_path: str, vmstat_path: str) -> None:
+        self._meminfo = KeptFile(meminfo_path)
+        self._vmstat = KeptFile(vmstat_path) if os.path.exists(vmstat_path) else None
+
+    def read(self) -> Writeback:
+        """Return them as they are now. Raises OSError, Unreadable."""
+        return parse_writeback(_text(self._meminfo), "" if self._vmstat is None else _text(self._vmstat))
+
+    def close(self) -> None:
+        """Give the files back."""
+        self._meminfo.close()
+        if self._vmstat is not None:
+            self._vmstat.close()
+
+
+class BdiGauge:
+    """Writeback of the mounted filesystem."""
+
+    def __init__(self, path: str) -> None:
+        self._file = KeptFile(path)
+
+    def read(self) -> BdiStats:
+        """Return the kernel's figures. Raises OSError, Unreadable."""
+        return parse_bdi(_text(self._file))
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._file.close()
+
+
+class LoadGauge:
+    """A load's progress; its first rate counts from the moment when the gauge was made."""
+
+    def __init__(self, counters: Counters) -> None:
+        self._counters = counters
+        self._before = (time.monotonic_ns(), sum(thread.bytes_done for thread in counters.read()))
+
+    def read(self) -> LoadProgress:
+        """Return the sums over all threads. Raises ValueError where a counter holds what it can't."""
+        now_ns, threads = time.monotonic_ns(), self._counters.read()
+        bytes_done = sum(thread.bytes_done for thread in threads)
+        if max(bytes_done, sum(thread.operations + thread.files_done for thread in threads)) > MOST:
+            raise Unreadable("a load that has done more than can be done")
+        (before_ns, bytes_before), self._before = self._before, (now_ns, bytes_done)
+        return LoadProgress(
+            bytes_done=bytes_done,
+            operations=sum(thread.operations for thread in threads),
+            files_done=sum(thread.files_done for thread in threads),
+            threads_running=sum(thread.state is ThreadState.RUNNING for thread in threads),
+            bytes_s=(bytes_done - bytes_before) / ((now_ns - before_ns) / 1e9),
+        )
+
+    def close(self) -> None:
+        """Let go of the counters, which belong to somebody else."""
+
+
+def _text(file: KeptFile) -> str:
+    return file.read().decode("ascii", errors="replace")
+
+
+# The gauges of all watched devices: targets, and below each what it stands on, without any of them twice.
+
+_LOOK_AGAIN_S = 10.0
+"""A member that is added to an array while it is watched appears after this long."""
+
+
+class DeviceRack:
+    """Device gauges in the order of a sample; not safe for use by several threads at once."""
+
+    def __init__(self, sys: str) -> None:
+        self._sys = sys
+        self._targets: list[str] = []
+        self._gauges: dict[str, DeviceGauge] = {}
+        self._looked_s = 0.0
+
+    def watch(self, name: str) -> None:
+        """Add a target by its kernel name; one that is watched already begins anew."""
+        former = self._gauges.get(name)
+        if former is not None:
+            former.close()
+        if name not in self._targets:
+            self._targets.append(name)
+        self._arrange()
+
+    def unwatch(self, name: str) -> None:
+        """Take a target away that will be gone; what it stood on stays where that is a target itself."""
+        if name in self._targets:
+            self._targets.remove(name)
+            self._arrange()
+
+    def gauges(self) -> tuple[DeviceGauge, ...]:
+        """Return all gauges, a target's members right behind it."""
+        # What stands below a device that is gone goes with it, and comes back with it.
+        if self.vanished() or time.monotonic() - self._looked_s > _LOOK_AGAIN_S:
+            self._arrange()
+        return tuple(self._gauges.values())
+
+    def vanished(self) -> tuple[str, ...]:
+        """Return the targets that were gone at the last reading."""
+        return tuple(name for name in self._targets if name in self._gauges and self._gauges[name].is_gone)
+
+    def close(self) -> None:
+        """Give all files back and forget the targets."""
+        for gauge in self._gauges.values():
+            gauge.close()
+        self._gauges.clear()
+        self._targets.clear()
+
+    def _arrange(self) -> None:
+        """Look at the layers as they are now; gauges that stay keep what they read before."""
+        self._looked_s = time.monotonic()
+        former, self._gauges = self._gauges, {}
+        for device in arranged([watched_tree(name, self._sys) for name in self._targets]):
+            gauge = former.pop(device.name, None) or DeviceGauge(device, f"{self._sys}/class/block")
+            gauge.device = device
+            self._gauges[device.name] = gauge
+        for gauge in former.values():
+            gauge.close()
+
+
+def arranged(trees: list[tuple[Watched, ...]]) -> tuple[Watched, ...]:
+    """Return the devices of all trees, each once: a target that another one stands on is that one's member."""
+    lower = {device.name for tree in trees for device in tree[1:]}
+    found: dict[str, Watched] = {}
+    for tree in trees:
+        if tree[0].name not in lower:
+            for device in tree:
+                found.setdefault(device.name, device)
+    return tuple(found.values())
+
+
+# All gauges of a run on one panel: what is watched changes as the run goes on.
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The kernel files that are read whatever is watched."""
+
+    stat: str = PROC_STAT
+    meminfo: str = PROC_MEMINFO
+    vmstat: str = PROC_VMSTAT
+    pressure: str = PROC_PRESSURE
+    sys: str = SYS
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What all gauges showed at one instant; None: not to be had here, or not this time."""
+
+    cpu: tuple[CpuShares, tuple[NumberedCpu, ...]] | None
+    writeback: Writeback | None
+    devices: tuple[DeviceRates, ...]
+    bdi: BdiStats | None
+    pressure: Pressure | None
+    load: LoadProgress | None
+
+
+class Panel:
+    """The gauges, safe to be read by one thread while another changes what is watched."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._lock = threading.Lock()
+        self._sources = sources
+        self._problems: Counter[str] = Counter()
+        self._cpu = self._opened("cpu", lambda: CpuGauge(sources.stat))
+        self._writeback = self._opened("writeback", lambda: WritebackGauge(sources.meminfo, sources.vmstat))
+        self._pressure = {name: self._opened_pressure(name) for name in RESOURCES}
+        self._devices = DeviceRack(sources.sys)
+        self._bdi: BdiGauge | None = None
+        self._load: LoadGauge | None = None
+
+    def watch_device(self, name: str) -> None:
+        """Add a block device by its kernel name, with what it stands on; one that isn't there counts as a problem."""
+        with self._lock:
+            self._devices.watch(name)
+
+    def unwatch_device(self, name: str) -> None:
+        """Take a block device away."""
+        with self._lock:
+            self._devices.unwatch(name)
+
+    def vanished(self) -> tuple[str, ...]:
+        """Return which of the devices that were asked for were gone at the last reading."""
+        with self._lock:
+            return self._devices.vanished()
+
+    def watch_bdi(self, path: str | None) -> None:
+        """Watch the stats file of a mounted filesystem, or none any more."""
+        with self._lock:
+            if self._bdi is not None:
+                self._bdi.close()
+            self._bdi = None if path is None else self._opened("bdi", lambda: BdiGauge(path))
+
+    def watch_load(self, counters: Counters | None) -> None:
+        """Watch a load's counters, or none any more; once this returns the former ones may be unmapped."""
+        with self._lock:
+            self._load = None if counters is None else self._opened("load", lambda: LoadGauge(counters))
+
+    def read(self) -> Readings:
+        """Read all gauges. One that fails is None, and its reason is counted."""
+        with self._lock:
+            gauges = self._devices.gauges()
+            rates = [self._try(gauge.device.name, gauge.read) for gauge in gauges]
+            return Readings(
+                cpu=self._try("cpu", self._cpu.read) if self._cpu else None,
+                writeback=self._try("writeback", self._writeback.read) if self._writeback else None,
+                devices=tuple(rate for rate in rates if rate is not None),
+                bdi=self._try("bdi", self._bdi.read) if self._bdi else None,
+                pressure=pressure_of(*(self._read_pressure(name) for name in RESOURCES)),
+                load=self._try("load", self._load.read) if self._load else None,
+            )
+
+    def dirty_bytes(self) -> int:
+        """Return Dirty + Writeback now; 0 where they can't be read."""
+        with self._lock:
+            writeback = self._try("writeback", self._writeback.read) if self._writeback else None
+        return 0 if writeback is None else writeback.dirty_bytes + writeback.writeback_bytes
+
+    def problems(self) -> tuple[tuple[str, int], ...]:
+        """Return why gauges were absent, and how often each reason was met, the commonest first."""
+        with self._lock:
+            return tuple(self._problems.most_common())
+
+    def close(self) -> None:
+        """Give all files back; nothing can be read after that."""
+        with self._lock:
+            for gauge in (self._cpu, self._writeback, self._bdi, *self._pressure.values()):
+                if gauge is not None:
+                    gauge.close()
+            self._cpu = self._writeback = self._bdi = self._load = None
+            self._pressure.clear()
+            self._devices.close()
+
+    def _opened_pressure(self, resource: str) -> StallGauge | None:
+        return self._opened(f"pressure {resource}", lambda: StallGauge(self._sources.pressure, resource))
+
+    def _read_pressure(self, resource: str) -> tuple[float | None, float | None] | None:
+        gauge = self._pressure.get(resource)
+        return self._try(f"pressure {resource}", gauge.read) if gauge else None
+
+    def _opened(self, name: str, make: Callable[[], T]) -> T | None:
+        """Return a new gauge, or None where this machine lacks its source."""
+        return self._try(name, make)
+
+    def _try(self, name: str, act: Callable[[], T]) -> T | None:
+        try:
+            return act()
+        except (OSError, ValueError) as error:
+            self._problems[f"{name}: {_reason(error)}"] += 1
+            return None
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """Return a reason without the figures of the moment, so that equal reasons are counted as one."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return os.strerror(error.errno)
+    return type(error).__name__
+
+
+# How long a load stood still: the device wrote nothing while writers waited.
+
+
+class StallClock:
+    """Adds up the sampling intervals in which writers ran, none of them got anything done, and no target wrote.
+
+    What is shorter than an interval is not seen, so the figure is rather too small than too large.
+    """
+
+    def __init__(self) -> None:
+        self.reset(0)
+
+    def reset(self, now_ns: int) -> None:
+        """Begin anew with a load whose counters are at zero; now_ns is CLOCK_MONOTONIC."""
+        self._since_ns = now_ns
+        self._done = (0, 0)
+        self._stalled_s = 0.0
+        self._has_seen = False
+
+    def note(self, sample: Sample) -> None:
+        """Take one more sample in; one without a load, or without its target's rates, says nothing."""
+        load, targets = sample.load, sample.targets
+        if load is None or not targets:
+            return
+        before, self._done = self._done, (load.bytes_done, load.operations)
+        self._has_seen = True
+        wrote = any(target.write_bytes_s for target in targets)
+        if load.threads_running and not wrote and self._done == before:
+            # The first interval began before the load did.
+            self._stalled_s += min(sample.interval_s, (sample.monotonic_ns - self._since_ns) / 1e9)
+
+    def stalled_s(self) -> float | None:
+        """Return the seconds since the reset; None where no sample could tell."""
+        return self._stalled_s if self._has_seen else None
 
 
 class Sampler:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -17,21 +20,18 @@ from textual.filter import LineFilter
 from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar
 
-from fsconsole.errors import FsconsoleError
+from fsconsole.client.children import RealChildren
+from fsconsole.errors import ConsoleFailed, FsconsoleError, NoTerminal
 from fsconsole.journal.folder import RunFolder
-from fsconsole.plaintext import printable
-from fsconsole.tui.beside import beside
-from fsconsole.tui.commands import offered
-from fsconsole.tui.filter import BriefFilter, ColourFilter, GlyphFilter
-from fsconsole.tui.screens.attach import AttachScreen
+from fsconsole.show.run import going, line_of
+from fsconsole.show.terminal import Colours, encoding_of, is_screen, terminal_of
+from fsconsole.text import printable
 from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.help import HelpScreen
-from fsconsole.tui.screens.palette import Palette
-from fsconsole.tui.session import Session
-from fsconsole.tui.terminal import Colours
-from fsconsole.tui.themes import theme_of
-from fsconsole.tui.views.attach import going, line_of
-from fsconsole.tui.widgets.scrollbar import BlockScrollBar
+from fsconsole.tui.screens.dialogs import AttachScreen, HelpScreen, Palette
+from fsconsole.tui.session import Session, offered
+from fsconsole.tui.terminal import BriefFilter, ColourFilter, GlyphFilter, theme_of
+from fsconsole.tui.watch import beside
+from fsconsole.tui.widgets.lists import BlockScrollBar
 
 _STARTS_POLL_S = 0.05
 _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
@@ -159,3 +159,25 @@ class ConsoleApp(App[None]):
     def action_show_help(self) -> None:
         """Show help for the screen at hand."""
         self.push_screen(HelpScreen(self.screen))
+
+
+# Starting the console: what the terminal can do is found out before anything is painted.
+
+
+def run_console(runs_dir: str, *, ascii_only: bool = False, slow_link: bool = False) -> None:
+    """Show the console until the operator leaves. Raises NoTerminal, DumbTerminal, ConsoleFailed."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise NoTerminal
+    encoding = encoding_of(os.environ, sys.stdout.encoding or "ascii", is_utf8_mode=bool(sys.flags.utf8_mode))
+    terminal = terminal_of(os.environ, encoding, ascii_only=ascii_only, slow_link=slow_link)
+    if is_screen(os.environ.get("TERM", "")):
+        # Textual would send 24-bit colours, which GNU screen 4 takes for other things.
+        os.environ.pop("COLORTERM", None)
+    # What is loaded by now stays to the end: whoever presses a key need not wait until Python has looked through it again.
+    gc.freeze()
+    session = Session(terminal, RealChildren(), runs_dir, is_root=os.geteuid() == 0)
+    app = ConsoleApp(session)
+    app.run()
+    if app.return_code:
+        # Textual has shown what it was.
+        raise ConsoleFailed

@@ -12,15 +12,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from fsconsole.client.disk import is_read_only
 from fsconsole.client.follow import POLL_S, Follower, Seen
-from fsconsole.errors import FsconsoleError, JournalUnusable
+from fsconsole.client.runs import is_read_only
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.runs import JournalUnusable
 from fsconsole.journal.fold import fold
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.points import best_before, highest_before, point_of, points_before
+from fsconsole.journal.past import best_before, highest_before, point_of, points_before
 from fsconsole.model.state import RunState, RunStatus
-from fsconsole.tui.views.history import FIRST_SLOT_S, MAX_SLOTS, Keeper, began_ns
-from fsconsole.tui.views.snapshot import Known, Names, Snapshot, known_of, names_of
+from fsconsole.show.history import (
+    FIRST_SLOT_S,
+    MAX_SLOTS,
+    Keeper,
+    Known,
+    Names,
+    Snapshot,
+    began_ns,
+    known_of,
+    names_of,
+)
 
 _IDLE_S = 1.0
 """Between looks at a run that has no engine: another one may be given to it."""

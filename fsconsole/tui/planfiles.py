@@ -9,7 +9,7 @@ import stat
 import tempfile
 from contextlib import suppress
 
-from fsconsole.errors import PlanChanged, PlanMissing, PlanUnwritable
+from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
 """How a filesystem without hard links refuses one (man 2 link)."""

@@ -1,132 +1,294 @@
-"""What the terminal at hand can show, decided once at the start: colours, glyphs, how often to paint.
+"""Colours by what they mean; words say the same, for terminals without them.
 
-On a Linux console (TERM=linux) there are 16 colours and 256 or 512 glyphs. What CP437 and Debian's Lat15 console fonts
-both have is ASCII, box drawing, the full block, three shades, the black square and two triangles; everything else
-would be a box. vt220 and the like get ASCII.
+With 16 colours the bright ones are taken where the dim ones can hardly be read on black (blue, red, magenta: a contrast
+below 3.5 on the kernel's palette, where the bright ones have 4.1 and more).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
 
-from fsconsole.errors import DumbTerminal
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual.color import Color
+from textual.content import Content
+from textual.filter import LineFilter
+from textual.theme import Theme
 
-_DUMB = frozenset({"", "dumb", "unknown"})
-_ASCII_TERMS = re.compile(r"(vt\d|ansi|pcansi|cons25|sun|wy|hp|qvt|tvi)")
-"""Terminals of their own right, or what claims no more than one of those: no UTF-8 to be relied on."""
-_MONOCHROME = re.compile(r"(vt\d|sun|wy|hp|qvt|tvi)|.*-(m|mono)$")
-_MANY_COLOURS = ("256color", "kitty")
-"""How TERM ends where there are 256 colours; rich.console, which writes the colours, goes by the same words."""
-_COERCED = frozenset({"C.UTF-8", "C.utf8"})
-_PAINT_HZ, _SLOW_PAINT_HZ = 4.0, 0.5
+from fsconsole.show.terminal import ASCII, SAFE, WIDE, Colours, Glyphs, Terminal
+from fsconsole.text import printable
 
+# Characters that a terminal's font lacks, and what looks like them; column for column.
 
-class Colours(Enum):
-    """How many colours there are."""
-
-    NONE = "none"
-    SIXTEEN = "16"
-    MANY = "many"
-
-
-@dataclass(frozen=True, slots=True)
-class Glyphs:
-    """The characters that pictures are made of; each is one column wide."""
-
-    full: str
-    shades: str
-    """From light to dark, three of them."""
-    empty: str
-    steps: str
-    """Parts of a full block from the bottom up, the last one full: how finely a plot can be drawn."""
-    branch: str
-    last_branch: str
-    trunk: str
-    """Guides of a tree, three columns each."""
-    horizontal: str
-    vertical: str
-    up: str
-    down: str
-    square: str
-    has_boxes: bool
-    """Whether borders may be drawn with lines; with ASCII otherwise."""
+_BOX = "─│┌┐└┘├┤┬┴┼━┃┏┓┗┛┣┫┳┻╋═║╔╗╚╝╠╣╦╩╬╭╮╰╯╌╍╎╏┄┅┆┇┈┉╴╵╶╷╸╹╺╻╼╾▛▜▙▟▗▖▝▘"
+_BOX_ASCII = "-|+++++++++-|+++++++++=|+++++++++++++--||--||---|-|-|-|--++++++++"
+_BOX_THIN = "─│┌┐└┘├┤┬┴┼─│┌┐└┘├┤┬┴┼═║╔╗╚╝├┤┬┴┼┌┐└┘──││──││───│─│─│─│──┌┐└┘┌┐└┘"
+_BLOCKS = "▁▔▂▃▄▅▆▇▀▏▎▍▌▋▊▉▐▕"
+_BLOCKS_SAFE = "────█████│││││││││"
+_BLOCKS_ASCII = "_-__####-|||||||||"
+_LIKENESS = {  # What Textual's own widgets draw with, and what is common in texts.
+    "\u2026": ".", "•": "*", "·": ".", "\u00d7": "x", "→": ">", "←": "<", "↑": "^", "↓": "v", "\u2013": "-", "—": "-", "▶": ">",
+    "▼": "v", "▲": "^", "■": "*", "█": "#", "▓": "=", "▒": ":", "░": ".", "✓": "x", "✔": "x", "✗": "x", "✘": "x",
+    "⭘": "o", "●": "*", "▪": "*", "◦": "*", "‣": "*", "⭑": "*", "○": "o", "◉": "*", "▸": ">", "▾": "v", "►": ">", "◀": "<", "\u2018": "'", "\u2019": "'",
+    "“": '"', "”": '"', "«": "<", "»": ">", "⏎": "<", "⌫": "<", "µ": "u", "\u03bc": "u", "°": "o", "ß": "s", "\u00a0": " ",
+    "Æ": "A", "æ": "a", "Ø": "O", "ø": "o", "ð": "d", "þ": "p", "Đ": "D", "đ": "d", "Ł": "L", "ł": "l",
+}  # fmt: skip
+_ZERO_WIDTH_JOINER, _EMOJI_PRESENTATION = "\u200d", "\ufe0f"
 
 
-ASCII = Glyphs("#", ".:=", " ", "_#", "|- ", "`- ", "|  ", "-", "|", "^", "v", "*", has_boxes=False)
-SAFE = Glyphs("█", "░▒▓", " ", "█", "├─ ", "└─ ", "│  ", "─", "│", "▲", "▼", "■", has_boxes=True)
-WIDE = Glyphs("█", "░▒▓", " ", "▁▂▃▄▅▆▇█", "├─ ", "└─ ", "│  ", "─", "│", "▲", "▼", "■", has_boxes=True)
+@lru_cache(maxsize=4096)
+def shown(text: str, glyphs: Glyphs) -> str:
+    """Return text in characters of the set, as many columns wide."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_shown(piece, glyphs) for piece in _pieces(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
-    """What screens and widgets ask before they draw."""
-
-    colours: Colours
-    glyphs: Glyphs
-    paint_hz: float
-    """How often gauges are painted; samples come at their own rate."""
-    slow: bool = False
-    """Whether every byte counts: bars in ASCII, plots on demand, nothing painted twice."""
+@lru_cache(maxsize=8)
+def allowed(glyphs: Glyphs) -> frozenset[str]:
+    """Return what a set has beside printable ASCII; the wide one has all that is printable, and its list is empty."""
+    return frozenset("█░▒▓■▲▼─│┌┐└┘├┤┬┴┼═║╔╗╚╝") if glyphs == SAFE else frozenset()
 
 
-def terminal_of(
-    environ: Mapping[str, str], encoding: str, *, ascii_only: bool = False, slow_link: bool = False
-) -> Terminal:
-    """Return what a terminal can do, by TERM, COLORTERM, NO_COLOR and its encoding. Raises DumbTerminal."""
-    term = environ.get("TERM", "").strip().lower()
-    if term.split("-")[0] in _DUMB:
-        raise DumbTerminal(term=term)
-    colours = _colours(term, environ)
-    return Terminal(
-        # A colour of 16 takes 5 bytes, one of many up to 19, and there are two to a word.
-        colours=Colours.SIXTEEN if slow_link and colours is Colours.MANY else colours,
-        glyphs=_glyphs(term, encoding, ascii_only=ascii_only or slow_link),
-        paint_hz=_SLOW_PAINT_HZ if slow_link else _PAINT_HZ,
-        slow=slow_link,
-    )
+def _pieces(text: str) -> Iterator[str]:
+    """Yield each character with those that take no column of their own, as rich.cells measures them."""
+    piece = ""
+    for character in text:
+        joined = piece.endswith(_ZERO_WIDTH_JOINER)
+        if piece and not joined and cell_len(character) and character != _EMOJI_PRESENTATION:
+            yield piece
+            piece = ""
+        piece += character
+    if piece:
+        yield piece
 
 
-def encoding_of(environ: Mapping[str, str], stream_encoding: str, *, is_utf8_mode: bool) -> str:
-    """Return the encoding of the terminal, by its stream; in Python's UTF-8 mode by the locale's name.
+def _shown(piece: str, glyphs: Glyphs) -> str:
+    width = cell_len(piece)
+    if len(piece) == 1 and _is_in(piece, glyphs):
+        return piece
+    if glyphs == WIDE and _EMOJI_PRESENTATION not in piece and _is_plain(piece) and width:
+        return piece
+    # Terminals don't agree on the width of joined characters, so that only the first is looked at.
+    base = piece[0]
+    alike = base if _is_in(base, glyphs) else _alike(base, glyphs)
+    taken = cell_len(alike)
+    return alike + " " * (width - taken) if taken <= width else "?" * width
 
-    In the C locale, and in one that isn't installed, Python takes UTF-8 for granted (PEP 538, PEP 540) and sets
-    LC_CTYPE to C.UTF-8; what the operator's locale is called tells the two apart.
+
+def _is_plain(text: str) -> bool:
+    return printable(text) == text and text.isprintable()
+
+
+def _is_in(character: str, glyphs: Glyphs) -> bool:
+    if character.isascii():
+        return character.isprintable()
+    if glyphs == WIDE:
+        return _is_plain(character) and cell_len(character) > 0
+    return character in allowed(glyphs)
+
+
+def _alike(character: str, glyphs: Glyphs) -> str:
+    """Return one character of the set that looks like another, or question marks, as wide as it is."""
+    safe = glyphs != ASCII
+    for those, these in (
+        (_BOX, _BOX_THIN if safe else _BOX_ASCII),
+        (_BLOCKS, _BLOCKS_SAFE if safe else _BLOCKS_ASCII),
+    ):
+        if character in those:
+            return these[those.index(character)]
+    if character in _LIKENESS:
+        return _LIKENESS[character]
+    letter = unicodedata.normalize("NFKD", character)[:1]
+    return letter if letter.isascii() and letter.isprintable() else "?" * cell_len(character)
+
+
+# The last thing before the terminal: characters that it lacks, and those that would steer it, are replaced.
+#
+# Widths stay: a replacement is as many columns wide as what it stands for.
+
+
+class GlyphFilter(LineFilter):
+    """Replaces what the terminal's font lacks."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__(enabled=True)
+        self._glyphs = glyphs
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 (given by Textual)
+        """Return the segments in characters that can be shown, each as wide as before."""
+        return [
+            segment
+            if segment.control or (segment.text.isascii() and segment.text.isprintable())
+            else Segment(shown(segment.text, self._glyphs), segment.style)
+            for segment in segments
+        ]
+
+
+class BriefFilter(LineFilter):
+    """Leaves out what is in the terminal's own colours anyway, and joins neighbours that look alike.
+
+    On a page of gauges that is half of all bytes. Dim text is left as bright as other text: on a console it is dark grey
+    on black. (Where there are many colours, Textual has made a colour of it before.)
     """
-    if not is_utf8_mode:
-        return stream_encoding
-    category = environ.get("LC_CTYPE", "")
-    names = (environ.get("LC_ALL"), "" if category in _COERCED else category, environ.get("LANG"))
-    name = next((name for name in names if name), "C").lower()
-    return "utf-8" if name.replace("-", "").endswith("utf8") else "ascii"
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 (given by Textual)
+        """Return the segments in fewer bytes."""
+        brief = [
+            segment
+            if segment.style is None or segment.control
+            else Segment(segment.text, _without_defaults(segment.style))
+            for segment in segments
+        ]
+        return list(Segment.simplify(brief))
 
 
-def _colours(term: str, environ: Mapping[str, str]) -> Colours:
-    # https://no-color.org: present and not empty.
-    if environ.get("NO_COLOR") or _MONOCHROME.match(term):
-        return Colours.NONE
-    if _is_linux(term) or _ASCII_TERMS.match(term):
-        return Colours.SIXTEEN
-    if term.rpartition("-")[2] in _MANY_COLOURS:
-        return Colours.MANY
-    # GNU screen before 5 passes no 24-bit colours on, while COLORTERM of the terminal outside gets through.
-    has_more = environ.get("COLORTERM", "").strip().lower() in {"truecolor", "24bit"}
-    return Colours.MANY if has_more and not is_screen(term) else Colours.SIXTEEN
+class ColourFilter(LineFilter):
+    """Takes all colours away; what had a background of its own, as a cursor has, is reversed instead.
+
+    Textual's own sets the colours to the terminal's default instead, which takes bytes and which old terminals lack.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 (given by Textual)
+        """Return the segments without colours."""
+        return [
+            segment
+            if segment.style is None or segment.control
+            else Segment(segment.text, _reversed_for_background(segment.style))
+            for segment in segments
+        ]
 
 
-def _glyphs(term: str, encoding: str, *, ascii_only: bool) -> Glyphs:
-    if ascii_only or _ASCII_TERMS.match(term) or encoding.lower().replace("-", "") != "utf8":
-        return ASCII
-    return SAFE if _is_linux(term) else WIDE
+@lru_cache(maxsize=1024)
+def _reversed_for_background(style: Style) -> Style:
+    has_background = style.bgcolor is not None and not style.bgcolor.is_default
+    return _colourless(style) + Style(reverse=True) if has_background else _colourless(style)
 
 
-def is_screen(term: str) -> bool:
-    """Return whether this is GNU screen, or tmux that calls itself so."""
-    return re.match(r"screen([.-]|$)", term) is not None
+@lru_cache(maxsize=1024)
+def _colourless(style: Style) -> Style:
+    # What the mouse finds under itself is kept in the style's meta.
+    return style.without_color + Style.from_meta(style.meta) if style.meta else style.without_color
 
 
-def _is_linux(term: str) -> bool:
-    """Return whether this is the kernel's console, also within GNU screen (screen.linux)."""
-    return term.rpartition(".")[2].split("-")[0] == "linux"
+@lru_cache(maxsize=1024)
+def _without_defaults(style: Style) -> Style:
+    # Each text ends with a reset, so that the next one begins in the terminal's own colours.
+    colours = (style.color, style.bgcolor)
+    if not style.dim and not any(colour is not None and colour.is_default for colour in colours):
+        return style
+    kept = [None if colour is not None and colour.is_default else colour for colour in colours]
+    return _colourless(style) + Style(color=kept[0], bgcolor=kept[1], dim=False if style.dim else None)
+
+
+# Text from outside on a screen: labels, file names and tool output are never markup.
+#
+# A label ``[/x]`` would crash most widgets, and one with an escape sequence would reach the terminal. So every text that a
+# widget is given is made here, of one of two types that are no str: Content for Textual's widgets, Text for cells of a
+# DataTable, which takes any str for markup.
+
+
+def plain(text: str, style: str = "") -> Content:
+    """Return one line for a widget; what can't be printed is shown as an escape."""
+    return Content.styled(printable(text), style) if style else Content(printable(text))
+
+
+def lines(*parts: Content) -> Content:
+    """Return several lines for a widget."""
+    return Content("\n").join(parts)
+
+
+def cell(text: str, style: str = "", *, right: bool = False) -> Text:
+    """Return a cell of a DataTable, or its heading, on one line."""
+    return Text(printable(text), style=style, no_wrap=True, justify="right" if right else "left", end="")
+
+
+_CURSOR_MANY = {
+    "block-cursor-foreground": "#000000",
+    "block-cursor-background": "#87d7ff",
+    "block-cursor-text-style": "none",
+    "block-cursor-blurred-foreground": "#e4e4e4",
+    "block-cursor-blurred-background": "#3a3a3a",
+    "border": "#87d7ff",
+    "border-blurred": "#5f87af",
+    "footer-key-foreground": "#87d7ff",
+    "footer-background": "#000000",
+    "footer-description-background": "#000000",
+    "scrollbar": "#5f87af",
+    "scrollbar-hover": "#87d7ff",
+    "scrollbar-active": "#87d7ff",
+    "scrollbar-background": "#000000",
+    "scrollbar-background-hover": "#000000",
+    "scrollbar-background-active": "#000000",
+    "scrollbar-corner-color": "#000000",
+}
+_MANY = Theme(
+    name="fsconsole",
+    primary="#5fafff",
+    secondary="#5f87af",
+    warning="#ffaf5f",
+    error="#ff5f5f",
+    success="#87d787",
+    accent="#87d7ff",
+    foreground="#d0d0d0",
+    background="#000000",
+    surface="#000000",
+    panel="#1c1c1c",
+    dark=True,
+    variables=_CURSOR_MANY,
+)
+_CURSOR_SIXTEEN = {
+    "ansi-background": "ansi_black",
+    "ansi-foreground": "ansi_white",
+    "text-muted": "ansi_default",
+    "text-disabled": "ansi_default",
+    "foreground-muted": "ansi_default",
+    "block-cursor-foreground": "ansi_black",
+    "block-cursor-background": "ansi_cyan",
+    "block-cursor-text-style": "none",
+    "block-cursor-blurred-foreground": "ansi_default",
+    "block-cursor-blurred-background": "ansi_default",
+    "block-cursor-blurred-text-style": "bold",
+    "border": "ansi_bright_cyan",
+    "border-blurred": "ansi_default",
+    "footer-key-foreground": "ansi_bright_cyan",
+    "input-cursor-background": "ansi_white",
+    "input-cursor-foreground": "ansi_black",
+    "input-cursor-text-style": "none",
+    "input-selection-background": "ansi_cyan",
+    "input-selection-foreground": "ansi_black",
+    "screen-selection-background": "ansi_cyan",
+    "screen-selection-foreground": "ansi_black",
+    "scrollbar": "ansi_cyan",
+    "scrollbar-hover": "ansi_bright_cyan",
+    "scrollbar-active": "ansi_bright_cyan",
+    "scrollbar-background": "ansi_default",
+    "scrollbar-background-hover": "ansi_default",
+    "scrollbar-background-active": "ansi_default",
+}
+_SIXTEEN = Theme(
+    name="fsconsole",
+    ansi=True,
+    primary="ansi_cyan",
+    secondary="ansi_bright_blue",
+    warning="ansi_bright_yellow",
+    error="ansi_bright_red",
+    success="ansi_bright_green",
+    accent="ansi_bright_cyan",
+    foreground="ansi_default",
+    background="ansi_default",
+    surface="ansi_default",
+    panel="ansi_default",
+    boost="ansi_default",
+    dark=True,
+    variables=_CURSOR_SIXTEEN,
+)
+
+
+def theme_of(terminal: Terminal) -> Theme:
+    """Return the theme that a terminal can show; without colours it is that of 16, see ColourFilter."""
+    return _MANY if terminal.colours is Colours.MANY else _SIXTEEN

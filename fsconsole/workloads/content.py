@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from fsconsole.model.workload import DataKind, Workload
+from fsconsole.text import SECTOR_BYTES
 
 POOL_BYTES = 2 * 2**20
 """A power of two, as every pool's size: an odd number of steps visits every place before it comes back to the first.
@@ -169,3 +170,28 @@ def anonymous_memory(size_bytes: int) -> mmap.mmap:
 def _with_zeros(data: bytes, zeros: int) -> bytes:
     kept, gap = PAGE_BYTES - zeros, bytes(zeros)
     return b"".join(data[start : start + kept] + gap for start in range(0, len(data), PAGE_BYTES))
+
+
+# Numbers that look random and come out the same each time: sizes, seeds of threads.
+
+_MASK = 2**64 - 1
+
+
+def scrambled(*words: int) -> int:
+    """Return 64 bits that depend on all the words (splitmix64, Steele, Lea and Flood 2014)."""
+    state = 0
+    for word in words:
+        state = (state + word + 0x9E3779B97F4A7C15) & _MASK
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
+        state ^= state >> 31
+    return state
+
+
+def size_of_file(workload: Workload, number: int) -> int:
+    """Return the size of file number, drawn evenly from the workload's range; in whole sectors for O_DIRECT."""
+    smallest, span = workload.file_size_bytes, workload.file_size_max_bytes - workload.file_size_bytes
+    if span <= 0:
+        return smallest
+    size = smallest + scrambled(workload.seed, number) % (span + 1)
+    return size - size % SECTOR_BYTES if workload.direct else size

@@ -8,21 +8,304 @@ the clock starts.
 
 from __future__ import annotations
 
+import errno
+import gc
 import json
 import os
+import random
 import signal
 import sys
+import threading
+import time
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, count, islice
 
-from fsconsole.model.counters import HeaderWord
-from fsconsole.model.latency import timed_in
+from fsconsole.model.load import HeaderWord, SlotWord, ThreadState, slot_word, timed_in
+from fsconsole.model.workload import Directories, End, Layout, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
-from fsconsole.workloads.content import content_of
+from fsconsole.workloads.content import Content, anonymous_memory, content_of, scrambled
 from fsconsole.workloads.job import DONE, GO, READY, REFUSED, BadJob, Job, job_from_line
-from fsconsole.workloads.naming import DIRECTORY_FLAGS, file_name, subdirectories
-from fsconsole.workloads.picks import Ground
-from fsconsole.workloads.source import SourceFiles
-from fsconsole.workloads.worker import Barrier, WorkerTask, run_worker
+from fsconsole.workloads.ops import (
+    MAKERS,
+    NEVER_NS,
+    NO_BUDGET,
+    STOP,
+    Limits,
+    Means,
+    Operation,
+    is_one_call_each,
+    make_files,
+)
+from fsconsole.workloads.tree import DIRECTORY_FLAGS, SourceFiles, file_name, namer, subdirectories
+
+# Which operation one thread carries out next, and on which file.
+
+Pick = tuple[Operation, int, str, int]
+"""An operation, and what its run() is given: an open directory, a name below it, a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where a load's files lie, as open directories: its own, and that of its source; -1 for one it has not."""
+
+    workload: Workload
+    own_fd: int
+    source_fd: int
+    source: SourceFiles | None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether bytes or time end the load."""
+        return bool(self.workload.limit_bytes or self.workload.duration_s)
+
+
+def picks(ground: Ground, operations: dict[WorkloadKind, Operation], thread: int) -> Iterator[Pick]:
+    """Yield what one thread does, in order; operations are those of the workload."""
+    workload = ground.workload
+    if workload.kind is WorkloadKind.MIX:
+        return islice(_Mix(ground, operations, thread).picks(), _share(workload, thread))
+    ((kind, operation),) = operations.items()
+    if kind is WorkloadKind.CREATE:
+        return _new_files(ground, operation, thread)
+    return _source_files(ground, operation, thread)
+
+
+def _share(workload: Workload, thread: int) -> int | None:
+    """Return how many operations are one thread's; None: as many as there are."""
+    return len(range(thread, workload.files, workload.threads)) if workload.files else None
+
+
+def new_names(ground: Ground, thread: int) -> tuple[int, Iterator[str]]:
+    """Return an open directory, and the names below it of the files that one thread makes.
+
+    They have no end where nothing but a limit ends the load. A thread that has a directory for itself works in it: the
+    way there is not looked up for each file. Raises OSError.
+    """
+    workload, numbers = ground.workload, _new_numbers(ground.workload, thread)
+    if workload.directories.layout is Layout.PER_THREAD:
+        own = os.path.dirname(file_name(workload.directories, thread, threads=workload.threads))
+        return os.open(own, DIRECTORY_FLAGS, dir_fd=ground.own_fd), map(
+            namer(Directories(), threads=1), numbers
+        )
+    return ground.own_fd, map(namer(workload.directories, threads=workload.threads), numbers)
+
+
+def _new_numbers(workload: Workload, thread: int) -> Iterable[int]:
+    step = workload.threads
+    return range(thread, workload.files, step) if workload.files else count(thread, step)
+
+
+def _new_files(ground: Ground, operation: Operation, thread: int) -> Iterator[Pick]:
+    name = namer(ground.workload.directories, threads=ground.workload.threads)
+    directory_fd = ground.own_fd
+    return (
+        (operation, directory_fd, name(number), number) for number in _new_numbers(ground.workload, thread)
+    )
+
+
+def _source_files(ground: Ground, operation: Operation, thread: int) -> Iterator[Pick]:
+    """Yield the files of a thread once, or over and over where a number of operations or a limit asks for it."""
+    source, workload = ground.source, ground.workload
+    if source is None:
+        return iter(())
+    numbers = _own_of_source(ground, thread)
+    repeats = (workload.files or ground.is_limited) and not workload.deletes and numbers
+    rounds = count() if repeats else range(1)
+    name, directory_fd = namer(source.directories, threads=source.threads), ground.source_fd
+    # Each round makes its names anew: millions of them, kept, would fill the memory.
+    files = ((operation, directory_fd, name(number), number) for _ in rounds for number in numbers)
+    return islice(files, _share(workload, thread))
+
+
+def _own_of_source(ground: Ground, thread: int) -> Sequence[int]:
+    source, workload = ground.source, ground.workload
+    if source is None:
+        return ()
+    return source.numbers(thread, workload.threads, shared=not workload.deletes)
+
+
+class _Mix:
+    """Whole operations drawn by weight, each on a drawn file: the thread's share of the source, and its own.
+
+    As FFSB does (its threadgroups), but that a thread works on files of its own, so that none waits for another.
+    """
+
+    def __init__(self, ground: Ground, operations: dict[WorkloadKind, Operation], thread: int) -> None:
+        workload = ground.workload
+        self._ground = ground
+        self._operations = operations
+        self._kinds: Sequence[WorkloadKind] = [kind for kind, _ in workload.weights]
+        self._bounds = list(accumulate(weight for _, weight in workload.weights))
+        self._files = array("q", _own_of_source(ground, thread))
+        """Numbers of files of the source; -1 - number of those that this thread has made."""
+        self._new = count(thread, workload.threads)
+        self._own_name = namer(workload.directories, threads=workload.threads)
+        source = ground.source
+        self._source_name = namer(source.directories, threads=source.threads) if source else self._own_name
+        seed = scrambled(workload.seed, thread, 1)
+        self._draw = random.Random(seed).random  # noqa: S311 (a mix, no secret)
+
+    def picks(self) -> Iterator[Pick]:
+        """Yield operations until there is no file left to work on, and none can be made."""
+        while True:
+            kind = self._kinds[bisect_right(self._bounds, self._draw() * self._bounds[-1])]
+            if kind is not WorkloadKind.CREATE and not self._files:
+                if WorkloadKind.CREATE not in self._operations:
+                    return
+                kind = WorkloadKind.CREATE
+            number = -1 - next(self._new) if kind is WorkloadKind.CREATE else self._drawn(kind)
+            yield self._picked(self._operations[kind], number)
+            if kind is WorkloadKind.CREATE:
+                self._files.append(number)
+
+    def _drawn(self, kind: WorkloadKind) -> int:
+        place = int(self._draw() * len(self._files))
+        number = self._files[place]
+        if kind is WorkloadKind.DELETE:
+            self._files[place] = self._files[-1]
+            self._files.pop()
+        return number
+
+    def _picked(self, operation: Operation, number: int) -> Pick:
+        if number < 0:
+            return operation, self._ground.own_fd, self._own_name(-1 - number), -1 - number
+        return operation, self._ground.source_fd, self._source_name(number), number
+
+
+# One process of the built-in generator: its threads, the barrier that they wait at, and how each ends.
+
+_STACK_BYTES = 512 * 1024
+"""A writer needs little; thousands of default stacks of 8 MiB would count against a memory limit."""
+_OWN_BUFFER_BYTES = 2**20
+"""Threads that read in larger blocks share one buffer: nobody looks at what is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Two pipes: every thread writes one byte when it is ready, and reads until the host closes its end."""
+
+    ready_writer: int
+    release_reader: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTask:
+    """What a worker shares with the host that forked it."""
+
+    ground: Ground
+    workers: int
+    worker: int
+    content: Content
+    words: memoryview
+    barrier: Barrier
+
+    @property
+    def workload(self) -> Workload:
+        """The load."""
+        return self.ground.workload
+
+
+def run_worker(task: WorkerTask) -> None:
+    """Run this worker's threads to their ends: thread i belongs to worker i modulo the number of workers."""
+    threading.stack_size(_STACK_BYTES)
+    block = task.workload.block_size_bytes
+    shared = memoryview(anonymous_memory(block)) if block > _OWN_BUFFER_BYTES else None
+    # Cycles are not made here, and a collection would stand in somebody's latency.
+    gc.disable()
+    threads = [
+        threading.Thread(target=_run_thread, args=(task, thread, shared), name=f"writer-{thread}")
+        for thread in range(task.worker, task.workload.threads, task.workers)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
+    """Return what does all that one thread has to do, up to its limits; False where the engine asked for a stop.
+
+    It raises OSError. What can be made ready is made ready here, before any clock starts.
+    """
+    workload = ground.workload
+    if is_one_call_each(workload):
+        return partial(make_files, means, *new_names(ground, means.thread))
+    operations = {kind: MAKERS[kind](means) for kind, _ in workload.operations}
+    return partial(carry_out, means, picks(ground, operations, means.thread))
+
+
+def carry_out(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
+    """Carry out operations until there are no more or a limit is reached; False where the engine asked for a stop.
+
+    Raises OSError; what was done until then stands in the counters.
+    """
+    words, files_word = means.words, slot_word(means.thread, SlotWord.FILES_DONE)
+    is_limited = limits != Limits()
+    for files_done, (operation, directory_fd, name, number) in enumerate(todo, start=1):
+        if words[STOP]:
+            return False
+        if is_limited and limits.reached(means):
+            return True
+        if not operation.run(directory_fd, name, number):
+            return not words[STOP]
+        words[files_word] = files_done
+    return True
+
+
+def limits_of(workload: Workload, thread: int, started_ns: int) -> Limits:
+    """Return the limits of one thread whose clock started at that instant."""
+    budget, deadline_ns = NO_BUDGET, NEVER_NS
+    if workload.limit_bytes:
+        share, rest = divmod(workload.limit_bytes, workload.threads)
+        budget = share + (thread < rest)
+    if workload.duration_s:
+        deadline_ns = started_ns + int(workload.duration_s * 1e9)
+    return Limits(deadline_ns, budget)
+
+
+def _run_thread(task: WorkerTask, thread: int, shared: memoryview | None) -> None:
+    words, barrier = task.words, task.barrier
+    state = slot_word(thread, SlotWord.STATE)
+    means = _means(task, thread, shared)
+    work = prepared(task.ground, means)
+    words[state] = ThreadState.READY
+    os.write(barrier.ready_writer, b"r")
+    os.read(barrier.release_reader, 1)
+    if not words[HeaderWord.GO]:
+        # The pipe closed because the host died, not because it gave the word.
+        return
+    started_ns = time.monotonic_ns()
+    words[slot_word(thread, SlotWord.STARTED_NS)] = started_ns
+    words[state] = ThreadState.RUNNING
+    limits = limits_of(task.workload, thread, started_ns)
+    if task.workload.end is End.AT_ONCE:
+        means.deadline_ns, means.budget_bytes = limits.deadline_ns, limits.budget_bytes
+    try:
+        ending = ThreadState.DONE if work(limits) else ThreadState.STOPPED
+    except OSError as error:
+        words[slot_word(thread, SlotWord.ERRNO)] = error.errno or errno.EIO
+        ending = ThreadState.FAILED
+    words[slot_word(thread, SlotWord.ENDED_NS)] = time.monotonic_ns()
+    words[state] = ending
+
+
+def _means(task: WorkerTask, thread: int, shared: memoryview | None) -> Means:
+    workload = task.workload
+    if shared is not None or not workload.reads:
+        buffer = shared if shared is not None else memoryview(b"")
+    else:
+        buffer = memoryview(anonymous_memory(workload.block_size_bytes))
+    return Means(
+        workload=workload,
+        thread=thread,
+        words=task.words,
+        pieces=task.content.pieces(thread),
+        buffer=buffer,
+    )
 
 
 class Refused(Exception):

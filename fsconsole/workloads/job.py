@@ -18,7 +18,7 @@ from fsconsole.model.workload import (
     Workload,
     WorkloadKind,
 )
-from fsconsole.workloads.source import SourceFiles
+from fsconsole.workloads.tree import SourceFiles
 
 READY = "ready"
 """All writers wait at the barrier; directory says where below the tree they make files, empty where they don't."""

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.bench.console_pty import compiled, console
 from tests.bench.growing import growing
 from tests.tui.recorded import recorded

@@ -26,17 +26,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import fsconsole as package
-from fsconsole.client.launch import create_request
+from fsconsole.client.engine import create_request
 from fsconsole.devices import scratch
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.journal.store import create_run, make_run_id
-from fsconsole.model.measurement import Metric
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus
-from fsconsole.model.step import StepKind
 from fsconsole.preflight.prepare import prepare
-from fsconsole.system.command import RealExecutor
-from fsconsole.system.namespace import engine_argv
-from fsconsole.units import GIB
+from fsconsole.system.mounts import engine_argv
+from fsconsole.system.run import RealExecutor
+from fsconsole.text import GIB
 from tests.bench.paired import as_program, interval, judge
 from tests.bench.scratch_fs import room
 

@@ -27,10 +27,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from fsconsole.inspect.extents import survey_tree
-from fsconsole.inspect.layout import layout_of
-from fsconsole.system.fiemap import extents
-from fsconsole.units import KIB, MIB
+from fsconsole.inspect.extents import layout_of, survey_tree
+from fsconsole.system.block import extents
+from fsconsole.text import KIB, MIB
 from tests.bench.paired import Cost, as_program, cost_of, in_turn, judge, ratio, table
 from tests.bench.scratch_fs import Mounted, filesystem, room
 

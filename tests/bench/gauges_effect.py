@@ -22,7 +22,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsconsole.units import KIB, MIB
+from fsconsole.text import KIB, MIB
 from tests.bench.sampler_cost import sampling
 
 ALLOWED_PERCENT = 1.0

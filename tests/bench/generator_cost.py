@@ -14,14 +14,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fsconsole.model.counters import HeaderWord, SlotWord, slot_word
-from fsconsole.model.latency import Timed, timed_in
+from fsconsole.model.load import HeaderWord, SlotWord, Timed, slot_word, timed_in
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
-from fsconsole.units import KIB, MIB
+from fsconsole.text import KIB, MIB
 from fsconsole.workloads.content import content_of
-from fsconsole.workloads.ops.base import Means
-from fsconsole.workloads.ops.writing import Writer
+from fsconsole.workloads.ops import Means, Writer
 
 PAIRS = 9
 

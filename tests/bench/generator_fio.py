@@ -26,8 +26,8 @@ from pathlib import Path
 
 from fsconsole.model.command import Command, CommandResult
 from fsconsole.model.workload import Workload, WorkloadKind
-from fsconsole.system.command import RealExecutor
-from fsconsole.units import KIB, MIB
+from fsconsole.system.run import RealExecutor
+from fsconsole.text import KIB, MIB
 from fsconsole.workloads.builtin import BuiltInGenerator
 
 BLOCK_BYTES = 64 * KIB

@@ -23,8 +23,7 @@ from fsconsole.cli.main import COLLECT_AFTER
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import (
+from fsconsole.model.events import (
     CellFinished,
     CellStarted,
     Observation,
@@ -35,8 +34,8 @@ from fsconsole.model.observation import (
     WarningKind,
     WarningRaised,
 )
-from fsconsole.model.step import StepKind
-from fsconsole.model.variant import Variant
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import StepKind, Variant
 from fsconsole.tui.widgets.table import Table
 from tests.bench.paired import Cost
 from tests.tui.harness import console

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.sample import Sample
 from fsconsole.system.locks import FileLock

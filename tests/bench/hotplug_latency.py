@@ -22,10 +22,10 @@ from unittest.mock import patch
 from textual.pilot import Pilot
 
 from fsconsole.client.children import RealChildren
+from fsconsole.show.terminal import SAFE, Colours, Terminal
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.session import Session
-from fsconsole.tui.terminal import SAFE, Colours, Terminal
-from fsconsole.tui.udev_watch import UdevWatch
+from fsconsole.tui.watch import UdevWatch
 from tests.bench.console_pty import compiled
 from tests.tui.harness import picture
 

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 
-from fsconsole.journal.sample_rows import sample_row
+from fsconsole.journal.samples import sample_row
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
 from tests.bench.made_samples import made_samples

@@ -15,8 +15,7 @@ from pathlib import Path
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import (
+from fsconsole.model.events import (
     CellFinished,
     CellStarted,
     Observation,
@@ -25,7 +24,8 @@ from fsconsole.model.observation import (
     StepFinished,
     StepStarted,
 )
-from fsconsole.model.step import StepKind
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import StepKind
 from tests.bench.made_samples import PERIOD_NS, made_samples
 from tests.unit.analysis import build
 from tests.unit.cli.recorded import STARTED

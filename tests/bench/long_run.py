@@ -22,7 +22,7 @@ from textual.pilot import Pilot
 from fsconsole.cli.main import COLLECT_AFTER
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.screens.run import RunScreen
-from fsconsole.tui.widgets.plot import Plot
+from fsconsole.tui.widgets.charts import Plot
 from fsconsole.tui.widgets.table import Table
 from tests.bench.long_journal import HOURS_12, made_run
 from tests.bench.paired import Cost

@@ -16,7 +16,7 @@ from fsconsole.model.sample import (
     Sample,
     Writeback,
 )
-from fsconsole.units import GIB, KIB, MIB
+from fsconsole.text import GIB, KIB, MIB
 
 PERIOD_NS = 500_000_000
 

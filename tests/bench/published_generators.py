@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fsconsole.model.workload import DataKind, Workload, WorkloadKind
-from fsconsole.units import GIB, KIB, MIB
+from fsconsole.text import GIB, KIB, MIB
 from fsconsole.workloads.builtin import BuiltInGenerator
 from tests.bench.paired import as_program, cost_of, in_turn, judge, ratio
 from tests.bench.scratch_fs import Mounted, filesystem, room

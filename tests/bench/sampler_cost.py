@@ -24,11 +24,10 @@ from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.sample import Sample
 from fsconsole.system.memfd import CounterPage
-from fsconsole.system.namespace import DEBUGFS
-from fsconsole.telemetry.layers import block_name
-from fsconsole.telemetry.panel import Sources
-from fsconsole.telemetry.places import device_bdi_path
-from fsconsole.telemetry.sampler import Sampler
+from fsconsole.system.mounts import DEBUGFS
+from fsconsole.telemetry.block import block_name
+from fsconsole.telemetry.machine import device_bdi_path
+from fsconsole.telemetry.sampler import Sampler, Sources
 from tests.unit.analysis import build
 from tests.unit.telemetry.made_sys import MadeSys
 

@@ -10,7 +10,7 @@ file's last write to the last one's, read from the files themselves: both are me
 to start and end is not in it. CPU seconds are of all processes of a contestant, less what it takes with one file for
 each worker.
 
-Deletes are of such trees, warm: by the engine's own walk (fsconsole/workloads/removal.py), in this process, and by
+Deletes are of such trees, warm: by the engine's own walk (fsconsole/workloads/tree.py), in this process, and by
 `rm -rf`, as a program of its own.
 """
 
@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fsconsole.model.workload import Directories, Layout, Workload, WorkloadKind
-from fsconsole.units import KIB, MIB
+from fsconsole.text import KIB, MIB
 from fsconsole.workloads.builtin import BuiltInGenerator
-from fsconsole.workloads.removal import remove_tree
+from fsconsole.workloads.tree import remove_tree
 from tests.bench.paired import Cost, as_program, cost_of, in_turn, judge, ratio, table
 from tests.bench.scratch_fs import Mounted, filesystem, room
 

@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 from fsconsole.engine import execute, proof, runner, work
 from fsconsole.engine.steps import HANDLERS
-from fsconsole.journal.raw import RawOutputs
+from fsconsole.journal.folder import RawOutputs
 from fsconsole.journal.writer import JournalWriter
 from tests.bench.paired import cpu_s
 

@@ -9,7 +9,7 @@ import tomli
 import tomli_w
 from hypothesis import strategies as st
 
-from fsconsole.plan.configs import list_configs
+from fsconsole.plan.read import list_configs
 from tests.fuzz.values import ACTING, scalars, texts
 from tests.unit.plan.examples import DESIGN, SMALLEST
 

@@ -14,16 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.engine.own_commands import objection
-from fsconsole.journal.codec import Mismatch, from_json, to_json
+from fsconsole.engine.runner import objection
+from fsconsole.journal.events import Mismatch, from_json, to_json
 from fsconsole.journal.reader import JournalReader
 from fsconsole.model.run import RunRequest
-from fsconsole.plan.configs import find_config
 from fsconsole.plan.expand import build_plan
-from fsconsole.plan.reader import parse_plan
+from fsconsole.plan.planfile import QueueSpec, TargetSpec
+from fsconsole.plan.read import find_config, parse_plan
 from fsconsole.plan.steps import MOUNT_POINT, TREE
-from fsconsole.plan.target import QueueSpec, TargetSpec
-from fsconsole.units import GIB
+from fsconsole.text import GIB
 from tests.fuzz.damage import with_leaf
 from tests.fuzz.test_plan_files import QUICK, assert_own
 from tests.fuzz.values import scalars, texts

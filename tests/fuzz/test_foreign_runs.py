@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsconsole.client.outputs import list_outputs, read_output
+from fsconsole.client.runs import list_outputs, read_output
 from fsconsole.devices.settings import MACHINE_LOCK
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
-from fsconsole.plaintext import printable_lines
+from fsconsole.text import printable_lines
 from tests.fuzz.cage import acting_in, assert_harmless, caged, say
 from tests.fuzz.damage import damages
 from tests.fuzz.test_plan_files import QUICK

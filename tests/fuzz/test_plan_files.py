@@ -13,11 +13,11 @@ from fsconsole.devices.settings import is_setting
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.plan import Cell, Plan
 from fsconsole.plan.expand import build_plan
-from fsconsole.plan.reader import read_plan
+from fsconsole.plan.planfile import QueueSpec, TargetSpec
+from fsconsole.plan.read import read_plan
 from fsconsole.plan.steps import MOUNT_POINT, TREE
-from fsconsole.plan.target import QueueSpec, TargetSpec
-from fsconsole.units import GIB
-from fsconsole.workloads.naming import directory_name
+from fsconsole.text import GIB
+from fsconsole.workloads.tree import directory_name
 from tests.fuzz.cage import assert_harmless, caged, say
 from tests.fuzz.plans import any_plan, put
 
@@ -33,7 +33,7 @@ PROGRAMS = frozenset({
 })  # fmt: skip
 OWN_PROGRAMS = tuple(
     (sys.executable, "-I", "-m", *words)
-    for words in (("fsconsole.workloads.rawstream",), ("fsconsole", "readtest"))
+    for words in (("fsconsole.workloads.raw",), ("fsconsole", "readtest"))
 )
 WORD = re.compile(r"[A-Za-z0-9^_=.,:+-]+")
 ARRAY = re.compile(r"/dev/md[0-9]+")

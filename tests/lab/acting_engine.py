@@ -18,7 +18,7 @@ from pathlib import Path
 
 from fsconsole.engine import runner
 from fsconsole.engine.steps import HANDLERS
-from fsconsole.model.step import StepKind
+from fsconsole.model.plan import StepKind
 from fsconsole.plan.steps import TREE
 
 Act = dict[str, object]

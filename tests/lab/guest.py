@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsconsole.cli import device_survey, plan_show  # noqa: F401 - loaded once, for all the commands that are forked off
+from fsconsole.cli import plan_show  # noqa: F401 - loaded once, for all the commands that are forked off
 from fsconsole.cli.main import main
-from fsconsole.client import start
+from fsconsole.client import engine
 
 PATIENCE_S = 300.0
 """A guest is 20 times slower than its host, and on a busy one it also waits for its turn."""
-start._START_LIMIT_S = PATIENCE_S
+engine._START_LIMIT_S = PATIENCE_S
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.discovery import discover, find_device
-from fsconsole.model.measurement import Metric
+from fsconsole.devices.discover import discover, find_device
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Role
 from fsconsole.model.state import CellStatus
-from fsconsole.model.step import StepKind
-from fsconsole.plan.stripes import stripes_of
-from fsconsole.units import KIB
+from fsconsole.plan.arrays import stripes_of
+from fsconsole.text import KIB
 from tests.lab.guest import fsconsole
 from tests.lab.kept import kept, rows_of
 from tests.lab.whole import Whole, run_on_array

@@ -10,11 +10,12 @@ import json
 import os
 from pathlib import Path
 
-from fsconsole.engine.renewal import look_again  # noqa: F401 - loaded once, for all the commands that are forked off
+from fsconsole.engine.proof import look_again  # noqa: F401 - loaded once, for all the commands that are forked off
 from fsconsole.errors import ExitCode
-from fsconsole.journal.codec import encode
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder, list_runs
+from fsconsole.journal.events import encode
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import list_runs
 from fsconsole.model.state import RunStatus
 from tests.lab import warm  # noqa: F401 - its engine is forked
 from tests.lab.guest import Done, become, fsconsole, run

@@ -6,13 +6,14 @@ import json
 import os
 import sys
 
-from fsconsole.client.launch import create_request
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder, create_run, make_run_id
+from fsconsole.client.engine import create_request
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import create_run, make_run_id
 from fsconsole.model.state import CellState, RunState
 from fsconsole.preflight.prepare import prepare
-from fsconsole.system.command import RealExecutor
-from fsconsole.system.namespace import engine_argv
+from fsconsole.system.mounts import engine_argv
+from fsconsole.system.run import RealExecutor
 from tests.lab import acting_engine
 from tests.lab.acting_engine import Act, carry_out
 from tests.lab.warm import Forked, fork_engine

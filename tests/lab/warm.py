@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsconsole.client import follow, start
+from fsconsole.client import engine, follow
 from fsconsole.engine import runner
 from tests.lab.soak import IN_GUEST
 
@@ -100,7 +100,7 @@ def _spawn(argv: tuple[str, ...], log_path: str, environment: Mapping[str, str])
 
 if IN_GUEST in os.environ:
     # The tests that run in guests are loaded on the host too, where engines begin as they do.
-    start._spawn = _spawn
+    engine._spawn = _spawn
     # Half as often as the product does: a sample costs a guest a tenth of its time, and to show it as much again.
     runner.SAMPLE_PERIOD_S = 1.0
     follow.POLL_S = 1.0

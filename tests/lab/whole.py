@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
-from fsconsole.journal.batch import Cursor
-from fsconsole.journal.history import read_state
+from fsconsole.journal.events import Cursor
+from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import open_run
 from fsconsole.model.sample import Role, Sample

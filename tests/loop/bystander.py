@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import run
 
 _SIZE_BYTES = 8 * MIB

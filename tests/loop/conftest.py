@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, wait_until
 from tests.loop.commands import Bench, OwnLoop
 from tests.loop.runs import processes_with

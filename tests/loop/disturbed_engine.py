@@ -14,8 +14,8 @@ from dataclasses import replace
 from fsconsole.engine import execute, runner
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.engine.work import StepFailed
-from fsconsole.model.observation import Verb
-from fsconsole.model.step import StepKind
+from fsconsole.model.events import Verb
+from fsconsole.model.plan import StepKind
 
 
 def skip_at_mount() -> None:

@@ -14,9 +14,9 @@ import sys
 from dataclasses import asdict, dataclass
 
 from fsconsole.engine import execute, runner
-from fsconsole.engine.steps import HANDLERS, formatting
-from fsconsole.model.step import StepKind
-from fsconsole.system.namespace import engine_argv
+from fsconsole.engine.steps import HANDLERS, life
+from fsconsole.model.plan import StepKind
+from fsconsole.system.mounts import engine_argv
 from fsconsole.workloads.builtin import BuiltInLoad
 
 DRIVER = __file__
@@ -108,7 +108,7 @@ def _before_wiping(events: list[Event]) -> None:
             _happen(events, work.cell.index, work.cell.steps[work.step_number].kind.value, "middle")
             return work.command(argv)
 
-    formatting._wipe = wipe
+    life._wipe = wipe
 
 
 def _happen(events: list[Event], cell: int, step: str, when: str) -> None:

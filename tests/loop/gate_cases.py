@@ -11,10 +11,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from fsconsole.devices.gate import GateContext, GateReport, inspect_device
-from fsconsole.model.hazard import Hazard
+from fsconsole.devices.evidence import GateContext
+from fsconsole.devices.gate import GateReport, inspect_device
+from fsconsole.model.device import Hazard
 from fsconsole.model.run import Target
-from fsconsole.system.command import RealExecutor
+from fsconsole.system.run import RealExecutor
 from tests.conftest import run
 
 MIB = 2**20

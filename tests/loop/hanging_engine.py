@@ -13,7 +13,7 @@ import time
 
 from fsconsole.engine import runner
 from fsconsole.engine.steps import HANDLERS
-from fsconsole.model.step import StepKind
+from fsconsole.model.plan import StepKind
 
 
 def hang_in(kind: StepKind, position: str, cell: int, marker: pathlib.Path) -> None:

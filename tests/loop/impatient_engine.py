@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from fsconsole.engine import attention, runner
+from fsconsole.engine import hangs, runner
 
 if __name__ == "__main__":
     folder, limit_s = sys.argv[1:]
-    attention.patience_s = lambda: float(limit_s)
-    attention._SOON_S = 2.0
+    hangs.patience_s = lambda: float(limit_s)
+    hangs._SOON_S = 2.0
     sys.exit(runner.main([folder]))

@@ -16,14 +16,15 @@ from contextlib import suppress
 
 import pytest
 
-from fsconsole.client.launch import create_request
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder, create_run, is_alive, list_runs, make_run_id
+from fsconsole.client.engine import create_request
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import create_run, is_alive, list_runs, make_run_id
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import RunState
-from fsconsole.model.step import StepKind
 from fsconsole.preflight.prepare import prepare
-from fsconsole.system.blockdev import open_exclusive
-from fsconsole.system.command import RealExecutor
+from fsconsole.system.block import open_exclusive
+from fsconsole.system.run import RealExecutor
 from tests.conftest import wait_until
 from tests.loop.forked import nursery
 

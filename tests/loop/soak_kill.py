@@ -18,20 +18,21 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 
-from fsconsole.client.start import start_engine
+from fsconsole.client.engine import start_engine
 from fsconsole.devices import scratch
 from fsconsole.engine.cleanup import clean_up, require_resumable
-from fsconsole.engine.renewal import look_again, renew
-from fsconsole.journal.batch import Cursor
-from fsconsole.journal.history import read_state
+from fsconsole.engine.proof import look_again, renew
+from fsconsole.journal.events import Cursor
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
-from fsconsole.journal.store import RunFolder, is_alive
-from fsconsole.model.measurement import Metric
-from fsconsole.model.observation import CellFinished, CellStarted, Outcome
+from fsconsole.journal.store import is_alive
+from fsconsole.model.events import CellFinished, CellStarted, Outcome
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Plan
 from fsconsole.model.state import CellState, CellStatus, RunStatus
-from fsconsole.system.command import RealExecutor
-from fsconsole.units import MIB
+from fsconsole.system.run import RealExecutor
+from fsconsole.text import MIB
 from tests.loop.bystander import bystander
 from tests.loop.runs import assert_nothing_left, engine_of, new_run, wait_for_end
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.client.start import start_engine
+from fsconsole.client.engine import start_engine
 from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.model.state import CellStatus, RunStatus
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, run, wait_until
 from tests.loop.commands import Bench, OwnLoop, command, fails, nothing_changes, replacing
 from tests.loop.gate_cases import digest, write

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors import ExitCode
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.model.state import CellStatus
 from tests.loop.commands import AS_NOBODY, Bench, command, fails, hiding, nothing_changes
 from tests.loop.runs import TINY_PLAN, new_run

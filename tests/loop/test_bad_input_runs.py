@@ -15,12 +15,12 @@ import pytest
 
 from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import CellFinished, CellStarted, Outcome, RunFinished, RunStarted
+from fsconsole.model.events import CellFinished, CellStarted, Outcome, RunFinished, RunStarted
 from fsconsole.model.state import CellStatus, RunStatus
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, run
 from tests.loop.commands import Bench, assert_plain, assert_told, command, fails, nothing_changes
 from tests.loop.runs import FSCONSOLE, TINY_PLAN, new_run, wait_for

@@ -10,16 +10,14 @@ import pytest
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.model.command import Command, CommandResult
-from fsconsole.model.plan import Cell
-from fsconsole.model.step import StepKind
+from fsconsole.model.plan import Cell, StepKind
 from fsconsole.plan.expand import build_plan
-from fsconsole.plan.reader import parse_plan
+from fsconsole.plan.planfile import TargetSpec
+from fsconsole.plan.read import parse_plan
 from fsconsole.plan.steps import MOUNT_POINT
-from fsconsole.plan.target import TargetSpec
-from fsconsole.preflight.drivers import driver_of
-from fsconsole.preflight.machine import Driver
-from fsconsole.system.command import RealExecutor
-from fsconsole.units import MIB
+from fsconsole.preflight.machine import Driver, driver_of
+from fsconsole.system.run import RealExecutor
+from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice
 
 pytestmark = pytest.mark.root

@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 
 from fsconsole.model.command import Command, CommandResult
-from fsconsole.system.command import RunningCommand, spawn
-from fsconsole.system.namespace import engine_argv
-from fsconsole.workloads.builtin import interpreter_places
-from fsconsole.workloads.confinement import confined_argv
+from fsconsole.system.mounts import engine_argv
+from fsconsole.system.run import RunningCommand, spawn
+from fsconsole.workloads.builtin import confined_argv, interpreter_places
 from tests.conftest import MakeLoopDevice, Mount
 
 pytestmark = pytest.mark.root

@@ -12,17 +12,18 @@ from textual.widgets import Input
 
 from fsconsole.client.children import RealChildren
 from fsconsole.devices import scratch
-from fsconsole.devices.discovery import find_device
+from fsconsole.devices.discover import find_device
 from fsconsole.devices.identity import listed_identity
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder, is_alive, list_runs
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.model.device import Identity
-from fsconsole.model.observation import Outcome
+from fsconsole.model.events import Outcome
+from fsconsole.text import MIB
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.planfiles import digest_of
 from fsconsole.tui.screens.confirm import ConfirmScreen
-from fsconsole.tui.widgets.sheet_table import SheetTable
-from fsconsole.units import MIB
+from fsconsole.tui.widgets.table import SheetTable
 from tests.conftest import run
 from tests.loop.commands import OwnLoop
 from tests.loop.gate_cases import digest, unchanged, write

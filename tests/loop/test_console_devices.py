@@ -15,12 +15,12 @@ import pytest
 from textual.widgets import Input
 
 from fsconsole.client.children import RealChildren
-from fsconsole.devices.discovery import find_device
-from fsconsole.system import loop
+from fsconsole.devices.discover import find_device
+from fsconsole.show.terminal import SAFE, Colours, Terminal
+from fsconsole.system import block
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.session import Session
-from fsconsole.tui.terminal import SAFE, Colours, Terminal
-from fsconsole.tui.widgets.sheet_table import SheetTable
+from fsconsole.tui.widgets.table import SheetTable
 from tests.conftest import loops_under, wait_until
 from tests.tui.harness import picture
 from tests.tui.waiting import shows, until
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "scratch"
     yield path
     for device in loops_under(str(path)):
-        loop.detach(device)
+        block.detach(device)
     wait_until(lambda: not loops_under(str(path)), "scratch devices are detached")
 
 

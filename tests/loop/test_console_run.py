@@ -7,16 +7,17 @@ import json
 
 import pytest
 
-from fsconsole.analysis.grid import build_grid
 from fsconsole.client.children import RealChildren
 from fsconsole.devices import scratch
-from fsconsole.devices.discovery import find_device
+from fsconsole.devices.discover import find_device
 from fsconsole.devices.identity import listed_identity
-from fsconsole.journal.store import RunFolder, is_alive, open_run
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.store import is_alive, open_run
 from fsconsole.model.state import RunStatus
+from fsconsole.results.grid import build_grid
+from fsconsole.text import MIB
 from fsconsole.tui.planfiles import digest_of
 from fsconsole.tui.screens.confirm import ConfirmScreen
-from fsconsole.units import MIB
 from tests.loop.runs import (
     THREE_CELLS_PLAN,
     TINY_PLAN,

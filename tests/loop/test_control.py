@@ -18,13 +18,14 @@ import pytest
 
 from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
-from fsconsole.journal.batch import Cursor
-from fsconsole.journal.history import read_state
+from fsconsole.journal.events import Cursor
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
-from fsconsole.journal.store import RunFolder, is_alive
-from fsconsole.model.observation import CellStarted, ControlRequested, Observation, Verb
+from fsconsole.journal.store import is_alive
+from fsconsole.model.events import CellStarted, ControlRequested, Observation, Verb
 from fsconsole.model.state import CellStatus, RunState, RunStatus
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import wait_until
 from tests.loop.runs import (
     FSCONSOLE,

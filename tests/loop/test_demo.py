@@ -7,16 +7,15 @@ import os
 
 import pytest
 
-from fsconsole.client.owned import purpose_of
-from fsconsole.client.start import start_engine
+from fsconsole.client.engine import purpose_of, start_engine
 from fsconsole.devices import scratch
 from fsconsole.devices.marker import Marker, write_marker
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
-from fsconsole.model.measurement import Metric
-from fsconsole.model.observation import Outcome
+from fsconsole.model.events import Outcome
+from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellStatus
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import loops_under, wait_until
 from tests.loop.runs import TINY_PLAN, fsconsole, new_run, processes_with, succeed, wait_for_end
 

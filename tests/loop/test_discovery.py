@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.discovery import discover, find_device
+from fsconsole.devices.discover import discover, find_device
 from fsconsole.devices.marker import Marker, read_marker, write_marker
-from fsconsole.errors import DeviceMissing, ExitCode
+from fsconsole.errors import ExitCode
+from fsconsole.errors.targets import DeviceMissing
 from fsconsole.model.device import Device, DeviceKind
-from fsconsole.system import loop
+from fsconsole.system import block
 from tests.conftest import MakeLoopDevice, Mount, run
 
 pytestmark = pytest.mark.root
@@ -88,7 +89,7 @@ def test_a_marked_file_with_the_name_of_a_deleted_one_is_not_believed(
         assert not find_device(path).is_scratch
     finally:
         # The fixture knows its device by the file's name, which the kernel does not give back.
-        loop.detach(path)
+        block.detach(path)
         shutil.move(keep, file)
 
 

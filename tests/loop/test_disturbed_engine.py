@@ -9,17 +9,17 @@ import sys
 
 import pytest
 
-from fsconsole.client.start import start_engine
+from fsconsole.client.engine import start_engine
 from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
-from fsconsole.journal.batch import Cursor
-from fsconsole.journal.history import read_state
+from fsconsole.journal.events import Cursor
+from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
-from fsconsole.model.measurement import Metric
-from fsconsole.model.observation import CommandFinished, Outcome, StepStarted, WarningKind
+from fsconsole.model.events import CommandFinished, Outcome, StepStarted, WarningKind
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
-from fsconsole.model.step import StepKind
-from fsconsole.system.namespace import engine_argv
+from fsconsole.system.mounts import engine_argv
 from tests.conftest import run
 from tests.loop.runs import TINY_PLAN, new_run, wait_for_end
 

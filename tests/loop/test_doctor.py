@@ -9,8 +9,8 @@ import pytest
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.model.command import Command
-from fsconsole.preflight.examine import examine
-from fsconsole.system.command import RealExecutor
+from fsconsole.preflight.machine import examine
+from fsconsole.system.run import RealExecutor
 from tests.conftest import loops_under, wait_until
 
 pytestmark = pytest.mark.root

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.analysis.grid import build_grid
 from fsconsole.devices import scratch
-from fsconsole.journal.history import read_state
-from fsconsole.model.observation import WarningKind
-from fsconsole.units import MIB
+from fsconsole.journal.past import read_state
+from fsconsole.model.events import WarningKind
+from fsconsole.results.grid import build_grid
+from fsconsole.text import MIB
 from tests.loop.runs import carry_out
 
 pytestmark = pytest.mark.root

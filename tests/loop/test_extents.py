@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import ExtentsUnreadable, KernelLacks
-from fsconsole.inspect.extents import measurements, survey_tree
-from fsconsole.inspect.layout import layout_of
-from fsconsole.model.measurement import Metric
-from fsconsole.system.fiemap import extents
+from fsconsole.errors.runs import ExtentsUnreadable, KernelLacks
+from fsconsole.inspect.extents import layout_measurements, layout_of, survey_tree
+from fsconsole.model.metrics import Metric
+from fsconsole.system.block import extents
 
 pytestmark = pytest.mark.root
 
@@ -89,7 +88,7 @@ def tree_fd(tree: Path) -> Iterator[int]:
 
 
 def figures(tree_fd: int) -> dict[Metric, float]:
-    return {figure.metric: figure.value for figure in measurements(survey_tree(tree_fd))}
+    return {figure.metric: figure.value for figure in layout_measurements(survey_tree(tree_fd))}
 
 
 def test_every_file_has_as_many_extents_as_filefrag_counts(tree: Path, tree_fd: int) -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
-from fsconsole.journal.history import read_state
-from fsconsole.model.observation import WarningKind
+from fsconsole.journal.past import read_state
+from fsconsole.model.events import WarningKind
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState
-from fsconsole.model.step import StepKind
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.loop.faulty_engine import Event, argv_with
 from tests.loop.runs import assert_nothing_left, new_run, succeed
 

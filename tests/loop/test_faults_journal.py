@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.client.start import start_engine
+from fsconsole.client.engine import start_engine
 from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
-from fsconsole.journal.history import read_state
-from fsconsole.model.observation import Outcome
+from fsconsole.journal.past import read_state
+from fsconsole.model.events import Outcome
 from fsconsole.model.state import CellStatus, RunStatus
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import Mount
 from tests.loop.faulty_engine import AFTER_CELL, Event, argv_with
 from tests.loop.runs import TINY_PLAN, assert_nothing_left, new_run, wait_for_end

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
+from fsconsole.inspect.extents import space_measurements
 from fsconsole.inspect.features import parse_mkfs_features, read_mount_options
-from fsconsole.inspect.space import space_measurements
-from fsconsole.model.measurement import Metric
+from fsconsole.model.metrics import Metric
 
 pytestmark = pytest.mark.root
 

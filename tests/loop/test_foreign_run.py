@@ -16,14 +16,14 @@ import pytest
 from fsconsole.devices import scratch
 from fsconsole.devices.gate import inspect_device
 from fsconsole.errors import ExitCode
-from fsconsole.journal.codec import from_json, to_json
+from fsconsole.journal.events import from_json, to_json
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.device import Identity
-from fsconsole.model.observation import CellFinished, CellStarted, Outcome, RunFinished, RunStarted
+from fsconsole.model.events import CellFinished, CellStarted, Outcome, RunFinished, RunStarted
 from fsconsole.model.run import RunRequest, Target
-from fsconsole.system.namespace import engine_argv
+from fsconsole.system.mounts import engine_argv
 from tests.conftest import MakeLoopDevice
 from tests.loop.commands import assert_plain, command
 from tests.loop.gate_cases import MIB, context, unchanged, write

@@ -12,12 +12,12 @@ import pytest
 
 from fsconsole.devices import scratch
 from fsconsole.devices.claims import lock_whole_disk
-from fsconsole.devices.discovery import find_device
+from fsconsole.devices.discover import find_device
 from fsconsole.errors import ExitCode
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.journal.store import create_run
+from fsconsole.model.plan import StepKind
 from fsconsole.model.run import RunRequest
-from fsconsole.model.step import StepKind
 from tests.conftest import MakeLoopDevice, run
 from tests.loop.gate_cases import (
     MIB,

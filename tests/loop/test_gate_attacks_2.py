@@ -15,20 +15,20 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.client.owned import remove_owned_scratch
+from fsconsole.client.engine import remove_owned_scratch
 from fsconsole.devices import scratch
 from fsconsole.devices.claims import lock_whole_disk
-from fsconsole.devices.discovery import find_device
+from fsconsole.devices.discover import find_device
 from fsconsole.engine.cleanup import clean_up
 from fsconsole.engine.proof import Prover
 from fsconsole.errors import ExitCode
-from fsconsole.journal.codec import to_json
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder
+from fsconsole.journal.events import to_json
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.run import RunRequest
-from fsconsole.model.step import Step, StepKind
-from fsconsole.system.command import RealExecutor
-from fsconsole.system.namespace import engine_argv
+from fsconsole.system.mounts import engine_argv
+from fsconsole.system.run import RealExecutor
 from tests.conftest import MakeLoopDevice, run
 from tests.loop.commands import assert_told, command, fails
 from tests.loop.gate_cases import MIB, loop_over, partitions, unchanged

@@ -16,9 +16,9 @@ from fsconsole.devices.claims import (
     lock_whole_disk,
     needs_hold,
 )
-from fsconsole.devices.discovery import find_device
-from fsconsole.errors import DeviceChanged, DeviceLocked, DeviceRefused
-from fsconsole.system.blockdev import open_exclusive
+from fsconsole.devices.discover import find_device
+from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceRefused
+from fsconsole.system.block import open_exclusive
 from fsconsole.system.locks import is_locked
 from tests.conftest import MakeLoopDevice, run
 from tests.loop.gate_cases import MIB, held_by_another_process, loop_over, partitions, unchanged, write

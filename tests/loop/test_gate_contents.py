@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.consent import check_consent, consent_code
-from fsconsole.devices.gate import re_prove, require
+from fsconsole.devices.gate import check_consent, consent_code, re_prove, require
 from fsconsole.devices.scratch import create, remove
-from fsconsole.errors import ConsentMissing, ConsentStale, DeviceChanged, DeviceMissing, DeviceRefused
+from fsconsole.errors.targets import ConsentMissing, ConsentStale, DeviceChanged, DeviceMissing, DeviceRefused
 from tests.conftest import MakeLoopDevice, run
 from tests.loop.gate_cases import (
     MIB,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors import ExitCode
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
-from fsconsole.model.step import StepKind
 from tests.conftest import MakeLoopDevice, run
 from tests.loop.gate_cases import MIB, held_by_another_process, unchanged, write
 from tests.loop.runs import TINY_PLAN, new_run, wait_for_end

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices import gather
+from fsconsole.devices import gate
+from fsconsole.devices.claims import is_reserved
 from fsconsole.devices.gate import require
-from fsconsole.devices.reservation import is_reserved
 from fsconsole.devices.scratch import create, remove
-from fsconsole.errors import (
+from fsconsole.errors.targets import (
     DeviceLocked,
     DeviceMissing,
     DeviceMounted,
@@ -355,7 +355,7 @@ def test_whatever_cant_be_read_is_a_refusal(
     def fail(*_: object) -> None:
         raise OSError(5, "unreadable")
 
-    monkeypatch.setattr(gather, reader, fail)
+    monkeypatch.setattr(gate, reader, fail)
     report = inspect(device)
     reasons = [hazard.reason for hazard in report.inspection.refusals if hazard.check == "undetermined"]
     assert any(reason.startswith(f"could not be proved free: {UNREADABLE[reader]}") for reason in reasons)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.gate import GateContext, inspect_device, require
-from fsconsole.errors import DeviceRefused
-from fsconsole.system.command import RealExecutor
-from fsconsole.units import MIB
+from fsconsole.devices.evidence import GateContext
+from fsconsole.devices.gate import inspect_device, require
+from fsconsole.errors.targets import DeviceRefused
+from fsconsole.system.run import RealExecutor
+from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice
 
 pytestmark = pytest.mark.root

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors import ExitCode
-from fsconsole.system.namespace import DEBUGFS
-from fsconsole.telemetry.layers import block_name, disk_name
-from fsconsole.units import MIB
+from fsconsole.system.mounts import DEBUGFS
+from fsconsole.telemetry.block import block_name, disk_name
+from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, run
 from tests.loop.commands import OwnLoop, assert_plain, assert_told, command, fails
 from tests.loop.gate_cases import loop_over, partitions

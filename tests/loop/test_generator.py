@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import GeneratorFailed
-from fsconsole.model.counters import ThreadState
+from fsconsole.errors.runs import GeneratorFailed
+from fsconsole.model.load import ThreadState
 from fsconsole.model.sample import Sample
 from fsconsole.model.workload import DataKind, Directories, Layout, Workload, WorkloadKind
-from fsconsole.telemetry.places import bdi_stats_path
+from fsconsole.telemetry.machine import bdi_stats_path
 from fsconsole.telemetry.sampler import Sampler
-from fsconsole.units import KIB, MIB
+from fsconsole.text import KIB, MIB
 from fsconsole.workloads.builtin import BuiltInGenerator, BuiltInLoad
-from fsconsole.workloads.figures import load_measurements
+from fsconsole.workloads.protocol import load_measurements
 from tests.conftest import MakeLoopDevice, Mount, wait_until
 
 pytestmark = pytest.mark.root

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from fsconsole.client.control import ask
+from fsconsole.client.children import ask
 from fsconsole.devices import scratch
 from fsconsole.engine.cleanup import clean_folder
 from fsconsole.errors import ExitCode
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder
-from fsconsole.model.observation import Verb
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.model.events import Verb
 from fsconsole.model.state import CellStatus, RunState, RunStatus
 from fsconsole.plan.steps import TREE
-from fsconsole.system.namespace import engine_argv
+from fsconsole.system.mounts import engine_argv
 from tests.conftest import wait_until
 from tests.loop.runs import (
     UNHURRIED_PLAN,

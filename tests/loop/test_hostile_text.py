@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors import ExitCode
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import run
 from tests.loop.commands import Bench, assert_plain, command, fails
 from tests.loop.gate_cases import loop_over

@@ -12,11 +12,12 @@ import pytest
 
 from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder, list_runs
-from fsconsole.model.observation import Outcome
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import list_runs
+from fsconsole.model.events import Outcome
 from fsconsole.model.state import CellStatus, RunStatus
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import loops_under, wait_until
 from tests.loop.runs import FSCONSOLE, TINY_PLAN, assert_nothing_left, kill_engines, wait_for_end, written
 

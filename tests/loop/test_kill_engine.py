@@ -14,16 +14,16 @@ import time
 
 import pytest
 
-from fsconsole.client.start import start_engine
+from fsconsole.client.engine import start_engine
 from fsconsole.devices import scratch
 from fsconsole.engine.cleanup import clean_up
 from fsconsole.engine.steps import HANDLERS
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive
-from fsconsole.model.measurement import Metric
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, RunStatus
-from fsconsole.model.step import StepKind
-from fsconsole.system.namespace import engine_argv
+from fsconsole.system.mounts import engine_argv
 from tests.loop.runs import TINY_PLAN, assert_nothing_left, new_run, wait_for_end
 
 pytestmark = pytest.mark.root

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.claims import needs_hold
-from fsconsole.devices.live import is_busy
+from fsconsole.devices.claims import is_busy, needs_hold
 from fsconsole.engine.proof import Prover
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.model.plan import Cell
-from fsconsole.system.command import RealExecutor
+from fsconsole.system.run import RealExecutor
 from tests.conftest import MakeLoopDevice
 from tests.loop.gate_cases import MIB
 from tests.loop.runs import TINY_PLAN, new_run

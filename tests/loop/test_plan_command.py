@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import DeviceRefused, ExitCode
+from fsconsole.errors import ExitCode
+from fsconsole.errors.targets import DeviceRefused
 from fsconsole.preflight.prepare import prepare
-from fsconsole.system.command import RealExecutor
-from fsconsole.units import MIB
+from fsconsole.system.run import RealExecutor
+from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, run
 from tests.loop.gate_cases import unchanged
 from tests.loop.runs import fsconsole

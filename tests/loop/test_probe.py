@@ -12,17 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.catalog.filesystem import Filesystem, Option
-from fsconsole.catalog.kernels import is_after, is_before
-from fsconsole.catalog.known import Answer, Verdict
+from fsconsole.catalog.filesystem import Answer, Filesystem, Option, Verdict, is_after, is_before
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.errors import NoRoomToTry
+from fsconsole.errors.runs import NoRoomToTry
 from fsconsole.preflight.findings import Findings
 from fsconsole.preflight.probe import probe
-from fsconsole.system.command import RealExecutor
-from fsconsole.system.host import kernel_release
-from fsconsole.system.namespace import PRIVATE_ROOT
-from fsconsole.units import MIB
+from fsconsole.system.files import kernel_release
+from fsconsole.system.mounts import PRIVATE_ROOT
+from fsconsole.system.run import RealExecutor
+from fsconsole.text import MIB
 from tests.conftest import wait_until
 from tests.loop.runs import FSCONSOLE
 

@@ -7,15 +7,15 @@ import subprocess
 
 import pytest
 
-from fsconsole.catalog.commands import check_command, features_command, make_commands
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.devices.signatures import probe_signatures
+from fsconsole.catalog.words import check_command, features_command, make_commands
+from fsconsole.devices.content import probe_signatures
 from fsconsole.inspect.checks import Verdict, verdict_of
 from fsconsole.inspect.features import parse_mkfs_features
-from fsconsole.model.variant import Variant
+from fsconsole.model.plan import Variant
 from fsconsole.plan.expand import cell_uuid
-from fsconsole.system.command import RealExecutor
-from fsconsole.units import MIB
+from fsconsole.system.run import RealExecutor
+from fsconsole.text import MIB
 from tests.conftest import run
 
 pytestmark = pytest.mark.root

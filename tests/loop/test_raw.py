@@ -13,18 +13,19 @@ from dataclasses import replace
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.engine.own_commands import require_own_commands
-from fsconsole.errors import ExitCode, JournalUnusable
-from fsconsole.journal.history import read_state
+from fsconsole.engine.runner import require_own_commands
+from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import JournalUnusable
+from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
-from fsconsole.model.measurement import Metric
-from fsconsole.model.observation import Outcome
+from fsconsole.model.events import Outcome
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind, Write
 from fsconsole.model.state import CellStatus
-from fsconsole.model.step import StepKind, Write
-from fsconsole.system.blockdev import open_exclusive
-from fsconsole.system.namespace import engine_argv
-from fsconsole.units import MIB
-from fsconsole.workloads.rawreport import from_line
+from fsconsole.system.block import open_exclusive
+from fsconsole.system.mounts import engine_argv
+from fsconsole.text import MIB
+from fsconsole.workloads.raw import from_line
 from tests.conftest import run
 from tests.loop.runs import assert_nothing_left, fsconsole, new_run, objects, succeed, written
 
@@ -45,7 +46,7 @@ file_size = "3MiB"
 [after]
 delete = "none"
 """
-STREAM = (sys.executable, "-I", "-m", "fsconsole.workloads.rawstream")
+STREAM = (sys.executable, "-I", "-m", "fsconsole.workloads.raw")
 
 
 def stream(*words: str) -> subprocess.CompletedProcess[str]:
@@ -211,7 +212,7 @@ DISTURBED = """
 import subprocess, sys
 from fsconsole.engine import runner
 from fsconsole.engine.steps import HANDLERS
-from fsconsole.model.step import StepKind
+from fsconsole.model.plan import StepKind
 quiesce, calls = HANDLERS[StepKind.QUIESCE], []
 def disturbed(work, step):
     calls.append(step)

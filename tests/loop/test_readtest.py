@@ -8,11 +8,12 @@ import pathlib
 
 import pytest
 
-from fsconsole.devices.discovery import find_device
-from fsconsole.devices.readtest import read_test
-from fsconsole.errors import ExitCode, NotRoot
-from fsconsole.system.blockdev import open_exclusive
-from fsconsole.units import MIB
+from fsconsole.devices.ask import read_test
+from fsconsole.devices.discover import find_device
+from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import NotRoot
+from fsconsole.system.block import open_exclusive
+from fsconsole.text import MIB
 from tests.conftest import run
 from tests.loop.runs import fsconsole, succeed
 

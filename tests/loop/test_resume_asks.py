@@ -13,12 +13,13 @@ import pytest
 
 from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder, create_run
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import create_run
+from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import CellStatus
-from fsconsole.model.step import Step, StepKind
-from fsconsole.system import loop
+from fsconsole.system import block
 from tests.conftest import MakeLoopDevice, Mount, run
 from tests.loop.commands import assert_told, command, fails
 from tests.loop.gate_cases import MIB, unchanged, write
@@ -143,7 +144,7 @@ def test_another_disk_under_the_same_name_is_no_matter_of_consent(
 ) -> None:
     device = loop_device(SIZE)
     folder = killed(device, tmp_path, StepKind.GATE)
-    loop.detach(device)
+    block.detach(device)
     (tmp_path / "another").touch()
     os.truncate(tmp_path / "another", 2 * SIZE)
     run("losetup", device, str(tmp_path / "another"))
@@ -152,7 +153,7 @@ def test_another_disk_under_the_same_name_is_no_matter_of_consent(
             for words in ((), ("--show",), ("--consent", "00000-00000-00000")):
                 fails(ExitCode.DEVICE_CHANGED, "resume", *words, *runs_of(folder), names=(device, "size"))
     finally:
-        loop.detach(device)
+        block.detach(device)
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def test_after_a_reboot_a_scratch_device_is_attached_again_and_the_run_goes_on_u
     other_boot: tuple[str, ...],
 ) -> None:
     folder = killed(scratch_device.device, tmp_path, StepKind.MKFS)
-    loop.detach(scratch_device.device)
+    block.detach(scratch_device.device)
     taken = tmp_path / "taken"
     taken.touch()
     os.truncate(taken, MIB)
@@ -177,7 +178,7 @@ def test_after_a_reboot_a_scratch_device_is_attached_again_and_the_run_goes_on_u
     try:
         finish(folder, under=other_boot)
     finally:
-        loop.detach(scratch_device.device)
+        block.detach(scratch_device.device)
     after = read_state(folder)
     (target,) = after.request.targets
     assert target.path != scratch_device.device

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.journal.history import read_state
-from fsconsole.model.step import StepKind
+from fsconsole.journal.past import read_state
+from fsconsole.model.plan import StepKind
 from tests.conftest import MakeLoopDevice
 from tests.loop.test_resume_asks import SIZE, killed, shown
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.client.launch import create_request
+from fsconsole.client.engine import create_request
 from fsconsole.devices.content import BLOCK_BYTES, sample_offsets
-from fsconsole.engine.proof import Prover
-from fsconsole.engine.renewal import Doubt, look_again, renew
-from fsconsole.errors import ConsentOutdated, DeviceChanged
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder, create_run, make_run_id
+from fsconsole.engine.proof import Doubt, Prover, look_again, renew
+from fsconsole.errors.targets import ConsentOutdated, DeviceChanged
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import create_run, make_run_id
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import (
+from fsconsole.model.events import (
     CellFinished,
     CellStarted,
     MemberLeft,
@@ -29,10 +29,10 @@ from fsconsole.model.observation import (
     StepFinished,
     StepStarted,
 )
-from fsconsole.model.step import StepKind
-from fsconsole.plan.array_place import EVERY_LEVEL
+from fsconsole.model.plan import StepKind
+from fsconsole.plan.arrays import EVERY_LEVEL
 from fsconsole.preflight import prepare as preparing
-from fsconsole.system.command import RealExecutor
+from fsconsole.system.run import RealExecutor
 from tests.conftest import MakeLoopDevice, run
 from tests.loop.gate_cases import MIB, write
 

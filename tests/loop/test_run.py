@@ -10,15 +10,14 @@ import pytest
 
 from fsconsole.devices import scratch
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
-from fsconsole.model.measurement import DEFINITIONS, Metric, Unit
-from fsconsole.model.observation import Outcome
-from fsconsole.model.plan import Plan
+from fsconsole.model.events import Outcome
+from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
+from fsconsole.model.plan import Plan, StepKind
 from fsconsole.model.state import CellState, CellStatus, RunStatus
-from fsconsole.model.step import StepKind
 from fsconsole.model.workload import Layout
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import run as program
 from tests.loop.runs import (
     assert_nothing_left,

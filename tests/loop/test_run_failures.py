@@ -12,12 +12,12 @@ import pytest
 
 from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
-from fsconsole.journal.history import read_state
-from fsconsole.model.measurement import Metric
-from fsconsole.model.observation import WarningKind
+from fsconsole.journal.past import read_state
+from fsconsole.model.events import WarningKind
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus, RunState, RunStatus
-from fsconsole.model.step import StepKind
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.loop.runs import (
     FSCONSOLE,
     assert_nothing_left,

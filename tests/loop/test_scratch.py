@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from fsconsole.devices import scratch
-from fsconsole.devices.discovery import find_device
+from fsconsole.devices.discover import find_device
 from fsconsole.devices.scratch import Scratch
-from fsconsole.errors import BadQuantity, ExitCode, NoSpace, ScratchImpossible, ScratchInUse, ScratchMissing
-from fsconsole.system import loop
-from fsconsole.units import MIB
+from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import NoSpace
+from fsconsole.errors.targets import BadQuantity, ScratchImpossible, ScratchInUse, ScratchMissing
+from fsconsole.system import block
+from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, loops_under, run, wait_until
 
 pytestmark = pytest.mark.root
@@ -36,7 +38,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "scratch"
     yield path
     for device in loops_under(str(path)):
-        loop.detach(device)
+        block.detach(device)
     wait_until(lambda: not loops_under(str(path)), "scratch devices are detached")
 
 
@@ -116,7 +118,7 @@ def test_a_directory_that_can_not_be_is_refused_in_words(folder: Path) -> None:
 
 def test_a_detached_scratch_file_is_listed_and_can_be_attached_again(folder: Path) -> None:
     made = scratch.create(SIZE, str(folder))
-    loop.detach(made.device)
+    block.detach(made.device)
     wait_until(lambda: not loops_under(str(folder)), "the scratch device is detached")
     (found,) = (one for one in scratch.listing(str(folder)) if one.scratch_id == made.scratch_id)
     assert (found.attached, found.device) == (False, "")
@@ -129,7 +131,7 @@ def test_a_detached_scratch_file_is_listed_and_can_be_attached_again(folder: Pat
 
 def test_a_detached_scratch_file_can_be_removed(folder: Path) -> None:
     made = scratch.create(SIZE, str(folder))
-    loop.detach(made.device)
+    block.detach(made.device)
     wait_until(lambda: not loops_under(str(folder)), "the scratch device is detached")
     scratch.remove(scratch.find(made.scratch_id, str(folder)))
     assert os.listdir(folder) == []
@@ -215,7 +217,7 @@ def test_a_locked_or_opened_scratch_device_is_not_removed(folder: Path, lock: bo
 
 def test_a_second_loop_over_the_file_must_be_free_too(folder: Path) -> None:
     made = scratch.create(SIZE, str(folder))
-    second = loop.attach(made.path)
+    second = block.attach(made.path)
     with open(second, "rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         holder = subprocess.run(

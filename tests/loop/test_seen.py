@@ -12,7 +12,7 @@ import pytest
 from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
 from fsconsole.journal.store import list_runs
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, run
 from tests.loop.commands import assert_told, command, fails
 from tests.loop.gate_cases import unchanged, write

@@ -11,19 +11,19 @@ from contextlib import closing
 
 import pytest
 
-from fsconsole.client.start import start_engine
+from fsconsole.client.engine import start_engine
 from fsconsole.devices import scratch
 from fsconsole.devices.settings import MACHINE_LOCK, Kernel
 from fsconsole.engine.cleanup import clean_up
 from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
-from fsconsole.model.observation import WarningKind
+from fsconsole.model.events import WarningKind
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus, RunStatus
-from fsconsole.model.step import StepKind
 from fsconsole.system.locks import FileLock
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import wait_until
 from tests.loop.runs import (
     assert_nothing_left,

@@ -10,16 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.cli import device_survey
-from fsconsole.cli.readtest import readtest
-from fsconsole.devices import answering
-from fsconsole.devices.answering import require_answer
+from fsconsole.cli.devices import readtest
+from fsconsole.devices import ask
+from fsconsole.devices.ask import require_answer
 from fsconsole.devices.state import Claim
-from fsconsole.engine.renewal import look_again
-from fsconsole.errors import DeviceSilent, ExitCode, ToolFailed
+from fsconsole.engine.proof import look_again
+from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import ToolFailed
+from fsconsole.errors.targets import DeviceSilent
 from fsconsole.model.command import Command, CommandResult, Usage
-from fsconsole.system.command import RealExecutor
+from fsconsole.preflight import device_survey
 from fsconsole.system.locks import FileLock
+from fsconsole.system.run import RealExecutor
 from tests.conftest import MakeLoopDevice
 from tests.loop.gate_cases import MIB
 from tests.loop.runs import TINY_PLAN, hold_program, new_run
@@ -34,7 +36,7 @@ def silent(loop_device: MakeLoopDevice, tmp_path: Path, monkeypatch: pytest.Monk
     barrier.touch()
     hold_program("dd", f"if={device}", barrier, monkeypatch)
     for limit in ("ANSWER_LIMIT_S", "GLANCE_LIMIT_S"):
-        monkeypatch.setattr(answering, limit, 0.5)
+        monkeypatch.setattr(ask, limit, 0.5)
     return device
 
 
@@ -127,7 +129,7 @@ def test_where_an_earlier_look_waits_none_is_begun_and_where_one_has_only_just_b
     said = Answers(lambda _: 0)
     require_answer("/dev/sda", 0, said)
     for age_s, asked in ((59.0, 1), (61.0, 0)):
-        monkeypatch.setattr(answering, "waits_of", lambda _, age_s=age_s: {said.asked[0]: age_s})
+        monkeypatch.setattr(ask, "waits_of", lambda _, age_s=age_s: {said.asked[0]: age_s})
         dd = Answers(lambda _: None)
         with pytest.raises(DeviceSilent):
             require_answer("/dev/sda", 0, dd, limit_s=60.0)
@@ -138,4 +140,4 @@ def test_a_device_that_could_not_be_asked_is_left_to_whoever_looks_at_it() -> No
     def fails(_: tuple[str, ...]) -> int:
         raise ToolFailed("dd", -1, "Resource temporarily unavailable")
 
-    assert answering.silent_among({"/dev/sda": 0, "/dev/sdb": 0}, Answers(fails)) == {}
+    assert ask.silent_among({"/dev/sda": 0, "/dev/sdb": 0}, Answers(fails)) == {}

@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from fsconsole.client import start
-from fsconsole.client.start import start_engine
+from fsconsole.client import engine
+from fsconsole.client.engine import start_engine
 from fsconsole.devices import scratch
-from fsconsole.errors import EngineNotStarted
-from fsconsole.journal.history import read_state
+from fsconsole.errors.runs import EngineNotStarted
+from fsconsole.journal.past import read_state
 from fsconsole.model.state import RunStatus
 from tests.conftest import wait_until
 from tests.loop.runs import TINY_PLAN, assert_nothing_left, new_run, processes_with, wait_for_end
@@ -39,8 +39,8 @@ def test_an_engine_that_hangs_at_its_start_is_killed_before_it_is_called_not_sta
     tmp_path, device, monkeypatch
 ):
     folder = new_run(TINY_PLAN, device, str(tmp_path / "runs"))
-    monkeypatch.setattr(start.sys, "executable", interpreter(tmp_path, "sleep 600"))
-    monkeypatch.setattr(start, "_START_LIMIT_S", 0.5)
+    monkeypatch.setattr(engine.sys, "executable", interpreter(tmp_path, "sleep 600"))
+    monkeypatch.setattr(engine, "_START_LIMIT_S", 0.5)
     with pytest.raises(EngineNotStarted, match="it said nothing"):
         start_engine(folder)
     wait_until(lambda: processes_with(folder.path) == [], "all of it ends")
@@ -51,7 +51,7 @@ def test_an_engine_that_hangs_at_its_start_is_killed_before_it_is_called_not_sta
 @pytest.mark.parametrize("script", ["echo what is wrong >&2; exit 3", "echo what is wrong; exit 0"])
 def test_an_engine_that_fails_at_its_start_is_quoted(tmp_path, device, monkeypatch, script):
     folder = new_run(TINY_PLAN, device, str(tmp_path / "runs"))
-    monkeypatch.setattr(start.sys, "executable", interpreter(tmp_path, script))
+    monkeypatch.setattr(engine.sys, "executable", interpreter(tmp_path, script))
     with pytest.raises(EngineNotStarted, match="what is wrong"):
         start_engine(folder)
 
@@ -69,6 +69,6 @@ def test_the_directory_at_hand_lends_the_engine_no_module(tmp_path, device, monk
 
 
 def test_in_a_mount_namespace_of_its_own_nobody_sees_what_init_sees():
-    script = "from fsconsole.system.unit import sees_what_init_sees; print(sees_what_init_sees())"
+    script = "from fsconsole.system.mounts import sees_what_init_sees; print(sees_what_init_sees())"
     argv = ["unshare", "--mount", "--", sys.executable, "-I", "-c", script]
     assert subprocess.run(argv, check=True, capture_output=True, text=True).stdout == "False\n"

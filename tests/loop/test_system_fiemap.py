@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from fsconsole.model.command import Command
-from fsconsole.system import fiemap
-from fsconsole.system.command import RealExecutor
-from fsconsole.system.fiemap import ExtentFlag, RawExtent, extents
-from fsconsole.system.sync import drop_caches, syncfs
+from fsconsole.system import block as system_block
+from fsconsole.system.block import ExtentFlag, RawExtent, drop_caches, extents, syncfs
+from fsconsole.system.run import RealExecutor
 from tests.conftest import MakeLoopDevice, Mount
 
 pytestmark = pytest.mark.root
@@ -66,7 +65,7 @@ def test_extents_are_those_that_filefrag_lists(tree: Path) -> None:
 
 def test_a_file_of_several_batches_is_walked_once(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = read(tree / "holes")
-    monkeypatch.setattr(fiemap, "_BATCH", 7)
+    monkeypatch.setattr(system_block, "_BATCH", 7)
     assert read(tree / "holes") == whole
 
 

@@ -7,11 +7,16 @@ from pathlib import Path
 import pytest
 
 from fsconsole.model.command import Command, CommandResult
-from fsconsole.system.command import RealExecutor, spawn
 from fsconsole.system.kmsg import KernelLog
-from fsconsole.system.namespace import engine_argv
-from fsconsole.system.processes import OpenDescriptor, holders_of, holders_of_any, own_pid_in_host_proc
-from fsconsole.system.waiting import waits_of
+from fsconsole.system.mounts import engine_argv
+from fsconsole.system.processes import (
+    OpenDescriptor,
+    holders_of,
+    holders_of_any,
+    own_pid_in_host_proc,
+    waits_of,
+)
+from fsconsole.system.run import RealExecutor, spawn
 from tests.conftest import MakeLoopDevice, Mount
 
 pytestmark = pytest.mark.root
@@ -70,9 +75,9 @@ def test_private_places_are_seen_inside_only(tmp_path: Path) -> None:
     root = str(tmp_path / "private")
     script = f"""
 import os
-from fsconsole.system.command import RealExecutor
+from fsconsole.system.run import RealExecutor
 from fsconsole.system.mounts import read_mounts
-from fsconsole.system.namespace import enter_private, is_private
+from fsconsole.system.mounts import enter_private, is_private
 from fsconsole.system.processes import own_pid_in_host_proc
 assert is_private() and os.getpid() == 1 and own_pid_in_host_proc() > 1
 places = enter_private(RealExecutor(), {root!r})
@@ -92,8 +97,8 @@ def test_init_reaps_strangers_and_leaves_its_own_children(tmp_path: Path) -> Non
     script = f"""
 import os, sys, time
 from fsconsole.model.command import Command
-from fsconsole.system.command import RealExecutor, reap_strangers, spawn
-from fsconsole.system.namespace import enter_private
+from fsconsole.system.run import RealExecutor, reap_strangers, spawn
+from fsconsole.system.mounts import enter_private
 places = enter_private(RealExecutor(), {str(tmp_path)!r})
 held, inherited = os.pipe()
 own = spawn(Command(("true",)))
@@ -115,7 +120,7 @@ assert own.wait().exit_code == 0
 def test_memory_is_measured_inside_a_pid_namespace_too() -> None:
     script = """
 from fsconsole.model.command import Command
-from fsconsole.system.command import RealExecutor
+from fsconsole.system.run import RealExecutor
 print(RealExecutor().run(Command(("sleep", "0.05"))).usage.max_rss_bytes)
 """
     result = in_namespace(script)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.devices import scratch
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.conftest import run as program
 from tests.conftest import wait_until
 from tests.loop.runs import (

@@ -9,21 +9,21 @@ from collections.abc import Iterator
 import pytest
 
 from fsconsole.devices import scratch
-from fsconsole.engine.steps.sources import failure_in_words
-from fsconsole.journal.batch import Cursor
+from fsconsole.engine.steps.load import failure_in_words
+from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
-from fsconsole.model.latency import Timed
-from fsconsole.model.measurement import Metric
-from fsconsole.model.observation import LatencySeen, WarningKind
+from fsconsole.model.events import LatencySeen, WarningKind
+from fsconsole.model.load import Timed
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, StepState
-from fsconsole.model.step import StepKind
 from fsconsole.model.workload import Directories, Workload, WorkloadKind
-from fsconsole.units import KIB, MIB
+from fsconsole.text import KIB, MIB
 from fsconsole.workloads.builtin import BuiltInGenerator
 from fsconsole.workloads.protocol import LoadResult
-from fsconsole.workloads.source import SourceFiles
+from fsconsole.workloads.tree import SourceFiles
 from tests.conftest import MakeLoopDevice, Mount
 from tests.conftest import run as program
 from tests.loop.runs import carry_out

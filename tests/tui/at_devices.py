@@ -9,10 +9,10 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
+from fsconsole.show.terminal import SAFE, Glyphs
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.devices import DevicesScreen
-from fsconsole.tui.terminal import SAFE, Glyphs
-from fsconsole.tui.widgets.sheet_table import SheetTable
+from fsconsole.tui.widgets.table import SheetTable
 from tests.tui import harness
 from tests.tui.harness import Scripted, Steps, console
 from tests.tui.waiting import until

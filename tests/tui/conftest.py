@@ -11,10 +11,8 @@ from textual import _wait
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
-from fsconsole.tui import bridge, device_watch
-from fsconsole.tui.block_changes import BlockChanges
-from fsconsole.tui.block_tables import BlockTables
-from fsconsole.tui.udev_watch import UdevWatch
+from fsconsole.tui import bridge, watch
+from fsconsole.tui.watch import BlockChanges, BlockTables, UdevWatch
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +20,9 @@ def same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give the host a name, and the clock UTC; on the machine nothing happens, and a run's news come at once."""
     monkeypatch.setattr(socket, "gethostname", lambda: "box")
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setattr(device_watch, "read_tables", lambda: BlockTables((), ()))
-    monkeypatch.setattr(device_watch, "read_arrays", tuple)
-    monkeypatch.setattr(device_watch, "read_changes", lambda _listed: BlockChanges())
+    monkeypatch.setattr(watch, "read_tables", lambda: BlockTables((), ()))
+    monkeypatch.setattr(watch, "read_arrays", tuple)
+    monkeypatch.setattr(watch, "read_changes", lambda _listed: BlockChanges())
     monkeypatch.setattr(UdevWatch, "start", lambda _watch: None)
     monkeypatch.setattr(bridge, "POLL_S", 0.05)
     monkeypatch.setattr(bridge, "_IDLE_S", 0.1)

@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from fsconsole.cli.device_survey import Survey, SurveyRow, as_json
-from fsconsole.devices.mdstat import parse_mdstat
+from fsconsole.devices.discover import tree_rows
+from fsconsole.devices.md import parse_mdstat
 from fsconsole.devices.state import device_state
-from fsconsole.devices.tree import tree_rows
-from fsconsole.model.device import Device, DeviceKind, LoopBacking, MountUse, Signature, Usage
-from fsconsole.model.hazard import Hazard, Verdict
-from fsconsole.units import GIB, MIB, TIB
+from fsconsole.model.device import (
+    Device,
+    DeviceKind,
+    Hazard,
+    LoopBacking,
+    MountUse,
+    Signature,
+    Usage,
+    Verdict,
+)
+from fsconsole.preflight.device_survey import Survey, SurveyRow, as_json
+from fsconsole.text import GIB, MIB, TIB
 
 _MDSTAT = Path(__file__).parents[1] / "data" / "mdstat"
 RESYNC = parse_mdstat((_MDSTAT / "5.10-debian-raid5-resync.txt").read_text())[0]

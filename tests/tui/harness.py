@@ -12,9 +12,9 @@ from textual.strip import Strip
 
 from fsconsole.client.children import Done, failure
 from fsconsole.journal.folder import RunFolder
+from fsconsole.show.terminal import SAFE, Colours, Glyphs, Terminal
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.session import Session
-from fsconsole.tui.terminal import SAFE, Colours, Glyphs, Terminal
 
 Steps = Callable[[Pilot[None]], Awaitable[None]]
 SIZES = ((80, 24), (120, 40))

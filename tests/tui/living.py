@@ -12,7 +12,7 @@ from fsconsole.engine.control import ControlServer, Wishes
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import (
+from fsconsole.model.events import (
     CellFinished,
     CellStarted,
     Observation,
@@ -21,10 +21,10 @@ from fsconsole.model.observation import (
     StepStarted,
     Verb,
 )
+from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample, Writeback
-from fsconsole.model.step import StepKind
 from fsconsole.system.locks import FileLock
-from fsconsole.units import GIB, MIB
+from fsconsole.text import GIB, MIB
 from tests.unit.analysis import build
 from tests.unit.cli.recorded import STARTED
 

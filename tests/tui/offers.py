@@ -6,7 +6,7 @@ import json
 from typing import cast
 
 from fsconsole.model.device import Identity
-from fsconsole.tui.views.who import who_told
+from fsconsole.show.devices import who_told
 
 LOSS = "ext4 '[/x]', UUID 2b9570c7-4191-4350-b671-b53e98ae2219, 64.0 MiB"
 

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.screens.attach import AttachScreen
+from fsconsole.tui.screens.dialogs import AttachScreen
 from tests.tui.harness import SIZES, console, picture
 from tests.tui.living import living_run
 from tests.tui.recorded import all_recorded

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from fsconsole.tui.views.lines import Line, Mark
+from fsconsole.show.lines import Line, Mark
 from fsconsole.tui.widgets.choices import Choices
 
 LINES = (

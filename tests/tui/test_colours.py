@@ -12,8 +12,8 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import Button, DataTable, Input, OptionList
 
-from fsconsole.tui.plaintext import cell, plain
-from fsconsole.tui.terminal import ASCII, SAFE, WIDE, Colours, Glyphs
+from fsconsole.show.terminal import ASCII, SAFE, WIDE, Colours, Glyphs
+from fsconsole.tui.terminal import cell, plain
 from tests.tui.harness import console, picture, strips
 
 KINDS = pytest.mark.parametrize(

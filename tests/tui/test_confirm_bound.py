@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 from textual.pilot import Pilot
 
-from fsconsole.client import starting
+from fsconsole.client import children as client_children
 from fsconsole.client.children import Done
-from fsconsole.errors import EngineNotListening
+from fsconsole.errors.runs import EngineNotListening
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.confirm import ConfirmScreen
@@ -174,7 +174,7 @@ def test_a_run_that_began_before_it_was_cancelled_is_stopped_and_shown(
     monkeypatch: pytest.MonkeyPatch, exit_code: int
 ) -> None:
     stopped: list[RunFolder] = []
-    monkeypatch.setattr(starting, "stop_at_once", stopped.append)
+    monkeypatch.setattr(client_children, "stop_at_once", stopped.append)
 
     async def act(pilot: Pilot[None], _children: Held, ended: list[RunFolder | None]) -> None:
         await shows(pilot, "Only scratch devices are wiped")
@@ -193,7 +193,7 @@ def test_a_run_that_can_not_be_stopped_is_said_to_go_on_before_it_is_shown(
     def unheard(folder: RunFolder) -> None:
         raise EngineNotListening(folder.name)
 
-    monkeypatch.setattr(starting, "stop_at_once", unheard)
+    monkeypatch.setattr(client_children, "stop_at_once", unheard)
 
     async def act(pilot: Pilot[None], children: Held, ended: list[RunFolder | None]) -> None:
         await shows(pilot, "Only scratch devices are wiped")

@@ -6,10 +6,10 @@ import pytest
 from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
+from fsconsole.show.terminal import ASCII, SAFE, Glyphs
+from fsconsole.text import GIB
 from fsconsole.tui.screens import scratch_form
-from fsconsole.tui.terminal import ASCII, SAFE, Glyphs
-from fsconsole.tui.views.scratch_form import Room
-from fsconsole.units import GIB
+from fsconsole.tui.screens.scratch_form import Room
 from tests.tui.at_devices import drive, go_to, targets
 from tests.tui.device_lists import FREE, LABELLED, STORAGE_BOX, listed, many
 from tests.tui.harness import SIZES, Scripted, picture

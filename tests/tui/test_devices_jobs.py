@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.widgets.sheet_table import SheetTable
+from fsconsole.tui.widgets.table import SheetTable
 from tests.tui.at_devices import Held, devices_of, drive, go_to, targets
 from tests.tui.device_lists import FREE, SCRATCH, listed
 from tests.tui.harness import SIZES, Scripted

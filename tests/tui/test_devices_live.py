@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
-from fsconsole.tui import device_watch
-from fsconsole.tui.block_changes import BlockChanges
-from fsconsole.tui.block_tables import BlockTables
+from fsconsole.tui import watch
 from fsconsole.tui.screens.devices import DevicesScreen
-from fsconsole.tui.widgets.sheet_table import SheetTable
+from fsconsole.tui.watch import BlockChanges, BlockTables
+from fsconsole.tui.widgets.table import SheetTable
 from tests.tui.at_devices import Held, devices_of, drive, go_to
 from tests.tui.device_lists import ARRAY, FREE, RESYNC, SCRATCH, STORAGE_BOX, SYSTEM, listed
 from tests.tui.harness import Scripted
@@ -63,7 +62,7 @@ def test_a_change_in_the_kernels_tables_makes_it_look_again(monkeypatch: pytest.
         await devices_of(pilot).poll()
         assert len(children.asked) == 1
         children.answers = {"devices": listed(FREE, SCRATCH)}
-        monkeypatch.setattr(device_watch, "read_tables", lambda: BlockTables(("loop0",), ()))
+        monkeypatch.setattr(watch, "read_tables", lambda: BlockTables(("loop0",), ()))
         await devices_of(pilot).poll()
         await shows(pilot, "2 devices")
 
@@ -110,7 +109,7 @@ def test_the_progress_of_an_array_moves_without_a_command(monkeypatch: pytest.Mo
         await go_to(pilot, ARRAY.path)
         asked = len(children.asked)
         later = replace(RESYNC, progress_percent=57.3, finish_min=90.0)
-        monkeypatch.setattr(device_watch, "read_arrays", lambda: (later,))
+        monkeypatch.setattr(watch, "read_arrays", lambda: (later,))
         await devices_of(pilot).follow_progress()
         await shows(pilot, "resync 57 %", "resync 57.3 %, 90 min to go")
         assert len(children.asked) == asked
@@ -126,12 +125,12 @@ def test_what_came_and_went_is_shown_before_the_command_has_looked(monkeypatch: 
         children.held = ("devices",)
         new = replace(FREE, name="sdz", path="/dev/sdz", diskseq=99)
         changes = BlockChanges(frozenset({FREE.name}), (new,))
-        monkeypatch.setattr(device_watch, "read_changes", lambda _listed: changes)
+        monkeypatch.setattr(watch, "read_changes", lambda _listed: changes)
         screen = devices_of(pilot)
         screen.post_message(screen.News())
         await shows(pilot, "sdz", "new; looking")
         assert "sdg" not in flat(pilot)
-        monkeypatch.setattr(device_watch, "read_changes", lambda _listed: BlockChanges())
+        monkeypatch.setattr(watch, "read_changes", lambda _listed: BlockChanges())
         children.answers = {"devices": listed(new, SCRATCH)}
         children.release.set()
         await until(pilot, lambda: "new; looking" not in flat(pilot))

@@ -11,10 +11,8 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from fsconsole.tui.widgets.drawn import Drawn
-from fsconsole.tui.widgets.gauge import Gauge, GaugeValue, Mark
-from fsconsole.tui.widgets.histogram import Histogram, HistogramValue
-from fsconsole.tui.widgets.plot import Plot, PlotValue, Series
+from fsconsole.show.charts import GaugeValue, HistogramValue, Mark, PlotValue, Series
+from fsconsole.tui.widgets.charts import Drawn, Gauge, Histogram, Plot
 from tests.tui.harness import SIZES, console, picture
 
 

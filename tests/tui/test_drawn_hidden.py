@@ -5,8 +5,7 @@ from __future__ import annotations
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from fsconsole.tui.widgets.gauge import Gauge
-from fsconsole.tui.widgets.plot import Plot
+from fsconsole.tui.widgets.charts import Gauge, Plot
 from tests.tui.harness import picture
 from tests.tui.test_drawn import gauge_value, plot_value, show
 

@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
-from fsconsole.tui.widgets.sheet_table import SheetTable
+from fsconsole.tui.widgets.table import SheetTable
 from tests.tui.at_devices import Held, drive
 from tests.tui.device_lists import FREE, listed
 from tests.tui.waiting import until

@@ -10,12 +10,11 @@ import pytest
 from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
-from fsconsole.errors import EngineNotListening
+from fsconsole.errors.runs import EngineNotListening
 from fsconsole.journal.folder import RunFolder
-from fsconsole.tui import device_jobs
-from fsconsole.tui.screens.ask import AskScreen
+from fsconsole.tui.screens import devices
 from fsconsole.tui.screens.confirm import ConfirmScreen
-from fsconsole.tui.screens.pick import PickScreen
+from fsconsole.tui.screens.dialogs import AskScreen, PickScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from tests.tui.at_devices import Held
 from tests.tui.device_lists import FREE, listed
@@ -177,7 +176,7 @@ def test_a_demo_that_was_ended_and_goes_on_is_said_to(
     def unheard(folder: RunFolder) -> str:
         return f"Run {folder.name} GOES ON, {EngineNotListening(folder.name)}"
 
-    monkeypatch.setattr(device_jobs, "not_stopped", unheard)
+    monkeypatch.setattr(devices, "not_stopped", unheard)
     children = Starting()
 
     async def steps(pilot: Pilot[None]) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors import ConsoleFailed, ExitCode
-from fsconsole.tui import bridge, start
+from fsconsole.tui import app as tui_app
+from fsconsole.tui import bridge
 from fsconsole.tui.bridge import Bridge, Fault, Watch
 from tests.conftest import wait_until
 from tests.tui.harness import console
@@ -66,10 +67,10 @@ def test_a_console_that_ended_by_a_fault_says_so_and_does_not_end_well(
         def run(self) -> None:
             pass
 
-    monkeypatch.setattr(start, "ConsoleApp", Faulty)
+    monkeypatch.setattr(tui_app, "ConsoleApp", Faulty)
     monkeypatch.setenv("TERM", "linux")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     with pytest.raises(ConsoleFailed, match="a run that it showed goes on") as caught:
-        start.run_console(str(tmp_path))
+        tui_app.run_console(str(tmp_path))
     assert caught.value.exit_code is ExitCode.FAILURE

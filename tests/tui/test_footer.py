@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 from textual.widgets._footer import FooterKey
 
 from fsconsole.tui.screens.devices import DevicesScreen
-from fsconsole.tui.widgets.footer import Footer
+from fsconsole.tui.widgets.panes import Footer
 from tests.tui.at_devices import drive
 from tests.tui.device_lists import FREE, SCRATCH, listed
 from tests.tui.waiting import shows, until

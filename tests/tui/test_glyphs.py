@@ -23,26 +23,22 @@ from textual.screen import Screen
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.identity import listed_identity
 from fsconsole.journal.folder import RunFolder
-from fsconsole.plaintext import printable
+from fsconsole.plan import draft as parts
 from fsconsole.plan.planfile import VariantText
-from fsconsole.tui import draft_parts as parts
+from fsconsole.show.lines import TextLine
+from fsconsole.show.run import Going
+from fsconsole.show.terminal import ASCII, SAFE, Colours, Glyphs
+from fsconsole.text import printable
 from fsconsole.tui import screens
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.commands import offered
-from fsconsole.tui.filter import GlyphFilter
-from fsconsole.tui.likeness import allowed, shown
-from fsconsole.tui.screens.ask import AskScreen
-from fsconsole.tui.screens.attach import AttachScreen
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
-from fsconsole.tui.screens.output import OutputScreen
-from fsconsole.tui.screens.plan_kind import KindScreen
-from fsconsole.tui.screens.plan_values import ValuesScreen
-from fsconsole.tui.screens.plan_words import WordsScreen
-from fsconsole.tui.screens.plan_workload import WorkloadScreen
+from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen
+from fsconsole.tui.screens.plan_dialogs import KindScreen, ValuesScreen
+from fsconsole.tui.screens.plan_sections import WordsScreen, WorkloadScreen
+from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
-from fsconsole.tui.terminal import ASCII, SAFE, Colours, Glyphs
-from fsconsole.tui.views.attach import Going
-from fsconsole.tui.widgets.lines import TextLine
+from fsconsole.tui.session import offered
+from fsconsole.tui.terminal import GlyphFilter, allowed, shown
 from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed
 from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.recorded import recorded

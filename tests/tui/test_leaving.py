@@ -7,9 +7,9 @@ import asyncio
 import pytest
 from textual.pilot import Pilot
 
-from fsconsole.client import starting
+from fsconsole.client import children as client_children
 from fsconsole.client.children import Done
-from fsconsole.errors import EngineNotListening
+from fsconsole.errors.runs import EngineNotListening
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.screens.confirm import ConfirmScreen
 from tests.tui.harness import Scripted, console, drive
@@ -53,7 +53,7 @@ def test_leaving_waits_for_the_start_and_stops_what_it_began(
         if not is_heard:
             raise EngineNotListening(folder.name)
 
-    monkeypatch.setattr(starting, "stop_at_once", stop)
+    monkeypatch.setattr(client_children, "stop_at_once", stop)
     children = Late()
     app = console(children, runs_dir="/runs")
 

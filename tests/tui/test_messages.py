@@ -7,10 +7,10 @@ import asyncio
 import pytest
 from textual.pilot import Pilot
 
-from fsconsole.errors import JournalUnusable
+from fsconsole.errors.runs import JournalUnusable
 from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.prompt import PromptScreen
-from fsconsole.tui.widgets.sentence import Sentence
+from fsconsole.tui.screens.dialogs import PromptScreen
+from fsconsole.tui.widgets.panes import Sentence
 from tests.tui.harness import console, picture
 from tests.tui.waiting import shows, until
 

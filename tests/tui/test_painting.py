@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.tui.terminal import Colours
+from fsconsole.show.terminal import Colours
 from tests.tui.harness import console
 
 

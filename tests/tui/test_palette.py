@@ -16,7 +16,7 @@ from textual.widgets import OptionList
 
 from fsconsole.tui import screens, widgets
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.commands import declared, offered
+from fsconsole.tui.session import declared, offered
 from tests.tui.device_lists import STORAGE_BOX, listed
 from tests.tui.harness import SIZES, Scripted, console
 from tests.tui.recorded import recorded

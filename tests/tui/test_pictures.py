@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.client import listing
-from fsconsole.units import MIB
+from fsconsole.client import runs
+from fsconsole.text import MIB
 from tests.tui.harness import SIZES, console
 from tests.tui.recorded import all_recorded, recorded
 from tests.tui.snapshots import assert_looks_as_kept
@@ -19,7 +19,7 @@ from tests.tui.waiting import shows
 def _runs_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the directory of runs have the same name everywhere, and its runs the same size."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(listing, "size_bytes", lambda _folder: 3 * MIB)
+    monkeypatch.setattr(runs, "size_bytes", lambda _folder: 3 * MIB)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fsconsole.plan.planfile import ArrayAxis
-from fsconsole.plan.reader import read_plan
-from fsconsole.units import KIB
+from fsconsole.plan.read import read_plan
+from fsconsole.text import KIB
 from tests.tui.at_plan import Hand, at_plan, catalog_answer, device_at, levels_answer
 from tests.tui.device_lists import listed
 from tests.tui.harness import SIZES, Scripted

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fsconsole.plan.configs import list_configs
-from fsconsole.plan.reader import read_plan
-from fsconsole.tui.plaintext import plain
+from fsconsole.plan.read import list_configs, read_plan
+from fsconsole.tui.terminal import plain
 from tests.tui.at_plan import LOAD, Hand, at_plan
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.tui.commands import offered
+from fsconsole.tui.session import offered
 from fsconsole.tui.widgets.choices import Choices
 from tests.tui.at_plan import Hand, at_plan
 from tests.tui.harness import SIZES, picture

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.plan.reader import parse_plan
+from fsconsole.plan.draft import Draft
+from fsconsole.plan.read import parse_plan
 from fsconsole.tui import planfiles
-from fsconsole.tui.draft import Draft
-from fsconsole.tui.widgets.choices import Choices
-from fsconsole.tui.widgets.sift import Sift
+from fsconsole.tui.widgets.choices import Choices, Sift
 from tests.tui.at_plan import LOAD, Hand, at_plan
 from tests.tui.harness import picture
 

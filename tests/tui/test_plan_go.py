@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from fsconsole.model.device import Identity
-from fsconsole.tui.screens.dialog import Dialog
+from fsconsole.tui.screens.dialogs import Dialog
 from tests.tui.at_plan import Hand, at_plan, catalog_answer, device_answer
 from tests.tui.harness import Scripted
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.plan.configs import list_configs
-from fsconsole.plan.reader import read_plan
+from fsconsole.plan.read import list_configs, read_plan
 from tests.tui.at_plan import Hand, at_plan
 from tests.unit.plan.examples import DESIGN
 

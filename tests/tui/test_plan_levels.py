@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.cli import array_levels
 from fsconsole.plan.arrays import LEVELS
+from fsconsole.plan.outcome import Lack, levels_of
 from fsconsole.plan.planfile import ArrayAxis
-from fsconsole.preflight import array_support
-from fsconsole.tui.here import Lack, levels_of
+from fsconsole.preflight import machine
+from fsconsole.show import catalog
 from fsconsole.tui.widgets.choices import Choices
 from tests.tui.at_plan import Hand, at_plan, catalog_answer, levels_answer
 from tests.tui.harness import SIZES, Scripted
@@ -96,15 +96,13 @@ def test_what_can_not_be_asked_is_said_and_bars_nothing() -> None:
 
 
 def test_what_the_command_says_is_what_the_console_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        array_support, "levels_here", lambda: tuple(level for level in LEVELS if level != "linear")
-    )
-    monkeypatch.setattr(array_support, "find_program", lambda _: "/usr/sbin/mdadm")
-    told = array_support.every_level()
+    monkeypatch.setattr(machine, "levels_here", lambda: tuple(level for level in LEVELS if level != "linear"))
+    monkeypatch.setattr(machine, "find_program", lambda _: "/usr/sbin/mdadm")
+    told = machine.every_level()
     assert [level.level for level in told] == list(LEVELS)
     why = "this kernel makes no linear: /proc/mdstat does not name it, and there is no module md-linear"
     remedy = "Use a kernel that has it, or an array that is there as the target."
-    assert levels_of(json.loads(array_levels.as_json(told))) == {"linear": Lack(why, remedy)}
-    lines = list(array_levels.lines(told, 80))
+    assert levels_of(json.loads(catalog.levels_as_json(told))) == {"linear": Lack(why, remedy)}
+    lines = list(catalog.lines(told, 80))
     assert max(map(len, lines)) <= 80
     assert f"not here: {why} {remedy}" in " ".join(" ".join(lines).split())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.tui.screens.dialog import Dialog
+from fsconsole.tui.screens.dialogs import Dialog
 from tests.tui.at_plan import Hand, at_plan
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.plan.planfile import VariantText
-from fsconsole.plan.reader import read_plan
+from fsconsole.plan.read import read_plan
 from tests.tui.at_plan import LOAD, Hand, at_plan
 from tests.tui.harness import SIZES, picture
 

@@ -16,10 +16,9 @@ from fsconsole.client.children import Done
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import is_alive
 from fsconsole.plan.publications import find_publication
+from fsconsole.show.results import EXPORTS, Choice, export_words
 from fsconsole.system.locks import FileLock
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.views.export import EXPORTS, export_words
-from fsconsole.tui.views.results import Choice
 from fsconsole.tui.widgets.table import Table
 from tests.tui import harness
 from tests.tui.harness import SIZES, Scripted, Steps, console, picture

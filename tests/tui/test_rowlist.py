@@ -10,7 +10,7 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from fsconsole.tui.widgets.rowlist import RowList
+from fsconsole.tui.widgets.lists import RowList
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.journal.folder import RunFolder
-from fsconsole.tui.terminal import ASCII
+from fsconsole.show.terminal import ASCII
 from tests.tui.harness import SIZES, console, picture
 from tests.tui.recorded import all_recorded, recorded
 from tests.tui.snapshots import assert_looks_as_kept

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.client.children import Done
-from fsconsole.model.observation import ControlRequested, Verb
+from fsconsole.model.events import ControlRequested, Verb
 from tests.tui.harness import Scripted, console
 from tests.tui.living import living_run
 from tests.tui.recorded import recorded

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from fsconsole.model.observation import CellFinished, Outcome, RunFinished
-from fsconsole.tui.widgets.rowlist import RowList
+from fsconsole.model.events import CellFinished, Outcome, RunFinished
+from fsconsole.tui.widgets.lists import RowList
 from tests.conftest import wait_until
 from tests.tui.harness import Scripted, console
 from tests.tui.living import DRAINING, NEXT, living_run

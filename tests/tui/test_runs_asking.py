@@ -9,9 +9,9 @@ import pytest
 from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
-from fsconsole.client.listing import targets_of
+from fsconsole.client.runs import targets_of
 from fsconsole.journal.folder import RunFolder
-from fsconsole.tui.screens import resuming
+from fsconsole.tui.screens import runs
 from tests.tui.at_devices import Held
 from tests.tui.harness import Scripted, console, drive, picture
 from tests.tui.recorded import recorded
@@ -27,7 +27,7 @@ def may_read(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
         event.wait(60)
         return tuple(targets_of(folder))
 
-    monkeypatch.setattr(resuming, "targets_of", late)
+    monkeypatch.setattr(runs, "targets_of", late)
     return event
 
 

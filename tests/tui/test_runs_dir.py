@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import NotRoot
+from fsconsole.errors.runs import NotRoot
+from fsconsole.show import run
 from fsconsole.tui.screens import runs as runs_module
-from fsconsole.tui.views import attach
 from tests.tui.harness import SIZES, console, picture
 from tests.tui.recorded import recorded
 from tests.tui.waiting import shows, until
@@ -47,7 +47,7 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         raise NotRoot(what=f"Reading {runs_dir}")
 
     with monkeypatch.context() as patched:
-        for module in (runs_module, attach):
+        for module in (runs_module, run):
             patched.setattr(module, "list_runs", refuse)
         yield
 

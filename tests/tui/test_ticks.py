@@ -13,13 +13,13 @@ from textual.widgets import Input
 
 from fsconsole.client.children import Done
 from fsconsole.devices.identity import listed_identity
-from fsconsole.tui import device_watch
+from fsconsole.text import GIB
+from fsconsole.tui import watch
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.block_tables import BlockTables
 from fsconsole.tui.screens import scratch_form
-from fsconsole.tui.views.scratch_form import Room
-from fsconsole.tui.widgets.sheet_table import SheetTable
-from fsconsole.units import GIB
+from fsconsole.tui.screens.scratch_form import Room
+from fsconsole.tui.watch import BlockTables
+from fsconsole.tui.widgets.table import SheetTable
 from tests.tui.at_devices import Held
 from tests.tui.device_lists import FREE, SCRATCH, listed
 from tests.tui.harness import Scripted, Steps, console
@@ -30,8 +30,8 @@ MADE = json.dumps({"device": SCRATCH.path, "path": "/x.img", "size_bytes": 1, "s
 
 @pytest.fixture(autouse=True)
 def _quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_watch, "read_tables", lambda: BlockTables((), ()))
-    monkeypatch.setattr(device_watch, "read_arrays", tuple)
+    monkeypatch.setattr(watch, "read_tables", lambda: BlockTables((), ()))
+    monkeypatch.setattr(watch, "read_arrays", tuple)
     monkeypatch.setattr(scratch_form, "read_room", lambda _directory: Room("/", 99 * GIB, GIB))
 
 

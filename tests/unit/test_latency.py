@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.latency import (
+from fsconsole.model.load import (
     BUCKETS,
     OFFSET_NS,
     Latencies,

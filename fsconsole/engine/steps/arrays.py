@@ -4,26 +4,49 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 
-from fsconsole.devices.md_members import SyncState, is_left_empty, sync_state
-from fsconsole.devices.signatures import probe_signatures
+from fsconsole.devices.content import probe_signatures
+from fsconsole.devices.md import SyncState, is_left_empty, sync_state
 from fsconsole.devices.uses import read_arrays
-from fsconsole.engine import cautions, degraded
-from fsconsole.engine.array_owner import in_words
-from fsconsole.engine.arrays import OwnArray, dismantle, require_own
-from fsconsole.engine.stillness import Stillness
+from fsconsole.engine import cautions
+from fsconsole.engine.arrays import OwnArray, dismantle, in_words, require_own
+from fsconsole.engine.hangs import patience_s
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
-from fsconsole.errors import ArrayLeft, DeviceChanged, KernelUnreadable
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import MemberLeft
-from fsconsole.model.plan import ArraySpec
+from fsconsole.errors.runs import KernelUnreadable
+from fsconsole.errors.targets import ArrayLeft, DeviceChanged
+from fsconsole.model.events import MemberLeft
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import ArraySpec, Step
 from fsconsole.model.sample import StepProgress
-from fsconsole.model.step import Step
-from fsconsole.plan.array_place import ARRAY_NAME
-from fsconsole.plan.array_steps import stop_command
-from fsconsole.plan.arrays import resyncs
+from fsconsole.plan.arrays import ARRAY_NAME, resyncs
 from fsconsole.plan.expand import array_uuid
-from fsconsole.preflight.array_support import require_free_array_name
+from fsconsole.plan.steps import stop_command
+from fsconsole.preflight.machine import require_free_array_name
+from fsconsole.telemetry.block import ended_io
+from fsconsole.units import format_elapsed
+
+# Whether md still gets on with bringing a new array in step: nobody of ours waits for a disk that hangs in a resync.
+
+
+class Stillness:
+    """How long no I/O of an array's members has ended."""
+
+    def __init__(self, members: Sequence[str]) -> None:
+        self._names = tuple(os.path.basename(os.path.realpath(path)) for path in members)
+        self._seen: object = None
+        self._since_s = 0.0
+
+    def require_less(self, state: SyncState) -> None:
+        """Let a resync pass that moves, or that is not at work at all. Raises StepFailed."""
+        now_s, seen = time.monotonic(), ended_io(self._names)
+        if seen != self._seen or not state.is_at_work:
+            self._seen, self._since_s = seen, now_s
+        still_s = now_s - self._since_s
+        if still_s >= patience_s():
+            words = f"no I/O of its members has ended for {format_elapsed(still_s)}"
+            raise StepFailed(f"{words}: one of them hangs")
+
 
 _POLL_S = 0.2
 
@@ -76,7 +99,7 @@ def _will_tell_end(work: CellWork) -> None:
 
     Only once it is in step: md makes a raid5 by rebuilding one of its members.
     """
-    work.stack.callback(degraded.about_end, work, work.run.known_of_all)
+    work.stack.callback(cautions.about_end, work, work.run.known_of_all)
 
 
 def _progress(state: SyncState) -> StepProgress:

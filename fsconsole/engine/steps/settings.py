@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from fsconsole.devices.settings import Disk, InForce, Kernel, give_back
 from fsconsole.engine.work import CellWork, StepFailed, StepResult
-from fsconsole.model.observation import SettingReturned, SettingSeen, SettingTaken, WarningKind
+from fsconsole.model.events import SettingReturned, SettingSeen, SettingTaken, WarningKind
+from fsconsole.model.plan import Step, Write
 from fsconsole.model.state import HeldSetting
-from fsconsole.model.step import Step, Write
+from fsconsole.system.files import read_text_or
 from fsconsole.system.mounts import read_mounts
-from fsconsole.system.text import read_text_or
-from fsconsole.telemetry.places import bdi_name
+from fsconsole.telemetry.machine import bdi_name
 
 _KERNEL = Kernel()
 _HINT = "Look for what else sets it (udev rules, tuned, another program); compare rows by what was in effect."

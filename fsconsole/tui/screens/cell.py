@@ -15,25 +15,35 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.client.looking import Look, look
-from fsconsole.client.outputs import list_outputs, read_output
+from fsconsole.client.runs import Look, list_outputs, look, read_output
 from fsconsole.errors import FsconsoleError
-from fsconsole.journal.curve import CurvePoint, read_curve, read_latencies
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.observation import LatencySeen
+from fsconsole.journal.past import CurvePoint, read_curve, read_latencies
+from fsconsole.model.events import LatencySeen
 from fsconsole.model.plan import Cell
 from fsconsole.model.state import CellState
-from fsconsole.tui.plaintext import lines, plain
+from fsconsole.show.cell import (
+    begun_ns,
+    command_table,
+    curves,
+    environment_lines,
+    extent_words,
+    figure_lines,
+    latency_histogram,
+    latency_title,
+    option_lines,
+    others_of,
+    output_lines,
+    outputs,
+    steps_in_words,
+    title_lines,
+    warning_lines,
+)
 from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.output import OutputScreen
-from fsconsole.tui.views.cell import environment_lines, figure_lines, title_lines, warning_lines
-from fsconsole.tui.views.cell_commands import command_table, others_of, output_lines, outputs
-from fsconsole.tui.views.cell_curves import begun_ns, curves, steps_in_words
-from fsconsole.tui.views.cell_options import option_lines
-from fsconsole.tui.views.cell_spread import extent_words, latency_histogram, latency_title
-from fsconsole.tui.widgets.histogram import Histogram
-from fsconsole.tui.widgets.lines import Lines
-from fsconsole.tui.widgets.plot import Plot
+from fsconsole.tui.screens.run import OutputScreen
+from fsconsole.tui.terminal import lines, plain
+from fsconsole.tui.widgets.charts import Histogram, Plot
+from fsconsole.tui.widgets.lists import Lines
 from fsconsole.tui.widgets.table import Table
 
 _REFRESH_S = 2.0

@@ -14,19 +14,19 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
-from fsconsole.client.children import Done, failure
-from fsconsole.client.starting import begun_run, not_begun, not_stopped, was_undone
+from fsconsole.client.children import Done, begun_run, failure, not_begun, not_stopped, was_undone
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.device import Identity
-from fsconsole.tui.plaintext import plain
-from fsconsole.tui.screens.modal import Modal
+from fsconsole.show.confirm import Offer, asking_words, changes, may_begin, offer_of, offer_rows, strays
+from fsconsole.tui.screens.dialogs import Modal
 from fsconsole.tui.session import Session
-from fsconsole.tui.views.confirm import Offer, asking_words, changes, may_begin, offer_of, offer_rows, strays
-from fsconsole.tui.widgets.rowlist import RowList
+from fsconsole.tui.terminal import plain
+from fsconsole.tui.widgets.lists import RowList
 
 if TYPE_CHECKING:
     from fsconsole.tui.session import Host
+
 
 _LOOK_AGAIN = frozenset({ExitCode.CONSENT_STALE, ExitCode.CONSENT_MISSING, ExitCode.NOT_AS_SHOWN})
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -15,21 +18,164 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
+from fsconsole.client.children import (
+    Children,
+    answer,
+    begun_run,
+    carried_out,
+    failure,
+    not_begun,
+    not_stopped,
+    was_undone,
+)
 from fsconsole.devices.identity import listed_identity
-from fsconsole.tui.device_jobs import Made, is_first_start, read_test, remove_scratch
-from fsconsole.tui.device_watch import DeviceWatch
-from fsconsole.tui.one_at_a_time import OneAtATime
-from fsconsole.tui.plaintext import plain
-from fsconsole.tui.screens.ask import AskScreen
-from fsconsole.tui.screens.device_demo import DemoScreen
-from fsconsole.tui.udev_watch import UdevWatch
-from fsconsole.tui.views.device_details import details
-from fsconsole.tui.views.device_rows import lay_out
-from fsconsole.tui.views.device_ticks import lost_ticks, refusal
-from fsconsole.tui.views.device_words import about, offer, removal_told, ticked_told
-from fsconsole.tui.views.devices import Entry
-from fsconsole.tui.widgets.pane import Pane, labelled
-from fsconsole.tui.widgets.sheet_table import SheetTable
+from fsconsole.errors import ChildFailed, FsconsoleError
+from fsconsole.journal.folder import RunFolder
+from fsconsole.model.run import DEFAULT_SCRATCH_DIR
+from fsconsole.show.device_details import details
+from fsconsole.show.devices import (
+    DEMO_QUESTION,
+    DEMO_SIZE,
+    DEMO_TOLD,
+    NEEDS_ROOT,
+    Entry,
+    Listing,
+    about,
+    lay_out,
+    lost_ticks,
+    offer,
+    read_test_told,
+    refusal,
+    removal_told,
+    ticked_told,
+)
+from fsconsole.tui.screens.base import JobScreen
+from fsconsole.tui.screens.dialogs import AskScreen
+from fsconsole.tui.terminal import plain
+from fsconsole.tui.watch import DeviceWatch, OneAtATime, UdevWatch
+from fsconsole.tui.widgets.panes import Pane, labelled
+from fsconsole.tui.widgets.table import SheetTable
+
+# What the Devices screen has done by commands, and when it offers the first of them.
+
+
+async def read_test(children: Children, path: str) -> str:
+    """Read from a device and return the figure in words. Raises ChildFailed."""
+    return read_test_told(await answer(children, "readtest", path))
+
+
+async def remove_scratch(children: Children, scratch_id: str) -> None:
+    """Remove a scratch device with its file, by its id: a loop's number may be another's by now.
+
+    Raises ChildFailed.
+    """
+    await carried_out(children, "scratch", "remove", scratch_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What a start of the demo came to: its run, none where it had none yet, and why that goes on though it was ended."""
+
+    folder: RunFolder | None
+    going_on: str = ""
+
+
+async def start_demo(children: Children, runs_dir: str, end: asyncio.Event) -> Demo:
+    """Start the demo; one that was ended before it had a run has taken back what it made.
+
+    Raises ChildFailed.
+    """
+    place = ("--size", DEMO_SIZE, "--dir", DEFAULT_SCRATCH_DIR)
+    done = await children.run_or_end(end, "demo", *place, "--detach", "--runs", runs_dir, "--json")
+    folder = begun_run(done, runs_dir)
+    if folder is None and not (end.is_set() and was_undone(done)):
+        raise not_begun(done)
+    if folder is None or not end.is_set():
+        return Demo(folder)
+    # Whatever the command's exit code: once it has told its run, only this console can stop that.
+    return Demo(folder, await asyncio.to_thread(not_stopped, folder))
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A scratch device: its node now, and the id that it keeps."""
+
+    device: str
+    scratch_id: str
+
+
+async def make_scratch(children: Children, size: str, directory: str, end: asyncio.Event) -> Made | None:
+    """Make a scratch device; None where that was ended before it was made. Raises ChildFailed."""
+    words = ("scratch", "create", "--size", size, "--dir", directory, "--json")
+    done = await children.run_or_end(end, *words)
+    if done.exit_code:
+        if end.is_set():
+            return None
+        raise failure(done)
+    try:
+        told = json.loads(done.out)
+        return Made(str(told["device"] or ""), str(told["scratch_id"] or ""))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ChildFailed(
+            words="scratch create", said="`fsconsole scratch create` told no device."
+        ) from error
+
+
+def is_first_start(listing: Listing, runs_dir: str) -> bool:
+    """Return whether nothing was tried on this machine yet: no scratch device, no run."""
+    from fsconsole.journal.store import list_runs  # noqa: PLC0415 - the first screen is there sooner without
+
+    try:
+        return not listing.has_scratch and not list_runs(runs_dir)
+    except FsconsoleError:
+        return False
+
+
+# The first comparison, begun from the list of devices: offered in a line at the first start, asked about later.
+
+
+class DemoScreen(JobScreen):
+    """Subclasses follow the devices, and show a line with the id "offer" where the demo is offered."""
+
+    _watch: DeviceWatch
+
+    def action_demo(self) -> None:
+        """Begin the first comparison; where no line says what that does, it is asked about."""
+        if not self._may("The demo is started"):
+            return
+        if self.query_one("#offer").display:
+            self._begin_demo(is_agreed=True)
+        else:
+            question = AskScreen(DEMO_QUESTION, DEMO_TOLD, yes="Start", no="Leave it")
+            self.app.push_screen(question, lambda agreed: self._begin_demo(is_agreed=bool(agreed)))
+
+    def _may(self, what: str) -> bool:
+        if not self.session.is_root:
+            self.say(f"{what} by root only: {NEEDS_ROOT}", style="$warning")
+        return self.session.is_root
+
+    def _begin_demo(self, *, is_agreed: bool) -> None:
+        if is_agreed:
+            end = asyncio.Event()
+            self.begin("Making a scratch device of 2 GiB and starting the demo", self._demo(end), end)
+
+    async def _demo(self, end: asyncio.Event) -> None:
+        with self.session.starting(self.action_end_job):
+            demo = await start_demo(self._watch.children, self.session.runs_dir, end)
+            if demo.going_on:
+                self.session.unstopped.append(demo.going_on)
+        self._watch.want()
+        if demo.folder is None:
+            self.say("Ended: no run was begun, and the scratch device is removed.")
+        elif demo.going_on:
+            self.say_at_hand(f"{demo.going_on}  The list of runs (5) shows it.", style="$error")
+        elif self.is_active:
+            self.session.folder = demo.folder
+            self.app.switch_mode("run")
+        else:
+            # Whoever is at something else by now stays there.
+            self.say_at_hand(f"The demo's run {demo.folder.name} has begun: the list of runs (5) shows it.")
+
 
 _POLL_S, _PROGRESS_S, _SETTLE_S, _REST_S = 0.4, 1.0, 0.1, 1.0
 """A look costs half a second of a CPU: where devices come and go without end there is a rest between looks."""

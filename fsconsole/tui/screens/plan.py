@@ -13,20 +13,49 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.errors import FsconsoleError
-from fsconsole.tui import draft as drafts
-from fsconsole.tui import draft_parts as parts
-from fsconsole.tui.draft import Draft
-from fsconsole.tui.plaintext import lines, plain
-from fsconsole.tui.screens.plan_acts import PlanActs
-from fsconsole.tui.screens.plan_kind import KindScreen
-from fsconsole.tui.screens.plan_kinds import doubling_told, is_offered, what_lines_are
-from fsconsole.tui.screens.plan_section import Asked, number_in
-from fsconsole.tui.screens.plan_sections import Rows, added_form, doubled, dropped, section_of
-from fsconsole.tui.screens.plan_words import words_form
-from fsconsole.tui.views import plan as view
-from fsconsole.tui.views.lines import Mark
-from fsconsole.tui.widgets.choices import Choices
-from fsconsole.tui.widgets.sift import Sift
+from fsconsole.plan import draft as drafts
+from fsconsole.plan.draft import Draft
+from fsconsole.show import plan as view
+from fsconsole.show.lines import Mark
+from fsconsole.tui.screens.plan_desk import PlanActs
+from fsconsole.tui.screens.plan_dialogs import Asked, KindScreen, number_in
+from fsconsole.tui.screens.plan_sections import Rows, added_form, doubled, dropped, section_of, words_form
+from fsconsole.tui.terminal import lines, plain
+from fsconsole.tui.widgets.choices import Choices, Sift
+
+# What the sections of the Plan screen differ in beside their lines: what can be done in each, and how that is told.
+
+_WHAT = {"options": "options", "variants": "variants", "workloads": "workloads", "arrays": "arrays"}
+_DOUBLING = {
+    "options": "A second list of the same filesystem: its variants are compared with those of the first.",
+    "arrays": "A second list of arrays: they are compared with those of the first.",
+}
+_OFFERED = {
+    "move": ("workloads",),
+    "add": ("workloads", "words"),
+    "double": ("workloads", "words", "options", "arrays"),
+    "drop": ("workloads", "words", "options", "arrays"),
+}
+
+
+def is_offered(action: str, section: str) -> bool:
+    """Return whether a key does something in a section; what concerns no section is always offered."""
+    return action not in _OFFERED or _kind(section) in _OFFERED[action]
+
+
+def what_lines_are(section: str) -> str:
+    """Return what the lines of a section are called."""
+    return _WHAT.get(_kind(section), "lines")
+
+
+def doubling_told(section: str) -> str:
+    """Return what is said when a line was doubled; empty where the new one speaks for itself."""
+    return _DOUBLING.get(_kind(section), "")
+
+
+def _kind(section: str) -> str:
+    return section.partition(" ")[0]
+
 
 _WIDE = 110
 """Columns from which the variants have a pane of their own."""
@@ -207,7 +236,7 @@ To compare with and without an option that has one value, make a second list of 
         before, key = self.draft, self._line_key
         place = number_in(key) + step if key else -1
         if 0 <= place < len(before.plan.workloads):
-            self._change(lambda: parts.moved_workload(before, place - step, step))
+            self._change(lambda: drafts.moved_workload(before, place - step, step))
             if self.draft != before:
                 self.query_one("#lines", Choices).look_at(f"load {place}")
 

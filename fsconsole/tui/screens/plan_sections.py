@@ -2,27 +2,161 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fsconsole.catalog.filesystem import Filesystem, Option
-from fsconsole.errors import FsconsoleError, PlanBadValue
+from fsconsole.catalog.filesystem import Catalog, Filesystem, Option
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.workload import WorkloadKind
-from fsconsole.plan.planfile import Checklist
-from fsconsole.tui import draft as drafts
-from fsconsole.tui import draft_parts as parts
-from fsconsole.tui import draft_words as words
-from fsconsole.tui.draft import Draft
-from fsconsole.tui.screens import plan_arrays as arrays
-from fsconsole.tui.screens.plan_arrays import Arrays
-from fsconsole.tui.screens.plan_section import Asked, Desk, Section, number_in
-from fsconsole.tui.screens.plan_values import ValuesScreen
-from fsconsole.tui.screens.plan_words import Words, words_form
-from fsconsole.tui.screens.plan_workload import WorkloadScreen
-from fsconsole.tui.screens.prompt import PromptScreen
-from fsconsole.tui.views import plan_loads, plan_options, plan_rows
-from fsconsole.tui.views.lines import Line, Mark
-from fsconsole.tui.views.plan_rows import RowLine
-from fsconsole.tui.views.plan_words import ADD
+from fsconsole.plan import draft as arrays
+from fsconsole.plan.arrays import LEVELS
+from fsconsole.plan.draft import Draft, toggled_variant, with_variant
+from fsconsole.plan.planfile import Checklist, VariantText
+from fsconsole.show import plan as view
+from fsconsole.show import plan_forms
+from fsconsole.show.lines import Line, Mark
+from fsconsole.show.plan import RowLine
+from fsconsole.show.plan_forms import (
+    ADD,
+    complaints,
+    form_fields,
+    table_of,
+    variant_of,
+    words_complaint,
+    words_fields,
+    words_lines,
+)
+from fsconsole.tui.screens.dialogs import FormScreen, PromptScreen
+from fsconsole.tui.screens.plan_dialogs import Asked, Desk, Section, ValuesScreen, number_in
+
+# The section of arrays: which are made of the ticked devices, with which knobs.
+
+_TYPED = ("chunk", "members", "stripe_cache_size", "group_thread_count")
+
+
+class Arrays:
+    """Which arrays are compared."""
+
+    def lines(self, desk: Desk) -> tuple[Line, ...]:
+        """Return a line for each level and knob, and for each array that comes of them."""
+        is_counted = desk.counted.plan.arrays == desk.draft.plan.arrays
+        return view.array_lines(desk.draft.plan, desk.outcome.plan if is_counted else None, desk.here.levels)
+
+    def ticked(self, desk: Desk, key: str) -> Draft:
+        """Tick a level, or untick it; take a knob from off to on, to compare, to off. Raises FsconsoleError."""
+        name, number = _parted(key)
+        said = arrays.words_of(arrays.array_at(desk.draft.plan, number))
+        if name in LEVELS:
+            now = said.get("level", ())
+            if name in desk.here.levels and name not in now:
+                return desk.draft
+            levels = tuple(level for level in LEVELS if (level in now) != (level == name))
+            return arrays.with_array(desk.draft, number, "level", levels)
+        if name in view.KNOBS:
+            values = view.next_values(name, said.get(name, ()))
+            return arrays.with_array(desk.draft, number, name, values)
+        return desk.draft
+
+    def opened(self, desk: Desk, key: str) -> Asked | None:
+        """Ask for the values of a knob that has several."""
+        name, number = _parted(key)
+        knob = view.KNOBS.get(name)
+        if knob is None or len(knob.offered) == 1:
+            return None
+        now = arrays.words_of(arrays.array_at(desk.draft.plan, number)).get(name, ())
+        told = f"{knob.about} Several are compared; none: as it comes."
+        typed = (lambda text: arrays.checked_array_value(name, text)) if name in _TYPED else None
+        return Asked(
+            ValuesScreen(name, told, [(value, "") for value in knob.offered], now, typed),
+            lambda values: arrays.with_array(desk.draft, number, name, values),
+        )
+
+
+def arrays_doubled(draft: Draft, key: str) -> Draft:
+    """Return the draft with another table like the one that is looked at. Raises FsconsoleError."""
+    name, number = _parted(key)
+    return draft if name == view.MADE else arrays.doubled_array(draft, number)
+
+
+def arrays_dropped(draft: Draft, key: str) -> Draft:
+    """Return the draft without the table that is looked at."""
+    name, number = _parted(key)
+    return draft if name == view.MADE else arrays.removed_array(draft, number)
+
+
+def _parted(key: str) -> tuple[str, int]:
+    return key.rpartition(" ")[0], number_in(key)
+
+
+# Variants in the tools' own words: their section, and the form of one.
+
+
+class WordsScreen(FormScreen[VariantText]):
+    """Ends with a variant whose words have passed the allow-list and the rules, as those of a plan file."""
+
+    def __init__(self, variant: VariantText, number: int, catalog: Catalog) -> None:
+        """Show a variant; number is its place among those in words."""
+        super().__init__("A variant in the tools' own words", words_fields(variant, catalog))
+        self._number, self._catalog = number, catalog
+
+    def judged(self, texts: Mapping[str, str]) -> tuple[str, str]:
+        """Return what the plan reader would say, and of which field."""
+        return words_complaint(texts, self._number, self._catalog)
+
+    def result(self, texts: Mapping[str, str]) -> VariantText:
+        """Return the variant."""
+        return variant_of(texts, self._number, self._catalog)
+
+
+class Words:
+    """The variants in the tools' own words."""
+
+    def lines(self, desk: Desk) -> tuple[Line, ...]:
+        """Return a line for each, and one to add another."""
+        return words_lines(desk.draft)
+
+    def ticked(self, desk: Desk, key: str) -> Draft:
+        """Leave one out, or take it in again."""
+        return desk.draft if key == ADD else toggled_variant(desk.draft, number_in(key))
+
+    def opened(self, desk: Desk, key: str) -> Asked | None:
+        """Ask for its words, or for those of another one."""
+        return words_form(desk, len(desk.draft.plan.variants) if key == ADD else number_in(key))
+
+
+def words_form(desk: Desk, number: int) -> Asked:
+    """Return the form of one; behind the last it is that of a new one, of the filesystem that is ticked first."""
+    variants = desk.draft.plan.variants
+    names = [desk.draft.plan.checklists[each].filesystem for each in desk.draft.checklists]
+    new = VariantText(names[0] if names else desk.catalog.names[0])
+    variant = variants[number] if number < len(variants) else new
+    return Asked(
+        WordsScreen(variant, number, desk.catalog), lambda taken: with_variant(desk.draft, number, taken)
+    )
+
+
+# The form of one workload; every keystroke is judged by the plan reader itself.
+
+Table = dict[str, object]
+
+
+class WorkloadScreen(FormScreen[Table]):
+    """Ends with the workload's table as a plan file would have it; with nothing that the plan reader refuses."""
+
+    def __init__(self, tables: Sequence[Mapping[str, object]], number: int) -> None:
+        """Tables are all workloads of the plan, number the place of this one among them."""
+        super().__init__(f"Workload {number + 1}: {tables[number]['kind']}", form_fields(tables[number]))
+        self._tables, self._number = tuple(tables), number
+
+    def judged(self, texts: Mapping[str, str]) -> tuple[str, str]:
+        """Return what the plan reader would say, and of which field."""
+        before, after = self._tables[: self._number], self._tables[self._number + 1 :]
+        return complaints((*before, self.result(texts), *after), self._number, tuple(texts))
+
+    def result(self, texts: Mapping[str, str]) -> Table:
+        """Return the workload's table."""
+        return table_of(str(self._tables[self._number]["kind"]), texts)
 
 
 class Filesystems:
@@ -30,14 +164,14 @@ class Filesystems:
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
         """Return a line for each."""
-        return plan_options.filesystem_lines(desk.draft, desk.catalog, desk.here)
+        return view.filesystem_lines(desk.draft, desk.catalog, desk.here)
 
     def ticked(self, desk: Desk, key: str) -> Draft:
         """Tick one, or untick it, but for one that can't be used here."""
         lacks = desk.here.why_not(desk.catalog.get(key))
         if lacks and not desk.draft.is_ticked(key):
             return desk.draft
-        return drafts.toggled_filesystem(desk.draft, key)
+        return arrays.toggled_filesystem(desk.draft, key)
 
     def opened(self, _desk: Desk, _key: str) -> Asked | None:
         """Ask nothing: opening is ticking."""
@@ -52,25 +186,25 @@ class Options:
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
         """Return a line for each option, by groups."""
-        return plan_options.option_lines(self._checklist(desk), self._filesystem(desk), desk.here)
+        return view.option_lines(self._checklist(desk), self._filesystem(desk), desk.here)
 
     def ticked(self, desk: Desk, key: str) -> Draft:
         """Go from off to on, to compare, to off."""
         option, filesystem = self._option(desk, key), self._filesystem(desk)
-        now = drafts.values_of(self._checklist(desk), option.scope, option.name)
-        after = plan_options.next_values(filesystem, option, now, desk.here)
-        return drafts.with_values(desk.draft, self.number, option.scope, option.name, after)
+        now = arrays.values_of(self._checklist(desk), option.scope, option.name)
+        after = view.plan_options_next_values(filesystem, option, now, desk.here)
+        return arrays.with_values(desk.draft, self.number, option.scope, option.name, after)
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
         """Ask for the values."""
         option, filesystem = self._option(desk, key), self._filesystem(desk)
         known = [(value, desk.here.refusal(filesystem, option, value)) for value in option.values_to_try]
-        now = drafts.values_of(self._checklist(desk), option.scope, option.name)
+        now = arrays.values_of(self._checklist(desk), option.scope, option.name)
         told = f"{option.help}. Several are compared; none: {filesystem.name}'s own choice."
         typed = (lambda text: _accepted(option, text)) if not option.texts else None
         return Asked(
             ValuesScreen(f"{filesystem.name}: {option.name} ({option.scope.value})", told, known, now, typed),
-            lambda values: drafts.with_values(desk.draft, self.number, option.scope, option.name, values),
+            lambda values: arrays.with_values(desk.draft, self.number, option.scope, option.name, values),
         )
 
     def _checklist(self, desk: Desk) -> Checklist:
@@ -80,7 +214,7 @@ class Options:
         return desk.catalog.get(self._checklist(desk).filesystem)
 
     def _option(self, desk: Desk, key: str) -> Option:
-        return plan_options.option_of(self._filesystem(desk), key)
+        return view.option_of(self._filesystem(desk), key)
 
 
 class Rows:
@@ -88,22 +222,22 @@ class Rows:
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
         """Return a line for each."""
-        shown = tuple(row.line for row in plan_rows.row_lines(desk.counted, desk.outcome))
-        more = plan_rows.left_over(desk.outcome)
+        shown = tuple(row.line for row in view.row_lines(desk.counted, desk.outcome))
+        more = view.left_over(desk.outcome)
         return (*shown, Line("more", more, is_heading=True)) if more else shown
 
     def ticked(self, desk: Desk, key: str) -> Draft:
         """Leave one out, or take it in again."""
-        for row in plan_rows.row_lines(desk.counted, desk.outcome):
+        for row in view.row_lines(desk.counted, desk.outcome):
             if row.line.key == key and row.line.mark is not Mark.BARRED and _is_still(desk, row):
                 if row.of_checklist:
-                    return drafts.toggled_combination(desk.draft, row.number, row.values)
-                return drafts.toggled_variant(desk.draft, row.number)
+                    return arrays.toggled_combination(desk.draft, row.number, row.values)
+                return arrays.toggled_variant(desk.draft, row.number)
         return desk.draft
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
         """Ask for the words of one that is in the tools' own words; of others opening is ticking."""
-        for row in plan_rows.row_lines(desk.counted, desk.outcome):
+        for row in view.row_lines(desk.counted, desk.outcome):
             if row.line.key == key and not row.of_checklist and _is_still(desk, row):
                 return words_form(desk, row.number)
         return None
@@ -125,7 +259,7 @@ class Workloads:
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
         """Return a line for each, in their order."""
-        return plan_loads.workload_lines(desk.draft.plan)
+        return plan_forms.workload_lines(desk.draft.plan)
 
     def ticked(self, desk: Desk, _key: str) -> Draft:
         """Change nothing: a workload is there, or x removes it."""
@@ -133,7 +267,7 @@ class Workloads:
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
         """Ask for its figures."""
-        return form_of(desk, parts.workload_tables(desk.draft), number_in(key))
+        return form_of(desk, arrays.workload_tables(desk.draft), number_in(key))
 
 
 class Settings:
@@ -141,26 +275,26 @@ class Settings:
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
         """Return a line for each."""
-        return plan_loads.setting_lines(desk.draft.plan)
+        return plan_forms.setting_lines(desk.draft.plan)
 
     def ticked(self, desk: Desk, key: str) -> Draft:
         """Go from off to on, to compare, to off."""
-        if key not in plan_loads.SETTINGS:
+        if key not in plan_forms.SETTINGS:
             return desk.draft
         now = dict(desk.draft.plan.settings).get(key, ())
-        return parts.with_setting(desk.draft, key, plan_loads.next_setting(key, now))
+        return arrays.with_setting(desk.draft, key, plan_forms.next_setting(key, now))
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
         """Ask for the values."""
-        if key not in plan_loads.SETTINGS:
+        if key not in plan_forms.SETTINGS:
             return None
-        about, known = plan_loads.SETTINGS[key]
+        about, known = plan_forms.SETTINGS[key]
         now = dict(desk.draft.plan.settings).get(key, ())
         told = f"{about} Several are compared; none: as the machine has it."
         dialog = ValuesScreen(
-            key, told, [(value, "") for value in known], now, lambda text: parts.checked_setting(key, text)
+            key, told, [(value, "") for value in known], now, lambda text: arrays.checked_setting(key, text)
         )
-        return Asked(dialog, lambda values: parts.with_setting(desk.draft, key, values))
+        return Asked(dialog, lambda values: arrays.with_setting(desk.draft, key, values))
 
 
 class Run:
@@ -168,21 +302,21 @@ class Run:
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
         """Return a line for each key."""
-        return plan_loads.run_lines(desk.draft.plan)
+        return plan_forms.run_lines(desk.draft.plan)
 
     def ticked(self, desk: Desk, key: str) -> Draft:
         """Take the next of its values."""
-        after = plan_loads.next_run_value(desk.draft.plan, key)
-        return desk.draft if after is None else parts.with_key(desk.draft, key, after)
+        after = plan_forms.next_run_value(desk.draft.plan, key)
+        return desk.draft if after is None else arrays.with_key(desk.draft, key, after)
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
         """Ask for a value, where it can be typed."""
-        if key not in plan_loads.TYPED:
+        if key not in plan_forms.TYPED:
             return None
 
         def judged(text: str) -> str:
             try:
-                parts.with_key(desk.draft, key, plan_loads.typed_run_value(key, text))
+                arrays.with_key(desk.draft, key, plan_forms.typed_run_value(key, text))
             except PlanBadValue as error:
                 return f"{error.why}: {error.wanted}"
             except FsconsoleError as error:
@@ -192,7 +326,7 @@ class Run:
         line = next(line for line in self.lines(desk) if line.key == key)
         dialog = PromptScreen(key, line.value, hint=" ".join(line.about), check=judged)
         return Asked(
-            dialog, lambda text: parts.with_key(desk.draft, key, plan_loads.typed_run_value(key, text))
+            dialog, lambda text: arrays.with_key(desk.draft, key, plan_forms.typed_run_value(key, text))
         )
 
 
@@ -217,12 +351,12 @@ def doubled(draft: Draft, section: str, line: str) -> Draft:
     if _is_nothing(section, line):
         return draft
     if section == "workloads":
-        return parts.doubled_workload(draft, number_in(line))
+        return arrays.doubled_workload(draft, number_in(line))
     if section == "words":
-        return words.doubled_variant(draft, number_in(line))
+        return arrays.doubled_variant(draft, number_in(line))
     if section == "arrays":
-        return arrays.doubled(draft, line)
-    return drafts.doubled_checklist(draft, number_in(section))
+        return arrays_doubled(draft, line)
+    return arrays.doubled_checklist(draft, number_in(section))
 
 
 def dropped(draft: Draft, section: str, line: str) -> Draft:
@@ -230,27 +364,27 @@ def dropped(draft: Draft, section: str, line: str) -> Draft:
     if _is_nothing(section, line):
         return draft
     if section == "workloads":
-        return parts.removed_workload(draft, number_in(line))
+        return arrays.removed_workload(draft, number_in(line))
     if section == "words":
-        return words.removed_variant(draft, number_in(line))
+        return arrays.removed_variant(draft, number_in(line))
     if section == "arrays":
-        return arrays.dropped(draft, line)
-    return drafts.dropped_checklist(draft, number_in(section))
+        return arrays_dropped(draft, line)
+    return arrays.dropped_checklist(draft, number_in(section))
 
 
 def form_of(desk: Desk, tables: list[dict[str, object]], number: int) -> Asked:
     """Return the form of one of these workloads."""
 
     def taken(table: dict[str, object]) -> Draft:
-        return parts.with_workloads(desk.draft, [*tables[:number], table, *tables[number + 1 :]])
+        return arrays.with_workloads(desk.draft, [*tables[:number], table, *tables[number + 1 :]])
 
     return Asked(WorkloadScreen(tables, number), taken)
 
 
 def added_form(desk: Desk, kind: str) -> Asked:
     """Return the form of a new workload of a kind, at the end."""
-    begun = parts.start_of(WorkloadKind(kind), desk.draft.plan.workloads)
-    tables = [*parts.workload_tables(desk.draft), begun]
+    begun = arrays.start_of(WorkloadKind(kind), desk.draft.plan.workloads)
+    tables = [*arrays.workload_tables(desk.draft), begun]
     return form_of(desk, tables, len(tables) - 1)
 
 

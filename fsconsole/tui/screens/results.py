@@ -3,45 +3,200 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from textual import work
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Input, OptionList, Static
 
-from fsconsole.analysis.grid import Grid, build_grid
 from fsconsole.client.children import carried_out
-from fsconsole.client.looking import Look, look
-from fsconsole.client.saving import save
+from fsconsole.client.runs import Look, look, save
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs
-from fsconsole.model.measurement import Metric
-from fsconsole.model.published import Publication
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Publication
 from fsconsole.plan.publications import list_publications, read_publication
-from fsconsole.tui.plaintext import lines, plain
-from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.cell import CellScreen
-from fsconsole.tui.screens.columns import ColumnsScreen
-from fsconsole.tui.screens.export import ExportScreen, Wanted
-from fsconsole.tui.screens.pick import PickScreen
-from fsconsole.tui.views.export import export_words
-from fsconsole.tui.views.results import (
+from fsconsole.results.grid import Grid, build_grid
+from fsconsole.show.results import (
+    EXPORTS,
     Choice,
+    Export,
     GridView,
     arranged,
     caption_rule,
+    choice_table,
+    column_help,
+    export_words,
+    moved,
     pane_lines,
+    path_for,
+    proposed_path,
     published_lines,
     sorted_by,
     title_lines,
+    toggled,
     with_baseline,
 )
-from fsconsole.tui.widgets.lines import Lines
+from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.cell import CellScreen
+from fsconsole.tui.screens.dialogs import Modal, PickScreen
+from fsconsole.tui.terminal import lines, plain
+from fsconsole.tui.widgets.lists import Lines
+from fsconsole.tui.widgets.panes import Footer
 from fsconsole.tui.widgets.table import Table
+
+# Which columns the grid shows, and in which order.
+
+
+class ColumnsScreen(Modal["tuple[Metric, ...] | None"]):
+    """Ticks and orders columns; ends with them, empty for those shown unasked, or with None: as before."""
+
+    CSS_PATH = "columns.tcss"
+    HELP: ClassVar[str] = "Columns of the grid: what is ticked is shown, in the order of its places."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "tick", "Tick", id="columns.tick", tooltip="Show this column, or leave it out"),
+        Binding("minus", "place(-1)", "Left", id="columns.left", tooltip="Further to the left"),
+        Binding("plus", "place(1)", "Right", id="columns.right", tooltip="Further to the right"),
+        Binding(
+            "d", "unasked", "Default", id="columns.default", tooltip="The columns that are shown unasked"
+        ),
+        Binding("enter", "done", "Done", id="columns.done", tooltip="Show these", priority=True),
+        Binding("escape", "dismiss(None)", "Cancel", id="columns.cancel", tooltip="As before"),
+    ]
+
+    def __init__(self, grid: Grid, chosen: tuple[Metric, ...], rule: str) -> None:
+        super().__init__()
+        self._grid = grid
+        self._chosen = chosen
+        self._rule = rule
+
+    def compose(self) -> ComposeResult:
+        """Give the list and what the column at the cursor means."""
+        with Vertical(id="columns"):
+            yield Static(plain("Columns of the grid", "bold"))
+            yield Table(rule=self._rule, id="choice")
+            yield Static(plain(""), id="meaning")
+            yield Footer(show_command_palette=False, compact=True)
+
+    def on_mount(self) -> None:
+        """Fill the list."""
+        self._show()
+        self.query_one(Table).focus()
+
+    def on_table_moved(self) -> None:
+        """Say what the column means."""
+        self._explain()
+
+    def action_tick(self) -> None:
+        """Tick the column at the cursor, or take its tick away."""
+        self._chosen = toggled(self._chosen, self._metric())
+        self._show()
+
+    def action_place(self, by: int) -> None:
+        """Move the column at the cursor among those that are shown."""
+        self._chosen = moved(self._chosen, self._metric(), by)
+        self._show()
+
+    def action_unasked(self) -> None:
+        """Go back to the columns that a grid shows unasked."""
+        self.dismiss(())
+
+    def action_done(self) -> None:
+        """End with what is ticked."""
+        self.dismiss(self._chosen)
+
+    def _metric(self) -> Metric:
+        row = self.query_one(Table).row
+        return Metric(row.key) if row is not None else Metric.DURABLE
+
+    def _show(self) -> None:
+        self.query_one(Table).show(choice_table(self._grid, self._chosen))
+        self._explain()
+
+    def _explain(self) -> None:
+        self.query_one("#meaning", Static).update(plain(column_help(self._metric())))
+
+
+# Where an export of the grid goes, and in which form.
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to export, whereto, and whether the operator has agreed to a file being replaced."""
+
+    export: Export
+    path: str
+    overwrite: bool
+
+
+class ExportScreen(Modal["Wanted | None"]):
+    """Asks for form and path, and once more before a file is replaced; ends with None where nothing is wanted."""
+
+    CSS_PATH = "export.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "Cancel", id="export.cancel", tooltip="Write nothing"),
+    ]
+
+    def __init__(self, run: str) -> None:
+        super().__init__()
+        self._run = run
+        self._export = EXPORTS[0]
+        self._agreed = ""
+        self._directory = _directory()
+
+    def compose(self) -> ComposeResult:
+        """Give the forms and the path."""
+        with Vertical(id="export"):
+            yield Static(plain(f"Export the figures of run {self._run}", "bold"))
+            yield OptionList(*(plain(export.label) for export in EXPORTS), id="forms")
+            yield Static(plain("Path (Enter writes it):"))
+            yield Input(proposed_path(self._run, self._export, self._directory), id="path", compact=True)
+            yield Static(plain(""), id="asked")
+            yield Footer(show_command_palette=False, compact=True)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Let the path end as the form does."""
+        self._export = EXPORTS[event.option_index]
+        path = self.query_one("#path", Input)
+        path.value = path_for(path.value, self._export)
+
+    def on_option_list_option_selected(self) -> None:
+        """Go on with the path."""
+        self.query_one("#path", Input).focus()
+
+    def on_input_changed(self) -> None:
+        """Take back what was agreed for another path."""
+        self._agreed = ""
+        self.query_one("#asked", Static).update(plain(""))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """End with the path; where there is a file already, the second time."""
+        path = os.path.normpath(os.path.join(self._directory, os.path.expanduser(event.value.strip())))
+        if not event.value.strip() or os.path.isdir(path):
+            self.query_one("#asked", Static).update(plain("Give the path of a file."))
+            return
+        if os.path.lexists(path) and self._agreed != path:
+            self._agreed = path
+            said = f"{path} is there already. Enter again replaces it."
+            self.query_one("#asked", Static).update(plain(said, "bold"))
+            return
+        self.dismiss(Wanted(self._export, path, overwrite=self._agreed == path))
+
+
+def _directory() -> str:
+    """Return the console's directory; the root where that has been removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/"
+
 
 _REFRESH_S = 2.0
 

@@ -12,20 +12,78 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from fsconsole.client.children import carried_out
-from fsconsole.client.listing import Known, read_runs
-from fsconsole.errors import FsconsoleError
+from fsconsole.client.children import carried_out, failure
+from fsconsole.client.runs import Known, read_runs, targets_of
+from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.renaming import title_complaint
-from fsconsole.journal.store import list_runs
-from fsconsole.tui.plaintext import plain
-from fsconsole.tui.screens.ask import AskScreen
-from fsconsole.tui.screens.prompt import PromptScreen
-from fsconsole.tui.screens.resuming import ResumingScreen
-from fsconsole.tui.views.control import cleaned_words
-from fsconsole.tui.views.runs import Run, list_words, run_lines, runs_table
-from fsconsole.tui.widgets.lines import Lines
+from fsconsole.journal.store import list_runs, title_complaint
+from fsconsole.show.run import cleaned_words
+from fsconsole.show.runs import Run, list_words, run_lines, runs_table
+from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.confirm import ResumeScreen
+from fsconsole.tui.screens.dialogs import AskScreen, PromptScreen, resume_question
+from fsconsole.tui.terminal import plain
+from fsconsole.tui.widgets.lists import Lines
 from fsconsole.tui.widgets.table import Table
+
+# Taking a run of a list up again: what is asked before, and what becomes of it.
+
+_CONSENT_CODES = frozenset({ExitCode.CONSENT_MISSING, ExitCode.CONSENT_STALE})
+
+
+class ResumingScreen(ConsoleScreen):
+    """Asks nothing over what is asked already: an answer that was meant for another question would wipe."""
+
+    _is_resuming = False
+
+    def show_run(self, folder: RunFolder, mode: str) -> None:
+        """Show a run on another screen."""
+        self.session.folder = folder
+        self.app.switch_mode(mode)
+
+    @work(group="act")
+    async def resume(self, folder: RunFolder) -> None:
+        """Take a run up again, once that is meant; where its devices must be agreed to anew, that is asked too."""
+        if self._is_resuming:
+            self.say("A run is being taken up again already.")
+            return
+        self._is_resuming = True
+        try:
+            targets = await asyncio.to_thread(targets_of, folder)
+            if not self._may_ask(folder):
+                return
+            if await self.app.push_screen_wait(resume_question(folder.name, targets)):
+                with self.complaining():
+                    await self._resume(folder)
+        finally:
+            self._is_resuming = False
+
+    async def _resume(self, folder: RunFolder) -> None:
+        self.say(f"Looking at the devices of run {folder.name}...")
+        where = ("--runs", self.session.runs_dir)
+        done = await self.session.children.run("resume", folder.name, "--exact", "--detach", *where)
+        if not done.exit_code:
+            self._goes_on(folder)
+            return
+        self.complain(failure(done))
+        if done.exit_code in _CONSENT_CODES and self._may_ask(folder):
+            resumed = await self.app.push_screen_wait(ResumeScreen(folder))
+            if resumed is not None:
+                self._goes_on(folder)
+
+    def _may_ask(self, folder: RunFolder) -> bool:
+        if not self.is_active:
+            self.say_at_hand(f"Run {folder.name} is not taken up again: you are at something else by now.")
+        return self.is_active
+
+    def _goes_on(self, folder: RunFolder) -> None:
+        self.say(f"Run {folder.name} goes on.")
+        if self.is_active:
+            self.show_run(folder, "run")
+        else:
+            # Whoever is at something else by now stays there.
+            self.say_at_hand(f"Run {folder.name} goes on: the list of runs (5) shows it.")
+
 
 _REFRESH_S = 5.0
 _AT_ONCE = 8

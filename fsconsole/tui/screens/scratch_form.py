@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import glob
+import os
 import time
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on, work
@@ -13,15 +17,99 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
 from fsconsole.client.children import Children
+from fsconsole.devices.scratch import BLOCK_BYTES, MIN_BYTES, kept_free
 from fsconsole.errors import FsconsoleError
-from fsconsole.model.places import DEFAULT_SCRATCH_DIR
-from fsconsole.tui.device_jobs import Made, make_scratch, remove_scratch
-from fsconsole.tui.plaintext import plain
-from fsconsole.tui.room import read_room, scratch_files
-from fsconsole.tui.screens.modal import Modal
-from fsconsole.tui.views.scratch_form import Room, default_size, ended_told, judge
-from fsconsole.tui.widgets.footer import Footer
-from fsconsole.units import format_guess
+from fsconsole.errors.targets import BadQuantity
+from fsconsole.model.run import DEFAULT_SCRATCH_DIR
+from fsconsole.text import printable
+from fsconsole.tui.screens.devices import Made, make_scratch, remove_scratch
+from fsconsole.tui.screens.dialogs import Modal
+from fsconsole.tui.terminal import plain
+from fsconsole.tui.widgets.panes import Footer
+from fsconsole.units import format_bytes, format_guess, parse_bytes
+
+# Whether a scratch device of some size can be made in some place, in words. Pure.
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a filesystem has left."""
+
+    place: str
+    """The directory that was asked: the wanted one, or the nearest above it that is there."""
+    free_bytes: int
+    kept_bytes: int
+    """What must stay free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether it can be made, and a sentence about it."""
+
+    is_good: bool
+    words: str
+
+
+def judge(size_text: str, directory: str, room: Room | None) -> Judgement:
+    """Return what is to be said of a size and a place as they are typed; room is None while it is not known."""
+    try:
+        size_bytes = parse_bytes(size_text)
+    except BadQuantity as error:
+        return Judgement(is_good=False, words=f"{error} {error.hint}")
+    if size_bytes < MIN_BYTES or size_bytes % BLOCK_BYTES:
+        return Judgement(is_good=False, words="Whole 4 KiB blocks, 1 MiB or more: 512MiB, 4GiB.")
+    if not directory.startswith("/"):
+        return Judgement(is_good=False, words="The directory's whole path is needed, from / on.")
+    if room is None:
+        return Judgement(is_good=True, words="")
+    most_bytes = max(0, room.free_bytes - room.kept_bytes)
+    there = f"{format_bytes(room.free_bytes)} free at {printable(room.place)}, {format_bytes(room.kept_bytes)} must stay"
+    if size_bytes > most_bytes:
+        return Judgement(is_good=False, words=f"Too large: {there}; {format_bytes(most_bytes)} at most.")
+    return Judgement(is_good=True, words=f"It fits: {there}.")
+
+
+def default_size(room: Room) -> str:
+    """Return a size to begin with: 4GiB, or less where there is less room."""
+    most_bytes = room.free_bytes - room.kept_bytes
+    return next((text for text in ("4GiB", "2GiB", "1GiB") if parse_bytes(text) <= most_bytes), "512MiB")
+
+
+def ended_told(left: Collection[str]) -> str:
+    """Return what is left of a making that was ended, in a sentence; left are files that were not there before."""
+    if not left:
+        return "Ended: no device and no file of it is left."
+    files = ", ".join(map(printable, sorted(left)))
+    return f"Ended, but {files} was not there before: x removes a scratch device from the list."
+
+
+# How much room there is where a file shall lie.
+
+
+def read_room(directory: str) -> Room:
+    """Return the room below a directory, or below the nearest one above it that is there. Raises OSError."""
+    place = os.path.abspath(directory)
+    while not os.path.isdir(place) and place != os.path.dirname(place):
+        place = os.path.dirname(place)
+    found = os.statvfs(place)
+    total_bytes = found.f_blocks * found.f_frsize
+    return Room(place, found.f_bavail * found.f_frsize, kept_free(total_bytes))
+
+
+def scratch_files(directory: str) -> frozenset[str]:
+    """Return the scratch files in a directory, and those there that a loop device still stands on."""
+    place = os.path.realpath(directory)
+    found = set(glob.glob(os.path.join(glob.escape(place), "scratch-*.img")))
+    for backing in glob.glob("/sys/block/loop*/loop/backing_file"):
+        try:
+            with open(backing, encoding="utf-8", errors="surrogateescape") as file:
+                path = file.read().rstrip("\n").removesuffix(" (deleted)")
+        except OSError:
+            # Detached while it was looked at.
+            continue
+        if os.path.dirname(path) == place:
+            found.add(path)
+    return frozenset(found)
 
 
 class ScratchForm(Modal[Made | None]):

@@ -2,14 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import groupby
+import math
+from collections.abc import Iterable, Sequence
+from itertools import groupby, pairwise
+from statistics import median
 
 from rich.cells import cell_len
 
-from fsconsole.plaintext import printable
-from fsconsole.tui.likeness import shown
-from fsconsole.tui.terminal import Glyphs
+from fsconsole.show.charts import GaugeValue, HistogramValue, Mark, Part, PlotValue, Series
+from fsconsole.show.terminal import Glyphs
+from fsconsole.text import printable, shorten_middle
+from fsconsole.tui.terminal import shown
+
+# Curves reduced to one value a column: the highest, so that no peak is lost; missing data stays a gap.
+
+_GAP_SPACINGS = 3.0
+"""Samples come at a rate; where they are further apart than this many times their usual distance, some are missing."""
+
+
+def columns_of(series: Series, x_min: float, x_max: float, width: int) -> list[float | None]:
+    """Return the highest y of each column, None where nothing is known; y keeps its unit.
+
+    A sample tells of the time since the one before, so the columns between two samples get the later one's value.
+    """
+    found: list[float | None] = [None] * width
+    if width <= 0 or not x_max > x_min:
+        return found
+    points = sorted((x, y) for x, y in series.points if math.isfinite(x))
+    longest = _longest_step([x for x, _ in points])
+    before: float | None = None
+    for x, y in points:
+        if math.isnan(y):
+            before = None
+            continue
+        begin = x if before is None or x - before > longest else before
+        if x_min <= x <= x_max:
+            _raise(found, _column(max(begin, x_min), x_min, x_max, width), _column(x, x_min, x_max, width), y)
+        before = x
+    return found
+
+
+def is_reduced(series: Sequence[Series], x_min: float, x_max: float, width: int) -> bool:
+    """Return whether some curve has more points in sight than columns."""
+    return any(sum(1 for x, _ in one.points if x_min <= x <= x_max) > width for one in series)
+
+
+def _longest_step(places: list[float]) -> float:
+    steps = [after - before for before, after in pairwise(places) if after > before]
+    return median(steps) * _GAP_SPACINGS if steps else 0.0
+
+
+def _column(x: float, x_min: float, x_max: float, width: int) -> int:
+    share = x / (x_max - x_min) - x_min / (
+        x_max - x_min
+    )  # Apart: the difference may be too small for a float.
+    return min(max(int(share * width), 0), width - 1) if math.isfinite(share) else 0
+
+
+def _raise(found: list[float | None], begin: int, end: int, y: float) -> None:
+    first = begin if begin == end or found[begin] is None else begin + 1
+    for column in range(first, end + 1):
+        there = found[column]
+        found[column] = y if there is None else max(there, y)
+
 
 Cell = tuple[str, str]
 """One column: its character, and its kind (a word that the style sheet gives a colour)."""
@@ -78,3 +133,254 @@ def difference(before: Line, after: Line) -> tuple[int, int]:
         if old != new
     )
     return first, last - first + 1
+
+
+# A gauge as columns: label, bar on a true scale with its thresholds, the figure in words.
+
+_LEAST_BAR = 6
+"""Columns within the brackets; with fewer there is no bar, and the figure has the room."""
+
+
+def gauge_line(value: GaugeValue, width: int, glyphs: Glyphs, *, label_width: int, text_width: int) -> Line:
+    """Return a gauge in exactly width columns; the bar has what label and text leave."""
+    label = cells(shorten_middle(flat(value.label, glyphs), label_width).ljust(label_width) + " ", "label")
+    text = flat(value.text, glyphs)
+    if value.value is None or math.isnan(value.value):
+        return fitted(label + cells(f"{NOT_HERE}: {text}" if text else NOT_HERE, "text"), width)
+    text_room = max(text_width, len(text))
+    bar_room = width - len(label) - text_room - 3
+    if bar_room < _LEAST_BAR:
+        return fitted(label + cells(shorten_middle(text, width - len(label)), "text"), width)
+    bar = bar_cells(value, bar_room, glyphs)
+    return fitted(
+        (*label, ("[", "axis"), *bar, ("]", "axis"), *cells(" " + text.rjust(text_room), "text")), width
+    )
+
+
+def bar_cells(value: GaugeValue, width: int, glyphs: Glyphs) -> list[Cell]:
+    """Return the bar alone: parts from the left, then marks, then the names of marks where nothing else is."""
+    bar = _filled(value, width, glyphs)
+    free = [kind == "text" for _, kind in bar]
+    places = [
+        (_place(mark.value, value.maximum, width), mark) for mark in value.marks if _within(mark, value)
+    ]
+    for place, _ in places:
+        bar[place] = (glyphs.vertical, "mark")
+        free[place] = False
+    for place, mark in places:
+        _name(bar, free, place, flat(mark.name, glyphs))
+    return bar
+
+
+def share(value: float, maximum: float) -> float:
+    """Return which part of a scale a value is, 0 to 1, whatever the two are."""
+    if math.isnan(value) or math.isnan(maximum) or value <= 0:
+        return 0.0
+    if value >= maximum or math.isinf(value):
+        return 1.0
+    return value / maximum
+
+
+def _filled(value: GaugeValue, width: int, glyphs: Glyphs) -> list[Cell]:
+    parts = value.parts or (Part(value.value or 0.0, "value"),)
+    bar: list[Cell] = [(glyphs.empty, "text")] * width
+    total, begin = 0.0, 0
+    for part in parts:
+        total += max(part.value, 0.0)
+        end = round(share(total, value.maximum) * width)
+        bar[begin:end] = [(shade_of(part.kind, glyphs) if len(parts) > 1 else glyphs.full, part.kind)] * (
+            end - begin
+        )
+        begin = max(begin, end)
+    if total > value.maximum:
+        bar[-1] = (">", "mark")  # More than the scale has.
+    return bar
+
+
+def _within(mark: Mark, value: GaugeValue) -> bool:
+    return 0 < mark.value <= value.maximum
+
+
+def _place(value: float, maximum: float, width: int) -> int:
+    return min(round(share(value, maximum) * width), width - 1)
+
+
+def _name(bar: list[Cell], free: list[bool], place: int, name: str) -> None:
+    for begin in (place + 1, place - len(name)):
+        end = begin + len(name)
+        if begin >= 0 and end <= len(bar) and all(free[begin:end]):
+            bar[begin:end] = cells(name, "mark")
+            # A column stays free of words after a name, so that two don't run together.
+            free[max(begin - 1, 0) : end + 1] = [False] * len(free[max(begin - 1, 0) : end + 1])
+            return
+
+
+# A histogram as columns: a label, a bar, a count on each line.
+
+
+def histogram_lines(value: HistogramValue, width: int, glyphs: Glyphs) -> tuple[Line, ...]:
+    """Return a line for each row, exactly width columns each; the longest bar is the highest count."""
+    rows = [(flat(label, glyphs), count, flat(text, glyphs)) for label, count, text in value.rows]
+    label_width = min(max((len(label) for label, _, _ in rows), default=0), max(width // 3, 0))
+    text_width = max((len(text) for _, _, text in rows), default=0)
+    room = width - label_width - text_width - 2
+    highest = max((count for _, count, _ in rows if math.isfinite(count)), default=0.0)
+    return tuple(
+        fitted(
+            (
+                *cells(shorten_middle(label, label_width).rjust(label_width) + " ", "label"),
+                *cells(_bar(count, highest, room, glyphs), "value"),
+                *cells(" " + text.rjust(text_width), "text"),
+            ),
+            width,
+        )
+        for label, count, text in rows
+    )
+
+
+def _bar(count: float, highest: float, room: int, glyphs: Glyphs) -> str:
+    """Return a bar; what is there at all has a column."""
+    if room < 1:
+        return ""
+    length = max(round(share(count, highest) * room), 1) if count > 0 else 0
+    return (glyphs.full * length).ljust(room)
+
+
+# A plot as columns of block glyphs: an area, lines over it, a faint curve behind, thresholds, and words around.
+
+NO_FIGURES = "no figures yet"
+REDUCED = "each column: its highest"
+
+Grid = list[list[Cell]]
+
+
+def plot_lines(value: PlotValue, width: int, height: int, glyphs: Glyphs) -> tuple[Line, ...]:
+    """Return a plot in exactly width columns and height lines; what has no room is left out, words first."""
+    gutter = _gutter_width(value, width, glyphs)
+    columns = width - gutter - 1
+    rows = height - 2
+    if rows < 1 or columns < 1:
+        return tuple(fitted(cells(flat(value.y_text, glyphs), "axis"), width) for _ in range(height))
+    grid: Grid = [[(glyphs.empty, "text")] * columns for _ in range(rows)]
+    labels = [""] * rows
+    _draw_behind(grid, value, glyphs)
+    unnamed = _draw_marks(grid, labels, value, glyphs)
+    _draw_front(grid, value, glyphs)
+    for row, name in unnamed:
+        _write_name(grid[row], name)
+    if not any(series.points for series in value.series):
+        _write(grid[rows // 2], max((columns - len(NO_FIGURES)) // 2, 0), NO_FIGURES, "text")
+    labels[0] = flat(value.y_text, glyphs)
+    return (
+        *(
+            fitted(
+                (*cells(shorten_middle(label, gutter).rjust(gutter) + glyphs.vertical, "axis"), *row), width
+            )
+            for label, row in zip(labels, grid, strict=True)
+        ),
+        fitted(cells("0".rjust(gutter) + _corner(glyphs) + glyphs.horizontal * columns, "axis"), width),
+        fitted((*cells(" " * (gutter + 1), "axis"), *_caption(value, columns, glyphs)), width),
+    )
+
+
+def line_glyph(index: int, glyphs: Glyphs) -> str:
+    """Return what the curve of that number is drawn with; 0 is the area."""
+    return (glyphs.full, glyphs.square, glyphs.up, glyphs.down)[index] if index < 4 else "x"
+
+
+def _gutter_width(value: PlotValue, width: int, glyphs: Glyphs) -> int:
+    words = [flat(text, glyphs) for text in (value.y_text, *(mark.name for mark in value.marks))]
+    return max(min(max(len(word) for word in words), width // 4), 1)
+
+
+def _corner(glyphs: Glyphs) -> str:
+    return "└" if glyphs.has_boxes else "+"
+
+
+def _draw_behind(grid: Grid, value: PlotValue, glyphs: Glyphs) -> None:
+    for series in value.series:
+        if series.behind:
+            for column, level in enumerate(_levels(series, value, grid, 1)):
+                for row in range(_seen(level)):
+                    grid[-1 - row][column] = (glyphs.shades[0], "behind")
+
+
+def _draw_front(grid: Grid, value: PlotValue, glyphs: Glyphs) -> None:
+    for index, series in enumerate(series for series in value.series if not series.behind):
+        draw = _draw_line if index else _draw_area
+        draw(grid, series, value, glyphs, index)
+
+
+def _draw_area(grid: Grid, series: Series, value: PlotValue, glyphs: Glyphs, index: int) -> None:  # noqa: ARG001 (as _draw_line)
+    steps, whole = len(glyphs.steps), (glyphs.full, series.style)
+    for column, level in enumerate(_levels(series, value, grid, steps)):
+        full, rest = divmod(_seen(level), steps)
+        for row in range(1, full + 1):
+            grid[-row][column] = whole
+        if rest:
+            grid[-1 - full][column] = (glyphs.steps[rest - 1], series.style)
+
+
+def _draw_line(grid: Grid, series: Series, value: PlotValue, glyphs: Glyphs, index: int) -> None:
+    for column, level in enumerate(_levels(series, value, grid, 1)):
+        # A curve at zero has the bottom line where nothing else is there.
+        if level or (level == 0 and grid[-1][column][1] == "text"):
+            grid[-_seen(level)][column] = (line_glyph(index, glyphs), series.style)
+
+
+def _seen(level: int | None) -> int:
+    """Return how many steps are drawn: none in a gap, and one for zero, which is no gap."""
+    return 0 if level is None else max(level, 1)
+
+
+def _levels(series: Series, value: PlotValue, grid: Grid, steps: int) -> list[int | None]:
+    """Return how many steps of a row high each column is; None is a gap."""
+    height = len(grid) * steps
+    known = columns_of(series, value.x_min, value.x_max, len(grid[0]))
+    return [None if y is None else round(share(y, value.y_max) * height) for y in known]
+
+
+def _draw_marks(grid: Grid, labels: list[str], value: PlotValue, glyphs: Glyphs) -> list[tuple[int, str]]:
+    """Draw thresholds as lines across, named before the line; return (row, name) where another name has that place."""
+    left: list[tuple[int, str]] = []
+    for mark in value.marks:
+        if not 0 < mark.value <= value.y_max:
+            continue
+        row = len(grid) - max(round(share(mark.value, value.y_max) * len(grid)), 1)
+        grid[row] = [
+            (glyphs.horizontal, "mark") if kind == "text" else (character, kind)
+            for character, kind in grid[row]
+        ]
+        if row and not labels[row]:
+            labels[row] = flat(mark.name, glyphs)
+        else:
+            left.append((row, flat(mark.name, glyphs)))
+    return left
+
+
+def _write_name(row: list[Cell], name: str) -> None:
+    taken = sum(1 for _, kind in row if kind == "name")
+    _write(row, 1 + taken, name + " ", "name")
+
+
+def _write(row: list[Cell], begin: int, text: str, kind: str) -> None:
+    room = max(len(row) - begin, 0)
+    row[begin : begin + len(text)] = cells(text[:room], kind)
+
+
+def _caption(value: PlotValue, columns: int, glyphs: Glyphs) -> Line:
+    words: list[Line] = [cells(flat(value.x_text, glyphs), "axis")]
+    front = 0
+    for series in value.series:
+        glyph = glyphs.shades[0] if series.behind else line_glyph(front, glyphs)
+        front += not series.behind
+        kind = "behind" if series.behind else series.style
+        words.append(((glyph, kind), *cells(f" {flat(series.name, glyphs)}", "text")))
+    if is_reduced(value.series, value.x_min, value.x_max, columns):
+        words.append(cells(REDUCED, "axis"))
+    found: Line = ()
+    for word in words:
+        gap = cells("   ", "text") if found else ()
+        if len(found) + len(gap) + len(word) <= columns:
+            found = (*found, *gap, *word)
+    return found

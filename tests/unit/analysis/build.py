@@ -6,16 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fsconsole.model.device import Identity
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import Outcome, RunStarted, WarningKind, WarningRaised
-from fsconsole.model.plan import After, Cell, Equalise, Estimate, Order, Plan, Setting
+from fsconsole.model.events import Outcome, RunStarted, WarningKind, WarningRaised
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import (
+    After,
+    Cell,
+    Equalise,
+    Estimate,
+    Order,
+    Plan,
+    Setting,
+    Step,
+    StepKind,
+    Variant,
+)
 from fsconsole.model.run import RunRequest, Target
 from fsconsole.model.sample import CpuShares, DeviceRates, LoadProgress, NumberedCpu, Sample, Writeback
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
-from fsconsole.model.step import Step, StepKind
-from fsconsole.model.variant import Variant
 from fsconsole.model.workload import Workload, WorkloadKind
-from fsconsole.units import GIB, KIB, MIB
+from fsconsole.text import GIB, KIB, MIB
 
 SECOND_NS = 10**9
 CREATED_NS = 1_795_248_600 * SECOND_NS

@@ -6,15 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.analysis.columns import COLUMNS_WITH_RAW, DEFAULT_COLUMNS
-from fsconsole.analysis.grid import Grid, build_grid, columns_for
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import Outcome
-from fsconsole.model.plan import Cell, Setting
+from fsconsole.model.events import Outcome
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import RAW, Cell, Setting, StepKind, Variant
 from fsconsole.model.state import CellState, CellStatus, RunState, StepState
-from fsconsole.model.step import StepKind
-from fsconsole.model.variant import RAW, Variant
 from fsconsole.model.workload import Workload
+from fsconsole.results.grid import COLUMNS_WITH_RAW, DEFAULT_COLUMNS, Grid, build_grid, columns_for
 from tests.unit.analysis import build
 
 RAW_ROW = Variant(RAW, RAW)

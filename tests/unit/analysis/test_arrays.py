@@ -9,18 +9,16 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.analysis.grid import build_grid
-from fsconsole.analysis.names import cell_names
-from fsconsole.cli.cell_lines import finished_lines
-from fsconsole.model.array_words import array_words
-from fsconsole.model.plan import ArraySpec, Cell
+from fsconsole.model.plan import ArraySpec, Cell, Variant, array_words
 from fsconsole.model.state import RunState
-from fsconsole.model.variant import Variant
-from fsconsole.report.csv import cells_csv
-from fsconsole.report.json import render_json
-from fsconsole.report.markdown import render_markdown
-from fsconsole.report.text import Page, render_text
-from fsconsole.units import KIB
+from fsconsole.results.csv import cells_csv
+from fsconsole.results.figures import cell_names
+from fsconsole.results.grid import build_grid
+from fsconsole.results.json import render_json
+from fsconsole.results.markdown import render_markdown
+from fsconsole.results.text import Page, render_text
+from fsconsole.show.progress import finished_lines
+from fsconsole.text import KIB
 from tests.unit.analysis import build
 
 MEMBERS = ("/dev/loop1", "/dev/loop2", "/dev/loop3", "/dev/loop4")

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.analysis.columns import (
+from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import UnknownColumn
+from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.results.grid import (
     COLUMNS_WITH_RAW,
     DEFAULT_COLUMNS,
     column_named,
@@ -10,8 +13,6 @@ from fsconsole.analysis.columns import (
     highest_first,
     with_read,
 )
-from fsconsole.errors import ExitCode, UnknownColumn
-from fsconsole.model.measurement import DEFINITIONS, Metric
 
 
 @pytest.mark.parametrize("metric", list(Metric))

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.analysis.grid import build_grid
-from fsconsole.model.measurement import Metric
-from fsconsole.model.observation import FeatureSeen, WarningKind
+from fsconsole.model.events import FeatureSeen, WarningKind
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Variant
 from fsconsole.model.state import CellState
-from fsconsole.model.variant import Variant
+from fsconsole.results.grid import build_grid
 from tests.unit.analysis.build import cell, done, run
 
 PLAIN = Variant("plain", "ext4", hidden_words=("-E nodiscard",))

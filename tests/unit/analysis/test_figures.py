@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fsconsole.analysis.figures import figures_of
-from fsconsole.analysis.grid import build_grid
-from fsconsole.model.measurement import Metric
-from fsconsole.model.observation import Outcome
+from fsconsole.model.events import Outcome
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.state import CellState, CellStatus
-from fsconsole.model.step import Step, StepKind
+from fsconsole.results.figures import figures_of
+from fsconsole.results.grid import build_grid
 from tests.unit.analysis import build
 
 STEPS = (*build.STEPS, Step(StepKind.DELETE_UNMOUNT, "unmount"))

@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.analysis.grid import build_grid
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import Outcome, WarningKind
-from fsconsole.model.plan import Setting
+from fsconsole.model.events import Outcome, WarningKind
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import Setting, Step, StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
-from fsconsole.model.step import Step, StepKind
 from fsconsole.model.workload import Workload, WorkloadKind
-from fsconsole.units import KIB, MIB
+from fsconsole.results.grid import build_grid
+from fsconsole.text import KIB, MIB
 from tests.unit.analysis import build
 
 

@@ -6,21 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.analysis.progress import progress_words
-from fsconsole.cli.progress import _step
-from fsconsole.devices.md_members import SyncState
-from fsconsole.devices.mdstat import parse_mdstat
+from fsconsole.cli.viewer import _step
+from fsconsole.devices.md import SyncState, parse_mdstat
 from fsconsole.engine.steps import arrays
-from fsconsole.errors import KernelUnreadable
+from fsconsole.errors.runs import KernelUnreadable
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.device import MdArray
+from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample, StepProgress
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
-from fsconsole.model.step import StepKind
-from fsconsole.report.cells import cells_of
-from fsconsole.tui.views.history import History
-from fsconsole.tui.views.run import step_line
-from fsconsole.tui.views.snapshot import Snapshot, known_of, names_of
+from fsconsole.show.history import History, Snapshot, known_of, names_of
+from fsconsole.show.progress import progress_words
+from fsconsole.show.run import step_line
+from fsconsole.text import cells_of
 from tests.unit.analysis import build
 
 NOW_NS = 10 * build.SECOND_NS

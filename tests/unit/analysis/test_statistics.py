@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.analysis.statistics import spread_percent, summarise
+from fsconsole.results.figures import spread_percent, summarise
 
 FIGURES = st.lists(st.floats(0.001, 1e12), min_size=1, max_size=9).map(tuple)
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.analysis.eta import cell_elapsed_s, remaining_s
-from fsconsole.analysis.status import as_left, cells_in_words, cells_over, status_words
-from fsconsole.model.observation import Outcome
+from fsconsole.model.events import Outcome
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, RunStatus
-from fsconsole.model.step import StepKind
+from fsconsole.results.figures import as_left, cells_in_words, cells_over, status_words
+from fsconsole.show.progress import cell_elapsed_s, remaining_s
 from tests.unit.analysis import build
 
 RUN_ID = "20261121-081000-k7qf"

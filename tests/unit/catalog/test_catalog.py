@@ -6,16 +6,23 @@ from itertools import chain
 
 import pytest
 
-from fsconsole.catalog.arguments import Argument, ArgumentKind
-from fsconsole.catalog.choose import broken_rules, choose, refusals
-from fsconsole.catalog.commands import make_commands
-from fsconsole.catalog.filesystem import Filesystem, Option, Scope
-from fsconsole.catalog.kernels import is_after, is_before, release_numbers
-from fsconsole.catalog.known import Answer, Known, Verdict
+from fsconsole.catalog.filesystem import (
+    Answer,
+    Argument,
+    ArgumentKind,
+    Filesystem,
+    Known,
+    Option,
+    Scope,
+    Verdict,
+    is_after,
+    is_before,
+    release_numbers,
+)
 from fsconsole.catalog.loader import load_catalog, parse_filesystem
-from fsconsole.catalog.words import Where
-from fsconsole.errors import PlanUnknownKey
-from fsconsole.model.variant import Variant
+from fsconsole.catalog.words import Where, broken_rules, choose, make_commands, refusals
+from fsconsole.errors.targets import PlanUnknownKey
+from fsconsole.model.plan import Variant
 
 WHERE = Where("plan.toml", "variant[0]")
 FILESYSTEMS = load_catalog().filesystems

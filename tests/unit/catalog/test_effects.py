@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.catalog.choose import choose
-from fsconsole.catalog.effects import Effect, effect_of, hidden_words, not_in_effect, removed_words
 from fsconsole.catalog.filesystem import Option, Scope
-from fsconsole.catalog.given import given_options
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.catalog.words import Where
+from fsconsole.catalog.words import (
+    Effect,
+    Where,
+    choose,
+    effect_of,
+    given_options,
+    hidden_words,
+    not_in_effect,
+    removed_words,
+)
 
 WHERE = Where("plan.toml", "variant[0]")
 REMOVED = "EXT4-fs: Ignoring removed nobh option"

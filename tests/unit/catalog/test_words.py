@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.catalog.choose import choose
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.catalog.words import Where, to_argv
-from fsconsole.errors import OptionRefused
-from fsconsole.model.variant import Variant
+from fsconsole.catalog.words import Where, choose, to_argv
+from fsconsole.errors.targets import OptionRefused
+from fsconsole.model.plan import Variant
 
 WHERE = Where("plan.toml", "variant[2]")
 NAMES = load_catalog().names

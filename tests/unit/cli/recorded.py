@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from fsconsole.journal.store import RunFolder, create_run
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import (
+from fsconsole.model.events import (
     CellFinished,
     CellStarted,
     Observation,
@@ -21,7 +21,8 @@ from fsconsole.model.observation import (
     WarningKind,
     WarningRaised,
 )
-from fsconsole.model.step import StepKind
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import StepKind
 from tests.unit.analysis import build
 
 STARTED = RunStarted(1, "0.1.0", "boot", "6.18.0", "box", (("cpus", "2"),))

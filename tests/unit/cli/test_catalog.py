@@ -6,14 +6,13 @@ import json
 
 import pytest
 
-from fsconsole.catalog.filesystem import Filesystem, Scope
-from fsconsole.catalog.known import Answer, Verdict
+from fsconsole.catalog.filesystem import Answer, Filesystem, Scope, Verdict
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.cli.catalog_survey import Entry, Survey, as_json, take
-from fsconsole.cli.catalog_text import filesystem_lines, overview_lines
-from fsconsole.errors import UnknownFilesystem
+from fsconsole.errors.targets import UnknownFilesystem
+from fsconsole.preflight.catalog_survey import Entry, Survey, as_json, take
 from fsconsole.preflight.findings import Findings, Versions
 from fsconsole.preflight.machine import Driver, FilesystemSupport, Tool
+from fsconsole.show.catalog import filesystem_lines, overview_lines
 
 KEYS = {"name", "group", "kind", "values", "help", "since", "until", "old_names", "probe"}
 WORDS = "ext4: Unknown parameter 'nomballoc'"

@@ -8,11 +8,11 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from fsconsole.cli.device_survey import SurveyRow
 from fsconsole.cli.device_table import _name, _state, build_table, columns_that_fit
+from fsconsole.devices.discover import tree_rows
 from fsconsole.devices.state import device_state
-from fsconsole.devices.tree import tree_rows
 from fsconsole.model.device import Device, DeviceKind, MountUse, Signature, Usage
+from fsconsole.preflight.device_survey import SurveyRow
 
 DISK = Device(
     "sda", "/dev/sda", DeviceKind.DISK, 8, 0, 8 * 2**40, rotational=True, model="ST8000NM0055-1RM",

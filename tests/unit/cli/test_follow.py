@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.cli.follow import JsonView, json_lines
+from fsconsole.cli.viewer import JsonView, json_lines
 from fsconsole.client import follow as module
 from fsconsole.client.follow import follow
-from fsconsole.errors import EngineDied
+from fsconsole.errors.runs import EngineDied
 from fsconsole.journal import last_word
-from fsconsole.journal.batch import Batch, Cursor, Entry
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder, is_alive
-from fsconsole.model.observation import Outcome, RunFinished, RunStarted
+from fsconsole.journal.events import Batch, Cursor, Entry
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import is_alive
+from fsconsole.model.events import Outcome, RunFinished, RunStarted
 from fsconsole.model.state import CellStatus, RunState, RunStatus
 from fsconsole.system.locks import FileLock
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 from tests.unit.analysis import build
 from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, WHOLE, make_run, write
 

@@ -10,20 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.cli.gauge_page import Page, depths, page_lines
-from fsconsole.cli.gauge_views import LivePages, PlainPages, gauge_view
-from fsconsole.model.sample import (
-    BdiStats,
-    CpuShares,
-    DeviceRates,
-    NumberedCpu,
-    Pressure,
-    Role,
-    Sample,
-)
-from fsconsole.plaintext import printable
-from fsconsole.report.cells import cells_of
-from fsconsole.units import KIB
+from fsconsole.cli.gauge_watch import LivePages, PlainPages, gauge_view
+from fsconsole.model.sample import BdiStats, CpuShares, DeviceRates, NumberedCpu, Pressure, Role, Sample
+from fsconsole.show.gauges import Page, depths, page_lines
+from fsconsole.text import KIB, cells_of, printable
 from tests.unit.analysis import build
 
 ARRAY = DeviceRates("md0", 0.0, 410.2e6, 0.0, 800.0, 12, 98.2, 14.0, 11.5)
@@ -170,7 +160,7 @@ class Terminal(io.StringIO):
 def test_a_terminal_gets_a_page_that_is_painted_over(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("TERM", "linux"), ("COLUMNS", "80"), ("LINES", "24")):
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("fsconsole.cli.gauge_views.time.monotonic", iter([10.0, 10.1, 10.5]).__next__)
+    monkeypatch.setattr("fsconsole.cli.gauge_watch.time.monotonic", iter([10.0, 10.1, 10.5]).__next__)
     terminal = Terminal()
     with gauge_view("gauges of t", as_json=False, stream=terminal) as view:
         assert isinstance(view, LivePages)

@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from fsconsole.cli import interrupts as module
-from fsconsole.cli.interrupts import Interrupts
-from fsconsole.errors import EngineNotListening, EngineSilent
+from fsconsole.cli import viewer as module
+from fsconsole.cli.viewer import Interrupts
+from fsconsole.errors.runs import EngineNotListening, EngineSilent
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.observation import Verb
+from fsconsole.model.events import Verb
 
 FOLDER = RunFolder("/nowhere/20261121-081000-k7qf")
 
@@ -127,7 +127,7 @@ def test_what_was_ignored_stays_ignored(asked):
 def test_the_process_ends_by_the_signal_itself_when_all_is_undone(number, held):
     code = (
         "import os\n"
-        "from fsconsole.cli.interrupts import Interrupts\n"
+        "from fsconsole.cli.viewer import Interrupts\n"
         "with Interrupts() as interrupts:\n"
         "    try:\n"
         f"        {'interrupts.hold()' if held else 'pass'}\n"
@@ -152,7 +152,7 @@ def test_a_run_that_nobody_meant_to_watch_is_stopped_at_once(asked):
 def test_a_command_that_has_told_its_run_is_not_ended_by_a_signal(number):
     code = (
         "import os\n"
-        "from fsconsole.cli.interrupts import Interrupts\n"
+        "from fsconsole.cli.viewer import Interrupts\n"
         "with Interrupts(at_once=True) as interrupts:\n"
         "    interrupts.hold()\n"
         "    print('run', flush=True)\n"

@@ -16,7 +16,8 @@ from fsconsole import __version__
 from fsconsole.cli import main as command_line
 from fsconsole.cli.app import load
 from fsconsole.cli.main import COMMANDS
-from fsconsole.errors import DeviceMissing, ExitCode
+from fsconsole.errors import ExitCode
+from fsconsole.errors.targets import DeviceMissing
 
 FSCONSOLE = Path(sys.executable).with_name("fsconsole")
 
@@ -136,7 +137,7 @@ def test_help_loads_no_command_and_nothing_that_only_commands_need():
         "print(*{'rich', 'textual', 'psutil', 'pyudev', 'tomli', 'sqlite3', 'pydantic'} & set(sys.modules))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    parser = "fsconsole fsconsole.cli fsconsole.cli.app fsconsole.cli.main fsconsole.cli.words"
+    parser = "fsconsole fsconsole.cli fsconsole.cli.app fsconsole.cli.main fsconsole.cli.app"
     assert done.stdout.endswith(f"\n{parser}\n\n")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fsconsole.cli.plan_json import plan_object
-from fsconsole.cli.plan_text import plan_lines, renewal_lines
+from fsconsole.cli.plan_show import plan_object
 from fsconsole.model.plan import ArraySpec, Plan
-from fsconsole.units import KIB
+from fsconsole.show.plan_text import plan_lines, renewal_lines
+from fsconsole.text import KIB
 from tests.unit.analysis import build
 from tests.unit.analysis.test_arrays import MEMBERS, RAID5, RAID10, on_array
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.cli.plan_text import plan_lines
-from fsconsole.model.variant import Variant
-from fsconsole.plaintext import printable
-from fsconsole.report.cells import cells_of
+from fsconsole.model.plan import Variant
+from fsconsole.show.plan_text import plan_lines
+from fsconsole.text import cells_of, printable
 from tests.unit.analysis import build
 
 CELLS = [build.cell(0), build.cell(1, build.EXT4_OTHER), build.cell(2, build.XFS, unavailable="no mkfs.xfs")]

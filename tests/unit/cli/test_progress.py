@@ -9,15 +9,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.live import Live
 
-from fsconsole.cli.cell_lines import finished_lines, plain_lines
-from fsconsole.cli.gauges import bar, gauge_lines
-from fsconsole.cli.progress import LiveView, PlainView, progress_view, render
-from fsconsole.journal.batch import Batch, Cursor
-from fsconsole.model.observation import Outcome
+from fsconsole.cli.viewer import LiveView, PlainView, progress_view, render
+from fsconsole.journal.events import Batch, Cursor
+from fsconsole.model.events import Outcome
+from fsconsole.model.plan import Variant
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
-from fsconsole.model.variant import Variant
-from fsconsole.plaintext import printable
-from fsconsole.report.cells import cells_of
+from fsconsole.show.gauges import bar, gauge_lines
+from fsconsole.show.progress import finished_lines, plain_lines
+from fsconsole.text import cells_of, printable
 from tests.unit.analysis import build
 
 CELLS = [build.cell(0), build.cell(1, build.EXT4_OTHER), build.cell(2, build.XFS)]
@@ -189,7 +188,7 @@ def test_the_live_view_is_painted_at_most_once_per_quarter_second(monkeypatch: p
     with Live(console=console, auto_refresh=False) as live:
         monkeypatch.setattr(live, "update", lambda *_args, refresh: painted.append(refresh))
         monkeypatch.setattr(
-            "fsconsole.cli.progress.time.monotonic", iter([100.0, 100.1, 100.2, 100.3]).__next__
+            "fsconsole.cli.viewer.time.monotonic", iter([100.0, 100.1, 100.2, 100.3]).__next__
         )
         view = LiveView(live)
         for _ in range(4):

@@ -12,10 +12,11 @@ import pytest
 
 from fsconsole.cli.results import Format, Wanted, report
 from fsconsole.cli.runs import runs_json, runs_text
-from fsconsole.client.looking import look_at
-from fsconsole.errors import ExitCode, UnknownColumn
+from fsconsole.client.runs import look_at
+from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import UnknownColumn
 from fsconsole.journal.store import list_runs
-from fsconsole.model.observation import Outcome, RunFinished
+from fsconsole.model.events import Outcome, RunFinished
 from fsconsole.system.locks import FileLock
 from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, WHOLE, make_run, write
 

@@ -10,18 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from fsconsole.client.control import ask
-from fsconsole.errors import (
-    EngineNotListening,
-    EngineSilent,
-    ExitCode,
-    NotRoot,
-    RequestRefused,
-    RunOver,
-)
-from fsconsole.journal.store import RunFolder
-from fsconsole.model.control import ControlAnswer, encode_answer
-from fsconsole.model.observation import Verb
+from fsconsole.client.children import ask
+from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import EngineNotListening, EngineSilent, NotRoot, RequestRefused, RunOver
+from fsconsole.journal.folder import RunFolder
+from fsconsole.model.events import ControlAnswer, Verb, encode_answer
 from fsconsole.system.locks import FileLock
 
 SOON_S = 0.05

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.client.outputs import read_output
-from fsconsole.client.saving import save
-from fsconsole.errors import ExportFailed, JournalUnusable
+from fsconsole.client.runs import read_output, save
+from fsconsole.errors.runs import ExportFailed, JournalUnusable
 from fsconsole.journal.folder import RunFolder
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.client import start
-from fsconsole.client.start import Child, Service, unit_of
-from fsconsole.journal.store import RunFolder
+from fsconsole.client import engine
+from fsconsole.client.engine import Child, Service, unit_of
+from fsconsole.journal.folder import RunFolder
 from fsconsole.system.executors import FakeExecutor
+from fsconsole.system.mounts import Unit
 from fsconsole.system.recordings import load_results
-from fsconsole.system.unit import Unit
 from tests.conftest import wait_until
 
 RECORDED = load_results(str(Path(__file__).parents[2] / "data" / "systemd" / "252.json"))
@@ -25,7 +25,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory = tmp_path / "bin"
     directory.mkdir()
     monkeypatch.setenv("PATH", f"{directory}:/usr/bin:/bin")
-    monkeypatch.setattr(start, "_ASK_EVERY_S", 0.0)
+    monkeypatch.setattr(engine, "_ASK_EVERY_S", 0.0)
     return directory
 
 

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from fsconsole.client import starting
-from fsconsole.client.children import Done, RealChildren
-from fsconsole.client.starting import begun_run, not_begun, stop_at_once, was_undone
-from fsconsole.errors import EngineNotListening, RunOver
+from fsconsole.client import children
+from fsconsole.client.children import Done, RealChildren, begun_run, not_begun, stop_at_once, was_undone
+from fsconsole.errors.runs import EngineNotListening, RunOver
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.observation import Verb
+from fsconsole.model.events import Verb
 
 TOLD = '{"run": "20261121-081000-k7qf", "folder": "/elsewhere"}\n'
 FOLDER = RunFolder("/runs/20261121-081000-k7qf")
@@ -98,7 +97,7 @@ def test_a_run_that_just_begins_is_asked_until_it_hears(monkeypatch: pytest.Monk
         if len(asked) < 3:
             raise EngineNotListening(run="r")
 
-    monkeypatch.setattr(starting, "ask", ask)
+    monkeypatch.setattr(children, "ask", ask)
     stop_at_once(FOLDER)
     assert asked == [Verb.STOP_NOW] * 3
 
@@ -107,5 +106,5 @@ def test_a_run_that_is_over_needs_no_stop(monkeypatch: pytest.MonkeyPatch) -> No
     def ask(_folder: RunFolder, _verb: Verb) -> None:
         raise RunOver(run="r")
 
-    monkeypatch.setattr(starting, "ask", ask)
+    monkeypatch.setattr(children, "ask", ask)
     stop_at_once(FOLDER)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from fsconsole.devices.discovery import discover
+from fsconsole.devices.discover import discover
 from fsconsole.model.device import Device
 
 GIB = 2**30

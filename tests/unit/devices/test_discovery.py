@@ -5,11 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.attributes import parse_scheduler, parse_uevent, read_device
-from fsconsole.devices.discovery import find_device
-from fsconsole.devices.hardware import Hardware, normal_wwn, parse_vpd_serial, read_hardware
-from fsconsole.devices.tree import tree_rows
-from fsconsole.errors import DeviceMissing, KernelUnreadable, NotABlockDevice
+from fsconsole.devices.discover import (
+    Hardware,
+    find_device,
+    normal_wwn,
+    parse_scheduler,
+    parse_uevent,
+    parse_vpd_serial,
+    read_device,
+    read_hardware,
+    tree_rows,
+)
+from fsconsole.errors.runs import KernelUnreadable
+from fsconsole.errors.targets import DeviceMissing, NotABlockDevice
 from fsconsole.model.device import Device, DeviceKind, MdMember, MountUse
 from tests.unit.devices.system_tree import GIB, SystemTree
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.devices.foundation import stands_on, volume_name
+from fsconsole.devices.state import stands_on, volume_name
 from fsconsole.model.device import Device, DeviceKind
 from tests.tui.device_lists import ARRAY, FREE, MULTIPATH, SCRATCH, SYSTEM, VOLUMES
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.devices.marker import UNMARKED, Marker, parse_marker, proven_marker, read_marker
-from fsconsole.devices.space import kept_free, need_room
-from fsconsole.errors import NoSpace
-from fsconsole.units import GIB, TIB
+from fsconsole.devices.scratch import kept_free, need_room
+from fsconsole.errors.runs import NoSpace
+from fsconsole.text import GIB, TIB
 
 
 def test_a_mark_is_read_as_it_was_written() -> None:

@@ -6,7 +6,7 @@ import struct
 import uuid
 from pathlib import Path
 
-from fsconsole.devices.md_members import (
+from fsconsole.devices.md import (
     HeldArray,
     held_arrays,
     is_left_empty,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.devices.mdstat import parse_mdstat
-from fsconsole.errors import KernelUnreadable
+from fsconsole.devices.md import parse_mdstat
+from fsconsole.errors.runs import KernelUnreadable
 from fsconsole.model.device import MdArray, MdMember
-from fsconsole.units import KIB
+from fsconsole.text import KIB
 
 RECORDED = Path(__file__).parents[2] / "data" / "mdstat"
 

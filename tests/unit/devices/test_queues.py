@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fsconsole.devices.queues import queues_of
-from fsconsole.devices.relatives import DeviceGraph
+from fsconsole.devices.settings import queues_of
+from fsconsole.devices.uses import DeviceGraph
 from fsconsole.model.device import Device, DeviceKind
 
 

@@ -11,7 +11,7 @@ from hypothesis import settings as how
 from hypothesis import strategies as st
 
 from fsconsole.devices.settings import Disk, InForce, Kernel, disk_node, give_back, is_setting
-from fsconsole.model.observation import SettingTaken
+from fsconsole.model.events import SettingTaken
 from fsconsole.model.state import HeldSetting
 
 QUEUE = "/sys/block/sdx/queue"

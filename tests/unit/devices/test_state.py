@@ -8,14 +8,15 @@ from fsconsole.devices.state import Claim, DeviceState, device_state, holdings
 from fsconsole.model.device import (
     Device,
     DeviceKind,
+    Hazard,
     LoopBacking,
     MdArray,
     MdMember,
     MountUse,
     Signature,
     Usage,
+    Verdict,
 )
-from fsconsole.model.hazard import Hazard, Verdict
 
 DISK = Device("sda", "/dev/sda", DeviceKind.DISK, 8, 0, 2**30)
 EXT4 = Signature("ext4", Usage.FILESYSTEM, 1080, "label", "0a1b")

@@ -9,14 +9,13 @@ from typing import cast
 
 import pytest
 
-from fsconsole.devices.md_members import SyncState
-from fsconsole.engine import degraded
+from fsconsole.devices.md import SyncState
+from fsconsole.engine import cautions
 from fsconsole.engine.steps import arrays
 from fsconsole.engine.steps.arrays import make, take_apart, wait_until_in_step
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed
-from fsconsole.errors import KernelUnreadable
-from fsconsole.model.plan import ArraySpec
-from fsconsole.model.step import Step, StepKind
+from fsconsole.errors.runs import KernelUnreadable
+from fsconsole.model.plan import ArraySpec, Step, StepKind
 
 LACKS = "the array /dev/md400 lacks 1 of its 3 members when the cell ended"
 MEMBERS = ("vda", "vdb")
@@ -43,7 +42,7 @@ class Life:
         monkeypatch.setattr(arrays, "sync_state", lambda _: self.sync)
         monkeypatch.setattr(arrays.cautions, "about_array", lambda _: None)
         monkeypatch.setattr(arrays, "_dismantle", lambda _: self.happened.append("taken apart"))
-        monkeypatch.setattr(degraded, "about_end", lambda *_: self.happened.append("told"))
+        monkeypatch.setattr(cautions, "about_end", lambda *_: self.happened.append("told"))
 
     def work(self, *, assume_clean: bool = False) -> CellWork:
         spec = ArraySpec("raid5", assume_clean=assume_clean)
@@ -112,7 +111,7 @@ def test_an_mdstat_that_can_not_be_read_keeps_no_array(life: Life, monkeypatch: 
     def unreadable(*_: object) -> None:
         raise KernelUnreadable(path="/proc/mdstat", line="?")
 
-    monkeypatch.setattr(degraded, "about_end", unreadable)
+    monkeypatch.setattr(cautions, "about_end", unreadable)
     make(life.work(assume_clean=True), STEP)
     with pytest.raises(KernelUnreadable):
         life.stack.close()
@@ -121,7 +120,7 @@ def test_an_mdstat_that_can_not_be_read_keeps_no_array(life: Life, monkeypatch: 
 
 def test_the_words_name_the_array_and_are_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     lacking = SimpleNamespace(name="md400", degraded=1, slots="UU_")
-    monkeypatch.setattr(degraded, "degraded_below", lambda _: (lacking,))
+    monkeypatch.setattr(cautions, "degraded_below", lambda _: (lacking,))
     said: list[str] = []
     work = cast(
         "CellWork",
@@ -129,6 +128,6 @@ def test_the_words_name_the_array_and_are_said_once(monkeypatch: pytest.MonkeyPa
             cell=SimpleNamespace(target="/dev/md400"), warn=lambda _kind, reason, _hint: said.append(reason)
         ),
     )
-    degraded.about_end(work, frozenset())
-    degraded.about_end(work, frozenset({degraded.degraded_words(lacking)}))  # type: ignore[arg-type]
+    cautions.about_end(work, frozenset())
+    cautions.about_end(work, frozenset({cautions.degraded_words(lacking)}))  # type: ignore[arg-type]
     assert said == [LACKS]

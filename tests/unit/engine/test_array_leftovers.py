@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.devices.md_members import HeldArray
-from fsconsole.engine import array_leftovers
-from fsconsole.engine.array_leftovers import members_left, take_apart_leftovers
-from fsconsole.engine.arrays import OwnArray
+from fsconsole.devices.md import HeldArray
+from fsconsole.engine import arrays
+from fsconsole.engine.arrays import OwnArray, members_left, take_apart_leftovers
 from fsconsole.model.plan import ArraySpec
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.plan.expand import array_uuid
@@ -31,9 +30,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[OwnArray]:
         seen.append(own)
         return ("/dev/md127 is not one that the run made: it stays as it is",)
 
-    monkeypatch.setattr(array_leftovers, "dismantle", dismantle)
-    monkeypatch.setattr(array_leftovers, "lock_whole_disk", nullcontext)
-    monkeypatch.setattr(array_leftovers, "held_arrays", lambda: [HeldArray("md400", frozenset({"vdz"}))])
+    monkeypatch.setattr(arrays, "dismantle", dismantle)
+    monkeypatch.setattr(arrays, "lock_whole_disk", nullcontext)
+    monkeypatch.setattr(arrays, "held_arrays", lambda: [HeldArray("md400", frozenset({"vdz"}))])
     return seen
 
 

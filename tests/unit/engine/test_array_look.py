@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.devices.md_members import HeldArray
-from fsconsole.engine import array_look
-from fsconsole.engine.array_look import assemble_stopped
-from fsconsole.engine.arrays import OwnArray
+from fsconsole.devices.md import HeldArray
+from fsconsole.engine import arrays
+from fsconsole.engine.arrays import OwnArray, assemble_stopped
 from fsconsole.model.command import Command, CommandResult, Usage
 
 OURS, OTHER_OURS, THEIRS = "0000aaaa", "0000bbbb", "0000cccc"
@@ -36,10 +35,10 @@ def member_uuid(path: str) -> str:
 def called(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """What is called while the kernel holds an array of the disks named, and others."""
     held = [HeldArray("md401", frozenset({"vdz", *request.param}))]
-    monkeypatch.setattr(array_look, "held_arrays", lambda: held)
-    monkeypatch.setattr(array_look, "member_uuid", member_uuid)
-    monkeypatch.setattr(array_look, "kernel_name", lambda path: path.removeprefix("/dev/"))
-    monkeypatch.setattr(array_look.os.path, "exists", lambda path: path == "/sys/block/md401")
+    monkeypatch.setattr(arrays, "held_arrays", lambda: held)
+    monkeypatch.setattr(arrays, "member_uuid", member_uuid)
+    monkeypatch.setattr(arrays, "kernel_name", lambda path: path.removeprefix("/dev/"))
+    monkeypatch.setattr(arrays.os.path, "exists", lambda path: path == "/sys/block/md401")
     recorder = Recorder()
     assemble_stopped(OWN, recorder)
     return sorted(recorder.calls, key=lambda argv: argv[-1])

@@ -7,15 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.devices.md_members import HeldArray
-from fsconsole.devices.signatures import parse_wipefs
-from fsconsole.engine import array_owner
-from fsconsole.engine.array_owner import Owner, in_words
+from fsconsole.devices.content import parse_wipefs
+from fsconsole.devices.md import HeldArray
+from fsconsole.engine import arrays
+from fsconsole.engine.arrays import Owner, in_words
 from fsconsole.model.command import CommandResult, Usage
-from fsconsole.model.observation import Outcome
-from fsconsole.model.plan import ArraySpec
+from fsconsole.model.events import Outcome
+from fsconsole.model.plan import ArraySpec, StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState, StepState
-from fsconsole.model.step import StepKind
 from fsconsole.plan.expand import array_uuid
 from fsconsole.system.executors import FakeExecutor
 from tests.unit.analysis import build
@@ -47,8 +46,8 @@ def left(outcome: Outcome | None, *showed: tuple[str, str]) -> RunState:
 @pytest.fixture(autouse=True)
 def _bears_the_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
     uuid = array_uuid(left(None).request.run_id, 0)
-    monkeypatch.setattr(array_owner, "member_uuid", lambda _path: uuid)
-    monkeypatch.setattr(array_owner, "is_started", lambda _name: True)
+    monkeypatch.setattr(arrays, "member_uuid", lambda _path: uuid)
+    monkeypatch.setattr(arrays, "is_started", lambda _name: True)
 
 
 def test_a_filesystem_that_the_run_did_not_make_is_somebody_elses() -> None:
@@ -70,7 +69,7 @@ def test_remains_are_no_leave_for_something_new() -> None:
 
 
 def test_an_array_that_was_not_started_shows_nothing_to_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(array_owner, "is_started", lambda _name: False)
+    monkeypatch.setattr(arrays, "is_started", lambda _name: False)
     assert Owner(left(Outcome.DONE), executor(answer(("ext4", THEIRS)))).objection(ARRAY) == ""
 
 

@@ -9,11 +9,10 @@ from typing import cast
 
 import pytest
 
-from fsconsole.devices.md_members import SyncState
-from fsconsole.engine import stillness
+from fsconsole.devices.md import SyncState
 from fsconsole.engine.steps import arrays
 from fsconsole.engine.work import CellWork, StepFailed
-from fsconsole.model.step import Step, StepKind
+from fsconsole.model.plan import Step, StepKind
 
 STEP = Step(StepKind.ARRAY_SYNC, "wait")
 BEHIND = SyncState(
@@ -37,8 +36,8 @@ TAKEN_OUT = SyncState(
 def wait(monkeypatch: pytest.MonkeyPatch, *states: SyncState, ended: Sequence[object] = ()) -> None:
     said, moves, clock = iter(states), iter(ended), count(0, 100)
     monkeypatch.setattr(arrays.time, "monotonic", lambda: float(next(clock)))
-    monkeypatch.setattr(stillness, "patience_s", lambda: 240.0)
-    monkeypatch.setattr(stillness, "ended_io", lambda _names: next(moves, "the same"))
+    monkeypatch.setattr(arrays, "patience_s", lambda: 240.0)
+    monkeypatch.setattr(arrays, "ended_io", lambda _names: next(moves, "the same"))
     monkeypatch.setattr(arrays, "sync_state", lambda _name: next(said))
     monkeypatch.setattr(arrays.time, "sleep", lambda _s: None)
     sampler = SimpleNamespace(tell_progress=lambda _percent: None)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsconsole.engine.attention import Vigil
-from fsconsole.system.waiting import Waiting, in_words
+from fsconsole.engine.hangs import Vigil
+from fsconsole.system.processes import Waiting, in_words
 
 MKFS = Waiting(7, "mkfs.ext4", "blkdev_issue_discard")
 

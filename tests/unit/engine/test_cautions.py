@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fsconsole.devices.mdstat import parse_mdstat
-from fsconsole.engine.degraded import degraded_words
+from fsconsole.devices.md import parse_mdstat
+from fsconsole.engine.cautions import degraded_words
 
 RECORDED = Path(__file__).parents[2] / "data" / "mdstat"
 

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.client.control import ask
+from fsconsole.client.children import ask
 from fsconsole.engine.control import ControlServer, Wishes
-from fsconsole.errors import RunOver
-from fsconsole.journal.store import RunFolder
-from fsconsole.model.control import (
+from fsconsole.errors.runs import RunOver
+from fsconsole.journal.folder import RunFolder
+from fsconsole.model.events import (
     BadMessage,
     ControlAnswer,
+    Verb,
     decode_answer,
     decode_request,
     encode_answer,
     encode_request,
 )
-from fsconsole.model.observation import Verb
 
 
 @pytest.fixture

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from fsconsole.devices.md_members import HeldArray
+from fsconsole.devices.md import HeldArray
 from fsconsole.engine import arrays
 from fsconsole.engine.arrays import OwnArray, dismantle, require_own
-from fsconsole.errors import DeviceChanged, ToolFailed
+from fsconsole.errors.runs import ToolFailed
+from fsconsole.errors.targets import DeviceChanged
 
 OURS, FOREIGN = "0123abcd-1111-2222-3333-0123456789ab", "ffffffff-1111-2222-3333-0123456789ab"
 VDA, VDB, VDC = "/dev/vda", "/dev/vdb", "/dev/vdc"

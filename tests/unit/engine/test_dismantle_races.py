@@ -6,7 +6,7 @@ import pytest
 
 from fsconsole.engine import arrays
 from fsconsole.engine.arrays import dismantle
-from fsconsole.errors import ToolFailed
+from fsconsole.errors.runs import ToolFailed
 from tests.unit.engine.test_dismantle import FOREIGN, OURS, VDA, VDB, VDC, Md, own
 
 

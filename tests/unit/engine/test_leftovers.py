@@ -9,10 +9,10 @@ import pytest
 
 from fsconsole.devices import settings
 from fsconsole.devices.settings import Kernel
-from fsconsole.engine.leftovers import Leftover, disks_of, give_back_leftovers, in_words
-from fsconsole.model.observation import RunStarted, SettingTaken
+from fsconsole.engine.cleanup import Leftover, disks_of, give_back_leftovers, in_words
+from fsconsole.model.events import RunStarted, SettingTaken
 from fsconsole.model.state import HeldSetting, RunState
-from fsconsole.system.host import boot_id
+from fsconsole.system.files import boot_id
 from fsconsole.system.locks import FileLock
 from tests.unit.analysis import build
 

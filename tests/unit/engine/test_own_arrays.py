@@ -8,13 +8,12 @@ from dataclasses import replace
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.engine.own_commands import objection
-from fsconsole.model.plan import ArraySpec, Cell
-from fsconsole.model.step import StepKind
-from fsconsole.plan.array_place import array_place
-from fsconsole.plan.rebuild import filesystem_of, rebuilt_steps
-from fsconsole.plan.target import QueueSpec, TargetSpec
-from fsconsole.units import GIB
+from fsconsole.engine.runner import objection
+from fsconsole.model.plan import ArraySpec, Cell, StepKind
+from fsconsole.plan.arrays import array_place
+from fsconsole.plan.expand import filesystem_of, rebuilt_steps
+from fsconsole.plan.planfile import QueueSpec, TargetSpec
+from fsconsole.text import GIB
 from tests.unit.plan.examples import VARIANT, WORKLOAD, build
 
 DISKS = tuple(TargetSpec(f"/dev/sd{d}", GIB, disk=f"sd{d}", queues=(QueueSpec(f"sd{d}"),)) for d in "abc")

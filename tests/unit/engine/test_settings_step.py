@@ -12,10 +12,10 @@ import pytest
 from fsconsole.devices.settings import Kernel
 from fsconsole.engine.steps import settings
 from fsconsole.engine.work import StepFailed
-from fsconsole.errors import JournalFull
-from fsconsole.model.observation import Observation, SettingReturned, SettingSeen, SettingTaken
+from fsconsole.errors.runs import JournalFull
+from fsconsole.model.events import Observation, SettingReturned, SettingSeen, SettingTaken
+from fsconsole.model.plan import Step, StepKind, Write
 from fsconsole.model.state import HeldSetting
-from fsconsole.model.step import Step, StepKind, Write
 
 QUEUE = "/sys/block/sdx/queue"
 VALUES = {f"{QUEUE}/read_ahead_kb": "128", f"{QUEUE}/scheduler": "none", f"{QUEUE}/nr_requests": "64"}

@@ -10,9 +10,9 @@ import pytest
 
 from fsconsole.engine import execute
 from fsconsole.engine.work import CellWork, StepResult
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import Outcome
-from fsconsole.model.step import Step, StepKind
+from fsconsole.model.events import Outcome
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import Step, StepKind
 from tests.unit.analysis import build
 
 MEASURED = StepResult((Measurement(Metric.READ, 9e9),))

@@ -8,12 +8,12 @@ from typing import cast
 import pytest
 
 from fsconsole.engine import execute
-from fsconsole.engine.attention import Attention
 from fsconsole.engine.control import Wishes
+from fsconsole.engine.hangs import Attention
 from fsconsole.engine.work import CellWork, StepResult
-from fsconsole.errors import DeviceHangs
-from fsconsole.model.observation import Outcome, Verb
-from fsconsole.model.step import Step, StepKind
+from fsconsole.errors.targets import DeviceHangs
+from fsconsole.model.events import Outcome, Verb
+from fsconsole.model.plan import Step, StepKind
 
 CHECK = Step(StepKind.CHECK, "check it")
 

@@ -8,24 +8,24 @@ from types import SimpleNamespace
 
 import pytest
 
-from fsconsole.engine.steps import surveying
-from fsconsole.errors import KernelLacks
-from fsconsole.model.observation import Outcome, WarningKind
+from fsconsole.engine.steps import life
+from fsconsole.errors.runs import KernelLacks
+from fsconsole.model.events import Outcome, WarningKind
 
 
 def test_a_filesystem_without_extent_maps_has_a_warning_and_the_cell_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / surveying.TREE_NAME).mkdir()
+    (tmp_path / life.TREE_NAME).mkdir()
     warnings: list[tuple[WarningKind, str, str]] = []
     work = SimpleNamespace(warn=lambda *warning: warnings.append(warning))
 
     def survey_tree(fd: int) -> None:
         raise KernelLacks(what="extent maps of this filesystem", why="not supported", remedy="Use another.")
 
-    monkeypatch.setattr(surveying, "open_mount", lambda _: os.open(tmp_path, os.O_RDONLY))
-    monkeypatch.setattr(surveying, "survey_tree", survey_tree)
-    result = surveying.survey(work, SimpleNamespace(workload=None))  # type: ignore[arg-type]
+    monkeypatch.setattr(life, "open_mount", lambda _: os.open(tmp_path, os.O_RDONLY))
+    monkeypatch.setattr(life, "survey_tree", survey_tree)
+    result = life.survey(work, SimpleNamespace(workload=None))  # type: ignore[arg-type]
     assert (result.outcome, result.measurements) == (Outcome.DONE, ())
     ((kind, reason, hint),) = warnings
     assert kind is WarningKind.NOT_IN_EFFECT

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from fsconsole.engine.memory import with_killed
-from fsconsole.engine.steps import checking, mounting
+from fsconsole.engine.cautions import with_killed
+from fsconsole.engine.steps import life
 from fsconsole.engine.work import StepFailed, StepResult
 from fsconsole.model.command import CommandResult, Usage
-from fsconsole.model.observation import Outcome, WarningKind
-from fsconsole.model.step import Step, StepKind
+from fsconsole.model.events import Outcome, WarningKind
+from fsconsole.model.plan import Step, StepKind
 
 KILLED = "Memory cgroup out of memory: Killed process 77 (python3) total-vm:1kB, UID:0"
 LOAD, MKFS = Step(StepKind.WORKLOAD, "load"), Step(StepKind.MKFS, "format", (("mkfs.ext4", "/dev/sdz"),))
@@ -68,13 +68,13 @@ def test_an_unmount_in_which_writes_were_lost_fails_though_umount_said_yes() -> 
     with pytest.raises(
         StepFailed, match=r"umount said yes, but the kernel logged: XFS \(sdz\): log I/O error -5"
     ):
-        mounting.unmount(work, ("umount", "/mnt"))  # type: ignore[arg-type]
+        life.unmount(work, ("umount", "/mnt"))  # type: ignore[arg-type]
     assert work.mounted_device is None
 
 
 def test_an_unmount_is_not_failed_by_errors_of_another_disk() -> None:
     work = Work("I/O error, dev sdb, sector 2048 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2")
-    assert mounting.unmount(work, ("umount", "/mnt")) == 0.5  # type: ignore[arg-type]
+    assert life.unmount(work, ("umount", "/mnt")) == 0.5  # type: ignore[arg-type]
 
 
 CHECK = Step(StepKind.CHECK, "check", (("btrfs", "check", "--readonly", "/dev/sdz"),))
@@ -85,18 +85,18 @@ def test_damage_that_a_check_finds_is_a_warning_in_its_own_words() -> None:
     work = Work(
         exit_code=1, err=f"Opening filesystem to check...\n{NO_BTRFS}\nERROR: cannot open file system\n"
     )
-    result = checking.check(work, CHECK)  # type: ignore[arg-type]
+    result = life.check(work, CHECK)  # type: ignore[arg-type]
     assert (result.verdict, result.reason) == ("errors", f"the check found damage: {NO_BTRFS}")
     assert [(kind, reason) for kind, reason, _ in work.warnings] == [(WarningKind.CHECK, result.reason)]
 
 
 def test_what_looks_like_damage_on_a_disk_that_can_not_be_read_is_no_verdict_on_the_filesystem() -> None:
     work = Work("Buffer I/O error on dev sdz, logical block 16, async page read", exit_code=1, err=NO_BTRFS)
-    result = checking.check(work, CHECK)  # type: ignore[arg-type]
+    result = life.check(work, CHECK)  # type: ignore[arg-type]
     assert (result.verdict, result.reason) == ("failed", f"the check could not be carried out: {NO_BTRFS}")
 
 
 def test_a_check_that_was_killed_says_by_what() -> None:
-    result = checking.check(Work(exit_code=-9), CHECK)  # type: ignore[arg-type]
+    result = life.check(Work(exit_code=-9), CHECK)  # type: ignore[arg-type]
     assert result.verdict == "failed"
     assert result.reason.endswith("tool failed with signal 9: it said nothing")

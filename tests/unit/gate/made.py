@@ -12,12 +12,12 @@ from fsconsole.model.device import (
     ContentSample,
     Device,
     DeviceKind,
+    Hazard,
     Identity,
     LoopBacking,
     Signature,
     Usage,
 )
-from fsconsole.model.hazard import Hazard
 from fsconsole.model.run import Target
 
 GIB = 2**30

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from fsconsole.devices.claims import TOOLS_WITH_O_EXCL, TOOLS_WITHOUT_O_EXCL, needs_hold
-from fsconsole.devices.consent import check_consent, consent_code
 from fsconsole.devices.evidence import Evidence, SystemPlace, Unread, UseKind
-from fsconsole.devices.gate import GateReport, re_prove, require
-from fsconsole.errors import (
+from fsconsole.devices.gate import GateReport, check_consent, consent_code, re_prove, require
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.targets import (
     ConsentMissing,
     ConsentStale,
     DeviceChanged,
@@ -18,7 +18,6 @@ from fsconsole.errors import (
     DeviceMounted,
     DeviceRefused,
     DeviceTooSmall,
-    FsconsoleError,
 )
 from fsconsole.model.device import Usage
 from tests.unit.gate.made import (

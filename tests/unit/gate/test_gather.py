@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.devices.gather import strange_node
+from fsconsole.devices.gate import strange_node
 from tests.unit.gate.made import SDB, device
 
 NULL = device("sdnull", 1, 3, path="/dev/null")

@@ -6,8 +6,7 @@ import pytest
 
 from fsconsole.devices.evidence import Evidence, Role, SystemPlace, Unread, UseKind
 from fsconsole.devices.hazards import ALL_CHECKS, find_hazards
-from fsconsole.model.device import MdArray, Usage
-from fsconsole.model.hazard import Verdict
+from fsconsole.model.device import MdArray, Usage, Verdict
 from tests.unit.gate.made import (
     GIB,
     LOOP0,

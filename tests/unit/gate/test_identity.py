@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from fsconsole.devices.identity import _WORDS, differences, differences_across_boots, read_identity
-from fsconsole.errors import ToolFailed
+from fsconsole.errors.runs import ToolFailed
 from fsconsole.model.command import CommandResult, Usage
 from fsconsole.model.device import Identity
 from fsconsole.system.executors import FakeExecutor

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices import claims, passing
-from fsconsole.devices.passing import PASSING_BY_S, UDEV_PROBE_S, lasting, lasting_holders
-from fsconsole.errors import DeviceLocked
+from fsconsole.devices import claims
+from fsconsole.devices.claims import PASSING_BY_S, UDEV_PROBE_S, lasting, lasting_holders
+from fsconsole.errors.targets import DeviceLocked
 from fsconsole.system import locks
 from fsconsole.system.processes import OpenDescriptor
 
@@ -38,7 +38,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(passing, "time", made)
+    monkeypatch.setattr(claims, "time", made)
     monkeypatch.setattr(claims, "time", made)
     monkeypatch.setattr(locks, "_PAUSES_S", ())
     return made

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.places import NotDetermined, PlaceFinder, overlay_layers
-from fsconsole.devices.relatives import DeviceGraph
+from fsconsole.devices.claims import NotDetermined, PlaceFinder, overlay_layers
+from fsconsole.devices.uses import DeviceGraph
 from fsconsole.model.device import LoopBacking
+from fsconsole.system.files import nearest_existing
 from fsconsole.system.mounts import MountEntry, parse_mountinfo, read_mounts
-from fsconsole.system.paths import nearest_existing
 from tests.unit.gate.made import SDA, SDA1, SDB, SDB1, device, number
 
 LV = device("dm-0", 253, 0, lower=("sda1", "sdb1"))

@@ -10,13 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.devices.content import BLOCK_BYTES, SAMPLED_BLOCKS, sample_content, sample_offsets
-from fsconsole.devices.relatives import DeviceGraph
-from fsconsole.devices.reservation import says_reserved
-from fsconsole.devices.signatures import parse_wipefs, probe_signatures
-from fsconsole.devices.uses import holder_uses
-from fsconsole.devices.volume_groups import active_groups, ids_in, volume_group_uses
-from fsconsole.errors import ToolFailed
+from fsconsole.devices.claims import says_reserved
+from fsconsole.devices.content import (
+    BLOCK_BYTES,
+    SAMPLED_BLOCKS,
+    parse_wipefs,
+    probe_signatures,
+    sample_content,
+    sample_offsets,
+)
+from fsconsole.devices.uses import DeviceGraph, active_groups, holder_uses, ids_in, volume_group_uses
+from fsconsole.errors.runs import ToolFailed
 from fsconsole.model.command import CommandResult, Usage
 from fsconsole.model.device import Signature
 from fsconsole.model.device import Usage as SignatureUsage

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from fsconsole.devices.evidence import Use, UseKind
-from fsconsole.devices.exports import export_uses
-from fsconsole.devices.relatives import DeviceGraph
 from fsconsole.devices.uses import (
+    DeviceGraph,
     array_uses,
     btrfs_uses,
+    export_uses,
     holder_uses,
     init_mount_uses,
     loop_uses,
@@ -20,7 +20,7 @@ from fsconsole.devices.uses import (
     swap_uses,
 )
 from fsconsole.model.device import LoopBacking, MdArray, MdMember, MountUse
-from fsconsole.system.loop import LoopStatus
+from fsconsole.system.block import LoopStatus
 from fsconsole.system.mounts import SwapEntry, parse_mountinfo
 from tests.unit.gate.made import GIB, LOOP0, SDA, SDB, SDB1, device, number
 

@@ -11,11 +11,11 @@ import fsconsole
 from tests.unit.house.source import CHECKOUT
 
 SCREENS = ("textual", "rich", "typer")
-GROUND_FLOOR = ("fsconsole.errors", "fsconsole.units", "fsconsole.plaintext", "fsconsole.model")
+GROUND_FLOOR = ("fsconsole.errors", "fsconsole.units", "fsconsole.text", "fsconsole.model")
 ROOMS = (
     *GROUND_FLOOR, "fsconsole.system", "fsconsole.catalog", "fsconsole.devices", "fsconsole.telemetry",
     "fsconsole.workloads", "fsconsole.inspect", "fsconsole.journal", "fsconsole.plan", "fsconsole.preflight",
-    "fsconsole.engine", "fsconsole.client", "fsconsole.analysis", "fsconsole.report",
+    "fsconsole.engine", "fsconsole.client", "fsconsole.results", "fsconsole.results",
 )  # fmt: skip
 STARTS_THE_CONSOLE = ("fsconsole.cli.console",)
 

@@ -67,9 +67,9 @@ def test_an_installed_wheel_finds_its_plans_and_its_catalog(wheel, tmp_path):
     subprocess.run([*PIP, "install", "--no-deps", "--no-index", f"--target={target}", wheel], check=True)
     code = (
         f"import sys; sys.path.insert(0, {str(target)!r})\n"
-        "import fsconsole.plan.configs, fsconsole.catalog.loader\n"
+        "import fsconsole.plan.read, fsconsole.catalog.loader\n"
         "print(fsconsole.__file__)\n"
-        "print(*fsconsole.plan.configs.list_configs())\n"
+        "print(*fsconsole.plan.read.list_configs())\n"
         "print(*fsconsole.catalog.loader.load_catalog().names)\n"
     )
     done = subprocess.run(

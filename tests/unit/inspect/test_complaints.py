@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.inspect.complaints import first_complaint
+from fsconsole.inspect.features import first_complaint
 
 DATA = Path(__file__).parents[2] / "data" / "checks"
 

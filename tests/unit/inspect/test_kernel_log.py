@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.inspect.kernel_log import refusal_words, without_device, words_about, worth_a_warning
+from fsconsole.inspect.checks import refusal_words, without_device, words_about, worth_a_warning
 
 ERRORS = [
     "EXT4-fs error (device loop0): ext4_lookup:1857: inode #2: comm ls: deleted inode referenced: 12",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.inspect.kernel_log import killed_for_memory, naming, worth_a_warning
+from fsconsole.inspect.checks import killed_for_memory, naming, worth_a_warning
 
 GLOBAL = (
     "Out of memory: Killed process 412 (xfs_repair) total-vm:912342kB, anon-rss:800100kB, file-rss:0kB, "

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.inspect.layout import ExtentSurvey, FileLayout, layout_of, measurements, median, merge
-from fsconsole.model.measurement import Metric
-from fsconsole.system.fiemap import ExtentFlag, RawExtent
+from fsconsole.inspect.extents import ExtentSurvey, FileLayout, layout_measurements, layout_of, median, merge
+from fsconsole.model.metrics import Metric
+from fsconsole.system.block import ExtentFlag, RawExtent
 
 KIB = 1024
 
@@ -87,7 +87,7 @@ def survey_of(*layouts: FileLayout) -> ExtentSurvey:
 
 
 def figures(survey: ExtentSurvey) -> dict[Metric, float]:
-    return {figure.metric: figure.value for figure in measurements(survey)}
+    return {figure.metric: figure.value for figure in layout_measurements(survey)}
 
 
 def test_the_figures_are_over_all_files_and_all_extents() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.inspect.space import Space, measurements
-from fsconsole.model.measurement import Measurement, Metric
+from fsconsole.inspect.extents import Space, measurements
+from fsconsole.model.metrics import Measurement, Metric
 
 
 def test_overhead_is_the_share_of_the_device_that_is_not_free() -> None:

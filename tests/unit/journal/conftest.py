@@ -6,13 +6,23 @@ from collections.abc import Callable
 
 import pytest
 
-from fsconsole.journal.store import RunFolder, create_run, make_run_id
-from fsconsole.model.device import Identity
-from fsconsole.model.hazard import Hazard, Verdict
-from fsconsole.model.plan import After, ArraySpec, Cell, Equalise, Estimate, Order, Plan, Setting
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.store import create_run, make_run_id
+from fsconsole.model.device import Hazard, Identity, Verdict
+from fsconsole.model.plan import (
+    After,
+    ArraySpec,
+    Cell,
+    Equalise,
+    Estimate,
+    Order,
+    Plan,
+    Setting,
+    Step,
+    StepKind,
+    Variant,
+)
 from fsconsole.model.run import RunRequest, Target
-from fsconsole.model.step import Step, StepKind
-from fsconsole.model.variant import Variant
 from fsconsole.model.workload import Workload, WorkloadKind
 
 RequestMaker = Callable[..., RunRequest]

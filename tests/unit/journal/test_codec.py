@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.journal.codec import Mismatch, decode, from_json, parse_json, to_json
+from fsconsole.journal.events import Mismatch, decode, from_json, parse_json, to_json
 from fsconsole.model.run import RunRequest
 
 

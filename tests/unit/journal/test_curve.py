@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.journal.batch import Cursor
-from fsconsole.journal.curve import MAX_POINTS, CurvePoint, _latest, _thinned, read_curve, read_latencies
-from fsconsole.journal.history import read_state
+from fsconsole.journal.events import Cursor
+from fsconsole.journal.past import (
+    MAX_POINTS,
+    CurvePoint,
+    _latest,
+    _thinned,
+    read_curve,
+    read_latencies,
+    read_state,
+)
 from fsconsole.journal.reader import JournalReader
 from tests.tui.recorded import recorded
 

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import JournalUnusable
-from fsconsole.journal.batch import Cursor
+from fsconsole.errors.runs import JournalUnusable
+from fsconsole.journal.events import Cursor
+from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
-from fsconsole.journal.store import RunFolder, create_run
+from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import CellStarted, RunInterrupted
+from fsconsole.model.events import CellStarted, RunInterrupted
 from fsconsole.model.sample import CpuShares, Sample, Writeback
 
 pytestmark = pytest.mark.root
@@ -58,10 +59,10 @@ def fill_up(disk: Path) -> Path:
 
 WRITE_ON_ORDER = """
 import sys
-from fsconsole.errors import JournalFull
+from fsconsole.errors.runs import JournalFull
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import CellFinished, Outcome
+from fsconsole.model.events import CellFinished, Outcome
 
 writer = JournalWriter(RunFolder(sys.argv[1]))
 cell = 0

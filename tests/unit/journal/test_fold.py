@@ -6,11 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fsconsole.journal.batch import Batch, Cursor, Entry
+from fsconsole.journal.events import Batch, Cursor, Entry
 from fsconsole.journal.fold import fold, start
 from fsconsole.model.device import Identity
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import (
+from fsconsole.model.events import (
     CellFinished,
     CellStarted,
     CommandFinished,
@@ -28,9 +27,10 @@ from fsconsole.model.observation import (
     WarningKind,
     WarningRaised,
 )
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import CpuShares, Sample, Writeback
 from fsconsole.model.state import CellStatus, RunStatus
-from fsconsole.model.step import StepKind
 
 RUN_STARTED = RunStarted(1, "0.1.0", "b007", "6.18", "box")
 IDENTITY = Identity("loop9", "b007", 1, 2**30)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.journal.fold_settings import note_setting
-from fsconsole.model.observation import SettingReturned, SettingSeen, SettingTaken
+from fsconsole.journal.fold import note_setting
+from fsconsole.model.events import SettingReturned, SettingSeen, SettingTaken
 from fsconsole.model.state import HeldSetting
 
 PATH, OTHER = "/sys/block/sdx/queue/read_ahead_kb", "/proc/sys/vm/dirty_bytes"

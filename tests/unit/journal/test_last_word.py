@@ -10,9 +10,9 @@ import pytest
 from fsconsole.engine.cleanup import clean_folder
 from fsconsole.journal import last_word
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.history import read_journal, read_state
+from fsconsole.journal.past import read_journal, read_state
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import Observation, Outcome, RunFinished, RunStarted
+from fsconsole.model.events import Observation, Outcome, RunFinished, RunStarted
 from fsconsole.model.state import RunStatus
 
 STARTED = RunStarted(1, "0.1.0", "boot", "6.18.0", "box")

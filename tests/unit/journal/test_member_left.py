@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fsconsole.journal.batch import Batch, Cursor, Entry
+from fsconsole.journal.events import Batch, Cursor, Entry
 from fsconsole.journal.fold import fold, start
-from fsconsole.model.observation import CellFinished, CellStarted, MemberLeft, Observation, Outcome
+from fsconsole.model.events import CellFinished, CellStarted, MemberLeft, Observation, Outcome
 from fsconsole.model.state import CellState
 from tests.unit.journal.conftest import RequestMaker
 

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.journal.codec import from_json, to_json
+from fsconsole.journal.events import from_json, to_json
 from fsconsole.model.plan import ArraySpec
 from fsconsole.model.run import RunRequest
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.journal.batch import Batch, Cursor
+from fsconsole.journal.events import Batch, Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.schema import SCHEMA_VERSION, TABLES, migrate
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import RunStarted
+from fsconsole.model.events import RunStarted
 from fsconsole.model.sample import DeviceRates, Pressure
 from tests.unit.house.source import CHECKOUT
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.errors import JournalUnusable
-from fsconsole.journal.points import point_of, points_before
+from fsconsole.errors.runs import JournalUnusable
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import point_of, points_before
 from fsconsole.journal.reader import JournalReader
-from fsconsole.journal.store import RunFolder
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.sample import DeviceRates, Role, Sample
 from tests.unit.analysis import build

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.errors import JournalUnusable
-from fsconsole.journal.points import Point, highest_before, point_of
-from fsconsole.journal.store import RunFolder
+from fsconsole.errors.runs import JournalUnusable
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import Point, highest_before, point_of
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.sample import DeviceRates, Role, Sample
-from fsconsole.tui.views.history import FIRST_SLOT_S, MAX_SLOTS, Trace, Tracer
+from fsconsole.show.history import FIRST_SLOT_S, MAX_SLOTS, Trace, Tracer
 from tests.unit.analysis import build
 
 SECOND_NS = 10**9

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import JournalFull, JournalUnusable
-from fsconsole.journal.raw import RawOutputs
+from fsconsole.errors.runs import JournalFull, JournalUnusable
+from fsconsole.journal.folder import RawOutputs
 
 
 def test_an_output_is_kept_byte_for_byte(folder) -> None:

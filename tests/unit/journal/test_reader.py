@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import JournalNewer, JournalUnusable, NotRoot
-from fsconsole.journal.batch import Batch, Cursor
+from fsconsole.errors.runs import JournalNewer, JournalUnusable, NotRoot
+from fsconsole.journal.events import Batch, Cursor
+from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader, open_journal
-from fsconsole.journal.store import RunFolder, create_run
+from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import CellFinished, CellStarted, FeatureSeen, Outcome
+from fsconsole.model.events import CellFinished, CellStarted, FeatureSeen, Outcome
 from fsconsole.model.sample import CpuShares, NumberedCpu, Sample, Writeback
 
 NOBODY = 65534
@@ -199,7 +200,7 @@ WRITE_AND_WAIT = """
 import sys
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import CellStarted
+from fsconsole.model.events import CellStarted
 
 writer = JournalWriter(RunFolder(sys.argv[1]))
 writer.record(CellStarted(0, 1))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import RunLives, RunMissing
+from fsconsole.errors.runs import RunLives, RunMissing
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.removal import delete_run
+from fsconsole.journal.store import delete_run
 from fsconsole.system.locks import FileLock
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import JournalUnusable, RunLives
-from fsconsole.journal.export import export_journal
+from fsconsole.errors.runs import JournalUnusable, RunLives
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
-from fsconsole.journal.renaming import rename_run
+from fsconsole.journal.store import export_journal, rename_run
 from fsconsole.system.locks import FileLock
 from tests.tui.recorded import NAMES, recorded
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fsconsole.journal.batch import Cursor
+from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import CellStarted
+from fsconsole.model.events import CellStarted
 from tests.unit.journal.half_done import change_and_die
 
 

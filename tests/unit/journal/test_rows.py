@@ -12,15 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fsconsole.journal.batch import Cursor
+from fsconsole.journal.events import KINDS, Cursor, event_row
 from fsconsole.journal.reader import JournalReader
-from fsconsole.journal.rows import KINDS, event_row
-from fsconsole.journal.sample_rows import CPU_PLACES, DEVICE_IDENTITY, DEVICE_PLACES, PLACES, sample_row
+from fsconsole.journal.samples import CPU_PLACES, DEVICE_IDENTITY, DEVICE_PLACES, PLACES, sample_row
 from fsconsole.journal.schema import TABLES, create_tables
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import Observation, Outcome, StepFinished, WarningKind, WarningRaised
+from fsconsole.model.events import Observation, Outcome, StepFinished, WarningKind, WarningRaised
+from fsconsole.model.metrics import Measurement, Metric
 from fsconsole.model.sample import DeviceRates, NumberedCpu, Pressure, Sample
 
 

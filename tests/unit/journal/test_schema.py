@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from fsconsole.errors import JournalNewer, JournalUnusable
+from fsconsole.errors.runs import JournalNewer, JournalUnusable
 from fsconsole.journal.schema import MIGRATIONS, SCHEMA_VERSION, check_version, create_tables, migrate
 
 

@@ -9,21 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import ExportFailed, JournalUnusable, NoSpace, RunAmbiguous, RunMissing, RunsReadOnly
-from fsconsole.journal import runs_dir as runs_dir_module
-from fsconsole.journal import store
-from fsconsole.journal.batch import Cursor
-from fsconsole.journal.reader import JournalReader
-from fsconsole.journal.store import (
-    create_run,
-    export_journal,
-    is_alive,
-    list_runs,
-    make_run_id,
-    open_run,
+from fsconsole.errors.runs import (
+    ExportFailed,
+    JournalUnusable,
+    NoSpace,
+    RunAmbiguous,
+    RunMissing,
+    RunsReadOnly,
 )
+from fsconsole.journal import store as runs_dir_module
+from fsconsole.journal.events import Cursor
+from fsconsole.journal.reader import JournalReader
+from fsconsole.journal.store import create_run, export_journal, is_alive, list_runs, make_run_id, open_run
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import CellStarted
+from fsconsole.model.events import CellStarted
 from fsconsole.system.locks import FileLock
 
 
@@ -116,7 +115,7 @@ def test_a_run_that_can_not_be_made_whole_leaves_nothing(tmp_path, make_request,
     def fail(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(store, "create_tables", fail)
+    monkeypatch.setattr(runs_dir_module, "create_tables", fail)
     with pytest.raises(NoSpace):
         create_run(str(tmp_path), make_request())
     assert os.listdir(tmp_path) == []

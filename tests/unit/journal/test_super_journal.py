@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import JournalUnusable
-from fsconsole.journal import rollback
-from fsconsole.journal.batch import Cursor
+from fsconsole.errors.runs import JournalUnusable
+from fsconsole.journal import folder as journal_folder
+from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader, open_journal
 from fsconsole.journal.writer import JournalWriter
@@ -69,7 +69,7 @@ def test_a_journal_that_says_it_is_larger_than_memory_is_not_copied(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     half_done(folder)
-    monkeypatch.setattr(rollback, "memory_bytes", lambda: 2 * os.stat(folder.journal).st_size)
+    monkeypatch.setattr(journal_folder, "memory_bytes", lambda: 2 * os.stat(folder.journal).st_size)
     with pytest.raises(JournalUnusable, match="no copy fits into memory"):
         JournalReader(folder.journal).read_since(Cursor())
 

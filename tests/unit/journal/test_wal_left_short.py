@@ -8,17 +8,17 @@ import sys
 
 import pytest
 
-from fsconsole.journal.batch import Cursor
+from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import CellStarted
+from fsconsole.model.events import CellStarted
 
 WRITE_AND_DIE = """
 import os, sys
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import CellStarted
+from fsconsole.model.events import CellStarted
 folder = RunFolder(sys.argv[1])
 writer = JournalWriter(folder)
 writer.record(CellStarted(0, 1))

@@ -11,20 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import JournalFull, JournalNewer, JournalUnusable
+from fsconsole.errors.runs import JournalFull, JournalNewer, JournalUnusable
 from fsconsole.journal import writer as writer_module
-from fsconsole.journal.batch import Cursor
+from fsconsole.journal.events import Cursor
+from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
-from fsconsole.journal.store import RunFolder
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import (
-    CellFinished,
-    CellStarted,
-    ControlRequested,
-    Outcome,
-    RunInterrupted,
-    Verb,
-)
+from fsconsole.model.events import CellFinished, CellStarted, ControlRequested, Outcome, RunInterrupted, Verb
 from fsconsole.model.sample import CpuShares, DeviceRates, NumberedCpu, Sample, Writeback
 from tests.conftest import wait_until
 
@@ -251,7 +244,7 @@ WRITE_UNTIL_KILLED = """
 import sys
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.observation import CellStarted
+from fsconsole.model.events import CellStarted
 from fsconsole.model.sample import CpuShares, Sample, Writeback
 
 writer = JournalWriter(RunFolder(sys.argv[1]))

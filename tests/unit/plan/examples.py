@@ -5,10 +5,9 @@ from __future__ import annotations
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.model.plan import Plan
 from fsconsole.plan.expand import build_plan
-from fsconsole.plan.planfile import PlanFile
-from fsconsole.plan.reader import parse_plan
-from fsconsole.plan.target import TargetSpec
-from fsconsole.units import GIB
+from fsconsole.plan.planfile import PlanFile, TargetSpec
+from fsconsole.plan.read import parse_plan
+from fsconsole.text import GIB
 
 WORKLOAD = """
 [[workload]]

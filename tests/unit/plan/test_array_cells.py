@@ -7,13 +7,11 @@ from dataclasses import replace
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.model.plan import ArraySpec, Cell
-from fsconsole.model.step import StepKind
-from fsconsole.plan.array_place import ARRAY_PATH, ArraySupport, usable_bytes
-from fsconsole.plan.expand import array_uuid, build_plan
-from fsconsole.plan.rebuild import filesystem_of, moved_plan, rebuilt_steps
-from fsconsole.plan.target import NO_DEVICE, QueueSpec, TargetSpec
-from fsconsole.units import GIB, MIB
+from fsconsole.model.plan import ArraySpec, Cell, StepKind
+from fsconsole.plan.arrays import ARRAY_PATH, ArraySupport, usable_bytes
+from fsconsole.plan.expand import array_uuid, build_plan, filesystem_of, moved_plan, rebuilt_steps
+from fsconsole.plan.planfile import NO_DEVICE, QueueSpec, TargetSpec
+from fsconsole.text import GIB, MIB
 from tests.unit.plan.examples import VARIANT, WORKLOAD, build, parse
 
 DISKS = tuple(

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.errors import PlanBadValue, PlanUnknownKey
+from fsconsole.errors.targets import PlanBadValue, PlanUnknownKey
 from fsconsole.model.plan import ArraySpec
 from fsconsole.plan.arrays import BITMAPS, KEYS, LEVELS, PARITY, POLICIES, array_objections
-from fsconsole.plan.axes import array_choices, setting_choices, workload_choices
+from fsconsole.plan.expand import array_choices, setting_choices, workload_choices
 from fsconsole.plan.planfile import ArrayAxis, PlanFile
-from fsconsole.plan.writer import plan_to_toml
-from fsconsole.units import KIB
+from fsconsole.plan.write import plan_to_toml
+from fsconsole.text import KIB
 from tests.unit.plan.examples import SMALLEST, VARIANT, parse
 
 EVERY_KEY = """

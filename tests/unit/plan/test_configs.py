@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.errors import PlanMissing
-from fsconsole.plan.configs import find_config, list_configs, resolve_plan
+from fsconsole.errors.targets import PlanMissing
 from fsconsole.plan.expand import build_plan, require_runnable
-from fsconsole.plan.reader import parse_plan, read_plan
-from fsconsole.plan.target import TargetSpec
-from fsconsole.units import GIB, KIB, MIB
+from fsconsole.plan.planfile import TargetSpec
+from fsconsole.plan.read import find_config, list_configs, parse_plan, read_plan, resolve_plan
+from fsconsole.text import GIB, KIB, MIB
 
 SCRATCH = TargetSpec("/dev/loop3", 2 * GIB, is_scratch=True, backing_file="/srv/scratch.img")
 FOUR = tuple(replace(SCRATCH, path=f"/dev/loop{number}") for number in range(3, 7))

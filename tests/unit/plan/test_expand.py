@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.errors import PlanBadValue
-from fsconsole.model.plan import Equalise
-from fsconsole.model.step import StepKind
-from fsconsole.plan.expand import cell_uuid, require_runnable
-from fsconsole.plan.needs import least_bytes, most_bytes
-from fsconsole.plan.target import TargetSpec
-from fsconsole.units import GIB, KIB, MIB, TIB
+from fsconsole.errors.targets import PlanBadValue
+from fsconsole.model.plan import Equalise, StepKind
+from fsconsole.plan.expand import cell_uuid, least_bytes, most_bytes, require_runnable
+from fsconsole.plan.planfile import TargetSpec
+from fsconsole.text import GIB, KIB, MIB, TIB
 from tests.unit.plan.examples import DESIGN, DEVICE, SMALLEST, VARIANT, WORKLOAD, build, labels, parse
 
 TWO = "[[variant]]\ntype = 'ext4'\nmount = 'data=ordered'\n[[variant]]\ntype = 'xfs'\n"

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.devices.mdstat import parse_mdstat
+from fsconsole.devices.md import parse_mdstat
 from fsconsole.model.device import Device, DeviceKind
-from fsconsole.plan.geometry import geometry, geometry_of
-from fsconsole.plan.stripes import stripes_of
-from fsconsole.units import KIB, MIB
+from fsconsole.plan.arrays import geometry, geometry_of, stripes_of
+from fsconsole.text import KIB, MIB
 
 MDSTAT = """Personalities : [raid6] [raid5] [raid4]
 md0 : active raid5 sdd1[4](S) sdc1[3](J) sdb1[1] sda1[0] sde1[2]

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.errors import BadQuantity, FsconsoleError, PlanBadValue, PlanNotToml
-from fsconsole.tui.views.scratch_form import judge
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.targets import BadQuantity, PlanBadValue, PlanNotToml
+from fsconsole.tui.screens.scratch_form import judge
 from fsconsole.units import parse_bytes
 from tests.unit.plan.examples import SMALLEST, parse
 

@@ -8,8 +8,7 @@ from fsconsole.catalog.filesystem import Catalog
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.model.plan import Cell
 from fsconsole.model.state import CellState, CellStatus, RunState
-from fsconsole.plan.estimate import estimate
-from fsconsole.plan.left import plan_left
+from fsconsole.plan.expand import estimate, plan_left
 from tests.unit.analysis import build
 
 KINDS = (CellStatus.DONE, CellStatus.UNKNOWN, CellStatus.SKIPPED, CellStatus.PENDING)

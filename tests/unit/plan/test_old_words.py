@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.cli.plan_text import plan_lines
 from fsconsole.model.plan import Plan
 from fsconsole.plan.expand import build_plan
-from fsconsole.plan.reader import parse_plan
-from fsconsole.plan.target import NO_DEVICE
-from fsconsole.plan.writer import plan_to_toml
+from fsconsole.plan.planfile import NO_DEVICE
+from fsconsole.plan.read import parse_plan
+from fsconsole.plan.write import plan_to_toml
+from fsconsole.show.plan_text import plan_lines
 
 WORKLOAD = '[[workload]]\nkind = "create"\nthreads = 1\nfile_size = "1MiB"\n'
 OF_2008 = """

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import FsconsoleError, PlanBadValue, PlanMissing, PlanNotToml, PlanUnknownKey
-from fsconsole.model.measurement import Metric
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.targets import PlanBadValue, PlanMissing, PlanNotToml, PlanUnknownKey
+from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import find_publication, list_publications, read_publication
-from fsconsole.units import MIB
+from fsconsole.text import MIB
 
 HEAD = 'schema = 1\ntitle = "t"\nsource = "s"\ndate = "2008"\nmachine = "m"\nworkload = "w"\n'
 COLUMNS = '[columns]\nspeed = { metric = "durable", unit = "MiB/s" }\n'

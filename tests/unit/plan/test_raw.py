@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.plan import Cell
-from fsconsole.model.step import Step, StepKind
-from fsconsole.plan.raw import BLOCK_BYTES, raw_bytes, stream_bytes
-from fsconsole.plan.target import TargetSpec
-from fsconsole.units import GIB, MIB
+from fsconsole.model.plan import Cell, Step, StepKind
+from fsconsole.plan.planfile import TargetSpec
+from fsconsole.plan.steps import BLOCK_BYTES, raw_bytes, stream_bytes
+from fsconsole.text import GIB, MIB
 from tests.unit.plan.examples import DEVICE, VARIANT, WORKLOAD, build
 
 RAW = "schema = 1\nraw = true\n"
@@ -34,7 +33,7 @@ def test_one_stream_and_as_many_as_threads_write_what_the_workload_writes_and_re
     cell = raw_cell(RAW + SIZED)
     for kind, act in ((StepKind.RAW_WRITE, "write"), (StepKind.RAW_READ, "read")):
         one, many = argvs(cell, kind)
-        assert one[1:6] == ("-I", "-m", "fsconsole.workloads.rawstream", act, "/dev/loop7")
+        assert one[1:6] == ("-I", "-m", "fsconsole.workloads.raw", act, "/dev/loop7")
         assert words_of(one) == {"streams": 1, "bytes": 32 * MIB, "block": MIB}
         assert words_of(many) == {"streams": 4, "bytes": 8 * MIB, "block": MIB}
     kinds = [step.kind for step in cell.steps]

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.errors import (
-    ExitCode,
-    FsconsoleError,
+from fsconsole.errors import ExitCode, FsconsoleError
+from fsconsole.errors.targets import (
     OptionRefused,
     PlanBadValue,
     PlanMissing,
@@ -22,8 +21,8 @@ from fsconsole.errors import (
 from fsconsole.model.plan import After, DeleteWith, Equalise, Order
 from fsconsole.model.workload import DataKind, Directories, Layout, WorkloadKind
 from fsconsole.plan.planfile import AUTO_REPEATS, ArrayAxis, Scale, ScaleKind
-from fsconsole.plan.reader import parse_plan, read_plan
-from fsconsole.units import GIB, KIB, MIB
+from fsconsole.plan.read import parse_plan, read_plan
+from fsconsole.text import GIB, KIB, MIB
 from tests.unit.plan.examples import DESIGN, SMALLEST, VARIANT, WORKLOAD, parse
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fsconsole.model.workload import Workload
-from fsconsole.plan.scale import written_bytes
-from fsconsole.units import KIB, MIB
+from fsconsole.plan.planfile import written_bytes
+from fsconsole.text import KIB, MIB
 from tests.unit.plan.examples import SMALLEST, VARIANT, build
 
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.errors import PlanBadValue
-from fsconsole.model.plan import Cell
-from fsconsole.model.step import Step, StepKind
-from fsconsole.plan.axes import setting_choices
+from fsconsole.errors.targets import PlanBadValue
+from fsconsole.model.plan import Cell, Step, StepKind
+from fsconsole.plan.expand import setting_choices
+from fsconsole.plan.planfile import NO_DEVICE, QueueSpec, TargetSpec
 from fsconsole.plan.settings import MACHINE_WIDE, NAMES, writes_of
-from fsconsole.plan.target import NO_DEVICE, QueueSpec, TargetSpec
-from fsconsole.units import GIB, KIB, MIB, format_bytes_exact
+from fsconsole.text import GIB, KIB, MIB
+from fsconsole.units import format_bytes_exact
 from tests.unit.plan.examples import DEVICE, SMALLEST, WORKLOAD, build, parse
 
 OFFERED = ("none", "mq-deadline")

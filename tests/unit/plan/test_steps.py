@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from fsconsole.model.step import Step, StepKind
-from fsconsole.plan.target import TargetSpec
-from fsconsole.units import GIB
+from fsconsole.model.plan import Step, StepKind
+from fsconsole.plan.planfile import TargetSpec
+from fsconsole.text import GIB
 from tests.unit.plan.examples import DEVICE, SMALLEST, VARIANT, WORKLOAD, build
 
 LIFE = [

@@ -10,17 +10,8 @@ from hypothesis import strategies as st
 from fsconsole.catalog.filesystem import Filesystem, Option, Scope
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.model.plan import After, DeleteWith, Equalise, Order
-from fsconsole.model.workload import (
-    BUILT_IN,
-    OPERATIONS,
-    DataKind,
-    Directories,
-    End,
-    Layout,
-    WorkloadKind,
-)
-from fsconsole.plan import limits
-from fsconsole.plan.configs import list_configs
+from fsconsole.model.workload import BUILT_IN, OPERATIONS, DataKind, Directories, End, Layout, WorkloadKind
+from fsconsole.plan import planfile
 from fsconsole.plan.planfile import (
     ArrayAxis,
     Checklist,
@@ -30,8 +21,8 @@ from fsconsole.plan.planfile import (
     VariantText,
     WorkloadPlan,
 )
-from fsconsole.plan.reader import read_plan
-from fsconsole.plan.writer import plan_to_toml
+from fsconsole.plan.read import list_configs, read_plan
+from fsconsole.plan.write import plan_to_toml
 from tests.unit.plan.examples import DESIGN, SMALLEST, parse
 
 NAMES = st.text(min_size=1, max_size=20).filter(lambda text: bool(text.strip()))
@@ -95,7 +86,7 @@ LIMITS = st.sampled_from(
     ]
 )
 SIZES = st.one_of(
-    st.integers(2**20, limits.MAX_FILE_SIZE_BYTES).map(lambda size: (size, 0)),
+    st.integers(2**20, planfile.MAX_FILE_SIZE_BYTES).map(lambda size: (size, 0)),
     st.lists(st.integers(2**20, 2**40), min_size=2, max_size=2, unique=True).map(
         lambda two: tuple(sorted(two))
     ),
@@ -178,9 +169,9 @@ PLANS = st.builds(
     workloads=workloads(),
     checklists=st.lists(CHECKLISTS, max_size=2).map(tuple),
     variants=st.lists(VARIANTS, min_size=1, max_size=2).map(tuple),
-    repeats=st.integers(0, limits.MAX_REPEATS),
+    repeats=st.integers(0, planfile.MAX_REPEATS),
     order=st.sampled_from(Order),
-    seed=st.integers(0, limits.MAX_SEED),
+    seed=st.integers(0, planfile.MAX_SEED),
     scale=SCALES,
     equalise=st.sampled_from(Equalise),
     raw=st.booleans(),

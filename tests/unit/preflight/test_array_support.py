@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.preflight import array_support
-from fsconsole.preflight.array_support import array_levels
+from fsconsole.preflight import machine as preflight_machine
 from fsconsole.preflight.doctor import Status, diagnose
-from fsconsole.preflight.machine import Tool
+from fsconsole.preflight.machine import Tool, array_levels
 from tests.unit.preflight.test_doctor import GOOD
 
 MDSTAT = "Personalities : [raid6] [raid5] [raid4] \nunused devices: <none>\n"
@@ -25,18 +24,18 @@ def test_a_kernel_without_md_makes_none():
 
 
 def test_a_level_that_the_kernel_lost_is_said_to_be_lacking(monkeypatch):
-    monkeypatch.setattr(array_support, "levels_here", lambda: ("raid0", "raid5"))
-    monkeypatch.setattr(array_support, "find_program", lambda _: "/usr/sbin/mdadm")
-    lacking = dict(array_support.array_support().lacking)
+    monkeypatch.setattr(preflight_machine, "levels_here", lambda: ("raid0", "raid5"))
+    monkeypatch.setattr(preflight_machine, "find_program", lambda _: "/usr/sbin/mdadm")
+    lacking = dict(preflight_machine.array_support().lacking)
     assert set(lacking) == {"linear", "raid1", "raid4", "raid6", "raid10"}
     assert "no module md-linear" in lacking["linear"]
 
 
 def test_a_missing_mdadm_stands_against_every_level_with_its_package(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(array_support, "levels_here", lambda: ("raid0", "raid5"))
-    monkeypatch.setattr(array_support, "MDADM", "mdadm-that-is-not-there")
-    lacking = array_support.array_support().lacking
+    monkeypatch.setattr(preflight_machine, "levels_here", lambda: ("raid0", "raid5"))
+    monkeypatch.setattr(preflight_machine, "MDADM", "mdadm-that-is-not-there")
+    lacking = preflight_machine.array_support().lacking
     whys = [why for level, why in lacking if level == "raid5"]
     assert len(whys) == 1
     assert whys[0].startswith("mdadm is not installed (Debian's package mdadm")

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.preflight.doctor import LEAST_ROOM_BYTES, Finding, Status, diagnose, run_is_possible
-from fsconsole.preflight.drivers import parse_aliases, parse_filesystems
-from fsconsole.preflight.examine import examine, parse_version
 from fsconsole.preflight.machine import (
     Driver,
     FilesystemSupport,
@@ -25,8 +23,12 @@ from fsconsole.preflight.machine import (
     Terminal,
     Tool,
     Trial,
+    examine,
+    parse_aliases,
+    parse_filesystems,
+    parse_version,
 )
-from fsconsole.system.command import RealExecutor
+from fsconsole.system.run import RealExecutor
 
 DATA = Path(__file__).parents[2] / "data"
 FSCONSOLE = Path(sys.executable).with_name("fsconsole")

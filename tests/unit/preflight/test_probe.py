@@ -10,23 +10,27 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.catalog.choose import broken_rules, choose
-from fsconsole.catalog.filesystem import Scope
-from fsconsole.catalog.known import Answer, Known, Verdict
+from fsconsole.catalog.filesystem import Answer, Known, Scope, Verdict
 from fsconsole.catalog.loader import declaration_digest, load_catalog
-from fsconsole.catalog.words import Where
-from fsconsole.errors import ToolMissing
+from fsconsole.catalog.words import Where, broken_rules, choose
+from fsconsole.errors.runs import ToolMissing
 from fsconsole.model.command import CommandResult, Usage
 from fsconsole.plan.expand import build_plan
-from fsconsole.plan.reader import parse_plan
-from fsconsole.plan.target import NO_DEVICE
-from fsconsole.preflight import probe_cache
-from fsconsole.preflight.drivers import why_absent
-from fsconsole.preflight.findings import Findings, Versions, from_json, to_json
-from fsconsole.preflight.probe_cache import keep_findings, read_findings, what_is_known
-from fsconsole.preflight.trials import list_trials
-from fsconsole.preflight.trying import tool_words
-from fsconsole.system.command import RealExecutor
+from fsconsole.plan.planfile import NO_DEVICE
+from fsconsole.plan.read import parse_plan
+from fsconsole.preflight import findings
+from fsconsole.preflight.findings import (
+    Findings,
+    Versions,
+    from_json,
+    keep_findings,
+    read_findings,
+    to_json,
+    what_is_known,
+)
+from fsconsole.preflight.machine import why_absent
+from fsconsole.preflight.probe_child import list_trials, tool_words
+from fsconsole.system.run import RealExecutor
 
 WHERE = Where("the catalog", "option")
 NOW = Versions("6.18.44 #1 SMP", "mke2fs 1.47.0 (5-Feb-2023)", "0123abcd")
@@ -120,7 +124,7 @@ def test_findings_that_can_not_be_kept_leave_the_old_ones_whole(tmp_path: Path, 
     def no_room(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(probe_cache.os, "fsync", no_room)
+    monkeypatch.setattr(findings.os, "fsync", no_room)
     with pytest.raises(OSError, match="No space left"):
         keep_findings(replace(FOUND, driver="another"), str(tmp_path))
     assert read_findings("ext4", NOW, str(tmp_path)) == FOUND
@@ -130,8 +134,8 @@ def test_findings_that_can_not_be_kept_leave_the_old_ones_whole(tmp_path: Path, 
 def test_what_is_known_without_trying_is_what_is_kept_and_which_drivers_are_missing(
     tmp_path, monkeypatch
 ) -> None:
-    monkeypatch.setattr(probe_cache, "versions_now", lambda _executor, _filesystem: NOW)
-    monkeypatch.setattr(probe_cache, "registered_filesystems", lambda: frozenset({"ext4", "xfs"}))
+    monkeypatch.setattr(findings, "versions_now", lambda _executor, _filesystem: NOW)
+    monkeypatch.setattr(findings, "registered_filesystems", lambda: frozenset({"ext4", "xfs"}))
     keep_findings(FOUND, str(tmp_path))
     names = frozenset({"ext4", "xfs", "reiserfs"})
     known = what_is_known(RealExecutor(), load_catalog(), names, str(tmp_path))
@@ -147,8 +151,8 @@ def test_a_filesystem_whose_programs_are_not_installed_is_absent_with_the_packag
             raise ToolMissing(tool=name, package="xfsprogs")
         return f"/sbin/{name}"
 
-    monkeypatch.setattr(probe_cache, "find_program", none_of_xfs)
-    monkeypatch.setattr(probe_cache, "versions_now", lambda _executor, _filesystem: NOW)
+    monkeypatch.setattr(findings, "find_program", none_of_xfs)
+    monkeypatch.setattr(findings, "versions_now", lambda _executor, _filesystem: NOW)
     known = what_is_known(RealExecutor(), load_catalog(), frozenset({"ext4", "xfs"}), str(tmp_path))
     assert known.absent == (("xfs", "not installed: mkfs.xfs, xfs_repair; package xfsprogs"),)
 

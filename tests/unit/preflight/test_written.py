@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fsconsole.model.device import Device, DeviceKind, LoopBacking
-from fsconsole.preflight import written
-from fsconsole.preflight.written import NOT_COUNTED, write_marks
+from fsconsole.preflight import prepare
+from fsconsole.preflight.prepare import NOT_COUNTED, write_marks
 
 PART = Device("sda1", "/dev/sda1", DeviceKind.PARTITION, 8, 1, 2**30, parent="sda")
 DISK = Device("sda", "/dev/sda", DeviceKind.DISK, 8, 0, 2**31)
@@ -59,7 +59,7 @@ def test_a_disk_that_never_holds_still_has_no_mark_of_its_own(
     def sectors(_block: str, name: str) -> tuple[int, ...]:
         return (300, 32) if name == PART.name else (next(counts), 0)
 
-    monkeypatch.setattr(written, "_sectors", sectors)
+    monkeypatch.setattr(prepare, "_sectors", sectors)
     assert marks(PART, block) == ("300", "32", NOT_COUNTED)
 
 

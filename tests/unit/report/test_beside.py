@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from fsconsole.analysis.beside import columns_beside
-from fsconsole.analysis.grid import Grid, build_grid
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.published import Publication, PublishedRow
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import Publication, PublishedRow
 from fsconsole.model.state import RunState
-from fsconsole.report.json import render_json
-from fsconsole.report.markdown import render_markdown
-from fsconsole.report.text import render_text
+from fsconsole.results.grid import Grid, build_grid, columns_beside
+from fsconsole.results.json import render_json
+from fsconsole.results.markdown import render_markdown
+from fsconsole.results.text import render_text
 from tests.unit.analysis import build
 
 PRINTED = "ext4 -I 256 data=ordered"

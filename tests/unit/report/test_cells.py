@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.plaintext import printable
-from fsconsole.report.cells import cells_of, pad_left, pad_right, shorten_middle, wrap
+from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle, wrap
 
 TEXTS = st.text(max_size=120).map(printable)
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.analysis.grid import build_grid
-from fsconsole.model.measurement import DEFINITIONS, Metric
+from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.model.plan import Variant
 from fsconsole.model.state import RunState
-from fsconsole.model.variant import Variant
-from fsconsole.plaintext import printable
-from fsconsole.report.csv import cells_csv, guarded, summary_csv
+from fsconsole.results.csv import cells_csv, guarded, summary_csv
+from fsconsole.results.grid import build_grid
+from fsconsole.text import printable
 from tests.unit.analysis import build
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.measurement import Metric
-from fsconsole.report.figures import Scale, scale_for
-from fsconsole.units import KIB, MIB
+from fsconsole.model.metrics import Metric
+from fsconsole.results.content import Scale, scale_for
+from fsconsole.text import KIB, MIB
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.analysis.grid import build_grid
-from fsconsole.model.measurement import Metric
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Variant
 from fsconsole.model.state import RunState
-from fsconsole.model.variant import Variant
-from fsconsole.report.json import ascii_json, render_json
+from fsconsole.results.grid import build_grid
+from fsconsole.results.json import ascii_json, render_json
 from tests.unit.analysis import build
 
 

@@ -5,10 +5,10 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.analysis.grid import build_grid
+from fsconsole.model.plan import Variant
 from fsconsole.model.state import RunState
-from fsconsole.model.variant import Variant
-from fsconsole.report.markdown import escaped, render_markdown
+from fsconsole.results.grid import build_grid
+from fsconsole.results.markdown import escaped, render_markdown
 from tests.unit.analysis import build
 
 

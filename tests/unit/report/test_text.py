@@ -6,17 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.analysis.columns import DEFAULT_COLUMNS
-from fsconsole.analysis.grid import build_grid
-from fsconsole.analysis.status import status_words
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.model.observation import WarningKind
+from fsconsole.model.events import WarningKind
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import Variant
 from fsconsole.model.state import CellState, RunState, RunStatus
-from fsconsole.model.variant import Variant
-from fsconsole.plaintext import printable
-from fsconsole.report.cells import cells_of
-from fsconsole.report.text import Page, render_text
-from fsconsole.units import GIB
+from fsconsole.results.figures import status_words
+from fsconsole.results.grid import DEFAULT_COLUMNS, build_grid
+from fsconsole.results.text import Page, render_text
+from fsconsole.text import GIB, cells_of, printable
 from tests.unit.analysis import build
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.client.control import ask
-from fsconsole.errors import ExitCode, FsconsoleError, RunOver
+from fsconsole.client.children import ask
+from fsconsole.errors import ExitCode, FsconsoleError
+from fsconsole.errors.runs import RunOver
 from fsconsole.journal import last_word
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import is_alive
-from fsconsole.model.control import ControlAnswer, encode_answer
-from fsconsole.model.observation import Outcome, RunFinished, Verb
+from fsconsole.model.events import ControlAnswer, Outcome, RunFinished, Verb, encode_answer
 from fsconsole.system.locks import FileLock
 from tests.fuzz.cage import Said, assert_harmless, caged, say
 from tests.tui.recorded import recorded

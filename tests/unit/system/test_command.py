@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import ToolFailed, ToolMissing
+from fsconsole.errors.runs import ToolFailed, ToolMissing
 from fsconsole.model.command import Command, CommandResult
-from fsconsole.system.command import RealExecutor, find_program
 from fsconsole.system.kmsg import KernelLog
+from fsconsole.system.run import RealExecutor, find_program
 
 LIMIT_S = 60.0
 MIB = 2**20
@@ -140,7 +140,7 @@ def test_cpu_time_is_the_programs_own_and_its_childrens() -> None:
 PEAK_OF_A_LARGE_PROGRAM = f"""
 import sys
 from fsconsole.model.command import Command
-from fsconsole.system.command import RealExecutor
+from fsconsole.system.run import RealExecutor
 
 print(RealExecutor().run(Command((sys.executable, "-c", "b = bytearray({400 * MIB})"))).usage.max_rss_bytes)
 """

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsconsole.errors import ToolMissing
+from fsconsole.errors.runs import ToolMissing
 from fsconsole.model.command import Command, CommandResult, Executor, Usage
-from fsconsole.system.command import RealExecutor
 from fsconsole.system.executors import FakeExecutor, RecordingExecutor
 from fsconsole.system.recordings import load_results, save_results
+from fsconsole.system.run import RealExecutor
 
 ECHO = ("/bin/sh", "-c", "printf 'a\\377b'; echo why >&2; exit 2")
 

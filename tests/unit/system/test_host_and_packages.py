@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from fsconsole.system import host
-from fsconsole.system.packages import package_of
+from fsconsole.system import files
+from fsconsole.system.run import package_of
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ def test_a_missing_program_leads_to_its_package(program: str, package: str) -> N
 
 
 def test_the_host_tells_who_it_is() -> None:
-    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", host.boot_id())
-    assert host.kernel_release() == os.uname().release
-    assert host.hostname()
-    assert 1 <= host.cpu_count() <= (os.cpu_count() or 1)
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", files.boot_id())
+    assert files.kernel_release() == os.uname().release
+    assert files.hostname()
+    assert 1 <= files.cpu_count() <= (os.cpu_count() or 1)
 
 
 def test_memory_is_what_meminfo_says() -> None:
     with open("/proc/meminfo", encoding="ascii") as file:
         total_kib = int(file.readline().split()[1])
-    assert host.memory_bytes() == total_kib * 1024
+    assert files.memory_bytes() == total_kib * 1024

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fsconsole.model.command import Command
-from fsconsole.system.command import RunningCommand, spawn
 from fsconsole.system.locks import FileLock, is_locked, lock_descriptor
+from fsconsole.system.run import RunningCommand, spawn
 
 LIMIT_S = 60.0
 HOLDER = """

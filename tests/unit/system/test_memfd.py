@@ -7,24 +7,26 @@ from itertools import pairwise
 import pytest
 
 from fsconsole.model.command import Command
-from fsconsole.model.counters import (
+from fsconsole.model.load import (
     REGION_WORDS,
     HeaderWord,
+    Latencies,
+    LatencyBucket,
     RegionWord,
     SlotWord,
     ThreadCounters,
     ThreadState,
+    Timed,
     page_bytes,
     region_word,
     slot_word,
 )
-from fsconsole.model.latency import Latencies, LatencyBucket, Timed
-from fsconsole.system.command import RealExecutor
 from fsconsole.system.memfd import CounterPage
+from fsconsole.system.run import RealExecutor
 
 WRITER = """
 import sys
-from fsconsole.model.counters import *
+from fsconsole.model.load import *
 from fsconsole.system.memfd import CounterPage
 page = CounterPage.from_fd(int(sys.argv[1]))
 page.words[slot_word(1, SlotWord.BYTES)] = 2**40

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import NotPrivate
+from fsconsole.errors.runs import NotPrivate
 from fsconsole.system.executors import FakeExecutor
-from fsconsole.system.namespace import engine_argv, enter_private, is_private
+from fsconsole.system.mounts import engine_argv, enter_private, is_private
 
 UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "slave", "--")
 

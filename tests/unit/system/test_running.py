@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from fsconsole.errors import ToolMissing
+from fsconsole.errors.runs import ToolMissing
 from fsconsole.model.command import Command
-from fsconsole.system.command import spawn
+from fsconsole.system.run import spawn
 
 LIMIT_S = 60.0
 

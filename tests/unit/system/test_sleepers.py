@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.system.waiting import Sleepers
+from fsconsole.system.processes import Sleepers
 from tests.conftest import wait_until
 
 Start = Callable[..., "subprocess.Popen[bytes]"]

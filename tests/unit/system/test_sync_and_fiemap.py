@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.system.fiemap import extents
-from fsconsole.system.sync import syncfs
+from fsconsole.system.block import extents, syncfs
 
 
 def test_a_filesystem_is_synced_by_any_descriptor_on_it(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.system.text import KeptFile, read_int_or, read_text, read_text_or
+from fsconsole.system.files import KeptFile, read_int_or, read_text, read_text_or
 
 
 def test_surrounding_blanks_and_nuls_are_no_part_of_an_attribute(tmp_path: Path) -> None:

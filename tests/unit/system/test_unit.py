@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from fsconsole.model.command import CommandResult
-from fsconsole.system import unit
+from fsconsole.system import mounts
 from fsconsole.system.executors import FakeExecutor
-from fsconsole.system.mounts import parse_mountinfo
+from fsconsole.system.mounts import Unit, is_gone, kill, parse_mountinfo, sees_what_init_sees, unit_argv
 from fsconsole.system.recordings import load_results
-from fsconsole.system.unit import Unit, is_gone, kill, sees_what_init_sees, unit_argv
 
 RECORDED = load_results(str(Path(__file__).parents[2] / "data" / "systemd" / "252.json"))
 UNIT = Unit("fsconsole-1.service", "fsconsole run 1", "/runs/1/engine.log")
@@ -94,5 +93,5 @@ def test_only_who_has_inits_own_root_sees_what_init_sees(
     monkeypatch: pytest.MonkeyPatch, own: str, same: bool
 ) -> None:
     tables = {"self": parse_mountinfo(own), "1": parse_mountinfo(INIT)}
-    monkeypatch.setattr(unit, "read_mounts", tables.__getitem__)
+    monkeypatch.setattr(mounts, "read_mounts", tables.__getitem__)
     assert sees_what_init_sees() is same

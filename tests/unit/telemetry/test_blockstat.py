@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.sample import Role
-from fsconsole.telemetry import blockstat
-from fsconsole.telemetry.blockstat import DeviceCounters, Watched, device_rates, parse_inflight, parse_stat
+from fsconsole.telemetry import block
+from fsconsole.telemetry.block import DeviceCounters, Watched, device_rates, parse_inflight, parse_stat
 from fsconsole.telemetry.rates import INT_WIDTH, Restarted, Unreadable
 from tests.unit.telemetry.data import kernels_with, recorded
 
@@ -83,7 +83,7 @@ def test_rate_times_interval_is_what_was_counted(start: int, step: int, interval
 
 
 def test_sectors_wrap_at_32_bits_on_an_old_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blockstat, "LONG_WIDTH", INT_WIDTH)
+    monkeypatch.setattr(block, "LONG_WIDTH", INT_WIDTH)
     before = parse_stat(recorded("2.6.32", "block_stat"))
     after = replace(
         before, sectors_written=before.sectors_written + 2048 - INT_WIDTH, writing_ms=10, busy_ms=154

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.telemetry.cpu import (
+from fsconsole.telemetry.machine import (
     CpuReading,
     CpuTimes,
     busy_between,

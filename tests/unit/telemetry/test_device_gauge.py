@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.telemetry.blockstat import Watched
-from fsconsole.telemetry.device_gauge import DeviceGauge
+from fsconsole.telemetry.block import DeviceGauge, Watched
 from fsconsole.telemetry.rates import Restarted, Unreadable
 from tests.unit.telemetry.made_sys import MadeSys
 

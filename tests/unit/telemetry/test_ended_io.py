@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.telemetry import layers
-from fsconsole.telemetry.ended_io import ended_io
+from fsconsole.telemetry import block
+from fsconsole.telemetry.block import ended_io
 
 STAT = "1 0 2 5 3 0 4 6 {} 7 8 9 0 10 11 12 13\n"
 
@@ -84,7 +84,7 @@ def test_a_device_that_was_asked_for_answers_whatever_stands_on_it(tmp_path: Pat
 def test_what_a_volume_is_made_of_below_a_loop_device_is_no_answer_of_that(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layers, "_disk_of_file", lambda _path, _sys: "dm-0")
+    monkeypatch.setattr(block, "_disk_of_file", lambda _path, _sys: "dm-0")
     device(tmp_path, "sda")
     device(tmp_path, "dm-0", members=("sda",))
     device(tmp_path, "loop7")

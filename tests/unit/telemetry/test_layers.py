@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from fsconsole.model.sample import Role
-from fsconsole.telemetry.blockstat import Watched
-from fsconsole.telemetry.layers import block_name, disk_name, is_below, watched_tree
-from fsconsole.telemetry.rack import DeviceRack, arranged
+from fsconsole.telemetry.block import Watched, block_name, disk_name, is_below, watched_tree
+from fsconsole.telemetry.sampler import DeviceRack, arranged
 from tests.unit.telemetry.made_sys import MadeSys
 
 
@@ -115,7 +114,7 @@ def test_a_rack_keeps_the_gauges_that_stay_and_closes_the_others(sys: MadeSys) -
 def test_a_member_that_is_added_later_appears_and_one_that_is_taken_away_goes(
     sys: MadeSys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fsconsole.telemetry.rack._LOOK_AGAIN_S", -1.0)
+    monkeypatch.setattr("fsconsole.telemetry.sampler._LOOK_AGAIN_S", -1.0)
     for disk in ("sda", "sdb", "sdc"):
         sys.add(disk)
     array = sys.add("md0", members=("sda", "sdb"))

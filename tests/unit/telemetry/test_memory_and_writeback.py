@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.sample import BdiStats
-from fsconsole.telemetry.bdi import parse_bdi
-from fsconsole.telemetry.meminfo import parse_writeback, read_writeback
-from fsconsole.telemetry.pressure import parse_stalls
+from fsconsole.telemetry.machine import parse_bdi, parse_stalls, parse_writeback, read_writeback
 from fsconsole.telemetry.rates import Unreadable
 from tests.unit.telemetry.data import kernels_with, recorded
 

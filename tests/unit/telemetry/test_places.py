@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.system.mounts import MountEntry
-from fsconsole.telemetry.places import bdi_name, bdi_stats_path
+from fsconsole.telemetry.machine import bdi_name, bdi_stats_path
 
 
 def entry(filesystem: str, number: tuple[int, int], source: str = "/dev/sda1") -> MountEntry:

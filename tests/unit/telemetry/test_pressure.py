@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.model.sample import Pressure
-from fsconsole.telemetry.pressure import StallGauge, parse_stalls, pressure_of, stalled_percent
+from fsconsole.telemetry.machine import StallGauge, parse_stalls, pressure_of, stalled_percent
 from fsconsole.telemetry.rates import Unreadable
 from tests.unit.telemetry.data import kernels_with, recorded
 

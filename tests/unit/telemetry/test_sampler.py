@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.counters import SlotWord, ThreadState, slot_word
-from fsconsole.model.measurement import Metric
+from fsconsole.model.load import SlotWord, ThreadState, slot_word
+from fsconsole.model.metrics import Metric
 from fsconsole.model.sample import Sample, StepProgress
 from fsconsole.system.memfd import CounterPage
-from fsconsole.telemetry.panel import Sources
-from fsconsole.telemetry.sampler import Sampler, next_due_ns
+from fsconsole.telemetry.sampler import Sampler, Sources, next_due_ns
 from tests.conftest import wait_until
 from tests.unit.telemetry.data import RECORDED
 from tests.unit.telemetry.made_sys import MadeSys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fsconsole.model.sample import DeviceRates, LoadProgress, Role, Sample
-from fsconsole.telemetry.stalls import StallClock
+from fsconsole.telemetry.sampler import StallClock
 from tests.unit.analysis import build
 
 BEGIN_NS = 100 * build.SECOND_NS

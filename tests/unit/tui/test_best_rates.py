@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.journal.points import point_of
-from fsconsole.journal.sample_rows import sample_row
-from fsconsole.model.observation import CellStarted, StepStarted
+from fsconsole.journal.past import point_of
+from fsconsole.journal.samples import sample_row
+from fsconsole.model.events import CellStarted, StepStarted
+from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import DeviceRates, Role, Sample
-from fsconsole.model.step import StepKind
+from fsconsole.show.history import Keeper
 from fsconsole.tui.bridge import Watch
-from fsconsole.tui.views.history import Keeper
 from tests.unit.analysis import build
 from tests.unit.cli.recorded import STARTED, make_run, write
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fsconsole.model.device import Device
-from fsconsole.tui.block_changes import BlockChanges, read_changes
+from fsconsole.tui.watch import BlockChanges, read_changes
 from tests.unit.devices.system_tree import SystemTree
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.tui import block_tables
-from fsconsole.tui.block_tables import read_arrays, read_tables
+from fsconsole.tui import watch
+from fsconsole.tui.watch import read_arrays, read_tables
 
 RESYNC = Path(__file__).parents[2] / "data/mdstat/5.10-debian-raid5-resync.txt"
 
@@ -14,9 +14,9 @@ RESYNC = Path(__file__).parents[2] / "data/mdstat/5.10-debian-raid5-resync.txt"
 def mdstat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "mdstat"
     path.write_text(RESYNC.read_text())
-    monkeypatch.setattr(block_tables, "_MDSTAT", str(path))
-    monkeypatch.setattr(block_tables, "_TABLES", (str(tmp_path / "mounts"),))
-    monkeypatch.setattr(block_tables, "_SYS_BLOCK", str(tmp_path))
+    monkeypatch.setattr(watch, "_MDSTAT", str(path))
+    monkeypatch.setattr(watch, "_TABLES", (str(tmp_path / "mounts"),))
+    monkeypatch.setattr(watch, "_SYS_BLOCK", str(tmp_path))
     return path
 
 

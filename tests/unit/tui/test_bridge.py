@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import FsconsoleError, JournalNewer, JournalUnusable
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.runs import JournalNewer, JournalUnusable
 from fsconsole.journal import last_word
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.sample_rows import sample_row
-from fsconsole.model.observation import CellStarted, Outcome, RunFinished, StepStarted
+from fsconsole.journal.samples import sample_row
+from fsconsole.model.events import CellStarted, Outcome, RunFinished, StepStarted
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus, RunStatus
-from fsconsole.model.step import StepKind
+from fsconsole.show.history import Snapshot
 from fsconsole.system.locks import FileLock
 from fsconsole.tui import bridge as module
 from fsconsole.tui.bridge import Bridge, Taken, Watch
-from fsconsole.tui.views.snapshot import Snapshot
 from tests.conftest import wait_until
 from tests.tui.recorded import recorded
 from tests.unit.analysis import build

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.model.state import CellState
-from fsconsole.tui.views.cell import environment_lines
-from fsconsole.tui.views.cell_options import option_lines
+from fsconsole.show.cell import environment_lines, option_lines
 from tests.unit.analysis import build
 from tests.unit.analysis.test_arrays import MEMBERS, RAID5, on_array
 

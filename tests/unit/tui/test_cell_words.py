@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fsconsole.report.about import fact_words
-from fsconsole.tui.views.cell_curves import steps_in_words
+from fsconsole.results.content import fact_words
+from fsconsole.show.cell import steps_in_words
 from tests.unit.analysis import build
 
 

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from fsconsole.errors import ChildFailed
-from fsconsole.tui.views.confirm import Offer, asking_words, may_begin, offer_of, offer_rows
+from fsconsole.show.confirm import Offer, asking_words, may_begin, offer_of, offer_rows
 from tests.tui.offers import document, target
 
 ARRAYS = ("raid5 64KiB, 4 members, assume-clean", "raid10 64KiB, 4 members, assume-clean")

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from fsconsole.errors import ChildFailed
-from fsconsole.report.cells import cells_of
-from fsconsole.tui.views.confirm import asking_words, changes, may_begin, offer_of, offer_rows
+from fsconsole.show.confirm import asking_words, changes, may_begin, offer_of, offer_rows
+from fsconsole.text import cells_of
 from tests.tui.offers import document, hazard, target
 
 SCRATCH = target("/dev/loop0", scratch=True, loss="nothing")

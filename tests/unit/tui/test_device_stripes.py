@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict, replace
 
 from fsconsole.model.device import Device
-from fsconsole.tui.views.device_details import details
-from fsconsole.tui.views.devices import Listing, parse_listing
+from fsconsole.show.device_details import details
+from fsconsole.show.devices import Listing, parse_listing
 from tests.unit.plan.test_geometry import ARRAY, DISK, MEMBER, PART
 
 

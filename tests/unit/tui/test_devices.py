@@ -11,13 +11,20 @@ from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim
 from fsconsole.errors import ChildFailed
 from fsconsole.model.device import MdArray
-from fsconsole.report.cells import cells_of
-from fsconsole.tui.terminal import ASCII, SAFE
-from fsconsole.tui.views.device_details import details
-from fsconsole.tui.views.device_rows import lay_out
-from fsconsole.tui.views.device_ticks import lost_ticks, refusal
-from fsconsole.tui.views.device_words import about, read_test_told
-from fsconsole.tui.views.devices import Listing, parse_listing, with_progress, with_proofs
+from fsconsole.show.device_details import details
+from fsconsole.show.devices import (
+    Listing,
+    about,
+    lay_out,
+    lost_ticks,
+    parse_listing,
+    read_test_told,
+    refusal,
+    with_progress,
+    with_proofs,
+)
+from fsconsole.show.terminal import ASCII, SAFE
+from fsconsole.text import cells_of
 from tests.tui.device_lists import (
     ARRAY,
     FREE,

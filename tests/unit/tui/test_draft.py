@@ -9,17 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsconsole.catalog.filesystem import Scope
-from fsconsole.catalog.known import NOTHING_KNOWN
+from fsconsole.catalog.filesystem import NOTHING_KNOWN, Scope
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.errors import PlanBadValue
-from fsconsole.plan.candidates import Machine, list_candidates
-from fsconsole.plan.configs import list_configs
+from fsconsole.errors.targets import PlanBadValue
+from fsconsole.plan import draft as drafts
+from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.planfile import PlanFile
-from fsconsole.plan.reader import parse_plan, read_plan
-from fsconsole.tui import draft as drafts
-from fsconsole.tui import draft_parts as parts
-from fsconsole.tui.draft import Draft, new_draft
+from fsconsole.plan.read import list_configs, parse_plan, read_plan
+from fsconsole.plan.rows import Machine, list_candidates
 from tests.unit.plan.examples import DESIGN
 from tests.unit.plan.test_writer import PLANS
 
@@ -49,7 +46,7 @@ def test_a_shipped_plan_that_nobody_changed_keeps_its_comments(path: Path) -> No
 @pytest.mark.parametrize("path", list_configs(), ids=lambda path: path.stem)
 def test_a_shipped_plan_that_was_changed_keeps_all_but_the_change(path: Path) -> None:
     plan = read_plan(path)
-    draft = parts.with_key(Draft(plan), "repeats", 7)
+    draft = drafts.with_key(Draft(plan), "repeats", 7)
     assert parse_plan(draft.text, "plan.toml") == replace(plan, repeats=7)
 
 
@@ -126,12 +123,12 @@ def test_values_that_are_gone_take_their_exclusions_with_them() -> None:
 
 def test_no_workload_is_taken_that_the_plan_reader_refuses() -> None:
     draft = new_draft()
-    reads = parts.with_workloads(draft, [*parts.workload_tables(draft), {"kind": "read"}])
+    reads = drafts.with_workloads(draft, [*drafts.workload_tables(draft), {"kind": "read"}])
     with pytest.raises(PlanBadValue, match="no create comes before it"):
-        parts.removed_workload(reads, 0)
+        drafts.removed_workload(reads, 0)
     with pytest.raises(PlanBadValue, match="no create comes before it"):
-        parts.moved_workload(reads, 1, -1)
-    assert [load.kind.value for load in parts.doubled_workload(reads, 0).plan.workloads] == [
+        drafts.moved_workload(reads, 1, -1)
+    assert [load.kind.value for load in drafts.doubled_workload(reads, 0).plan.workloads] == [
         "create",
         "create",
         "read",
@@ -140,9 +137,9 @@ def test_no_workload_is_taken_that_the_plan_reader_refuses() -> None:
 
 def test_every_kind_that_is_offered_can_be_added_behind_a_create() -> None:
     draft = new_draft()
-    for kind, _, _ in parts.STARTS:
-        begun = parts.start_of(kind, draft.plan.workloads)
-        added = parts.with_workloads(draft, [*parts.workload_tables(draft), begun])
+    for kind, _, _ in drafts.STARTS:
+        begun = drafts.start_of(kind, draft.plan.workloads)
+        added = drafts.with_workloads(draft, [*drafts.workload_tables(draft), begun])
         parse_plan(added.text, "plan.toml")
 
 
@@ -152,28 +149,28 @@ def test_every_kind_that_is_offered_can_be_added_behind_a_create() -> None:
 )
 def test_a_key_takes_what_the_plan_reader_takes(key: str, value: object, why: str) -> None:
     with pytest.raises(PlanBadValue, match=why):
-        parts.with_key(new_draft(), key, value)
+        drafts.with_key(new_draft(), key, value)
 
 
 def test_a_key_is_changed_while_nothing_is_ticked() -> None:
     draft = drafts.toggled_filesystem(drafts.toggled_filesystem(new_draft(), "ext4"), "xfs")
-    draft = parts.with_key(parts.with_key(draft, "after.check", False), "seed", 9)
+    draft = drafts.with_key(drafts.with_key(draft, "after.check", False), "seed", 9)
     assert (draft.plan.after.check, draft.plan.seed) == (False, 9)
     assert len(draft.plan.checklists) == 2
 
 
 def test_settings_are_lists_and_one_limit_is_not_given_twice() -> None:
-    draft = parts.with_setting(new_draft(), "read_ahead", ("128KiB", "2MiB"))
-    draft = parts.with_setting(draft, "dirty_ratio", ("20",))
+    draft = drafts.with_setting(new_draft(), "read_ahead", ("128KiB", "2MiB"))
+    draft = drafts.with_setting(draft, "dirty_ratio", ("20",))
     assert draft.plan.settings == (("read_ahead", ("128KiB", "2MiB")), ("dirty_ratio", ("20",)))
     with pytest.raises(PlanBadValue, match="one limit"):
-        parts.with_setting(draft, "dirty_bytes", ("1GiB",))
-    assert parts.with_setting(draft, "read_ahead", ()).plan.settings == (("dirty_ratio", ("20",)),)
+        drafts.with_setting(draft, "dirty_bytes", ("1GiB",))
+    assert drafts.with_setting(draft, "read_ahead", ()).plan.settings == (("dirty_ratio", ("20",)),)
 
 
 def test_what_no_tick_shows_is_kept() -> None:
     plan = parse_plan(DESIGN, "plan.toml")
-    changed = parts.with_key(Draft(plan), "title", "mine")
+    changed = drafts.with_key(Draft(plan), "title", "mine")
     assert parse_plan(changed.text, "plan.toml") == replace(plan, title="mine")
 
 

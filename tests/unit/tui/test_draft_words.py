@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.plan.draft import Draft, doubled_variant, removed_variant, toggled_variant, with_variant
 from fsconsole.plan.planfile import PlanFile, VariantText
-from fsconsole.plan.reader import parse_plan
-from fsconsole.tui.draft import Draft, toggled_variant
-from fsconsole.tui.draft_words import doubled_variant, removed_variant, with_variant
-from fsconsole.tui.views.plan_words import variant_of, words_complaint, words_fields
+from fsconsole.plan.read import parse_plan
+from fsconsole.show.plan_forms import variant_of, words_complaint, words_fields
 from tests.unit.plan.test_writer import PLANS
 
 CATALOG = load_catalog()

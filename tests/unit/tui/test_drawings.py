@@ -9,14 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from fsconsole.tui.likeness import allowed
-from fsconsole.tui.terminal import ASCII, SAFE, WIDE, Glyphs
-from fsconsole.tui.widgets.columns import columns_of
-from fsconsole.tui.widgets.draw_gauge import gauge_line
-from fsconsole.tui.widgets.draw_histogram import histogram_lines
-from fsconsole.tui.widgets.draw_plot import NO_FIGURES, REDUCED, plot_lines
-from fsconsole.tui.widgets.drawing import NOT_HERE, Line, difference, words_of
-from fsconsole.tui.widgets.values import GaugeValue, HistogramValue, Mark, Part, PlotValue, Series
+from fsconsole.show.charts import GaugeValue, HistogramValue, Mark, Part, PlotValue, Series
+from fsconsole.show.terminal import ASCII, SAFE, WIDE, Glyphs
+from fsconsole.tui.terminal import allowed
+from fsconsole.tui.widgets.drawing import (
+    NO_FIGURES,
+    NOT_HERE,
+    REDUCED,
+    Line,
+    columns_of,
+    difference,
+    gauge_line,
+    histogram_lines,
+    plot_lines,
+    words_of,
+)
 
 SETS = pytest.mark.parametrize("glyphs", [ASCII, SAFE, WIDE], ids=["ascii", "safe", "wide"])
 TEXTS = st.one_of(st.text(max_size=12), st.text("aB9 \u4e2d\u0301\ufe0f\u200d\u2764é", max_size=12))

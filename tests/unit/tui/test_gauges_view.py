@@ -5,17 +5,15 @@ from dataclasses import replace
 import pytest
 
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.measurement import Metric
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import RAW, Variant
 from fsconsole.model.sample import BdiStats, Pressure, Role, Sample, Writeback
 from fsconsole.model.state import CellState, CellStatus
-from fsconsole.model.variant import RAW, Variant
-from fsconsole.tui.views.gauges import TEXT_CELLS, gauges
-from fsconsole.tui.views.history import History
-from fsconsole.tui.views.layout import room_for
-from fsconsole.tui.views.plots import Shown, plot
-from fsconsole.tui.views.snapshot import Snapshot, known_of, names_of
-from fsconsole.tui.widgets.values import GaugeValue
-from fsconsole.units import GIB, MIB
+from fsconsole.show.charts import GaugeValue
+from fsconsole.show.gauges import TEXT_CELLS, gauges
+from fsconsole.show.history import History, Snapshot, known_of, names_of
+from fsconsole.show.run import Shown, plot, room_for
+from fsconsole.text import GIB, MIB
 from tests.unit.analysis import build
 
 BDI = BdiStats(0, 0, bandwidth_bytes_s=200_000_000, b_dirty=12, b_io=3, b_more_io=1)

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.journal.points import Point
+from fsconsole.journal.past import Point
 from fsconsole.model.state import CellStatus, RunState, RunStatus
-from fsconsole.tui.views.history import FIRST_SLOT_S, MAX_SLOTS, MINUTE_S, Keeper, Tracer
+from fsconsole.show.history import FIRST_SLOT_S, MAX_SLOTS, MINUTE_S, Keeper, Tracer
 from tests.unit.analysis import build
 
 S_NS = 10**9

@@ -14,9 +14,8 @@ from rich.segment import ControlType, Segment
 from rich.style import Style
 from textual.color import Color
 
-from fsconsole.tui.filter import BriefFilter, ColourFilter, GlyphFilter
-from fsconsole.tui.likeness import allowed, shown
-from fsconsole.tui.terminal import ASCII, SAFE, WIDE, Glyphs
+from fsconsole.show.terminal import ASCII, SAFE, WIDE, Glyphs
+from fsconsole.tui.terminal import BriefFilter, ColourFilter, GlyphFilter, allowed, shown
 
 SETS = pytest.mark.parametrize("glyphs", [ASCII, SAFE, WIDE], ids=["ascii", "safe", "wide"])
 NARROW = pytest.mark.parametrize("glyphs", [ASCII, SAFE], ids=["ascii", "safe"])

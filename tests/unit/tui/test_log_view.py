@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.history import read_state
-from fsconsole.journal.raw import read_tail
+from fsconsole.journal.folder import RunFolder, read_tail
+from fsconsole.journal.past import read_state
 from fsconsole.model.state import CellState
-from fsconsole.report.cells import cells_of
+from fsconsole.show.run import OUTPUT_BYTES, living, log_rows
 from fsconsole.system.locks import FileLock
-from fsconsole.tui.views.attach import living
-from fsconsole.tui.views.log import OUTPUT_BYTES, log_rows
+from fsconsole.text import cells_of
 from tests.tui.recorded import recorded
 from tests.unit.cli.recorded import make_run
 

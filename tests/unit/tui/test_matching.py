@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.tui.views.lines import Line
-from fsconsole.tui.views.matching import matching, matching_words
+from fsconsole.show.lines import Line, matching, matching_words
 
 LINES = (
     Line("g journal", "journal", is_heading=True),

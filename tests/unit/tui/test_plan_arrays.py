@@ -8,19 +8,16 @@ import pytest
 from hypothesis import given
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.errors import PlanBadValue
+from fsconsole.errors.targets import PlanBadValue
+from fsconsole.plan import draft as arrays
 from fsconsole.plan.arrays import KEYS, LEVELS
-from fsconsole.plan.planfile import ArrayAxis
-from fsconsole.plan.target import TargetSpec
-from fsconsole.tui import draft_arrays as arrays
-from fsconsole.tui import draft_parts as parts
-from fsconsole.tui.draft import Draft, new_draft
-from fsconsole.tui.outcome import Disk, work_out
-from fsconsole.tui.views import plan as plan_view
-from fsconsole.tui.views import plan_arrays as view
-from fsconsole.tui.views.device_ticks import ticks_told
-from fsconsole.tui.views.lines import Line, Mark
-from fsconsole.units import GIB, KIB
+from fsconsole.plan.draft import Draft, new_draft
+from fsconsole.plan.outcome import Disk, work_out
+from fsconsole.plan.planfile import ArrayAxis, TargetSpec
+from fsconsole.show import plan as plan_view
+from fsconsole.show.devices import ticks_told
+from fsconsole.show.lines import Line, Mark
+from fsconsole.text import GIB, KIB
 from tests.unit.plan.examples import parse
 from tests.unit.plan.test_arrays import AXES
 
@@ -38,7 +35,7 @@ RAID5 = ("level", ("raid5",))
 
 
 def lines_of(draft: Draft) -> dict[str, Line]:
-    return {line.key: line for line in view.array_lines(draft.plan, None)}
+    return {line.key: line for line in plan_view.array_lines(draft.plan, None)}
 
 
 @given(AXES)
@@ -98,11 +95,11 @@ def test_what_makes_no_sense_is_refused_in_the_reader_s_words(
 
 
 def test_the_stripe_cache_is_set_in_one_place() -> None:
-    draft = parts.with_setting(ticked(RAID5), "stripe_cache_size", ("256",))
+    draft = arrays.with_setting(ticked(RAID5), "stripe_cache_size", ("256",))
     with pytest.raises(PlanBadValue, match="sets it too"):
         ticked(("stripe_cache_size", ("4096",)), draft=draft)
     with pytest.raises(PlanBadValue, match="sets it too"):
-        parts.with_setting(ticked(RAID5, ("stripe_cache_size", ("4096",))), "stripe_cache_size", ("256",))
+        arrays.with_setting(ticked(RAID5, ("stripe_cache_size", ("4096",))), "stripe_cache_size", ("256",))
 
 
 @pytest.mark.parametrize(
@@ -124,8 +121,8 @@ def test_a_typed_value_that_cannot_be_is_refused(name: str, typed: str) -> None:
 
 def test_every_level_and_knob_has_a_line_with_help() -> None:
     lines = lines_of(new_draft())
-    assert set(lines) >= {f"{name} 0" for name in (*LEVELS, *view.KNOBS)}
-    assert set(view.KNOBS) == {key.name for key in KEYS} - {"level"}
+    assert set(lines) >= {f"{name} 0" for name in (*LEVELS, *plan_view.KNOBS)}
+    assert set(plan_view.KNOBS) == {key.name for key in KEYS} - {"level"}
     for line in lines.values():
         assert line.is_heading or (line.about and line.mark is Mark.OFF)
 
@@ -139,11 +136,11 @@ def test_a_line_says_what_is_given_and_what_is_compared() -> None:
 
 
 def test_ticking_goes_from_off_to_on_to_all_values_to_off() -> None:
-    assert view.next_values("chunk", ()) == ("64KiB",)
-    assert view.next_values("chunk", ("64KiB",)) == ("64KiB", "512KiB")
-    assert view.next_values("chunk", ("64KiB", "512KiB")) == ()
-    assert view.next_values("assume_clean", ()) == ("yes",)
-    assert view.next_values("assume_clean", ("yes",)) == ()
+    assert plan_view.next_values("chunk", ()) == ("64KiB",)
+    assert plan_view.next_values("chunk", ("64KiB",)) == ("64KiB", "512KiB")
+    assert plan_view.next_values("chunk", ("64KiB", "512KiB")) == ()
+    assert plan_view.next_values("assume_clean", ()) == ("yes",)
+    assert plan_view.next_values("assume_clean", ("yes",)) == ()
 
 
 def test_an_array_that_makes_no_sense_is_barred_and_says_why() -> None:
@@ -158,9 +155,9 @@ def test_many_arrays_are_listed_in_part_and_too_many_not_at_all() -> None:
     draft = ticked(RAID5, ("stripe_cache_size", numbers))
     lines = lines_of(draft)
     assert lines["made more"].name == "... and 200 more, which are not listed."
-    assert view.made_count(draft.plan) == 400
+    assert plan_view.made_count(draft.plan) == 400
     draft = ticked(("group_thread_count", numbers), draft=draft)
-    assert view.made_count(draft.plan) == 0
+    assert plan_view.made_count(draft.plan) == 0
     assert "made 0" not in lines_of(draft)
 
 
@@ -170,7 +167,7 @@ def test_an_array_of_which_no_cell_can_run_is_barred_with_the_reason() -> None:
     assert plan is not None
     why = {"raid5": "", "raid6": "raid6 needs at least 4 members, and there are 3 targets"}
     cells = tuple(replace(cell, unavailable=why[cell.array.level]) for cell in plan.cells if cell.array)
-    lines = {line.key: line for line in view.array_lines(draft.plan, replace(plan, cells=cells))}
+    lines = {line.key: line for line in plan_view.array_lines(draft.plan, replace(plan, cells=cells))}
     assert lines["made 0"].mark is Mark.NONE
     assert lines["made 1"].mark is Mark.BARRED
     assert lines["made 1"].about == (f"It can't be made: {why['raid6']}.",)

@@ -10,24 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.catalog.filesystem import Scope
-from fsconsole.catalog.known import Verdict
+from fsconsole.catalog.filesystem import Scope, Verdict
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.errors import ChildFailed, PlanUnwritable
+from fsconsole.errors import ChildFailed
+from fsconsole.errors.targets import PlanUnwritable
 from fsconsole.model.workload import WorkloadKind
-from fsconsole.plaintext import printable
-from fsconsole.plan.target import TargetSpec
-from fsconsole.report.cells import cells_of
-from fsconsole.tui import draft as drafts
-from fsconsole.tui import draft_parts as parts
+from fsconsole.plan import draft as drafts
+from fsconsole.plan.draft import Draft, new_draft
+from fsconsole.plan.outcome import Disk, Here, Outcome, here_of, work_out
+from fsconsole.plan.planfile import TargetSpec
+from fsconsole.show import plan as view
+from fsconsole.show import plan_forms
+from fsconsole.show.lines import Line, Mark, texts_of
+from fsconsole.text import GIB, cells_of, printable
 from fsconsole.tui import planfiles
-from fsconsole.tui.draft import Draft, new_draft
-from fsconsole.tui.here import Here, here_of
-from fsconsole.tui.outcome import Disk, Outcome, work_out
-from fsconsole.tui.views import plan as view
-from fsconsole.tui.views import plan_form, plan_loads, plan_options, plan_rows
-from fsconsole.tui.views.lines import Line, Mark, texts_of
-from fsconsole.units import GIB
 from tests.unit.plan.examples import DESIGN, parse
 from tests.unit.plan.test_writer import workloads
 
@@ -116,26 +112,26 @@ def test_sections_name_a_second_list_of_a_filesystem_and_leave_out_what_is_untic
 
 @pytest.mark.parametrize("filesystem", CATALOG.filesystems, ids=lambda filesystem: filesystem.name)
 def test_every_option_has_a_line_of_its_own_below_its_group(filesystem) -> None:
-    lines = plan_options.option_lines(drafts.Checklist(filesystem.name), filesystem, HERE)
+    lines = view.option_lines(drafts.Checklist(filesystem.name), filesystem, HERE)
     keys = [line.key for line in lines]
     assert len(set(keys)) == len(keys)
     assert sum(not line.is_heading for line in lines) == len(filesystem.options)
     for line in lines:
         if not line.is_heading:
             assert line.about
-            option = plan_options.option_of(filesystem, line.key)
-            assert (line.mark is Mark.BARRED) == (not plan_options.taken_values(filesystem, option, HERE))
+            option = view.option_of(filesystem, line.key)
+            assert (line.mark is Mark.BARRED) == (not view.taken_values(filesystem, option, HERE))
 
 
 def test_what_a_kernel_refuses_is_barred_with_its_words_and_skipped_when_values_are_compared() -> None:
-    lines = {line.name: line for line in plan_options.option_lines(drafts.Checklist("ext4"), EXT4, HERE)}
+    lines = {line.name: line for line in view.option_lines(drafts.Checklist("ext4"), EXT4, HERE)}
     assert lines["mballoc"].mark is Mark.BARRED
     assert any("Unknown parameter 'nomballoc'" in words for words in lines["mballoc"].about)
     xfs = CATALOG.get("xfs")
     crc = xfs.option("crc", Scope.MKFS)
     assert crc is not None
-    assert plan_options.next_values(xfs, crc, (), HERE) == ("on",)
-    assert plan_options.next_values(xfs, crc, ("on",), HERE) == ()
+    assert view.plan_options_next_values(xfs, crc, (), HERE) == ("on",)
+    assert view.plan_options_next_values(xfs, crc, ("on",), HERE) == ()
 
 
 def test_what_was_tried_here_counts_more_than_what_is_declared() -> None:
@@ -161,8 +157,8 @@ def test_what_was_tried_here_counts_more_than_what_is_declared() -> None:
     data, mballoc = (EXT4.option(name, Scope.MOUNT) for name in ("data", "mballoc"))
     assert data is not None
     assert mballoc is not None
-    assert plan_options.taken_values(EXT4, data, here) == ("ordered", "writeback")
-    assert plan_options.taken_values(EXT4, mballoc, here) == ("off",)
+    assert view.taken_values(EXT4, data, here) == ("ordered", "writeback")
+    assert view.taken_values(EXT4, mballoc, here) == ("off",)
     assert here.answers(EXT4, data)[0].verdict is Verdict.REFUSED
     assert here.tried == {"ext4"}
 
@@ -180,7 +176,7 @@ def test_rows_say_whether_they_run_are_left_out_or_were_unticked() -> None:
     draft = drafts.with_values(new_draft(), 0, Scope.MOUNT, "data", ("ordered", "journal"))
     draft = drafts.with_values(draft, 0, Scope.MOUNT, "delalloc", ("on", "off"))
     draft = drafts.toggled_combination(draft, 0, (("data", "ordered"), ("delalloc", "off")))
-    rows = plan_rows.row_lines(draft, outcome(draft))
+    rows = view.row_lines(draft, outcome(draft))
     assert [(row.line.mark, row.line.value) for row in rows] == [
         (Mark.ON, ""),
         (Mark.OFF, ""),
@@ -194,19 +190,19 @@ def test_rows_say_whether_they_run_are_left_out_or_were_unticked() -> None:
 
 def test_variants_in_words_can_be_unticked_and_stay_in_the_list() -> None:
     draft = drafts.toggled_variant(Draft(parse(DESIGN)), 0)
-    (row,) = [row for row in plan_rows.row_lines(draft, outcome(draft)) if not row.of_checklist]
+    (row,) = [row for row in view.row_lines(draft, outcome(draft)) if not row.of_checklist]
     assert (row.line.name, row.line.mark) == ("xfs, striped", Mark.OFF)
 
 
 @given(workloads())
 def test_a_form_gives_back_the_workload_that_it_was_filled_with(loads) -> None:
-    tables = [parts.workload_table(load) for load in loads]
+    tables = [drafts.workload_table(load) for load in loads]
     for number, load in enumerate(loads):
-        texts = {field.key: field.text for field in plan_form.form_fields(tables[number])}
+        texts = {field.key: field.text for field in plan_forms.form_fields(tables[number])}
         if any("," in name or name != name.strip() for name in (load.name, load.of)):
             continue
-        again = [*tables[:number], plan_form.table_of(load.kind.value, texts), *tables[number + 1 :]]
-        assert parts.checked_workloads(again)[number] == load
+        again = [*tables[:number], plan_forms.table_of(load.kind.value, texts), *tables[number + 1 :]]
+        assert drafts.checked_workloads(again)[number] == load
 
 
 @pytest.mark.parametrize(
@@ -230,26 +226,26 @@ def test_what_is_wrong_is_said_of_its_field_in_the_reader_s_words(
     kind: WorkloadKind, key: str, text: str, words: str
 ) -> None:
     draft = new_draft()
-    begun = parts.start_of(kind, draft.plan.workloads)
-    texts = {field.key: field.text for field in plan_form.form_fields(begun)} | {key: text}
-    tables = [*parts.workload_tables(draft), plan_form.table_of(kind.value, texts)]
-    field, said = plan_form.complaints(tables, 1, list(texts))
+    begun = drafts.start_of(kind, draft.plan.workloads)
+    texts = {field.key: field.text for field in plan_forms.form_fields(begun)} | {key: text}
+    tables = [*drafts.workload_tables(draft), plan_forms.table_of(kind.value, texts)]
+    field, said = plan_forms.complaints(tables, 1, list(texts))
     assert words in said
     assert field == key
 
 
 def test_what_a_change_does_to_another_workload_is_said_too() -> None:
     draft = new_draft()
-    tables = [*parts.workload_tables(draft), {"kind": "read", "of": "large files"}]
+    tables = [*drafts.workload_tables(draft), {"kind": "read", "of": "large files"}]
     tables[0]["name"] = "other"
-    field, said = plan_form.complaints(tables, 0, ["name", "threads"])
+    field, said = plan_forms.complaints(tables, 0, ["name", "threads"])
     assert field == "name"
     assert said.startswith("workload 2: no create of that name")
 
 
 def test_a_workload_is_told_in_a_sentence() -> None:
     (load,) = new_draft().plan.workloads
-    assert plan_loads.workload_words(load) == "4 threads: create of 512MiB in blocks of 64KiB."
+    assert plan_forms.workload_words(load) == "4 threads: create of 512MiB in blocks of 64KiB."
 
 
 def test_a_file_is_saved_with_the_rights_of_the_one_it_replaces(tmp_path: Path) -> None:
@@ -288,7 +284,7 @@ def test_paths_are_completed_as_far_as_there_is_one_way(tmp_path: Path) -> None:
 )
 def test_a_factor_is_shown_so_that_taking_it_as_it_stands_changes_nothing(factor: str, shown: str) -> None:
     draft = new_draft()
-    draft = parts.with_key(draft, "scale", float(factor))
-    text = plan_loads.run_texts(draft.plan)["scale"]
+    draft = drafts.with_key(draft, "scale", float(factor))
+    text = plan_forms.run_texts(draft.plan)["scale"]
     assert text == shown
-    assert parts.with_key(draft, "scale", plan_loads.typed_run_value("scale", text)) == draft
+    assert drafts.with_key(draft, "scale", plan_forms.typed_run_value("scale", text)) == draft

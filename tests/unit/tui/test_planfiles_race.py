@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.errors import PlanChanged
+from fsconsole.errors.targets import PlanChanged
 from fsconsole.tui import planfiles
 
 

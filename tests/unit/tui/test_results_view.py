@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fsconsole.analysis.grid import build_grid
-from fsconsole.client.looking import Look
-from fsconsole.model.measurement import Metric
+from fsconsole.client.runs import Look
+from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import find_publication
-from fsconsole.tui.terminal import ASCII, SAFE
-from fsconsole.tui.views.columns import choice_table, grouped, moved, toggled
-from fsconsole.tui.views.export import EXPORTS, export_words, path_for
-from fsconsole.tui.views.results import (
+from fsconsole.results.grid import build_grid
+from fsconsole.show.results import (
+    EXPORTS,
     Choice,
     GridView,
     arranged,
+    choice_table,
+    export_words,
+    grouped,
+    moved,
     pane_lines,
+    path_for,
     row_key,
     sorted_by,
     title_lines,
+    toggled,
     with_baseline,
 )
+from fsconsole.show.terminal import ASCII, SAFE
 from tests.unit.analysis import build
 
 UNASKED = Choice()

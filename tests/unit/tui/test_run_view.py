@@ -5,15 +5,13 @@ from dataclasses import replace
 import pytest
 
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.measurement import Metric
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import LoadProgress, Sample, Writeback
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
-from fsconsole.model.step import StepKind
-from fsconsole.report.cells import cells_of
-from fsconsole.tui.views.history import History
-from fsconsole.tui.views.run import age_words, cell_in_sight, cell_row, step_line, title_line
-from fsconsole.tui.views.snapshot import Snapshot, known_of, names_of
-from fsconsole.units import GIB, MIB
+from fsconsole.show.history import History, Snapshot, known_of, names_of
+from fsconsole.show.run import age_words, cell_in_sight, cell_row, step_line, title_line
+from fsconsole.text import GIB, MIB, cells_of
 from tests.unit.analysis import build
 
 NOW_NS = 10 * build.SECOND_NS

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.client.listing import read_runs
-from fsconsole.client.looking import Listed, look_at
+from fsconsole.client.runs import Listed, look_at, read_runs
 from fsconsole.journal.store import list_runs
-from fsconsole.tui.views.runs import Run, count_words, matches, run_lines, runs_table
+from fsconsole.show.runs import Run, count_words, matches, run_lines, runs_table
 from tests.tui.recorded import all_recorded
 
 DAMAGED = Listed("bad", "", None, 0, 0, "damaged: The journal x can't be used: no.", "damaged")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.tui.views.scratch_form import Room, default_size, judge
-from fsconsole.units import GIB
+from fsconsole.text import GIB
+from fsconsole.tui.screens.scratch_form import Room, default_size, judge
 
 ROOM = Room("/var", 20 * GIB, 4 * GIB)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.report.cells import cells_of
-from fsconsole.tui.widgets.table_layout import Column, Layout, TableRow, TableValue, lay_out
+from fsconsole.show.tables import Column, Layout, TableRow, TableValue, lay_out
+from fsconsole.text import cells_of
 
 COLUMNS = tuple(Column(f"column {number}", "MB/s") for number in range(8))
 CELLS = tuple("12345" for _ in COLUMNS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fsconsole.errors import DumbTerminal
-from fsconsole.tui.terminal import ASCII, SAFE, WIDE, Colours, Glyphs, encoding_of, is_screen, terminal_of
+from fsconsole.show.terminal import ASCII, SAFE, WIDE, Colours, Glyphs, encoding_of, is_screen, terminal_of
 
 
 @pytest.mark.parametrize(

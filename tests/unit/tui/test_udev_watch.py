@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import pyudev
 
-from fsconsole.tui import udev_watch
-from fsconsole.tui.udev_watch import UDEV_CONTROL, Changes, UdevWatch
+from fsconsole.tui import watch as tui_watch
+from fsconsole.tui.watch import UDEV_CONTROL, Changes, UdevWatch
 
 DISK = {"ID_MODEL": "x", "ID_FS_TYPE": "ext4", "SEQNUM": "1", "ACTION": "add"}
 
@@ -68,7 +68,7 @@ def test_news_are_told_from_the_thread_and_it_ends_when_it_is_stopped(
 
     listening = f"0000: 2 0 10000 5 1 99 {UDEV_CONTROL}\n" if source == "udev" else ""
     (tmp_path / "unix").write_text(f"Num RefCount\n0001: 2 0 10000 1 1 98 /run/other\n{listening}")
-    monkeypatch.setattr(udev_watch, "_SOCKETS", str(tmp_path / "unix"))
+    monkeypatch.setattr(tui_watch, "_SOCKETS", str(tmp_path / "unix"))
     monkeypatch.setattr(pyudev, "Context", Context)
     monkeypatch.setattr(pyudev, "Monitor", Source)
     told = threading.Semaphore(0)

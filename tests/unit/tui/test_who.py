@@ -7,9 +7,7 @@ import pytest
 from fsconsole.devices.identity import listed_identity
 from fsconsole.errors import ChildFailed
 from fsconsole.model.device import Device, Identity
-from fsconsole.tui.views.device_ticks import lost_ticks
-from fsconsole.tui.views.devices import parse_listing
-from fsconsole.tui.views.who import _WORDS, others, who_told
+from fsconsole.show.devices import _WORDS, lost_ticks, others, parse_listing, who_told
 from tests.tui.device_lists import FREE, SCRATCH, listed
 
 COMPARED = {field.name for field in fields(Identity)} - {"name", "boot_id", "dm_table"}

@@ -9,17 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fsconsole.model.counters import ThreadCounters
-from fsconsole.model.latency import Latencies, Timed, timed_in
+from fsconsole.model.load import Latencies, ThreadCounters, Timed, timed_in
 from fsconsole.model.workload import End, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
+from fsconsole.workloads import ops
 from fsconsole.workloads.content import anonymous_memory, content_of
-from fsconsole.workloads.naming import subdirectories
-from fsconsole.workloads.ops import MAKERS, one_block
-from fsconsole.workloads.ops.base import Means
-from fsconsole.workloads.picks import Ground, new_names, picks
-from fsconsole.workloads.source import SourceFiles
-from fsconsole.workloads.worker import carry_out, limits_of
+from fsconsole.workloads.host import Ground, carry_out, limits_of, new_names, picks
+from fsconsole.workloads.ops import MAKERS, Means
+from fsconsole.workloads.tree import SourceFiles, subdirectories
 
 
 def a_load(kind: WorkloadKind, files: int = 0, size: int = 0, block: int = 65536, **more: object) -> Workload:
@@ -82,7 +79,7 @@ def carried_out(thread: Thread) -> Thread:
         thread.means.deadline_ns, thread.means.budget_bytes = limits.deadline_ns, limits.budget_bytes
     if thread.quickly:
         ground = Ground(thread.means.workload, thread.own_fd, -1, None)
-        thread.whole = one_block.make_files(thread.means, *new_names(ground, 0), limits)
+        thread.whole = ops.make_files(thread.means, *new_names(ground, 0), limits)
     else:
         thread.whole = carry_out(thread.means, thread.todo, limits)  # type: ignore[arg-type]
     return thread

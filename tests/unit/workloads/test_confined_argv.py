@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from fsconsole.workloads.confinement import confined_argv
+from fsconsole.workloads.builtin import confined_argv
 
 TREE = "/run/fsconsole/mnt/tree"
 RUN = "/var/lib/fsconsole/runs/1"

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.latency import Timed
+from fsconsole.model.load import Timed
 from fsconsole.model.workload import Directories, Layout, WorkloadKind
 from fsconsole.system.memfd import CounterPage
-from fsconsole.workloads.draws import size_of_file
-from fsconsole.workloads.ops.writing import Create
+from fsconsole.workloads.content import size_of_file
+from fsconsole.workloads.ops import Create
 from tests.unit.workloads.load import Thread, a_load, carried_out, make_files, thread_of
 
 KIND = WorkloadKind.CREATE

@@ -8,18 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.counters import ThreadCounters, ThreadState
-from fsconsole.model.latency import SLOW_NS, VERY_SLOW_NS, Latencies, LatencyBucket, Timed, bucket_of
-from fsconsole.model.measurement import Measurement, Metric
-from fsconsole.units import GIB
-from fsconsole.workloads.figures import (
+from fsconsole.model.load import (
+    SLOW_NS,
+    VERY_SLOW_NS,
+    Latencies,
+    LatencyBucket,
+    ThreadCounters,
+    ThreadState,
+    Timed,
+    bucket_of,
+)
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.text import GIB
+from fsconsole.workloads.protocol import (
+    LoadResult,
     cpu_measurements,
     drain_measurements,
+    failures_in_words,
     generator_measurements,
     latency_measurements,
     load_measurements,
 )
-from fsconsole.workloads.protocol import LoadResult, failures_in_words
 
 S = 10**9
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from fsconsole.model.command import Command
-from fsconsole.model.counters import ThreadState
+from fsconsole.model.load import ThreadState
 from fsconsole.model.workload import Directories, Layout, Workload, WorkloadKind
-from fsconsole.system.command import RunningCommand, spawn
 from fsconsole.system.memfd import CounterPage
+from fsconsole.system.run import RunningCommand, spawn
 from fsconsole.workloads.job import Job, job_to_line
-from fsconsole.workloads.source import SourceFiles
+from fsconsole.workloads.tree import SourceFiles
 
 LIMIT_S = 60.0
 HOST = (sys.executable, "-I", "-m", "fsconsole.workloads.host")

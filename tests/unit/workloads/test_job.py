@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fsconsole.model.workload import OPERATIONS, DataKind, Directories, End, Layout, Workload, WorkloadKind
 from fsconsole.workloads.job import BadJob, Job, job_from_line, job_to_line
-from fsconsole.workloads.source import SourceFiles
+from fsconsole.workloads.tree import SourceFiles
 
 WORKLOAD = Workload("large files", WorkloadKind.CREATE, 16, 128, 2**30, 65536)
 JOB = Job("/mnt/tree", 1793, "load", 2, 7, WORKLOAD, SourceFiles("files", Directories(), (8, 7)))

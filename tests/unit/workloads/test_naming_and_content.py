@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fsconsole.model.workload import DataKind, Directories, Layout, Workload, WorkloadKind
 from fsconsole.workloads.content import POOL_BYTES, Content, content_of, own_bytes, walk
-from fsconsole.workloads.naming import directory_name, file_name, subdirectories
+from fsconsole.workloads.tree import directory_name, file_name, subdirectories
 
 layouts = st.one_of(
     st.sampled_from([Directories(), Directories(Layout.PER_THREAD)]),

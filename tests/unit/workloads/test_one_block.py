@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.latency import Timed
+from fsconsole.model.load import Timed
 from fsconsole.model.workload import DataKind, Directories, End, Layout, Workload, WorkloadKind
-from fsconsole.workloads.ops import one_block
-from fsconsole.workloads.ops.base import Limits
-from fsconsole.workloads.ops.one_block import is_one_call_each
+from fsconsole.workloads import ops
+from fsconsole.workloads.ops import Limits, is_one_call_each
 from tests.unit.workloads.load import Thread, a_load, carried_out, thread_of
 
 CREATE = WorkloadKind.CREATE
@@ -95,14 +94,14 @@ def test_a_stop_ends_it_before_the_next_file(tmp_path: Path) -> None:
         yield "second"
 
     with thread_of(a_load(CREATE, 3, 1000, 1000), tmp_path) as thread:
-        assert not one_block.make_files(thread.means, thread.own_fd, names(thread), Limits())
+        assert not ops.make_files(thread.means, thread.own_fd, names(thread), Limits())
         assert thread.counters.files_done == 1
     assert [path.name for path in tmp_path.iterdir()] == ["first"]
 
 
 def test_a_limit_ends_it_between_files(tmp_path: Path) -> None:
     with thread_of(a_load(CREATE, 9, 1000, 1000), tmp_path) as thread:
-        assert one_block.make_files(thread.means, thread.own_fd, iter("abcdef"), Limits(budget_bytes=2500))
+        assert ops.make_files(thread.means, thread.own_fd, iter("abcdef"), Limits(budget_bytes=2500))
     assert len(list(tmp_path.iterdir())) == 3
 
 
@@ -136,7 +135,7 @@ def test_short_writes_of_any_length_add_up_to_the_file(cuts: list[int], size: in
         patch.setattr(os, "write", lambda fd, data: real_write(fd, data[: left.pop()] if left else data))
         patch.setattr(os, "open", lambda *args, **kwargs: os.memfd_create("file"))
         patch.setattr(os, "close", lambda fd: (sizes.append(os.fstat(fd).st_size), real_close(fd)))
-        assert one_block.make_files(thread.means, -1, ["a"], Limits())
+        assert ops.make_files(thread.means, -1, ["a"], Limits())
         patch.undo()
         counters = thread.counters
     assert sizes == [size]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.model.latency import Timed
+from fsconsole.model.load import Timed
 from fsconsole.model.workload import DataKind, End, WorkloadKind
-from fsconsole.workloads.removal import RemovalStopped, remove_tree
+from fsconsole.workloads.tree import RemovalStopped, remove_tree
 from tests.unit.workloads.load import a_load, carried_out, make_files, thread_of
 
 KIB = 1024

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.devices.claims import needs_hold
-from fsconsole.errors import GeneratorFailed
-from fsconsole.units import KIB, MIB
-from fsconsole.workloads.rawreport import StreamReport, from_line, to_line
-from fsconsole.workloads.rawstream import Job, main, region_starts
+from fsconsole.errors.runs import GeneratorFailed
+from fsconsole.text import KIB, MIB
+from fsconsole.workloads.raw import Job, StreamReport, from_line, main, region_starts, to_line
 
 REPORT = StreamReport(4, 64 * MIB, 10**9, 2 * 10**9, 3 * 10**9, 5 * 10**9)
 
@@ -76,9 +75,7 @@ def test_a_device_that_is_none_is_told_in_a_sentence(tmp_path, capsys) -> None:
 
 
 def test_only_this_module_of_an_interpreter_is_trusted_to_claim_the_device_itself() -> None:
-    assert not needs_hold(
-        ("/usr/bin/python3", "-I", "-m", "fsconsole.workloads.rawstream", "write", "/dev/x")
-    )
+    assert not needs_hold(("/usr/bin/python3", "-I", "-m", "fsconsole.workloads.raw", "write", "/dev/x"))
     assert needs_hold(("/usr/bin/python3", "-I", "-m", "fsconsole.workloads.host"))
     assert needs_hold(("/usr/bin/python3", "-I", "-m"))
-    assert needs_hold(("/usr/bin/python3", "-m", "fsconsole.workloads.rawstream"))
+    assert needs_hold(("/usr/bin/python3", "-m", "fsconsole.workloads.raw"))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.workload import Directories
-from fsconsole.workloads.source import SourceFiles
+from fsconsole.workloads.tree import SourceFiles
 
 COUNTS = st.lists(st.integers(0, 9), min_size=1, max_size=12).map(tuple)
 

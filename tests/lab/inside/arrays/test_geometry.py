@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.discovery import discover, find_device
-from fsconsole.plan.geometry import geometry_of
-from fsconsole.plan.stripes import stripes_of
+from fsconsole.devices.discover import discover, find_device
+from fsconsole.plan.arrays import geometry_of, stripes_of
 from tests.lab.guest import create_array, run, settle, stop_arrays
 from tests.lab.soak import tried
 

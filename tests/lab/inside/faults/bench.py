@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsconsole.client.launch import create_request
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder, create_run, make_run_id
+from fsconsole.client.engine import create_request
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import create_run, make_run_id
 from fsconsole.model.state import CellState, RunState
 from fsconsole.preflight.prepare import prepare
-from fsconsole.system.command import RealExecutor
+from fsconsole.system.run import RealExecutor
 from tests.lab.guest import create_array, run, settle, stop_arrays
 from tests.lab.warm import fork_engine
 from tests.loop.faulty_engine import AFTER_CELL, Event, follow_through

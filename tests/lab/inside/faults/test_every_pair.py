@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors import ExitCode
-from fsconsole.model.observation import WarningKind
+from fsconsole.model.events import WarningKind
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, RunStatus
-from fsconsole.model.step import StepKind
 from tests.lab.inside.faults.bench import (
     DEAD,
     TOP,

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors import ExitCode
-from fsconsole.model.measurement import Metric
-from fsconsole.model.observation import WarningKind
+from fsconsole.model.events import WarningKind
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, RunStatus
-from fsconsole.model.step import StepKind
 from tests.lab.inside.faults.bench import (
     DEAD,
     RAID0,

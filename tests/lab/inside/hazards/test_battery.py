@@ -10,11 +10,13 @@ from uuid import uuid4
 import pytest
 
 from fsconsole.devices.claims import lock_whole_disk
-from fsconsole.devices.discovery import find_device
-from fsconsole.devices.gate import GateContext, GateReport, inspect_device, re_prove, require
-from fsconsole.errors import DeviceChanged, FsconsoleError
+from fsconsole.devices.discover import find_device
+from fsconsole.devices.evidence import GateContext
+from fsconsole.devices.gate import GateReport, inspect_device, re_prove, require
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.targets import DeviceChanged
 from fsconsole.model.run import Target
-from fsconsole.system.command import RealExecutor
+from fsconsole.system.run import RealExecutor
 from tests.lab.digest import digest
 from tests.lab.guest import run
 from tests.lab.hazards import BATTERY, Answer, Case

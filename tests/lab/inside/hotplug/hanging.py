@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fsconsole.journal.store import RunFolder
+from fsconsole.journal.folder import RunFolder
 from fsconsole.model.state import RunStatus
 from tests.lab.guest import run, settle, wait_until
 from tests.lab.runs import act, begin_anew, new_run, state_of

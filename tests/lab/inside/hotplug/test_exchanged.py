@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.gate import GateContext, inspect_device
+from fsconsole.devices.evidence import GateContext
+from fsconsole.devices.gate import inspect_device
 from fsconsole.devices.identity import differences
 from fsconsole.errors import ExitCode
 from fsconsole.model.state import CellStatus
-from fsconsole.system.command import RealExecutor
+from fsconsole.system.run import RealExecutor
 from tests.lab.guest import run, settle, wait_until
 from tests.lab.inside.hotplug.test_pulled import content
 from tests.lab.qmp import DRIVE, SHARE, HotDisk, Qmp

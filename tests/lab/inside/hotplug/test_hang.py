@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.client.control import ask
+from fsconsole.client.children import ask
 from fsconsole.engine.cleanup import clean_folder
 from fsconsole.errors import ExitCode
-from fsconsole.model.observation import Verb
+from fsconsole.model.events import Verb
 from fsconsole.model.state import CellStatus
-from fsconsole.system.waiting import waiting_below
+from fsconsole.system.processes import waiting_below
 from tests.lab.guest import wait_until
 from tests.lab.inside.hotplug.hanging import DEVICE, PATIENCE_S, Hanging, over
 from tests.lab.runs import cells_on, state_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors import ExitCode
-from fsconsole.model.observation import Outcome
+from fsconsole.model.events import Outcome
 from fsconsole.model.state import CellStatus, RunState
 from tests.lab.guest import fsconsole
 from tests.lab.qmp import HotDisk, Qmp

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices import answering
+from fsconsole.devices import ask
 from fsconsole.errors import ExitCode
-from fsconsole.journal.store import RunFolder
+from fsconsole.journal.folder import RunFolder
 from tests.lab.guest import fsconsole, listed, run, settle, wait_until
 from tests.lab.runs import new_run
 from tests.lab.soak import SOAK
@@ -31,7 +31,7 @@ def folder() -> RunFolder:
 def _volume(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     # The commands are forked off: they have this limit too.
     for limit in ("ANSWER_LIMIT_S", "GLANCE_LIMIT_S"):
-        monkeypatch.setattr(answering, limit, 10.0)
+        monkeypatch.setattr(ask, limit, 10.0)
     sectors = run("blockdev", "--getsz", "/dev/vda").strip()
     run("dmsetup", "create", "hanging", "--table", f"0 {sectors} linear /dev/vda 0")
     settle()

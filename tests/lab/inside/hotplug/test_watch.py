@@ -7,8 +7,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from fsconsole.tui.block_tables import read_tables
-from fsconsole.tui.udev_watch import UdevWatch
+from fsconsole.tui.watch import UdevWatch, read_tables
 from tests.lab.qmp import DRIVERS, Qmp
 
 PATIENCE_S = 120.0

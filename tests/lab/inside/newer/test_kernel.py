@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from fsconsole.preflight.array_support import levels_here
+from fsconsole.preflight.machine import levels_here
 from tests.lab.cache import NEWER_KERNEL, kernel_release
 from tests.lab.guest import stop_arrays
 

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.model.measurement import Metric
+from fsconsole.model.metrics import Metric
 from fsconsole.model.sample import Role
 from fsconsole.model.state import CellStatus
-from fsconsole.plan.configs import find_config
 from fsconsole.plan.planfile import PlanFile, Scale, ScaleKind
-from fsconsole.plan.reader import read_plan
-from fsconsole.plan.writer import plan_to_toml
+from fsconsole.plan.read import find_config, read_plan
+from fsconsole.plan.write import plan_to_toml
 from tests.lab.soak import tried
 from tests.lab.whole import Whole, run_on_array
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from fsconsole.model.measurement import Metric
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Role
 from fsconsole.model.state import CellState, CellStatus
-from fsconsole.model.step import StepKind
 from tests.lab.guest import fsconsole
 from tests.lab.whole import Whole, run_on_array
 

@@ -10,14 +10,15 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from fsconsole.client import start
+from fsconsole.client import engine
 from fsconsole.devices.claims import lock_whole_disk
-from fsconsole.devices.discovery import find_device
-from fsconsole.devices.md_members import HeldArray, held_arrays, member_uuid
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder, list_runs
+from fsconsole.devices.discover import find_device
+from fsconsole.devices.md import HeldArray, held_arrays, member_uuid
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import list_runs
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import RunState
-from fsconsole.model.step import StepKind
 from tests.lab import warm
 from tests.lab.guest import fsconsole, run, settle, wait_until
 
@@ -27,7 +28,7 @@ RUNS = "/var/lib/fsconsole/runs"
 
 LIMIT_S = 900.0
 # An engine loads for 15 s here, and on a busy host ten times as long.
-start._START_LIMIT_S = LIMIT_S
+engine._START_LIMIT_S = LIMIT_S
 
 
 def on(*disks: str) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
-from fsconsole.model.step import StepKind
 from tests.lab.digest import digest
 from tests.lab.guest import create_array, fsconsole, run, settle
 from tests.lab.inside.whatif.arrays import (

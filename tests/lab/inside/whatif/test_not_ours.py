@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from fsconsole.devices.claims import held_exclusively, needs_hold
-from fsconsole.devices.md_members import member_uuid
-from fsconsole.plan.array_steps import zero_command
+from fsconsole.devices.md import member_uuid
+from fsconsole.plan.steps import zero_command
 from fsconsole.system.locks import FileLock
 from tests.lab.digest import digest
 from tests.lab.guest import create_array, fsconsole, run, settle

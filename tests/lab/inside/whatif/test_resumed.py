@@ -9,10 +9,10 @@ import pytest
 
 from fsconsole.devices.content import BLOCK_BYTES, sample_offsets
 from fsconsole.errors import ExitCode
-from fsconsole.journal.history import read_state
+from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus, RunState
-from fsconsole.model.step import StepKind
 from tests.lab.digest import digest
 from tests.lab.guest import fsconsole, wait_until
 from tests.lab.inside.whatif.arrays import (

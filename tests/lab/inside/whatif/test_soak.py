@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.journal.history import read_state
-from fsconsole.journal.store import RunFolder
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
-from fsconsole.model.step import StepKind
 from tests.lab.guest import fsconsole, wait_until
 from tests.lab.inside.whatif.arrays import (
     DISKS,

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from fsconsole.journal.batch import Batch, Cursor
-from fsconsole.journal.history import read_state
+from fsconsole.journal.events import Batch, Cursor
+from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
-from fsconsole.model.measurement import Metric
-from fsconsole.model.observation import SettingSeen, WarningKind
+from fsconsole.model.events import SettingSeen, WarningKind
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Role
 from fsconsole.model.state import CellStatus, RunState
-from fsconsole.model.step import StepKind
 from tests.lab.guest import Done, fsconsole, settle
 from tests.lab.inside.whatif.arrays import DISKS, HERE, arrays, clear_disks, consent, newest, on, uuids_on
 

@@ -1,0 +1,224 @@
+"""Starting an engine as a process of its own, which no closing terminal can reach."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Mapping
+
+from fsconsole import __version__
+from fsconsole.devices import scratch
+from fsconsole.errors.runs import EngineNotStarted
+from fsconsole.errors.targets import ScratchMissing
+from fsconsole.journal import last_word
+from fsconsole.journal.folder import RunFolder, require_own
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import is_alive
+from fsconsole.model.command import Executor
+from fsconsole.model.plan import Plan
+from fsconsole.model.run import RunRequest, Target
+from fsconsole.model.state import OPEN_STATUSES, RunState
+from fsconsole.system.mounts import (
+    Unit,
+    engine_argv,
+    is_gone,
+    is_systemd_booted,
+    kill,
+    sees_what_init_sees,
+    unit_argv,
+)
+from fsconsole.system.run import RealExecutor, find_program, search_path
+
+# The request for a run, and a run that is taken back before its engine was started.
+
+
+def create_request(
+    run_id: str, plan: Plan, targets: tuple[Target, ...], *, owned_scratch: str = ""
+) -> RunRequest:
+    """Return the request for a run that starts now."""
+    return RunRequest(run_id, time.time_ns(), __version__, plan, targets, owned_scratch)
+
+
+def withdraw(folder: RunFolder) -> None:
+    """Remove the folder of a run that no engine has been started for. Raises OSError."""
+    shutil.rmtree(folder.path)
+
+
+# The scratch device that was made for one run alone, and goes with it.
+
+
+def purpose_of(run_id: str) -> str:
+    """Return what is written on a scratch device that is made for a run alone."""
+    return f"run {run_id}"
+
+
+def remove_owned_scratch(state: RunState) -> bool:
+    """Remove the scratch device of a run with nothing left to do; one that can be resumed keeps it.
+
+    Returns whether there was one to remove. Raises ScratchInUse.
+    """
+    if any(cell.status in OPEN_STATUSES for cell in state.cells):
+        return False
+    return remove_scratch_of(state)
+
+
+def remove_scratch_of(state: RunState) -> bool:
+    """Remove the scratch device of a run that is to be forgotten, whatever is left to do. Returns and raises the same."""
+    if not state.request.owned_scratch:
+        return False
+    try:
+        made = scratch.find(state.request.owned_scratch)
+    except ScratchMissing:
+        return False
+    # A journal from elsewhere may name any scratch device; the mark on the file says for which run it was made.
+    if made.purpose != purpose_of(state.request.run_id):
+        return False
+    scratch.remove(made)
+    return True
+
+
+def remove_abandoned_scratch(folder: RunFolder) -> bool:
+    """Do the same for a run that had no viewer at its end; a living one is left alone.
+
+    Raises the same, and JournalUnusable for a folder that others can have written.
+    """
+    require_own(folder)
+    return not is_alive(folder) and remove_owned_scratch(read_state(folder))
+
+
+_START_LIMIT_S = 60.0
+"""A failed start is known at once; this is for one that hangs, and a machine under full load is slow to begin."""
+_POLL_S = 0.02
+_ASK_EVERY_S = 0.5
+_LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_PASSED_ON = ("LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
+"""A service's variables are shown to every user (`systemctl show`): whatever else is set is nobody's business."""
+"""What the engine prints when it can't even write its journal: its last resort."""
+
+
+class Child:
+    """An engine below this process: its starter is what it runs in, and ends when it ends."""
+
+    silence = "it said nothing"
+
+    def __init__(self, argv: tuple[str, ...], log_path: str) -> None:
+        self._pid = _spawn(argv, log_path, _environment())
+
+    def is_over(self) -> bool:
+        """Return whether it has ended, in whatever way."""
+        return _ended(self._pid) is not None
+
+    def kill(self) -> None:
+        """End it, and all that it started."""
+        _kill_group(self._pid)
+
+
+class Service:
+    """An engine below systemd, which outlives the login session that asked for it."""
+
+    def __init__(self, argv: tuple[str, ...], unit: Unit, executor: Executor) -> None:
+        self._executor = executor
+        self._unit = unit
+        self._asked_at = time.monotonic()
+        self.silence = f"it said nothing; `journalctl --unit={unit.name}` may tell more"
+        environment = _environment()
+        self._pid = _spawn(unit_argv(argv, unit, environment), unit.log_path, environment)
+
+    def is_over(self) -> bool:
+        """Return whether it could not be started, or runs no more; the latter is known half a second later."""
+        status = _ended(self._pid)
+        if status is None or status != 0:
+            return bool(status)
+        if time.monotonic() < self._asked_at + _ASK_EVERY_S:
+            return False
+        self._asked_at = time.monotonic()
+        return is_gone(self._executor, self._unit)
+
+    def kill(self) -> None:
+        """End it, and all that it started; a request that systemd has not taken yet is taken back."""
+        _kill_group(self._pid)
+        kill(self._executor, self._unit)
+
+
+def start_engine(folder: RunFolder) -> None:
+    """Start the engine of a run and return when it holds the run's lock (or has already ended).
+
+    Raises EngineNotStarted where it never came to life, and then it never will; ToolMissing.
+    """
+    attempts = len(read_state(folder).started)
+    last_word.forget(folder)
+    # Isolated: neither the directory at hand nor PYTHONPATH may lend the engine a module.
+    argv = engine_argv((sys.executable, "-I", "-m", "fsconsole.engine", folder.path))
+    log_path = folder.engine_log
+    if is_systemd_booted() and sees_what_init_sees():
+        _await_life(folder, Service(argv, unit_of(folder, attempts, log_path), RealExecutor()), attempts)
+    else:
+        _await_life(folder, Child(argv, log_path), attempts)
+
+
+def unit_of(folder: RunFolder, attempts: int, log_path: str) -> Unit:
+    """Return the unit for the next engine: one that has just died may still hold the name of its own."""
+    again = f"-{attempts + 1}" if attempts else ""
+    return Unit(f"fsconsole-{folder.name}{again}.service", f"fsconsole run {folder.name}", log_path)
+
+
+def _environment() -> dict[str, str]:
+    """Return the engine's variables, the same with systemd and without."""
+    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return {"PATH": search_path(), **passed_on}
+
+
+def _spawn(argv: tuple[str, ...], log_path: str, environment: Mapping[str, str]) -> int:
+    """Start argv in a session of its own, its outputs in the log; return its pid, which nobody needs to wait for."""
+    log = os.open(log_path, _LOG_FLAGS, 0o640)
+    try:
+        return os.posix_spawn(
+            find_program(argv[0]),
+            argv,
+            environment,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, log, 1),
+                (os.POSIX_SPAWN_DUP2, log, 2),
+            ],
+            setsid=True,
+        )
+    finally:
+        os.close(log)
+
+
+def _await_life(folder: RunFolder, starter: Child | Service, attempts: int) -> None:
+    """Wait for the engine's own word: a service's starter ends long before the engine begins."""
+    deadline = time.monotonic() + _START_LIMIT_S
+    while True:
+        # Asked before looking: whatever an ending engine leaves is there by then.
+        over = time.monotonic() > deadline or starter.is_over()
+        if over:
+            # One that comes late would wipe a device after the operator was told that nothing is touched.
+            starter.kill()
+        if is_alive(folder) or len(read_state(folder).started) > attempts or last_word.read(folder):
+            return
+        if over:
+            said = _last_line(folder) or starter.silence
+            raise EngineNotStarted(run=folder.name, said=said, folder=folder.path)
+        time.sleep(_POLL_S)
+
+
+def _ended(pid: int) -> int | None:
+    """Return the status or signal that a child ended with; it stays waitable, so that this can be asked again."""
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    return None if ended is None else ended.si_status
+
+
+def _kill_group(pid: int) -> None:
+    # It stays waitable, so that its number can't be another's by now.
+    os.killpg(pid, signal.SIGKILL)
+
+
+def _last_line(folder: RunFolder) -> str:
+    with open(folder.engine_log, encoding="utf-8", errors="backslashreplace") as log:
+        lines = log.read().split("\n")
+    return next((line for line in reversed(lines) if line.strip()), "")

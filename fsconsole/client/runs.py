@@ -1,0 +1,234 @@
+"""A run as it is right now, and in a line for a list: read from its folder, nothing is changed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+
+from fsconsole.errors import FsconsoleError
+from fsconsole.errors.runs import ExportFailed, JournalNewer, JournalUnusable, NotRoot
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import is_alive
+from fsconsole.model.state import RunState, RunStatus
+from fsconsole.results.figures import as_left, cells_over, status_words
+from fsconsole.system.mounts import read_mounts
+from fsconsole.text import decode
+
+# Whether the disk of a run's folder still takes what is written.
+
+_NO_WRITES = frozenset({"ro", "emergency_ro", "shutdown"})
+"""Mount options; ext4 that met an error shows the second, and is "rw" all the same (man 5 ext4, errors)."""
+
+
+def is_read_only(folder: RunFolder) -> bool:
+    """Return whether the filesystem that holds a run's folder says that it takes no writes. Raises OSError."""
+    if os.statvfs(folder.path).f_flag & os.ST_RDONLY:
+        return True
+    number = os.stat(folder.path).st_dev
+    of_disk = [entry for entry in read_mounts() if entry.device_number == number]
+    return any(not _NO_WRITES.isdisjoint(entry.super_options) for entry in of_disk)
+
+
+def require_writable(folder: RunFolder) -> None:
+    """Let a run's folder pass that can be written. Raises JournalUnusable, OSError."""
+    if is_read_only(folder):
+        raise JournalUnusable(path=folder.journal, why="its disk is read-only")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A run's state, whether an engine carries it out, and where it stands in words."""
+
+    state: RunState
+    is_alive: bool
+    standing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One run of a list; a damaged one has an empty title and its damage as standing."""
+
+    run_id: str
+    title: str
+    created_wall_ns: int | None
+    cells_over: int
+    cells: int
+    standing: str
+    status: str
+    """"new", "running", "paused", "interrupted", "finished" by the journal, "dead", "newer", "damaged" or
+    "unreadable"."""
+
+
+def look(folder: RunFolder) -> Look:
+    """Return a run as it is. Raises JournalUnusable, JournalNewer, NotRoot."""
+    # Asked before reading, so that a run that ends just now is not called dead.
+    alive = is_alive(folder)
+    state = as_left(read_state(folder), alive=alive)
+    try:
+        read_only = is_read_only(folder)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise JournalUnusable(path=folder.journal, why=why) from error
+    return Look(state, alive, status_words(state, alive=alive, read_only=read_only))
+
+
+def look_at(folder: RunFolder) -> Listed:
+    """Return one run's line; whatever is wrong with its folder is said in it."""
+    try:
+        seen = look(folder)
+    except FsconsoleError as error:
+        what = _what_is_wrong(error)
+        return Listed(folder.name, "", None, 0, 0, f"{what}: {error}", what)
+    state = seen.state
+    ended = state.status in (RunStatus.FINISHED, RunStatus.INTERRUPTED, RunStatus.NEW)
+    return Listed(
+        run_id=folder.name,
+        title=state.request.plan.title,
+        created_wall_ns=state.request.created_wall_ns,
+        cells_over=cells_over(state),
+        cells=len(state.cells),
+        standing=seen.standing,
+        status=state.status.value if seen.is_alive or ended else "dead",
+    )
+
+
+def size_bytes(folder: RunFolder) -> int:
+    """Return what the files of a run's folder hold in all; what goes meanwhile, or may not be read, counts nothing."""
+    return sum(_size_bytes(path) for path in (folder.path, folder.raw))
+
+
+def _size_bytes(path: str) -> int:
+    total = 0
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.is_file(follow_symlinks=False):
+                    total += entry.stat(follow_symlinks=False).st_size
+    except OSError:
+        return total
+    return total
+
+
+def _what_is_wrong(error: FsconsoleError) -> str:
+    if isinstance(error, NotRoot):
+        return "unreadable"
+    return "newer" if isinstance(error, JournalNewer) else "damaged"
+
+
+# All runs of a directory, read one after the other, and again only where something has changed.
+
+Stamp = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A run's line and size, with what its files were like when they were read."""
+
+    listed: Listed
+    size_bytes: int
+    stamp: Stamp
+
+
+def read_runs(folders: Sequence[RunFolder], known: dict[str, Known]) -> dict[str, Known]:
+    """Return these runs by name; of those that are as they were, what was known."""
+    return {folder.name: _read(folder, known.get(folder.name)) for folder in folders}
+
+
+def _read(folder: RunFolder, known: Known | None) -> Known:
+    stamp = _stamp(folder)
+    if known is not None and known.stamp == stamp:
+        return known
+    return Known(look_at(folder), size_bytes(folder), stamp)
+
+
+def _stamp(folder: RunFolder) -> Stamp:
+    """Return what differs once a run has gone on: whether it lives, and its files' sizes and times."""
+    try:
+        alive: bool | str = is_alive(folder)
+    except FsconsoleError as error:
+        alive = str(error)
+    files = (folder.journal, folder.journal + "-wal", folder.last_word)
+    return (folder.path, alive, *(_file_stamp(path) for path in files))
+
+
+def _file_stamp(path: str) -> tuple[int, ...]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    return (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def targets_of(folder: RunFolder) -> tuple[str, ...]:
+    """Return the devices of a run; none where its journal can't be read, which a command on it then tells."""
+    try:
+        return read_state(folder).request.plan.targets
+    except FsconsoleError:
+        return ()
+
+
+# The raw outputs of a run, read: plain files that tools have filled with anything.
+
+MAX_BYTES = 2 * 1024 * 1024
+"""Of one output; what is longer is read in an editor."""
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def list_outputs(folder: RunFolder) -> tuple[str, ...]:
+    """Return the names of all raw outputs; none where there is no such folder, or it may not be read."""
+    try:
+        return tuple(sorted(os.listdir(folder.raw)))
+    except OSError:
+        return ()
+
+
+def read_output(folder: RunFolder, name: str) -> tuple[str, int]:
+    """Return an output's text, and how many bytes of it were left out. Raises JournalUnusable.
+
+    Only a plain file in the folder itself is read: the name may come from a journal from elsewhere.
+    """
+    path = os.path.join(folder.raw, os.path.basename(name))
+    try:
+        with open(os.open(path, _READ), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise JournalUnusable(path=path, why="it is no plain file")
+            raw = file.read(MAX_BYTES)
+    except OSError as error:
+        raise JournalUnusable(path=path, why=error.strerror or str(error)) from error
+    return decode(raw), max(0, status.st_size - len(raw))
+
+
+# Writing what a command printed into a file: whole or not at all.
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def save(path: str, text: str, *, overwrite: bool) -> None:
+    """Write text to a file, in UTF-8. Raises ExportFailed, also for one that is there, unless it may be overwritten.
+
+    A file that is there keeps its content until the new one is wholly written; no link is followed.
+    """
+    place = f"{path}.{os.getpid()}.new" if overwrite else path
+    try:
+        with ExitStack() as undo:
+            fd = os.open(place, _NEW, 0o640)
+            undo.callback(_unlink, place)
+            with os.fdopen(fd, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            if overwrite:
+                os.replace(place, path)
+            undo.pop_all()
+    except OSError as error:
+        raise ExportFailed(path=path, why=error.strerror or str(error)) from error
+
+
+def _unlink(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)

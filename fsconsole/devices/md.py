@@ -1,0 +1,265 @@
+"""What md has written on a device, and which arrays the kernel holds together: whose array is whose.
+
+An array's number and name say nothing: udev puts leftovers together under another one. Its UUID stands on each
+member (struct mdp_superblock_1 in include/uapi/linux/raid/md_p.h), its members in sysfs
+(Documentation/ABI/testing/sysfs-block, slaves).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fsconsole.errors.runs import KernelUnreadable
+from fsconsole.model.device import MdArray, MdMember
+from fsconsole.system.files import read_int_or, read_text, read_text_or
+from fsconsole.text import KIB
+
+SUPERBLOCK_BYTES = 4096
+_OFFSET_BYTES = 4096
+"""Of metadata 1.2, which is what a run's own arrays have."""
+_HEAD = struct.Struct("<II8x16s")
+"""magic, major_version, then set_uuid."""
+_MAGIC, _MAJOR_VERSION = 0xA92B4EFC, 1
+_BETWEEN = " / "
+"""Stands between the sectors that a resync has done and all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldArray:
+    """An md array that the kernel has put together, started or not; members are kernel names of those still there."""
+
+    name: str
+    members: frozenset[str]
+    metadata: str = ""
+    """Where and how its members are marked, "1.2"; "none" for one that `mdadm --build` made (md.rst, metadata_version)."""
+
+    @property
+    def path(self) -> str:
+        """Its node."""
+        return f"/dev/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class SyncState:
+    """How far an array is from being in step (Documentation/admin-guide/md.rst)."""
+
+    action: str
+    """"idle", "resync", "recover", "check", ..."""
+    is_in_step: bool
+    members: tuple[str, ...]
+    """Those that it has: one that was pulled is first faulty, and then taken out by udev."""
+    faulty: tuple[str, ...]
+    """Members that failed."""
+    done_percent: float
+    is_at_work: bool
+    """Whether md is about it, neither delayed by another array's resync nor halted by hand."""
+
+
+def parse_superblock(raw: bytes) -> str:
+    """Return the array's UUID in 4096 bytes from the place of a 1.2 superblock; empty where there is none."""
+    if len(raw) < _HEAD.size:
+        return ""
+    magic, major_version, set_uuid = _HEAD.unpack_from(raw)
+    if (magic, major_version) != (_MAGIC, _MAJOR_VERSION):
+        return ""
+    return str(uuid.UUID(bytes=set_uuid))
+
+
+def member_uuid(path: str) -> str:
+    """Return the UUID of the array that a device is, or was, a member of; empty for none. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        # md writes past the page cache, which may hold what was there before.
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        return parse_superblock(os.pread(fd, SUPERBLOCK_BYTES, _OFFSET_BYTES))
+    finally:
+        os.close(fd)
+
+
+def kernel_name(path: str, sys: str = "/sys") -> str:
+    """Return the name in /sys/class/block of the device that a path leads to. Raises OSError."""
+    number = os.stat(path).st_rdev
+    link = f"{sys}/dev/block/{os.major(number)}:{os.minor(number)}"
+    return os.path.basename(os.path.realpath(link, strict=True))
+
+
+def held_arrays(sys: str = "/sys") -> Iterator[HeldArray]:
+    """Yield every array that has members now; a number that is left without any is none."""
+    for name in sorted(os.listdir(f"{sys}/block")):
+        if os.path.isdir(f"{sys}/block/{name}/md"):
+            try:
+                members = os.listdir(f"{sys}/block/{name}/slaves")
+            except FileNotFoundError:
+                # Stopped since the listing.
+                continue
+            if members:
+                # Of a disk that was pulled the link stays, and leads nowhere.
+                there = (m for m in members if os.path.exists(f"{sys}/block/{name}/slaves/{m}"))
+                metadata = read_text_or(f"{sys}/block/{name}/md/metadata_version", "")
+                yield HeldArray(name, frozenset(there), metadata)
+
+
+def is_left_empty(name: str, sys: str = "/sys") -> bool:
+    """Return whether a number is that of an array which has no member and was never started: an mdadm died over it."""
+    folder = f"{sys}/block/{name}"
+    try:
+        return read_text(f"{folder}/md/array_state") == "inactive" and not os.listdir(f"{folder}/slaves")
+    except OSError:
+        return False
+
+
+def is_started(name: str, sys: str = "/sys") -> bool:
+    """Return whether an array gives its data to readers, or did before it broke (Documentation/admin-guide/md.rst)."""
+    return read_text_or(f"{sys}/block/{name}/md/array_state", "") not in ("", "clear", "inactive")
+
+
+def sync_state(name: str, sys: str = "/sys") -> SyncState:
+    """Return how an array's members stand to each other. Raises OSError (it is gone)."""
+    folder = f"{sys}/block/{name}/md"
+    action = read_text(f"{folder}/sync_action")
+    # MaxSector, "none": there is nothing that a resync would begin with (drivers/md/md.c, resync_start_show).
+    is_whole = (
+        read_int_or(f"{folder}/degraded", 0) == 0 and read_text_or(f"{folder}/resync_start", "none") == "none"
+    )
+    members = tuple(sorted(e.removeprefix("dev-") for e in os.listdir(folder) if e.startswith("dev-")))
+    completed = read_text_or(f"{folder}/sync_completed", "")
+    return SyncState(
+        action=action,
+        is_in_step=is_whole and action == "idle",
+        members=members,
+        faulty=tuple(member for member in members if _is_faulty(f"{folder}/dev-{member}")),
+        done_percent=_done_percent(completed),
+        is_at_work=_BETWEEN in completed,
+    )
+
+
+def _is_faulty(folder: str) -> bool:
+    return "faulty" in read_text_or(f"{folder}/state", "")
+
+
+def _done_percent(text: str) -> float:
+    """Return the share in sync_completed, "1234 / 5678" in sectors; 0 for "none" and "delayed"."""
+    done, _, total = text.partition(_BETWEEN)
+    if not (done.isdigit() and total.isdigit()) or int(total) == 0:
+        return 0.0
+    return 100 * int(done) / int(total)
+
+
+# The text of /proc/mdstat as values.
+#
+# The format is written by md_seq_show, status_resync and each level's status function (drivers/md/md.c,
+# drivers/md/raid*.c) and described in Documentation/admin-guide/md.rst. It has grown since 2.6, never shrunk:
+# details that are not known are passed over, a headline that is not understood is an error.
+
+MDSTAT_PATH = "/proc/mdstat"
+
+_NOT_ARRAYS = ("Personalities", "unused devices")
+_HEADLINE = re.compile(r"(?P<name>\S+) : (?P<state>active|inactive|broken)(?P<rest>( .*)?)")
+_READ_ONLY = ("(read-only)", "(auto-read-only)")
+_MEMBER = re.compile(r"(?P<name>[^\s\[]+)\[(?P<slot>-?[0-9]{1,9})\](?P<flags>(\([A-Z]\))*)")
+_BLOCKS = re.compile(r"([0-9]{1,19}) blocks\b")
+_SUPER = " super "
+_METADATA = re.compile(_SUPER + r"(\S+)")
+_CHUNK = re.compile(r"([0-9]{1,12})k (?:chunks?|rounding)\b", re.IGNORECASE)
+_NEAR = re.compile(r"\b([0-9]{1,9}) near-copies\b")
+_HEALTH = re.compile(r"\[([0-9]{1,9})/([0-9]{1,9})\] \[([U_]+)\]")
+_WAITING = re.compile(r"\b(?:resync|recovery|recover|reshape|check)=(DELAYED|PENDING|REMOTE)\b")
+_PROGRESS = re.compile(r"\b(resync|recovery|reshape|check) = *([0-9]{1,9}\.[0-9])%")
+_FINISH = re.compile(r"\bfinish=([0-9]{1,12}\.[0-9])min")
+_SPEED = re.compile(r"\bspeed=([0-9]{1,12})K/sec")
+_BITMAP = re.compile(r"^\s*bitmap: (.*)$", re.MULTILINE)
+
+
+def parse_mdstat(text: str) -> tuple[MdArray, ...]:
+    """Return the arrays in the order of the text. Raises KernelUnreadable at a headline it can't read."""
+    return tuple(_array(block) for block in _blocks(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Headline:
+    name: str
+    active: bool
+    read_only: bool
+    level: str
+    members: tuple[MdMember, ...]
+
+
+def _blocks(text: str) -> Iterator[list[str]]:
+    """Yield each array's headline with the indented lines below it."""
+    block: list[str] = []
+    for line in text.split("\n"):
+        if line[:1].isspace() or not line:
+            if block:
+                block.append(line)
+            continue
+        if block:
+            yield block
+        block = [line] if " : " in line and not line.startswith(_NOT_ARRAYS) else []
+    if block:
+        yield block
+
+
+def _array(block: list[str]) -> MdArray:
+    # An array without any member has its metadata on the same line: an mdadm that was killed leaves one.
+    first, super_, metadata_words = block[0].partition(_SUPER)
+    headline = _headline(first)
+    details = "\n".join((super_ + metadata_words, *block[1:]))
+    blocks, chunk, health, near = (pattern.search(details) for pattern in (_BLOCKS, _CHUNK, _HEALTH, _NEAR))
+    metadata, bitmap = _METADATA.search(details), _BITMAP.search(details)
+    action, progress_percent = _action(details[: bitmap.start()] if bitmap else details)
+    finish, speed = _FINISH.search(details), _SPEED.search(details)
+    return MdArray(
+        name=headline.name,
+        active=headline.active,
+        read_only=headline.read_only,
+        level=headline.level,
+        members=headline.members,
+        size_bytes=int(blocks[1]) * KIB if blocks else 0,
+        chunk_bytes=int(chunk[1]) * KIB if chunk else 0,
+        slots=health[3] if health else "",
+        degraded=max(0, int(health[1]) - int(health[2])) if health else 0,
+        action=action,
+        progress_percent=progress_percent,
+        finish_min=float(finish[1]) if finish else None,
+        speed_bytes_s=float(speed[1]) * KIB if speed else None,
+        bitmap=bitmap[1] if bitmap else "",
+        metadata=metadata[1] if metadata else "",
+        near_copies=int(near[1]) if near else 0,
+    )
+
+
+def _headline(line: str) -> _Headline:
+    match = _HEADLINE.fullmatch(line)
+    if match is None:
+        raise KernelUnreadable(path=MDSTAT_PATH, line=line)
+    words = match["rest"].split()
+    read_only = bool(words) and words[0] in _READ_ONLY
+    words = words[1:] if read_only else words
+    has_level = match["state"] != "inactive" and bool(words) and not _MEMBER.fullmatch(words[0])
+    return _Headline(
+        name=match["name"],
+        active=match["state"] != "inactive",
+        read_only=read_only,
+        level=words[0] if has_level else "",
+        members=tuple(_member(word, line) for word in words[1 if has_level else 0 :]),
+    )
+
+
+def _member(word: str, line: str) -> MdMember:
+    match = _MEMBER.fullmatch(word)
+    if match is None:
+        raise KernelUnreadable(path=MDSTAT_PATH, line=line)
+    return MdMember(match["name"], int(match["slot"]), re.sub(r"[()]", "", match["flags"]))
+
+
+def _action(details: str) -> tuple[str, float | None]:
+    progress = _PROGRESS.search(details)
+    if progress is not None:
+        return progress[1], float(progress[2])
+    waiting = _WAITING.search(details)
+    return (waiting[1] if waiting else "", None)

@@ -1,0 +1,271 @@
+"""A whole run in one value, for whoever needs where it stands rather than what is new."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from fsconsole.errors.runs import JournalUnusable
+from fsconsole.journal.fold import fold, start
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.last_word import as_batch, read
+from fsconsole.journal.reader import JournalReader, open_journal
+from fsconsole.model.events import LatencySeen
+from fsconsole.model.sample import Role, Sample
+from fsconsole.model.state import RunState, RunStatus
+from fsconsole.text import SECTOR_BYTES
+
+# The samples of one cell, as lean as a plot needs them: a cell may last for hours.
+
+MAX_POINTS = 4000
+"""More than any terminal has columns; beyond it neighbours are averaged."""
+
+# Columns: journal.sample_schema; only the targets' rates may be added up.
+_SELECT = """SELECT monotonic_ns, writeback_dirty_bytes + writeback_writeback_bytes,
+        writeback_threshold_bytes, writeback_background_threshold_bytes,
+        cpu_user_centi + cpu_nice_centi + cpu_system_centi + cpu_irq_centi + cpu_softirq_centi,
+        cpu_iowait_centi, load_sectors_s,
+        coalesce(sum(write_sectors_s), 0), coalesce(sum(read_sectors_s), 0)
+    FROM sample LEFT JOIN sample_device ON sample_device.sample = sample.id
+        AND device IN (SELECT id FROM gauged_device WHERE role = 'target')
+    WHERE cell = ? GROUP BY sample.id ORDER BY sample.id"""
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """What the gauges said at one instant of a cell."""
+
+    monotonic_ns: float
+    pending_bytes: float
+    """Dirty and under writeback."""
+    threshold_bytes: float | None
+    background_bytes: float | None
+    busy_percent: float
+    iowait_percent: float
+    load_bytes_s: float | None
+    """What the workload moves; None outside of one."""
+    write_bytes_s: float
+    read_bytes_s: float
+    """Of the targets."""
+
+
+def read_curve(folder: RunFolder, cell: int, begun_monotonic_ns: int) -> tuple[CurvePoint, ...]:
+    """Return the samples of a cell's latest attempt, which began then. Raises as JournalReader."""
+    with open_journal(folder.journal) as connection:
+        rows: list[tuple[float | None, ...]] = connection.execute(_SELECT, (cell,)).fetchall()
+    return _thinned([_point(row) for row in _latest(rows, begun_monotonic_ns)])
+
+
+def read_latencies(folder: RunFolder, cell: int, attempt: int) -> tuple[LatencySeen, ...]:
+    """Return how long operations took in a cell's loads. Raises as JournalReader."""
+    reader = JournalReader(folder.journal)
+    entries = reader.read_since(reader.recent(0), max_samples=0).entries
+    return tuple(
+        entry.observation
+        for entry in entries
+        if isinstance(entry.observation, LatencySeen)
+        and (entry.observation.cell, entry.observation.attempt) == (cell, attempt)
+    )
+
+
+def _latest(
+    rows: Sequence[tuple[float | None, ...]], begun_monotonic_ns: int
+) -> list[tuple[float | None, ...]]:
+    """Return the last rows whose clock only rises: after a reboot it begins anew, and earlier attempts lie before."""
+    kept: list[tuple[float | None, ...]] = []
+    after = float("inf")
+    for row in reversed(rows):
+        at = row[0] or 0.0
+        if not begun_monotonic_ns <= at <= after:
+            break
+        kept.append(row)
+        after = at
+    return kept[::-1]
+
+
+def _point(row: Sequence[float | None]) -> CurvePoint:
+    at, pending, threshold, background, busy, iowait, load, write, read = row
+    return CurvePoint(
+        monotonic_ns=at or 0.0,
+        pending_bytes=pending or 0.0,
+        threshold_bytes=threshold,
+        background_bytes=background,
+        busy_percent=(busy or 0.0) / 100,
+        iowait_percent=(iowait or 0.0) / 100,
+        load_bytes_s=None if load is None else load * SECTOR_BYTES,
+        write_bytes_s=(write or 0.0) * SECTOR_BYTES,
+        read_bytes_s=(read or 0.0) * SECTOR_BYTES,
+    )
+
+
+def _thinned(points: list[CurvePoint]) -> tuple[CurvePoint, ...]:
+    size = -(-len(points) // MAX_POINTS) or 1
+    if size == 1:
+        return tuple(points)
+    return tuple(_mean(points[begin : begin + size]) for begin in range(0, len(points), size))
+
+
+def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
+    loads = [point.load_bytes_s for point in points if point.load_bytes_s is not None]
+    return CurvePoint(
+        monotonic_ns=points[-1].monotonic_ns,
+        pending_bytes=fmean(point.pending_bytes for point in points),
+        threshold_bytes=points[-1].threshold_bytes,
+        background_bytes=points[-1].background_bytes,
+        busy_percent=fmean(point.busy_percent for point in points),
+        iowait_percent=fmean(point.iowait_percent for point in points),
+        load_bytes_s=fmean(loads) if loads else None,
+        write_bytes_s=fmean(point.write_bytes_s for point in points),
+        read_bytes_s=fmean(point.read_bytes_s for point in points),
+    )
+
+
+def read_journal(folder: RunFolder) -> RunState:
+    """Return all that a run's journal says, folded; samples but the last are left unread.
+
+    Raises JournalUnusable, JournalNewer.
+    """
+    reader = JournalReader(folder.journal)
+    return fold(start(reader.request()), reader.read_since(reader.recent(1)))
+
+
+def read_state(folder: RunFolder) -> RunState:
+    """Return the same with the last word that the journal didn't take, if there is one. Raises the same."""
+    state = read_journal(folder)
+    return state if state.status is RunStatus.FINISHED else fold(state, as_batch(read(folder)))
+
+
+# The few figures of samples that curves are drawn of, read without all the others.
+#
+# A run of 12 hours has 86,400 samples at 2 Hz, each with a row per CPU and device. Whoever wants the curves of its last
+# cells reads the latest samples one by one, and of those before only the highest figures of each slot of time: SQLite
+# gathers them five times as fast as samples are read, and without keeping Python's other threads waiting.
+
+# Only the targets' rates may be added up. What else is summed or grouped is one row.
+_FIGURES = """cell, sum(write_sectors_s) AS write, sum(read_sectors_s) AS read,
+    writeback_dirty_bytes + writeback_writeback_bytes AS pending,
+    cpu_user_centi + cpu_nice_centi + cpu_system_centi + cpu_irq_centi + cpu_softirq_centi AS cpu
+    FROM sample LEFT JOIN sample_device ON sample_device.sample = sample.id
+        AND device IN (SELECT id FROM gauged_device WHERE role = 'target')"""
+_POINTS_SELECT = f"""SELECT id, monotonic_ns, {_FIGURES}
+    WHERE id <= ? GROUP BY id ORDER BY id DESC LIMIT ?"""
+_BOOT = """SELECT coalesce(max(id), 1) FROM
+    (SELECT id, monotonic_ns < lag(monotonic_ns) OVER (ORDER BY id) AS is_first FROM sample WHERE id <= ?)
+    WHERE is_first"""
+_CELL = "SELECT cell FROM sample WHERE id BETWEEN ? AND ? AND cell IS NOT ? AND cell >= 0 ORDER BY id DESC LIMIT 1"
+_OF_CELL = "id BETWEEN :first AND :last AND cell = :cell AND monotonic_ns >= :began_ns"
+_LENGTH = f"SELECT max(monotonic_ns) - :began_ns FROM sample WHERE {_OF_CELL}"  # noqa: S608
+_HIGHEST = f"""SELECT (monotonic_ns - :began_ns) / :slot_ns AS slot, cell, max(write), max(read), max(pending), max(cpu)
+    FROM (SELECT id, monotonic_ns, {_FIGURES} WHERE {_OF_CELL} GROUP BY id)
+    GROUP BY slot"""  # noqa: S608
+_BEST = """SELECT max(write), max(read) FROM
+    (SELECT sum(write_sectors_s) AS write, sum(read_sectors_s) AS read FROM sample_device
+        WHERE sample BETWEEN ? AND ? AND device IN (SELECT id FROM gauged_device WHERE role = 'target')
+        GROUP BY sample)"""
+_CENTI = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One sample's figures; rates are sums over the targets, None where it has no target."""
+
+    monotonic_ns: int
+    cell: int | None
+    write_bytes_s: float | None
+    read_bytes_s: float | None
+    pending_bytes: float
+    """Dirty and in writeback."""
+    cpu_percent: float
+
+
+def point_of(sample: Sample) -> Point:
+    """Return a sample's figures."""
+    targets = [device for device in sample.devices if device.role is Role.TARGET]
+    return Point(
+        monotonic_ns=sample.monotonic_ns,
+        cell=sample.cell,
+        write_bytes_s=sum(device.write_bytes_s for device in targets) if targets else None,
+        read_bytes_s=sum(device.read_bytes_s for device in targets) if targets else None,
+        pending_bytes=float(sample.writeback.pending_bytes),
+        cpu_percent=sample.cpu.busy,
+    )
+
+
+def points_before(path: str, last: int, limit: int) -> tuple[int, tuple[Point, ...]]:
+    """Return up to limit points of samples with ids up to last, the latest first, and the id to go on with; 0 at the end.
+
+    Raises JournalNewer, JournalUnusable, NotRoot.
+    """
+    with open_journal(path) as connection:
+        rows: list[tuple[object, ...]] = connection.execute(_POINTS_SELECT, (last, limit)).fetchall()
+    points = tuple(_points_point(row, path) for row in rows)
+    return (_whole(rows[-1][0], path) - 1 if len(rows) == limit else 0), points
+
+
+def highest_before(
+    path: str, last: int, began_ns: Callable[[int], int], slot_ns: int, most: int
+) -> tuple[Point, ...]:
+    """Return the highest figures of each slot of the last two cells that samples with ids up to last belong to.
+
+    A cell's slots begin at began_ns(cell); they last slot_ns, doubled until there are no more than most. What was
+    sampled before that, or before the machine was booted, is left out. Raises JournalNewer, JournalUnusable, NotRoot.
+    """
+    points: list[Point] = []
+    with open_journal(path) as connection:
+        (first,) = connection.execute(_BOOT, (last + 1,)).fetchone()
+        cell: object = None
+        for _ in range(2):
+            found = connection.execute(_CELL, (first, last, cell)).fetchone()
+            if found is None:
+                break
+            cell = _whole(found[0], path)
+            span = {"first": first, "last": last, "cell": cell, "began_ns": began_ns(cell)}
+            points += _highest(connection, path, span, slot_ns, most)
+    return tuple(points)
+
+
+def best_before(path: str, last: int) -> tuple[float, float]:
+    """Return the highest rates written and read in samples with ids up to last since the boot, in bytes/s; 0 for none.
+
+    Raises JournalNewer, JournalUnusable, NotRoot.
+    """
+    with open_journal(path) as connection:
+        (first,) = connection.execute(_BOOT, (last + 1,)).fetchone()
+        write, read = connection.execute(_BEST, (first, last)).fetchone()
+    return _rate(write, path) or 0.0, _rate(read, path) or 0.0
+
+
+def _highest(
+    connection: sqlite3.Connection, path: str, span: dict[str, int], slot_ns: int, most: int
+) -> Iterator[Point]:
+    (length_ns,) = connection.execute(_LENGTH, span).fetchone()
+    if length_ns is None:
+        return
+    while _whole(length_ns, path) >= most * slot_ns:
+        slot_ns *= 2
+    for slot, *figures in connection.execute(_HIGHEST, {**span, "slot_ns": slot_ns}):
+        yield _points_point((slot, span["began_ns"] + _whole(slot, path) * slot_ns, *figures), path)
+
+
+def _points_point(row: tuple[object, ...], path: str) -> Point:
+    _, monotonic_ns, cell, write, read, pending, cpu = row
+    return Point(
+        monotonic_ns=_whole(monotonic_ns, path),
+        cell=None if cell is None else _whole(cell, path),
+        write_bytes_s=_rate(write, path),
+        read_bytes_s=_rate(read, path),
+        pending_bytes=float(_whole(pending, path)),
+        cpu_percent=_whole(cpu, path) / _CENTI,
+    )
+
+
+def _rate(sectors_s: object, path: str) -> float | None:
+    return None if sectors_s is None else float(_whole(sectors_s, path) * SECTOR_BYTES)
+
+
+def _whole(value: object, path: str) -> int:
+    if not isinstance(value, int):
+        raise JournalUnusable(path=path, why=f"a sample does not fit: {value!r} is not a whole number")
+    return value

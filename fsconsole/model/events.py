@@ -1,0 +1,349 @@
+"""What the journal holds: things that were seen to happen, in order; never a state that could be wrong.
+
+A step that has StepStarted and no StepFinished is unknown, not failed: whoever wrote it may have died.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from enum import Enum
+
+from fsconsole.model.device import Hazard, Identity
+from fsconsole.model.load import LatencyBucket, Timed
+from fsconsole.model.metrics import Measurement
+from fsconsole.model.plan import StepKind
+from fsconsole.model.run import RunRequest
+
+
+class Outcome(str, Enum):
+    """How a step, a cell or a run ended."""
+
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    STOPPED = "stopped"
+    UNAVAILABLE = "unavailable"
+
+
+class WarningKind(str, Enum):
+    """Warnings on a cell; each has a sentence and a hint in the observation."""
+
+    CACHED = "cached"
+    SHORT = "short"
+    NOT_COMPARABLE = "not-comparable"
+    ASSUMED_CLEAN = "assumed-clean"
+    KERNEL_LOG = "kernel-log"
+    CHECK = "check"
+    NEARLY_FULL = "nearly-full"
+    TARGET_FULL = "target-full"
+    JOURNAL_SHARED_DISK = "journal-shared-disk"
+    DRIVER = "driver"
+    OBSERVER = "observer"
+    OTHER_IO = "other-io"
+    NOT_COUNTED = "not-counted"
+    NOT_IN_EFFECT = "not-in-effect"
+    EQUAL = "equal-variant"
+    """Never journalled: the grid raises it over rows of which the same was read back."""
+    SPREAD = "spread"
+    """Never journalled: the grid raises it over a row's repeats."""
+
+
+class Verb(str, Enum):
+    """What may be asked of a living engine through its control socket."""
+
+    PAUSE = "pause"
+    CONTINUE = "continue"
+    SKIP = "skip"
+    STOP_AFTER = "stop-after"
+    STOP_NOW = "stop-now"
+    STATUS = "status"
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """An engine has begun (or, with attempt > 1, begun again) on this run."""
+
+    attempt: int
+    version: str
+    boot_id: str
+    kernel: str
+    hostname: str
+    facts: tuple[tuple[str, str], ...] = ()
+    """Rare, open-ended facts of the machine: CPUs, RAM, tool versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetAccepted:
+    """A device passed the gate, with what was shown on it: the ground for the next cells and for resume."""
+
+    path: str
+    identity: Identity
+    hazards: tuple[Hazard, ...]
+    consent: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRenewed:
+    """What the run is asked for from the coming attempt on: devices found again, or agreed upon anew."""
+
+    attempt: int
+    request: RunRequest
+
+
+@dataclass(frozen=True, slots=True)
+class CellStarted:
+    """A cell begins; attempt counts from 1 over resumes."""
+
+    cell: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """Durable before the step's first command is executed."""
+
+    cell: int
+    attempt: int
+    step: int
+    kind: StepKind
+    title: str
+    commands: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFinished:
+    """One command of a step, with where its raw output lies (relative to the run folder)."""
+
+    cell: int
+    attempt: int
+    step: int
+    argv: tuple[str, ...]
+    exit_code: int
+    elapsed_s: float
+    user_s: float
+    system_s: float
+    max_rss_bytes: int
+    output: str
+    kernel_log: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepFinished:
+    """A step ended; verdict is its word ("clean", "repaired", ...) where it has one."""
+
+    cell: int
+    attempt: int
+    step: int
+    outcome: Outcome
+    elapsed_s: float
+    reason: str = ""
+    verdict: str = ""
+    measurements: tuple[Measurement, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSeen:
+    """One effective feature or mount option, read back: ("mkfs", "has_journal", "on")."""
+
+    cell: int
+    attempt: int
+    scope: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class LatencySeen:
+    """How long one kind of operation of a load took, over all its threads (model.latency says what buckets are)."""
+
+    cell: int
+    attempt: int
+    step: int
+    operation: Timed
+    sum_ns: int
+    max_ns: int
+    over_2_s: int
+    over_10_s: int
+    buckets: tuple[LatencyBucket, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SettingTaken:
+    """A setting of device or kernel is about to be written; durable before it is.
+
+    What was in force may stand in another file than what is written: dirty_ratio is 0 once dirty_bytes is set.
+    """
+
+    cell: int
+    attempt: int
+    step: int
+    name: str
+    path: str
+    new: str
+    """Empty: kept aside, since the kernel sets it anew with the setting that is taken next."""
+    old_path: str
+    old: str
+    device_number: int = 0
+    """makedev(major, minor) of the disk; 0 for a setting of the whole machine."""
+    diskseq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSeen:
+    """What a setting is, read back after it was written (step is the same) or before a load."""
+
+    cell: int
+    attempt: int
+    step: int
+    path: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingReturned:
+    """A setting is no longer the run's; why_left says why it was not written back, empty: it is as it was before."""
+
+    cell: int
+    attempt: int
+    step: int
+    path: str
+    why_left: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLeft:
+    """A cell's array was taken apart whole; content_digest is of what it left on a member, counted from 0.
+
+    Like ContentSample.digest: by it resume tells the run's own remains from what others have written since.
+    """
+
+    cell: int
+    attempt: int
+    member: int
+    content_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class WarningRaised:
+    """Something a reader of the figures must know, with what to do about it; cell None: the whole run."""
+
+    cell: int | None
+    attempt: int
+    kind: WarningKind
+    reason: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class CellFinished:
+    """Durable together with everything of the cell before it: what has this is never lost."""
+
+    cell: int
+    attempt: int
+    outcome: Outcome
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlRequested:
+    """Somebody asked the engine for something."""
+
+    verb: Verb
+
+
+@dataclass(frozen=True, slots=True)
+class RunInterrupted:
+    """Written by cleanup: the engine had died without a word, and nothing of it is left."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """The engine's last word."""
+
+    outcome: Outcome
+    reason: str = ""
+    hint: str = ""
+    exit_code: int = 0
+
+
+Observation = (
+    RunStarted
+    | RequestRenewed
+    | TargetAccepted
+    | CellStarted
+    | StepStarted
+    | CommandFinished
+    | StepFinished
+    | FeatureSeen
+    | LatencySeen
+    | SettingTaken
+    | SettingSeen
+    | SettingReturned
+    | MemberLeft
+    | WarningRaised
+    | CellFinished
+    | ControlRequested
+    | RunInterrupted
+    | RunFinished
+)
+
+
+# What passes through a run's control socket: one request line, one answer line, both JSON objects.
+
+MAX_LINE_BYTES = 4096
+
+
+class BadMessage(ValueError):
+    """A line that is no message of this protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlAnswer:
+    """What the engine says to a request: whether it was taken, where the engine stands, and why not."""
+
+    accepted: bool
+    step: str
+    why: str = ""
+
+
+def encode_request(verb: Verb) -> bytes:
+    """Return the line that asks for verb."""
+    return json.dumps({"verb": verb.value}).encode() + b"\n"
+
+
+def decode_request(line: bytes) -> Verb:
+    """Return what a request line asks for. Raises BadMessage."""
+    document = _object(line)
+    try:
+        return Verb(document.get("verb"))
+    except ValueError as error:
+        raise BadMessage(f"unknown verb {document.get('verb')!r}") from error
+
+
+def encode_answer(answer: ControlAnswer) -> bytes:
+    """Return an answer as a line."""
+    return json.dumps({"accepted": answer.accepted, "step": answer.step, "why": answer.why}).encode() + b"\n"
+
+
+def decode_answer(line: bytes) -> ControlAnswer:
+    """Return the answer in a line. Raises BadMessage."""
+    document = _object(line)
+    accepted, step, why = document.get("accepted"), document.get("step"), document.get("why")
+    if not (isinstance(accepted, bool) and isinstance(step, str) and isinstance(why, str)):
+        raise BadMessage("an answer has accepted, step and why")
+    return ControlAnswer(accepted, step, why)
+
+
+def _object(line: bytes) -> dict[str, object]:
+    if len(line) > MAX_LINE_BYTES:
+        raise BadMessage("line too long")
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadMessage("not JSON") from error
+    if not isinstance(document, dict):
+        raise BadMessage("not an object")
+    return document

@@ -1,0 +1,411 @@
+"""A plan in the making: what is ticked and what is not, as a frozen value over a plan file.
+
+Everything a plan file can say is kept, also what no tick shows; what is unticked stays where it was, so that ticking it
+again brings it back as it stood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import tomli
+import tomli_w
+
+from fsconsole.catalog.filesystem import Scope
+from fsconsole.catalog.tables import Table
+from fsconsole.errors.targets import PlanBadValue
+from fsconsole.model.workload import WorkloadKind
+from fsconsole.plan.arrays import KEYS, LEVELS
+from fsconsole.plan.planfile import (
+    ArrayAxis,
+    Checklist,
+    PlanFile,
+    Scale,
+    ScaleKind,
+    VariantText,
+    WorkloadPlan,
+)
+from fsconsole.plan.read import parse_plan, read_array, require_one_stripe_cache
+from fsconsole.plan.read_workload import read_workloads
+from fsconsole.plan.settings import NAMES, read_setting_axes
+from fsconsole.plan.write import array_table, plan_to_toml, workload_table
+from fsconsole.text import MIB
+
+Values = tuple[tuple[str, str], ...]
+"""(option, value) pairs of one combination."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A plan file with all that was ever ticked, and the positions of what is unticked now."""
+
+    plan: PlanFile
+    off_checklists: frozenset[int] = frozenset()
+    off_variants: frozenset[int] = frozenset()
+
+    @property
+    def plan_file(self) -> PlanFile:
+        """The plan as it would be saved: only what is ticked."""
+        if not self.off_checklists and not self.off_variants and all(a.levels for a in self.plan.arrays):
+            return self.plan
+        return replace(
+            self.plan,
+            checklists=tuple(self.plan.checklists[number] for number in self.checklists),
+            variants=tuple(self.plan.variants[number] for number in self.variants),
+            arrays=tuple(axis for axis in self.plan.arrays if axis.levels),
+            source="",
+        )
+
+    @property
+    def text(self) -> str:
+        """The plan file's text: as it was read, comments and all, while nothing is changed."""
+        return self.plan_file.source or plan_to_toml(self.plan_file)
+
+    @property
+    def checklists(self) -> tuple[int, ...]:
+        """Positions of the ticked checklists."""
+        return tuple(n for n in range(len(self.plan.checklists)) if n not in self.off_checklists)
+
+    @property
+    def variants(self) -> tuple[int, ...]:
+        """Positions of the ticked variants in the tools' words."""
+        return tuple(n for n in range(len(self.plan.variants)) if n not in self.off_variants)
+
+    def is_ticked(self, filesystem: str) -> bool:
+        """Whether a checklist of this filesystem is ticked."""
+        return any(self.plan.checklists[number].filesystem == filesystem for number in self.checklists)
+
+
+Change = Callable[[], Draft]
+"""Makes another draft, or raises FsconsoleError."""
+
+
+def new_draft() -> Draft:
+    """Return what a draft begins with: two filesystems, one load that fits anywhere, three repeats."""
+    load = WorkloadPlan("large files", WorkloadKind.CREATE, (4,), file_size_bytes=512 * MIB)
+    checklists = (Checklist("ext4"), Checklist("xfs"))
+    return Draft(PlanFile("New plan", (load,), checklists, repeats=3, scale=Scale(ScaleKind.FIT)))
+
+
+def changed(draft: Draft, plan: PlanFile) -> Draft:
+    """Return the draft with another plan in it, which no file's text describes any more."""
+    return replace(draft, plan=replace(plan, source=""))
+
+
+def toggled_filesystem(draft: Draft, name: str) -> Draft:
+    """Return the draft with all checklists of a filesystem unticked, or ticked, or with a first one."""
+    own = frozenset(n for n, each in enumerate(draft.plan.checklists) if each.filesystem == name)
+    if draft.is_ticked(name):
+        return replace(draft, off_checklists=draft.off_checklists | own)
+    if own:
+        return replace(draft, off_checklists=draft.off_checklists - own)
+    return changed(draft, replace(draft.plan, checklists=(*draft.plan.checklists, Checklist(name))))
+
+
+def toggled_variant(draft: Draft, number: int) -> Draft:
+    """Return the draft with one variant in words unticked, or ticked again."""
+    return replace(draft, off_variants=draft.off_variants ^ {number})
+
+
+def doubled_checklist(draft: Draft, number: int) -> Draft:
+    """Return the draft with a second checklist like this one at the end, to be ticked otherwise."""
+    again = replace(draft.plan.checklists[number], renamed=())
+    return changed(draft, replace(draft.plan, checklists=(*draft.plan.checklists, again)))
+
+
+def dropped_checklist(draft: Draft, number: int) -> Draft:
+    """Return the draft with one checklist unticked."""
+    return replace(draft, off_checklists=draft.off_checklists | {number})
+
+
+def values_of(checklist: Checklist, scope: Scope, option: str) -> tuple[str, ...]:
+    """Return the values that an option shall take; none where it is not given at all."""
+    return dict(checklist.mkfs if scope is Scope.MKFS else checklist.mount).get(option, ())
+
+
+def with_values(draft: Draft, number: int, scope: Scope, option: str, values: tuple[str, ...]) -> Draft:
+    """Return the draft with an option's values; without any the tools decide."""
+    old = draft.plan.checklists[number]
+    axes = dict(old.mkfs if scope is Scope.MKFS else old.mount)
+    axes.pop(option, None) if not values else axes.__setitem__(option, values)
+    kept = tuple(
+        pairs for pairs in old.exclude if all(name != option or value in values for name, value in pairs)
+    )
+    pairs = tuple(axes.items())
+    new = replace(old, mkfs=pairs) if scope is Scope.MKFS else replace(old, mount=pairs)
+    return _with_checklist(draft, number, replace(new, exclude=kept, renamed=()))
+
+
+def toggled_combination(draft: Draft, number: int, values: Values) -> Draft:
+    """Return the draft with one combination of a checklist excluded, or not any more.
+
+    The only combination there is can't be excluded: its checklist is unticked instead.
+    """
+    checklist = draft.plan.checklists[number]
+    compared = _compared(checklist)
+    matching = tuple(pairs for pairs in checklist.exclude if _holds(pairs, values))
+    if not compared and not matching:
+        return dropped_checklist(draft, number)
+    if not matching:
+        own = tuple(pair for pair in values if pair[0] in compared)
+        return _with_checklist(draft, number, replace(checklist, exclude=(*checklist.exclude, own)))
+    kept = tuple(pairs for pairs in checklist.exclude if pairs not in matching)
+    # An exclusion that left out others too still has to leave out those.
+    others = (other for other in _combinations(checklist) if other != _only(values, compared))
+    still = tuple(
+        other
+        for other in others
+        if any(_holds(pairs, (*values, *other)) for pairs in matching)
+        and not any(_holds(pairs, (*values, *other)) for pairs in kept)
+    )
+    return _with_checklist(draft, number, replace(checklist, exclude=(*kept, *still)))
+
+
+def _compared(checklist: Checklist) -> tuple[str, ...]:
+    return tuple(name for name, values in (*checklist.mkfs, *checklist.mount) if len(values) > 1)
+
+
+def _combinations(checklist: Checklist) -> tuple[Values, ...]:
+    """Return all choices among the options that are compared; the others are the same in each."""
+    axes = [(name, values) for name, values in (*checklist.mkfs, *checklist.mount) if len(values) > 1]
+    names = [name for name, _ in axes]
+    return tuple(tuple(zip(names, choice, strict=True)) for choice in product(*(each for _, each in axes)))
+
+
+def _only(values: Values, names: tuple[str, ...]) -> Values:
+    return tuple(pair for pair in values if pair[0] in names)
+
+
+def _holds(pairs: Values, values: Values) -> bool:
+    """Tell whether an exclusion meets a combination; of a name given twice the last value counts."""
+    given = dict(values)
+    return all(given.get(name) == value for name, value in pairs)
+
+
+def _with_checklist(draft: Draft, number: int, checklist: Checklist) -> Draft:
+    kept = (*draft.plan.checklists[:number], checklist, *draft.plan.checklists[number + 1 :])
+    return changed(draft, replace(draft.plan, checklists=kept))
+
+
+# Workloads, settings and the other keys of a draft, each checked by the plan reader's own code as it is changed.
+
+PLACE = "the plan"
+"""Stands for a file's name in errors about a draft."""
+STARTS: tuple[tuple[WorkloadKind, str, dict[str, object]], ...] = (
+    (WorkloadKind.CREATE, "write new files", {"threads": 4, "file_size": "256MiB"}),
+    (WorkloadKind.APPEND, "add to files that are there", {"threads": 4, "file_size": "16MiB"}),
+    (WorkloadKind.READ, "read whole files, from a cold cache", {"threads": 4, "cold": True}),
+    (WorkloadKind.RANDOM_READ, "read blocks at random places", {"threads": 4, "cold": True, "duration": "30s",
+                                                               "block_size": "4KiB", "end": "at-once"}),
+    (WorkloadKind.RANDOM_WRITE, "write blocks at random places", {"threads": 4, "duration": "30s",
+                                                                 "block_size": "4KiB", "end": "at-once"}),
+    (WorkloadKind.STAT, "ask for sizes and times of files", {"threads": 4, "cold": True}),
+    (WorkloadKind.DELETE, "remove files", {"threads": 4}),
+    (WorkloadKind.MIX, "several of these, drawn by weight",
+     {"threads": 4, "duration": "30s", "file_size": "1MiB", "weights": {"read": 3, "create": 1}}),
+)  # fmt: skip
+"""Kinds that can be added, with a line on each and the figures that they begin with."""
+
+
+def workload_tables(draft: Draft) -> list[dict[str, object]]:
+    """Return the draft's workloads as a plan file has them."""
+    return [workload_table(workload) for workload in draft.plan.workloads]
+
+
+def checked_workloads(tables: Sequence[Mapping[str, object]]) -> tuple[WorkloadPlan, ...]:
+    """Return workloads as the plan reader takes them. Raises PlanUnknownKey, PlanBadValue."""
+    numbered = (Table(PLACE, f"workload[{number}]", table) for number, table in enumerate(tables))
+    return read_workloads(tuple(numbered))
+
+
+def with_workloads(draft: Draft, tables: Sequence[Mapping[str, object]]) -> Draft:
+    """Return the draft with these workloads; the same errors."""
+    return changed(draft, replace(draft.plan, workloads=checked_workloads(tables)))
+
+
+def start_of(kind: WorkloadKind, others: Sequence[WorkloadPlan]) -> dict[str, object]:
+    """Return what a new workload of a kind begins with, under a name of its own."""
+    begin = next((values for known, _, values in STARTS if known is kind), {})
+    return {"name": _free_name(kind.value, others), "kind": kind.value, **begin}
+
+
+def doubled_workload(draft: Draft, number: int) -> Draft:
+    """Return the draft with a workload like this one behind it; the same errors."""
+    tables = workload_tables(draft)
+    name = _free_name(draft.plan.workloads[number].name, draft.plan.workloads)
+    return with_workloads(
+        draft, [*tables[: number + 1], {**tables[number], "name": name}, *tables[number + 1 :]]
+    )
+
+
+def removed_workload(draft: Draft, number: int) -> Draft:
+    """Return the draft without a workload. Raises as above where another one works on its files."""
+    tables = workload_tables(draft)
+    if len(tables) == 1:
+        raise PlanBadValue(PLACE, "workload", "[]", "there is none", "at least one [[workload]]")
+    return with_workloads(draft, [*tables[:number], *tables[number + 1 :]])
+
+
+def moved_workload(draft: Draft, number: int, step: int) -> Draft:
+    """Return the draft with a workload moved by one place; the same errors."""
+    tables, other = workload_tables(draft), number + step
+    if not 0 <= other < len(tables):
+        return draft
+    tables[number], tables[other] = tables[other], tables[number]
+    return with_workloads(draft, tables)
+
+
+def with_setting(draft: Draft, name: str, values: tuple[str, ...]) -> Draft:
+    """Return the draft with a setting's values, none to leave it as the machine has it. Raises PlanBadValue."""
+    kept = {**dict(draft.plan.settings), name: values}
+    wanted = {key: list(kept[key]) for key in NAMES if kept.get(key)}
+    table = Table(PLACE, "settings", wanted)
+    require_one_stripe_cache(table, draft.plan.arrays)
+    return changed(draft, replace(draft.plan, settings=read_setting_axes(table)))
+
+
+def checked_setting(name: str, value: str) -> str:
+    """Return one value of a setting as the plan would have it. Raises PlanBadValue."""
+    ((_, (found,)),) = read_setting_axes(Table(PLACE, "settings", {name: [value]}))
+    return found
+
+
+def with_key(draft: Draft, key: str, value: object) -> Draft:
+    """Return the draft with another value of a key at the top of a plan file, or below [after] ("after.check").
+
+    Raises PlanBadValue.
+    """
+    document = tomli.loads(plan_to_toml(_smallest(draft.plan)))
+    place, _, name = key.rpartition(".")
+    (document[place] if place else document)[name] = value
+    read = parse_plan(tomli_w.dumps(document), PLACE)
+    kept = draft.plan
+    whole = replace(
+        read,
+        workloads=kept.workloads,
+        checklists=kept.checklists,
+        variants=kept.variants,
+        settings=kept.settings,
+        arrays=kept.arrays,
+        path=kept.path,
+    )
+    return changed(draft, whole)
+
+
+def _smallest(plan: PlanFile) -> PlanFile:
+    """Return the plan with something to do whatever is ticked, so that it is one key alone that is judged."""
+    load = WorkloadPlan("load", WorkloadKind.CREATE, (1,), file_size_bytes=MIB)
+    return replace(
+        plan, workloads=(load,), checklists=(Checklist("ext4"),), variants=(), settings=(), arrays=()
+    )
+
+
+def _free_name(name: str, others: Sequence[WorkloadPlan]) -> str:
+    taken = {workload.name for workload in others}
+    candidates = (name, *(f"{name} {number}" for number in range(2, len(taken) + 3)))
+    return next(candidate for candidate in candidates if candidate not in taken)
+
+
+# The arrays of a draft, each key checked by the plan reader's own code as it is changed.
+#
+# A table without a level is kept while its other keys are ticked, and comes into no plan file.
+
+NO_ARRAY = ArrayAxis(())
+YES = "yes"
+_NUMBERS = ("members", "stripe_cache_size", "group_thread_count")
+_LEVELS_OF = {key.name: key.levels for key in KEYS}
+
+Words = Mapping[str, tuple[str, ...]]
+"""The values of each key as they are typed; a key that is left as it comes is absent."""
+
+
+def array_at(plan: PlanFile, number: int) -> ArrayAxis:
+    """Return one table of arrays; behind the last it is one that says nothing yet."""
+    return plan.arrays[number] if number < len(plan.arrays) else NO_ARRAY
+
+
+def words_of(axis: ArrayAxis) -> dict[str, tuple[str, ...]]:
+    """Return the values of a table as words."""
+    table = array_table(axis)
+    said = {name: tuple(map(str, values)) for name, values in table.items() if isinstance(values, list)}
+    return {name: values for name, values in said.items() if values} | (
+        {"assume_clean": (YES,)} if axis.assume_clean else {}
+    )
+
+
+def checked_array_value(name: str, value: str) -> str:
+    """Return one value of a key as the plan would have it. Raises PlanBadValue."""
+    said = {"level": _LEVELS_OF[name]} | {name: (value,)}
+    return words_of(_read(said, 0))[name][0]
+
+
+def with_array(draft: Draft, number: int, name: str, values: tuple[str, ...]) -> Draft:
+    """Return the draft with the values of a key, none to leave it as it comes. Raises PlanBadValue."""
+    said = {key: each for key, each in words_of(array_at(draft.plan, number)).items() if key != name}
+    said |= {name: values} if values else {}
+    # Without a level yet, any that has what is ticked will do.
+    axis = _read({"level": LEVELS} | said, number)
+    taken = axis if "level" in said else replace(axis, levels=())
+    return _with_tables(draft, number, (taken,))
+
+
+def doubled_array(draft: Draft, number: int) -> Draft:
+    """Return the draft with a second table like this one behind it, to be ticked otherwise."""
+    axis = array_at(draft.plan, number)
+    return _with_tables(draft, number, (axis, axis)) if axis.levels else draft
+
+
+def removed_array(draft: Draft, number: int) -> Draft:
+    """Return the draft without a table of arrays."""
+    return _with_tables(draft, number, ())
+
+
+def _with_tables(draft: Draft, number: int, instead: tuple[ArrayAxis, ...]) -> Draft:
+    kept = draft.plan.arrays
+    arrays = tuple(axis for axis in (*kept[:number], *instead, *kept[number + 1 :]) if axis != NO_ARRAY)
+    settings = Table(PLACE, "settings", {name: list(values) for name, values in draft.plan.settings})
+    require_one_stripe_cache(settings, arrays)
+    return changed(draft, replace(draft.plan, arrays=arrays))
+
+
+def _read(said: Words, number: int) -> ArrayAxis:
+    table: dict[str, object] = {
+        name: [_value_of(name, word) for word in words] for name, words in said.items()
+    }
+    if "assume_clean" in said:
+        table["assume_clean"] = True
+    return read_array(Table(PLACE, f"array[{number}]", table))
+
+
+def _value_of(name: str, word: str) -> object:
+    """Return a word in the kind that its key has; what is no such thing stays text, for the reader to refuse."""
+    is_number = name in _NUMBERS and word.isascii() and word.isdigit() and len(word) < 20
+    return int(word) if is_number else word
+
+
+# The variants of a draft that are in the tools' own words: added, changed, doubled and removed.
+
+
+def with_variant(draft: Draft, number: int, variant: VariantText) -> Draft:
+    """Return the draft with a variant in this place, ticked; one behind the last is added."""
+    kept = draft.plan.variants
+    variants = (*kept[:number], variant, *kept[number + 1 :])
+    return replace(
+        changed(draft, replace(draft.plan, variants=variants)), off_variants=draft.off_variants - {number}
+    )
+
+
+def doubled_variant(draft: Draft, number: int) -> Draft:
+    """Return the draft with the same words at the end once more, to be changed."""
+    variants = draft.plan.variants
+    return with_variant(draft, len(variants), replace(variants[number], label=""))
+
+
+def removed_variant(draft: Draft, number: int) -> Draft:
+    """Return the draft without a variant; the others stay ticked and unticked as they were."""
+    variants = draft.plan.variants
+    left = changed(draft, replace(draft.plan, variants=(*variants[:number], *variants[number + 1 :])))
+    off = frozenset(each - (each > number) for each in draft.off_variants if each != number)
+    return replace(left, off_variants=off)

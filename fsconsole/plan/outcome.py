@@ -1,0 +1,197 @@
+"""What is known of this machine's filesystems and options, as `fsconsole catalog --json` tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import cast
+
+from fsconsole.catalog.filesystem import (
+    NOTHING_KNOWN,
+    Answer,
+    Catalog,
+    Filesystem,
+    Known,
+    Option,
+    Scope,
+    Verdict,
+)
+from fsconsole.catalog.words import why_no_driver, why_refused
+from fsconsole.errors import ChildFailed, FsconsoleError
+from fsconsole.model.plan import Plan
+from fsconsole.plan.arrays import EVERY_LEVEL, ArraySupport
+from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, plan_of_rows
+from fsconsole.plan.planfile import NO_DEVICE, PlanFile, TargetSpec
+from fsconsole.plan.rows import Candidate, Machine, labels_of, list_candidates, rows_of
+
+_NO_DRIVER = "not in this kernel"
+"""What the catalog's JSON says under "kernel" where there is no driver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Why something can't be had here, as a clause, and what to do about it, in a sentence."""
+
+    why: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Here:
+    """This machine; two are the same only as objects, so that what is worked out is kept."""
+
+    kernel: str
+    known: Known = NOTHING_KNOWN
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    """Why a filesystem can't be used here, by its name, as a clause."""
+    tried: frozenset[str] = frozenset()
+    """Filesystems whose options were tried on this machine."""
+    levels: Mapping[str, Lack] = field(default_factory=dict)
+    """What is in the way of arrays, by their level; a level that is made here is absent, and so is what wasn't asked."""
+
+    @property
+    def arrays(self) -> ArraySupport:
+        """What stands against arrays here, as a plan takes it."""
+        return ArraySupport(tuple((level, lack.why) for level, lack in self.levels.items()))
+
+    def why_not(self, filesystem: Filesystem) -> str:
+        """Return why a filesystem can't be used here; empty where it can."""
+        return self.lacks.get(filesystem.name, "") or why_no_driver(filesystem, self.kernel, self.known)
+
+    def refusal(self, filesystem: Filesystem, option: Option, value: str) -> str:
+        """Return why an option at a value is refused here, in a clause with the kernel's words; empty where it isn't."""
+        if not option.texts:
+            return why_refused(filesystem, option, value, self.kernel, self.known)
+        return _refusals(self, filesystem)[option.scope, option.name, value]
+
+    def answers(self, filesystem: Filesystem, option: Option) -> tuple[Answer, ...]:
+        """Return what came of trying an option."""
+        return _answers(self).get((filesystem.name, option.scope, option.name), ())
+
+
+@lru_cache(maxsize=32)
+def _refusals(here: Here, filesystem: Filesystem) -> Mapping[tuple[Scope, str, str], str]:
+    return {
+        (option.scope, option.name, value): why_refused(filesystem, option, value, here.kernel, here.known)
+        for option in filesystem.options
+        for value, _ in option.texts
+    }
+
+
+@lru_cache(maxsize=4)
+def _answers(here: Here) -> Mapping[tuple[str, Scope, str], tuple[Answer, ...]]:
+    found: dict[tuple[str, Scope, str], list[Answer]] = {}
+    for answer in here.known.answers:
+        found.setdefault((answer.filesystem, answer.scope, answer.option), []).append(answer)
+    return {key: tuple(answers) for key, answers in found.items()}
+
+
+def here_of(kernel: str, document: object) -> Here:
+    """Return what a catalog's JSON tells of this machine. Raises ChildFailed where it is no such document."""
+    try:
+        entries = cast("list[dict[str, object]]", document)
+        return Here(
+            kernel,
+            Known(tuple(_told(entries)), tuple(_absent(entries))),
+            {
+                str(entry["filesystem"]): str(entry["unavailable"])
+                for entry in entries
+                if entry["unavailable"]
+            },
+            frozenset(str(entry["filesystem"]) for entry in entries if entry["probed"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ChildFailed(words="catalog", said="its answer is not understood") from error
+
+
+def levels_of(document: object) -> Mapping[str, Lack]:
+    """Return what the JSON of `catalog --arrays` tells. Raises ChildFailed where it is no such document."""
+    try:
+        entries = cast("list[dict[str, object]]", document)
+        told = {
+            str(entry["level"]): Lack(str(entry["unavailable"]), str(entry["remedy"])) for entry in entries
+        }
+    except (KeyError, TypeError) as error:
+        raise ChildFailed(words="catalog --arrays", said="its answer is not understood") from error
+    return {level: lack for level, lack in told.items() if lack.why}
+
+
+def _absent(entries: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, str]]:
+    for entry in entries:
+        if entry["kernel"] == _NO_DRIVER:
+            yield str(entry["filesystem"]), str(entry["unavailable"])
+
+
+def _told(entries: Iterable[Mapping[str, object]]) -> Iterator[Answer]:
+    for entry in entries:
+        for option in cast("list[dict[str, object]]", entry["options"]):
+            for answer in cast("list[dict[str, str]]", option["probe"]):
+                yield Answer(
+                    filesystem=str(entry["filesystem"]),
+                    scope=Scope(option["kind"]),
+                    option=str(option["name"]),
+                    value=answer["value"],
+                    verdict=Verdict(answer["verdict"]),
+                    words=answer["words"],
+                )
+
+
+# What a draft comes to: its rows, cells, bytes and time; worked out beside the screen, and shown by it.
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A ticked device as far as a plan's figures go."""
+
+    spec: TargetSpec
+    is_rotating: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a draft; problem, hint: why there is no plan, in the reader's own words, empty where there is."""
+
+    candidates: tuple[Candidate, ...] = ()
+    labels: tuple[str, ...] = ()
+    """Of the candidates, one for one."""
+    plan: Plan | None = None
+    problem: str = ""
+    hint: str = ""
+
+
+def work_out(  # noqa: PLR0913 (each is a fact of its own)
+    plan_file: PlanFile,
+    disks: Sequence[Disk],
+    catalog: Catalog,
+    *,
+    kernel: str,
+    known: Known = NOTHING_KNOWN,
+    support: ArraySupport = EVERY_LEVEL,
+) -> Outcome:
+    """Return what a draft comes to on these disks, or on one that nothing is known of."""
+    candidates: tuple[Candidate, ...] = ()
+    labels: tuple[str, ...] = ()
+    rate = ROTATING_BYTES_PER_S if any(disk.is_rotating for disk in disks) else FLASH_BYTES_PER_S
+    try:
+        candidates = list_candidates(plan_file, catalog, Machine(kernel, known))
+        labels = _labels(candidates)
+        rows = rows_of(plan_file, candidates)
+        specs = [disk.spec for disk in disks] or [NO_DEVICE]
+        plan = plan_of_rows(
+            plan_file, rows, specs, catalog, run_id="draft", support=support, assumed_bytes_per_s=rate
+        )
+    except FsconsoleError as error:
+        return Outcome(candidates, labels, None, str(error), error.hint)
+    return Outcome(candidates, labels, plan)
+
+
+def _labels(candidates: Sequence[Candidate]) -> tuple[str, ...]:
+    """Return the rows' names as the grid will have them; what is left out is named beside all."""
+    kept = [candidate for candidate in candidates if candidate.is_row]
+    of_rows = iter(labels_of([candidate.row for candidate in kept]))
+    of_all = labels_of([candidate.row for candidate in candidates])
+    return tuple(
+        next(of_rows) if candidate.is_row else label
+        for candidate, label in zip(candidates, of_all, strict=True)
+    )

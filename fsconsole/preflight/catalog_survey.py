@@ -1,0 +1,156 @@
+"""What `fsconsole catalog` knows of each filesystem: declarations, this machine, and what trying brought to light."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from fsconsole.catalog.filesystem import Answer, Catalog, Filesystem, Option
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.catalog.tables import nearest_words
+from fsconsole.errors.targets import UnknownFilesystem
+from fsconsole.model.command import Executor
+from fsconsole.preflight.findings import CACHE_DIR, Findings, keep_findings, read_findings, versions_now
+from fsconsole.preflight.machine import FilesystemSupport, filesystem_support
+from fsconsole.preflight.probe import probe
+from fsconsole.system.run import RealExecutor
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One filesystem."""
+
+    filesystem: Filesystem
+    support: FilesystemSupport
+    findings: Findings | None
+    """None where nothing was tried, or nothing that still holds."""
+
+    @property
+    def unavailable(self) -> str:
+        """Why it can't be used here, as a clause; empty where it can."""
+        missing = [tool.name for tool in self.support.tools if not tool.path]
+        lacks = f"not installed: {', '.join(missing)} (package {self.filesystem.package})" if missing else ""
+        return "; ".join(filter(None, (self.support.why_absent, lacks)))
+
+    def answers_to(self, option: Option) -> tuple[Answer, ...]:
+        """Return what came of trying an option, value by value."""
+        wanted = (option.scope, option.name)
+        answers = self.findings.answers if self.findings is not None else ()
+        return tuple(answer for answer in answers if (answer.scope, answer.option) == wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Filesystems in the catalog's order, and what could not be done, in sentences."""
+
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...]
+
+
+def take(names: Sequence[str], *, probe: bool) -> Survey:
+    """Return the survey of these filesystems, of all where none is named; with probe their options are tried.
+
+    Raises UnknownFilesystem, and what probing raises.
+    """
+    catalog, executor = load_catalog(), RealExecutor()
+    wanted = _wanted(names, catalog)
+    supports = {fs.name: filesystem_support(executor, fs) for fs in wanted}
+    able = [fs for fs in wanted if all(tool.path for tool in supports[fs.name].tools)]
+    notes: list[str] = []
+    found = _probed(executor, able, notes) if probe else _kept(executor, able)
+    entries = tuple(Entry(fs, supports[fs.name], found.get(fs.name)) for fs in wanted)
+    if probe:
+        notes.extend(_untried(entry) for entry in entries if entry.findings is None or entry.findings.trouble)
+    return Survey(entries, tuple(notes))
+
+
+def as_json(survey: Survey) -> str:
+    """Return the survey as a JSON list; its keys only ever grow in number."""
+    return json.dumps([_entry(entry) for entry in survey.entries], indent=2)
+
+
+def _wanted(names: Sequence[str], catalog: Catalog) -> tuple[Filesystem, ...]:
+    for name in names:
+        if name not in catalog.names:
+            raise UnknownFilesystem("fsconsole catalog", "FS", name, nearest_words(name, catalog.names))
+    return tuple(fs for fs in catalog.filesystems if not names or fs.name in names)
+
+
+def _kept(executor: Executor, filesystems: Sequence[Filesystem]) -> dict[str, Findings]:
+    kept = ((fs.name, read_findings(fs.name, versions_now(executor, fs))) for fs in filesystems)
+    return {name: findings for name, findings in kept if findings is not None}
+
+
+def _probed(executor: Executor, filesystems: Sequence[Filesystem], notes: list[str]) -> dict[str, Findings]:
+    found = probe(executor, filesystems, _progress)
+    if os.geteuid() == 0:
+        try:
+            for findings in found:
+                keep_findings(findings)
+        except OSError as error:
+            notes.append(f"the findings could not be kept in {CACHE_DIR}: {error.strerror}")
+    return {findings.filesystem: findings for findings in found}
+
+
+def _untried(entry: Entry) -> str:
+    name = entry.filesystem.name
+    if entry.findings is None:
+        return f"{name} was not tried: {entry.unavailable}"
+    return f"{name}: {entry.findings.trouble}"
+
+
+def _progress(name: str, tried: int, total: int) -> None:
+    """Say on a terminal how far it is, in one line that the last count of a filesystem wipes."""
+    if sys.stderr.isatty():
+        line = "" if tried == total else f"trying {name}: {tried} of {total}"
+        sys.stderr.write(f"\r{line:<40}\r{line}")
+        sys.stderr.flush()
+
+
+def _entry(entry: Entry) -> dict[str, object]:
+    filesystem, findings = entry.filesystem, entry.findings
+    return {
+        "filesystem": filesystem.name,
+        "title": filesystem.title,
+        "driver": filesystem.driver,
+        "driver_in_use": findings.driver if findings is not None else "",
+        "kernel": entry.support.driver.value,
+        "package": filesystem.package,
+        "tools": [
+            {"name": tool.name, "path": tool.path, "version": tool.version} for tool in entry.support.tools
+        ],
+        "unavailable": entry.unavailable,
+        "check": filesystem.check_note,
+        "since": filesystem.since,
+        "until": filesystem.until,
+        "probed": findings is not None,
+        "trouble": findings.trouble if findings is not None else "",
+        "options": [_option(entry, option) for option in filesystem.options],
+        "rules": [asdict(rule) for rule in filesystem.rules],
+    }
+
+
+def _option(entry: Entry, option: Option) -> dict[str, object]:
+    return {
+        "name": option.name,
+        "group": option.group,
+        "kind": option.scope.value,
+        "values": [value for value, _ in option.texts],
+        "takes": option.wanted,
+        "words": [text for _, text in option.texts] or [option.template],
+        "help": option.help,
+        "since": option.since,
+        "until": option.until,
+        "tools_since": option.tools_since,
+        "old_names": list(option.old_names),
+        "refusals": dict(option.refusals),
+        "without_effect": option.ignored,
+        "depends": option.depends,
+        "probe": [
+            {"value": answer.value, "verdict": answer.verdict.value, "words": answer.words}
+            for answer in entry.answers_to(option)
+        ],
+    }

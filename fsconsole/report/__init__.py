@@ -1,1 +1,0 @@
-"""Grids and runs as text, csv, json and markdown."""

@@ -1,0 +1,411 @@
+"""What one cell measured, taken from its finished steps only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fsconsole.model.events import Outcome, WarningKind, WarningRaised
+from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.plan import ArraySpec, Cell, Plan, Setting, StepKind, Variant, array_aspects
+from fsconsole.model.state import OPEN_STATUSES, CellState, CellStatus, RunState, RunStatus, StepState
+from fsconsole.model.workload import Layout, Workload
+from fsconsole.units import format_bytes_exact
+
+_WORST_FIRST = ("failed", "errors", "repaired")
+CLEAN = "clean"
+
+
+@dataclass(frozen=True, slots=True)
+class CellFigures:
+    """One cell's share of a row; workload is an index into the cell's workloads, None for all of them."""
+
+    cell: int
+    repeat: int
+    attempt: int
+    status: CellStatus
+    reason: str
+    verdict: str
+    """Of the check: "clean", "repaired", "errors", "failed"; empty where none was finished."""
+    measurements: tuple[Measurement, ...]
+
+    def value(self, metric: Metric) -> float | None:
+        """Return the figure of that metric, or None where the cell has none."""
+        for measurement in self.measurements:
+            if measurement.metric is metric:
+                return measurement.value
+        return None
+
+
+def parts_of(cell: Cell) -> tuple[int | None, ...]:
+    """Return what a cell's figures are kept apart by: its workloads where it has several, else nothing.
+
+    A raw row has a part for each number of threads, and settings of a workload's own, under the first that has them.
+    """
+    if len(cell.workloads) < 2:
+        return (None,)
+    numbers = range(len(cell.workloads))
+    if cell.variant.is_raw:
+        first: dict[object, int] = {}
+        for number in numbers:
+            first.setdefault((cell.workloads[number].threads, cell.workloads[number].settings), number)
+        return tuple(first.values())
+    return tuple(numbers)
+
+
+def figures_of(cell: Cell, state: CellState, workload: int | None) -> CellFigures:
+    """Return a cell's figures for one of its workloads.
+
+    What belongs to the filesystem's whole life (mkfs, extents, check, delete) stands with each workload. A
+    step that failed or was stopped measured something else than what its metric says: it gives no figure. Nor does a
+    load, or a delete, of which nothing tells that it ever reached the device: its rate is that of memory.
+    """
+    latest: dict[Metric, Measurement] = {}
+    verdict = ""
+    for step in state.steps:
+        if step.outcome is not Outcome.DONE or not _belongs(cell, step, workload):
+            continue
+        if _is_lost(cell, state, step):
+            continue
+        latest.update({measurement.metric: measurement for measurement in step.measurements})
+        verdict = step.verdict if step.kind is StepKind.CHECK else verdict
+    return CellFigures(
+        cell=cell.index,
+        repeat=cell.repeat,
+        attempt=state.attempt,
+        status=state.status,
+        reason=state.reason,
+        verdict=verdict,
+        measurements=tuple(latest.values()),
+    )
+
+
+def worst_verdict(verdicts: tuple[str, ...]) -> str:
+    """Return the worst verdict of several checks; a word that isn't known counts as bad as any."""
+    given = [verdict for verdict in verdicts if verdict]
+    strange = [verdict for verdict in given if verdict not in (*_WORST_FIRST, CLEAN)]
+    ordered = [*strange, *(word for word in (*_WORST_FIRST, CLEAN) if word in given)]
+    return ordered[0] if ordered else ""
+
+
+def _belongs(cell: Cell, step: StepState, workload: int | None) -> bool:
+    if workload is None or step.number >= len(cell.steps):
+        return True
+    return cell.steps[step.number].workload in (None, workload)
+
+
+def _is_lost(cell: Cell, state: CellState, step: StepState) -> bool:
+    """Return whether what a step has done was to be brought to the device by the next one, and that failed.
+
+    While the next one goes on, and where the operator or the engine's death ended it, nothing speaks against the figures.
+    """
+    if not cell.is_closed_by_next(step.number):
+        return False
+    ends = [known.outcome for known in state.steps if known.number == step.number + 1]
+    end = ends[0] if ends else None
+    return end is Outcome.FAILED or (end is None and state.status is CellStatus.FAILED)
+
+
+# What the rows of a grid are called: the variant, and whatever else tells one row from another.
+
+
+@dataclass(frozen=True, slots=True)
+class RowKey:
+    """What the cells of one row have in common: everything but the repeat."""
+
+    target: str
+    array: ArraySpec | None
+    setting: Setting
+    variant: Variant
+    workloads: tuple[Workload, ...]
+    workload: int | None
+    """Index of the workload that the row is about; None where the cell has but one, or none."""
+    members: tuple[str, ...] = ()
+    """Paths of the devices that the array was made of."""
+
+
+def row_names(keys: Sequence[RowKey], *, is_brief: bool = False) -> tuple[str, ...]:
+    """Return a name for each key that tells it from the others.
+
+    A name is the variant's label and the fewest further words that are needed, most telling first:
+    "xfs, 128 threads". What all rows share stands in no name, but for an array's level and chunk, and that it was
+    never synced: "xfs, raid5 64KiB, assume-clean"; is_brief: that neither, for whoever says it beside them all.
+    """
+    settings = tuple(dict.fromkeys(name for key in keys for name, _ in key.setting.values))
+    words = [_words(key, settings) for key in keys]
+    always = _ALWAYS[:1] if is_brief else _ALWAYS
+    shown: list[int] = [0, *always]
+    for aspect in range(1, max((len(row) for row in words), default=1)):
+        if aspect not in always and _groups(words, [*shown, aspect]) > _groups(words, shown):
+            shown.append(aspect)
+    shown.sort()
+    return tuple(", ".join(row[aspect] for aspect in shown if row[aspect]) for row in words)
+
+
+def cell_names(plan: Plan, *, is_brief: bool = False) -> tuple[str, ...]:
+    """Return what each cell of a plan is called, its repeat left out; is_brief as above."""
+    keys = [
+        RowKey(cell.target, cell.array, cell.setting, cell.variant, cell.workloads, None, cell.members)
+        for cell in plan.cells
+    ]
+    return row_names(keys, is_brief=is_brief)
+
+
+_ALWAYS = (2, 8)
+"""Level and chunk of an array, and that it was never synced: no figure stands without them."""
+
+
+def _groups(words: Sequence[tuple[str, ...]], aspects: Sequence[int]) -> int:
+    return len({tuple(row[aspect] for aspect in aspects) for row in words})
+
+
+def _words(key: RowKey, settings: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a key as words, one per aspect, settings by these names; all keys give equally many."""
+    variant, values = key.variant, dict(key.setting.values)
+    return (
+        variant.label or variant.filesystem,
+        key.target if key.array is None else "",
+        *array_aspects(key.array, len(key.members)),
+        *(f"{name}={values[name]}" if name in values else "" for name in settings),
+        *_workload_words(key),
+        " ".join((variant.filesystem, *variant.mkfs_words, *variant.tune_words)),
+        ",".join(variant.mount_words),
+        variant.as_printed,
+        f"workload {key.workload + 1}" if key.workload is not None else "",
+        " + ".join(_all_of(workload) for workload in key.workloads),
+    )
+
+
+def _workload_words(key: RowKey) -> tuple[str, ...]:
+    if not key.workloads:
+        return ("",) * 8
+    workload = key.workloads[key.workload or 0]
+    if key.variant.is_raw:
+        # Its streams are of no workload: only their number is taken from one.
+        return ("", f"{workload.threads} thread{'s' if workload.threads != 1 else ''}", *("",) * 6)
+    return (
+        workload.name,
+        f"{workload.threads} thread{'s' if workload.threads != 1 else ''}",
+        f"{format_bytes_exact(workload.file_size_bytes)} files",
+        f"{format_bytes_exact(workload.block_size_bytes)} blocks",
+        f"{workload.files} files",
+        _directories(workload),
+        f"{workload.data.value} data",
+        "cold" if workload.cold else "",
+    )
+
+
+def _all_of(workload: Workload) -> str:
+    """Return a workload whole, for two rows that differ in a workload that is neither row's own."""
+    parts = (
+        workload.name,
+        workload.kind.value,
+        f"{workload.threads}",
+        f"{workload.files}",
+        format_bytes_exact(workload.file_size_bytes),
+        format_bytes_exact(workload.block_size_bytes),
+        _directories(workload),
+        workload.data.value,
+        str(workload.cold),
+        *(f"{name}={value}" for name, value in workload.settings),
+    )
+    return " ".join(parts)
+
+
+def _directories(workload: Workload) -> str:
+    directories = workload.directories
+    if directories.layout is Layout.PER_COUNT:
+        return f"{directories.files_per_directory} files per directory"
+    return {Layout.ONE: "one directory", Layout.PER_THREAD: "a directory per thread"}[directories.layout]
+
+
+# The few statistics of the grid: median, number and spread of repeated figures.
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Repeated figures of one kind, in their base unit, with the raw values in the order they were taken."""
+
+    values: tuple[float, ...]
+    median: float
+    spread_percent: float | None
+    """None where spread_percent() has none."""
+
+    @property
+    def n(self) -> int:
+        """How many figures there are."""
+        return len(self.values)
+
+
+def summarise(values: tuple[float, ...]) -> Summary:
+    """Return median, n and spread of at least one value. Raises ValueError for none."""
+    if not values:
+        raise ValueError("no values to summarise")
+    return Summary(values, median_of(values), spread_percent(values))
+
+
+def median_of(values: tuple[float, ...]) -> float:
+    """Return the middle value, or what lies between the middle two, of at least one value."""
+    ordered = sorted(values)
+    upper = len(ordered) // 2
+    # Halves first: the sum of two figures of a run from elsewhere may be no finite number.
+    return ordered[upper] if len(ordered) % 2 else ordered[upper - 1] / 2 + ordered[upper] / 2
+
+
+def spread_percent(values: tuple[float, ...]) -> float | None:
+    """Return (max - min) / median in per cent; None for fewer than two values or a median of zero.
+
+    The full range, not a trimmed one or a deviation: with the three to five repeats of a plan, every
+    estimator that leaves values out hides just the one that should make a reader doubt.
+    """
+    if len(values) < 2:
+        return None
+    median = median_of(values)
+    if median == 0:
+        return None
+    spread = 100 * ((max(values) - min(values)) / abs(median))
+    return spread if math.isfinite(spread) else None
+
+
+# Where a run stands, in words.
+
+_WORDS = {status: status.value for status in CellStatus} | {CellStatus.UNKNOWN: "interrupted"}
+
+
+def cell_word(status: CellStatus) -> str:
+    """Return where a cell stands in a word for people."""
+    return _WORDS[status]
+
+
+def as_left(state: RunState, *, alive: bool) -> RunState:
+    """Return a run as it is: a cell that runs by the journal is interrupted where no engine lives."""
+    if alive or all(cell.status is not CellStatus.RUNNING for cell in state.cells):
+        return state
+    return replace(state, cells=tuple(_as_left(cell) for cell in state.cells))
+
+
+def cells_over(state: RunState) -> int:
+    """Return how many cells have come to their end, whatever end."""
+    return sum(cell.status not in OPEN_STATUSES for cell in state.cells)
+
+
+def cells_in_words(state: RunState) -> str:
+    """Return how many cells stand where: "4 cells: 2 done, 1 failed, 1 pending"."""
+    counted = {status: sum(cell.status is status for cell in state.cells) for status in CellStatus}
+    words = ", ".join(f"{number} {cell_word(status)}" for status, number in counted.items() if number)
+    total = f"{len(state.cells)} cell{'s' if len(state.cells) != 1 else ''}"
+    return f"{total}: {words}" if words else total
+
+
+def status_words(state: RunState, *, alive: bool, read_only: bool = False) -> str:
+    """Return a run's standing; alive says whether an engine holds its lock, read_only whether its disk takes no writes."""
+    resume = f"fsconsole resume {state.request.run_id}"
+    # An engine that has said its last word holds its lock for a moment more.
+    if state.status is RunStatus.FINISHED:
+        return _ended(state, resume)
+    if alive:
+        return _living(state)
+    if state.status is RunStatus.NEW:
+        return f"never begun: {resume}"
+    if read_only:
+        return (
+            f"ended {_place_of_death(state)}, and could not say why: its disk is read-only now; "
+            f"copy its folder to another disk, then {resume} --runs DIR"
+        )
+    return f"engine died {_place_of_death(state)}: {resume}"
+
+
+def place(state: RunState) -> str:
+    """Return what is being done right now: "drain of cell 2 of 8", "between cells"."""
+    if state.current_cell is None:
+        return "between cells"
+    step = state.current_step
+    cell = f"cell {state.current_cell + 1} of {len(state.cells)}"
+    return f"{step.kind.value} of {cell}" if step is not None else cell
+
+
+def _as_left(cell: CellState) -> CellState:
+    return replace(cell, status=CellStatus.UNKNOWN) if cell.status is CellStatus.RUNNING else cell
+
+
+def _living(state: RunState) -> str:
+    if state.status is RunStatus.RUNNING:
+        return f"running: {place(state)}"
+    if state.status is RunStatus.PAUSED:
+        return f"paused: {place(state)}"
+    return "starting"
+
+
+def _ended(state: RunState, resume: str) -> str:
+    if state.outcome is Outcome.DONE:
+        return f"finished: {state.reason}" if state.reason else "finished"
+    if state.outcome is not Outcome.STOPPED:
+        return f"failed: {state.reason}" if state.reason else "failed"
+    stopped = [cell for cell in state.cells if cell.status is CellStatus.STOPPED]
+    if stopped:
+        return f"stopped {_where(stopped[-1])}: {resume}"
+    return f"stopped after {cells_over(state)} of {len(state.cells)} cells: {resume}"
+
+
+def _place_of_death(state: RunState) -> str:
+    left = [cell for cell in state.cells if cell.status in (CellStatus.RUNNING, CellStatus.UNKNOWN)]
+    return _where(left[-1]) if left else "between cells"
+
+
+def _where(cell: CellState) -> str:
+    """Return "in drain of cell 2", by the last step that the cell began."""
+    number = f"cell {cell.index + 1}"
+    open_steps = [step for step in cell.steps if step.outcome is not Outcome.DONE]
+    return f"in {open_steps[-1].kind.value} of {number}" if open_steps else f"in {number}"
+
+
+# The warnings over a grid: those that the run raised, and those that only its repeats can show.
+
+SPREAD_LIMIT_PERCENT = 10.0
+_SPREAD_HINT = (
+    "Look for what else used the device or the CPUs; repeat more often before you compare close rows."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """One warning with the cells that it is about (plan indexes, from 0); no cells: the whole run."""
+
+    kind: WarningKind
+    reason: str
+    hint: str
+    cells: tuple[int, ...]
+
+
+def warnings_seen(state: RunState) -> tuple[Noted, ...]:
+    """Return what the run warned of, each reason once, in the order of WarningKind."""
+    cells: dict[tuple[WarningKind, str, str], list[int]] = {}
+    for warning in state.warnings:
+        cells.setdefault(_same(warning), [])
+    for cell in state.cells:
+        for warning in cell.warnings:
+            listed = cells.setdefault(_same(warning), [])
+            if cell.index not in listed:
+                listed.append(cell.index)
+    order = list(WarningKind)
+    noted = [Noted(kind, reason, hint, tuple(listed)) for (kind, reason, hint), listed in cells.items()]
+    return tuple(sorted(noted, key=lambda warning: order.index(warning.kind)))
+
+
+def spread_warnings(
+    rows: Sequence[tuple[str, tuple[CellFigures, ...], Summary | None]],
+) -> tuple[Noted, ...]:
+    """Return a warning for each row (name, cells, durable figures) whose repeats lie far apart."""
+    noted = []
+    for name, cells, summary in rows:
+        spread = summary.spread_percent if summary is not None else None
+        if spread is not None and spread > SPREAD_LIMIT_PERCENT:
+            reason = f"durable figures of '{name}' lie {spread:.0f} % apart"
+            indexes = tuple(dict.fromkeys(cell.cell for cell in cells))
+            noted.append(Noted(WarningKind.SPREAD, reason, _SPREAD_HINT, indexes))
+    return tuple(noted)
+
+
+def _same(warning: WarningRaised) -> tuple[WarningKind, str, str]:
+    return (warning.kind, warning.reason, warning.hint)

@@ -1,0 +1,387 @@
+"""The grid: one row per variant (and whatever else the plan varies), its figures over the repeats."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fsconsole.errors.runs import UnknownColumn
+from fsconsole.model.events import WarningKind
+from fsconsole.model.metrics import DEFINITIONS, Measurement, Metric, Unit
+from fsconsole.model.plan import Publication, PublishedRow
+from fsconsole.model.state import CellState, CellStatus, RunState
+from fsconsole.results.figures import (
+    CellFigures,
+    Noted,
+    RowKey,
+    Summary,
+    figures_of,
+    median_of,
+    parts_of,
+    row_names,
+    spread_warnings,
+    summarise,
+    warnings_seen,
+    worst_verdict,
+)
+
+# Durable figures set against the raw row of the same run: same device, settings and workload, no filesystem.
+
+Grouped = dict[RowKey, list[CellFigures]]
+
+
+def with_raw_shares(grouped: Mapping[RowKey, list[CellFigures]]) -> Grouped:
+    """Return the cells of each row with their shares of the raw row's medians, in per cent; without one, as they are."""
+    raw = {_place(key): cells for key, cells in grouped.items() if key.variant.is_raw}
+    return {
+        key: cells if key.variant.is_raw else _shares(cells, _references(key, raw.get(_place(key), [])))
+        for key, cells in grouped.items()
+    }
+
+
+def _place(key: RowKey) -> tuple[object, ...]:
+    """Return what a row shares with its raw row: all but the variant, and of its own workload threads and settings."""
+    own = key.workloads[key.workload or 0].settings if key.workloads else ()
+    return (key.target, key.array, key.setting, key.workloads, _threads(key), own)
+
+
+def _threads(key: RowKey) -> int:
+    return key.workloads[key.workload or 0].threads if key.workloads else 1
+
+
+def _references(key: RowKey, raw: list[CellFigures]) -> tuple[tuple[Metric, float], ...]:
+    """Return a median in bytes/s for each share that can be told."""
+    # One thread is one stream: a raw row measures it once.
+    many = Metric.RAW_WRITE_1 if _threads(key) == 1 else Metric.RAW_WRITE_N
+    found = []
+    for share, metric in ((Metric.OF_RAW_1, Metric.RAW_WRITE_1), (Metric.OF_RAW_N, many)):
+        values = tuple(value for cell in raw if (value := cell.value(metric)))
+        if values:
+            found.append((share, median_of(values)))
+    return tuple(found)
+
+
+def _shares(cells: list[CellFigures], references: tuple[tuple[Metric, float], ...]) -> list[CellFigures]:
+    return [_with_shares(cell, references) for cell in cells]
+
+
+def _with_shares(cell: CellFigures, references: tuple[tuple[Metric, float], ...]) -> CellFigures:
+    durable = cell.value(Metric.DURABLE)
+    if durable is None:
+        return cell
+    shares = tuple(Measurement(share, 100 * durable / reference) for share, reference in references)
+    return replace(cell, measurements=(*cell.measurements, *shares))
+
+
+# Which figures the grid shows, by which names they are asked for, and how they are sorted.
+
+DEFAULT_COLUMNS = (
+    Metric.WRITE,
+    Metric.DURABLE,
+    Metric.CPU,
+    Metric.EXTENTS_MEAN,
+    Metric.MKFS,
+    Metric.CHECK,
+    Metric.DELETE,
+)
+"""What fits 80 columns beside the variant and its warnings."""
+
+DEFAULT_SORT = Metric.DURABLE
+COLUMNS_WITH_RAW = (
+    Metric.WRITE,
+    Metric.DURABLE,
+    Metric.OF_RAW_1,
+    Metric.OF_RAW_N,
+    Metric.CPU,
+    Metric.EXTENTS_MEAN,
+    Metric.CHECK,
+    Metric.DELETE,
+)
+"""The same where the plan has a raw row; mkfs gives way to both shares."""
+
+_MORE_IS_FIRST = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND})
+_NEAREST_SHOWN = 6
+
+
+def with_read(columns: tuple[Metric, ...]) -> tuple[Metric, ...]:
+    """Return columns with that of reads behind the durable one; mkfs, or else check and delete, give way."""
+    left_out = {Metric.MKFS} if Metric.MKFS in columns else {Metric.CHECK, Metric.DELETE}
+    place = columns.index(Metric.DURABLE) + 1
+    return tuple(m for m in (*columns[:place], Metric.READ, *columns[place:]) if m not in left_out)
+
+
+def highest_first(metric: Metric) -> bool:
+    """Return True for rates, which are sorted from the highest; all else is sorted from the lowest."""
+    return DEFINITIONS[metric].unit in _MORE_IS_FIRST
+
+
+def column_named(name: str) -> Metric:
+    """Return the metric of a column's head ("extents/file") or stored name ("extents_mean").
+
+    Case, spaces, dashes and underscores don't matter. Raises UnknownColumn with the nearest names.
+    """
+    metric = _NAMES.get(_plain(name))
+    if metric is None:
+        raise UnknownColumn(name=name, nearest=_nearest(name))
+    return metric
+
+
+def columns_named(names: str) -> tuple[Metric, ...]:
+    """Return the metrics of a list of names with commas between, each once. Raises UnknownColumn."""
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if not wanted:
+        raise UnknownColumn(name=names, nearest=_nearest(""))
+    return tuple(dict.fromkeys(column_named(name) for name in wanted))
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold().replace("_", " ").replace("-", " ")
+
+
+_NAMES = {_plain(d.metric.value): d.metric for d in DEFINITIONS.values()} | {
+    _plain(d.column): d.metric for d in DEFINITIONS.values()
+}
+
+
+def _nearest(name: str) -> str:
+    """Return column heads, those most like name first."""
+    close = difflib.get_close_matches(_plain(name)[:100], _NAMES, n=_NEAREST_SHOWN, cutoff=0.4)
+    metrics = dict.fromkeys([_NAMES[match] for match in close] or DEFAULT_COLUMNS)
+    return ", ".join(DEFINITIONS[metric].column for metric in metrics)
+
+
+# Variants that came out equal: what was read back of them is the same, and all that differs would show in it.
+
+_SCOPES = frozenset({"mkfs", "mount"})
+_HINT = (
+    "They are one row: drop one of the variants from the plan, its cells are further repeats of the other."
+)
+
+EqualGrouped = Mapping[RowKey, Sequence[CellFigures]]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Rows with those that came out equal put together under the first of them."""
+
+    rows: dict[RowKey, tuple[CellFigures, ...]]
+    equal: dict[RowKey, tuple[RowKey, ...]]
+    """The other rows that a row has taken in."""
+
+
+def join_equal(grouped: EqualGrouped, cells: Sequence[CellState]) -> Joined:
+    """Put rows together of which the same was read back; a row that was not wholly read back stays alone."""
+    first: dict[object, RowKey] = {}
+    rows: dict[RowKey, tuple[CellFigures, ...]] = {}
+    equal: dict[RowKey, tuple[RowKey, ...]] = {}
+    by_index = {cell.index: cell for cell in cells}
+    for key, figures in grouped.items():
+        outcome = _outcome(key, figures, by_index)
+        taken_in = key if outcome is None else first.setdefault(outcome, key)
+        rows[taken_in] = (*rows.get(taken_in, ()), *figures)
+        if taken_in != key:
+            equal[taken_in] = (*equal.get(taken_in, ()), key)
+    return Joined(rows, equal)
+
+
+def equal_warnings(joined: Joined, names: Mapping[RowKey, str]) -> tuple[Noted, ...]:
+    """Return a warning for each variant that came out as another; names are of all rows as they were."""
+    return tuple(
+        Noted(
+            WarningKind.EQUAL,
+            f"'{names[other]}' came out equal to '{names[key]}'",
+            _HINT,
+            tuple(dict.fromkeys(figures.cell for figures in joined.rows[key])),
+        )
+        for key, others in joined.equal.items()
+        for other in others
+    )
+
+
+def _outcome(key: RowKey, figures: Sequence[CellFigures], by_index: Mapping[int, CellState]) -> object | None:
+    """Return what tells a row from others once its filesystem is known; None where it isn't yet, or where they differ."""
+    read_back = {
+        frozenset((f.scope, f.name, f.value) for f in by_index[one.cell].features) for one in figures
+    }
+    if len(read_back) != 1 or key.variant.hidden_words is None:
+        return None
+    (features,) = read_back
+    if {scope for scope, _, _ in features} != _SCOPES:
+        return None
+    nobody = replace(key.variant, label="", mkfs_words=(), mount_words=(), tune_words=(), as_printed="")
+    return (replace(key, variant=nobody), features)
+
+
+# Why a row lacks figures, in words.
+
+_WORDS = {
+    CellStatus.PENDING: "not run yet",
+    CellStatus.RUNNING: "running now",
+    CellStatus.FAILED: "failed",
+    CellStatus.SKIPPED: "skipped",
+    CellStatus.STOPPED: "stopped",
+    CellStatus.UNAVAILABLE: "unavailable",
+    CellStatus.UNKNOWN: "interrupted: the engine died in it",
+}
+
+
+def row_notes(cells: tuple[CellFigures, ...]) -> tuple[str, ...]:
+    """Return one sentence per way in which cells of a row did not come to their end.
+
+    "unavailable: mkfs.xfs is not installed" where that holds for all of them, "2 of 3 not run yet" else.
+    """
+    counted: dict[str, int] = {}
+    for cell in cells:
+        if cell.status is not CellStatus.DONE:
+            sentence = _sentence(cell)
+            counted[sentence] = counted.get(sentence, 0) + 1
+    total = len(cells)
+    return tuple(
+        sentence if number == total else f"{number} of {total} {sentence}"
+        for sentence, number in counted.items()
+    )
+
+
+def _sentence(cell: CellFigures) -> str:
+    words = _WORDS[cell.status]
+    return f"{words}: {cell.reason}" if cell.reason else words
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row; a metric that no cell of it has is absent from figures."""
+
+    name: str
+    key: RowKey
+    cells: tuple[CellFigures, ...]
+    """In the order in which the plan runs them, those without figures too."""
+    figures: tuple[tuple[Metric, Summary], ...]
+    verdict: str
+    """The worst verdict of its checks; empty where none was finished."""
+    notes: tuple[str, ...]
+    """Why figures are missing, in words; empty where none is."""
+    printed: tuple[str, ...] = ()
+    """What publications call it, and the variants that came out equal to it."""
+
+    def figure(self, metric: Metric) -> Summary | None:
+        """Return the summary of that metric, or None where no cell has it."""
+        for known, summary in self.figures:
+            if known is metric:
+                return summary
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Rows in the order of sorted_by; warnings name cells, so that each is found in the journal."""
+
+    rows: tuple[Row, ...]
+    sorted_by: Metric
+    warnings: tuple[Noted, ...]
+    publication: Publication | None = None
+    """What is laid beside it: shown, and never ranked."""
+    is_reversed: bool = False
+    """Whether the column is sorted the other way round: rates from the lowest, all else from the highest."""
+
+    @property
+    def repeats(self) -> tuple[int, ...]:
+        """The different numbers of figures behind the medians of the sorted column, ascending."""
+        summaries = [row.figure(self.sorted_by) for row in self.rows]
+        return tuple(sorted({summary.n for summary in summaries if summary is not None}))
+
+
+def build_grid(
+    state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: Publication | None = None
+) -> Grid:
+    """Return the grid of a run as far as it has come."""
+    grouped: dict[RowKey, list[CellFigures]] = {}
+    for cell, cell_state in zip(state.request.plan.cells, state.cells, strict=True):
+        for part in parts_of(cell):
+            key = RowKey(
+                cell.target, cell.array, cell.setting, cell.variant, cell.workloads, part, cell.members
+            )
+            grouped.setdefault(key, []).append(figures_of(cell, cell_state, part))
+    grouped = with_raw_shares(grouped)
+    names = dict(zip(grouped, row_names(tuple(grouped)), strict=True))
+    joined = join_equal(grouped, state.cells)
+    rows = [_row(names[key], (key, *joined.equal.get(key, ())), cells) for key, cells in joined.rows.items()]
+    spread = spread_warnings(tuple((row.name, row.cells, row.figure(DEFAULT_SORT)) for row in rows))
+    warnings = (*warnings_seen(state), *equal_warnings(joined, names), *spread)
+    return Grid(_sorted(rows, sort_by), sort_by, warnings, publication)
+
+
+def sort_grid(grid: Grid, metric: Metric, *, is_reversed: bool = False) -> Grid:
+    """Return a grid in another order; rows without a figure are the last either way."""
+    rows = _sorted(sorted(grid.rows, key=_grid_place), metric, is_reversed=is_reversed)
+    return replace(grid, rows=rows, sorted_by=metric, is_reversed=is_reversed)
+
+
+def columns_for(grid: Grid) -> tuple[Metric, ...]:
+    """Return the columns that a grid shows unasked: shares of a raw row, and reads, where there are any."""
+    has_shares = any(row.figure(Metric.OF_RAW_1) for row in grid.rows)
+    columns = COLUMNS_WITH_RAW if has_shares else DEFAULT_COLUMNS
+    return with_read(columns) if any(row.figure(Metric.READ) for row in grid.rows) else columns
+
+
+def _row(name: str, keys: tuple[RowKey, ...], cells: tuple[CellFigures, ...]) -> Row:
+    """Return the row of the first key, with those that came out equal to it."""
+    found: dict[Metric, list[float]] = {}
+    for cell in cells:
+        for measurement in cell.measurements:
+            found.setdefault(measurement.metric, []).append(measurement.value)
+    figures = tuple((metric, summarise(tuple(found[metric]))) for metric in Metric if metric in found)
+    verdict = worst_verdict(tuple(cell.verdict for cell in cells))
+    printed = dict.fromkeys(key.variant.as_printed for key in keys if key.variant.as_printed)
+    return Row(name, keys[0], cells, figures, verdict, row_notes(cells), tuple(printed))
+
+
+def _grid_place(row: Row) -> tuple[int, int]:
+    """Return where a row stands in the plan's order."""
+    return (min(cell.cell for cell in row.cells), row.key.workload or 0)
+
+
+def _sorted(rows: list[Row], metric: Metric, *, is_reversed: bool = False) -> tuple[Row, ...]:
+    """Sort by medians; the sort is stable, so that equal rows stay in the plan's order."""
+    having = [(summary.median, row) for row in rows if (summary := row.figure(metric)) is not None]
+    having.sort(key=lambda pair: pair[0], reverse=highest_first(metric) != is_reversed)
+    lacking = [row for row in rows if row.figure(metric) is None]
+    return (*(row for _, row in having), *lacking)
+
+
+# Figures of one row in per cent of another's.
+
+
+def share_percent(row: Row, baseline: Row, metric: Metric) -> float | None:
+    """Return a row's median in per cent of the baseline's; None where one of them is missing, or the latter is zero."""
+    own, other = row.figure(metric), baseline.figure(metric)
+    if own is None or other is None or other.median == 0:
+        return None
+    return 100 * own.median / other.median
+
+
+# Published figures laid beside a run's own rows: found by the words that the publication printed.
+
+_OWN_FIRST = (Metric.WRITE, Metric.DURABLE, Metric.CPU)
+
+
+def columns_beside(grid: Grid) -> tuple[Metric, ...]:
+    """Return what to show unasked: what was published, with the run's own figures that explain it."""
+    published = grid.publication.metrics if grid.publication is not None else ()
+    return tuple(dict.fromkeys((*_OWN_FIRST, *published)))
+
+
+def published_for(grid: Grid, row: Row) -> tuple[PublishedRow, ...]:
+    """Return the published rows that a row of the grid means, in the publication's order."""
+    return tuple(known for known in published_rows(grid) if known.as_printed in row.printed)
+
+
+def published_alone(grid: Grid) -> tuple[PublishedRow, ...]:
+    """Return the published rows that belong to no row of the grid."""
+    printed = {words for row in grid.rows for words in row.printed}
+    return tuple(row for row in published_rows(grid) if row.as_printed not in printed)
+
+
+def published_rows(grid: Grid) -> tuple[PublishedRow, ...]:
+    """Return every row of what is laid beside a grid; empty where nothing is."""
+    return grid.publication.rows if grid.publication is not None else ()

@@ -1,0 +1,123 @@
+"""A whole run as one JSON document: rows with their statistics, and every cell with its raw values and steps."""
+
+from __future__ import annotations
+
+import json
+
+from fsconsole.journal.events import encode
+from fsconsole.model.metrics import DEFINITIONS, Measurement, Metric
+from fsconsole.model.state import CellState, RunState, StepState
+from fsconsole.results.figures import Summary
+from fsconsole.results.grid import Grid, Row
+
+SCHEMA = 1
+"""Grows when a key changes its meaning or goes; new keys may come at any time."""
+
+Json = dict[str, object]
+
+
+def render_json(state: RunState, grid: Grid, *, standing: str) -> str:
+    """Return the document, in ASCII: control characters of labels are escaped, and come back when it is read.
+
+    Keys: schema, run, machine, targets, metrics, rows, cells, warnings, published. Cells are numbered from 0, as in the
+    journal. All figures are in base units, named with each.
+    """
+    document = {
+        "schema": SCHEMA,
+        "run": _run(state, standing),
+        "machine": [encode(started) for started in state.started],
+        "targets": [encode(target) for target in state.request.targets],
+        "metrics": {
+            d.metric.value: {"column": d.column, "unit": d.unit.value, "help": d.help}
+            for d in DEFINITIONS.values()
+        },
+        "sorted_by": grid.sorted_by.value,
+        "rows": [_row(row) for row in grid.rows],
+        "cells": [_cell(state, cell) for cell in state.cells],
+        "warnings": [encode(warning) for warning in grid.warnings],
+        "published": encode(grid.publication),
+    }
+    return ascii_json(document, indent=2) + "\n"
+
+
+def ascii_json(document: object, *, indent: int | None = None) -> str:
+    """Return a document as JSON text that acts on no terminal; DEL is the one control that json lets through."""
+    return json.dumps(document, indent=indent, allow_nan=False).replace("\x7f", "\\u007f")
+
+
+def _run(state: RunState, standing: str) -> Json:
+    request, plan = state.request, state.request.plan
+    return {
+        "id": request.run_id,
+        "title": plan.title,
+        "created_wall_ns": request.created_wall_ns,
+        "version": request.version,
+        "standing": standing,
+        "status": state.status.value,
+        "outcome": state.outcome.value if state.outcome else None,
+        "reason": state.reason,
+        "hint": state.hint,
+        "exit_code": state.exit_code,
+        "order": plan.order.value,
+        "seed": plan.seed,
+        "repeats": plan.repeats,
+        "notes": list(plan.notes),
+        "plan": plan.source,
+    }
+
+
+def _row(row: Row) -> Json:
+    return {
+        "name": row.name,
+        **_as_object(row.key),
+        "cells": [figures.cell for figures in row.cells],
+        "figures": {metric.value: _summary(metric, summary) for metric, summary in row.figures},
+        "check_verdict": row.verdict,
+        "notes": list(row.notes),
+    }
+
+
+def _summary(metric: Metric, summary: Summary) -> Json:
+    return {
+        "unit": DEFINITIONS[metric].unit.value,
+        "median": summary.median,
+        "n": summary.n,
+        "spread_percent": summary.spread_percent,
+        "values": list(summary.values),
+    }
+
+
+def _cell(state: RunState, cell: CellState) -> Json:
+    planned = state.request.plan.cells[cell.index]
+    return {
+        "cell": cell.index,
+        "target": planned.target,
+        "array": encode(planned.array),
+        "members": list(planned.members),
+        "variant": planned.variant.label,
+        "repeat": planned.repeat,
+        "uuid": planned.uuid,
+        "equalise": planned.equalise.value,
+        "status": cell.status.value,
+        "attempt": cell.attempt,
+        "reason": cell.reason,
+        "steps": [_step(step) for step in cell.steps],
+        "features": [{"scope": f.scope, "name": f.name, "value": f.value} for f in cell.features],
+        "warnings": [{"kind": w.kind.value, "reason": w.reason, "hint": w.hint} for w in cell.warnings],
+    }
+
+
+def _step(step: StepState) -> Json:
+    return {**_as_object(step), "measurements": [_measurement(figure) for figure in step.measurements]}
+
+
+def _measurement(measurement: Measurement) -> Json:
+    return {"metric": measurement.metric.value, "value": measurement.value, "unit": measurement.unit.value}
+
+
+def _as_object(value: object) -> Json:
+    """Return a record of the model as a JSON object."""
+    document = encode(value)
+    if not isinstance(document, dict):
+        raise TypeError(f"{type(value).__name__} is not a record of the model")
+    return document

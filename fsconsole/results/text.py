@@ -1,0 +1,80 @@
+"""The grid as plain text of fixed width; the table stands low, so that a console of 24 lines still shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.model.state import RunState
+from fsconsole.results.content import UNITS_NOTE, Worded, content_of, facts, heading, worded
+from fsconsole.results.grid import DEFAULT_COLUMNS, Grid
+from fsconsole.results.table import LEAST_WIDTH, table_lines
+from fsconsole.text import cells_of, wrap
+
+_MORE = "`fsconsole results --explain`: what columns mean, what to do about warnings."
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """How wide the report is (at least LEAST_WIDTH), and whether it explains columns and warnings."""
+
+    width: int = 80
+    explain: bool = False
+
+
+def render_text(
+    state: RunState,
+    grid: Grid,
+    *,
+    standing: str,
+    columns: Sequence[Metric] = DEFAULT_COLUMNS,
+    page: Page = Page(),
+) -> str:
+    """Return the report; no line takes more than the page's cells.
+
+    standing is where the run stands, in words (analysis.status).
+    """
+    width = max(page.width, LEAST_WIDTH)
+    content = content_of(grid, columns)
+    lines = _wrapped((*heading(state, standing), *facts(state)), width)
+    if grid.rows:
+        lines += ["", *table_lines("variant", content.heads, content.lines, width), ""]
+        first, *others = content.caption
+        lines += _wrapped((first, " ".join((*others, UNITS_NOTE))), width)
+    else:
+        lines += ["", "The plan has no cells."]
+    lines += _warnings(worded(grid), width, hints=page.explain)
+    lines += _legend(columns, width) if page.explain else ["", *_wrapped((_MORE,), width)]
+    return "\n".join(lines) + "\n"
+
+
+def _wrapped(sentences: Sequence[str], width: int) -> list[str]:
+    return [part for sentence in sentences for part in wrap(sentence, width)]
+
+
+def _legend(columns: Sequence[Metric], width: int) -> list[str]:
+    definitions = [DEFINITIONS[metric] for metric in columns]
+    widest = max(cells_of(definition.column) for definition in definitions)
+    lines = ["", "Columns"]
+    for definition in definitions:
+        lines += _hanging(f"  {definition.column:<{widest}}  ", definition.help, width)
+    return lines
+
+
+def _warnings(warnings: Sequence[Worded], width: int, *, hints: bool) -> list[str]:
+    if not warnings:
+        return []
+    lines = ["", "Warnings"]
+    for warning in warnings:
+        said = f"{warning.kind} ({warning.place}): {'; '.join(warning.reasons)}"
+        lines += _hanging(f"  {warning.mark or '-'}  ", said, width)
+        if hints:
+            lines += _hanging(" " * 5 + "-> ", warning.hint, width)
+    return lines
+
+
+def _hanging(lead: str, text: str, width: int) -> list[str]:
+    """Return text behind a lead, its further lines under its first."""
+    first, *others = wrap(text, width - len(lead))
+    return [lead + first, *(" " * len(lead) + other for other in others)]

@@ -1,0 +1,187 @@
+"""One device in words: whether it may be wiped and what would be lost, who it is, what is on it, its settings. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fsconsole.devices.hazards import Check, DataFound, PartitionFound, SignatureCheck
+from fsconsole.devices.state import Claim
+from fsconsole.model.device import Device, Hazard, MdArray
+from fsconsole.plan.arrays import stripes_of
+from fsconsole.show.devices import NEEDS_ROOT, Entry, Listing, kind_of, remedy
+from fsconsole.text import pad_right, printable, wrap
+from fsconsole.units import format_bytes, format_bytes_exact, format_percent, format_rate
+
+LABEL_WIDTH = 12
+_LEAST_WIDTH = 10
+_MANY_LINES = 40
+_TOO_MANY = "there are too many devices to prove each at once: space looks at this one closely"
+_CONTENT_CHECKS: tuple[type[Check], ...] = (*SignatureCheck.__subclasses__(), PartitionFound, DataFound)
+_CONTENTS = frozenset(check.name for check in _CONTENT_CHECKS)
+_STATES = {Claim.FREE: "$success", Claim.HAZARDOUS: "$warning", Claim.IN_USE: "", Claim.UNKNOWN: ""}
+
+
+Part = tuple[str, str, str]
+"""What it is about, the text, and its style."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the pane, safe to print: what it is about (empty where it goes on), the text and its style."""
+
+    label: str
+    text: str
+    style: str = ""
+
+
+def details(
+    entry: Entry, listing: Listing, width: int, *, is_root: bool, read_tests: Mapping[str, str]
+) -> tuple[Line, ...]:
+    """Return all that is known of a device, whole, wrapped to width cells; read_tests has figures by node."""
+    room = max(width - LABEL_WIDTH, _LEAST_WIDTH)
+    told: list[Part] = [
+        *_head(entry.device),
+        *_wiping(entry, listing, is_root=is_root),
+        *((("read test", read_tests[entry.device.path], ""),) if entry.device.path in read_tests else ()),
+        *_identity(entry.device),
+        *_contents(entry.device),
+        *_stripes(entry.device, listing),
+        *_settings(entry.device),
+    ]
+    return tuple(line for part in told for line in _wrapped(part, room))
+
+
+def _head(device: Device) -> Iterator[Part]:
+    mapped = f"({device.dm_name})" if device.dm_name else ""
+    words = (device.path, mapped, device.model, format_bytes(device.size_bytes), kind_of(device))
+    yield "", "  ".join(filter(None, words)), "bold"
+
+
+def _wiping(entry: Entry, listing: Listing, *, is_root: bool) -> Iterator[Part]:
+    claim = entry.state.claim
+    yield "state", entry.state.text, _STATES[claim]
+    if entry.device.md is not None:
+        yield from _progress(entry.device.md)
+    if claim is Claim.IN_USE:
+        yield "to free it", remedy(entry, listing), ""
+    for hazard in entry.refusals:
+        yield "refused", _reason(hazard, entry.device), "$warning"
+    for hazard in entry.questions:
+        yield "to be lost" if hazard.check in _CONTENTS else "hazard", _reason(hazard, entry.device), ""
+    if entry.device.is_scratch and claim is Claim.FREE:
+        yield "to be lost", "nothing of worth: fsconsole made it to be wiped", ""
+    elif claim is Claim.FREE and not entry.hazards:
+        yield "to be lost", "nothing seen; its content is sampled before anything is agreed to", ""
+    notes = [note for note in listing.notes if note.startswith(f"{entry.device.path} ")]
+    for note in notes:
+        yield "note", note, ""
+    if not entry.is_proved and not notes:
+        yield (
+            "not proved",
+            _TOO_MANY if is_root else f"only root can see whether it is free: {NEEDS_ROOT}",
+            "",
+        )
+
+
+def _reason(hazard: Hazard, device: Device) -> str:
+    who = "" if hazard.device == device.path else f"{hazard.device} "
+    return f"{who}{hazard.reason}. {hazard.hint}"
+
+
+def _identity(device: Device) -> Iterator[Part]:
+    if device.serial:
+        yield "serial", device.serial, ""
+    if device.wwn:
+        yield "WWN", device.wwn, ""
+    medium = {True: "rotating disk", False: "flash", None: ""}[device.rotational]
+    attached = ", ".join(filter(None, (device.transport, medium, "removable" if device.removable else "")))
+    if attached:
+        yield "attached", attached, ""
+    sectors = f"{device.logical_sector_bytes}/{device.physical_sector_bytes} bytes logical/physical"
+    yield "size", f"{device.size_bytes} bytes in sectors of {sectors}", ""
+    sequence = f", sequence number {device.diskseq}" if device.diskseq else ""
+    yield "number", f"{device.major}:{device.minor}{sequence}", ""
+    if device.parent:
+        unique = f", PARTUUID {device.partition_uuid}" if device.partition_uuid else ""
+        yield "part of", f"{device.parent}, from byte {device.partition_start_bytes}{unique}", ""
+    if device.lower:
+        yield "made of", ", ".join(device.lower), ""
+    if device.loop is not None:
+        passing = "past the page cache" if device.loop.direct_io else "through the page cache"
+        yield "file", f"{device.loop.path} ({passing})", ""
+    if device.dm_uuid:
+        yield "dm UUID", device.dm_uuid, ""
+
+
+def _contents(device: Device) -> Iterator[Part]:
+    if device.md is not None:
+        yield from _array(device.md)
+    for signature in device.signatures:
+        label = f" '{signature.label}'" if signature.label else ""
+        unique = f", UUID {signature.uuid}" if signature.uuid else ""
+        yield "signature", f"{signature.type}{label}{unique}, at byte {signature.offset_bytes}", ""
+    for mount in device.mounts:
+        where = mount.mount_point or "out of sight of this machine's mount table"
+        by = " (by PID 1)" if mount.seen_in == "init" else ""
+        yield "mounted", f"{where}, as {mount.filesystem}{by}", ""
+    if device.holders:
+        yield "held by", ", ".join(device.holders), ""
+
+
+def _array(array: MdArray) -> Iterator[Part]:
+    shape = ", ".join(
+        filter(
+            None,
+            (
+                array.level or "inactive",
+                f"{len(array.members)} members {array.slots}".rstrip(),
+                f"chunk {format_bytes_exact(array.chunk_bytes)}" if array.chunk_bytes else "",
+                f"metadata {array.metadata}" if array.metadata else "",
+                f"{array.degraded} missing" if array.degraded else "",
+            ),
+        )
+    )
+    yield "array", shape, ""
+    members = (
+        f"{member.name}[{member.slot}]{member.flags and f'({member.flags})'}" for member in array.members
+    )
+    yield "members", " ".join(members), ""
+
+
+def _stripes(device: Device, listing: Listing) -> Iterator[Part]:
+    told = stripes_of(device, (entry.device for entry in listing.entries))
+    if told.shape:
+        yield "stripes", told.shape, ""
+        yield "for mkfs", told.words, ""
+    for caution in told.cautions:
+        yield "caution", caution, "$warning"
+
+
+def _progress(array: MdArray) -> Iterator[Part]:
+    if array.progress_percent is not None:
+        left = f", {array.finish_min:.0f} min to go" if array.finish_min is not None else ""
+        rate = f" at {format_rate(array.speed_bytes_s)}" if array.speed_bytes_s is not None else ""
+        yield "progress", f"{array.action} {format_percent(array.progress_percent)}{left}{rate}", "$warning"
+
+
+def _settings(device: Device) -> Iterator[Part]:
+    if device.scheduler:
+        others = f" (of {', '.join(device.schedulers)})" if len(device.schedulers) > 1 else ""
+        yield "scheduler", f"{device.scheduler}{others}", ""
+    parts = (
+        f"read-ahead {format_bytes_exact(device.read_ahead_bytes)}" if device.read_ahead_bytes else "",
+        f"cache {device.write_cache}" if device.write_cache else "",
+        f"optimal I/O {format_bytes_exact(device.optimal_io_bytes)}" if device.optimal_io_bytes else "",
+        f"minimal I/O {format_bytes_exact(device.minimum_io_bytes)}" if device.minimum_io_bytes else "",
+    )
+    if any(parts):
+        yield "settings", ", ".join(filter(None, parts)), ""
+
+
+def _wrapped(part: Part, room: int) -> Iterator[Line]:
+    label, text, style = part
+    lines = wrap(printable(text), room if label else room + LABEL_WIDTH, max_lines=_MANY_LINES)
+    for index, line in enumerate(lines):
+        # A line without a label at all begins at the left, and so does what follows it.
+        yield Line(pad_right(label if index == 0 else "", LABEL_WIDTH) if label else "", line, style)

@@ -1,0 +1,535 @@
+"""What `fsconsole devices --json` says, as values: each device with its place in the tree, its state and its hazards."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+from fsconsole.devices.discover import TreeRow, tree_rows
+from fsconsole.devices.identity import listed_identity
+from fsconsole.devices.state import Claim, DeviceState, device_state, holdings
+from fsconsole.errors import ChildFailed
+from fsconsole.journal.events import Mismatch, decode, parse_json
+from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
+from fsconsole.model.run import DEFAULT_SCRATCH_DIR
+from fsconsole.show.tables import Sheet, SheetCell, SheetColumn, SheetRow
+from fsconsole.show.terminal import Glyphs
+from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle
+from fsconsole.units import format_bytes, format_bytes_exact, format_guess, format_rate, format_seconds
+
+# The columns of a list of devices, and which of them find room. Pure.
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that may be left out; the lowest rank stays longest."""
+
+    title: str
+    rank: int
+    text: Callable[[Device], str]
+    right: bool = False
+
+
+def _signature_column(field: Callable[[Signature], str]) -> Callable[[Device], str]:
+    return lambda device: ", ".join(dict.fromkeys(filter(None, map(field, device.signatures))))
+
+
+def kind_of(device: Device) -> str:
+    """Return what a device is, in a word."""
+    return "scratch" if device.is_scratch else device.kind.value
+
+
+def _sectors(device: Device) -> str:
+    return f"{device.logical_sector_bytes}/{device.physical_sector_bytes}"
+
+
+def _rotational(device: Device) -> str:
+    return {True: "disk", False: "flash", None: ""}[device.rotational]
+
+
+def _positive_bytes(size_bytes: int) -> str:
+    return format_bytes_exact(size_bytes) if size_bytes else ""
+
+
+COLUMNS = (
+    Column("size", 1, lambda device: format_bytes(device.size_bytes), right=True),
+    Column("kind", 2, kind_of),
+    Column("model", 3, lambda device: device.model),
+    Column("link", 6, lambda device: device.transport),
+    Column("medium", 7, _rotational),
+    Column("serial", 4, lambda device: device.serial),
+    Column("WWN", 14, lambda device: device.wwn),
+    Column("scheduler", 8, lambda device: device.scheduler),
+    Column("read-ahead", 9, lambda device: _positive_bytes(device.read_ahead_bytes), right=True),
+    Column("cache", 10, lambda device: device.write_cache),
+    Column("sector", 11, _sectors),
+    Column("optimal", 12, lambda device: _positive_bytes(device.optimal_io_bytes), right=True),
+    Column("seq", 13, lambda device: str(device.diskseq or ""), right=True),
+    Column("signature", 5, _signature_column(lambda signature: signature.type)),
+    Column("label", 15, _signature_column(lambda signature: signature.label)),
+    Column("UUID", 16, _signature_column(lambda signature: signature.uuid)),
+)
+
+
+def fitting(devices: Sequence[Device], room: int, gap: int) -> tuple[Column, ...]:
+    """Return the columns, in their order, that fit into room cells with a gap each; empty ones are left out.
+
+    The first by rank that doesn't fit ends the choice: what matters less must not take its place.
+    """
+    chosen = []
+    for column in sorted(COLUMNS, key=lambda column: column.rank):
+        texts = texts_of(column, devices)
+        if not any(texts):
+            continue
+        room -= widest(column.title, texts) + gap
+        if room < 0:
+            break
+        chosen.append(column)
+    return tuple(column for column in COLUMNS if column in chosen)
+
+
+def texts_of(column: Column, devices: Sequence[Device]) -> list[str]:
+    """Return a column's cells, safe to print."""
+    return [printable(column.text(device)) for device in devices]
+
+
+def widest(title: str, texts: Sequence[str]) -> int:
+    """Return how many cells a column takes that shows its title and texts whole."""
+    return max(map(cells_of, (title, *texts)))
+
+
+WORDS = ("devices", "--json")
+_NOTE = "note: "
+_VERSION_HINT = "Command and console must be of one version: leave with q, and start it again."
+_ADDED = ("is_scratch", "state", "hazards", "stripes")
+"""What the command prints beside the fields of Device."""
+
+_NEW = DeviceState(Claim.UNKNOWN, "new; looking")
+
+Key = tuple[str, Identity]
+_Found = tuple[Device, DeviceState, tuple[Hazard, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A device of the list."""
+
+    row: TreeRow
+    state: DeviceState
+    hazards: tuple[Hazard, ...] = ()
+
+    @property
+    def device(self) -> Device:
+        """The device itself."""
+        return self.row.device
+
+    @property
+    def scratch_id(self) -> str:
+        """The mark of a scratch device; empty for any other."""
+        return self.device.loop.scratch_id if self.device.loop is not None else ""
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether it was looked at closely enough to say that it may be wiped, or may not."""
+        return self.state.claim in {Claim.FREE, Claim.IN_USE} or bool(self.hazards)
+
+    @property
+    def refusals(self) -> tuple[Hazard, ...]:
+        """Reasons why it is never wiped."""
+        return tuple(hazard for hazard in self.hazards if hazard.verdict is Verdict.REFUSED)
+
+    @property
+    def questions(self) -> tuple[Hazard, ...]:
+        """What would be lost, which is asked about."""
+        return tuple(hazard for hazard in self.hazards if hazard.verdict is Verdict.ASKED)
+
+    @property
+    def key(self) -> Key:
+        """Who it is within one boot: another disk in its place has another key."""
+        return (self.device.path, listed_identity(self.device))
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All devices in the order of a tree, and what is to be known of how they were seen."""
+
+    entries: tuple[Entry, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def at(self, path: str) -> Entry | None:
+        """Return the device of that node; None where there is none now."""
+        return next((entry for entry in self.entries if entry.device.path == path), None)
+
+    def scratch(self, scratch_id: str) -> Entry | None:
+        """Return the scratch device of that id; None where there is none now."""
+        return next((entry for entry in self.entries if entry.scratch_id == scratch_id != ""), None)
+
+    @property
+    def syncs(self) -> bool:
+        """Whether an array's progress moves."""
+        arrays = (entry.device.md for entry in self.entries)
+        return any(array is not None and array.progress_percent is not None for array in arrays)
+
+    @property
+    def has_scratch(self) -> bool:
+        """Whether there is a scratch device."""
+        return any(entry.device.is_scratch for entry in self.entries)
+
+
+def parse_listing(out: str, err: str = "") -> Listing:
+    """Return what the command printed. Raises ChildFailed where it is something else."""
+    try:
+        found = _read_all(parse_json(out))
+    except Mismatch as mismatch:
+        said = f"The answer of `fsconsole devices --json` can't be read: it {mismatch}."
+        raise ChildFailed(words=" ".join(WORDS), said=said, hint_given=_VERSION_HINT) from mismatch
+    notes = tuple(line.removeprefix(_NOTE) for line in err.splitlines() if line.startswith(_NOTE))
+    return Listing(_in_order(found), notes)
+
+
+def with_progress(listing: Listing, arrays: tuple[MdArray, ...]) -> Listing:
+    """Return the listing with what /proc/mdstat says now of its arrays; the rest is as it was."""
+    now = {array.name: array for array in arrays}
+    devices = tuple(_moved(entry.device, now) for entry in listing.entries)
+    if devices == tuple(entry.device for entry in listing.entries):
+        return listing
+    entries = tuple(
+        entry if entry.device == device else _restated(entry, device, devices)
+        for entry, device in zip(listing.entries, devices, strict=True)
+    )
+    return replace(listing, entries=entries)
+
+
+def with_changes(listing: Listing, gone: frozenset[str], new: tuple[Device, ...]) -> Listing:
+    """Return the listing without the devices of these names, and with new ones of which nothing else is known yet."""
+    if not gone and not new:
+        return listing
+    kept = {entry.device.name: entry for entry in listing.entries if entry.device.name not in gone}
+    rows = tree_rows((*(entry.device for entry in kept.values()), *new))
+    entries = tuple(
+        replace(kept[row.device.name], row=row) if row.device.name in kept else Entry(row, _NEW)
+        for row in rows
+    )
+    return replace(listing, entries=entries)
+
+
+def with_proofs(listing: Listing, proofs: dict[Key, Entry]) -> Listing:
+    """Return the listing with what was found out before about devices that it leaves open, where they are the same."""
+    entries = tuple(
+        replace(known, row=replace(entry.row, device=known.device))
+        if not entry.is_proved and (known := proofs.get(entry.key)) and _bare(known) == _bare(entry)
+        else entry
+        for entry in listing.entries
+    )
+    return replace(listing, entries=entries)
+
+
+def _read_all(document: object) -> list[_Found]:
+    if not isinstance(document, list):
+        raise Mismatch("is not a list")
+    return [_read(item) for item in document]
+
+
+def _read(item: object) -> _Found:
+    if not isinstance(item, dict):
+        raise Mismatch("holds something that is no device")
+    device = decode(Device, {name: value for name, value in item.items() if name not in _ADDED})
+    state = decode(DeviceState, item.get("state"))
+    hazards = item.get("hazards")
+    if not isinstance(hazards, list):
+        raise Mismatch("holds a device without hazards")
+    return device, state, tuple(decode(Hazard, hazard) for hazard in hazards)
+
+
+def _in_order(found: list[_Found]) -> tuple[Entry, ...]:
+    known = {device.name: (state, hazards) for device, state, hazards in found}
+    rows = tree_rows(tuple(device for device, _, _ in found))
+    return tuple(Entry(row, *known[row.device.name]) for row in rows)
+
+
+def _moved(device: Device, now: dict[str, MdArray]) -> Device:
+    return device if device.md is None or device.name not in now else replace(device, md=now[device.name])
+
+
+def _restated(entry: Entry, device: Device, devices: tuple[Device, ...]) -> Entry:
+    state = device_state(device, devices, entry.hazards if entry.is_proved else None)
+    return replace(entry, row=replace(entry.row, device=device), state=state)
+
+
+def _bare(entry: Entry) -> Device:
+    """Return the device without what only a close look tells."""
+    return replace(entry.device, signatures=())
+
+
+# The list of devices as a table: a tick, the name in the tree, as many columns as fit, the state. Pure.
+
+GAP = 2
+STATE_ROOM = 26
+"""What the state keeps before others come in; it has all that is left over."""
+_NAME_ROOM = 34
+"""A longer name (a volume's own, deep in the tree) loses its middle; the details have it whole."""
+_TICK_WIDTH = 4
+STYLES = {Claim.FREE: "green", Claim.HAZARDOUS: "yellow", Claim.IN_USE: "", Claim.UNKNOWN: ""}
+
+
+def lay_out(entries: Sequence[Entry], ticked: Collection[str], width: int, glyphs: Glyphs) -> Sheet:
+    """Return the table in width cells."""
+    names = [shorten_middle(name_in_tree(entry.row, glyphs), _NAME_ROOM) for entry in entries]
+    states = [printable(entry.state.text) for entry in entries]
+    devices = [entry.device for entry in entries]
+    name_width = widest("device", names)
+    room = width - _TICK_WIDTH - name_width - GAP
+    columns = fitting(devices, room - min(widest("state", states), STATE_ROOM), GAP)
+    texts = [texts_of(column, devices) for column in columns]
+    widths = [widest(column.title, cells) for column, cells in zip(columns, texts, strict=True)]
+    state_width = max(room - sum(widths) - GAP * len(widths), len("state"))
+    heads = [_padded(column, column.title, size) for column, size in zip(columns, widths, strict=True)]
+    return Sheet(
+        columns=(
+            SheetColumn("", _TICK_WIDTH),
+            SheetColumn("device", name_width + GAP),
+            *(SheetColumn(head, size + GAP) for head, size in zip(heads, widths, strict=True)),
+            SheetColumn("state", state_width),
+        ),
+        rows=tuple(
+            SheetRow(
+                entry.device.path,
+                (
+                    _tick(entry, ticked),
+                    SheetCell(names[index]),
+                    *(
+                        SheetCell(_padded(column, cells[index], size))
+                        for column, cells, size in zip(columns, texts, widths, strict=True)
+                    ),
+                    SheetCell(shorten_middle(states[index], state_width), STYLES[entry.state.claim]),
+                ),
+            )
+            for index, entry in enumerate(entries)
+        ),
+    )
+
+
+def name_in_tree(row: TreeRow, glyphs: Glyphs) -> str:
+    """Return a device's name behind the lines that lead to it, a volume's own name behind it."""
+    device = row.device
+    mapped = f" ({device.dm_name})" if device.dm_name else ""
+    return _guide(row.last_of, glyphs) + printable(device.name + mapped)
+
+
+def _guide(last_of: tuple[bool, ...], glyphs: Glyphs) -> str:
+    if not last_of:
+        return ""
+    above = "".join("   " if last else glyphs.trunk for last in last_of[:-1])
+    return above + (glyphs.last_branch if last_of[-1] else glyphs.branch)
+
+
+def _tick(entry: Entry, ticked: Collection[str]) -> SheetCell:
+    if entry.device.path in ticked:
+        return SheetCell("[x]", "bold")
+    can_be = not entry.refusals and entry.state.claim is not Claim.IN_USE
+    return SheetCell("[ ]" if can_be else "")
+
+
+def _padded(column: Column, text: str, width: int) -> str:
+    return pad_left(text, width) if column.right else pad_right(text, width)
+
+
+# Who a device is within one boot: what was ticked is compared with what stands under its name later. Pure.
+
+_WORDS = {
+    "serial": "serial number",
+    "wwn": "WWN",
+    "size_bytes": "size",
+    "scratch_id": "scratch mark",
+    "dm_uuid": "device-mapper UUID",
+    "partition_uuid": "PARTUUID",
+    "partition_start_bytes": "partition start",
+    "backing_inode": "file",
+    "backing_device": "filesystem of its file",
+    "diskseq": "sequence number",
+    "device_number": "number",
+}
+"""What tells most comes first. A name is not among them: what stands under one is what is compared."""
+_MOST_TOLD = 2
+_BYTES = frozenset({"size_bytes", "partition_start_bytes"})
+_NOT_TOLD = frozenset({"boot_id", "dm_table"})
+"""The table of a device-mapper device takes root, and a command for each. A volume that got another one between tick
+and plan passes here; the codes that bind a start to its plan have the table in them."""
+
+
+def who_told(identity: Mapping[str, object]) -> Identity:
+    """Return who a target is by the identity that `fsconsole plan --json` tells. Raises ChildFailed."""
+    kinds = {field.name: int if field.type == "int" else str for field in fields(Identity)}
+    try:
+        told = {name: identity[name] for name in kinds if name not in _NOT_TOLD}
+    except KeyError as error:
+        raise _untold(f"no {error}") from error
+    if not all(isinstance(value, kinds[name]) for name, value in told.items()):
+        raise _untold("no figures")
+    return Identity(**told, boot_id="", dm_table="")  # type: ignore[arg-type]
+
+
+def others(before: Identity, now: Identity) -> str:
+    """Return in words where two devices differ most: "size 64MiB, now 128MiB"; empty where they are one."""
+    differing = [name for name in _WORDS if getattr(before, name) != getattr(now, name)]
+    told = differing[:_MOST_TOLD]
+    return "; ".join(f"{_WORDS[name]} {_told(before, name)}, now {_told(now, name)}" for name in told)
+
+
+def _told(one: Identity, name: str) -> str:
+    value: object = getattr(one, name)
+    if name in _BYTES:
+        return format_bytes_exact(int(str(value)))
+    if name == "device_number":
+        return f"{os.major(int(str(value)))}:{os.minor(int(str(value)))}"
+    return str(value) if value else "none"
+
+
+def _untold(why: str) -> ChildFailed:
+    return ChildFailed(words="plan", said=f"The plan's answer does not tell who a target is: {why}.")
+
+
+# Which devices may be targets, and what becomes of ticks when devices change. Pure.
+
+NEEDS_ROOT = "leave with q, then `sudo fsconsole`."
+_SYSTEM = frozenset({"/", "/boot", "/boot/efi", "/usr", "/var"})
+
+
+def refusal(entry: Entry, listing: Listing, *, is_root: bool) -> str:
+    """Return why a device can't be ticked and what to do, in sentences; "" where it may be ticked or must be proved."""
+    path = entry.device.path
+    if entry.refusals:
+        first = entry.refusals[0]
+        return f"{path} {first.reason}: it can't be ticked. {first.hint}"
+    if entry.state.claim is Claim.IN_USE:
+        return f"{path} is in use ({entry.state.text}): it can't be ticked. {remedy(entry, listing)}"
+    if not entry.is_proved and not is_root:
+        return f"Only root can see whether {path} is free: {NEEDS_ROOT}"
+    return ""
+
+
+def remedy(entry: Entry, listing: Listing) -> str:
+    """Return what frees a device that is in use, or what to choose instead."""
+    return next(_remedies(entry.device, listing), "Choose another, or free it first.")
+
+
+def _remedies(device: Device, listing: Listing) -> Iterator[str]:
+    points = [mount.mount_point for mount in device.mounts]
+    if _SYSTEM.intersection(points):
+        yield "This machine runs from it: choose another."
+    if any(points):
+        first = next(point for point in points if point)
+        yield f"If nobody needs what is on it: `umount {shlex.quote(first)}`."
+    if device.mounts:
+        yield "`btrfs filesystem show` or `findmnt --task 1` tells where; unmount it there."
+    if device.swap:
+        yield f"`swapoff {device.path}` frees it, where there is memory enough."
+    for holder in device.holders:
+        yield _holder_remedy(holder, listing)
+    if any(entry.device.parent == device.name for entry in listing.entries):
+        yield "Part of it is in use: tick a partition of it that is free, or free the others first."
+
+
+def _holder_remedy(holder: str, listing: Listing) -> str:
+    found = listing.at(f"/dev/{holder}")
+    shown = f"{holder} ({found.device.dm_name})" if found is not None and found.device.dm_name else holder
+    if holder.startswith("md"):
+        return f"Tick {shown} itself, or stop it first: `mdadm --stop /dev/{holder}`."
+    return f"Tick {shown} itself, or deactivate it first."
+
+
+def lost_ticks(ticks: Mapping[str, Identity], listing: Listing) -> dict[str, str]:
+    """Return the targets that don't stand any more, with a sentence for each; ticks has who each was when ticked."""
+    found = ((path, _lost(listing.at(path), one)) for path, one in ticks.items())
+    return {path: f"{path} was unticked: {why}." for path, why in found if why}
+
+
+def _lost(entry: Entry | None, ticked: Identity) -> str:
+    if entry is None:
+        return "it is gone"
+    if other := others(ticked, listed_identity(entry.device)):
+        return f"another device stands there now ({other})"
+    if entry.refusals:
+        return f"it {entry.refusals[0].reason}"
+    if entry.state.claim is Claim.IN_USE:
+        return f"it is in use now ({entry.state.text})"
+    return ""
+
+
+def ticks_told(count: int, *, makes_arrays: bool = False) -> str:
+    """Return how many targets there are, and what that means for a plan that makes arrays, or for one that doesn't."""
+    if count == 0:
+        return "no target ticked"
+    what = "members of the plan's arrays, together" if makes_arrays else "the plan runs on each in turn"
+    if count == 1:
+        return "1 target ticked: arrays want more" if makes_arrays else "1 target ticked"
+    return f"{count} targets ticked: {what}"
+
+
+# Sentences of the Devices screen. Pure.
+
+OFFER = "d: a first comparison on a scratch device of 2 GiB, touches no disk"
+DEMO_SIZE = "2GiB"
+DEMO_QUESTION = "Start the demo?"
+DEMO_TOLD = (
+    f"It makes a scratch device of 2 GiB in {DEFAULT_SCRATCH_DIR}, compares four variants on it, which takes about"
+    " a minute, and removes it at the end. No disk is wiped."
+)
+
+
+def about(  # noqa: PLR0913 (each is a fact of its own)
+    listing: Listing,
+    ticked: int,
+    age_s: float | None,
+    *,
+    looking: bool,
+    failed: bool = False,
+    makes_arrays: bool = False,
+) -> str:
+    """Return how many devices there are and how many are ticked; how old that is, where it may not be so any more."""
+    if age_s is None:
+        return "The devices could not be looked at; f5 tries again" if failed else "Looking at the devices..."
+    count = len(listing.entries)
+    devices = "1 device" if count == 1 else f"{count} devices"
+    age = f"this is {format_guess(age_s)} old"
+    now = f"; looking again, {age}" if looking else f"; the last look failed, {age}" if failed else ""
+    return f"{devices}, {ticks_told(ticked, makes_arrays=makes_arrays)}{now}"
+
+
+def offer(*, is_root: bool) -> str:
+    """Return what is offered where nothing was tried yet."""
+    return OFFER if is_root else f"{OFFER} (as root: sudo fsconsole)"
+
+
+def ticked_told(entry: Entry) -> str:
+    """Return what is said of a device that was ticked just now, and what will be asked about it."""
+    path = entry.device.path
+    if entry.device.is_scratch:
+        return f"{path} is ticked: a scratch device, safe to wipe. Enter plans."
+    held = holdings(entry.device.signatures)
+    asked = f"It holds {held}: " if held else "Enter plans; "
+    return f"{path} is ticked. {asked}nothing is wiped before you type its name."
+
+
+def removal_told(entry: Entry) -> str:
+    """Return what goes with a scratch device."""
+    backing = entry.device.loop
+    file = backing.path if backing is not None else ""
+    return f"It is detached, and its file of {format_bytes(entry.device.size_bytes)} is deleted: {file}"
+
+
+def read_test_told(document: object) -> str:
+    """Return what `fsconsole readtest --json` measured, in words. Raises ChildFailed where it is something else."""
+    names = ("bytes_per_s", "read_bytes", "elapsed_s", "read_ahead_bytes")
+    found = document if isinstance(document, dict) else {}
+    figures = [float(found[name]) for name in names if isinstance(found.get(name), (int, float))]
+    if len(figures) < len(names):
+        raise ChildFailed(words="readtest", said="The answer of `fsconsole readtest` lacks a figure.")
+    rate, read_bytes, elapsed_s, ahead_bytes = figures
+    scheduler = printable(str(found.get("scheduler") or "none"))
+    return (
+        f"{format_rate(rate)} through the page cache ({format_bytes(read_bytes)} in {format_seconds(elapsed_s)};"
+        f" read-ahead {format_bytes(ahead_bytes)}, scheduler {scheduler})"
+    )

@@ -1,0 +1,277 @@
+"""The past of a run as curves: the cell at hand, the one before it, and the last minute; memory stays flat.
+
+A cell's curve has a bounded number of slots; where a cell outlasts them, two become one with the higher of each figure,
+so that a peak is never lost and hours cost as much as minutes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import Point
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import ASSUME_CLEAN, Plan
+from fsconsole.model.sample import Sample
+from fsconsole.model.state import CellState, RunState, RunStatus
+from fsconsole.results.figures import cell_names
+from fsconsole.show.progress import mean_cell_s
+from fsconsole.text import cells_of, printable
+
+MAX_SLOTS = 480
+FIRST_SLOT_S = 0.25
+"""The fastest sampling is 4 Hz: at first each sample has a slot of its own."""
+MINUTE_S = 60.0
+_RECENT = 360
+"""A minute and a half at 4 Hz."""
+
+Figures = tuple[float | None, float | None, float, float]
+"""Bytes/s written and read, bytes dirty, CPU in percent: the highest of a slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The curve of one cell: seconds since its beginning, ascending, with the highest figures from there on."""
+
+    cell: int
+    slot_s: float
+    points: tuple[tuple[float, Figures], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What plots are made of; best are the highest rates seen, in bytes/s, 0 where there are none."""
+
+    current: Trace | None = None
+    previous: Trace | None = None
+    recent: tuple[tuple[int, Figures], ...] = ()
+    """The last minute whole, by CLOCK_MONOTONIC in ns, ascending."""
+    best_write_bytes_s: float = 0.0
+    best_read_bytes_s: float = 0.0
+
+
+class Tracer:
+    """Collects one cell's curve, in whatever order its points come."""
+
+    def __init__(self, cell: int, began_ns: int) -> None:
+        self.cell = cell
+        self.began_ns = began_ns
+        self._slot_s = FIRST_SLOT_S
+        self._slots: dict[int, Figures] = {}
+
+    def add(self, point: Point) -> None:
+        """Take a point; one from before the cell's beginning belongs to an earlier attempt."""
+        at_s = (point.monotonic_ns - self.began_ns) / 1e9
+        if at_s < 0:
+            return
+        while at_s / self._slot_s >= MAX_SLOTS:
+            self._halve()
+        self._put(int(at_s / self._slot_s), _figures(point))
+
+    def trace(self) -> Trace:
+        """Return the curve as it is now."""
+        points = tuple((slot * self._slot_s, self._slots[slot]) for slot in sorted(self._slots))
+        return Trace(self.cell, self._slot_s, points)
+
+    def _halve(self) -> None:
+        former, self._slots = self._slots, {}
+        self._slot_s *= 2
+        for slot, figures in former.items():
+            self._put(slot // 2, figures)
+
+    def _put(self, slot: int, figures: Figures) -> None:
+        known = self._slots.get(slot)
+        self._slots[slot] = figures if known is None else _highest(known, figures)
+
+
+class Keeper:
+    """Keeps the history of a run: new points as they come, old ones from the latest backwards."""
+
+    def __init__(self) -> None:
+        self._current: Tracer | None = None
+        self._previous: Tracer | None = None
+        self._recent: deque[tuple[int, Figures]] = deque(maxlen=_RECENT)
+        self._best = (0.0, 0.0)
+        self._oldest_ns: int | None = None
+
+    def add(self, points: Iterable[Point], state: RunState) -> None:
+        """Take new points, in their order."""
+        for point in points:
+            self._recent.append((point.monotonic_ns, _figures(point)))
+            self._note_best(point.write_bytes_s, point.read_bytes_s)
+            if point.cell is not None:
+                self._tracer_for(point.cell, began_ns(state, point.cell)).add(point)
+
+    def add_older(self, points: Iterable[Point], state: RunState) -> bool:
+        """Take old points, the latest first; return whether older ones would still be of use."""
+        for point in points:
+            if self._oldest_ns is not None and point.monotonic_ns > self._oldest_ns:
+                # The clock begins anew with each boot: what was before it fits no curve.
+                return False
+            self._oldest_ns = point.monotonic_ns
+            self._note_best(point.write_bytes_s, point.read_bytes_s)
+            if len(self._recent) < _RECENT and (not self._recent or self._recent[0][0] >= point.monotonic_ns):
+                self._recent.appendleft((point.monotonic_ns, _figures(point)))
+            if point.cell is not None and not self._put_older(point, state):
+                return False
+        return True
+
+    def add_past(self, points: Iterable[Point], state: RunState) -> None:
+        """Take what stands for the past of cells, in whatever order, all since the machine was booted."""
+        for point in points:
+            self._put_older(point, state)
+
+    def add_best(self, write_bytes_s: float, read_bytes_s: float) -> None:
+        """Take the highest rates of what was sampled before, whatever cell it belongs to."""
+        self._note_best(write_bytes_s, read_bytes_s)
+
+    def history(self) -> History:
+        """Return what is kept, as a value."""
+        newest_ns = self._recent[-1][0] if self._recent else 0
+        since_ns = newest_ns - int(MINUTE_S * 1e9)
+        return History(
+            current=self._current.trace() if self._current is not None else None,
+            previous=self._previous.trace() if self._previous is not None else None,
+            recent=tuple(entry for entry in self._recent if since_ns <= entry[0] <= newest_ns),
+            best_write_bytes_s=self._best[0],
+            best_read_bytes_s=self._best[1],
+        )
+
+    def _tracer_for(self, cell: int, began_ns: int) -> Tracer:
+        current = self._current
+        if current is not None and current.cell == cell and current.began_ns == began_ns:
+            return current
+        if current is not None and current.cell != cell:
+            self._previous = current
+        # The same cell with another beginning was begun again: an earlier attempt is no part of its curve.
+        self._current = Tracer(cell, began_ns)
+        return self._current
+
+    def _put_older(self, point: Point, state: RunState) -> bool:
+        cell = point.cell
+        if cell is None:
+            return True
+        if self._current is None:
+            self._current = Tracer(cell, began_ns(state, point.cell))
+        if cell == self._current.cell:
+            self._current.add(point)
+            return True
+        if self._previous is None:
+            self._previous = Tracer(cell, began_ns(state, point.cell))
+        if cell != self._previous.cell:
+            return False
+        self._previous.add(point)
+        return True
+
+    def _note_best(self, write_bytes_s: float | None, read_bytes_s: float | None) -> None:
+        write, read = self._best
+        self._best = max(write, write_bytes_s or 0.0), max(read, read_bytes_s or 0.0)
+
+
+def began_ns(state: RunState, cell: int | None) -> int:
+    """Return when a cell began, by its first step; 0, the boot, where no step of it is known."""
+    if cell is None or not 0 <= cell < len(state.cells):
+        return 0
+    steps = state.cells[cell].steps
+    return steps[0].started_monotonic_ns if steps else 0
+
+
+def _figures(point: Point) -> Figures:
+    return point.write_bytes_s, point.read_bytes_s, point.pending_bytes, point.cpu_percent
+
+
+def _highest(one: Figures, other: Figures) -> Figures:
+    return (
+        _higher(one[0], other[0]),
+        _higher(one[1], other[1]),
+        max(one[2], other[2]),
+        max(one[3], other[3]),
+    )
+
+
+def _higher(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return max(one, other)
+
+
+# A run at one instant, with all that the Run screen shows of it.
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the cells are called, printable, and how many columns the longest name takes."""
+
+    texts: tuple[str, ...]
+    widest: int
+    brief: tuple[str, ...]
+    """Without what the run's title says of all of them."""
+    of_all: str
+    """What that is: that no array was ever synced; empty where some were, or there are none."""
+
+    def text(self, index: int, width: int) -> str:
+        """Return a cell's name, the brief one where the longest of the others don't fit."""
+        return self.texts[index] if self.widest <= width else self.brief[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the cells that are over tell: seconds that one takes, and the raw rows' rates in bytes/s, 0 without one."""
+
+    cell_s: float
+    raw_write_bytes_s: float
+    raw_read_bytes_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What one look at a run's journal and lock found."""
+
+    folder: RunFolder
+    state: RunState
+    names: Names
+    known: Known
+    sample: Sample | None
+    history: History
+    alive: bool
+    read_only: bool = False
+    """Whether its disk takes no writes; asked of a dead run alone."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether its engine has said its last word."""
+        return self.state.status is RunStatus.FINISHED
+
+    @property
+    def dead(self) -> bool:
+        """Whether its engine is gone without a word; a run that never began counts too."""
+        return not self.alive and not self.finished
+
+
+_RAW_WRITES = (Metric.RAW_WRITE_1, Metric.RAW_WRITE_N)
+_RAW_READS = (Metric.RAW_READ_1, Metric.RAW_READ_N, Metric.READTEST)
+
+
+def known_of(state: RunState) -> Known:
+    """Return what the cells tell by now; a long run takes a while."""
+    raw = [
+        cell
+        for cell, planned in zip(state.cells, state.request.plan.cells, strict=True)
+        if planned.variant.is_raw
+    ]
+    return Known(mean_cell_s(state), _snapshot_highest(raw, _RAW_WRITES), _snapshot_highest(raw, _RAW_READS))
+
+
+def _snapshot_highest(cells: Sequence[CellState], metrics: Sequence[Metric]) -> float:
+    figures = (cell.value(metric) for cell in cells for metric in metrics)
+    return max((figure for figure in figures if figure is not None), default=0.0)
+
+
+def names_of(plan: Plan) -> Names:
+    """Return the names of a plan's cells; a long plan takes a while."""
+    texts = tuple(printable(name) for name in cell_names(plan))
+    is_unsynced = bool(plan.cells) and all(cell.array and cell.array.assume_clean for cell in plan.cells)
+    brief = tuple(printable(name) for name in cell_names(plan, is_brief=True)) if is_unsynced else texts
+    return Names(texts, max(map(cells_of, texts), default=0), brief, ASSUME_CLEAN if is_unsynced else "")

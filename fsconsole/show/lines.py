@@ -1,0 +1,210 @@
+"""Lines of a list that can be ticked, as values: a mark, a name, what it is set to, and sentences on it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import accumulate
+
+from fsconsole.show.run import Row
+from fsconsole.text import cells_of, pad_right, printable, shorten_middle, wrap
+
+# Sentences broken into rows, whose further lines stand in by two cells.
+
+_MOST_LINES = 8
+
+
+def block(text: str, width: int, tone: str = "", *, is_whole: bool = False) -> list[Row]:
+    """Return text from anywhere in rows, under its own indent; of a long one the middle goes, unless it is_whole."""
+    indent = " " * (len(text) - len(text.lstrip(" ")))
+    told = printable(text.strip())
+    most = max(_MOST_LINES, len(told)) if is_whole else _MOST_LINES
+    first, *others = wrap(told, max(20, width - len(indent) - 2), max_lines=most)
+    return [Row(indent + first, tone), *(Row(f"{indent}  {other}", tone) for other in others)]
+
+
+_GAP = 2
+_MARK_WIDTH = 4
+_INDENT = "  "
+
+
+class Mark(Enum):
+    """How a line stands; NONE for one that can't be ticked."""
+
+    NONE = ""
+    OFF = "[ ]"
+    ON = "[x]"
+    COMPARE = "[*]"
+    BARRED = "[-]"
+    """Not to be had here; the sentences on it say why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line; the key is unique in its list."""
+
+    key: str
+    name: str
+    mark: Mark = Mark.NONE
+    value: str = ""
+    about: tuple[str, ...] = ()
+    is_heading: bool = False
+    """Can't be chosen."""
+    is_faint: bool = False
+    wraps: bool = False
+    """Its name is shown whole, over several lines where it must be; else its middle goes."""
+    found_by: str = ""
+    """More words by which it is looked for, beside its name and value."""
+
+
+def mark_of(count: int) -> Mark:
+    """Return the mark of something that takes so many values."""
+    return (Mark.OFF, Mark.ON, Mark.COMPARE)[min(count, 2)]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How the lines of a list share its width."""
+
+    room: int
+    """Cells beside the marks."""
+    names: int
+    is_marked: bool
+
+
+def columns_of(lines: Sequence[Line], width: int) -> Columns:
+    """Return the columns of these lines in so many cells."""
+    marked = any(line.mark is not Mark.NONE for line in lines)
+    room = width - (_MARK_WIDTH if marked else 0)
+    plain = [line for line in lines if not line.is_heading]
+    values = max((cells_of(printable(line.value)) for line in plain), default=0)
+    names = max((cells_of(printable(line.name)) for line in plain), default=0)
+    # A value keeps a third of the room, where it wants so much; names differ at their ends and go first.
+    most = room - min(values, room // 3) - _GAP if values else room
+    return Columns(room, min(names, most), marked)
+
+
+def text_of(line: Line, columns: Columns) -> tuple[str, ...]:
+    """Return a line as text in columns, in as many lines as it takes."""
+    return _text(line, columns.names, columns.room, marked=columns.is_marked)
+
+
+def texts_of(lines: Sequence[Line], width: int) -> tuple[tuple[str, ...], ...]:
+    """Return each line as text in columns, in as many lines as it takes, none wider than width."""
+    columns = columns_of(lines, width)
+    return tuple(text_of(line, columns) for line in lines)
+
+
+def _text(line: Line, name_width: int, room: int, *, marked: bool) -> tuple[str, ...]:
+    if line.is_heading:
+        return (shorten_middle(printable(line.name), room + (_MARK_WIDTH if marked else 0)),)
+    lead = pad_right(line.mark.value, _MARK_WIDTH) if marked else ""
+    name, *more = _names(line, name_width if line.value else room)
+    value = shorten_middle(printable(line.value), room - name_width - _GAP)
+    first = lead + (pad_right(name, name_width + _GAP) + value if line.value else name)
+    return (first, *(" " * len(lead) + part for part in more))
+
+
+def _names(line: Line, width: int) -> list[str]:
+    if not line.wraps:
+        return [shorten_middle(printable(line.name), width)]
+    first, *_ = parts = wrap(printable(line.name), width)
+    rest = printable(line.name)[len(first) :].strip()
+    return (
+        [first, *(_INDENT + part for part in wrap(rest, width - len(_INDENT)))] if len(parts) > 1 else parts
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """One printable line, which fits the width that it was made for."""
+
+    text: str
+    tone: str = ""
+    """"strong", "weak" or nothing."""
+
+
+# Which lines of a list have some words in them.
+
+
+def matching(shown: Sequence[Line], text: str) -> tuple[Line, ...]:
+    """Return the lines that have all words of a text in them, in any case, below their headings; all for no word."""
+    words = text.casefold().split()
+    if not words:
+        return tuple(shown)
+    kept: list[Line] = []
+    heading: Line | None = None
+    for line in shown:
+        if line.is_heading:
+            heading = line
+        elif _has(line, words):
+            kept += [heading, line] if heading is not None else [line]
+            heading = None
+    return tuple(kept)
+
+
+def matching_words(shown: Sequence[Line], text: str, what: str) -> str:
+    """Return how many lines are left of how many; what they are called is in the plural."""
+    left, all_of_them = (
+        sum(not line.is_heading for line in lines) for lines in (matching(shown, text), shown)
+    )
+    verb = "matches" if left == 1 else "match"
+    return f"{left:,} of {all_of_them:,} {what} {verb} '{printable(text.strip())}'"
+
+
+def _has(line: Line, words: Sequence[str]) -> bool:
+    hay = f"{line.name} {line.value} {line.found_by}".casefold()
+    return all(word in hay for word in words)
+
+
+# Lines laid out in rows of a width; their texts are made when they are asked for.
+
+_MOST_WRAPPED = 500
+"""In longer lists every line takes one row: how many rows a line takes would have to be found out for all."""
+
+
+class LineRows:
+    """Which line stands in which row, and with which text."""
+
+    def __init__(self, lines: Sequence[Line], width: int) -> None:
+        self.lines = tuple(lines)
+        self.width = width
+        self._columns = columns_of(self.lines, width)
+        self._texts: dict[int, tuple[str, ...]] = {}
+        self._ends: list[int] = []
+        """The row behind each line; empty where every line has one row."""
+        if len(self.lines) <= _MOST_WRAPPED and any(line.wraps for line in self.lines):
+            self._ends = list(accumulate(len(self.text(place)) for place in range(len(self.lines))))
+
+    @property
+    def made(self) -> int:
+        """How many texts were made."""
+        return len(self._texts)
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return self._ends[-1] if self._ends else len(self.lines)
+
+    def first_of(self, place: int) -> int:
+        """Return the first row of a line."""
+        return (self._ends[place - 1] if place else 0) if self._ends else place
+
+    def height_of(self, place: int) -> int:
+        """Return how many rows a line takes."""
+        return self._ends[place] - self.first_of(place) if self._ends else 1
+
+    def place_at(self, row: int) -> int:
+        """Return which line stands in a row."""
+        return bisect_right(self._ends, row) if self._ends else row
+
+    def text(self, place: int) -> tuple[str, ...]:
+        """Return the text of a line, row by row."""
+        if place not in self._texts:
+            line = self.lines[place]
+            if len(self.lines) > _MOST_WRAPPED:
+                line = replace(line, wraps=False)
+            self._texts[place] = text_of(line, self._columns)
+        return self._texts[place]

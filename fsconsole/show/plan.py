@@ -1,0 +1,490 @@
+"""The arrays of a draft as lines to be ticked: levels, then knobs, then what they come to."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import cast
+
+from fsconsole import units
+from fsconsole.catalog.filesystem import Catalog, Filesystem, Option, Verdict
+from fsconsole.errors import ChildFailed, FsconsoleError
+from fsconsole.model.plan import ArraySpec, Cell, Plan, array_aspects, array_words
+from fsconsole.plan.arrays import ABOUT_LEVELS, KEYS, LEVELS, ArrayKey, array_objections
+from fsconsole.plan.draft import NO_ARRAY, Draft, Values, values_of, words_of
+from fsconsole.plan.expand import array_choices
+from fsconsole.plan.outcome import Disk, Here, Lack, Outcome
+from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
+from fsconsole.plan.rows import Candidate
+from fsconsole.show.lines import Line, Mark, mark_of
+from fsconsole.text import cells_of, printable, shorten_middle
+
+MADE = "made"
+"""Begins the keys of the lines that tell what arrays there will be."""
+KNOBS = {key.name: key for key in KEYS if key.name != "level"}
+NOTHING_LACKS: Mapping[str, Lack] = MappingProxyType({})
+_MOST_LINES = 200
+
+
+def array_lines(
+    plan: PlanFile, counted: Plan | None, lacks: Mapping[str, Lack] = NOTHING_LACKS
+) -> tuple[Line, ...]:
+    """Return a line for each level and knob of each table, and for each array that comes of them.
+
+    counted is what the plan comes to on the devices that are ticked, None where that isn't known; lacks is why
+    levels are not made on this machine.
+    """
+    tables = plan.arrays or (NO_ARRAY,)
+    lines = [line for number, axis in enumerate(tables) for line in _table(axis, number, len(tables), lacks)]
+    return (*lines, *_made(plan, counted))
+
+
+def made_count(plan: PlanFile) -> int:
+    """Return how many arrays a draft compares; 0 where they can't be counted out, or there are none."""
+    return len(_specs(plan))
+
+
+def next_values(name: str, now: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what follows when a knob is ticked once more: off, on, compare where there are several values, off."""
+    offered = KNOBS[name].offered
+    if not now:
+        return offered[:1]
+    return offered if len(now) == 1 and len(offered) > 1 else ()
+
+
+def _table(axis: ArrayAxis, number: int, of: int, lacks: Mapping[str, Lack]) -> Iterator[Line]:
+    which = f" ({number + 1})" if of > 1 else ""
+    yield Line(f"levels {number}", f"Level{which}: all ticked devices are members", is_heading=True)
+    for level in LEVELS:
+        yield _level(level, number, lacks.get(level), is_ticked=level in axis.levels)
+    yield Line(f"knobs {number}", f"Knobs{which}", is_heading=True)
+    said = words_of(axis)
+    for key in KNOBS.values():
+        yield _knob(key, said.get(key.name, ()), number)
+
+
+def _level(level: str, number: int, lack: Lack | None, *, is_ticked: bool) -> Line:
+    key, mark = f"{level} {number}", Mark.ON if is_ticked else Mark.OFF
+    if lack is None:
+        told = "Several levels are compared; none: no array is made, each device stands for itself."
+        return Line(key, level, mark, about=(ABOUT_LEVELS[level], told), found_by="level")
+    # A level of a plan file for another machine can be unticked; none can be ticked anew.
+    return Line(
+        key,
+        level,
+        mark if is_ticked else Mark.BARRED,
+        "not here",
+        (f"Not here: {lack.why}. {lack.remedy}", ABOUT_LEVELS[level]),
+        is_faint=not is_ticked,
+        found_by="level",
+    )
+
+
+def _knob(key: ArrayKey, values: tuple[str, ...], number: int) -> Line:
+    told = [key.about]
+    if len(key.offered) > 1:
+        told.append(f"Such as {', '.join(key.offered)}; enter for values of your own.")
+    if key.levels != LEVELS:
+        told.append(f"Only {', '.join(key.levels)}: another level {key.lacks}.")
+    value = "" if key.name == "assume_clean" else ", ".join(values)
+    return Line(f"{key.name} {number}", key.name, mark_of(len(values)), value, tuple(told))
+
+
+def _made(plan: PlanFile, counted: Plan | None) -> Iterator[Line]:
+    specs = _specs(plan)
+    if not specs:
+        return
+    yield Line(f"{MADE} heading", "They come to", is_heading=True)
+    stuck = _stuck(counted)
+    for number, spec in enumerate(specs[:_MOST_LINES]):
+        yield _array(spec, number, stuck.get(spec) or "; ".join(array_objections(spec)))
+    if len(specs) > _MOST_LINES:
+        more = f"... and {len(specs) - _MOST_LINES:,} more, which are not listed."
+        yield Line(f"{MADE} more", more, is_heading=True)
+
+
+def _array(spec: ArraySpec, number: int, why: str) -> Line:
+    told = (
+        f"It can't be made: {why}." if why else "It is made, and taken apart again, in every cell of its own."
+    )
+    return Line(
+        f"{MADE} {number}",
+        array_words(spec, 0),
+        Mark.BARRED if why else Mark.NONE,
+        "can't be made" if why else "",
+        (told,),
+        is_faint=bool(why),
+        wraps=True,
+    )
+
+
+def _stuck(counted: Plan | None) -> dict[ArraySpec, str]:
+    """Return the arrays of which no cell can run, with the reasons of the first."""
+    able: set[ArraySpec] = set()
+    reasons: dict[ArraySpec, str] = {}
+    for cell in counted.cells if counted is not None else ():
+        if cell.array is not None:
+            reasons.setdefault(cell.array, cell.unavailable)
+            if not cell.unavailable:
+                able.add(cell.array)
+    return {spec: why for spec, why in reasons.items() if spec not in able}
+
+
+def _specs(plan: PlanFile) -> tuple[ArraySpec, ...]:
+    try:
+        return tuple(spec for spec in array_choices(plan) if spec is not None)
+    except FsconsoleError:
+        # Too many: the totals say so in the reader's words.
+        return ()
+
+
+# What stands beside a plan's lists: its sections on the left, and what it comes to at the bottom.
+
+
+def section_lines(draft: Draft, outcome: Outcome | None, *, with_variants: bool) -> tuple[Line, ...]:
+    """Return the sections: with_variants where these have no pane of their own."""
+    rows = sum(candidate.is_row for candidate in outcome.candidates) if outcome else 0
+    ticked = {draft.plan.checklists[number].filesystem for number in draft.checklists}
+    variants = (Line("variants", "Variants", value=f"{rows:,}"),) if with_variants else ()
+    return (
+        Line("filesystems", "Filesystems", value=str(len(ticked))),
+        *(_options(draft, number) for number in draft.checklists),
+        Line("words", "In words", value=str(len(draft.variants) or "")),
+        *variants,
+        Line("workloads", "Workloads", value=str(len(draft.plan.workloads))),
+        Line("arrays", "Arrays", value=str(made_count(draft.plan) or "")),
+        Line("settings", "Settings", value=str(len(draft.plan.settings))),
+        Line("run", "Run"),
+    )
+
+
+def checklist_name(draft: Draft, number: int) -> str:
+    """Return a checklist's name: its filesystem, counted where there are several of it."""
+    name = draft.plan.checklists[number].filesystem
+    alike = [other for other in draft.checklists if draft.plan.checklists[other].filesystem == name]
+    place = alike.index(number) + 1 if number in alike else 1
+    return f"{name} ({place})" if place > 1 else name
+
+
+def totals(
+    outcome: Outcome | None, disks: Sequence[Disk], missing: Sequence[str], width: int
+) -> tuple[str, str]:
+    """Return what the draft comes to, and for which devices: two lines of at most width cells."""
+    if outcome is None:
+        return "counting ...", _devices(disks, missing, width)
+    if outcome.plan is None:
+        return outcome.problem, outcome.hint
+    plan = outcome.plan
+    if not plan.cells:
+        advice = "To begin: tick a filesystem, or one of the variants; raw is under Run."
+        return shorten_middle("0 variants, 0 cells. No variant is ticked.", width), shorten_middle(
+            advice, width
+        )
+    rows = sum(candidate.is_row for candidate in outcome.candidates) + any(
+        cell.variant.is_raw for cell in plan.cells
+    )
+    stuck = sum(1 for cell in plan.cells if cell.unavailable)
+    can = f" ({stuck} can't run)" if stuck else ""
+    estimate = plan.estimate
+    first = (
+        f"{_count(rows, 'variant')}, {_count(len(plan.cells), 'cell')}{can}; "
+        f"{units.format_bytes(estimate.bytes_to_write)} to write, about {units.format_guess(estimate.elapsed_s)}"
+    )
+    together = plan.cells[0].array is not None
+    return shorten_middle(first, width), _devices(disks, missing, width, together=together)
+
+
+def name_line(draft: Draft, *, is_changed: bool, width: int) -> str:
+    """Return the plan's title, the file it came from, and whether it was changed since."""
+    title = printable(draft.plan.title) or "(no title)"
+    tail = "; ".join(filter(None, (printable(draft.plan.path), "not saved" if is_changed else "")))
+    tail = f"  ({tail})" if tail else ""
+    room = max(width // 3, width - cells_of(tail))
+    return shorten_middle(shorten_middle(title, room) + tail, width)
+
+
+def unable(outcome: Outcome) -> str:
+    """Return why not a single cell can run; empty where one can."""
+    if outcome.plan is None:
+        return f"{outcome.problem} {outcome.hint}".strip()
+    cells = outcome.plan.cells
+    if any(not cell.unavailable for cell in cells):
+        return ""
+    reasons = "; ".join(dict.fromkeys(cell.unavailable for cell in cells))
+    return f"No cell of this plan can run: {reasons or 'no variant is ticked'}."
+
+
+def _options(draft: Draft, number: int) -> Line:
+    checklist = draft.plan.checklists[number]
+    ticked = len(checklist.mkfs) + len(checklist.mount)
+    return Line(f"options {number}", f"  {checklist_name(draft, number)}", value=str(ticked or ""))
+
+
+def _devices(disks: Sequence[Disk], missing: Sequence[str], width: int, *, together: bool = False) -> str:
+    if missing:
+        return shorten_middle(f"{', '.join(missing)}: not there any more; tick another (1).", width)
+    if not disks:
+        return "No device is ticked (1): sizes as planned, at 500 MB/s."
+    named = (f"{disk.spec.path} ({units.format_bytes(disk.spec.size_bytes)})" for disk in disks)
+    where = "on arrays of" if together else "on"
+    whole = printable(f"{where} {', '.join(named)}")
+    if cells_of(whole) <= width:
+        return whole
+    names = " ".join(disk.spec.path.removeprefix("/dev/") for disk in disks)
+    return shorten_middle(printable(f"{where} {len(disks)} devices: {names}"), width)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+# The cells of a plan as lines, and the exact commands of one, from what `fsconsole plan --json` prints.
+
+_Object = Mapping[str, object]
+_KIND_WIDTH = 16
+
+
+def cell_lines(cells: Sequence[Cell]) -> tuple[Line, ...]:
+    """Return a line for each cell, in the order in which they run: its variant, and what else it differs in."""
+    columns = [column for column in zip(*map(_aspects, cells), strict=True) if len(set(column)) > 1]
+    differing: Iterable[tuple[str, ...]] = zip(*columns, strict=True) if columns else [()] * len(cells)
+    return tuple(_line(cell, told) for cell, told in zip(cells, differing, strict=True))
+
+
+def commands_by_cell(document: object) -> dict[str, tuple[str, ...]]:
+    """Return the steps of each cell of a plan's answer as lines of text, by the key of its line. Raises ChildFailed."""
+    try:
+        cells = cast("list[_Object]", cast("_Object", document)["cells"])
+        return {
+            _key(int(cast("int", cell["index"]))): tuple(
+                map(printable, _text(cell, str(cell["unavailable"])))
+            )
+            for cell in cells
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise ChildFailed(words="plan", said="its answer is not understood") from error
+
+
+def _key(index: int) -> str:
+    return f"cell {index + 1}"
+
+
+def _line(cell: Cell, told: tuple[str, ...]) -> Line:
+    value = ", ".join((*told, *(["can't run"] if cell.unavailable else [])))
+    name = f"{cell.index + 1}. {cell.variant.label}"
+    return Line(_key(cell.index), name, value=value, is_faint=bool(cell.unavailable), wraps=True)
+
+
+def _aspects(cell: Cell) -> tuple[str, ...]:
+    """Return what cells may differ in beside their variant; equally many words for all cells of a plan."""
+    counts = ",".join(str(load.threads) for load in cell.workloads)
+    settings = (f"{name}={value}" for name, value in cell.setting.values)
+    array = array_aspects(cell.array, len(cell.members))
+    return (f"#{cell.repeat}", f"threads {counts}", *settings, *array, cell.target)
+
+
+def _text(cell: _Object, unavailable: str) -> Iterator[str]:
+    if unavailable:
+        yield f"It can't run: {unavailable}"
+    for step in cast("list[_Object]", cell["steps"]):
+        yield f"{step['kind']!s:<{_KIND_WIDTH}}{step['title']}"
+        for argv in cast("list[list[str]]", step["commands"]):
+            yield f"  $ {shlex.join(argv)}"
+        for write in cast("list[_Object]", step["writes"]):
+            yield f"  write {write['value']} to {write['path']}"
+
+
+# Filesystems and their options as lines to be ticked, with what this machine says of each.
+
+
+def filesystem_lines(draft: Draft, catalog: Catalog, here: Here) -> tuple[Line, ...]:
+    """Return a line for each filesystem of the catalog."""
+    return tuple(_filesystem(draft, filesystem, here) for filesystem in catalog.filesystems)
+
+
+def option_lines(checklist: Checklist, filesystem: Filesystem, here: Here) -> tuple[Line, ...]:
+    """Return a line for each option, below the name of its group."""
+    groups: dict[str, list[Option]] = {}
+    for option in filesystem.options:
+        groups.setdefault(option.group, []).append(option)
+    return tuple(
+        line
+        for group, options in groups.items()
+        for line in (
+            Line(f"group {group}", group, is_heading=True),
+            *(_option(checklist, filesystem, option, here) for option in options),
+        )
+    )
+
+
+def key_of(option: Option) -> str:
+    """Return the key of an option's line."""
+    return f"{option.scope.value} {option.name}"
+
+
+def option_of(filesystem: Filesystem, key: str) -> Option:
+    """Return the option whose line has this key."""
+    return next(option for option in filesystem.options if key_of(option) == key)
+
+
+def taken_values(filesystem: Filesystem, option: Option, here: Here) -> tuple[str, ...]:
+    """Return the values that nothing is known to speak against."""
+    return tuple(value for value in option.values_to_try if not here.refusal(filesystem, option, value))
+
+
+def plan_options_next_values(
+    filesystem: Filesystem, option: Option, now: tuple[str, ...], here: Here
+) -> tuple[str, ...]:
+    """Return what follows when a line is ticked once more: off, on, compare where there are several values, off."""
+    taken = taken_values(filesystem, option, here)
+    if not now:
+        return taken[:1]
+    return taken if len(now) == 1 and len(taken) > 1 else ()
+
+
+def _filesystem(draft: Draft, filesystem: Filesystem, here: Here) -> Line:
+    ticked, lacks = draft.is_ticked(filesystem.name), here.why_not(filesystem)
+    mark = Mark.ON if ticked else Mark.BARRED if lacks else Mark.OFF
+    title = filesystem.title.removeprefix(f"{filesystem.name}: ")
+    about = (
+        *([f"It can't be used here: {lacks}"] if lacks else ()),
+        f"{title}.",
+        f"Driver: {filesystem.driver}.",
+        f"Check: {filesystem.check_note}.",
+    )
+    return Line(filesystem.name, filesystem.name, mark, title, about, is_faint=mark is Mark.BARRED)
+
+
+def _option(checklist: Checklist, filesystem: Filesystem, option: Option, here: Here) -> Line:
+    values = values_of(checklist, option.scope, option.name)
+    barred = not values and not taken_values(filesystem, option, here) and bool(option.values_to_try)
+    told = ",".join(values) or ("not here" if barred else "")
+    return Line(
+        key=key_of(option),
+        name=option.name,
+        mark=Mark.BARRED if barred else mark_of(len(values)),
+        value=f"{option.scope.value:<5} {told}".rstrip(),
+        about=tuple(_about(filesystem, option, here, barred=barred)),
+        is_faint=barred,
+        found_by=" ".join((option.group, option.help, *option.old_names, *_texts(option))),
+    )
+
+
+def _texts(option: Option) -> tuple[str, ...]:
+    """Return an option in the tool's words."""
+    return tuple(text for _, text in option.texts) or (option.template,)
+
+
+def _about(filesystem: Filesystem, option: Option, here: Here, *, barred: bool) -> Iterator[str]:
+    purpose = f"{option.help}."
+    refused = tuple(_refused(filesystem, option, here))
+    yield from (*refused, purpose) if barred else (purpose, *refused)
+    for answer in here.answers(filesystem, option):
+        if answer.verdict is Verdict.IGNORED:
+            yield f"{answer.value}: accepted here, and not in effect ({answer.words})."
+        elif answer.verdict is Verdict.REFUSED and not here.refusal(filesystem, option, answer.value):
+            yield f"{answer.value}: refused on the image that it was tried on ({answer.words})."
+    known = ", ".join(value for value, _ in option.texts)
+    yield f"Values: {known}." if known else f"Takes {option.wanted} (enter to type it)."
+    if option.ignored and not here.answers(filesystem, option):
+        yield "Today's kernels accept it, without effect."
+    if option.old_names:
+        yield f"Once named {', '.join(option.old_names)}."
+    if option.since:
+        yield f"Since Linux {option.since}."
+
+
+def _refused(filesystem: Filesystem, option: Option, here: Here) -> Iterator[str]:
+    """Yield the words of each refusal, with the values that meet it."""
+    refused: dict[str, list[str]] = {}
+    for value in option.values_to_try:
+        words = here.refusal(filesystem, option, value)
+        if words:
+            refused.setdefault(words, []).append(value)
+    for words, values in refused.items():
+        yield f"{', '.join(values)}: {words}."
+
+
+# The variants of a draft as they arise, each a line that can be unticked; what is left out says why.
+
+MOST_LINES = 20_000
+"""More than a plan may have cells; what several lists leave out comes on top of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowLine:
+    """A line with what ticking it changes: a combination of a checklist, or a variant in words, by its position."""
+
+    line: Line
+    number: int
+    of_checklist: bool
+    values: Values = ()
+
+
+def row_lines(draft: Draft, outcome: Outcome) -> tuple[RowLine, ...]:
+    """Return a line for all that the draft names; the outcome is that of this draft."""
+    on = [_candidate(draft, outcome, place) for place in range(min(len(outcome.candidates), MOST_LINES))]
+    return (*on, *_unticked(draft))
+
+
+def left_over(outcome: Outcome) -> str:
+    """Return a sentence on what the list doesn't show; empty where it shows all."""
+    more = len(outcome.candidates) - MOST_LINES
+    return f"... and {more:,} more, which are not listed." if more > 0 else ""
+
+
+def variant_words(variant: VariantText) -> str:
+    """Return a variant in words: its label, or what it is made by."""
+    return variant.label or " ".join(
+        filter(None, (variant.filesystem, variant.mkfs, variant.mount, variant.tune))
+    )
+
+
+def _candidate(draft: Draft, outcome: Outcome, place: int) -> RowLine:
+    candidate = outcome.candidates[place]
+    number = (draft.checklists if candidate.of_checklist else draft.variants)[candidate.number]
+    mark, value = _standing(candidate)
+    line = Line(
+        key=f"row {place}",
+        name=outcome.labels[place],
+        mark=mark,
+        value=value,
+        about=tuple(_plan_rows_about(candidate)),
+        is_faint=not candidate.is_row or bool(candidate.row.unavailable),
+        wraps=True,
+    )
+    return RowLine(line, number, candidate.of_checklist, candidate.values)
+
+
+def _standing(candidate: Candidate) -> tuple[Mark, str]:
+    if candidate.is_excluded:
+        return Mark.OFF, ""
+    if candidate.broken:
+        return Mark.BARRED, "left out"
+    if candidate.is_double:
+        return Mark.BARRED, "the same"
+    return Mark.ON, "can't run" if candidate.row.unavailable else ""
+
+
+def _plan_rows_about(candidate: Candidate) -> Iterator[str]:
+    row = candidate.row
+    if candidate.broken:
+        yield f"Left out: {candidate.broken}."
+    if candidate.is_double:
+        yield "Left out: a variant above comes to the same filesystem."
+    if row.unavailable:
+        yield f"It can't run here: {row.unavailable}."
+    yield f"mkfs {' '.join(row.variant.mkfs_words) or '(as it comes)'}"
+    yield f"mount {','.join(row.variant.mount_words) or '(as it comes)'}"
+    if row.variant.tune_words:
+        yield f"tune {' '.join(row.variant.tune_words)}"
+    if row.variant.as_printed:
+        yield f"As printed: {row.variant.as_printed}"
+
+
+def _unticked(draft: Draft) -> Iterator[RowLine]:
+    for number in sorted(draft.off_variants):
+        words = variant_words(draft.plan.variants[number])
+        yield RowLine(Line(f"off {number}", words, Mark.OFF, wraps=True), number, of_checklist=False)

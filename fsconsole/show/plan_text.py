@@ -1,0 +1,246 @@
+"""A plan in plain lines, for reading."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fsconsole import units
+from fsconsole.devices.gate import GateReport
+from fsconsole.devices.hazards import HiddenProcess
+from fsconsole.model.device import Hazard, Verdict
+from fsconsole.model.plan import Cell, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
+from fsconsole.text import cells_of, pad_right, printable, wrap
+
+_VERDICTS = {Verdict.REFUSED: "REFUSED", Verdict.ASKED: "would be LOST"}
+_STEP_WIDTH = 16
+_WIDEST_NUMBERS = 16
+"""The cells of twenty repeats push one variant to the right, rather than all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that may be broken: its further parts begin where its text does, behind the lead."""
+
+    text: str
+    lead: str = ""
+
+    def fitted(self, width: int) -> Iterator[str]:
+        first, *others = wrap(self.text, max(20, width - cells_of(self.lead)))
+        yield self.lead + first
+        yield from (" " * cells_of(self.lead) + other for other in others)
+
+
+@dataclass(frozen=True, slots=True)
+class _CommandLine:
+    """A command, which stays whole, to be copied."""
+
+    text: str
+
+    def fitted(self, _width: int) -> Iterator[str]:
+        yield f"    $ {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnCommand:
+    """A command of fsconsole to be pasted: broken between words as a shell reads on, an option with its value."""
+
+    text: str
+
+    def fitted(self, width: int) -> Iterator[str]:
+        line, *parts = _parts(shlex.split(self.text))
+        indent = "    "
+        for part in parts:
+            if cells_of(f"{indent}{line} {part} \\") > width:
+                yield f"{indent}{line} \\"
+                indent, line = "        ", part
+            else:
+                line = f"{line} {part}"
+        yield indent + line
+
+
+def _parts(words: Sequence[str]) -> list[str]:
+    """Return words as a shell takes them, each option as one with the value that follows it."""
+    parts: list[str] = []
+    for number, word in enumerate(words):
+        if number and words[number - 1].startswith("--"):
+            parts[-1] += f" {shlex.quote(word)}"
+        else:
+            parts.append(shlex.quote(word))
+    return parts
+
+
+_Lines = Iterator[_Line | _CommandLine | _OwnCommand]
+
+
+def plan_lines(
+    plan: Plan, reports: Sequence[GateReport], agreeing: str, *, every: bool, width: int
+) -> Iterator[str]:
+    """Yield the plan line by line: targets, cells in order, commands, costs, and the command that agrees to it.
+
+    Cells have a line each; the first that can run is shown with its commands, with every all are. No line takes
+    more than width cells, except for commands.
+    """
+    for line in _all_lines(plan, reports, agreeing, every=every):
+        yield from line.fitted(width)
+
+
+def renewal_lines(plan: Plan, reports: Sequence[GateReport], command: str, *, width: int) -> Iterator[str]:
+    """Yield what is left of a run, what is on the devices that must be agreed to anew, and the command that goes on.
+
+    plan holds only the cells that are left; reports are empty where nothing has to be asked.
+    """
+    for line in _renewal_lines(plan, reports, command):
+        yield from line.fitted(width)
+
+
+def _renewal_lines(plan: Plan, reports: Sequence[GateReport], command: str) -> _Lines:
+    yield from _head(plan)
+    if reports:
+        yield from _targets(reports)
+    yield from _arrays(plan.cells, is_named=True)
+    yield from _cells(plan.cells)
+    yield _Line("")
+    if any(hazard.verdict is Verdict.REFUSED for report in reports for hazard in report.hazards):
+        yield _Line("No consent is possible while a device is refused.")
+    elif reports:
+        yield _Line("To agree to all that would be lost, and go on:")
+        yield _OwnCommand(printable(command))
+    else:
+        yield _Line("Nothing has to be agreed to anew. To go on:")
+        yield _OwnCommand(printable(command))
+    yield _Line("Nothing was touched.")
+
+
+def _all_lines(plan: Plan, reports: Sequence[GateReport], agreeing: str, *, every: bool) -> _Lines:
+    yield from _head(plan)
+    yield from _targets(reports)
+    yield from _arrays(plan.cells, is_named=bool(reports))
+    yield from _cells(plan.cells)
+    able = [cell for cell in plan.cells if not cell.unavailable]
+    for cell in plan.cells if every else able[:1]:
+        yield _Line("")
+        yield _Line(f"Cell {cell.index + 1}, step by step{'' if every else ' (--commands: every cell)'}:")
+        for step in cell.steps:
+            yield from _step(step)
+    yield from _costs(plan)
+    yield from _consent(reports, agreeing)
+
+
+def _head(plan: Plan) -> _Lines:
+    running = sum(1 for cell in plan.cells if not cell.unavailable)
+    able = "" if running == len(plan.cells) else f", {running} of them can run"
+    yield _Line(printable(plan.title) or "(no title)")
+    yield _Line(
+        f"{len(plan.cells)} cells{able}; repeats {plan.repeats}, order {plan.order.value}, seed {plan.seed}"
+    )
+    for note in plan.notes:
+        yield _Line(printable(note), "note: ")
+
+
+def _targets(reports: Sequence[GateReport]) -> _Lines:
+    if not reports:
+        yield _Line("No device was named: nothing was looked at, and DEVICE stands for one below.")
+        return
+    yield _Line("")
+    yield _Line("Devices to be wiped:")
+    for report in reports:
+        scratch = "" if report.needs_consent else ", a scratch device"
+        size = units.format_bytes(report.device.size_bytes)
+        yield _Line(f"{printable(report.device.path)}  {size}{scratch}", "  ")
+        for hazard in report.hazards:
+            yield _Line(_hazard(hazard), "    ")
+        if not report.hazards:
+            yield _Line(f"holds {printable(report.loss)}", "    ")
+
+
+def _arrays(cells: Sequence[Cell], *, is_named: bool) -> _Lines:
+    """Yield each array once, with its members where devices were named."""
+    told = {(words, " ".join(members)) for words, members in arrays_in_words(cells)}
+    if not is_named:
+        told = {(array_words(cell.array, 0), "") for cell in cells if cell.array is not None}
+    if told:
+        yield _Line("")
+        yield _Line("Arrays, made of the devices together, one in each cell, and taken apart after it:")
+        for words, members in sorted(told):
+            yield _Line(": ".join(filter(None, (words, printable(members)))), "  ")
+
+
+def _hazard(hazard: Hazard) -> str:
+    word = "not known" if hazard.check == HiddenProcess.name else _VERDICTS[hazard.verdict]
+    return f"{word}: {printable(hazard.device)} {printable(hazard.reason)}"
+
+
+def _cells(cells: Sequence[Cell]) -> _Lines:
+    """Yield a line for each row of the grid to come, with the numbers of its cells in the order of the run.
+
+    What is the same for all has no column, except for the variant.
+    """
+    yield _Line("")
+    yield _Line("Cells, numbered in the order in which they run:")
+    rows: dict[tuple[Variant, str, tuple[str, ...]], list[Cell]] = {}
+    for cell in cells:
+        rows.setdefault((cell.variant, cell.unavailable, _cell_words(cell)), []).append(cell)
+    aspects = zip(*(words for _, _, words in rows), strict=True)
+    columns = [
+        tuple(printable(variant.label) for variant, _, _ in rows),
+        *(aspect for aspect in aspects if len(set(aspect)) > 1),
+    ]
+    widths = [max(map(cells_of, column), default=0) for column in columns]
+    numbers = [" ".join(str(cell.index + 1) for cell in alike) for alike in rows.values()]
+    margin = min(_WIDEST_NUMBERS, max(map(len, numbers), default=0))
+    for which, fields, alike in zip(numbers, zip(*columns, strict=True), rows.values(), strict=True):
+        padded = (pad_right(field, width) for field, width in zip(fields, widths, strict=True))
+        yield _Line("  ".join(padded).rstrip(), f"  {which:<{margin}}  ")
+        yield from _remarks(alike[0], " " * (margin + 6))
+
+
+def _remarks(cell: Cell, lead: str) -> _Lines:
+    printed = cell.variant.as_printed
+    if printed and printed != cell.variant.label:
+        yield _Line(f"as printed: {printable(printed)}", lead)
+    if cell.unavailable:
+        yield _Line(f"cannot run: {printable(cell.unavailable)}", lead)
+
+
+def _cell_words(cell: Cell) -> tuple[str, ...]:
+    """Return what cells may differ in beside variant and repeat; all cells give equally many words."""
+    threads = ",".join(str(workload.threads) for workload in cell.workloads)
+    words = (
+        f"threads {threads}",
+        *(f"{name}={value}" for name, value in cell.setting.values),
+        *array_aspects(cell.array, len(cell.members)),
+        cell.target,
+    )
+    return tuple(map(printable, words))
+
+
+def _step(step: Step) -> _Lines:
+    yield _Line(printable(step.title), f"  {step.kind.value:<{_STEP_WIDTH}}")
+    for argv in step.commands:
+        yield _CommandLine(printable(shlex.join(argv)))
+    for write in step.writes:
+        yield _Line(printable(f"write {write.value} to {write.path}"), "    ")
+
+
+def _costs(plan: Plan) -> _Lines:
+    estimate = plan.estimate
+    yield _Line("")
+    yield _Line(
+        f"To be written: {units.format_bytes(estimate.bytes_to_write)}; about "
+        f"{units.format_guess(estimate.elapsed_s)}, if a disk takes {units.format_rate(estimate.assumed_bytes_per_s)}."
+    )
+    yield _Line("The filesystem UUIDs above are an example: every run makes new ones.")
+
+
+def _consent(reports: Sequence[GateReport], agreeing: str) -> _Lines:
+    refused = any(hazard.verdict is Verdict.REFUSED for report in reports for hazard in report.hazards)
+    if refused:
+        yield _Line("No consent is possible while a device is refused.")
+    elif agreeing:
+        yield _Line("To agree to all that would be lost:")
+        yield _OwnCommand(printable(agreeing))
+    elif reports:
+        yield _Line("No consent is needed: only scratch devices would be wiped.")
+    yield _Line("Nothing was touched.")

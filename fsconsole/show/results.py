@@ -1,0 +1,352 @@
+"""The grid as its screen shows it: rows and heads of the table, and what is said of the row at the cursor. Pure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from fsconsole.client.runs import Look
+from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
+from fsconsole.model.plan import Publication
+from fsconsole.results.content import MISSING, Worded, content_of, heading, worded_for
+from fsconsole.results.grid import (
+    DEFAULT_SORT,
+    Grid,
+    Row,
+    columns_beside,
+    columns_for,
+    highest_first,
+    published_alone,
+    published_for,
+    share_percent,
+    sort_grid,
+)
+from fsconsole.results.table import Line
+from fsconsole.show.lines import TextLine
+from fsconsole.show.tables import Column, TableRow, TableValue
+from fsconsole.show.terminal import Glyphs
+from fsconsole.text import cells_of, printable, shorten_middle, wrap
+from fsconsole.units import fixed
+
+# The choice of columns: which there are, by groups, and in which order they are shown. Pure.
+
+_FIRST_OF_GROUP = {
+    "write and read": (
+        Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.FILES_PER_S, Metric.WRITTEN, Metric.WRITE_TIME,
+        Metric.DRAIN, Metric.READ_BYTES, Metric.READ_TIME, Metric.FIRST_DONE, Metric.LAST_DONE,
+        Metric.STALLS, Metric.PEAK_DIRTY,
+    ),
+    "latency": (
+        Metric.LATENCY_MEAN, Metric.LATENCY_P50, Metric.LATENCY_P95, Metric.LATENCY_P99, Metric.LATENCY_MAX,
+        Metric.OVER_2_S, Metric.OVER_10_S,
+    ),
+    "CPU": (Metric.CPU, Metric.CPU_GENERATOR, Metric.CPU_PER_GIB, Metric.OBSERVER),
+    "against raw": (
+        Metric.OF_RAW_1, Metric.OF_RAW_N, Metric.RAW_WRITE_1, Metric.RAW_WRITE_N, Metric.RAW_READ_1,
+        Metric.RAW_READ_N, Metric.READTEST,
+    ),
+    "extents": (
+        Metric.EXTENTS_MEAN, Metric.EXTENTS_MEDIAN, Metric.EXTENTS_MAX, Metric.EXTENT_SIZE_MEDIAN,
+        Metric.FILES_MAPPED, Metric.FILES_COMPRESSED, Metric.NON_CONTIGUOUS,
+    ),
+    "array": (Metric.ARRAY_SYNC,),
+    "filesystem": (
+        Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM, Metric.MOUNT, Metric.UNMOUNT, Metric.USABLE,
+        Metric.OVERHEAD,
+    ),
+    "check": (Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM, Metric.CHECK_RSS),
+    "delete": (Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM, Metric.DELETE_DURABLE),
+}  # fmt: skip
+
+
+def grouped() -> tuple[tuple[str, Metric], ...]:
+    """Return every metric with its group, group by group; one that belongs to none comes last."""
+    known = tuple((group, metric) for group, metrics in _FIRST_OF_GROUP.items() for metric in metrics)
+    listed = {metric for _, metric in known}
+    return (*known, *(("other", metric) for metric in Metric if metric not in listed))
+
+
+def toggled(chosen: tuple[Metric, ...], metric: Metric) -> tuple[Metric, ...]:
+    """Return a choice without a column, or with it at its end; the last one stays."""
+    if metric not in chosen:
+        return (*chosen, metric)
+    left = tuple(other for other in chosen if other is not metric)
+    return left or chosen
+
+
+def moved(chosen: tuple[Metric, ...], metric: Metric, by: int) -> tuple[Metric, ...]:
+    """Return a choice with a column so many places further to the right; one that isn't chosen moves nothing."""
+    if metric not in chosen:
+        return chosen
+    others = [other for other in chosen if other is not metric]
+    place = max(0, min(chosen.index(metric) + by, len(others)))
+    return (*others[:place], metric, *others[place:])
+
+
+def choice_table(grid: Grid, chosen: tuple[Metric, ...]) -> TableValue:
+    """Return the list to tick: each column with its group, unit, and place among those that are shown."""
+    columns = (Column("unit", is_right=False), Column("place"), Column("group", is_right=False))
+    return TableValue("column", columns, tuple(_rows(grid, chosen)))
+
+
+def _rows(grid: Grid, chosen: tuple[Metric, ...]) -> Iterator[TableRow]:
+    present = {metric for row in grid.rows for metric, _ in row.figures}
+    for group, metric in grouped():
+        definition = DEFINITIONS[metric]
+        is_chosen = metric in chosen
+        place = str(chosen.index(metric) + 1) if is_chosen else ""
+        name = f"[{'x' if is_chosen else ' '}] {definition.column}"
+        cells = (_unit(definition.unit), place, group if metric in present else f"{group}, no figures here")
+        yield TableRow(metric.value, name, cells, tone="strong" if is_chosen else "")
+
+
+def _unit(unit: Unit) -> str:
+    return {Unit.BYTES_PER_S: "MB/s", Unit.COUNT: "", Unit.BYTES: "bytes"}.get(unit, unit.value)
+
+
+_WHOLE_FROM_PERCENT = 9.95
+_LARGEST_PERCENT = 99_999.0
+_ANY_LINES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How the operator wants to see a grid; columns empty: those that it shows unasked."""
+
+    columns: tuple[Metric, ...] = ()
+    sort_by: Metric = DEFAULT_SORT
+    is_reversed: bool = False
+    baseline: str = ""
+    """The key of a row; empty for none."""
+    publication: Publication | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GridView:
+    """A grid arranged as it was chosen, with its table."""
+
+    grid: Grid
+    columns: tuple[Metric, ...]
+    table: TableValue
+    caption: str
+
+    def row(self, key: str) -> Row | None:
+        """Return the grid's row of that key; None for a published one, or one that is gone."""
+        return next((row for row in self.grid.rows if row_key(row) == key), None)
+
+
+def row_key(row: Row) -> str:
+    """Return what tells a row from the others of its run, however far that has come."""
+    first = min(cell.cell for cell in row.cells)
+    return f"{first}/{'' if row.key.workload is None else row.key.workload}"
+
+
+def arranged(grid: Grid, choice: Choice, glyphs: Glyphs) -> GridView:
+    """Return a grid as it was chosen."""
+    grid = replace(
+        sort_grid(grid, choice.sort_by, is_reversed=choice.is_reversed), publication=choice.publication
+    )
+    unasked = columns_beside(grid) if choice.publication is not None else columns_for(grid)
+    columns = choice.columns or unasked
+    content = content_of(grid, columns)
+    baseline = next((row for row in grid.rows if row_key(row) == choice.baseline), None)
+    rows = tuple(_results_rows(grid, content.lines, columns, baseline))
+    heads = tuple(Column(printable(head.name), head.unit) for head in content.heads)
+    at = columns.index(grid.sorted_by) if grid.sorted_by in columns else None
+    table = TableValue("variant", heads, rows, at, _mark(grid, glyphs))
+    return GridView(grid, columns, table, _caption(grid, baseline))
+
+
+def sorted_by(choice: Choice, metric: Metric) -> Choice:
+    """Return a choice sorted by a column, or the other way round where it is sorted by that one already."""
+    again = metric is choice.sort_by
+    return replace(choice, sort_by=metric, is_reversed=again and not choice.is_reversed)
+
+
+def with_baseline(choice: Choice, key: str) -> Choice:
+    """Return a choice with a row as baseline, or without one where it was that row."""
+    return replace(choice, baseline="" if choice.baseline == key else key)
+
+
+def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
+    """Return what a run is called and where it stands, two lines each at most."""
+    # What the command line says of resuming is a key here.
+    standing, is_open, _ = look.standing.partition(": fsconsole resume ")
+    said = heading(look.state, f"{standing} (5 Runs takes it up again)" if is_open else standing)
+    parts = [wrap(sentence, width, max_lines=2) for sentence in said]
+    titled = len(said) > 1
+    return tuple(
+        TextLine(line, "strong" if titled and index == 0 else "")
+        for index, part in enumerate(parts)
+        for line in part
+    )
+
+
+def caption_rule(caption: str, glyphs: Glyphs, width: int) -> str:
+    """Return the line between table and pane, with the caption in it."""
+    said = f"{glyphs.horizontal} {shorten_middle(caption, width - 4)} "
+    return said + glyphs.horizontal * (width - cells_of(said))
+
+
+def pane_lines(row: Row, grid: Grid, width: int) -> tuple[TextLine, ...]:
+    """Return what is to be said of a row: its whole name, why figures are missing, its warnings with remedies."""
+    lines = [TextLine(part, "strong") for part in broken(printable(row.name), width)]
+    for other in row.printed:
+        lines += _plain(broken(f"published as: {printable(other)}", width))
+    for note in row.notes:
+        lines += _plain(broken(printable(note), width))
+    for warning in worded_for(row, grid):
+        lines += warning_lines(warning, width)
+    return tuple(lines)
+
+
+def warning_lines(warning: Worded, width: int) -> list[TextLine]:
+    """Return a warning in words with its remedy."""
+    said = f"{warning.kind} ({warning.place}): {'; '.join(warning.reasons)}"
+    lines = _plain(hanging(f"{warning.mark or '-'}  ", said, width))
+    return lines + _plain(hanging("   -> ", warning.hint, width))
+
+
+def published_lines(publication: Publication, width: int) -> tuple[TextLine, ...]:
+    """Return what is said while the cursor stands on a published row."""
+    sentences = (
+        f"Published: {publication.source}, {publication.date}; not of this run and not ranked with it.",
+        f"There: {publication.workload}; {publication.machine}.",
+    )
+    return tuple(_plain(line for text in sentences for line in broken(printable(text), width)))
+
+
+def hanging(lead: str, text: str, width: int) -> list[str]:
+    """Return text behind a lead, its further lines under its first."""
+    first, *others = broken(text, width - len(lead))
+    return [lead + first, *(" " * len(lead) + other for other in others)]
+
+
+def _results_rows(
+    grid: Grid, lines: Sequence[Line], columns: tuple[Metric, ...], baseline: Row | None
+) -> Iterator[TableRow]:
+    """Yield the rows of the table: each of the grid, and those that were published for it below it."""
+    given = iter(lines)
+    for row in grid.rows:
+        line, key = next(given), row_key(row)
+        cells = line.cells
+        if baseline is not None and row is not baseline and cells:
+            cells = _against(row, baseline, cells, columns)
+        yield TableRow(key, line.name, cells, " / ".join(line.notes), "strong" if row is baseline else "")
+        for number, _ in enumerate(published_for(grid, row)):
+            yield _published(f"{key} published {number}", next(given))
+    for number, _ in enumerate(published_alone(grid)):
+        yield _published(f"published {number}", next(given))
+
+
+def _published(key: str, line: Line) -> TableRow:
+    return TableRow(key, line.name, line.cells, " / ".join(line.notes), "weak")
+
+
+def _against(row: Row, baseline: Row, cells: tuple[str, ...], columns: tuple[Metric, ...]) -> tuple[str, ...]:
+    """Return a row's cells with its figures in per cent of the baseline's; verdicts and marks stay."""
+    shares = []
+    for metric, text in zip(columns, cells, strict=False):
+        verdict, _, _ = text.rpartition(" ")
+        shares.append(f"{verdict} {_share(share_percent(row, baseline, metric))}".strip())
+    return (*shares, *cells[len(columns) :])
+
+
+def _share(percent: float | None) -> str:
+    if percent is None:
+        return MISSING
+    if abs(percent) > _LARGEST_PERCENT:
+        return f"{percent:.0e}%"
+    return f"{fixed(percent, 0 if abs(percent) >= _WHOLE_FROM_PERCENT else 1)}%"
+
+
+def _mark(grid: Grid, glyphs: Glyphs) -> str:
+    return glyphs.down if highest_first(grid.sorted_by) != grid.is_reversed else glyphs.up
+
+
+def _caption(grid: Grid, baseline: Row | None) -> str:
+    """Return what the figures are and how rows are sorted: a line of 80 columns, but for a baseline's name."""
+    column = DEFINITIONS[grid.sorted_by].column
+    order = "highest" if highest_first(grid.sorted_by) != grid.is_reversed else "lowest"
+    if not grid.rows:
+        return "The plan has no cells."
+    if not grid.repeats:
+        return f"No row has a figure for {column} yet."
+    numbers = " to ".join(str(n) for n in dict.fromkeys((grid.repeats[0], grid.repeats[-1])))
+    what = "One cell a row" if grid.repeats == (1,) else f"Medians of {numbers} cells"
+    if baseline is not None:
+        what = f"Per cent of '{printable(baseline.name)}'"
+    return f"{what}; sorted by {column}, {order} first"
+
+
+def column_help(metric: Metric) -> str:
+    """Return what a column means, in a sentence."""
+    definition = DEFINITIONS[metric]
+    return f"{definition.column}: {definition.help}"
+
+
+def broken(text: str, width: int) -> list[str]:
+    """Return text in as many lines as it needs."""
+    return wrap(text, max(2, width), max_lines=_ANY_LINES)
+
+
+def _plain(lines: Sequence[str] | Iterator[str]) -> list[TextLine]:
+    return [TextLine(line) for line in lines]
+
+
+# Exports of a grid: which there are, and what is asked of the command that makes them. Pure.
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """One kind of export: how a file's name ends, what it is, and the words for it."""
+
+    ending: str
+    label: str
+    words: tuple[str, ...]
+    has_columns: bool = False
+    has_published: bool = False
+
+
+EXPORTS = (
+    Export(".csv", "CSV: a line per cell, all figures in base units", ("--format", "csv")),
+    Export(
+        ".summary.csv",
+        "CSV: a line per row of the grid: median, n, spread",
+        ("--format", "csv", "--summary"),
+    ),
+    Export(".json", "JSON: all that is known", ("--format", "json"), has_published=True),
+    Export(
+        ".md",
+        "Markdown: the grid as it is shown here",
+        ("--format", "md"),
+        has_columns=True,
+        has_published=True,
+    ),
+)
+
+
+def export_words(
+    run: str, runs_dir: str, export: Export, choice: Choice, columns: tuple[Metric, ...]
+) -> tuple[str, ...]:
+    """Return the words of the command that prints an export."""
+    words = ["results", run, "--runs", runs_dir, *export.words, "--sort", choice.sort_by.value]
+    if export.has_columns:
+        words += ["--columns", ",".join(metric.value for metric in columns)]
+    if export.has_published and choice.publication is not None:
+        words += ["--with", choice.publication.name]
+    return tuple(words)
+
+
+def proposed_path(run: str, export: Export, directory: str) -> str:
+    """Return where an export goes unless the operator says otherwise."""
+    return os.path.join(directory, run + export.ending)
+
+
+def path_for(path: str, export: Export) -> str:
+    """Return a path with the ending of another kind of export, where it has one of them."""
+    for ending in sorted((known.ending for known in EXPORTS), key=len, reverse=True):
+        if path.endswith(ending):
+            return path.removesuffix(ending) + export.ending
+    return path

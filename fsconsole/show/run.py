@@ -1,0 +1,502 @@
+"""A run in words: its title and what is left, a row for each cell, the step at hand."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from fsconsole.errors import FsconsoleError
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import is_alive, list_runs
+from fsconsole.model.events import CommandFinished, ControlAnswer, Verb
+from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.model.plan import StepKind
+from fsconsole.model.sample import Sample
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
+from fsconsole.results.figures import CLEAN, cell_word, status_words
+from fsconsole.show.charts import Mark, PlotValue, Series
+from fsconsole.show.gauges import read_limit, write_limit
+from fsconsole.show.history import MINUTE_S, Figures, Names, Snapshot, Trace
+from fsconsole.show.progress import is_of, progress_words, remaining_s
+from fsconsole.text import cells_of, decode, pad_right, printable, printable_lines, shorten_middle, wrap
+from fsconsole.units import (
+    format_bytes,
+    format_elapsed,
+    format_guess,
+    format_rate,
+    format_seconds,
+    significant,
+)
+
+# Runs that go on, and what is said of them as the console starts.
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """A run that an engine carries out right now; both texts are printable."""
+
+    folder: RunFolder
+    title: str
+    place: str
+
+
+def living(runs_dir: str) -> RunFolder | None:
+    """Return the newest run that an engine carries out right now, or None where none is. Raises NotRoot, RunsReadOnly."""
+    return next((folder for folder in list_runs(runs_dir) if is_alive(folder)), None)
+
+
+def going(runs_dir: str, now_ns: int) -> tuple[Going, ...]:
+    """Return all runs that go on, the newest first; now_ns is CLOCK_MONOTONIC. Raises as living()."""
+    return tuple(_going(folder, now_ns) for folder in list_runs(runs_dir) if is_alive(folder))
+
+
+def place_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None) -> str:
+    """Return where a living run stands, and what is left: "cell 3 of 12, about 4 min left"."""
+    if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
+        return "starting"
+    cell = (
+        "between cells"
+        if state.current_cell is None
+        else f"cell {state.current_cell + 1} of {len(state.cells)}"
+    )
+    paused = "paused, " if state.status is RunStatus.PAUSED else ""
+    return f"{paused}{cell}, about {format_guess(remaining_s(state, now_ns, per_cell_s=per_cell_s))} left"
+
+
+def question(runs: Sequence[Going]) -> str:
+    """Return what stands above the runs that go on."""
+    return "A run goes on:" if len(runs) == 1 else f"{len(runs)} runs go on, the newest first:"
+
+
+def line_of(runs: Sequence[Going]) -> str:
+    """Return in one sentence that runs go on, where there is no place for a question."""
+    newest = f"{runs[0].title}, {runs[0].place}"
+    if len(runs) == 1:
+        return f"A run goes on: {newest}; 3 shows it."
+    return f"{len(runs)} runs go on; the newest is {newest}. 3 shows it, 5 lists all."
+
+
+def _going(folder: RunFolder, now_ns: int) -> Going:
+    try:
+        state = read_state(folder)
+    except FsconsoleError as error:
+        return Going(folder, folder.name, printable(str(error)))
+    title = state.request.plan.title.strip() or folder.name
+    targets = ", ".join(state.request.plan.targets)
+    place = f"{place_words(state, now_ns)}, on {targets}" if targets else place_words(state, now_ns)
+    return Going(folder, printable(title), printable(place))
+
+
+# What is asked of an engine, and what its answer means, in words.
+
+_TAKEN = {
+    Verb.PAUSE: "It will wait before the next cell; p goes on.",
+    Verb.CONTINUE: "It goes on.",
+    Verb.SKIP: "This cell ends now, and the next one begins.",
+    Verb.STOP_AFTER: "It will stop after this cell; `fsconsole resume` finishes it later.",
+    Verb.STOP_NOW: "It stops now; what this cell measured is lost, `fsconsole resume` does it again.",
+}
+
+
+def answer_words(verb: Verb, answer: ControlAnswer) -> str:
+    """Return what an engine that took a request will do, and where it is."""
+    return f"{_TAKEN[verb]} It is in {answer.step or 'its beginning'}."
+
+
+def cleaned_words(printed: str) -> str:
+    """Return what a cleanup did, of what it printed."""
+    return " ".join(printed.split("\n")).strip() or "Nothing was left behind."
+
+
+def farewell(run: str, runs_dir: str, default_runs_dir: str) -> str:
+    """Return what is said on leaving a run that goes on."""
+    kept = "" if runs_dir == default_runs_dir else f" --runs {runs_dir}"
+    return f"Run {run} goes on; `fsconsole` or `fsconsole attach {run}{kept}` shows it again."
+
+
+# How the lines of the Run screen are shared out: what matters finds room on 24 of them.
+
+_CELLS, _GAUGES, _PLOT = 5, 7, 4
+"""What each part gets before any gets more."""
+_MOST_CELLS = 12
+_MOST_PLOT = 40
+WIDE_COLUMNS = 150
+"""From here on gauges stand in two columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Lines for each part; 0: it isn't shown."""
+
+    cells: int
+    gauges: int
+    plot: int
+
+
+def room_for(lines: int, *, cells: int, gauges: int, plot: bool) -> Room:
+    """Return how so many lines are used for so many cells and lines of gauges, with or without a plot."""
+    least_plot = _PLOT if plot and lines >= _CELLS + _PLOT + 2 else 0
+    cell_lines = min(cells, _CELLS, max(1, lines - least_plot - 2))
+    gauge_lines = min(gauges, max(0, lines - cell_lines - least_plot))
+    if least_plot:
+        # A plot of six lines before an eighth gauge, and all gauges before a higher plot.
+        gauge_lines = min(gauge_lines, max(_GAUGES, lines - cell_lines - 2 * _PLOT))
+    rest = lines - cell_lines - gauge_lines - least_plot
+    more_cells = min(max(0, cells - cell_lines), _MOST_CELLS - _CELLS, rest // 2 if least_plot else rest)
+    plot_lines = min(_MOST_PLOT, least_plot + rest - more_cells) if least_plot else 0
+    return Room(cell_lines + more_cells, gauge_lines, plot_lines)
+
+
+STALE_S = 2.0
+"""Four sampling periods: older gauges must not pass for new ones."""
+_STATUS_CELLS = max(len(cell_word(status)) for status in CellStatus)
+_LEAST_DETAIL = 31
+"""Columns that figures and reasons get at least: two rates, in the narrowest terminal."""
+_GAP = "  "
+_TONES = {
+    CellStatus.RUNNING: "strong",
+    CellStatus.FAILED: "bad",
+    CellStatus.UNKNOWN: "bad",
+    CellStatus.STOPPED: "bad",
+    CellStatus.PENDING: "weak",
+    CellStatus.SKIPPED: "weak",
+    CellStatus.UNAVAILABLE: "weak",
+}
+_RATES = (Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.RAW_WRITE_N, Metric.RAW_READ_N)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One printable line, and how it is meant: "strong", "weak", "bad" or nothing."""
+
+    text: str
+    tone: str = ""
+
+
+def title_line(snapshot: Snapshot, now_ns: int, width: int) -> str:
+    """Return the run's title and where it stands, with what is left; now_ns is CLOCK_MONOTONIC."""
+    standing = printable(standing_words(snapshot, now_ns))
+    title = printable(snapshot.state.request.plan.title or snapshot.folder.name)
+    title += f" ({snapshot.names.of_all})" if snapshot.names.of_all else ""
+    room = width - cells_of(standing) - 2
+    if room < len("a title"):
+        return shorten_middle(standing, width)
+    return f"{shorten_middle(title, room)}: {standing}"
+
+
+def standing_words(snapshot: Snapshot, now_ns: int) -> str:
+    """Return where the run stands in few words."""
+    state = snapshot.state
+    if snapshot.finished or not snapshot.alive:
+        words = status_words(state, alive=snapshot.alive, read_only=snapshot.read_only)
+        # Here a key resumes it.
+        return words.removesuffix(f": fsconsole resume {state.request.run_id}")
+    return place_words(state, now_ns, per_cell_s=snapshot.known.cell_s)
+
+
+def step_line(snapshot: Snapshot, now_ns: int) -> str:
+    """Return what is being done right now, or what can be done where nothing is."""
+    state = snapshot.state
+    if snapshot.finished:
+        return "The run is over; enter shows its results."
+    if snapshot.dead and state.status is RunStatus.NEW:
+        return "No engine has begun on this run; r starts one."
+    if snapshot.dead and state.status is RunStatus.INTERRUPTED:
+        return "What its engine left has been given back: r resumes."
+    if snapshot.dead:
+        return "Its engine is gone: c gives back what it left, r resumes the run."
+    step = state.current_step
+    if step is None:
+        return "Paused before the next cell; p goes on." if _is_waiting(state) else "between steps"
+    elapsed_s = max(0.0, (now_ns - step.started_monotonic_ns) / 1e9)
+    return printable(f"{_step_words(state, step, snapshot.sample)}, {format_elapsed(elapsed_s)}")
+
+
+def age_words(snapshot: Snapshot, now_ns: int) -> str:
+    """Return how old the gauges are, where they are older than they should be; else nothing."""
+    sample = snapshot.sample
+    if sample is None:
+        return "no gauges yet"
+    if not snapshot.alive:
+        return "last gauges"
+    age_s = (now_ns - sample.monotonic_ns) / 1e9
+    return f"gauges {format_elapsed(age_s)} old" if age_s > STALE_S else ""
+
+
+def cell_in_sight(state: RunState) -> int:
+    """Return the cell that the list keeps in sight: the one at hand, else the next, else the last."""
+    if state.current_cell is not None:
+        return state.current_cell
+    to_come = (cell.index for cell in state.cells if cell.status in (CellStatus.PENDING, CellStatus.UNKNOWN))
+    return next(to_come, max(0, len(state.cells) - 1))
+
+
+def cell_row(snapshot: Snapshot, index: int, width: int) -> Row:
+    """Return a cell's row: number, name, repeat, status in a word, and figures or a reason."""
+    state = snapshot.state
+    cell = state.cells[index]
+    plan = state.request.plan
+    number = f"{index + 1:>{len(str(len(state.cells)))}}"
+    repeat = f"{_GAP}#{plan.cells[index].repeat:<{len(str(plan.repeats))}}" if plan.repeats > 1 else ""
+    fixed = len(number) + len(repeat) + 3 * len(_GAP) + _STATUS_CELLS
+    name_cells = min(snapshot.names.widest, max(8, width - fixed - _LEAST_DETAIL))
+    name = pad_right(shorten_middle(snapshot.names.text(index, name_cells), name_cells), name_cells)
+    head = f"{number}{_GAP}{name}{repeat}{_GAP}{cell_word(_status(snapshot, cell)):<{_STATUS_CELLS}}{_GAP}"
+    detail = _detail(snapshot, cell, width - cells_of(head))
+    return Row((head + detail).rstrip(), _tone(snapshot, cell))
+
+
+def _status(snapshot: Snapshot, cell: CellState) -> CellStatus:
+    """Return where a cell stands; one that runs by the journal does not where no engine lives."""
+    is_left = cell.status is CellStatus.RUNNING and not snapshot.alive
+    return CellStatus.UNKNOWN if is_left else cell.status
+
+
+def _tone(snapshot: Snapshot, cell: CellState) -> str:
+    if cell.status is CellStatus.DONE and _verdict(cell):
+        return "bad"
+    return _TONES.get(_status(snapshot, cell), "")
+
+
+def _detail(snapshot: Snapshot, cell: CellState, width: int) -> str:
+    status = _status(snapshot, cell)
+    if status is CellStatus.DONE:
+        return _figures(cell, width)
+    if status is CellStatus.RUNNING:
+        return shorten_middle(_progress(snapshot.state, cell), width)
+    if status is CellStatus.UNKNOWN and not cell.reason:
+        return shorten_middle("its engine died in it", width)
+    return shorten_middle(printable(cell.reason), width)
+
+
+def _figures(cell: CellState, width: int) -> str:
+    """Return as many of a cell's rates as find room, and what its check found unless it found nothing."""
+    verdict = f"check: {printable(_verdict(cell))}" if _verdict(cell) else ""
+    known = [(DEFINITIONS[metric].column, cell.value(metric)) for metric in _RATES]
+    rates = [f"{name} {significant(value / 1e6):>4}" for name, value in known if value is not None]
+    for shown in range(len(rates), 0, -1):
+        text = _GAP.join([" ".join((*rates[:shown], "MB/s")), *([verdict] if verdict else [])])
+        if cells_of(text) <= width:
+            return text
+    return shorten_middle(verdict, width)
+
+
+def _verdict(cell: CellState) -> str:
+    found = [step.verdict for step in cell.steps if step.kind is StepKind.CHECK and step.verdict]
+    return next((verdict for verdict in found if verdict != CLEAN), "")
+
+
+def _progress(state: RunState, cell: CellState) -> str:
+    total = len(state.request.plan.cells[cell.index].steps)
+    if not cell.steps:
+        return "begins"
+    return f"step {cell.steps[-1].number + 1} of {total}: {cell.steps[-1].kind.value}"
+
+
+def _step_words(state: RunState, step: StepState, sample: Sample | None) -> str:
+    if step.kind is StepKind.DRAIN:
+        pending = "" if sample is None else f", {format_bytes(sample.writeback.pending_bytes)} still dirty"
+        return f"drain: application done{pending}"
+    words = _load_words(state, step, sample) or step.title
+    return ", ".join(filter(None, (f"{step.kind.value}: {words}", progress_words(step, sample))))
+
+
+def _load_words(state: RunState, step: StepState, sample: Sample | None) -> str:
+    """Return how far a load is, by its own counters; empty where they aren't of this step."""
+    if step.kind is not StepKind.WORKLOAD or sample is None or sample.load is None or not is_of(step, sample):
+        return ""
+    load = sample.load
+    name, total_bytes = _workload(state, step)
+    of = f" of {format_bytes(total_bytes)}" if total_bytes else ""
+    files = f"{load.files_done} file{'s' if load.files_done != 1 else ''}"
+    threads = f"{load.threads_running} thread{'s' if load.threads_running != 1 else ''}"
+    return f"{name}, {format_bytes(load.bytes_done)}{of}, {files}, {threads}"
+
+
+def _workload(state: RunState, step: StepState) -> tuple[str, int]:
+    """Return the name of a step's workload and the bytes that it is meant to move; 0 where that isn't known."""
+    if state.current_cell is None:
+        return step.title, 0
+    planned = state.request.plan.cells[state.current_cell]
+    number = planned.steps[step.number].workload if step.number < len(planned.steps) else None
+    if number is None or number >= len(planned.workloads):
+        return step.title, 0
+    workload = planned.workloads[number]
+    return workload.name or workload.kind.value, workload.total_bytes or 0
+
+
+def _is_waiting(state: RunState) -> bool:
+    return state.status is RunStatus.PAUSED and state.current_cell is None
+
+
+# The log of one cell: its steps, their commands with exit codes and figures, and what those printed.
+
+OUTPUT_BYTES = 16 * 1024
+_OUTPUT_LINES = 60
+"""Of each command, the last ones: that is where errors stand."""
+
+Read = Callable[[str], tuple[bytes, int]]
+"""Gives the end of an output and how many bytes were before it. Raises OSError."""
+
+
+def log_title(state: RunState, names: Names, index: int) -> str:
+    """Return which cell the log is of."""
+    return f"Cell {index + 1} of {len(state.cells)}: {names.texts[index]}"
+
+
+def log_rows(cell: CellState, read: Read, width: int) -> tuple[Row, ...]:
+    """Return the log in rows of at most width cells."""
+    if not cell.steps:
+        why = f": {cell.reason}" if cell.reason else "."
+        return tuple(_block(f"Nothing was done yet{why}", width))
+    return tuple(row for step in cell.steps for row in _of_step(step, read, width))
+
+
+def _of_step(step: StepState, read: Read, width: int) -> Iterator[Row]:
+    ended = "going on" if step.outcome is None else f"{step.outcome.value}, {format_seconds(step.elapsed_s)}"
+    verdict = f", {step.verdict}" if step.verdict else ""
+    title = "" if step.title == step.kind.value else f": {step.title}"
+    yield from _block(f"{step.number + 1:>2} {step.kind.value}{title}  ({ended}{verdict})", width, "strong")
+    if step.reason:
+        yield from _block(f"   {step.reason}", width, "bad")
+    for command in step.commands:
+        yield from _of_command(command, read, width)
+
+
+def _of_command(command: CommandFinished, read: Read, width: int) -> Iterator[Row]:
+    yield from _block(f"   $ {shlex.join(command.argv)}", width)
+    used = f"user {format_seconds(command.user_s)}, system {format_seconds(command.system_s)}"
+    said = f"exit {command.exit_code}, {format_seconds(command.elapsed_s)}, {used}, {format_bytes(command.max_rss_bytes)}"
+    yield from _block(f"     {said}", width, "bad" if command.exit_code else "weak")
+    yield from _output(command, read, width)
+    for line in command.kernel_log:
+        yield from _block(f"     kernel: {line}", width, "bad")
+
+
+def _output(command: CommandFinished, read: Read, width: int) -> Iterator[Row]:
+    if not command.output:
+        return
+    try:
+        raw, before = read(command.output)
+    except OSError as error:
+        yield from _block(f"     its output can't be read: {error.strerror}", width, "bad")
+        return
+    lines = printable_lines(decode(raw).rstrip("\n")) if raw.strip() else []
+    if before or len(lines) > _OUTPUT_LINES:
+        lines = lines[-_OUTPUT_LINES:]
+        yield from _block(f"     ... more before that, in {command.output}", width, "weak")
+    for line in lines:
+        yield from _block(f"     {line}", width)
+
+
+def _block(text: str, width: int, tone: str = "") -> Iterator[Row]:
+    # What a tool has moved far to the right would have no room.
+    indent = " " * min(len(text) - len(text.lstrip(" ")), max(0, width // 2 - 2))
+    for number, line in enumerate(wrap(printable(text.lstrip(" ")), max(20, width - len(indent) - 2))):
+        yield Row(f"{indent}{'  ' if number else ''}{line}", tone)
+
+
+# The history of a run as one plot: throughput, dirty memory or CPU, of the whole cell or of the last minute.
+
+
+class Shown(str, Enum):
+    """What is plotted; the values are shown."""
+
+    THROUGHPUT = "throughput"
+    DIRTY = "dirty memory"
+    CPU = "CPU"
+
+    @property
+    def following(self) -> Shown:
+        """What comes after it."""
+        every = tuple(Shown)
+        return every[(every.index(self) + 1) % len(every)]
+
+
+_WRITE, _READ, _PENDING, _CPU = range(4)
+_CURVES = {
+    Shown.THROUGHPUT: ((_WRITE, "write", "write"), (_READ, "read", "read")),
+    Shown.DIRTY: ((_PENDING, "dirty + writeback", "dirty"),),
+    Shown.CPU: ((_CPU, "CPU busy", "cpu"),),
+}
+_LEAST_S = 10.0
+_NAN = math.nan
+
+Points = tuple[tuple[float, Figures], ...]
+
+
+def plot(snapshot: Snapshot, shown: Shown, *, last_minute: bool) -> PlotValue:
+    """Return the plot; behind the cell's curve lies that of the cell before it."""
+    return _of_minute(snapshot, shown) if last_minute else _of_cell(snapshot, shown)
+
+
+def _of_cell(snapshot: Snapshot, shown: Shown) -> PlotValue:
+    history = snapshot.history
+    current, previous = history.current, history.previous
+    longest_s = max(_LEAST_S, *(_end_s(trace) for trace in (current, previous)))
+    series = (
+        [_series(shown, number, current.points) for number in range(len(_CURVES[shown]))] if current else []
+    )
+    if previous is not None:
+        series.append(_behind(shown, previous))
+    cell = "" if current is None else f"cell {current.cell + 1}, "
+    return _value(snapshot, shown, tuple(series), (0.0, longest_s), f"{cell}{format_elapsed(longest_s)}")
+
+
+def _of_minute(snapshot: Snapshot, shown: Shown) -> PlotValue:
+    recent = snapshot.history.recent
+    newest_ns = recent[-1][0] if recent else 0
+    points: Points = tuple(((at_ns - newest_ns) / 1e9, figures) for at_ns, figures in recent)
+    series = tuple(_series(shown, number, points) for number in range(len(_CURVES[shown])))
+    return _value(snapshot, shown, series, (-MINUTE_S, 0.0), "the last minute")
+
+
+def _value(
+    snapshot: Snapshot, shown: Shown, series: tuple[Series, ...], span: tuple[float, float], x_text: str
+) -> PlotValue:
+    marks = _marks(snapshot.sample) if shown is Shown.DIRTY else ()
+    y_max, y_text = _scale(snapshot, shown, series, marks)
+    return PlotValue(series, span[0], span[1], y_max, y_text, x_text, marks)
+
+
+def _scale(
+    snapshot: Snapshot, shown: Shown, series: tuple[Series, ...], marks: tuple[Mark, ...]
+) -> tuple[float, str]:
+    if shown is Shown.CPU:
+        return 100.0, "100 %"
+    if shown is Shown.THROUGHPUT:
+        highest = max(write_limit(snapshot)[0], read_limit(snapshot)[0], 1e6)
+        return highest, format_rate(highest)
+    known = [y for curve in series for _, y in curve.points if not math.isnan(y)]
+    highest = max([*known, *(mark.value for mark in marks), 2.0**20])
+    return highest, format_bytes(highest)
+
+
+def _marks(sample: Sample | None) -> tuple[Mark, ...]:
+    if sample is None:
+        return ()
+    writeback = sample.writeback
+    named = ((writeback.background_threshold_bytes, "background"), (writeback.threshold_bytes, "limit"))
+    return tuple(Mark(float(value), name) for value, name in named if value)
+
+
+def _series(shown: Shown, number: int, points: Points) -> Series:
+    figure, name, style = _CURVES[shown][number]
+    return Series(name, _curve(points, figure), style)
+
+
+def _behind(shown: Shown, trace: Trace) -> Series:
+    figure, name, style = _CURVES[shown][0]
+    return Series(f"{name}, cell {trace.cell + 1}", _curve(trace.points, figure), style, behind=True)
+
+
+def _curve(points: Points, figure: int) -> tuple[tuple[float, float], ...]:
+    return tuple((at_s, _NAN if (y := figures[figure]) is None else y) for at_s, figures in points)
+
+
+def _end_s(trace: Trace | None) -> float:
+    return trace.points[-1][0] + trace.slot_s if trace is not None and trace.points else 0.0

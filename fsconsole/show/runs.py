@@ -1,0 +1,128 @@
+"""The list of runs: a line for each, and what is said of the one at the cursor. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fsconsole.client.runs import Listed
+from fsconsole.results.content import instant
+from fsconsole.show.lines import TextLine
+from fsconsole.show.results import broken, hanging
+from fsconsole.show.tables import Column, TableRow, TableValue
+from fsconsole.text import cells_of, printable
+from fsconsole.units import format_bytes
+
+_COLUMNS = (
+    Column("begun", "UTC", is_right=False),
+    Column("cells", "ended"),
+    Column("where it stands", is_right=False),
+    Column("size"),
+)
+_RESUME = ": fsconsole resume "
+"""What a standing ends with where the run can be taken up again; here a key does that."""
+_MOST_STANDING = 33
+"""Columns: "engine died in workload of cell 6"."""
+_LIVING = frozenset({"running", "paused"})
+_UNREADABLE = frozenset({"damaged", "newer", "unreadable"})
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of the list; listed is None until its folder has been read."""
+
+    name: str
+    listed: Listed | None
+    size_bytes: int = 0
+
+    @property
+    def is_living(self) -> bool:
+        """Whether an engine carries it out."""
+        return self.listed is not None and (
+            self.listed.status in _LIVING or self.listed.standing == "starting"
+        )
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether there is something to open."""
+        return self.listed is not None and self.listed.status not in _UNREADABLE
+
+    @property
+    def title(self) -> str:
+        """What it is called: its title, or its name where it has none. Printable."""
+        return printable((self.listed.title if self.listed is not None else "").strip() or self.name)
+
+
+def runs_table(runs: Sequence[Run], sought: str = "") -> TableValue:
+    """Return the list; with a text sought, the runs that have it in title, name or standing."""
+    return TableValue("run", _COLUMNS, tuple(_row(run) for run in runs if matches(run, sought)))
+
+
+def matches(run: Run, sought: str) -> bool:
+    """Return whether a run has a text somewhere; case doesn't matter."""
+    standing = run.listed.standing if run.listed is not None else ""
+    return sought.casefold() in f"{run.title} {run.name} {standing}".casefold()
+
+
+def run_lines(run: Run, directory: str, width: int) -> tuple[TextLine, ...]:
+    """Return all that is known of a run: title, standing with what to do, name, beginning, cells, size."""
+    lines = [TextLine(part, "strong") for part in broken(run.title, width)]
+    if run.listed is None:
+        return (*lines, TextLine("Not read yet."))
+    facts = [run.name]
+    if run.listed.created_wall_ns is not None:
+        facts.append(f"begun {instant(run.listed.created_wall_ns)}")
+        facts.append(f"{run.listed.cells_over} of {run.listed.cells} cells ended")
+    facts.append(f"{format_bytes(run.size_bytes)} in {directory}")
+    # Where a directory's name is long, the last lines take a key to be seen.
+    lines += [TextLine(part) for part in hanging("-> ", _standing(run.listed), width)]
+    lines += [TextLine(part) for part in broken(printable("; ".join(facts)), width)]
+    return tuple(lines)
+
+
+def list_words(runs: Sequence[Run], sought: str, directory: str, *, is_listed: bool) -> str:
+    """Return what stands above the list: how many runs there are, that there is none, or that nobody can tell."""
+    if not is_listed:
+        return "The runs can't be listed; why, and what to do about it, stands below."
+    return count_words(runs, sought) if runs else f"There are no runs in {directory} yet. 2 Plan makes one."
+
+
+def count_words(runs: Sequence[Run], sought: str) -> str:
+    """Return how many runs there are, and how many are shown."""
+    total = f"{len(runs)} run{'s' if len(runs) != 1 else ''}"
+    unread = sum(run.listed is None for run in runs)
+    said = f"{total}, {unread} of them not read yet" if unread else total
+    if not sought:
+        return said
+    shown = sum(matches(run, sought) for run in runs)
+    return f"{said}; {shown} with '{printable(sought)}' (escape shows all)"
+
+
+def _row(run: Run) -> TableRow:
+    if run.listed is None:
+        return TableRow(run.name, run.title, ("", "", "...", ""))
+    begun, cells = "-", "-"
+    if run.listed.created_wall_ns is not None:
+        # The year stands in the pane: what is looked for is seldom a year old.
+        begun = instant(run.listed.created_wall_ns)[5:16]
+        cells = f"{run.listed.cells_over}/{run.listed.cells}"
+    tone = "strong" if run.is_living else ""
+    standing = _short(run.listed.standing)
+    return TableRow(run.name, run.title, (begun, cells, standing, format_bytes(run.size_bytes)), tone=tone)
+
+
+def _standing(listed: Listed) -> str:
+    """Return where a run stands, and which keys help."""
+    said, is_open, _ = printable(listed.standing).partition(_RESUME)
+    if listed.status == "dead":
+        # One whose disk is read-only has no such ending: it says itself what to do.
+        return f"{said}; c gives back what its engine left, u resumes it" if is_open else said
+    if listed.status in _LIVING or listed.standing == "starting":
+        return f"{said}; t follows it"
+    return f"{said}; u {'starts' if listed.status == 'new' else 'resumes'} it" if is_open else said
+
+
+def _short(standing: str) -> str:
+    """Return where a run stands without what to do about it, and with its reason where that is short."""
+    said = printable(standing).partition(_RESUME)[0].partition(", and could not say why")[0]
+    return (said if cells_of(said) <= _MOST_STANDING else said.partition(": ")[0]) or "-"

@@ -1,0 +1,132 @@
+"""What the terminal at hand can show, decided once at the start: colours, glyphs, how often to paint.
+
+On a Linux console (TERM=linux) there are 16 colours and 256 or 512 glyphs. What CP437 and Debian's Lat15 console fonts
+both have is ASCII, box drawing, the full block, three shades, the black square and two triangles; everything else
+would be a box. vt220 and the like get ASCII.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from fsconsole.errors import DumbTerminal
+
+_DUMB = frozenset({"", "dumb", "unknown"})
+_ASCII_TERMS = re.compile(r"(vt\d|ansi|pcansi|cons25|sun|wy|hp|qvt|tvi)")
+"""Terminals of their own right, or what claims no more than one of those: no UTF-8 to be relied on."""
+_MONOCHROME = re.compile(r"(vt\d|sun|wy|hp|qvt|tvi)|.*-(m|mono)$")
+_MANY_COLOURS = ("256color", "kitty")
+"""How TERM ends where there are 256 colours; rich.console, which writes the colours, goes by the same words."""
+_COERCED = frozenset({"C.UTF-8", "C.utf8"})
+_PAINT_HZ, _SLOW_PAINT_HZ = 4.0, 0.5
+
+
+class Colours(Enum):
+    """How many colours there are."""
+
+    NONE = "none"
+    SIXTEEN = "16"
+    MANY = "many"
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """The characters that pictures are made of; each is one column wide."""
+
+    full: str
+    shades: str
+    """From light to dark, three of them."""
+    empty: str
+    steps: str
+    """Parts of a full block from the bottom up, the last one full: how finely a plot can be drawn."""
+    branch: str
+    last_branch: str
+    trunk: str
+    """Guides of a tree, three columns each."""
+    horizontal: str
+    vertical: str
+    up: str
+    down: str
+    square: str
+    has_boxes: bool
+    """Whether borders may be drawn with lines; with ASCII otherwise."""
+
+
+ASCII = Glyphs("#", ".:=", " ", "_#", "|- ", "`- ", "|  ", "-", "|", "^", "v", "*", has_boxes=False)
+SAFE = Glyphs("█", "░▒▓", " ", "█", "├─ ", "└─ ", "│  ", "─", "│", "▲", "▼", "■", has_boxes=True)
+WIDE = Glyphs("█", "░▒▓", " ", "▁▂▃▄▅▆▇█", "├─ ", "└─ ", "│  ", "─", "│", "▲", "▼", "■", has_boxes=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """What screens and widgets ask before they draw."""
+
+    colours: Colours
+    glyphs: Glyphs
+    paint_hz: float
+    """How often gauges are painted; samples come at their own rate."""
+    slow: bool = False
+    """Whether every byte counts: bars in ASCII, plots on demand, nothing painted twice."""
+
+
+def terminal_of(
+    environ: Mapping[str, str], encoding: str, *, ascii_only: bool = False, slow_link: bool = False
+) -> Terminal:
+    """Return what a terminal can do, by TERM, COLORTERM, NO_COLOR and its encoding. Raises DumbTerminal."""
+    term = environ.get("TERM", "").strip().lower()
+    if term.split("-")[0] in _DUMB:
+        raise DumbTerminal(term=term)
+    colours = _colours(term, environ)
+    return Terminal(
+        # A colour of 16 takes 5 bytes, one of many up to 19, and there are two to a word.
+        colours=Colours.SIXTEEN if slow_link and colours is Colours.MANY else colours,
+        glyphs=_glyphs(term, encoding, ascii_only=ascii_only or slow_link),
+        paint_hz=_SLOW_PAINT_HZ if slow_link else _PAINT_HZ,
+        slow=slow_link,
+    )
+
+
+def encoding_of(environ: Mapping[str, str], stream_encoding: str, *, is_utf8_mode: bool) -> str:
+    """Return the encoding of the terminal, by its stream; in Python's UTF-8 mode by the locale's name.
+
+    In the C locale, and in one that isn't installed, Python takes UTF-8 for granted (PEP 538, PEP 540) and sets
+    LC_CTYPE to C.UTF-8; what the operator's locale is called tells the two apart.
+    """
+    if not is_utf8_mode:
+        return stream_encoding
+    category = environ.get("LC_CTYPE", "")
+    names = (environ.get("LC_ALL"), "" if category in _COERCED else category, environ.get("LANG"))
+    name = next((name for name in names if name), "C").lower()
+    return "utf-8" if name.replace("-", "").endswith("utf8") else "ascii"
+
+
+def _colours(term: str, environ: Mapping[str, str]) -> Colours:
+    # https://no-color.org: present and not empty.
+    if environ.get("NO_COLOR") or _MONOCHROME.match(term):
+        return Colours.NONE
+    if _is_linux(term) or _ASCII_TERMS.match(term):
+        return Colours.SIXTEEN
+    if term.rpartition("-")[2] in _MANY_COLOURS:
+        return Colours.MANY
+    # GNU screen before 5 passes no 24-bit colours on, while COLORTERM of the terminal outside gets through.
+    has_more = environ.get("COLORTERM", "").strip().lower() in {"truecolor", "24bit"}
+    return Colours.MANY if has_more and not is_screen(term) else Colours.SIXTEEN
+
+
+def _glyphs(term: str, encoding: str, *, ascii_only: bool) -> Glyphs:
+    if ascii_only or _ASCII_TERMS.match(term) or encoding.lower().replace("-", "") != "utf8":
+        return ASCII
+    return SAFE if _is_linux(term) else WIDE
+
+
+def is_screen(term: str) -> bool:
+    """Return whether this is GNU screen, or tmux that calls itself so."""
+    return re.match(r"screen([.-]|$)", term) is not None
+
+
+def _is_linux(term: str) -> bool:
+    """Return whether this is the kernel's console, also within GNU screen (screen.linux)."""
+    return term.rpartition(".")[2].split("-")[0] == "linux"

@@ -1,0 +1,441 @@
+"""Questions and requests to an open block device, by ioctl (include/uapi/linux/fs.h)."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import stat
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import IntFlag
+from types import TracebackType
+from typing import NamedTuple
+
+from fsconsole.errors.runs import KernelLacks
+
+_BLKROSET = 0x125D
+_BLKROGET = 0x125E
+_BLKFLSBUF = 0x1261
+_BLKGETSIZE64 = 0x80081272
+_BLKGETDISKSEQ = 0x80081280
+
+
+def device_size_bytes(fd: int) -> int:
+    """Return the size of the block device. Raises OSError (ENOTTY: not a block device)."""
+    return _u64(fd, _BLKGETSIZE64)
+
+
+def is_read_only(fd: int) -> bool:
+    """Return whether the kernel refuses writes to the block device. Raises OSError."""
+    answer = fcntl.ioctl(fd, _BLKROGET, bytes(struct.calcsize("i")))
+    return any(answer)
+
+
+def make_writable(fd: int) -> None:
+    """Take back a read-only mark that was set on the device by hand. Raises OSError (EACCES without root)."""
+    fcntl.ioctl(fd, _BLKROSET, struct.pack("i", 0))
+
+
+def diskseq(fd: int) -> int:
+    """Return the number of this disk in the order of all that appeared since boot; 0 before kernel 5.15.
+
+    Unlike major:minor it is never given twice within a boot (Documentation/ABI/stable/sysfs-block, diskseq).
+    Raises OSError.
+    """
+    try:
+        return _u64(fd, _BLKGETDISKSEQ)
+    except OSError as error:
+        if error.errno in {errno.ENOTTY, errno.EINVAL}:
+            return 0
+        raise
+
+
+def flush_buffers(fd: int) -> None:
+    """Write out what is dirty, and drop what the page cache holds of the device itself (not of files on it).
+
+    Raises OSError (EACCES without CAP_SYS_ADMIN).
+    """
+    fcntl.ioctl(fd, _BLKFLSBUF)
+
+
+def notice_medium(path: str) -> None:
+    """Have the kernel look whether another medium is in a drive: it does so when the device is opened.
+
+    Until then its size and its sequence number are those of the medium before (block/disk-events.c). What can't be
+    opened, or is no block device, is left to whoever looks at it next.
+    """
+    with suppress(OSError):
+        if stat.S_ISBLK(os.stat(path).st_mode):
+            os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+
+def open_exclusive(path: str) -> int:
+    """Open a block device that nothing in the kernel uses, and keep others from claiming it (man 2 open).
+
+    Returns the descriptor. Raises OSError: EBUSY where it is mounted, swapped on or a member of something.
+    """
+    return os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+
+
+def _u64(fd: int, request: int) -> int:
+    answer = fcntl.ioctl(fd, request, bytes(8))
+    return int.from_bytes(answer, sys.byteorder)
+
+
+# The extents of a file, from the kernel (Documentation/filesystems/fiemap.rst).
+
+_FS_IOC_FIEMAP = 0xC020660B
+_HEAD = struct.Struct("=2Q4I")
+"""struct fiemap: start, length, flags, mapped extents, room for extents, reserved."""
+_EXTENT = struct.Struct("=3Q16xI12x")
+"""struct fiemap_extent: logical, physical, length, (reserved), flags, (reserved)."""
+_FIRST_BATCH, _BATCH = 16, 512
+"""Most files have few extents, and a large buffer costs more than the kernel's answer."""
+_TO_THE_END = 2**64 - 1
+
+
+class ExtentFlag(IntFlag):
+    """fe_flags (include/uapi/linux/fiemap.h)."""
+
+    LAST = 0x1
+    UNKNOWN = 0x2
+    DELALLOC = 0x4
+    ENCODED = 0x8
+    DATA_ENCRYPTED = 0x80
+    NOT_ALIGNED = 0x100
+    DATA_INLINE = 0x200
+    DATA_TAIL = 0x400
+    UNWRITTEN = 0x800
+    MERGED = 0x1000
+    SHARED = 0x2000
+
+
+_LAST = int(ExtentFlag.LAST)
+"""An operation on members of an enum costs as much as the kernel's answer."""
+
+
+class RawExtent(NamedTuple):
+    """One extent as the filesystem reports it, unmerged; flags are ExtentFlag bits.
+
+    A tuple, since millions of them are made.
+    """
+
+    logical_bytes: int
+    physical_bytes: int
+    length_bytes: int
+    flags: int
+
+
+def extents(fd: int) -> Iterator[RawExtent]:
+    """Yield the extents of an open file by rising offset, without flushing it first.
+
+    Raises OSError: EOPNOTSUPP or ENOTTY where the filesystem can't tell.
+    """
+    start, room = 0, _FIRST_BATCH
+    while True:
+        batch = _query(fd, start, room)
+        yield from batch
+        if not batch or batch[-1].flags & _LAST:
+            return
+        following = batch[-1].logical_bytes + batch[-1].length_bytes
+        if following <= start:
+            return
+        start, room = following, _BATCH
+
+
+def _query(fd: int, start: int, room: int) -> list[RawExtent]:
+    """Return up to room extents from an offset on."""
+    buffer = bytearray(_HEAD.size + room * _EXTENT.size)
+    _HEAD.pack_into(buffer, 0, start, _TO_THE_END - start, 0, 0, room, 0)
+    fcntl.ioctl(fd, _FS_IOC_FIEMAP, buffer)
+    mapped = _HEAD.unpack_from(buffer)[3]
+    filled = memoryview(buffer)[_HEAD.size : _HEAD.size + mapped * _EXTENT.size]
+    return list(map(RawExtent._make, _EXTENT.iter_unpack(filled)))
+
+
+# What tells a file from another one with the same inode number (include/uapi/linux/fs.h).
+
+_FS_IOC_GETVERSION = 2 << 30 | struct.calcsize("l") << 16 | ord("v") << 8 | 1
+"""_IOR('v', 1, long); the kernel writes an int of it."""
+_INT_BYTES = 4
+_UNKNOWN = frozenset({errno.ENOTTY, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
+
+
+def generation(fd: int) -> int:
+    """Return the generation of an open file's inode; 0 where its filesystem doesn't tell (tmpfs).
+
+    The first file on a new ext4 is always inode 12; the generation is random. Raises OSError.
+    """
+    try:
+        answer = fcntl.ioctl(fd, _FS_IOC_GETVERSION, bytes(struct.calcsize("l")))
+    except OSError as error:
+        if error.errno in _UNKNOWN:
+            return 0
+        raise
+    return int.from_bytes(answer[:_INT_BYTES], sys.byteorder)
+
+
+# Loop devices by ioctl (man 4 loop, include/uapi/linux/loop.h).
+
+_LOOP_SET_FD = 0x4C00
+_LOOP_CLR_FD = 0x4C01
+_LOOP_SET_STATUS64 = 0x4C04
+_LOOP_GET_STATUS64 = 0x4C05
+_LOOP_SET_DIRECT_IO = 0x4C08
+_LOOP_CONFIGURE = 0x4C0A
+_LOOP_CTL_GET_FREE = 0x4C82
+
+_LO_FLAGS_READ_ONLY = 1
+_LO_FLAGS_AUTOCLEAR = 4
+_LO_FLAGS_DIRECT_IO = 16
+
+_INFO = struct.Struct("=5Q4I64s64s32s2Q")
+"""struct loop_info64: device, inode, rdevice, offset, sizelimit; number, encryption type and key size,
+flags; file name, encryption name and key; two spare words."""
+_CONFIG_HEAD = struct.Struct("=2I")
+_CONFIG_TAIL = bytes(64)
+_FILE_NAME_BYTES = 63
+_FLAGS_FIELD = 8
+
+_ATTEMPTS = 64
+_LOST_RACES = frozenset({errno.EBUSY, errno.ENXIO, errno.ENOENT})
+"""The free number is only a hint: somebody else may take, or remove, the device before it is opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopStatus:
+    """What a loop device stands on. Device numbers are as os.stat gives them."""
+
+    device_number_of_file: int
+    """st_dev of the backing file."""
+    inode: int
+    number: int
+    offset_bytes: int
+    size_limit_bytes: int
+    """0: to the end of the file."""
+    read_only: bool
+    autoclear: bool
+    direct_io: bool
+    file_name: str
+    """The path as it was at attach time, cut to 63 bytes by the kernel: a hint, never a proof."""
+    backing_device_number: int = 0
+    """st_rdev where the backing is itself a block device, 0 for a file."""
+
+
+class HeldLoop:
+    """An autoclear loop device: it lives while this, a mount or another descriptor holds it open.
+
+    The kernel detaches it after the last close, however the holder ended.
+    """
+
+    def __init__(self, fd: int, path: str) -> None:
+        self.fd = fd
+        self.path = path
+
+    def close(self) -> None:
+        """Let go of it; a second call does nothing."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> HeldLoop:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def attach(path: str, *, direct_io: bool = True) -> str:
+    """Make a loop device over a file, writable and lasting until detach(), and return its path.
+
+    Where the filesystem below refuses direct I/O the device is made without; status() tells.
+    Raises OSError, and KernelLacks where there is no loop driver.
+    """
+    fd, device_path = _attach(path, _LO_FLAGS_DIRECT_IO if direct_io else 0)
+    os.close(fd)
+    return device_path
+
+
+def attach_held(path: str, *, direct_io: bool = True) -> HeldLoop:
+    """Make an autoclear loop device over a file, as attach() does, and hold it open."""
+    flags = _LO_FLAGS_AUTOCLEAR | (_LO_FLAGS_DIRECT_IO if direct_io else 0)
+    return HeldLoop(*_attach(path, flags))
+
+
+def status(device_path: str) -> LoopStatus:
+    """Return what a loop device stands on. Raises OSError: ENXIO where nothing is attached."""
+    fd = os.open(device_path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return parse_status(_get_info(fd))
+    finally:
+        os.close(fd)
+
+
+def detach(device_path: str) -> None:
+    """Detach a loop device; one in use is detached by the kernel at its last close (man 4 loop, autoclear).
+
+    Raises OSError: ENXIO where nothing is attached.
+    """
+    fd = os.open(device_path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.ioctl(fd, _LOOP_CLR_FD, 0)
+    finally:
+        os.close(fd)
+
+
+def parse_status(info: bytes) -> LoopStatus:
+    """Return the status in a struct loop_info64 of 232 bytes."""
+    fields = _INFO.unpack(info)
+    flags = fields[_FLAGS_FIELD]
+    return LoopStatus(
+        device_number_of_file=fields[0],
+        inode=fields[1],
+        number=fields[5],
+        offset_bytes=fields[3],
+        size_limit_bytes=fields[4],
+        read_only=bool(flags & _LO_FLAGS_READ_ONLY),
+        autoclear=bool(flags & _LO_FLAGS_AUTOCLEAR),
+        direct_io=bool(flags & _LO_FLAGS_DIRECT_IO),
+        file_name=os.fsdecode(fields[9].split(b"\0", 1)[0]),
+        backing_device_number=fields[2],
+    )
+
+
+def _attach(path: str, flags: int) -> tuple[int, str]:
+    backing = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        info = _new_info(os.fsencode(os.path.abspath(path)), flags)
+        return _attach_to_free(backing, info)
+    finally:
+        os.close(backing)
+
+
+def _attach_to_free(backing: int, info: bytes) -> tuple[int, str]:
+    control = _open_control()
+    attempts_left = _ATTEMPTS
+    try:
+        while True:
+            device_path = f"/dev/loop{fcntl.ioctl(control, _LOOP_CTL_GET_FREE)}"
+            try:
+                return _open_configured(device_path, backing, info), device_path
+            except OSError as error:
+                attempts_left -= 1
+                if error.errno not in _LOST_RACES or not attempts_left:
+                    raise
+    finally:
+        os.close(control)
+
+
+def _open_configured(device_path: str, backing: int, info: bytes) -> int:
+    fd = os.open(device_path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        _configure(fd, backing, info)
+        # A mark set by `blockdev --setro` stays with the number when the device itself is gone (measured on 6.18).
+        make_writable(fd)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _open_control() -> int:
+    try:
+        return os.open("/dev/loop-control", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError as error:
+        raise KernelLacks(
+            what="loop devices",
+            why="there is no /dev/loop-control",
+            remedy="Load the driver: `modprobe loop`.",
+        ) from error
+
+
+def _configure(fd: int, backing: int, info: bytes) -> None:
+    try:
+        fcntl.ioctl(fd, _LOOP_CONFIGURE, _CONFIG_HEAD.pack(backing, 0) + info + _CONFIG_TAIL)
+    except OSError as error:
+        # Kernels before 5.8 don't know the request, and say so by one of these.
+        if error.errno not in {errno.EINVAL, errno.ENOTTY}:
+            raise
+        _configure_in_steps(fd, backing, info)
+
+
+def _configure_in_steps(fd: int, backing: int, info: bytes) -> None:
+    fcntl.ioctl(fd, _LOOP_SET_FD, backing)
+    flags = _INFO.unpack(info)[_FLAGS_FIELD]
+    try:
+        _set_info(fd, _with_flags(info, flags & ~_LO_FLAGS_DIRECT_IO))
+        if flags & _LO_FLAGS_DIRECT_IO:
+            _ask_for_direct_io(fd)
+    except OSError:
+        fcntl.ioctl(fd, _LOOP_CLR_FD, 0)
+        raise
+
+
+def _ask_for_direct_io(fd: int) -> None:
+    try:
+        fcntl.ioctl(fd, _LOOP_SET_DIRECT_IO, 1)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+
+
+def _new_info(path: bytes, flags: int) -> bytes:
+    return _INFO.pack(0, 0, 0, 0, 0, 0, 0, 0, flags, path[:_FILE_NAME_BYTES], b"", b"", 0, 0)
+
+
+def _with_flags(info: bytes, flags: int) -> bytes:
+    fields = list(_INFO.unpack(info))
+    fields[_FLAGS_FIELD] = flags
+    return _INFO.pack(*fields)
+
+
+def _get_info(fd: int) -> bytes:
+    return fcntl.ioctl(fd, _LOOP_GET_STATUS64, bytes(_INFO.size))
+
+
+def _set_info(fd: int, info: bytes) -> None:
+    fcntl.ioctl(fd, _LOOP_SET_STATUS64, info)
+
+
+# Getting data out of the page cache: onto the device, or out of memory.
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syncfs.argtypes = (ctypes.c_int,)
+_libc.syncfs.restype = ctypes.c_int
+
+_DROP_CACHES = "/proc/sys/vm/drop_caches"
+_PAGES_AND_SLABS = b"3"
+
+
+def syncfs(fd: int) -> None:
+    """Write out all that is dirty on the filesystem of an open file (man 2 syncfs).
+
+    Raises OSError: since Linux 5.8 also for a write-back error that nobody was told of yet.
+    """
+    if _libc.syncfs(fd) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def fsync_device(fd: int) -> None:
+    """Write out what is cached for an open block device and have it flush its own cache (man 2 fsync)."""
+    os.fsync(fd)
+
+
+def drop_caches() -> None:
+    """Drop clean pages, dentries and inodes of the whole host. Raises OSError without root.
+
+    Documentation/admin-guide/sysctl/vm.rst, drop_caches. What is dirty or in use stays: sync first, unmount.
+    """
+    fd = os.open(_DROP_CACHES, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, _PAGES_AND_SLABS)
+    finally:
+        os.close(fd)

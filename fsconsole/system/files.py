@@ -1,0 +1,112 @@
+"""Small kernel files as text: sysfs attributes, /proc files, and files kept open for sampling."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+
+from fsconsole.text import decode
+
+_READ_BYTES = 65536
+_SURROUNDING = " \t\r\n\0"
+
+
+def read_text(path: str) -> str:
+    """Return a file's text without surrounding white space and NULs. Raises OSError.
+
+    Sysfs attributes end in a newline, those that firmware fills in may end in blanks or NULs
+    (Documentation/filesystems/sysfs.rst).
+    """
+    with open(path, "rb") as file:
+        return decode(file.read()).strip(_SURROUNDING)
+
+
+def read_text_or(path: str, default: str) -> str:
+    """Return a file's text, or default where it can't be read: an attribute that this kernel or device lacks."""
+    try:
+        return read_text(path)
+    except OSError:
+        return default
+
+
+def read_int_or(path: str, default: int) -> int:
+    """Return a file's whole number, or default where there is no file or no number in it."""
+    try:
+        return int(read_text(path))
+    except (OSError, ValueError):
+        return default
+
+
+class KeptFile:
+    """A kernel file that is opened once and read many times, each time fresh from its start.
+
+    A pread at offset 0 makes /proc and sysfs produce the file anew (fs/seq_file.c, fs/kernfs/file.c),
+    at a fraction of the cost of opening it again.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self) -> bytes:
+        """Return the file as it is now, whole. Raises OSError (ENODEV: what it told about is gone)."""
+        parts = [os.pread(self._fd, _READ_BYTES, 0)]
+        offset = len(parts[0])
+        while parts[-1]:
+            # A short read is no end: seq_file hands out whole records, as many as fit a page.
+            parts.append(os.pread(self._fd, _READ_BYTES, offset))
+            offset += len(parts[-1])
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Give the descriptor back; a second call does nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> KeptFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+# Who this machine is, and how large.
+
+
+def boot_id() -> str:
+    """Return the UUID of this boot (man 5 proc_sys_kernel). Raises OSError."""
+    return read_text("/proc/sys/kernel/random/boot_id")
+
+
+def kernel_release() -> str:
+    """Return what uname -r says."""
+    return os.uname().release
+
+
+def hostname() -> str:
+    """Return the node name (man 2 uname)."""
+    return os.uname().nodename
+
+
+def memory_bytes() -> int:
+    """Return the memory that the kernel manages (MemTotal of man 5 proc_meminfo)."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def cpu_count() -> int:
+    """Return the number of CPUs that this process may run on (man 2 sched_getaffinity)."""
+    return len(os.sched_getaffinity(0))
+
+
+# Paths that may not be there yet.
+
+
+def nearest_existing(path: str) -> str:
+    """Return the path, free of links, or the nearest of its parents that exists."""
+    path = os.path.realpath(path)
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    return path

@@ -1,0 +1,572 @@
+"""Running programs for real: argv, exit code, outputs, resources, and what the kernel logged meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import select
+import selectors
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import IO
+
+from fsconsole.errors.runs import SystemRefused, ToolFailed, ToolMissing
+from fsconsole.model.command import Command, CommandResult, Usage
+from fsconsole.system.files import KeptFile
+from fsconsole.system.kmsg import KernelLog
+from fsconsole.system.processes import reap_orphans, visible_pid
+
+# How much memory a running process has taken at its height.
+
+
+class PeakMemory:
+    """The highest resident size of a running process that was seen (VmHWM, man 5 proc_pid_status)."""
+
+    def __init__(self, pidfd: int) -> None:
+        self.peak_bytes = 0
+        self._status: KeptFile | None = None
+        try:
+            self._status = KeptFile(f"/proc/{visible_pid(pidfd)}/status")
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            return
+        self.look()
+
+    def look(self) -> None:
+        """Read it once more; a process that has ended has no memory any more, and changes nothing."""
+        if self._status is None:
+            return
+        try:
+            text = self._status.read()
+        except ProcessLookupError:
+            return
+        for line in text.split(b"\n"):
+            if line.startswith(b"VmHWM:"):
+                self.peak_bytes = max(self.peak_bytes, int(line.split()[1]) * 1024)
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        if self._status is not None:
+            self._status.close()
+
+
+# Which Debian package brings a program; the names are the same on Ubuntu, and nearly so elsewhere.
+
+_PROGRAMS_OF = {
+    "bcache-tools": ("make-bcache",),
+    "bonnie++": ("bonnie++",),
+    "btrfs-progs": ("btrfs", "btrfstune", "mkfs.btrfs"),
+    "bubblewrap": ("bwrap",),
+    "coreutils": ("cp", "dd", "env", "rm", "shred", "stat", "sync", "truncate"),
+    "cryptsetup-bin": ("cryptsetup",),
+    "dmsetup": ("dmsetup",),
+    "dosfstools": ("fsck.fat", "mkfs.fat", "mkfs.vfat"),
+    "e2fsprogs": (
+        "chattr", "debugfs", "dumpe2fs", "e2fsck", "filefrag", "fsck.ext2", "fsck.ext3", "fsck.ext4", "lsattr",
+        "mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4", "resize2fs", "tune2fs",
+    ),
+    "exfatprogs": ("fsck.exfat", "mkfs.exfat"),
+    "f2fs-tools": ("dump.f2fs", "fsck.f2fs", "mkfs.f2fs"),
+    "fio": ("fio",),
+    "hdparm": ("hdparm",),
+    "jfsutils": ("fsck.jfs", "jfs_fsck", "jfs_mkfs", "jfs_tune", "mkfs.jfs"),
+    "kmod": ("lsmod", "modinfo", "modprobe"),
+    "lvm2": ("lvs", "pvs", "vgs"),
+    "mdadm": ("mdadm",),
+    "mount": ("losetup", "mount", "swapoff", "swapon", "umount"),
+    "nilfs-tools": ("mkfs.nilfs2", "nilfs-tune"),
+    "nvme-cli": ("nvme",),
+    "reiserfsprogs": ("debugreiserfs", "mkfs.reiserfs", "mkreiserfs", "reiserfsck"),
+    "sg3-utils": ("sg_persist",),
+    "smartmontools": ("smartctl",),
+    "strace": ("strace",),
+    "systemd": ("systemctl", "systemd-run"),
+    "tmux": ("tmux",),
+    "udev": ("udevadm",),
+    "udftools": ("mkfs.udf", "mkudffs"),
+    "util-linux": (
+        "blkdiscard", "blkid", "blkzone", "blockdev", "fallocate", "flock", "fsfreeze", "fstrim", "lsblk", "mkswap",
+        "nsenter", "setsid", "unshare", "wipefs",
+    ),
+    "xfsprogs": ("fsck.xfs", "mkfs.xfs", "xfs_admin", "xfs_db", "xfs_info", "xfs_io", "xfs_repair"),
+    "zfsutils-linux": ("zfs", "zpool"),
+}  # fmt: skip
+_PACKAGE_OF = {program: package for package, programs in _PROGRAMS_OF.items() for program in programs}
+
+
+def package_of(program: str) -> str:
+    """Return the Debian package of a program, given by name or path; an unknown program's own name."""
+    name = program.rsplit("/", 1)[-1]
+    return _PACKAGE_OF.get(name, name)
+
+
+# Where programs are found, and the clean environment that they run in.
+
+_SYSTEM_DIRECTORIES = ("/usr/sbin", "/sbin")
+"""Missing from an ordinary user's PATH, and from root's after a plain su."""
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def search_path() -> str:
+    """Return this process's PATH with the system directories at its end, and nothing of the directory at hand."""
+    # What is relative, or empty, means wherever the operator happens to stand: root must not find tools there.
+    directories = [d for d in os.environ.get("PATH", _DEFAULT_PATH).split(":") if os.path.isabs(d)]
+    return ":".join([*directories, *(d for d in _SYSTEM_DIRECTORIES if d not in directories)])
+
+
+def find_program(name: str) -> str:
+    """Return the path of a program; a name with a slash is a path already. Raises ToolMissing."""
+    found = shutil.which(name, path=search_path())
+    if found is None:
+        raise ToolMissing(tool=name, package=package_of(name))
+    return found
+
+
+def clean_environment(added: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Return the environment of a program: nothing of the operator's but PATH can change what it does or says."""
+    return {"PATH": search_path(), "LANG": "C", "LC_ALL": "C", **dict(added)}
+
+
+# Starting child processes and waiting for each by its pid, also as PID 1 of a namespace.
+
+_CANNOT_EXECUTE = 126
+"""What a shell says of a program that is there and can't be executed (man 1p sh, EXIT STATUS)."""
+
+_lock = threading.Lock()
+_living: set[int] = set()
+
+
+class Child:
+    """A started program: leader of a session and process group of its own, not yet waited for."""
+
+    def __init__(self, process: subprocess.Popen[bytes], started_ns: int) -> None:
+        self.process = process
+        self.pid = process.pid
+        self.started_ns = started_ns
+        self.pidfd = os.pidfd_open(process.pid)
+        self.memory = PeakMemory(self.pidfd)
+
+    def elapsed_s(self) -> float:
+        """Return the seconds since it was started."""
+        return (time.monotonic_ns() - self.started_ns) / 1e9
+
+    def collect(self) -> tuple[int, Usage]:
+        """Wait for the program's end and return its exit code and what it used.
+
+        ru_maxrss of a program counts the memory of the process that started it, up to its exec
+        (fs/exec.c, exec_mmap): a small program would show this process's size. Where it isn't above that,
+        the highest VmHWM that was seen is given, 0 where the program ended before it could be looked at.
+        """
+        _, status, used = os.wait4(self.pid, 0)
+        elapsed_s = self.elapsed_s()
+        exit_code = os.waitstatus_to_exitcode(status)
+        self._forget(exit_code)
+        own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        peak_bytes = used.ru_maxrss * 1024 if used.ru_maxrss > own_peak else self.memory.peak_bytes
+        return exit_code, Usage(elapsed_s, used.ru_utime, used.ru_stime, peak_bytes)
+
+    def abandon(self, exit_code: int) -> Usage:
+        """Leave a program that doesn't end to a thread that waits for it; returns the time spent on it."""
+        pid = self.pid
+        threading.Thread(target=lambda: os.waitpid(pid, 0), name=f"abandoned-{pid}", daemon=True).start()
+        self._forget(exit_code)
+        return Usage(self.elapsed_s(), 0.0, 0.0, 0)
+
+    def _forget(self, exit_code: int) -> None:
+        self.process.returncode = exit_code
+        os.close(self.pidfd)
+        self.memory.close()
+        with _lock:
+            _living.discard(self.pid)
+
+
+def start_child(command: Command, *, stdin: int, stdout: int, stderr: int) -> Child:
+    """Start a program; the streams are descriptors or subprocess's PIPE and DEVNULL.
+
+    Raises ToolMissing where it isn't found, ToolFailed where the kernel can't execute it.
+    """
+    program = find_program(command.argv[0])
+    started_ns = time.monotonic_ns()
+    # Under the lock a child is never alive without being known as ours, not even between fork and here.
+    with _lock:
+        try:
+            process = subprocess.Popen(
+                command.argv,
+                executable=program,
+                bufsize=0,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                env=clean_environment(command.environment),
+                close_fds=True,
+                pass_fds=command.inherit_fds,
+                start_new_session=True,
+            )
+        except OSError as error:
+            said = os.strerror(error.errno) if error.errno else str(error)
+            raise ToolFailed(shlex.join(command.argv), _CANNOT_EXECUTE, said) from error
+        _living.add(process.pid)
+    return Child(process, started_ns)
+
+
+def reap_strangers(proc: str) -> tuple[int, ...]:
+    """Wait for ended processes that PID 1 inherited; children started here are left to who started them.
+
+    proc is where the namespace's own proc is mounted. Returns the pids.
+    """
+    with _lock:
+        return reap_orphans(proc, frozenset(_living))
+
+
+# Following a child process to its end: its input fed, its output kept, its memory watched.
+
+OUTPUT_LIMIT_BYTES = 16 * 2**20
+_READ_BYTES = 2**20
+"""The most that a pipe holds unless root raised it (man 7 pipe): one read takes all that is in it."""
+_WRITE_BYTES = 65536
+_SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.002, 0.25
+
+
+class Kept:
+    """A stream's bytes up to a limit; what is beyond is counted, not kept."""
+
+    def __init__(self, limit_bytes: int = OUTPUT_LIMIT_BYTES) -> None:
+        self._limit_bytes = limit_bytes
+        self._kept = bytearray()
+        self._cut_bytes = 0
+
+    def add(self, data: bytes) -> None:
+        """Take the next bytes of the stream."""
+        room = self._limit_bytes - len(self._kept)
+        self._kept += data[:room]
+        self._cut_bytes += max(0, len(data) - room)
+
+    def whole(self) -> bytes:
+        """Return what was kept, with a line at its end that says how much was cut, if any was."""
+        return bytes(self._kept) + (cut_note(self._cut_bytes) if self._cut_bytes else b"")
+
+
+def cut_note(cut_bytes: int) -> bytes:
+    """Return the line that stands for bytes that were not kept."""
+    return f"\n[fsconsole: {cut_bytes} more bytes cut]\n".encode()
+
+
+class Follower:
+    """Moves bytes between a child and this process until it ends or a deadline passes.
+
+    Whoever inherited the child's pipes and lives on is not waited for.
+    """
+
+    def __init__(
+        self, child: Child, outputs: tuple[tuple[IO[bytes] | None, Kept], ...], stdin: bytes = b""
+    ) -> None:
+        self._child = child
+        self._to_write = memoryview(stdin)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(child.pidfd, selectors.EVENT_READ)
+        self._outputs: dict[int, Kept] = {}
+        for file, kept in outputs:
+            if file is not None:
+                self._watch_output(file.fileno(), kept)
+        if stdin and child.process.stdin is not None:
+            os.set_blocking(child.process.stdin.fileno(), False)
+            self._selector.register(child.process.stdin, selectors.EVENT_WRITE)
+
+    def ended_by(self, deadline_s: float | None) -> bool:
+        """Follow the child until it has ended (True) or time.monotonic() reaches the deadline (False)."""
+        while deadline_s is None or time.monotonic() < deadline_s:
+            if self._turn(self._pause_s(deadline_s)):
+                for fd in tuple(self._outputs):
+                    self._read(fd)
+                return True
+        return False
+
+    def close(self) -> None:
+        """Give back what following took; the child's own pipes are not closed."""
+        self._selector.close()
+
+    def _watch_output(self, fd: int, kept: Kept) -> None:
+        os.set_blocking(fd, False)
+        self._outputs[fd] = kept
+        self._selector.register(fd, selectors.EVENT_READ)
+
+    def _pause_s(self, deadline_s: float | None) -> float:
+        pause_s = min(max(self._child.elapsed_s() / 8, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S)
+        return pause_s if deadline_s is None else min(pause_s, max(0.0, deadline_s - time.monotonic()))
+
+    def _turn(self, pause_s: float) -> bool:
+        ready = {key.fd for key, _ in self._selector.select(pause_s)}
+        self._child.memory.look()
+        for fd in ready & self._outputs.keys():
+            self._read(fd)
+        stdin = self._child.process.stdin
+        if stdin is not None and not stdin.closed and stdin.fileno() in ready:
+            self._feed(stdin)
+        return self._child.pidfd in ready
+
+    def _read(self, fd: int) -> None:
+        try:
+            data = os.read(fd, _READ_BYTES)
+        except BlockingIOError:
+            return
+        self._outputs[fd].add(data)
+        if not data:
+            del self._outputs[fd]
+            self._selector.unregister(fd)
+
+    def _feed(self, stdin: IO[bytes]) -> None:
+        try:
+            written = os.write(stdin.fileno(), self._to_write[:_WRITE_BYTES])
+            self._to_write = self._to_write[written:]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            # A program may end, or close its input, without having read all of it.
+            self._to_write = self._to_write[:0]
+        if not self._to_write:
+            self._selector.unregister(stdin)
+            stdin.close()
+
+
+# The end of a child process: its own, or by force when its time is over.
+
+KILL_GRACE_S = 5.0
+"""How long a killed process may take to end; one that waits inside the kernel (state D) may never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a child ended; note is what must stand beside its errors, for one that didn't."""
+
+    exit_code: int
+    usage: Usage
+    timed_out: bool
+    note: bytes = b""
+
+
+def follow_to_end(child: Child, follower: Follower, deadline_s: float | None, grace_s: float) -> Ending:
+    """Follow a child until it ends; at the deadline (of time.monotonic()) kill it with its whole process group.
+
+    One that is not gone grace_s later is given up: exit code -9, and a note says so.
+    """
+    timed_out = not follower.ended_by(deadline_s)
+    if timed_out:
+        kill_group(child.pid)
+        if not follower.ended_by(time.monotonic() + grace_s):
+            usage = child.abandon(-signal.SIGKILL)
+            note = (
+                f"\n[fsconsole: process {child.pid} did not end within {grace_s:g} s of SIGKILL; given up]\n"
+            )
+            return Ending(-signal.SIGKILL, usage, timed_out, note.encode())
+    exit_code, usage = child.collect()
+    return Ending(exit_code, usage, timed_out)
+
+
+def kill_group(pid: int) -> None:
+    """Kill a process group by the pid of its leader, which must not have been waited for yet."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+# A long-lived child that is talked with line by line, such as the host of a load generator.
+
+_RUNNING_READ_BYTES = 65536
+
+
+class RunningCommand:
+    """A started program with its input and output as pipes; its errors go to a file that wait() reads.
+
+    wait() or kill() and wait() must be called in the end; leaving the with block does both.
+    """
+
+    def __init__(self, command: Command, child: Child, errors: IO[bytes]) -> None:
+        self.argv = command.argv
+        self.pid = child.pid
+        self._child = child
+        self._errors = errors
+        self._unread = bytearray()
+        self._result: CommandResult | None = None
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        """The program's input, unbuffered."""
+        return _present(self._child.process.stdin)
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        """The program's output, unbuffered; receive() reads from it too."""
+        return _present(self._child.process.stdout)
+
+    def send(self, line: str) -> None:
+        """Write one line to the program. Raises BrokenPipeError where it reads no more."""
+        self.send_bytes(line.encode() + b"\n")
+
+    def send_bytes(self, data: bytes) -> None:
+        """Write all of data to the program. Raises BrokenPipeError where it reads no more."""
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self.stdin.fileno(), rest) :]
+
+    def receive(self, timeout_s: float | None = None) -> str:
+        """Return the program's next line without its end. Raises TimeoutError, and EOFError after the last one."""
+        deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
+        while b"\n" not in self._unread:
+            left_s = None if deadline_s is None else max(0.0, deadline_s - time.monotonic())
+            if not select.select([self.stdout], [], [], left_s)[0]:
+                raise TimeoutError(f"no line from {self.argv[0]} within {timeout_s} s")
+            data = os.read(self.stdout.fileno(), _RUNNING_READ_BYTES)
+            if not data:
+                raise EOFError(f"{self.argv[0]} has closed its output")
+            self._unread += data
+        line, _, rest = bytes(self._unread).partition(b"\n")
+        self._unread = bytearray(rest)
+        return line.decode("utf-8", errors="backslashreplace")
+
+    def kill(self) -> None:
+        """Kill the program and its process group; it must still be waited for."""
+        if self._result is None:
+            kill_group(self.pid)
+
+    def wait(self, timeout_s: float | None = None) -> CommandResult:
+        """Close the program's input, wait for its end, and return what came of it and what it used.
+
+        stdout is what receive() had not taken. After timeout_s it is killed with its group, and timed_out
+        is set. A second call returns the same result.
+        """
+        if self._result is None:
+            self._result = self._finish(timeout_s)
+        return self._result
+
+    def _finish(self, timeout_s: float | None) -> CommandResult:
+        self.stdin.close()
+        kept = Kept()
+        kept.add(bytes(self._unread))
+        follower = Follower(self._child, ((self.stdout, kept),))
+        try:
+            deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
+            ending = follow_to_end(self._child, follower, deadline_s, KILL_GRACE_S)
+            return CommandResult(
+                argv=self.argv,
+                exit_code=ending.exit_code,
+                stdout=kept.whole(),
+                stderr=_read_bounded(self._errors) + ending.note,
+                usage=ending.usage,
+                timed_out=ending.timed_out,
+            )
+        finally:
+            follower.close()
+            self.stdout.close()
+            self._errors.close()
+
+    def __enter__(self) -> RunningCommand:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+        self.wait()
+
+
+def spawn(command: Command) -> RunningCommand:
+    """Start a program to be talked with; command.stdin is sent to it first, its time limit is wait()'s matter.
+
+    Raises ToolMissing, ToolFailed, and BrokenPipeError where it ended before it read command.stdin.
+    """
+    errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the program, wait() closes it
+    try:
+        child = start_child(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors.fileno())
+    except BaseException:
+        errors.close()
+        raise
+    running = RunningCommand(command, child, errors)
+    try:
+        running.send_bytes(command.stdin)
+    except BrokenPipeError:
+        running.kill()
+        running.wait()
+        raise
+    return running
+
+
+def _present(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise ValueError("started without this pipe")
+    return pipe
+
+
+def _read_bounded(file: IO[bytes]) -> bytes:
+    size = os.fstat(file.fileno()).st_size
+    kept = os.pread(file.fileno(), OUTPUT_LIMIT_BYTES, 0)
+    return kept + (cut_note(size - len(kept)) if size > len(kept) else b"")
+
+
+class RealExecutor:
+    """Runs programs to their end; may be called from several threads at once."""
+
+    def __init__(
+        self,
+        kernel_log: KernelLog | None = None,
+        *,
+        kill_grace_s: float = KILL_GRACE_S,
+        output_limit_bytes: int = OUTPUT_LIMIT_BYTES,
+    ) -> None:
+        self._kernel_log = kernel_log
+        self._kill_grace_s = kill_grace_s
+        self._output_limit_bytes = output_limit_bytes
+
+    def run(self, command: Command) -> CommandResult:
+        """Run a program to its end, or kill it with its process group at its time limit.
+
+        Each output is kept up to a limit of 16 MiB, with a note where it was cut. The kernel's log lines are
+        attached where a log was given. Raises ToolMissing, and ToolFailed where it can't be executed at all.
+        """
+        if self._kernel_log is None:
+            return self._run(command, None)
+        with self._kernel_log.another() as log:
+            return self._run(command, log)
+
+    def _run(self, command: Command, log: KernelLog | None) -> CommandResult:
+        out, err = Kept(self._output_limit_bytes), Kept(self._output_limit_bytes)
+        ending = self._follow(command, out, err)
+        return CommandResult(
+            argv=command.argv,
+            exit_code=ending.exit_code,
+            stdout=out.whole(),
+            stderr=err.whole() + ending.note,
+            usage=ending.usage,
+            timed_out=ending.timed_out,
+            kernel_log=() if log is None else log.lines(),
+        )
+
+    def _follow(self, command: Command, out: Kept, err: Kept) -> Ending:
+        stdin = subprocess.PIPE if command.stdin else subprocess.DEVNULL
+        child = start_child(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = child.process
+        follower = Follower(child, ((process.stdout, out), (process.stderr, err)), command.stdin)
+        deadline_s = None if command.timeout_s is None else time.monotonic() + command.timeout_s
+        try:
+            return follow_to_end(child, follower, deadline_s, self._kill_grace_s)
+        finally:
+            follower.close()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+
+
+# Failed system calls in words.
+
+
+def system_refusal(error: OSError) -> SystemRefused:
+    """Return a failed system call in words, with the files that it was about."""
+    names = [
+        os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))
+    ]
+    return SystemRefused(": ".join([*names, error.strerror or str(error) or type(error).__name__]))

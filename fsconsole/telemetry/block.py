@@ -1,0 +1,332 @@
+"""A block device's own counters, from /sys/class/block/NAME/stat (Documentation/block/stat.rst)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from fsconsole.model.sample import DeviceRates, Role
+from fsconsole.system.files import KeptFile, read_text_or
+from fsconsole.system.mounts import read_mounts
+from fsconsole.telemetry.rates import (
+    INT_WIDTH,
+    LONG_WIDTH,
+    Restarted,
+    Unreadable,
+    counter_delta,
+    is_number,
+    share_percent,
+)
+from fsconsole.text import SECTOR_BYTES
+
+_LEAST_FIELDS = 11
+"""Discards made it 15 (4.18), flushes 17 (5.5); before 2.6.25 a partition had 4, too few for these rates."""
+_UNDERFLOW = 2**31
+"""Requests in flight above this: a counter below zero, which blk-mq showed for a while (4.x)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCounters:
+    """The first eleven fields, in order. Sectors are of 512 bytes, whatever the device's own."""
+
+    reads: int
+    reads_merged: int
+    sectors_read: int
+    reading_ms: int
+    writes: int
+    writes_merged: int
+    sectors_written: int
+    writing_ms: int
+    in_flight: int
+    busy_ms: int
+    weighted_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A device with its part in the sample."""
+
+    name: str
+    role: Role = Role.TARGET
+    above: str = ""
+
+
+def parse_stat(text: str) -> DeviceCounters:
+    """Return the counters in a stat file. Raises Unreadable."""
+    words = text.split()[:_LEAST_FIELDS]
+    if len(words) < _LEAST_FIELDS or not all(map(is_number, words)):
+        raise Unreadable(f"a stat file that begins with {len(words)} fields")
+    return DeviceCounters(*map(int, words))
+
+
+def parse_inflight(text: str) -> int:
+    """Return the requests in flight, reads and writes together (Documentation/ABI/stable/sysfs-block). Raises Unreadable."""
+    words = text.split()
+    if len(words) != len(("reads", "writes")) or not all(map(is_number, words)):
+        raise Unreadable(f"an inflight file with {len(words)} fields")
+    return sum(map(_in_flight, map(int, words)))
+
+
+def device_rates(
+    device: Watched,
+    before: DeviceCounters,
+    after: DeviceCounters,
+    interval_s: float,
+    in_flight: int,
+) -> DeviceRates:
+    """Return a device's rates over the measured interval. Raises Restarted where it is another device by now."""
+
+    def count(first: int, last: int) -> int:
+        return counter_delta(first, last, LONG_WIDTH)
+
+    def seconds(first_ms: int, last_ms: int) -> float:
+        return counter_delta(first_ms, last_ms, INT_WIDTH) / 1000
+
+    reads, writes = count(before.reads, after.reads), count(before.writes, after.writes)
+    sectors_read = count(before.sectors_read, after.sectors_read)
+    sectors_written = count(before.sectors_written, after.sectors_written)
+    waited_s = seconds(before.reading_ms, after.reading_ms) + seconds(before.writing_ms, after.writing_ms)
+    return DeviceRates(
+        name=device.name,
+        read_bytes_s=sectors_read * SECTOR_BYTES / interval_s,
+        write_bytes_s=sectors_written * SECTOR_BYTES / interval_s,
+        read_iops=reads / interval_s,
+        write_iops=writes / interval_s,
+        in_flight=_in_flight(in_flight),
+        utilisation_percent=share_percent(seconds(before.busy_ms, after.busy_ms), interval_s),
+        latency_ms=1000 * waited_s / (reads + writes) if reads + writes else None,
+        queue_depth=seconds(before.weighted_ms, after.weighted_ms) / interval_s,
+        role=device.role,
+        above=device.above,
+    )
+
+
+def _in_flight(requests: int) -> int:
+    return 0 if requests >= _UNDERFLOW else requests
+
+
+# The gauge of one block device, which may vanish, come back, or be another one by the same name.
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The kernel's files of a device; those that a kernel lacks are None."""
+
+    stat: KeptFile
+    inflight: KeptFile | None
+    size: KeptFile
+    diskseq: KeptFile | None
+    """Grows with each new content of a name, since 5.15 (Documentation/ABI/stable/sysfs-block)."""
+    iostats: KeptFile | None
+    """0 where nothing of a disk is counted (Documentation/block/queue-sysfs.rst)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    monotonic_ns: int
+    diskseq: bytes
+    counters: DeviceCounters
+
+
+class DeviceGauge:
+    """A block device's rates since the reading before; directory is /sys/class/block.
+
+    Nothing is opened before the first reading. A device that is gone is looked for again at each.
+    """
+
+    def __init__(self, device: Watched, directory: str) -> None:
+        self.device = device
+        self.is_gone = False
+        self._folder = os.path.join(directory, device.name)
+        self._open = ExitStack()
+        self._files: _Files | None = None
+        self._before: _Reading | None = None
+
+    def read(self) -> DeviceRates | None:
+        """Return its rates; None the first time. Raises OSError (it is gone), Unreadable, Restarted."""
+        try:
+            now, in_flight = self._read()
+        except OSError:
+            self.is_gone = True
+            self.close()
+            raise
+        self.is_gone = False
+        before, self._before = self._before, now
+        if before is None:
+            return None
+        if before.diskseq != now.diskseq:
+            raise Restarted(f"{self.device.name} is another device than before")
+        interval_s = (now.monotonic_ns - before.monotonic_ns) / 1e9
+        return device_rates(self.device, before.counters, now.counters, interval_s, in_flight)
+
+    def close(self) -> None:
+        """Give the files back."""
+        self._open.close()
+        self._files = self._before = None
+
+    def _read(self) -> tuple[_Reading, int]:
+        files = self._files or self._opened()
+        now_ns, counters = time.monotonic_ns(), parse_stat(_text(files.stat))
+        diskseq = b"" if files.diskseq is None else files.diskseq.read()
+        is_known = self._before is not None and diskseq and diskseq == self._before.diskseq
+        if not is_known and files.size.read().strip() == b"0":
+            # A loop device without a file, or a stopped array, keeps its name, its folder and its counters.
+            raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+        if self._before is None or counters == self._before.counters:
+            _require_counted(files.iostats)
+        in_flight = counters.in_flight if files.inflight is None else parse_inflight(_text(files.inflight))
+        return _Reading(now_ns, diskseq, counters), in_flight
+
+    def _opened(self) -> _Files:
+        folder = os.path.realpath(self._folder)
+        is_partition = os.path.exists(f"{folder}/partition")
+        disk = os.path.dirname(folder) if is_partition else folder
+        with ExitStack() as undo:
+            files = _Files(
+                stat=undo.enter_context(KeptFile(f"{folder}/stat")),
+                inflight=_kept(f"{folder}/inflight", undo),
+                size=undo.enter_context(KeptFile(f"{folder}/size")),
+                diskseq=_kept(f"{disk}/diskseq", undo),
+                iostats=_kept(f"{disk}/queue/iostats", undo),
+            )
+            self._open = undo.pop_all()
+        self._files = files
+        return files
+
+
+def _require_counted(iostats: KeptFile | None) -> None:
+    """Raise Unreadable where counters stand still because nobody keeps them: that is no idle disk."""
+    if iostats is not None and iostats.read().strip() == b"0":
+        raise Unreadable("its I/O is not counted: queue/iostats is 0")
+
+
+def _kept(path: str, stack: ExitStack) -> KeptFile | None:
+    return stack.enter_context(KeptFile(path)) if os.path.exists(path) else None
+
+
+def _text(file: KeptFile) -> str:
+    return file.read().decode("ascii", errors="replace")
+
+
+# What a watched device stands on, from sysfs alone: array members, volumes' disks, the disk below a loop device.
+#
+# A loop device's I/O counts on the loop and on the disk below it, an array's on its members too: what a sample
+# shows of them is marked, so that nobody adds it up.
+
+SYS = "/sys"
+
+
+def watched_tree(name: str, sys: str = SYS) -> tuple[Watched, ...]:
+    """Return a target and everything that it stands on, each device once, right below what stands on it first."""
+    found: dict[str, Watched] = {}
+    _add(Watched(name), sys, found)
+    return tuple(found.values())
+
+
+def _add(device: Watched, sys: str, found: dict[str, Watched]) -> None:
+    if device.name in found:
+        return
+    found[device.name] = device
+    for lower in _lower(device.name, sys):
+        _add(lower, sys, found)
+
+
+def _lower(name: str, sys: str) -> Iterator[Watched]:
+    folder = f"{sys}/class/block/{name}"
+    try:
+        # Documentation/ABI/testing/sysfs-block: md and dm list there what they are made of.
+        members = sorted(os.listdir(f"{folder}/slaves"))
+    except OSError:
+        members = []
+    yield from (Watched(member, Role.MEMBER, name) for member in members)
+    backing_file = read_text_or(f"{folder}/loop/backing_file", "")
+    below = _disk_of_file(backing_file, sys) if backing_file else ""
+    if below:
+        yield Watched(below, Role.BELOW, name)
+
+
+def _disk_of_file(path: str, sys: str) -> str:
+    """Return the whole disk that a file, or device, lies on; empty where that can't be told."""
+    try:
+        seen = os.stat(path)
+    except (OSError, ValueError):
+        return ""
+    number = seen.st_rdev or seen.st_dev
+    if os.major(number) == 0:
+        return _disk_of_source(path, sys)
+    return disk_name(block_name(number, sys), sys)
+
+
+def _disk_of_source(path: str, sys: str) -> str:
+    """Return the disk of a filesystem that has a number of its own (btrfs), by its mount table's entry."""
+    holders = [entry for entry in read_mounts() if is_below(path, entry.mount_point)]
+    nearest = max(holders, key=lambda entry: len(entry.mount_point), default=None)
+    if nearest is None or nearest.filesystem != "btrfs":
+        return ""
+    return disk_name(os.path.basename(os.path.realpath(nearest.source)), sys)
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Return whether a path lies in a folder, or in one below it."""
+    return folder in {"/", path} or path.startswith(folder + "/")
+
+
+def block_name(number: int, sys: str = SYS) -> str:
+    """Return the kernel's name of the block device of a number; empty where there is none."""
+    link = f"{sys}/dev/block/{os.major(number)}:{os.minor(number)}"
+    return os.path.basename(os.path.realpath(link)) if os.path.exists(link) else ""
+
+
+def disk_name(name: str, sys: str = SYS) -> str:
+    """Return the whole disk of a partition, and any other device's own name; empty where there is none."""
+    folder = os.path.realpath(f"{sys}/class/block/{name}")
+    if not name or not os.path.isdir(folder):
+        return ""
+    return os.path.basename(os.path.dirname(folder)) if os.path.exists(f"{folder}/partition") else name
+
+
+# Whether a device answers: how much I/O of it, and of what it is made of, has ended.
+
+_ENDED = (0, 2, 4, 6, 11, 13, 15)
+"""Reads, sectors read, writes, sectors written, discards, sectors discarded, flushes (Documentation/block/stat.rst).
+The times among the other fields go on while a request only waits."""
+
+
+def ended_io(names: tuple[str, ...], sys: str = SYS) -> tuple[tuple[str, ...], ...]:
+    """Return the counters of block devices by their kernel names; equal to earlier ones where no I/O has ended since.
+
+    What others use too does not count, or their I/O would be taken for an answer of ours: the disk below a loop device's
+    file with what that is made of, and the disk of a volume group with other volumes on it. A device that is gone has no
+    counters.
+    """
+    trees = [watched for name in names for watched in watched_tree(name, sys)]
+    ours = _ours(trees, sys)
+    return tuple(_counters(one.name, sys) for one in trees if one.name in ours)
+
+
+def _ours(trees: Sequence[Watched], sys: str) -> set[str]:
+    """Return the names of those that were asked for, and of those below that nothing else stands on."""
+    asked = {one.name for one in trees if one.role is Role.TARGET}
+    members = {one.name for one in trees if one.role is Role.MEMBER} - asked
+    # What is below a shared device is shared as well: until no more are found.
+    while shared := {name for name in members if not _holders(name, sys) <= asked | members}:
+        members -= shared
+    return asked | members
+
+
+def _holders(name: str, sys: str) -> set[str]:
+    """Return what md and dm have made of a device; empty where that can't be read."""
+    try:
+        # Documentation/ABI/testing/sysfs-block: the counterpart of slaves.
+        return set(os.listdir(f"{sys}/class/block/{name}/holders"))
+    except OSError:
+        return set()
+
+
+def _counters(name: str, sys: str) -> tuple[str, ...]:
+    words = read_text_or(f"{sys}/class/block/{name}/stat", "").split()
+    return tuple(words[number] for number in _ENDED if number < len(words))

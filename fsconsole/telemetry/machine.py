@@ -1,0 +1,356 @@
+"""CPU time from /proc/stat (man 5 proc_stat): shares over an interval, and busy seconds of a step."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fsconsole.model.sample import BdiStats, CpuShares, NumberedCpu, Pressure, Writeback
+from fsconsole.system.files import KeptFile, read_text, read_text_or
+from fsconsole.system.mounts import MountEntry, read_mounts
+from fsconsole.telemetry.rates import (
+    MOST,
+    Unreadable,
+    forward_delta,
+    is_number,
+    kernel_number,
+    kernel_numbers,
+    share_percent,
+)
+from fsconsole.text import KIB
+
+# One filesystem's writeback as the kernel sees it, from debugfs bdi/NAME/stats (mm/backing-dev.c).
+
+
+def parse_bdi(text: str) -> BdiStats:
+    """Return the figures of a stats file; sizes are in kB of 1024 bytes there. Raises Unreadable.
+
+    Lines that later kernels add are passed over, and what an older one lacks is None: what was dirtied and
+    written, and the bandwidth, came with 3.2.
+    """
+    values = kernel_numbers(text, ":")
+    sizes = {name: value * KIB for name, value in values.items()}
+    try:
+        return BdiStats(
+            writeback_bytes=sizes["BdiWriteback"],
+            reclaimable_bytes=sizes["BdiReclaimable"],
+            dirty_thresh_bytes=sizes.get("BdiDirtyThresh"),
+            global_thresh_bytes=sizes.get("DirtyThresh"),
+            background_thresh_bytes=sizes.get("BackgroundThresh"),
+            dirtied_bytes=sizes.get("BdiDirtied"),
+            written_bytes=sizes.get("BdiWritten"),
+            bandwidth_bytes_s=sizes.get("BdiWriteBandwidth"),
+            b_dirty=values.get("b_dirty"),
+            b_io=values.get("b_io"),
+            b_more_io=values.get("b_more_io"),
+            b_dirty_time=values.get("b_dirty_time"),
+            bdi_list=values.get("bdi_list"),
+            state=_state(text),
+        )
+    except KeyError as error:
+        raise Unreadable(f"no {error} in the bdi's stats") from error
+
+
+def _state(text: str) -> int | None:
+    """Return the bits of the state line, which alone is in hexadecimal."""
+    for line in text.splitlines():
+        name, _, word = line.partition(":")
+        if name == "state":
+            try:
+                bits = int(word, 16)
+            except ValueError:
+                return None
+            return bits if 0 <= bits <= MOST else None
+    return None
+
+
+PROC_STAT = "/proc/stat"
+
+
+class CpuTimes(NamedTuple):
+    """Ticks (sysconf SC_CLK_TCK) since boot, in the file's order; guest time is part of user already.
+
+    Before 2.5.41 there were only the first four (man 5 proc_stat): then 0. A tuple, since it is made five times
+    as fast, and a box of 64 CPUs needs 130 of them for each sample.
+    """
+
+    user: int
+    nice: int
+    system: int
+    idle: int
+    iowait: int = 0
+    irq: int = 0
+    softirq: int = 0
+    steal: int | None = None
+    """None before 2.6.11."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuReading:
+    """The whole machine's times, and those of each CPU that is online, as (number, times)."""
+
+    total: CpuTimes
+    per_cpu: tuple[tuple[int, CpuTimes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BusyTime:
+    """CPU seconds over all CPUs: busy is all but idle, iowait and steal; available is all but steal."""
+
+    busy_s: float
+    available_s: float
+
+
+_COLUMNS = len(CpuTimes._fields)
+
+
+def parse_cpu(text: str) -> CpuReading:
+    """Return the cpu lines of /proc/stat. Raises Unreadable."""
+    total = None
+    per_cpu = []
+    for line in text.splitlines():
+        name, _, rest = line.partition(" ")
+        if not name.startswith("cpu"):
+            # The cpu lines come first; the interrupt counts after them are long.
+            break
+        if name == "cpu":
+            total = _times(rest)
+        else:
+            per_cpu.append((_number(name), _times(rest)))
+    if total is None:
+        raise Unreadable("no cpu line in /proc/stat")
+    return CpuReading(total, tuple(per_cpu))
+
+
+def cpu_shares(before: CpuTimes, after: CpuTimes) -> CpuShares:
+    """Return the shares of the time between two readings; all 0 where no tick has passed."""
+    user, nice, system, idle, iowait, irq, softirq, steal = _difference(before, after)
+    available = user + nice + system + idle + iowait + irq + softirq
+    factor = 100 / available if available else 0.0
+    return CpuShares(
+        user * factor,
+        nice * factor,
+        system * factor,
+        iowait * factor,
+        irq * factor,
+        softirq * factor,
+        idle * factor,
+        None if steal is None else 100 * steal / max(1, available + steal),
+    )
+
+
+def per_cpu_shares(before: CpuReading, after: CpuReading) -> tuple[NumberedCpu, ...]:
+    """Return each CPU's shares by its number; one that was not online before is left out."""
+    known = dict(before.per_cpu)
+    return tuple(
+        NumberedCpu(number, cpu_shares(known[number], times))
+        for number, times in after.per_cpu
+        if number in known
+    )
+
+
+def cpu_snapshot() -> CpuTimes:
+    """Return the machine's CPU times now. Raises OSError, Unreadable."""
+    return parse_cpu(read_text(PROC_STAT)).total
+
+
+def busy_between(before: CpuTimes, after: CpuTimes) -> BusyTime:
+    """Return the CPU seconds between two snapshots: kernel writeback counts, waiting doesn't."""
+    step = _difference(before, after)
+    busy, ticks_per_s = _busy(step), os.sysconf("SC_CLK_TCK")
+    return BusyTime(busy / ticks_per_s, (busy + step.idle + step.iowait) / ticks_per_s)
+
+
+def _times(columns: str) -> CpuTimes:
+    words = columns.split(None, _COLUMNS)[:_COLUMNS]
+    try:
+        return CpuTimes(*map(int, words))
+    except (TypeError, ValueError) as error:
+        raise Unreadable(f"a cpu line that begins with {len(words)} columns") from error
+
+
+def _difference(before: CpuTimes, after: CpuTimes) -> CpuTimes:
+    # The kernel corrects iowait and idle downwards by a little: such a step counts as none.
+    user, nice, system, idle, iowait, irq, softirq = [
+        last - first if last > first else 0 for first, last in zip(before[:7], after[:7], strict=True)
+    ]
+    steal = None if before.steal is None or after.steal is None else max(0, after.steal - before.steal)
+    return CpuTimes(user, nice, system, idle, iowait, irq, softirq, steal)
+
+
+def _number(name: str) -> int:
+    number = name.removeprefix("cpu")
+    if not is_number(number):
+        raise Unreadable(f"a cpu line of {name!r}")
+    return int(number)
+
+
+def _busy(times: CpuTimes) -> int:
+    return times.user + times.nice + times.system + times.irq + times.softirq
+
+
+# Dirty pages and their thresholds, from /proc/meminfo and /proc/vmstat.
+
+PROC_MEMINFO = "/proc/meminfo"
+PROC_VMSTAT = "/proc/vmstat"
+
+
+def parse_writeback(meminfo: str, vmstat: str) -> Writeback:
+    """Return what both files say. Raises Unreadable.
+
+    Dirty and Writeback are in kB of 1024 bytes (man 5 proc_meminfo); nr_dirty_threshold and
+    nr_dirty_background_threshold are in pages, and absent from kernels before 2.6.37 (mm/vmstat.c).
+    """
+    dirty, writeback = kernel_number(meminfo, "Dirty:"), kernel_number(meminfo, "Writeback:")
+    if dirty is None or writeback is None:
+        raise Unreadable("no Dirty or no Writeback in /proc/meminfo")
+    page_bytes = os.sysconf("SC_PAGE_SIZE")
+    threshold = kernel_number(vmstat, "nr_dirty_threshold ")
+    background = kernel_number(vmstat, "nr_dirty_background_threshold ")
+    return Writeback(
+        dirty_bytes=dirty * KIB,
+        writeback_bytes=writeback * KIB,
+        threshold_bytes=None if threshold is None else threshold * page_bytes,
+        background_threshold_bytes=None if background is None else background * page_bytes,
+    )
+
+
+def read_writeback() -> Writeback:
+    """Return the machine's dirty pages now. Raises OSError, Unreadable."""
+    return parse_writeback(read_text(PROC_MEMINFO), read_text_or(PROC_VMSTAT, ""))
+
+
+# Where the kernel shows the writeback of a mounted filesystem.
+
+
+def bdi_stats_path(debug: str, mount_point: str) -> str | None:
+    """Return the stats file of the filesystem mounted there, or None where this machine doesn't offer it.
+
+    debug is where debugfs is mounted; empty where it isn't. Raises OSError where mounts can't be read.
+    """
+    mounted = [entry for entry in read_mounts() if entry.mount_point == mount_point]
+    if not debug or not mounted:
+        return None
+    name = bdi_name(mounted[-1])
+    path = os.path.join(debug, "bdi", name, "stats")
+    return path if name and os.path.exists(path) else None
+
+
+def bdi_name(entry: MountEntry, sys: str = "/sys") -> str:
+    """Return the name of a mount's backing device info; empty where sysfs doesn't tell it.
+
+    It is MAJOR:MINOR of the whole disk; btrfs makes one of its own for each filesystem, btrfs-N
+    (super_setup_bdi, fs/super.c), found through the device that it was mounted from.
+    """
+    link = _btrfs_link(entry, sys) if entry.filesystem == "btrfs" else _disk_link(entry.device_number, sys)
+    return os.path.basename(os.readlink(link)) if link else ""
+
+
+def _disk_link(device_number: int, sys: str) -> str:
+    numbers = f"{os.major(device_number)}:{os.minor(device_number)}"
+    return _first_link(os.path.realpath(f"{sys}/dev/block/{numbers}"))
+
+
+def _first_link(directory: str) -> str:
+    # A partition's directory lies in that of its disk, which alone has the link.
+    candidates = (f"{directory}/bdi", f"{os.path.dirname(directory)}/bdi")
+    return next((link for link in candidates if os.path.islink(link)), "")
+
+
+def _btrfs_link(entry: MountEntry, sys: str) -> str:
+    return _btrfs_member_link(os.path.basename(os.path.realpath(entry.source)), sys)
+
+
+def _btrfs_member_link(member: str, sys: str) -> str:
+    root = f"{sys}/fs/btrfs"
+    filesystems = sorted(os.listdir(root)) if os.path.isdir(root) else []
+    links = (
+        f"{root}/{name}/bdi" for name in filesystems if os.path.exists(f"{root}/{name}/devices/{member}")
+    )
+    return next((link for link in links if os.path.islink(link)), "")
+
+
+def device_bdi_path(debug: str, name: str, sys: str = "/sys") -> str | None:
+    """Return the stats file of a device's writeback, or None where this machine doesn't offer it.
+
+    A member of a mounted btrfs has that of the filesystem; any other device that of its disk, where writes to the
+    device itself count too. debug is where debugfs is mounted, which root alone may read.
+    """
+    link = _btrfs_member_link(name, sys) or _first_link(os.path.realpath(f"{sys}/class/block/{name}"))
+    bdi = os.path.basename(os.readlink(link)) if link else ""
+    path = os.path.join(debug, "bdi", bdi, "stats")
+    return path if bdi and os.access(path, os.R_OK) else None
+
+
+# Stalls of tasks that wait for I/O, CPU or memory, from /proc/pressure/* (Documentation/accounting/psi.rst).
+
+PROC_PRESSURE = "/proc/pressure"
+RESOURCES = ("io", "cpu", "memory")
+
+Stalls = Mapping[str, int]
+"""Microseconds since boot by "some" and "full"; full of the CPU says nothing of a whole machine (psi.rst)."""
+
+
+def parse_stalls(text: str) -> Stalls:
+    """Return the totals of a pressure file. Raises Unreadable."""
+    totals = {}
+    for line in text.splitlines():
+        kind, *words = line.split() or [""]
+        total = next((word[6:] for word in words if word.startswith("total=")), "")
+        if not is_number(total):
+            raise Unreadable(f"a line of pressure without a total: {line!r}")
+        totals[kind] = int(total)
+    if "some" not in totals:
+        raise Unreadable("a file of pressure that doesn't say of some")
+    return totals
+
+
+def stalled_percent(before: Stalls, after: Stalls, kind: str, interval_s: float) -> float | None:
+    """Return the share of an interval in which some task, or all of them, waited; None where it isn't told."""
+    if kind not in before or kind not in after:
+        return None
+    return share_percent(forward_delta(before[kind], after[kind]) / 1e6, interval_s)
+
+
+class StallGauge:
+    """Shares of the time since the reading before, for one resource.
+
+    The totals are brought up to date at each reading; the averages beside them only every 2 s (kernel/sched/psi.c).
+    """
+
+    def __init__(self, directory: str, resource: str) -> None:
+        self._file = KeptFile(os.path.join(directory, resource))
+        self._before: tuple[int, Stalls] | None = None
+
+    def read(self) -> tuple[float | None, float | None] | None:
+        """Return the shares of some and full; None the first time. Raises OSError (EOPNOTSUPP: psi=0), Unreadable."""
+        now_ns, after = time.monotonic_ns(), parse_stalls(self._file.read().decode("ascii", errors="replace"))
+        before, self._before = self._before, (now_ns, after)
+        if before is None:
+            return None
+        interval_s = (now_ns - before[0]) / 1e9
+        some, full = (stalled_percent(before[1], after, kind, interval_s) for kind in ("some", "full"))
+        return some, full
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._file.close()
+
+
+Shares = tuple[float | None, float | None] | None
+
+
+def pressure_of(io: Shares, cpu: Shares, memory: Shares) -> Pressure | None:
+    """Return what three gauges read as one; None where none has anything to say."""
+    if io is None and cpu is None and memory is None:
+        return None
+    nothing = (None, None)
+    (io_some, io_full), (cpu_some, _), (memory_some, memory_full) = (
+        io or nothing,
+        cpu or nothing,
+        memory or nothing,
+    )
+    return Pressure(io_some, io_full, cpu_some, memory_some, memory_full)

@@ -1,0 +1,128 @@
+"""Sizes by name, and nothing else: for processes that are started for every cell, and shall start quickly."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Text from outside (labels, file names, tool output) made safe to print.
+#
+# A filesystem label may hold escape sequences, newlines or right-to-left marks.
+# Whoever prints one to a terminal, a log or a report passes it through here first.
+
+_UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def printable(text: str) -> str:
+    r"""Return text with every control, format and unassigned character as a visible escape.
+
+    A newline becomes the two characters ``\n``, ESC becomes ``\x1b``: nothing is lost, nothing acts.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_visible(character) for character in text)
+
+
+def printable_lines(text: str) -> list[str]:
+    """Split text at newlines and make each line printable; tabs become spaces."""
+    return [printable(line.expandtabs(8)) for line in text.split("\n")]
+
+
+def decode(raw: bytes) -> str:
+    r"""Decode bytes of unknown encoding as UTF-8; what does not fit becomes ``\xNN``."""
+    return raw.decode("utf-8", errors="backslashreplace")
+
+
+def _visible(character: str) -> str:
+    if unicodedata.category(character) not in _UNSAFE_CATEGORIES:
+        return character
+    return character.encode("unicode_escape", errors="backslashreplace").decode("ascii")
+
+
+# Text in columns: how many cells of a terminal it takes, and how it is fitted into fewer.
+
+ELLIPSIS = "..."
+"""Three dots: the one character is missing in console fonts."""
+
+_EMOJI_PRESENTATION = "\ufe0f"
+"""Makes the character before it two cells wide on some terminals (Unicode TR 51), so it counts for one."""
+
+
+def cells_of(text: str) -> int:
+    """Return how many terminal cells printable text takes (Unicode TR 11), rather one too many than too few."""
+    return len(text) if text.isascii() else sum(_character_cells(character) for character in text)
+
+
+def shorten_middle(text: str, width: int) -> str:
+    """Return text in at most width cells; what goes is the middle, since names differ at their ends."""
+    if cells_of(text) <= width:
+        return text
+    if width <= len(ELLIPSIS):
+        return ELLIPSIS[: max(width, 0)]
+    room = width - len(ELLIPSIS)
+    tail = _fitting(text[::-1], room // 2)[::-1]
+    return _fitting(text, room - cells_of(tail)) + ELLIPSIS + tail
+
+
+def wrap(text: str, width: int, *, max_lines: int = 8) -> list[str]:
+    """Return text as lines of at most width cells, broken after spaces and commas where there are any.
+
+    A text that needs more lines loses its middle. Width is at least 2, the width of one character.
+    """
+    longest = min(width * max_lines, cells_of(text))
+    for room in range(longest, width, -1):
+        lines = _wrapped(shorten_middle(text, room), width)
+        if len(lines) <= max_lines:
+            return lines
+    return [shorten_middle(text, width)]
+
+
+def pad_right(text: str, width: int) -> str:
+    """Return text with spaces after it, in width cells."""
+    return text + " " * (width - cells_of(text))
+
+
+def pad_left(text: str, width: int) -> str:
+    """Return text with spaces before it, in width cells."""
+    return " " * (width - cells_of(text)) + text
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    lines = []
+    while cells_of(text) > width:
+        head = _fitting(text, width)
+        cut = _break(head, text[len(head)])
+        lines.append(text[:cut].rstrip(" "))
+        text = text[cut:].lstrip(" ")
+    return [*lines, text]
+
+
+def _break(head: str, following: str) -> int:
+    """Return where a line that has room for head ends."""
+    if following == " ":
+        return len(head)
+    after = max(head.rfind(" "), head.rfind(",")) + 1
+    # A break near the beginning would leave most of the line empty.
+    return after if after > len(head) // 4 else len(head)
+
+
+def _fitting(text: str, width: int) -> str:
+    """Return the longest beginning of text that takes at most width cells."""
+    taken = 0
+    for index, character in enumerate(text):
+        taken += _character_cells(character)
+        if taken > width:
+            return text[:index]
+    return text
+
+
+def _character_cells(character: str) -> int:
+    if character == _EMOJI_PRESENTATION:
+        return 1
+    if unicodedata.category(character) in {"Mn", "Me"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
+SECTOR_BYTES = 512
+"""The unit of the kernel's sector counts, whatever the device's own sector (Documentation/block/stat.rst)."""

@@ -1,0 +1,204 @@
+"""Sequential O_DIRECT streams straight on a block device: the reference that filesystems are measured against.
+
+python -I -m fsconsole.workloads.raw write|read DEVICE --streams N --bytes PER_STREAM --block BYTES
+
+Each stream has a region of the device to itself. A write takes the device exclusively (O_EXCL, man 2 open): nobody
+else may have it mounted, and no other may claim it meanwhile. It ends with fsync of the device, which sends one flush.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import mmap
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+
+from fsconsole.errors.runs import GeneratorFailed
+from fsconsole.system.block import device_size_bytes
+
+# What raw streams say of themselves, as one line of JSON. Pure.
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReport:
+    """What the streams of one program did together; instants are CLOCK_MONOTONIC nanoseconds."""
+
+    streams: int
+    moved_bytes: int
+    first_started_ns: int
+    first_ended_ns: int
+    last_ended_ns: int
+    flushed_ns: int
+    """After the device's flush; the same as last_ended_ns where nothing was written."""
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Throughput from the first stream's start to the end of the flush; 0 where no time passed."""
+        elapsed_ns = self.flushed_ns - self.first_started_ns
+        return self.moved_bytes / (elapsed_ns / 1e9) if elapsed_ns > 0 else 0.0
+
+
+def to_line(report: StreamReport) -> str:
+    """Return the report as its line."""
+    return json.dumps(asdict(report))
+
+
+def from_line(text: str) -> StreamReport:
+    """Return the report in a program's output. Raises GeneratorFailed for anything else."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise GeneratorFailed("the raw streams gave no figures") from error
+    names = [field.name for field in fields(StreamReport)]
+    is_whole = isinstance(document, dict) and sorted(document) == sorted(names)
+    if not is_whole or not all(isinstance(document[name], int) for name in names):
+        raise GeneratorFailed("the raw streams gave no figures")
+    return StreamReport(**document)
+
+
+POOL_BYTES = 16 * 2**20
+ALIGNMENT_BYTES = 4096
+"""O_DIRECT wants buffers, places and sizes in logical sectors (man 2 open, NOTES); none is larger than a page."""
+_STACK_BYTES = 256 * 1024
+_POOL_STEP_BYTES = 2531 * ALIGNMENT_BYTES
+"""An odd number of pages, near POOL_BYTES / golden ratio: neighbouring writes take pieces that lie far apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to do; bytes_each in whole blocks."""
+
+    writes: bool
+    device: str
+    streams: int
+    bytes_each: int
+    block_bytes: int
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Carry out the streams and print their report; returns 1 with a sentence on stderr where one failed."""
+    job = _parse(arguments)
+    try:
+        report = carry_out(job)
+    except (OSError, ValueError, RuntimeError) as error:
+        said = error.strerror if isinstance(error, OSError) else ""
+        sys.stderr.write(f"{job.device}: {said or error}\n")
+        return 1
+    sys.stdout.write(to_line(report) + "\n")
+    return 0
+
+
+def carry_out(job: Job) -> StreamReport:
+    """Move all bytes and return when they are on the device. Raises OSError, ValueError for a job that doesn't fit."""
+    mode = os.O_RDWR | os.O_EXCL if job.writes else os.O_RDONLY
+    device = os.open(job.device, mode | os.O_DIRECT | os.O_CLOEXEC)
+    try:
+        starts = region_starts(device_size_bytes(device), job)
+        threading.stack_size(_STACK_BYTES)
+        work = _Work(device, job)
+        streams = [_Stream(work, number, start) for number, start in enumerate(starts)]
+        for stream in streams:
+            stream.start()
+        for stream in streams:
+            stream.join()
+        for stream in streams:
+            if stream.error is not None:
+                raise stream.error
+        last_ended_ns = max(stream.ended_ns for stream in streams)
+        if job.writes:
+            os.fsync(device)
+        return StreamReport(
+            streams=job.streams,
+            moved_bytes=job.streams * job.bytes_each,
+            first_started_ns=min(stream.started_ns for stream in streams),
+            first_ended_ns=min(stream.ended_ns for stream in streams),
+            last_ended_ns=last_ended_ns,
+            flushed_ns=time.monotonic_ns() if job.writes else last_ended_ns,
+        )
+    finally:
+        os.close(device)
+
+
+def region_starts(device_bytes: int, job: Job) -> tuple[int, ...]:
+    """Return where each stream begins: the device in equal parts of whole blocks. Raises ValueError."""
+    if job.block_bytes % ALIGNMENT_BYTES or job.bytes_each % job.block_bytes:
+        raise ValueError(f"blocks are multiples of {ALIGNMENT_BYTES} bytes, and a stream has whole blocks")
+    region_bytes = device_bytes // job.streams // job.block_bytes * job.block_bytes
+    if job.bytes_each > region_bytes:
+        raise ValueError(
+            f"a part of the device has {region_bytes} bytes, a stream would need {job.bytes_each}"
+        )
+    return tuple(number * region_bytes for number in range(job.streams))
+
+
+class _Stream(threading.Thread):
+    """One stream: waits until all are there, then goes through its region from begin to end."""
+
+    def __init__(self, work: _Work, number: int, start: int) -> None:
+        super().__init__(name=f"stream {number}", daemon=True)
+        self.started_ns = self.ended_ns = 0
+        self.error: OSError | None = None
+        self._work, self._number, self._start = work, number, start
+
+    def run(self) -> None:
+        """Move the stream's bytes."""
+        job = self._work.job
+        self._work.barrier.wait()
+        self.started_ns = time.monotonic_ns()
+        try:
+            for block in range(job.bytes_each // job.block_bytes):
+                self._move(block)
+        except OSError as error:
+            self.error = error
+        self.ended_ns = time.monotonic_ns()
+
+    def _move(self, block: int) -> None:
+        work = self._work
+        move = os.pwritev if work.job.writes else os.preadv
+        place = self._start + block * work.job.block_bytes
+        if move(work.device, [work.piece(self._number, block)], place) != work.job.block_bytes:
+            raise OSError(errno.EIO, f"a direct call stopped short, {place} bytes from the beginning")
+
+
+class _Work:
+    """What the streams share: the open device, a barrier, and one pool of random data in whole pages.
+
+    What is read goes into the pool too: nobody looks at it.
+    """
+
+    def __init__(self, device: int, job: Job) -> None:
+        self.device, self.job = device, job
+        self.barrier = threading.Barrier(job.streams)
+        size = POOL_BYTES + job.block_bytes
+        pool = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pool[:] = os.urandom(size)
+        self._pool = memoryview(pool)
+
+    def piece(self, stream: int, block: int) -> memoryview:
+        """Return the data of a stream's block: another piece of the pool each time."""
+        offset = (stream + block) * _POOL_STEP_BYTES % POOL_BYTES
+        return self._pool[offset : offset + self.job.block_bytes]
+
+
+def _parse(arguments: Sequence[str]) -> Job:
+    parser = argparse.ArgumentParser(
+        prog="rawstream", description="Sequential direct streams on a block device."
+    )
+    parser.add_argument("act", choices=("write", "read"))
+    parser.add_argument("device")
+    for name in ("--streams", "--bytes", "--block"):
+        parser.add_argument(name, type=int, required=True)
+    words = parser.parse_args(arguments)
+    if min(words.streams, words.bytes, words.block) < 1:
+        parser.error("streams, bytes and block are at least 1")
+    return Job(words.act == "write", words.device, words.streams, words.bytes, words.block)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,143 @@
+"""The files that a load works on: those that a create of the same cell made before it."""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, islice
+
+from fsconsole.model.workload import Directories, Layout
+
+# Where the files of a load lie below its tree, and how they are called.
+
+DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MAX_NAME_CHARACTERS = 60
+_UNWANTED = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def directory_name(workload_name: str) -> str:
+    """Return a workload's name as that of a directory: "large files" becomes "large-files"."""
+    return _UNWANTED.sub("-", workload_name).strip("-.")[:_MAX_NAME_CHARACTERS] or "load"
+
+
+def subdirectories(directories: Directories, *, threads: int, files: int) -> tuple[str, ...]:
+    """Return the directories to be made below that of the load; none where all files lie in one."""
+    if directories.layout is Layout.PER_THREAD:
+        return tuple(f"t{thread:04d}" for thread in range(threads))
+    if directories.layout is Layout.PER_COUNT:
+        count = -(-files // directories.files_per_directory)
+        return tuple(f"d{number:06d}" for number in range(count))
+    return ()
+
+
+def file_name(directories: Directories, number: int, *, threads: int) -> str:
+    """Return the path of file number (from 0), relative to the directory of the load."""
+    return namer(directories, threads=threads)(number)
+
+
+def namer(directories: Directories, *, threads: int) -> Callable[[int], str]:
+    """Return what makes the path of a file of its number; for one that makes many."""
+    if directories.layout is Layout.PER_THREAD:
+        return lambda number: f"t{number % threads:04d}/f{number:08d}"
+    if directories.layout is Layout.PER_COUNT:
+        each = directories.files_per_directory
+        return lambda number: f"d{number // each:06d}/f{number:08d}"
+    return "f%08d".__mod__
+
+
+# Removing a tree entry by entry: what rm -rf does, without a program's start.
+
+_BATCH = 100_000
+"""Entries at a time, so that a directory of millions does not fill the memory; as many as rm takes."""
+_WORTH_SORTING = 1000
+
+
+class RemovalStopped(Exception):
+    """Somebody asked for an end before all was removed."""
+
+
+def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool]) -> int:
+    """Remove a directory of an open one with all that is in it; returns the number of entries removed.
+
+    Symbolic links are removed, not followed, and what lies on another filesystem than device is not touched.
+    stop is asked before each directory. Raises OSError, RemovalStopped.
+    """
+    if stop():
+        raise RemovalStopped
+    fd = os.open(name, DIRECTORY_FLAGS, dir_fd=parent_fd)
+    try:
+        if os.fstat(fd).st_dev != device:
+            raise OSError(f"{name} is on another filesystem")
+        removed, directories = 0, []
+        with os.scandir(fd) as entries:
+            while batch := list(islice(entries, _BATCH)):
+                directories += [entry.name for entry in batch if entry.is_dir(follow_symlinks=False)]
+                removed += _unlink(batch, fd)
+        removed += sum(remove_tree(inner, fd, device, stop) for inner in directories)
+    finally:
+        os.close(fd)
+    os.rmdir(name, dir_fd=parent_fd)
+    return removed + 1
+
+
+def _unlink(entries: list[os.DirEntry[str]], fd: int) -> int:
+    """Remove those that are no directories, in the order of their inodes: near one another on the device."""
+    unlink = os.unlink
+    files = [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]
+    if len(files) > _WORTH_SORTING:
+        files.sort(key=os.DirEntry.inode)
+    for file in files:
+        unlink(file.name, dir_fd=fd)
+    return len(files)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFiles:
+    """Files below directory, a directory of the tree; counts[i] of them were made by thread i of len(counts)."""
+
+    directory: str
+    directories: Directories
+    counts: tuple[int, ...]
+
+    @property
+    def threads(self) -> int:
+        """Threads of the create."""
+        return len(self.counts)
+
+    @property
+    def files(self) -> int:
+        """All of them."""
+        return sum(self.counts)
+
+    def number_after(self, thread: int) -> int:
+        """Return the number of the file that a thread would have made next."""
+        return thread + self.counts[thread] * self.threads
+
+    def numbers(self, thread: int, threads: int, *, shared: bool) -> Sequence[int]:
+        """Return the numbers of the files that are one thread's of threads to work on.
+
+        As many threads as made them get back what each made. Where there are fewer files than threads, some
+        get none, or with shared some get the same.
+        """
+        if threads == self.threads and all(self.counts):
+            return range(thread, self.number_after(thread), self.threads)
+        if self._is_without_gap and thread < self.files:
+            return range(thread, self.files, threads)
+        ends = tuple(accumulate(self.counts))
+        if thread >= self.files and shared and self.files:
+            return (self._number_at(thread % self.files, ends),)
+        return tuple(self._number_at(place, ends) for place in range(thread, self.files, threads))
+
+    @property
+    def _is_without_gap(self) -> bool:
+        """Whether the numbers are all those below the number of files."""
+        return all(
+            count == len(range(thread, self.files, self.threads)) for thread, count in enumerate(self.counts)
+        )
+
+    def _number_at(self, place: int, ends: Sequence[int]) -> int:
+        maker = bisect_right(ends, place)
+        return maker + (place - (ends[maker] - self.counts[maker])) * self.threads
