@@ -22,8 +22,21 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
+    """Add the commands to the command line."""
     app.command("devices")(devices)
+    app.command(name="readtest")(readtest)
+    group = typer.Typer(
+        help="Make and remove scratch devices: loop devices over marked files, safe to wipe.",
+        cls=Group,
+        invoke_without_command=True,
+        rich_markup_mode=None,
+    )
+    group.callback()(show_help_for_nothing)
+    group.command(name="create", short_help="Make a scratch device of a file, allocated and marked.")(create)
+    group.command(name="list", short_help="List scratch devices, and files without one.")(list_)
+    group.command(name="attach")(attach)
+    group.command(name="remove", short_help="Detach a scratch device and delete its file.")(remove)
+    app.add_typer(group, name="scratch")
 
 
 def devices(
@@ -66,11 +79,6 @@ def _print_table(survey: Survey) -> None:
 # fsconsole readtest: a few seconds of buffered reading, as hdparm -t, with the read-ahead in force.
 
 _LONGEST_S = 3600.0
-
-
-def register_readtest(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command(name="readtest")(readtest)
 
 
 def readtest(
@@ -126,22 +134,6 @@ _Directory = Annotated[
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Its device, its id, or its file.")]
-
-
-def register_scratch(app: typer.Typer) -> None:
-    """Add the group of commands to the command line."""
-    group = typer.Typer(
-        help="Make and remove scratch devices: loop devices over marked files, safe to wipe.",
-        cls=Group,
-        invoke_without_command=True,
-        rich_markup_mode=None,
-    )
-    group.callback()(show_help_for_nothing)
-    group.command(name="create", short_help="Make a scratch device of a file, allocated and marked.")(create)
-    group.command(name="list", short_help="List scratch devices, and files without one.")(list_)
-    group.command(name="attach")(attach)
-    group.command(name="remove", short_help="Detach a scratch device and delete its file.")(remove)
-    app.add_typer(group, name="scratch")
 
 
 def create(

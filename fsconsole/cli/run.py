@@ -42,6 +42,10 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("run")(run)
     app.command("demo")(demo)
+    app.command("resume")(resume)
+    app.command("attach")(attach)
+    app.command("stop")(stop)
+    app.command("cleanup")(cleanup)
 
 
 def run(
@@ -207,13 +211,6 @@ def _started(folder: RunFolder) -> str:
 # fsconsole attach, stop and cleanup: living and dead engines.
 
 
-def register_control(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("attach")(attach)
-    app.command("stop")(stop)
-    app.command("cleanup")(cleanup)
-
-
 def attach(run: RunName = LATEST, *, as_json: AsJson = False, runs: RunsDir = DEFAULT_RUNS_DIR) -> None:
     """Show a run that goes on; Ctrl-C ends the view, not the run."""
     from fsconsole.cli.viewer import watch
@@ -296,11 +293,6 @@ def _scratch_given_back(folders: Iterable[RunFolder]) -> Iterator[Cleaned]:
 
 
 # fsconsole resume: a run that was cut short, taken up again.
-
-
-def register_resume(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("resume")(resume)
 
 
 def resume(

@@ -171,7 +171,7 @@ def enter_takes(binding_id: str, tooltip: str, *, words: str = "Take") -> Bindin
 class Dialog(Modal[T | None]):
     """A dialog; it ends with what was asked for, or with None."""
 
-    CSS_PATH = str(Path(__file__).with_suffix(".tcss"))
+    CSS_PATH = str(Path(__file__).with_name("dialog.tcss"))
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", "Cancel", id="dialog.cancel", tooltip="Back, with nothing changed"),
     ]

@@ -137,7 +137,7 @@ def test_help_loads_no_command_and_nothing_that_only_commands_need():
         "print(*{'rich', 'textual', 'psutil', 'pyudev', 'tomli', 'sqlite3', 'pydantic'} & set(sys.modules))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    parser = "fsconsole fsconsole.cli fsconsole.cli.app fsconsole.cli.main fsconsole.cli.app"
+    parser = "fsconsole fsconsole.cli fsconsole.cli.app fsconsole.cli.main"
     assert done.stdout.endswith(f"\n{parser}\n\n")
 
 

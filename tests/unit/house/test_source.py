@@ -9,9 +9,16 @@ from pathlib import Path
 
 from tests.unit.house.source import CHECKOUT, modules, tree, where, written_files
 
-MAX_FILE_LINES = 400
-LONG_FOR_A_REASON: dict[str, str] = {}
-MAX_SCREEN_LINES = 300
+MAX_FILE_LINES = 600
+BASES_FOR_A_REASON = {
+    "ConfirmScreen",
+    "DemoScreen",
+    "DeskScreen",
+    "JobScreen",
+    "PlanActs",
+    "ResumingScreen",
+    "RunKeys",
+}
 MAX_FUNCTION_LINES = 60
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BROAD = {"Exception", "BaseException"}
@@ -60,19 +67,24 @@ def shell_calls(module: ast.Module) -> Iterator[ast.expr | ast.keyword]:
 
 
 def test_files_are_short():
-    long = {
-        str(path.relative_to(CHECKOUT))
-        for path in modules()
-        if len(path.read_text().splitlines()) > MAX_FILE_LINES
-    }
-    assert long <= set(LONG_FOR_A_REASON), f"over {MAX_FILE_LINES} lines"
+    long = [str(path) for path in modules() if len(path.read_text().splitlines()) > MAX_FILE_LINES]
+    assert not long, f"over {MAX_FILE_LINES} lines"
 
 
-def test_screens_are_shorter():
-    screens = [path for path in modules() if path.parent.name == "screens"]
-    long = [path.name for path in screens if len(path.read_text().splitlines()) > MAX_SCREEN_LINES]
-    assert screens
-    assert not long, f"over {MAX_SCREEN_LINES} lines"
+def test_no_class_is_made_only_to_split_another():
+    bases: dict[str, list[tuple[str, Path]]] = {}
+    for path in modules():
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ClassDef):
+                for base in node.bases:
+                    bases.setdefault(ast.unparse(base).split("[")[0], []).append((node.name, path))
+    made = {name for path in modules() if path.parent.name == "screens" for name in classes_of(path)}
+    only = {name: heirs for name, heirs in bases.items() if name in made and len(heirs) == 1}
+    assert not set(only) - set(BASES_FOR_A_REASON), f"one subclass each: {only}"
+
+
+def classes_of(path: Path) -> list[str]:
+    return [node.name for node in tree(path).body if isinstance(node, ast.ClassDef)]
 
 
 def test_functions_are_short():
