@@ -39,8 +39,8 @@ from fsconsole.model.plan import StepKind, Variant
 from fsconsole.tui.widgets.table import Table
 from tests.bench.paired import Cost
 from tests.tui.harness import console
-from tests.unit.analysis import build
 from tests.unit.cli.recorded import STARTED
+from tests.unit.results import build
 
 ALLOWED_OPEN_S, ALLOWED_SORT_S = 1.5, 0.3
 

@@ -18,7 +18,7 @@ from fsconsole.journal.samples import sample_row
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
 from tests.bench.made_samples import made_samples
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 ALLOWED_SAMPLE, ALLOWED_CPU, ALLOWED_MEMBER = 300.0, 40.0, 40.0
 """Bytes; a sample has one target."""

@@ -27,8 +27,8 @@ from fsconsole.model.events import (
 from fsconsole.model.metrics import Measurement, Metric
 from fsconsole.model.plan import StepKind
 from tests.bench.made_samples import PERIOD_NS, made_samples
-from tests.unit.analysis import build
 from tests.unit.cli.recorded import STARTED
+from tests.unit.results import build
 
 HOURS_12 = 86_400
 """Samples of 12 h at 2 Hz."""

@@ -28,7 +28,7 @@ from fsconsole.system.mounts import DEBUGFS
 from fsconsole.telemetry.block import block_name
 from fsconsole.telemetry.machine import device_bdi_path
 from fsconsole.telemetry.sampler import Sampler, Sources
-from tests.unit.analysis import build
+from tests.unit.results import build
 from tests.unit.telemetry.made_sys import MadeSys
 
 ALLOWED_PERCENT = 0.5

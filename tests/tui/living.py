@@ -25,8 +25,8 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample, Writeback
 from fsconsole.system.locks import FileLock
 from fsconsole.text import GIB, MIB
-from tests.unit.analysis import build
 from tests.unit.cli.recorded import STARTED
+from tests.unit.results import build
 
 BEGUN: tuple[Observation, ...] = (
     STARTED,

@@ -23,7 +23,7 @@ from fsconsole.model.events import (
 )
 from fsconsole.model.metrics import Measurement, Metric
 from fsconsole.model.plan import StepKind
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 STARTED = RunStarted(1, "0.1.0", "boot", "6.18.0", "box", (("cpus", "2"),))
 CELL_DONE: tuple[Observation, ...] = (

@@ -20,8 +20,8 @@ from fsconsole.model.events import Outcome, RunFinished, RunStarted
 from fsconsole.model.state import CellStatus, RunState, RunStatus
 from fsconsole.system.locks import FileLock
 from fsconsole.text import MIB
-from tests.unit.analysis import build
 from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, WHOLE, make_run, write
+from tests.unit.results import build
 
 
 class Script:

@@ -14,7 +14,7 @@ from fsconsole.cli.gauge_watch import LivePages, PlainPages, gauge_view
 from fsconsole.model.sample import BdiStats, CpuShares, DeviceRates, NumberedCpu, Pressure, Role, Sample
 from fsconsole.show.gauges import Page, depths, page_lines
 from fsconsole.text import KIB, cells_of, printable
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 ARRAY = DeviceRates("md0", 0.0, 410.2e6, 0.0, 800.0, 12, 98.2, 14.0, 11.5)
 SDA = DeviceRates("sda", 0.0, 205.1e6, 0.0, 400.0, 6, 97.0, None, 5.5, Role.MEMBER, "md0")

@@ -6,8 +6,8 @@ from fsconsole.cli.plan_show import plan_object
 from fsconsole.model.plan import ArraySpec, Plan
 from fsconsole.show.plan_text import plan_lines, renewal_lines
 from fsconsole.text import KIB
-from tests.unit.analysis import build
-from tests.unit.analysis.test_arrays import MEMBERS, RAID5, RAID10, on_array
+from tests.unit.results import build
+from tests.unit.results.test_arrays import MEMBERS, RAID5, RAID10, on_array
 
 
 def lines_of(plan: Plan) -> list[str]:

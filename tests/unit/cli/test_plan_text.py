@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fsconsole.model.plan import Variant
 from fsconsole.show.plan_text import plan_lines
 from fsconsole.text import cells_of, printable
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 CELLS = [build.cell(0), build.cell(1, build.EXT4_OTHER), build.cell(2, build.XFS, unavailable="no mkfs.xfs")]
 PLAN = build.request(CELLS).plan

@@ -17,7 +17,7 @@ from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.show.gauges import bar, gauge_lines
 from fsconsole.show.progress import finished_lines, plain_lines
 from fsconsole.text import cells_of, printable
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 CELLS = [build.cell(0), build.cell(1, build.EXT4_OTHER), build.cell(2, build.XFS)]
 RUNNING = build.run(CELLS, [build.done(0), build.running(1), CellState(2)], status=RunStatus.RUNNING)

@@ -14,7 +14,7 @@ from fsconsole.model.plan import ArraySpec
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.plan.expand import array_uuid
 from fsconsole.system.executors import FakeExecutor
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 
 def killed(status: CellStatus) -> RunState:

@@ -17,7 +17,7 @@ from fsconsole.model.plan import ArraySpec, StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState, StepState
 from fsconsole.plan.expand import array_uuid
 from fsconsole.system.executors import FakeExecutor
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 ARRAY = HeldArray("md127", frozenset({"vda", "vdb"}), "1.2")
 OURS, OLD, THEIRS = "0000aaaa-own", "0000bbbb-old", "0000cccc-new"

@@ -14,7 +14,7 @@ from fsconsole.model.events import RunStarted, SettingTaken
 from fsconsole.model.state import HeldSetting, RunState
 from fsconsole.system.files import boot_id
 from fsconsole.system.locks import FileLock
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 BYTES, RATIO = "/proc/sys/vm/dirty_bytes", "/proc/sys/vm/dirty_ratio"
 READ_AHEAD = "/sys/block/sdx/queue/read_ahead_kb"

@@ -13,7 +13,7 @@ from fsconsole.engine.work import CellWork, StepResult
 from fsconsole.model.events import Outcome
 from fsconsole.model.metrics import Measurement, Metric
 from fsconsole.model.plan import Step, StepKind
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 MEASURED = StepResult((Measurement(Metric.READ, 9e9),))
 

@@ -12,7 +12,7 @@ from fsconsole.journal.past import point_of, points_before
 from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.sample import DeviceRates, Role, Sample
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 TARGET = DeviceRates("sdb", 512.0 * 3, 512.0 * 7, 1.0, 2.0, 3, 40.0, 1.5, 2.0)
 BELOW = replace(TARGET, name="vda", role=Role.BELOW, above="sdb", write_bytes_s=512e6)

@@ -13,7 +13,7 @@ from fsconsole.journal.past import Point, highest_before, point_of
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.sample import DeviceRates, Role, Sample
 from fsconsole.show.history import FIRST_SLOT_S, MAX_SLOTS, Trace, Tracer
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 SECOND_NS = 10**9
 SLOT_NS = int(FIRST_SLOT_S * SECOND_NS)

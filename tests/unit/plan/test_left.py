@@ -9,7 +9,7 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.model.plan import Cell
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.plan.expand import estimate, plan_left
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 KINDS = (CellStatus.DONE, CellStatus.UNKNOWN, CellStatus.SKIPPED, CellStatus.PENDING)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fsconsole.model.sample import DeviceRates, LoadProgress, Role, Sample
 from fsconsole.telemetry.sampler import StallClock
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 BEGIN_NS = 100 * build.SECOND_NS
 IDLE = DeviceRates("loop7", 0.0, 0.0, 0.0, 0.0, 12, 100.0, None)

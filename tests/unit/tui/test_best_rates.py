@@ -16,8 +16,8 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import DeviceRates, Role, Sample
 from fsconsole.show.history import Keeper
 from fsconsole.tui.bridge import Watch
-from tests.unit.analysis import build
 from tests.unit.cli.recorded import STARTED, make_run, write
+from tests.unit.results import build
 
 S_NS = 10**9
 SAMPLES = 2500

@@ -23,8 +23,8 @@ from fsconsole.tui import bridge as module
 from fsconsole.tui.bridge import Bridge, Taken, Watch
 from tests.conftest import wait_until
 from tests.tui.recorded import recorded
-from tests.unit.analysis import build
 from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, make_run, write
+from tests.unit.results import build
 
 S_NS = 10**9
 

@@ -8,7 +8,7 @@ import pytest
 from fsconsole.journal.past import Point
 from fsconsole.model.state import CellStatus, RunState, RunStatus
 from fsconsole.show.history import FIRST_SLOT_S, MAX_SLOTS, MINUTE_S, Keeper, Tracer
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 S_NS = 10**9
 

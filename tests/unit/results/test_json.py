@@ -11,7 +11,7 @@ from fsconsole.model.plan import Variant
 from fsconsole.model.state import RunState
 from fsconsole.results.grid import build_grid
 from fsconsole.results.json import ascii_json, render_json
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 
 def _document(state: RunState) -> dict[str, Any]:

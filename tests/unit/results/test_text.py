@@ -14,7 +14,7 @@ from fsconsole.results.figures import status_words
 from fsconsole.results.grid import DEFAULT_COLUMNS, build_grid
 from fsconsole.results.text import Page, render_text
 from fsconsole.text import GIB, cells_of, printable
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 
 def _text(

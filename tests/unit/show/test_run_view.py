@@ -12,7 +12,7 @@ from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.show.history import History, Snapshot, known_of, names_of
 from fsconsole.show.run import age_words, cell_in_sight, cell_row, step_line, title_line
 from fsconsole.text import GIB, MIB, cells_of
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 NOW_NS = 10 * build.SECOND_NS
 CELLS = (build.cell(0), build.cell(1, build.EXT4_OTHER), build.cell(2, build.XFS), build.cell(3, build.BTRFS))

@@ -12,7 +12,7 @@ from fsconsole.model.plan import RAW, Cell, Setting, StepKind, Variant
 from fsconsole.model.state import CellState, CellStatus, RunState, StepState
 from fsconsole.model.workload import Workload
 from fsconsole.results.grid import COLUMNS_WITH_RAW, DEFAULT_COLUMNS, Grid, build_grid, columns_for
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 RAW_ROW = Variant(RAW, RAW)
 DURABLE = build.FIGURES[Metric.DURABLE]

@@ -9,7 +9,7 @@ from fsconsole.model.plan import Variant
 from fsconsole.model.state import RunState
 from fsconsole.results.grid import build_grid
 from fsconsole.results.markdown import escaped, render_markdown
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 
 def _markdown(state: RunState) -> str:

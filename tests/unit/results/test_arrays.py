@@ -19,7 +19,7 @@ from fsconsole.results.markdown import render_markdown
 from fsconsole.results.text import Page, render_text
 from fsconsole.show.progress import finished_lines
 from fsconsole.text import KIB
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 MEMBERS = ("/dev/loop1", "/dev/loop2", "/dev/loop3", "/dev/loop4")
 RAID5 = ArraySpec("raid5", 64 * KIB, assume_clean=True)

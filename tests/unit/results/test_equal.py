@@ -11,7 +11,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
 from fsconsole.model.state import CellState
 from fsconsole.results.grid import build_grid
-from tests.unit.analysis.build import cell, done, run
+from tests.unit.results.build import cell, done, run
 
 PLAIN = Variant("plain", "ext4", hidden_words=("-E nodiscard",))
 SAID = replace(PLAIN, label="said", mkfs_words=("-I", "256"))

@@ -7,8 +7,8 @@ from dataclasses import replace
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.model.state import CellState
 from fsconsole.show.cell import environment_lines, option_lines
-from tests.unit.analysis import build
-from tests.unit.analysis.test_arrays import MEMBERS, RAID5, on_array
+from tests.unit.results import build
+from tests.unit.results.test_arrays import MEMBERS, RAID5, on_array
 
 
 def test_the_options_of_a_cell_tell_of_its_array_with_all_knobs_and_members() -> None:

@@ -26,7 +26,7 @@ from fsconsole.show.results import (
     with_baseline,
 )
 from fsconsole.show.terminal import ASCII, SAFE
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 UNASKED = Choice()
 

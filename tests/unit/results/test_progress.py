@@ -19,7 +19,7 @@ from fsconsole.show.history import History, Snapshot, known_of, names_of
 from fsconsole.show.progress import progress_words
 from fsconsole.show.run import step_line
 from fsconsole.text import cells_of
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 NOW_NS = 10 * build.SECOND_NS
 STEP = StepState(2, StepKind.ARRAY_SYNC, "wait until /dev/md400 is in step", build.SECOND_NS)

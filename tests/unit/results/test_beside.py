@@ -12,7 +12,7 @@ from fsconsole.results.grid import Grid, build_grid, columns_beside
 from fsconsole.results.json import render_json
 from fsconsole.results.markdown import render_markdown
 from fsconsole.results.text import render_text
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 PRINTED = "ext4 -I 256 data=ordered"
 

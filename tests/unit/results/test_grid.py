@@ -13,7 +13,7 @@ from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, St
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.results.grid import build_grid
 from fsconsole.text import KIB, MIB
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 
 def _names(state: RunState, sort_by: Metric = Metric.DURABLE) -> list[str]:

@@ -13,7 +13,7 @@ from fsconsole.model.state import RunState
 from fsconsole.results.csv import cells_csv, guarded, summary_csv
 from fsconsole.results.grid import build_grid
 from fsconsole.text import printable
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 
 def _cells(state: RunState) -> list[dict[str, str]]:

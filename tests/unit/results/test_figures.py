@@ -10,7 +10,7 @@ from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.state import CellState, CellStatus
 from fsconsole.results.figures import figures_of
 from fsconsole.results.grid import build_grid
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 STEPS = (*build.STEPS, Step(StepKind.DELETE_UNMOUNT, "unmount"))
 CELL = replace(build.cell(0), steps=STEPS)

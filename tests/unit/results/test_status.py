@@ -9,7 +9,7 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, RunStatus
 from fsconsole.results.figures import as_left, cells_in_words, cells_over, status_words
 from fsconsole.show.progress import cell_elapsed_s, remaining_s
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 RUN_ID = "20261121-081000-k7qf"
 THREE = [build.cell(i) for i in range(3)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fsconsole.results.content import fact_words
 from fsconsole.show.cell import steps_in_words
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 
 def test_steps_that_find_no_room_go_whole_the_shortest_first() -> None:

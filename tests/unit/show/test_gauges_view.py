@@ -14,7 +14,7 @@ from fsconsole.show.gauges import TEXT_CELLS, gauges
 from fsconsole.show.history import History, Snapshot, known_of, names_of
 from fsconsole.show.run import Shown, plot, room_for
 from fsconsole.text import GIB, MIB
-from tests.unit.analysis import build
+from tests.unit.results import build
 
 BDI = BdiStats(0, 0, bandwidth_bytes_s=200_000_000, b_dirty=12, b_io=3, b_more_io=1)
 PRESSURE = Pressure(40.0, 35.0, 11.0, 1.0, 0.5)
