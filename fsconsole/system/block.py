@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntFlag
-from types import TracebackType
 from typing import NamedTuple
 
 from fsconsole.errors.runs import KernelLacks
+from fsconsole.system.files import Closing
 
 _BLKROSET = 0x125D
 _BLKROGET = 0x125E
@@ -227,7 +227,7 @@ class LoopStatus:
     """st_rdev where the backing is itself a block device, 0 for a file."""
 
 
-class HeldLoop:
+class HeldLoop(Closing):
     """An autoclear loop device: it lives while this, a mount or another descriptor holds it open.
 
     The kernel detaches it after the last close, however the holder ended.
@@ -242,14 +242,6 @@ class HeldLoop:
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
-
-    def __enter__(self) -> HeldLoop:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def attach(path: str, *, direct_io: bool = True) -> str:

@@ -1,14 +1,16 @@
-"""Small kernel files as text: sysfs attributes, /proc files, and files kept open for sampling."""
+"""Reads sysfs and /proc files, and host facts that come from them."""
 
 from __future__ import annotations
 
 import os
 from types import TracebackType
+from typing import TypeVar
 
 from fsconsole.text import decode
 
 _READ_BYTES = 65536
 _SURROUNDING = " \t\r\n\0"
+_Closing = TypeVar("_Closing", bound="Closing")
 
 
 def read_text(path: str) -> str:
@@ -37,7 +39,23 @@ def read_int_or(path: str, default: int) -> int:
         return default
 
 
-class KeptFile:
+class Closing:
+    """Base of what holds a descriptor: leaving its with block closes it."""
+
+    def close(self) -> None:
+        """Release the descriptor; a second call does nothing."""
+        raise NotImplementedError
+
+    def __enter__(self: _Closing) -> _Closing:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class KeptFile(Closing):
     """A kernel file that is opened once and read many times, each time fresh from its start.
 
     A pread at offset 0 makes /proc and sysfs produce the file anew (fs/seq_file.c, fs/kernfs/file.c),
@@ -59,21 +77,10 @@ class KeptFile:
         return b"".join(parts)
 
     def close(self) -> None:
-        """Give the descriptor back; a second call does nothing."""
+        """Close the descriptor; a second call does nothing."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
-
-    def __enter__(self) -> KeptFile:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-# Who this machine is, and how large.
 
 
 def boot_id() -> str:
@@ -99,9 +106,6 @@ def memory_bytes() -> int:
 def cpu_count() -> int:
     """Return the number of CPUs that this process may run on (man 2 sched_getaffinity)."""
     return len(os.sched_getaffinity(0))
-
-
-# Paths that may not be there yet.
 
 
 def nearest_existing(path: str) -> str:

@@ -9,8 +9,8 @@ import errno
 import os
 import re
 from dataclasses import dataclass
-from types import TracebackType
 
+from fsconsole.system.files import Closing
 from fsconsole.text import decode
 
 _RECORD_BYTES = 16384
@@ -47,7 +47,7 @@ def parse_kmsg(raw: bytes) -> tuple[KernelRecord, ...]:
     return tuple(_record(lines) for lines in records)
 
 
-class KernelLog:
+class KernelLog(Closing):
     """The kernel's own log lines since a mark; always empty where /dev/kmsg may not be read."""
 
     def __init__(self, path: str = "/dev/kmsg") -> None:
@@ -93,14 +93,6 @@ class KernelLog:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
-
-    def __enter__(self) -> KernelLog:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _open_or_absent(path: str) -> int:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from types import TracebackType
+from contextlib import suppress
+
+from fsconsole.system.files import Closing
 
 _DEVICES = "/dev/"
 _PAUSES_S = (0.005, 0.01, 0.02, 0.04)
 """is_locked() holds the lock for some microseconds; who acquires must not take that for a holder."""
 
 
-class FileLock:
+class FileLock(Closing):
     """An exclusive lock on a file or a device node, held until release() or the end of the process.
 
     A lock belongs to the open file, so a child that inherits the descriptor keeps it: descriptors
@@ -42,26 +44,22 @@ class FileLock:
             fd = _open_for_locking(path)
             try:
                 lock_descriptor(fd)
-                if _is_still(fd, path):
-                    return cls(fd, path)
+                with suppress(FileNotFoundError):
+                    # Whoever held it before may have removed or replaced the file meanwhile.
+                    if os.path.samestat(os.fstat(fd), os.stat(path)):
+                        return cls(fd, path)
             except BaseException:
                 os.close(fd)
                 raise
             os.close(fd)
 
     def release(self) -> None:
-        """Give the lock back; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 
-    def __enter__(self) -> FileLock:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
+    close = release
 
 
 def lock_descriptor(fd: int) -> None:
@@ -93,10 +91,3 @@ def _open_for_locking(path: str) -> int:
         # Closing a device that was open for writing makes udev probe it anew (man 7 udev, OPTIONS watch).
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
-
-
-def _is_still(fd: int, path: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(fd), os.stat(path))
-    except FileNotFoundError:
-        return False

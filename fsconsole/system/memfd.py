@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from types import TracebackType
 
 from fsconsole.model.load import (
     BUCKETS,
@@ -23,11 +22,12 @@ from fsconsole.model.load import (
     region_word,
     slot_word,
 )
+from fsconsole.system.files import Closing
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
-class CounterPage:
+class CounterPage(Closing):
     """A mapped counter page: generator threads write their slots, the sampler reads them without a lock."""
 
     def __init__(self, fd: int, threads: int, regions: int) -> None:
@@ -119,11 +119,3 @@ class CounterPage:
     def _region(self, thread: int, region: int) -> list[int]:
         first = region_word(self.threads, self.regions, thread, region)
         return self.words[first : first + REGION_WORDS].tolist()
-
-    def __enter__(self) -> CounterPage:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

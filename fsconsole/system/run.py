@@ -15,16 +15,13 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass
-from types import TracebackType
 from typing import IO
 
 from fsconsole.errors.runs import SystemRefused, ToolFailed, ToolMissing
 from fsconsole.model.command import Command, CommandResult, Usage
-from fsconsole.system.files import KeptFile
+from fsconsole.system.files import Closing, KeptFile
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.processes import reap_orphans, visible_pid
-
-# How much memory a running process has taken at its height.
 
 
 class PeakMemory:
@@ -57,9 +54,7 @@ class PeakMemory:
             self._status.close()
 
 
-# Which Debian package brings a program; the names are the same on Ubuntu, and nearly so elsewhere.
-
-_PROGRAMS_OF = {
+_PROGRAMS_OF = {  # by Debian package; the names are nearly the same elsewhere
     "bcache-tools": ("make-bcache",),
     "bonnie++": ("bonnie++",),
     "btrfs-progs": ("btrfs", "btrfstune", "mkfs.btrfs"),
@@ -107,8 +102,6 @@ def package_of(program: str) -> str:
     return _PACKAGE_OF.get(name, name)
 
 
-# Where programs are found, and the clean environment that they run in.
-
 _SYSTEM_DIRECTORIES = ("/usr/sbin", "/sbin")
 """Missing from an ordinary user's PATH, and from root's after a plain su."""
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -133,8 +126,6 @@ def clean_environment(added: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Return the environment of a program: nothing of the operator's but PATH can change what it does or says."""
     return {"PATH": search_path(), "LANG": "C", "LC_ALL": "C", **dict(added)}
 
-
-# Starting child processes and waiting for each by its pid, also as PID 1 of a namespace.
 
 _CANNOT_EXECUTE = 126
 """What a shell says of a program that is there and can't be executed (man 1p sh, EXIT STATUS)."""
@@ -224,8 +215,6 @@ def reap_strangers(proc: str) -> tuple[int, ...]:
     with _lock:
         return reap_orphans(proc, frozenset(_living))
 
-
-# Following a child process to its end: its input fed, its output kept, its memory watched.
 
 OUTPUT_LIMIT_BYTES = 16 * 2**20
 _READ_BYTES = 2**20
@@ -335,8 +324,6 @@ class Follower:
             stdin.close()
 
 
-# The end of a child process: its own, or by force when its time is over.
-
 KILL_GRACE_S = 5.0
 """How long a killed process may take to end; one that waits inside the kernel (state D) may never."""
 
@@ -375,12 +362,10 @@ def kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-# A long-lived child that is talked with line by line, such as the host of a load generator.
-
 _RUNNING_READ_BYTES = 65536
 
 
-class RunningCommand:
+class RunningCommand(Closing):
     """A started program with its input and output as pipes; its errors go to a file that wait() reads.
 
     wait() or kill() and wait() must be called in the end; leaving the with block does both.
@@ -465,12 +450,8 @@ class RunningCommand:
             self.stdout.close()
             self._errors.close()
 
-    def __enter__(self) -> RunningCommand:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """End the program, however it stands."""
         self.kill()
         self.wait()
 
@@ -559,9 +540,6 @@ class RealExecutor:
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()
-
-
-# Failed system calls in words.
 
 
 def system_refusal(error: OSError) -> SystemRefused:

@@ -9,10 +9,9 @@ import pytest
 from fsconsole.client import engine
 from fsconsole.client.engine import Child, Service, unit_of
 from fsconsole.journal.folder import RunFolder
-from fsconsole.system.executors import FakeExecutor
 from fsconsole.system.mounts import Unit
-from fsconsole.system.recordings import load_results
 from tests.conftest import wait_until
+from tests.fakes import FakeExecutor, load_results
 
 RECORDED = load_results(str(Path(__file__).parents[2] / "data" / "systemd" / "252.json"))
 ALIVE, DEAD = (r for r in RECORDED if r.argv == ("systemctl", "is-active", "--", "fsconsole-lives.service"))

@@ -13,7 +13,7 @@ from fsconsole.engine.arrays import OwnArray, members_left, take_apart_leftovers
 from fsconsole.model.plan import ArraySpec
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.plan.expand import array_uuid
-from fsconsole.system.executors import FakeExecutor
+from tests.fakes import FakeExecutor
 from tests.unit.results import build
 
 

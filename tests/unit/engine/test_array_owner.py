@@ -16,7 +16,7 @@ from fsconsole.model.events import Outcome
 from fsconsole.model.plan import ArraySpec, StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState, StepState
 from fsconsole.plan.expand import array_uuid
-from fsconsole.system.executors import FakeExecutor
+from tests.fakes import FakeExecutor
 from tests.unit.results import build
 
 ARRAY = HeldArray("md127", frozenset({"vda", "vdb"}), "1.2")

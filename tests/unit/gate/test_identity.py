@@ -8,7 +8,7 @@ from fsconsole.devices.identity import _WORDS, differences, differences_across_b
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.model.command import CommandResult, Usage
 from fsconsole.model.device import Identity
-from fsconsole.system.executors import FakeExecutor
+from tests.fakes import FakeExecutor
 from tests.unit.gate.made import SCRATCH, SDB, UUID, device, identity, number
 
 NONE: frozenset[str] = frozenset()

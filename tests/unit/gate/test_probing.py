@@ -24,7 +24,7 @@ from fsconsole.errors.runs import ToolFailed
 from fsconsole.model.command import CommandResult, Usage
 from fsconsole.model.device import Signature
 from fsconsole.model.device import Usage as SignatureUsage
-from fsconsole.system.executors import FakeExecutor
+from tests.fakes import FakeExecutor
 from tests.unit.gate.made import SDB, device, found, number, signature
 
 DATA = Path(__file__).parents[2] / "data" / "wipefs"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fsconsole.errors.runs import NotPrivate
-from fsconsole.system.executors import FakeExecutor
 from fsconsole.system.mounts import engine_argv, enter_private, is_private
+from tests.fakes import FakeExecutor
 
 UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "slave", "--")
 

@@ -8,9 +8,8 @@ import pytest
 
 from fsconsole.model.command import CommandResult
 from fsconsole.system import mounts
-from fsconsole.system.executors import FakeExecutor
 from fsconsole.system.mounts import Unit, is_gone, kill, parse_mountinfo, sees_what_init_sees, unit_argv
-from fsconsole.system.recordings import load_results
+from tests.fakes import FakeExecutor, load_results
 
 RECORDED = load_results(str(Path(__file__).parents[2] / "data" / "systemd" / "252.json"))
 UNIT = Unit("fsconsole-1.service", "fsconsole run 1", "/runs/1/engine.log")

@@ -1,37 +1,31 @@
-"""Executors that remember and executors that repeat: tests replay what real programs said."""
+"""A command executor that replays recorded results."""
 
 from __future__ import annotations
 
+import base64
+import json
+import os
 from collections.abc import Mapping
 
 from fsconsole.errors.runs import ToolMissing
-from fsconsole.model.command import Command, CommandResult, Executor
-from fsconsole.system.recordings import load_results, save_results
+from fsconsole.model.command import Command, CommandResult, Usage
 from fsconsole.system.run import package_of
 
 
-class RecordingExecutor:
-    """Passes every command on to another executor and keeps what came of it."""
+def load_results(path: str | os.PathLike[str]) -> tuple[CommandResult, ...]:
+    """Return recorded results; an output that is not UTF-8 is {"base64": ...}."""
+    with open(path, encoding="utf-8") as file:
+        return tuple(_result(item) for item in json.load(file))
 
-    def __init__(self, inner: Executor) -> None:
-        self._inner = inner
-        self.history: list[CommandResult] = []
-        """Every result in the order in which the programs ended."""
 
-    def run(self, command: Command) -> CommandResult:
-        """Run it for real, and remember."""
-        result = self._inner.run(command)
-        self.history.append(result)
-        return result
-
-    @property
-    def results(self) -> dict[tuple[str, ...], CommandResult]:
-        """The last result of each argv, as FakeExecutor takes them."""
-        return {result.argv: result for result in self.history}
-
-    def save(self, path: str) -> None:
-        """Write the whole history to a JSON file. Raises OSError."""
-        save_results(tuple(self.history), path)
+def _result(item: dict[str, object]) -> CommandResult:
+    item = dict(item)
+    for name in ("stdout", "stderr"):
+        said = item[name]
+        item[name] = base64.b64decode(said["base64"]) if isinstance(said, dict) else str(said).encode()
+    for name in ("argv", "kernel_log"):
+        item[name] = tuple(item[name])
+    return CommandResult(**{**item, "usage": Usage(*item["usage"])})
 
 
 class FakeExecutor:
