@@ -26,13 +26,12 @@ from fsconsole.journal.events import KINDS, Batch, Entry, encode
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import Verb
 from fsconsole.model.sample import Sample
-from fsconsole.model.state import CellStatus, RunState, RunStatus
-from fsconsole.results.figures import cell_names, place, status_words
+from fsconsole.model.state import RunState, RunStatus
+from fsconsole.results.figures import cell_names, status_words
 from fsconsole.results.json import ascii_json
-from fsconsole.show.gauges import gauge_lines
-from fsconsole.show.progress import finished_lines, plain_lines, progress_words, remaining_s
+from fsconsole.show.gauges import LEAD, gauge_lines, text_line
+from fsconsole.show.progress import finished_lines, place_words, plain_lines, step_words
 from fsconsole.text import printable, shorten_middle, wrap
-from fsconsole.units import format_elapsed, format_guess
 
 # A run's observations as lines of JSON.
 
@@ -220,12 +219,9 @@ def _confirm(verb: Verb) -> None:
 
 # The live view of a run in a terminal, and its plain lines for everywhere else.
 
-_LEAD = 8
-"""Columns that the names of the gauges take."""
-
 
 def render(state: RunState, now_ns: int, width: int) -> RenderableType:
-    """Return where a run stands, at most 15 lines of at most width cells; now_ns is CLOCK_MONOTONIC."""
+    """Return where a run stands, at most 16 lines of at most width cells; now_ns is CLOCK_MONOTONIC."""
     lines = [Text(shorten_middle(line, width), no_wrap=True) for line in _lines(state, now_ns, width)]
     lines[0].stylize("bold")
     return Group(Text(), *lines)
@@ -285,51 +281,28 @@ class LiveView:
 def _lines(state: RunState, now_ns: int, width: int) -> list[str]:
     request = state.request
     title = printable(f"{request.plan.title} ({request.run_id})".lstrip())
+    if state.status is RunStatus.FINISHED:
+        return [title, printable(status_words(state, alive=False))]
     if state.current_cell is None:
-        return [title, *_left(state, now_ns, place(state))]
-    index = state.current_cell
-    name = cell_names(request.plan)[index]
-    planned = request.plan.cells[index]
+        return [title, place_words(state, now_ns)]
+    planned = request.plan.cells[state.current_cell]
+    repeat = f" (repeat {planned.repeat} of {request.plan.repeats})" if request.plan.repeats > 1 else ""
     devices = " ".join(planned.members) or planned.target
-    cell = printable(f"{_number(state, index)}: {name}{_repeat(state, index)} on {devices}")
     return [
         title,
-        cell,
-        *_step(state, now_ns, width),
+        place_words(state, now_ns),
+        printable(f"{cell_names(request.plan)[state.current_cell]}{repeat} on {devices}"),
+        *_step_lines(state, now_ns, width),
         *gauge_lines(state.last_sample, now_ns),
-        *_left(state, now_ns, ""),
     ]
 
 
-def _step(state: RunState, now_ns: int, width: int) -> list[str]:
-    """Return the step in one line or two: what a workload writes is a long word."""
+def _step_lines(state: RunState, now_ns: int, width: int) -> list[str]:
+    """Return the step in one line or two: the title of a workload is long."""
     step = state.current_step
-    if step is None:
-        return ["step    -"]
-    elapsed_s = max(0.0, (now_ns - step.started_monotonic_ns) / 1e9)
-    words = ", ".join(filter(None, (step.title, progress_words(step, state.last_sample))))
-    text = printable(f"{step.kind.value} for {format_elapsed(elapsed_s)}: {words}")
-    first, *others = wrap(text, max(2, width - _LEAD), max_lines=2)
-    return [f"{'step':<{_LEAD}}{first}", *(" " * _LEAD + other for other in others)]
-
-
-def _left(state: RunState, now_ns: int, standing: str) -> list[str]:
-    if state.status is RunStatus.FINISHED:
-        return [printable(f"run     {status_words(state, alive=False)}")]
-    measured = any(cell.status is CellStatus.DONE for cell in state.cells)
-    ground = "by the cells so far" if measured else "by the plan's estimate"
-    left = f"left    about {format_guess(remaining_s(state, now_ns))}, {ground}"
-    paused = ["paused; the cell at hand is finished first"] if state.status is RunStatus.PAUSED else []
-    return [*([standing] if standing else []), left, *paused]
-
-
-def _number(state: RunState, index: int) -> str:
-    return f"cell {index + 1} of {len(state.cells)}"
-
-
-def _repeat(state: RunState, index: int) -> str:
-    plan = state.request.plan
-    return f" (repeat {plan.cells[index].repeat} of {plan.repeats})" if plan.repeats > 1 else ""
+    words = "-" if step is None else step_words(state, step, state.last_sample, now_ns)
+    first, *others = wrap(words, max(2, width - LEAD), max_lines=2)
+    return [text_line("step", first), *(text_line("", other) for other in others)]
 
 
 def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = None) -> int:

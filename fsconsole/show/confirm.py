@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from fsconsole.errors import ChildFailed
 from fsconsole.model.device import Identity, Verdict
 from fsconsole.show.devices import others, who_told
-from fsconsole.show.lines import block
-from fsconsole.show.run import Row
+from fsconsole.show.lines import TextLine, block
 from fsconsole.text import printable
 from fsconsole.units import format_bytes, format_guess
 
@@ -21,19 +20,19 @@ _MOST_CHARACTERS = 400
 """More names don't fit the place where it is said what must be typed."""
 
 
-def member_rows(names: Sequence[str], *, is_asked: bool, width: int) -> list[Row]:
+def member_rows(names: Sequence[str], *, is_asked: bool, width: int) -> list[TextLine]:
     """Return who the members are, each by its whole name."""
     lead = "one consent for all" if is_asked else "all"
     told = f"Members of arrays, {lead} {len(names)}: {' '.join(names)}"
-    return [Row(""), *block(told, width, "strong", is_whole=True)]
+    return [TextLine(""), *block(told, width, "strong", is_whole=True)]
 
 
-def array_rows(arrays: Sequence[str], width: int) -> list[Row]:
+def array_rows(arrays: Sequence[str], width: int) -> list[TextLine]:
     """Return what is made of them."""
     others = len(arrays) - _MOST_ARRAYS
     more = [f"and {others} more, in `fsconsole plan`"] if others > 0 else []
     rows = [row for words in (*arrays[:_MOST_ARRAYS], *more) for row in block(f"  {words}", width)]
-    return [Row(""), *block("Arrays, one in each cell, taken apart after it:", width), *rows]
+    return [TextLine(""), *block("Arrays, one in each cell, taken apart after it:", width), *rows]
 
 
 def wanted_words(to_type: str) -> str:
@@ -158,22 +157,22 @@ def _has(offer: Offer, path: str) -> bool:
 
 def offer_rows(
     offer: Offer, changed: Sequence[str], width: int, strayed: Sequence[str] = ()
-) -> tuple[Row, ...]:
+) -> tuple[TextLine, ...]:
     """Return the offer in rows; changed: what is other than when it was agreed to, strayed: what was never chosen."""
     rows = [row for words in strayed for row in block(f"REFUSED: {words}", width, "bad")]
-    rows += [Row(""), *_of_changes(changed, width)] if strayed else _of_changes(changed, width)
+    rows += [TextLine(""), *_of_changes(changed, width)] if strayed else _of_changes(changed, width)
     rows += _of_plan(offer, width)
     if offer.arrays:
         names = [target.name for target in offer.targets if target.path in offer.members]
         rows += member_rows(names, is_asked=bool(offer.to_type), width=width)
     for target in offer.targets:
-        rows += [Row(""), *_of_target(target, width, is_meant=not strayed)]
+        rows += [TextLine(""), *_of_target(target, width, is_meant=not strayed)]
     rows += array_rows(offer.arrays, width) if offer.arrays else []
     if offer.notes:
         others = len(offer.notes) - _MOST_NOTES
         more = [f"and {others} more notes, in `fsconsole plan`"] if others > 0 else []
         notes = [row for note in (*offer.notes[:_MOST_NOTES], *more) for row in block(note, width)]
-        rows += [Row(""), *notes]
+        rows += [TextLine(""), *notes]
     return tuple(rows)
 
 
@@ -226,16 +225,16 @@ def _changes(before: TargetShown | None, after: TargetShown) -> Iterator[str]:
             yield f"{hazard.device} {hazard.reason}, which is new."
 
 
-def _of_changes(changed: Sequence[str], width: int) -> list[Row]:
+def _of_changes(changed: Sequence[str], width: int) -> list[TextLine]:
     if not changed:
         return []
-    rows = [Row("Looked at again; it is not what was agreed to:", "bad")]
+    rows = [TextLine("Looked at again; it is not what was agreed to:", "bad")]
     for words in changed:
         rows += block(words, width, "bad")
-    return [*rows, Row("")]
+    return [*rows, TextLine("")]
 
 
-def _of_plan(offer: Offer, width: int) -> list[Row]:
+def _of_plan(offer: Offer, width: int) -> list[TextLine]:
     cells = f"{offer.runnable:,} cell{'s' if offer.runnable != 1 else ''}"
     size, lasts = format_bytes(offer.bytes_to_write), format_guess(offer.estimate_s)
     rows = block(offer.title or "a plan without a title", width, "strong")
@@ -248,7 +247,7 @@ def _of_plan(offer: Offer, width: int) -> list[Row]:
     return rows
 
 
-def _of_target(target: TargetShown, width: int, *, is_meant: bool) -> list[Row]:
+def _of_target(target: TargetShown, width: int, *, is_meant: bool) -> list[TextLine]:
     kind = "scratch device, " if target.scratch else ""
     rows = block(f"{target.path}  {kind}{target.facts}", width, "strong")
     if target.stands_on:

@@ -8,21 +8,30 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import accumulate
 
-from fsconsole.show.run import Row
 from fsconsole.text import cells_of, pad_right, printable, shorten_middle, wrap
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """One printable line, which fits the width that it was made for."""
+
+    text: str
+    tone: str = ""
+    """"strong", "weak", "bad" or nothing."""
+
 
 # Sentences broken into rows, whose further lines stand in by two cells.
 
 _MOST_LINES = 8
 
 
-def block(text: str, width: int, tone: str = "", *, is_whole: bool = False) -> list[Row]:
+def block(text: str, width: int, tone: str = "", *, is_whole: bool = False) -> list[TextLine]:
     """Return text from anywhere in rows, under its own indent; of a long one the middle goes, unless it is_whole."""
     indent = " " * (len(text) - len(text.lstrip(" ")))
     told = printable(text.strip())
     most = max(_MOST_LINES, len(told)) if is_whole else _MOST_LINES
     first, *others = wrap(told, max(20, width - len(indent) - 2), max_lines=most)
-    return [Row(indent + first, tone), *(Row(f"{indent}  {other}", tone) for other in others)]
+    return [TextLine(indent + first, tone), *(TextLine(f"{indent}  {other}", tone) for other in others)]
 
 
 _GAP = 2
@@ -115,15 +124,6 @@ def _names(line: Line, width: int) -> list[str]:
     return (
         [first, *(_INDENT + part for part in wrap(rest, width - len(_INDENT)))] if len(parts) > 1 else parts
     )
-
-
-@dataclass(frozen=True, slots=True)
-class TextLine:
-    """One printable line, which fits the width that it was made for."""
-
-    text: str
-    tone: str = ""
-    """"strong", "weak" or nothing."""
 
 
 # Which lines of a list have some words in them.

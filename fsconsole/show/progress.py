@@ -1,8 +1,9 @@
-"""The lines that tell of cells: one for each that is over, narrow enough for 80 columns."""
+"""Progress of a run in words: time left, the current step, cells that started or ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator
 
 from fsconsole.model.metrics import DEFINITIONS, Metric
 from fsconsole.model.plan import StepKind
@@ -10,18 +11,15 @@ from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.results.figures import CLEAN, cell_names, cell_word, status_words
 from fsconsole.text import cells_of, pad_right, printable, shorten_middle
-from fsconsole.units import format_guess, significant
-
-# How long a run will still take.
+from fsconsole.units import format_bytes, format_elapsed, format_guess, significant
 
 _TO_COME = frozenset({CellStatus.PENDING, CellStatus.UNKNOWN, CellStatus.STOPPED})
 
 
 def remaining_s(state: RunState, now_ns: int, *, per_cell_s: float | None = None) -> float:
-    """Return the seconds that are left, by the mean of the finished cells, or the plan's estimate before.
+    """Return the estimated seconds left, never negative; now_ns is CLOCK_MONOTONIC.
 
-    now_ns is CLOCK_MONOTONIC. Never negative: a cell that takes longer than the others is about to end. Whoever asks
-    often gives mean_cell_s() as per_cell_s.
+    By the mean of the finished cells, else by the plan's estimate. Frequent callers cache mean_cell_s() and give it.
     """
     if per_cell_s is None:
         per_cell_s = mean_cell_s(state)
@@ -40,7 +38,7 @@ def cell_elapsed_s(cell: CellState, now_ns: int) -> float:
 
 
 def mean_cell_s(state: RunState) -> float:
-    """Return the seconds that a cell takes, by the mean of the finished ones, or the plan's estimate before."""
+    """Return the mean seconds of the finished cells, else the plan's estimate for one cell."""
     done = [
         sum(step.elapsed_s for step in cell.steps) for cell in state.cells if cell.status is CellStatus.DONE
     ]
@@ -50,39 +48,99 @@ def mean_cell_s(state: RunState) -> float:
     return state.request.plan.estimate.elapsed_s / max(1, runnable)
 
 
-# How far the step at hand is, in words.
-
-
 def is_of(step: StepState, sample: Sample) -> bool:
-    """Return whether a sample was taken within a step: one of an earlier step tells nothing of it."""
+    """Return whether a sample was taken within a step, not within an earlier one."""
     return sample.step == step.kind.value and sample.monotonic_ns >= step.started_monotonic_ns
 
 
 def progress_words(step: StepState, sample: Sample | None) -> str:
-    """Return how far a step is by its latest sample: "42 %, about 3 min 05 s left"; empty where nothing tells it."""
+    """Return a step's progress by its latest sample: "42 %, about 3 min 05 s left"; empty where it is unknown."""
     if sample is None or sample.progress is None or not is_of(step, sample):
         return ""
     done, left_s = f"{sample.progress.done_percent:.0f} %", sample.progress.left_s
     return done if left_s is None else f"{done}, about {format_guess(left_s)} left"
 
 
-_FIGURES = (Metric.WRITE, Metric.DURABLE)
-"""Rates both; the others stand in the grid."""
-_RATE_CELLS = 4
+def place_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None) -> str:
+    """Return the current cell of a living run and the time left: "cell 3 of 12, about 4 min left"."""
+    if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
+        return "starting"
+    number = state.current_cell
+    cell = "between cells" if number is None else f"cell {number + 1} of {len(state.cells)}"
+    paused = "paused, " if state.status is RunStatus.PAUSED else ""
+    is_measured = any(cell.status is CellStatus.DONE for cell in state.cells)
+    left = format_guess(remaining_s(state, now_ns, per_cell_s=per_cell_s))
+    return f"{paused}{cell}, {'about' if is_measured else 'est.'} {left} left"
+
+
+def step_words(state: RunState, step: StepState, sample: Sample | None, now_ns: int) -> str:
+    """Return the current step with its progress and elapsed time, printable."""
+    elapsed = format_elapsed(max(0.0, (now_ns - step.started_monotonic_ns) / 1e9))
+    if step.kind is StepKind.DRAIN:
+        pending = "" if sample is None else f", {format_bytes(sample.writeback.pending_bytes)} still dirty"
+        return f"drain: application done{pending}, {elapsed}"
+    words = _load_words(state, step, sample) or step.title
+    parts = (f"{step.kind.value}: {words}", progress_words(step, sample), elapsed)
+    return printable(", ".join(filter(None, parts)))
+
+
+def _load_words(state: RunState, step: StepState, sample: Sample | None) -> str:
+    """Return a workload's progress by its own counters; empty where they aren't of this step."""
+    if step.kind is not StepKind.WORKLOAD or sample is None or sample.load is None or not is_of(step, sample):
+        return ""
+    load, name, total_bytes = sample.load, step.title, 0
+    if state.current_cell is not None:
+        planned = state.request.plan.cells[state.current_cell]
+        number = planned.steps[step.number].workload if step.number < len(planned.steps) else None
+        if number is not None and number < len(planned.workloads):
+            workload = planned.workloads[number]
+            name, total_bytes = workload.name or workload.kind.value, workload.total_bytes or 0
+    of = f" of {format_bytes(total_bytes)}" if total_bytes else ""
+    files = f"{load.files_done} file{'s' if load.files_done != 1 else ''}"
+    threads = f"{load.threads_running} thread{'s' if load.threads_running != 1 else ''}"
+    return f"{name}, {format_bytes(load.bytes_done)}{of}, {files}, {threads}"
+
+
+# Cells that started or ended, a line each.
+
+_RATES = (Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.RAW_WRITE_N, Metric.RAW_READ_N)
 _CONSOLE_CELLS = 80
-_FIGURE_CELLS = sum(len(f"  {DEFINITIONS[metric].column}  MB/s") + _RATE_CELLS for metric in _FIGURES)
+_DETAIL_CELLS = 31
+"""Columns for two rates."""
+GAP = "  "
+STATUS_CELLS = max(len(cell_word(status)) for status in CellStatus)
 _OVER = frozenset(CellStatus) - {CellStatus.PENDING, CellStatus.RUNNING}
 
 
+def cell_head(state: RunState, index: int, name: str, status: CellStatus, *, is_alone: bool = False) -> str:
+    """Return the start of a cell's line: number, name, repeat and status; is_alone: "3/12", and no padding."""
+    plan, total = state.request.plan, str(len(state.cells))
+    number = f"{index + 1:>{len(total)}}" + (f"/{total}" if is_alone else "")
+    repeat = f"{GAP}#{plan.cells[index].repeat:<{len(str(plan.repeats))}}" if plan.repeats > 1 else ""
+    return f"{number}{GAP}{name}{repeat}{GAP}{cell_word(status):<{0 if is_alone else STATUS_CELLS}}{GAP}"
+
+
+def rates_words(cell: CellState, width: int) -> str:
+    """Return as many of a cell's rates as fit, and what its check found unless that is nothing."""
+    verdict = f"check: {printable(check_verdict(cell))}" if check_verdict(cell) else ""
+    known = [(DEFINITIONS[metric].column, cell.value(metric)) for metric in _RATES]
+    rates = [f"{name} {significant(value / 1e6):>4}" for name, value in known if value is not None]
+    for shown in range(len(rates), 0, -1):
+        text = GAP.join([" ".join((*rates[:shown], "MB/s")), *([verdict] if verdict else [])])
+        if cells_of(text) <= width:
+            return text
+    return shorten_middle(verdict, width)
+
+
+def check_verdict(cell: CellState) -> str:
+    """Return what the cell's check found; empty where it found nothing, or did not run."""
+    found = (step.verdict for step in cell.steps if step.kind is StepKind.CHECK)
+    return next((verdict for verdict in found if verdict not in ("", CLEAN)), "")
+
+
 def plain_lines(previous: RunState | None, state: RunState) -> tuple[str, ...]:
-    """Return what is worth a line since the previous state: cells that began or ended, and the run's end."""
-    names = _padded_names(state, shorten=False)
-    lines = []
-    for cell in _changed(previous, state):
-        if cell.status is CellStatus.RUNNING:
-            lines.append(f"{_head(state, cell.index, names)}  begun")
-        else:
-            lines += _ending(state, cell, names)
+    """Return a line for each cell that started or ended since the previous state, and for the run's end."""
+    lines = list(_cell_lines(previous, state, shorten=False))
     was = previous.status if previous is not None else RunStatus.NEW
     if state.status is RunStatus.FINISHED and was is not RunStatus.FINISHED:
         lines.append(f"run {state.request.run_id}: {status_words(state, alive=False)}")
@@ -90,61 +148,34 @@ def plain_lines(previous: RunState | None, state: RunState) -> tuple[str, ...]:
 
 
 def finished_lines(previous: RunState | None, state: RunState) -> tuple[str, ...]:
-    """Return a line for each cell that is over since the previous state: 80 columns where it went well."""
-    names = _padded_names(state, shorten=True)
-    over = [cell for cell in _changed(previous, state) if cell.status in _OVER]
-    return tuple(printable(line) for cell in over for line in _ending(state, cell, names))
+    """Return a line for each cell that ended since the previous state: 80 columns where it went well."""
+    return tuple(map(printable, _cell_lines(previous, state, shorten=True)))
 
 
-def _changed(previous: RunState | None, state: RunState) -> Iterator[CellState]:
+def _cell_lines(previous: RunState | None, state: RunState, *, shorten: bool) -> Iterator[str]:
+    """Yield the lines of cells; with shorten names are cut to the room and started cells are left out."""
+    names = [printable(name) for name in cell_names(state.request.plan)]
+    if not names:
+        return
+    lead = cell_head(state, len(names) - 1, "", CellStatus.DONE, is_alone=True)
+    widest = min(_CONSOLE_CELLS - _DETAIL_CELLS - cells_of(lead), max(map(cells_of, names)))
     for index, cell in enumerate(state.cells):
         before = previous.cells[index] if previous is not None else CellState(index)
-        if (cell.status, cell.attempt) != (before.status, before.attempt) and (
-            cell.status in _OVER or cell.status is CellStatus.RUNNING
-        ):
-            yield cell
+        is_over = cell.status in _OVER
+        is_told = is_over or (cell.status is CellStatus.RUNNING and not shorten)
+        if not is_told or (cell.status, cell.attempt) == (before.status, before.attempt):
+            continue
+        name = pad_right(shorten_middle(names[index], widest) if shorten else names[index], widest)
+        detail = cell.reason
+        if cell.status is CellStatus.DONE:
+            room = _CONSOLE_CELLS - widest - cells_of(lead) if shorten else sys.maxsize
+            detail = rates_words(cell, room)
+        yield (cell_head(state, index, name, cell.status, is_alone=True) + detail).rstrip()
+        if is_over:
+            known = {kind for other in state.cells[:index] for kind in _warnings(other)}
+            if news := [kind for kind in _warnings(cell) if kind not in known]:
+                yield f"    warnings: {', '.join(news)}"
 
 
-def _padded_names(state: RunState, *, shorten: bool) -> tuple[str, ...]:
-    """Return the cells' names, equally wide up to a limit; with shorten none is longer than that."""
-    names = [printable(name) for name in cell_names(state.request.plan)]
-    # So much of a console of 80 columns is left beside the figures.
-    room = _CONSOLE_CELLS - _FIGURE_CELLS - cells_of(_head(state, len(state.cells) - 1, [""] * len(names)))
-    widest = min(room, max(map(cells_of, names), default=0))
-    fitted = [shorten_middle(name, widest) if shorten else name for name in names]
-    return tuple(pad_right(name, widest) for name in fitted)
-
-
-def _ending(state: RunState, cell: CellState, names: tuple[str, ...]) -> Iterator[str]:
-    """Yield a cell's line, and another where it warned of what no cell before it did."""
-    head = _head(state, cell.index, names)
-    if cell.status is CellStatus.DONE:
-        yield "  ".join([head, *(_figure(cell, metric) for metric in _FIGURES), *_verdicts(cell)])
-    else:
-        yield f"{head}  {cell_word(cell.status)}" + (f": {cell.reason}" if cell.reason else "")
-    known = {kind for other in state.cells[: cell.index] for kind in _kinds(other)}
-    news = [kind for kind in _kinds(cell) if kind not in known]
-    if news:
-        yield f"    warned of: {', '.join(news)}"
-
-
-def _kinds(cell: CellState) -> tuple[str, ...]:
+def _warnings(cell: CellState) -> tuple[str, ...]:
     return tuple(dict.fromkeys(warning.kind.value.replace("-", " ") for warning in cell.warnings))
-
-
-def _figure(cell: CellState, metric: Metric) -> str:
-    value = cell.value(metric)
-    figure = "-" if value is None else significant(value / 1e6)
-    return f"{DEFINITIONS[metric].column} {figure:>{_RATE_CELLS}} MB/s"
-
-
-def _verdicts(cell: CellState) -> list[str]:
-    """Return what the check found, unless it found nothing."""
-    found = [step.verdict for step in cell.steps if step.kind is StepKind.CHECK and step.verdict]
-    return [f"check: {verdict}" for verdict in found if verdict != CLEAN]
-
-
-def _head(state: RunState, index: int, names: Sequence[str]) -> str:
-    total = str(len(state.cells))
-    repeat = f" #{state.request.plan.cells[index].repeat}" if state.request.plan.repeats > 1 else ""
-    return f"{index + 1:>{len(total)}}/{total} {names[index]}{repeat}"

@@ -13,23 +13,20 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.model.events import CommandFinished, ControlAnswer, Verb
-from fsconsole.model.metrics import DEFINITIONS, Metric
-from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
-from fsconsole.results.figures import CLEAN, cell_word, status_words
+from fsconsole.results.figures import status_words
 from fsconsole.show.charts import Mark, PlotValue, Series
 from fsconsole.show.gauges import read_limit, write_limit
 from fsconsole.show.history import MINUTE_S, Figures, Names, Snapshot, Trace
-from fsconsole.show.progress import is_of, progress_words, remaining_s
+from fsconsole.show.lines import TextLine
+from fsconsole.show.progress import cell_head, check_verdict, place_words, rates_words, step_words
 from fsconsole.text import cells_of, decode, pad_right, printable, printable_lines, shorten_middle, wrap
 from fsconsole.units import (
     format_bytes,
     format_elapsed,
-    format_guess,
     format_rate,
     format_seconds,
-    significant,
 )
 
 # Runs that go on, and what is said of them as the console starts.
@@ -52,19 +49,6 @@ def living(runs_dir: str) -> RunFolder | None:
 def going(runs_dir: str, now_ns: int) -> tuple[Going, ...]:
     """Return all runs that go on, the newest first; now_ns is CLOCK_MONOTONIC. Raises as living()."""
     return tuple(_going(folder, now_ns) for folder in list_runs(runs_dir) if is_alive(folder))
-
-
-def place_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None) -> str:
-    """Return where a living run stands, and what is left: "cell 3 of 12, about 4 min left"."""
-    if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
-        return "starting"
-    cell = (
-        "between cells"
-        if state.current_cell is None
-        else f"cell {state.current_cell + 1} of {len(state.cells)}"
-    )
-    paused = "paused, " if state.status is RunStatus.PAUSED else ""
-    return f"{paused}{cell}, about {format_guess(remaining_s(state, now_ns, per_cell_s=per_cell_s))} left"
 
 
 def question(runs: Sequence[Going]) -> str:
@@ -151,12 +135,8 @@ def room_for(lines: int, *, cells: int, gauges: int, plot: bool) -> Room:
     return Room(cell_lines + more_cells, gauge_lines, plot_lines)
 
 
-STALE_S = 2.0
-"""Four sampling periods: older gauges must not pass for new ones."""
-_STATUS_CELLS = max(len(cell_word(status)) for status in CellStatus)
 _LEAST_DETAIL = 31
 """Columns that figures and reasons get at least: two rates, in the narrowest terminal."""
-_GAP = "  "
 _TONES = {
     CellStatus.RUNNING: "strong",
     CellStatus.FAILED: "bad",
@@ -166,15 +146,6 @@ _TONES = {
     CellStatus.SKIPPED: "weak",
     CellStatus.UNAVAILABLE: "weak",
 }
-_RATES = (Metric.WRITE, Metric.DURABLE, Metric.READ, Metric.RAW_WRITE_N, Metric.RAW_READ_N)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One printable line, and how it is meant: "strong", "weak", "bad" or nothing."""
-
-    text: str
-    tone: str = ""
 
 
 def title_line(snapshot: Snapshot, now_ns: int, width: int) -> str:
@@ -212,19 +183,7 @@ def step_line(snapshot: Snapshot, now_ns: int) -> str:
     step = state.current_step
     if step is None:
         return "Paused before the next cell; p goes on." if _is_waiting(state) else "between steps"
-    elapsed_s = max(0.0, (now_ns - step.started_monotonic_ns) / 1e9)
-    return printable(f"{_step_words(state, step, snapshot.sample)}, {format_elapsed(elapsed_s)}")
-
-
-def age_words(snapshot: Snapshot, now_ns: int) -> str:
-    """Return how old the gauges are, where they are older than they should be; else nothing."""
-    sample = snapshot.sample
-    if sample is None:
-        return "no gauges yet"
-    if not snapshot.alive:
-        return "last gauges"
-    age_s = (now_ns - sample.monotonic_ns) / 1e9
-    return f"gauges {format_elapsed(age_s)} old" if age_s > STALE_S else ""
+    return step_words(state, step, snapshot.sample, now_ns)
 
 
 def cell_in_sight(state: RunState) -> int:
@@ -235,19 +194,15 @@ def cell_in_sight(state: RunState) -> int:
     return next(to_come, max(0, len(state.cells) - 1))
 
 
-def cell_row(snapshot: Snapshot, index: int, width: int) -> Row:
-    """Return a cell's row: number, name, repeat, status in a word, and figures or a reason."""
+def cell_row(snapshot: Snapshot, index: int, width: int) -> TextLine:
+    """Return a cell's row: number, name, repeat, status, and figures or a reason."""
     state = snapshot.state
-    cell = state.cells[index]
-    plan = state.request.plan
-    number = f"{index + 1:>{len(str(len(state.cells)))}}"
-    repeat = f"{_GAP}#{plan.cells[index].repeat:<{len(str(plan.repeats))}}" if plan.repeats > 1 else ""
-    fixed = len(number) + len(repeat) + 3 * len(_GAP) + _STATUS_CELLS
-    name_cells = min(snapshot.names.widest, max(8, width - fixed - _LEAST_DETAIL))
+    cell, status = state.cells[index], _status(snapshot, state.cells[index])
+    bare = cells_of(cell_head(state, index, "", status))
+    name_cells = min(snapshot.names.widest, max(8, width - bare - _LEAST_DETAIL))
     name = pad_right(shorten_middle(snapshot.names.text(index, name_cells), name_cells), name_cells)
-    head = f"{number}{_GAP}{name}{repeat}{_GAP}{cell_word(_status(snapshot, cell)):<{_STATUS_CELLS}}{_GAP}"
-    detail = _detail(snapshot, cell, width - cells_of(head))
-    return Row((head + detail).rstrip(), _tone(snapshot, cell))
+    detail = _detail(snapshot, cell, width - bare - name_cells)
+    return TextLine((cell_head(state, index, name, status) + detail).rstrip(), _tone(snapshot, cell))
 
 
 def _status(snapshot: Snapshot, cell: CellState) -> CellStatus:
@@ -257,7 +212,7 @@ def _status(snapshot: Snapshot, cell: CellState) -> CellStatus:
 
 
 def _tone(snapshot: Snapshot, cell: CellState) -> str:
-    if cell.status is CellStatus.DONE and _verdict(cell):
+    if cell.status is CellStatus.DONE and check_verdict(cell):
         return "bad"
     return _TONES.get(_status(snapshot, cell), "")
 
@@ -265,7 +220,7 @@ def _tone(snapshot: Snapshot, cell: CellState) -> str:
 def _detail(snapshot: Snapshot, cell: CellState, width: int) -> str:
     status = _status(snapshot, cell)
     if status is CellStatus.DONE:
-        return _figures(cell, width)
+        return rates_words(cell, width)
     if status is CellStatus.RUNNING:
         return shorten_middle(_progress(snapshot.state, cell), width)
     if status is CellStatus.UNKNOWN and not cell.reason:
@@ -273,60 +228,11 @@ def _detail(snapshot: Snapshot, cell: CellState, width: int) -> str:
     return shorten_middle(printable(cell.reason), width)
 
 
-def _figures(cell: CellState, width: int) -> str:
-    """Return as many of a cell's rates as find room, and what its check found unless it found nothing."""
-    verdict = f"check: {printable(_verdict(cell))}" if _verdict(cell) else ""
-    known = [(DEFINITIONS[metric].column, cell.value(metric)) for metric in _RATES]
-    rates = [f"{name} {significant(value / 1e6):>4}" for name, value in known if value is not None]
-    for shown in range(len(rates), 0, -1):
-        text = _GAP.join([" ".join((*rates[:shown], "MB/s")), *([verdict] if verdict else [])])
-        if cells_of(text) <= width:
-            return text
-    return shorten_middle(verdict, width)
-
-
-def _verdict(cell: CellState) -> str:
-    found = [step.verdict for step in cell.steps if step.kind is StepKind.CHECK and step.verdict]
-    return next((verdict for verdict in found if verdict != CLEAN), "")
-
-
 def _progress(state: RunState, cell: CellState) -> str:
     total = len(state.request.plan.cells[cell.index].steps)
     if not cell.steps:
-        return "begins"
+        return "starting"
     return f"step {cell.steps[-1].number + 1} of {total}: {cell.steps[-1].kind.value}"
-
-
-def _step_words(state: RunState, step: StepState, sample: Sample | None) -> str:
-    if step.kind is StepKind.DRAIN:
-        pending = "" if sample is None else f", {format_bytes(sample.writeback.pending_bytes)} still dirty"
-        return f"drain: application done{pending}"
-    words = _load_words(state, step, sample) or step.title
-    return ", ".join(filter(None, (f"{step.kind.value}: {words}", progress_words(step, sample))))
-
-
-def _load_words(state: RunState, step: StepState, sample: Sample | None) -> str:
-    """Return how far a load is, by its own counters; empty where they aren't of this step."""
-    if step.kind is not StepKind.WORKLOAD or sample is None or sample.load is None or not is_of(step, sample):
-        return ""
-    load = sample.load
-    name, total_bytes = _workload(state, step)
-    of = f" of {format_bytes(total_bytes)}" if total_bytes else ""
-    files = f"{load.files_done} file{'s' if load.files_done != 1 else ''}"
-    threads = f"{load.threads_running} thread{'s' if load.threads_running != 1 else ''}"
-    return f"{name}, {format_bytes(load.bytes_done)}{of}, {files}, {threads}"
-
-
-def _workload(state: RunState, step: StepState) -> tuple[str, int]:
-    """Return the name of a step's workload and the bytes that it is meant to move; 0 where that isn't known."""
-    if state.current_cell is None:
-        return step.title, 0
-    planned = state.request.plan.cells[state.current_cell]
-    number = planned.steps[step.number].workload if step.number < len(planned.steps) else None
-    if number is None or number >= len(planned.workloads):
-        return step.title, 0
-    workload = planned.workloads[number]
-    return workload.name or workload.kind.value, workload.total_bytes or 0
 
 
 def _is_waiting(state: RunState) -> bool:
@@ -348,7 +254,7 @@ def log_title(state: RunState, names: Names, index: int) -> str:
     return f"Cell {index + 1} of {len(state.cells)}: {names.texts[index]}"
 
 
-def log_rows(cell: CellState, read: Read, width: int) -> tuple[Row, ...]:
+def log_rows(cell: CellState, read: Read, width: int) -> tuple[TextLine, ...]:
     """Return the log in rows of at most width cells."""
     if not cell.steps:
         why = f": {cell.reason}" if cell.reason else "."
@@ -356,7 +262,7 @@ def log_rows(cell: CellState, read: Read, width: int) -> tuple[Row, ...]:
     return tuple(row for step in cell.steps for row in _of_step(step, read, width))
 
 
-def _of_step(step: StepState, read: Read, width: int) -> Iterator[Row]:
+def _of_step(step: StepState, read: Read, width: int) -> Iterator[TextLine]:
     ended = "going on" if step.outcome is None else f"{step.outcome.value}, {format_seconds(step.elapsed_s)}"
     verdict = f", {step.verdict}" if step.verdict else ""
     title = "" if step.title == step.kind.value else f": {step.title}"
@@ -367,7 +273,7 @@ def _of_step(step: StepState, read: Read, width: int) -> Iterator[Row]:
         yield from _of_command(command, read, width)
 
 
-def _of_command(command: CommandFinished, read: Read, width: int) -> Iterator[Row]:
+def _of_command(command: CommandFinished, read: Read, width: int) -> Iterator[TextLine]:
     yield from _block(f"   $ {shlex.join(command.argv)}", width)
     used = f"user {format_seconds(command.user_s)}, system {format_seconds(command.system_s)}"
     said = f"exit {command.exit_code}, {format_seconds(command.elapsed_s)}, {used}, {format_bytes(command.max_rss_bytes)}"
@@ -377,7 +283,7 @@ def _of_command(command: CommandFinished, read: Read, width: int) -> Iterator[Ro
         yield from _block(f"     kernel: {line}", width, "bad")
 
 
-def _output(command: CommandFinished, read: Read, width: int) -> Iterator[Row]:
+def _output(command: CommandFinished, read: Read, width: int) -> Iterator[TextLine]:
     if not command.output:
         return
     try:
@@ -393,11 +299,11 @@ def _output(command: CommandFinished, read: Read, width: int) -> Iterator[Row]:
         yield from _block(f"     {line}", width)
 
 
-def _block(text: str, width: int, tone: str = "") -> Iterator[Row]:
+def _block(text: str, width: int, tone: str = "") -> Iterator[TextLine]:
     # What a tool has moved far to the right would have no room.
     indent = " " * min(len(text) - len(text.lstrip(" ")), max(0, width // 2 - 2))
     for number, line in enumerate(wrap(printable(text.lstrip(" ")), max(20, width - len(indent) - 2))):
-        yield Row(f"{indent}{'  ' if number else ''}{line}", tone)
+        yield TextLine(f"{indent}{'  ' if number else ''}{line}", tone)
 
 
 # The history of a run as one plot: throughput, dirty memory or CPU, of the whole cell or of the last minute.

@@ -100,14 +100,15 @@ def test_a_run_fits_a_console_of_80_columns_and_says_where_it_is(start, device, 
         live = terminal.wait_for("1/3 ext4 data=")
     else:
         live = terminal.wait_for(
-            "cell 1 of 3: ext4 data=",
-            "step    workload for",
+            "cell 1 of 3, est. ",
+            " left",
+            "ext4 data=",
+            "step    workload: ",
             "load    ",
             "MB/s",
-            "threads running",
+            "threads",
             "dirty   [",
             "limit ",
-            "left    about",
         )
     assert_fits(live)
     assert len(live) < HEIGHT
@@ -121,5 +122,5 @@ def test_a_run_fits_a_console_of_80_columns_and_says_where_it_is(start, device, 
     # Nothing of the live view stays in between.
     assert missing(("step    ",), whole)
     assert (
-        len([line for line in whole if line.startswith(("1/3 ", "2/3 ", "3/3 ")) and "durable" in line]) == 3
+        len([line for line in whole if line.startswith(("1/3 ", "2/3 ", "3/3 ")) and "  done  " in line]) == 3
     )

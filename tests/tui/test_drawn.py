@@ -104,7 +104,7 @@ def test_what_was_there_and_is_no_more_is_said() -> None:
     async def act(pilot: Pilot[None], screen: Screen[None]) -> None:
         screen.query_one(Gauge).show(gauge_value(None))
         await pilot.pause()
-        assert "not to be had here" in picture(pilot)
+        assert "n/a" in picture(pilot)
 
     show((80, 24), act)
 

@@ -26,14 +26,13 @@ from fsconsole.model.events import Verb
 from fsconsole.model.run import DEFAULT_RUNS_DIR
 from fsconsole.model.state import OPEN_STATUSES, CellState, RunStatus
 from fsconsole.show.charts import GaugeValue
-from fsconsole.show.gauges import LABEL_CELLS, TEXT_CELLS, gauges
+from fsconsole.show.gauges import LABEL_CELLS, TEXT_CELLS, age_words, gauges
 from fsconsole.show.history import Snapshot
 from fsconsole.show.lines import TextLine
 from fsconsole.show.run import (
     OUTPUT_BYTES,
     WIDE_COLUMNS,
     Shown,
-    age_words,
     answer_words,
     cell_in_sight,
     cell_row,
@@ -498,7 +497,7 @@ class RunScreen(RunKeys):
         now_ns = time.monotonic_ns()
         width = self.size.width
         self._put("#title", title_line(snapshot, now_ns, width))
-        age = age_words(snapshot, now_ns)
+        age = age_words(snapshot.sample, now_ns, alive=snapshot.alive)
         self._put("#step", "  ".join(filter(None, (step_line(snapshot, now_ns), f"({age})" if age else ""))))
         self._values = gauges(snapshot)
         self._share_out(snapshot)

@@ -70,8 +70,6 @@ Cell = tuple[str, str]
 """One column: its character, and its kind (a word that the style sheet gives a colour)."""
 Line = tuple[Cell, ...]
 
-NOT_HERE = "not to be had here"
-
 _FULL = 3
 _SHADES = {"system": 2, "write": 2, "iowait": 1, "waiting": 1, "irq": 0, "softirq": 0, "steal": 0, "other": 0}
 KINDS = (
@@ -146,7 +144,7 @@ def gauge_line(value: GaugeValue, width: int, glyphs: Glyphs, *, label_width: in
     label = cells(shorten_middle(flat(value.label, glyphs), label_width).ljust(label_width) + " ", "label")
     text = flat(value.text, glyphs)
     if value.value is None or math.isnan(value.value):
-        return fitted(label + cells(f"{NOT_HERE}: {text}" if text else NOT_HERE, "text"), width)
+        return fitted(label + cells(f"n/a ({text})" if text else "n/a", "text"), width)
     text_room = max(text_width, len(text))
     bar_room = width - len(label) - text_room - 3
     if bar_room < _LEAST_BAR:

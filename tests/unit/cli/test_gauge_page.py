@@ -45,12 +45,12 @@ PAGE = Page("gauges of /dev/md0, /dev/loop7, 2 per second")
 def test_a_page_with_everything_is_this_one() -> None:
     assert page_lines(FULL, PAGE, 80, 24) == [
         "gauges of /dev/md0, /dev/loop7, 2 per second",
-        "CPU     [######--------------] 30.0 % busy, 30.0 % idle and waiting for I/O",
+        "CPU     [######--------------] 30.0 % busy, user 10, system 20, iowait 30 %",
         "        user 10.0  nice 0.0  system 19.6  irq 0.0  softirq 0.4  steal 2.5 %",
         "        cpu0  20  cpu1  40",
-        "dirty   [################----] 300.0 MiB + 12.0 MiB in writeback",
-        "        limit 400.0 MiB, background from 200.0 MiB",
-        "waiting I/O 12.3 % (all: 9.8 %), memory 0.5 % (all: 0.2 %), CPU 3.0 %",
+        "dirty   [################----] 300.0 MiB + 12.0 MiB writeback",
+        "        limit 400.0 MiB, background 200.0 MiB",
+        "waiting I/O some 12.3 %, all 9.8 %; memory some 0.5 %, all 0.2 %; CPU some 3.0 %",
         "device                 write    read  writes   reads   queue    busy latency",
         "                        MB/s    MB/s     1/s     1/s               %      ms",
         "md0                      410       0     800       0    11.5    98.2    14.0",
@@ -59,7 +59,7 @@ def test_a_page_with_everything_is_this_one() -> None:
         "  below vda                0    1.50       0      30     0.0     0.5    0.25",
         "bdi     dirty 555.6 MiB of 746.5 MiB, in writeback 71.6 MiB, bandwidth 105 MB/s",
         "        dirtied 40.0 GiB, written 39.4 GiB",
-        "        inodes: dirty 1, to write 1, more 0",
+        "        inodes: b_dirty 1, b_io 1, b_more_io 0",
     ]
 
 
@@ -67,14 +67,14 @@ def test_what_the_machine_does_not_offer_is_absent() -> None:
     bare = replace(build.sample(load=False, threshold_bytes=None), devices=(), per_cpu=())
     assert page_lines(bare, Page("gauges of this machine, 2 per second"), 80) == [
         "gauges of this machine, 2 per second",
-        "CPU     [######--------------] 30.0 % busy, 30.0 % idle and waiting for I/O",
+        "CPU     [######--------------] 30.0 % busy, user 10, system 20, iowait 30 %",
         "        user 10.0  nice 0.0  system 19.6  irq 0.0  softirq 0.4 %",
-        "dirty   300.0 MiB + 12.0 MiB in writeback",
+        "dirty   300.0 MiB + 12.0 MiB writeback",
     ]
     old = page_lines(
         replace(bare, bdi=BdiStats(4096, 8192), pressure=Pressure(cpu_some_percent=1.0)), PAGE, 80
     )
-    assert old[4:] == ["waiting CPU 1.0 %", "bdi     dirty 8.0 KiB, in writeback 4.0 KiB"]
+    assert old[4:] == ["waiting CPU some 1.0 %", "bdi     dirty 8.0 KiB, in writeback 4.0 KiB"]
 
 
 def test_a_device_that_is_gone_is_told_in_its_place() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.cli.viewer import _step
+from fsconsole.cli.viewer import _step_lines
 from fsconsole.devices.md import SyncState, parse_mdstat
 from fsconsole.engine.steps import arrays
 from fsconsole.errors.runs import KernelUnreadable
@@ -60,13 +60,11 @@ def test_only_a_sample_of_the_step_tells_how_far_it_is(last: Sample | None, word
     assert progress_words(STEP, last) == words
 
 
-def test_console_and_live_view_show_it_in_the_line_of_the_step() -> None:
+def test_console_and_live_view_show_it_in_the_line_of_the_step_lines() -> None:
     line = in_console(waiting(sample()))
     assert line == f"array-sync: wait until /dev/md400 is in step, {FAR_WORDS}, 9.0 s"
-    lines = _step(waiting(sample()), NOW_NS, 80)
-    assert " ".join(" ".join(lines).split()) == (
-        f"step array-sync for 9.0 s: wait until /dev/md400 is in step, {FAR_WORDS}"
-    )
+    lines = _step_lines(waiting(sample()), NOW_NS, 80)
+    assert " ".join(" ".join(lines).split()) == (f"step {line}")
     assert in_console(waiting(None)) == "array-sync: wait until /dev/md400 is in step, 9.0 s"
 
 
@@ -74,7 +72,7 @@ def test_a_resync_of_days_takes_no_more_than_two_lines_of_80_columns() -> None:
     days = 3 * 86400
     state = waiting(sample(StepProgress(99.9, days), at_ns=days * build.SECOND_NS))
     assert cells_of(in_console(state, days * build.SECOND_NS)) <= 160
-    assert len(_step(state, days * build.SECOND_NS, 80)) <= 2
+    assert len(_step_lines(state, days * build.SECOND_NS, 80)) <= 2
 
 
 MDSTAT = """Personalities : [raid6] [raid5] [raid4]

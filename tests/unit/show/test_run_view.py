@@ -9,8 +9,9 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import LoadProgress, Sample, Writeback
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
+from fsconsole.show.gauges import age_words
 from fsconsole.show.history import History, Snapshot, known_of, names_of
-from fsconsole.show.run import age_words, cell_in_sight, cell_row, step_line, title_line
+from fsconsole.show.run import cell_in_sight, cell_row, step_line, title_line
 from fsconsole.text import GIB, MIB, cells_of
 from tests.unit.results import build
 
@@ -123,11 +124,11 @@ def test_counters_of_an_earlier_step_are_not_told_as_this_ones() -> None:
 
 
 def test_gauges_older_than_two_seconds_tell_their_age() -> None:
-    shown = snapshot(going(), sample=sample("drain"))
-    assert age_words(shown, NOW_NS + 2 * build.SECOND_NS) == ""
-    assert age_words(shown, NOW_NS + 3 * build.SECOND_NS) == "gauges 3.0 s old"
-    assert age_words(snapshot(going()), NOW_NS) == "no gauges yet"
-    assert age_words(replace(shown, alive=False), NOW_NS + 9**15) == "last gauges"
+    last = sample("drain")
+    assert age_words(last, NOW_NS + 2 * build.SECOND_NS) == ""
+    assert age_words(last, NOW_NS + 3 * build.SECOND_NS) == "gauges 3.0 s old"
+    assert age_words(None, NOW_NS) == "no gauges yet"
+    assert age_words(last, NOW_NS + 9**15, alive=False) == "last gauges"
 
 
 def test_a_run_that_is_over_or_dead_says_what_can_be_done() -> None:
