@@ -14,7 +14,6 @@ from fsconsole.show.terminal import ASCII, SAFE, WIDE, Glyphs
 from fsconsole.tui.terminal import allowed
 from fsconsole.tui.widgets.drawing import (
     NO_FIGURES,
-    NOT_HERE,
     REDUCED,
     Line,
     columns_of,
@@ -100,8 +99,8 @@ def test_more_than_the_scale_has_is_marked() -> None:
 
 
 def test_what_is_not_to_be_had_is_said_in_words() -> None:
-    assert words_of(gauge(GaugeValue("PSI", None, 1, ""))).rstrip() == f"PSI    {NOT_HERE}"
-    assert words_of(gauge(GaugeValue("PSI", math.nan, 1, "kernel"))).rstrip() == f"PSI    {NOT_HERE}: kernel"
+    assert words_of(gauge(GaugeValue("PSI", None, 1, ""))).rstrip() == "PSI    n/a"
+    assert words_of(gauge(GaugeValue("PSI", math.nan, 1, "kernel"))).rstrip() == "PSI    n/a (kernel)"
 
 
 def test_thresholds_stand_in_the_bar_with_their_names() -> None:
