@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.model.run import DEFAULT_RUNS_DIR
+from fsconsole.model import DEFAULT_RUNS_DIR
 
 
 def show_console(runs_dir: str, *, ascii_only: bool, slow_link: bool) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from fsconsole.cli.app import Group, show_help_for_nothing
 from fsconsole.errors.runs import NotRoot
-from fsconsole.model.run import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
+from fsconsole.model import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
 from fsconsole.text import printable
 from fsconsole.units import format_bytes, parse_bytes
 

@@ -8,7 +8,7 @@ import typer
 
 from fsconsole.cli.results import terminal_width
 from fsconsole.errors import ExitCode
-from fsconsole.model.run import DEFAULT_RUNS_DIR
+from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import pad_right, printable, wrap
 
 if TYPE_CHECKING:

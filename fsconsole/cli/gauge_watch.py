@@ -15,8 +15,8 @@ from fsconsole.cli.complaint import say
 from fsconsole.devices.discover import device_number
 from fsconsole.errors.runs import KernelLacks
 from fsconsole.errors.targets import DeviceMissing, DeviceVanished
-from fsconsole.journal.events import encode
 from fsconsole.model.sample import Sample
+from fsconsole.model.wire import to_plain
 from fsconsole.results.json import ascii_json
 from fsconsole.show.gauges import Page, gone_line, page_lines
 from fsconsole.system.files import read_int_or
@@ -73,7 +73,7 @@ class JsonLines:
     def show(self, sample: Sample, gone: tuple[str, ...]) -> None:
         """Write the sample."""
         self._notes.tell(gone)
-        self._stream.write(ascii_json(encode(sample)) + "\n")
+        self._stream.write(ascii_json(to_plain(sample)) + "\n")
         self._stream.flush()
 
 

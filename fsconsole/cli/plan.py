@@ -8,7 +8,7 @@ import typer
 
 from fsconsole.errors import Misused
 from fsconsole.errors.targets import PlanMissing
-from fsconsole.model.run import DEFAULT_RUNS_DIR
+from fsconsole.model import DEFAULT_RUNS_DIR
 
 
 def register(app: typer.Typer) -> None:

@@ -14,8 +14,8 @@ from fsconsole.cli.results import terminal_width
 from fsconsole.devices.gate import GateReport, require
 from fsconsole.devices.state import stands_on
 from fsconsole.journal.store import make_run_id
+from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.plan import Cell, Plan, Step, arrays_in_words
-from fsconsole.model.run import DEFAULT_RUNS_DIR
 from fsconsole.plan.read import list_configs, read_plan
 from fsconsole.preflight.prepare import BETWEEN, expand_only, prepare
 from fsconsole.show.plan_text import plan_lines

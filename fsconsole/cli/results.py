@@ -12,8 +12,8 @@ import typer
 
 from fsconsole.errors import Misused
 from fsconsole.journal.folder import LATEST
+from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.metrics import DEFINITIONS, Metric
-from fsconsole.model.run import DEFAULT_RUNS_DIR
 
 if TYPE_CHECKING:
     from fsconsole.journal.folder import RunFolder

@@ -15,7 +15,7 @@ from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable, NotRoot
 from fsconsole.errors.targets import ConsentMissing, ConsentStale, NotAsShown, ScratchInUse
 from fsconsole.journal.folder import LATEST
-from fsconsole.model.run import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
+from fsconsole.model import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
 from fsconsole.text import printable
 
 if TYPE_CHECKING:

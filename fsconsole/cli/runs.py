@@ -12,7 +12,7 @@ from fsconsole.cli.app import Group
 from fsconsole.cli.run import need_root
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable, RunLives
-from fsconsole.model.run import DEFAULT_RUNS_DIR
+from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import pad_left, pad_right, printable, wrap
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def runs_text(listed: Sequence[Listed], directory: str) -> str:
 
 def runs_json(listed: Sequence[Listed]) -> str:
     """Return the list as JSON, with keys as the fields of Listed; created_wall_ns null: unknown."""
-    from fsconsole.journal.events import encode
+    from fsconsole.model.wire import to_plain
     from fsconsole.results.json import ascii_json
 
-    return ascii_json(encode(tuple(listed)), indent=2) + "\n"
+    return ascii_json(to_plain(tuple(listed)), indent=2) + "\n"

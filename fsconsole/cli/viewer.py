@@ -22,11 +22,12 @@ from fsconsole.client.engine import remove_owned_scratch
 from fsconsole.client.follow import POLL_S, View, follow
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import EngineNotListening, RunOver
-from fsconsole.journal.events import KINDS, Batch, Entry, encode
+from fsconsole.journal.events import KINDS, Batch, Entry
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import Verb
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import RunState, RunStatus
+from fsconsole.model.wire import to_plain
 from fsconsole.results.figures import cell_names, status_words
 from fsconsole.results.json import ascii_json
 from fsconsole.show.gauges import LEAD, gauge_lines, text_line
@@ -77,7 +78,7 @@ def _sample_line(sample: Sample) -> str:
 
 
 def _fields(value: object) -> dict[str, object]:
-    document = encode(value)
+    document = to_plain(value)
     if not isinstance(document, dict):
         raise TypeError(f"{type(value).__name__} is not a record of the model")
     return document

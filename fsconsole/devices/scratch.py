@@ -15,8 +15,8 @@ from fsconsole.devices.marker import Marker, proven_marker, write_marker
 from fsconsole.devices.state import Claim, device_state
 from fsconsole.errors.runs import NoSpace
 from fsconsole.errors.targets import BadQuantity, ScratchImpossible, ScratchInUse, ScratchMissing
+from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.device import LoopBacking
-from fsconsole.model.run import DEFAULT_SCRATCH_DIR
 from fsconsole.system import block
 from fsconsole.system.block import open_exclusive
 from fsconsole.system.locks import lock_descriptor

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from fsconsole.model.device import Device, DeviceKind, Hazard, MdArray, Signature, Usage, Verdict
+from fsconsole.model.wire import Wire
 from fsconsole.text import printable
 
 # What a device stands on, by the name under which its owner knows it.
@@ -47,8 +47,7 @@ class Claim(str, Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceState:
+class DeviceState(Wire, frozen=True):
     """A claim with its words, safe to print: "ext4 mounted on /", "member of md0", "holds ext4 'label'"."""
 
     claim: Claim

@@ -16,7 +16,7 @@ from fsconsole.journal.folder import RawOutputs
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.command import Command, CommandResult, Executor
 from fsconsole.model.events import CommandFinished, Outcome, WarningKind, WarningRaised
-from fsconsole.model.metrics import Measurement
+from fsconsole.model.figures import Measurement
 from fsconsole.model.plan import Cell, Step
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import HeldSetting

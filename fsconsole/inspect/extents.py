@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fsconsole.errors.runs import ExtentsUnreadable, KernelLacks
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.system.block import ExtentFlag, RawExtent, device_size_bytes, extents
 
 # Extents of one file, counted as filefrag counts them, and the statistics over many files. Pure.

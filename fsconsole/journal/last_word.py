@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 
 from fsconsole.errors.runs import JournalUnusable, NotRoot
-from fsconsole.journal.events import Batch, Cursor, Entry, Mismatch, from_json, to_json
+from fsconsole.journal.events import Batch, Cursor, Entry
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import RunFinished
+from fsconsole.model.wire import Mismatch, Wire, decode, encode
 
 ROOM_BYTES = 16 * 1024
 """Enough for a sentence and a hint over the longest paths (PATH_MAX is 4096), each byte escaped at worst."""
@@ -21,8 +21,7 @@ ROOM_BYTES = 16 * 1024
 _FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class LastWord:
+class LastWord(Wire, frozen=True):
     """What would have been the journal's last observation, with its instant."""
 
     wall_ns: int
@@ -42,7 +41,7 @@ def reserve(folder: RunFolder) -> None:
 
 def leave(folder: RunFolder, finished: RunFinished) -> None:
     """Write the word into its room, durably. Raises OSError where not even that can be written."""
-    word = to_json(LastWord(time.time_ns(), time.monotonic_ns(), finished)).encode("ascii")
+    word = encode(LastWord(time.time_ns(), time.monotonic_ns(), finished)).encode("ascii")
     _overwrite(folder, word[:ROOM_BYTES])
 
 
@@ -68,7 +67,7 @@ def read(folder: RunFolder) -> tuple[LastWord, ...]:
     except OSError as error:
         raise JournalUnusable(path=folder.last_word, why=error.strerror or str(error)) from error
     try:
-        return (from_json(LastWord, text),) if text else ()
+        return (decode(LastWord, text),) if text else ()
     except Mismatch:
         return ()
 

@@ -24,8 +24,6 @@ from fsconsole.journal.events import (
     Cursor,
     Entry,
     Kind,
-    Mismatch,
-    from_json,
     observation_from,
 )
 from fsconsole.journal.folder import BESIDE_JOURNAL, journal_fault, require_no_super_journal, require_room
@@ -34,6 +32,7 @@ from fsconsole.journal.schema import SCHEMA_VERSION, check_version, migrate
 from fsconsole.model.events import Observation
 from fsconsole.model.run import RunRequest
 from fsconsole.model.sample import Sample
+from fsconsole.model.wire import Mismatch, decode
 
 WAIT_FOR_LOCK_S = 5.0
 _WAL_HEADER_BYTES = 32
@@ -60,7 +59,7 @@ class JournalReader:
         if row is None or not isinstance(row[0], str):
             raise JournalUnusable(path=self.path, why="it holds no run request")
         with self._fitting("run request"):
-            return from_json(RunRequest, row[0])
+            return decode(RunRequest, row[0])
 
     def read_since(self, cursor: Cursor, *, max_samples: int = MAX_SAMPLES) -> Batch:
         """Return all observations, and up to max_samples samples, that were committed after cursor.

@@ -15,8 +15,9 @@ from operator import attrgetter
 from types import NoneType
 from typing import get_args, get_type_hints
 
-from fsconsole.journal.events import SqlValue, decode, storable
+from fsconsole.journal.events import SqlValue, storable
 from fsconsole.model.sample import CpuShares, DeviceRates, Sample
+from fsconsole.model.wire import from_plain
 from fsconsole.text import SECTOR_BYTES
 
 CHILDREN = ("per_cpu", "devices")
@@ -191,7 +192,7 @@ Row = Sequence[object]
 
 
 def sample_from(row: Row, cpus: Iterable[Row], devices: Iterable[Row]) -> Sample:
-    """Return the sample that rows hold, each in the order of its SELECT. Raises codec.Mismatch."""
+    """Return the sample that rows hold, each in the order of its SELECT. Raises Mismatch."""
     document: dict[str, object] = {}
     groups: dict[str, dict[str, object]] = {}
     for place, stored in zip(PLACES, row, strict=True):
@@ -204,7 +205,7 @@ def sample_from(row: Row, cpus: Iterable[Row], devices: Iterable[Row]) -> Sample
         document[name] = None if name in _OPTIONAL_GROUPS and not _any(group) else group
     document["per_cpu"] = [_cpu(*cpu) for cpu in cpus]
     document["devices"] = [_device(device) for device in devices]
-    return decode(Sample, document)
+    return from_plain(Sample, document)
 
 
 def _cpu(number: object, *shares: object) -> dict[str, object]:

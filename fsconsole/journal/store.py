@@ -25,7 +25,6 @@ from fsconsole.errors.runs import (
     RunMissing,
     RunsReadOnly,
 )
-from fsconsole.journal.events import to_json
 from fsconsole.journal.folder import LATEST, RunFolder, is_full, require_own
 from fsconsole.journal.last_word import reserve
 from fsconsole.journal.past import read_journal
@@ -34,6 +33,7 @@ from fsconsole.journal.schema import create_tables
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import RequestRenewed
 from fsconsole.model.run import RunRequest
+from fsconsole.model.wire import encode
 from fsconsole.system.files import nearest_existing
 from fsconsole.system.locks import FileLock, is_locked
 from fsconsole.units import format_bytes
@@ -247,7 +247,7 @@ def create_run(runs_dir: str, request: RunRequest) -> RunFolder:
 
     The folder appears whole or not at all. Raises RunsReadOnly, NoSpace.
     """
-    document = to_json(request)
+    document = encode(request)
     with _in_words(runs_dir, len(document)), ExitStack() as stack:
         if not _NAME.fullmatch(request.run_id):
             raise RunsReadOnly(path=runs_dir, why=f"'{request.run_id}' is not a name for a run")

@@ -1,1 +1,4 @@
-"""Values of the field: devices, variants, workloads, plans, observations. No I/O in here."""
+"""Values of the domain, without I/O; and default folders, here since help loads no more of the model."""
+
+DEFAULT_RUNS_DIR = "/var/lib/fsconsole/runs"
+DEFAULT_SCRATCH_DIR = "/var/lib/fsconsole/scratch"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from fsconsole.model.wire import Wire
 
 
 class DeviceKind(str, Enum):
@@ -27,8 +28,7 @@ class Usage(str, Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Wire, frozen=True):
     """One magic string found on a device by a fresh low-level probe (man 8 wipefs)."""
 
     type: str
@@ -38,8 +38,7 @@ class Signature:
     uuid: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ContentSample:
+class ContentSample(Wire, frozen=True):
     """Blocks spread over a device and read: no signature is not empty."""
 
     blocks_read: int
@@ -48,8 +47,7 @@ class ContentSample:
     """sha256 over the sampled blocks, hexadecimal: changes when what is there changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopBacking:
+class LoopBacking(Wire, frozen=True):
     """The file below a loop device (LOOP_GET_STATUS64, man 4 loop)."""
 
     path: str
@@ -62,8 +60,7 @@ class LoopBacking:
     """The marker that fsconsole put on the file it made; empty on anybody else's."""
 
 
-@dataclass(frozen=True, slots=True)
-class MdMember:
+class MdMember(Wire, frozen=True):
     """One device of an md array with its slot, and its flags as mdstat prints them (F, S, W, R, J)."""
 
     name: str
@@ -71,8 +68,7 @@ class MdMember:
     flags: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MdArray:
+class MdArray(Wire, frozen=True):
     """An md array as /proc/mdstat shows it (Documentation/admin-guide/md.rst)."""
 
     name: str
@@ -98,8 +94,7 @@ class MdArray:
     """Of raid10: copies side by side, "2 near-copies"; 0 where all are far or offset ones, and for other levels."""
 
 
-@dataclass(frozen=True, slots=True)
-class MountUse:
+class MountUse(Wire, frozen=True):
     """A place where a device is mounted, and in whose mount table that stands."""
 
     mount_point: str
@@ -109,8 +104,7 @@ class MountUse:
     and mount_point is empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Wire, frozen=True):
     """Who a device is. Within one boot every field must agree; across boots stable_key() must.
 
     device_number is makedev(major, minor); diskseq counts devices since boot (0 where the kernel has none).
@@ -137,8 +131,7 @@ class Identity:
         return (lasting, self.size_bytes, self.partition_start_bytes, self.partition_uuid)
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Wire, frozen=True):
     """A block device with all that is known without opening it, plus signatures where they were probed."""
 
     name: str
@@ -196,8 +189,7 @@ class Verdict(str, Enum):
     ASKED = "asked"
 
 
-@dataclass(frozen=True, slots=True)
-class Hazard:
+class Hazard(Wire, frozen=True):
     """One reason, in words. check names the class that found it; what is data for scripts and tests."""
 
     check: str
@@ -210,8 +202,7 @@ class Hazard:
     """True where waiting helps (a resync)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(Wire, frozen=True):
     """All that the gate found on one device, with the identity it had at that moment."""
 
     device: str

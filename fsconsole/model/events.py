@@ -6,14 +6,14 @@ A step that has StepStarted and no StepFinished is unknown, not failed: whoever 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from enum import Enum
 
 from fsconsole.model.device import Hazard, Identity
+from fsconsole.model.figures import Measurement
 from fsconsole.model.load import LatencyBucket, Timed
-from fsconsole.model.metrics import Measurement
 from fsconsole.model.plan import StepKind
 from fsconsole.model.run import RunRequest
+from fsconsole.model.wire import Wire
 
 
 class Outcome(str, Enum):
@@ -60,8 +60,7 @@ class Verb(str, Enum):
     STATUS = "status"
 
 
-@dataclass(frozen=True, slots=True)
-class RunStarted:
+class RunStarted(Wire, frozen=True):
     """An engine has begun (or, with attempt > 1, begun again) on this run."""
 
     attempt: int
@@ -73,8 +72,7 @@ class RunStarted:
     """Rare, open-ended facts of the machine: CPUs, RAM, tool versions."""
 
 
-@dataclass(frozen=True, slots=True)
-class TargetAccepted:
+class TargetAccepted(Wire, frozen=True):
     """A device passed the gate, with what was shown on it: the ground for the next cells and for resume."""
 
     path: str
@@ -83,24 +81,21 @@ class TargetAccepted:
     consent: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRenewed:
+class RequestRenewed(Wire, frozen=True):
     """What the run is asked for from the coming attempt on: devices found again, or agreed upon anew."""
 
     attempt: int
     request: RunRequest
 
 
-@dataclass(frozen=True, slots=True)
-class CellStarted:
+class CellStarted(Wire, frozen=True):
     """A cell begins; attempt counts from 1 over resumes."""
 
     cell: int
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class StepStarted:
+class StepStarted(Wire, frozen=True):
     """Durable before the step's first command is executed."""
 
     cell: int
@@ -111,8 +106,7 @@ class StepStarted:
     commands: tuple[tuple[str, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CommandFinished:
+class CommandFinished(Wire, frozen=True):
     """One command of a step, with where its raw output lies (relative to the run folder)."""
 
     cell: int
@@ -128,8 +122,7 @@ class CommandFinished:
     kernel_log: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StepFinished:
+class StepFinished(Wire, frozen=True):
     """A step ended; verdict is its word ("clean", "repaired", ...) where it has one."""
 
     cell: int
@@ -139,11 +132,10 @@ class StepFinished:
     elapsed_s: float
     reason: str = ""
     verdict: str = ""
-    measurements: tuple[Measurement, ...] = field(default=())
+    measurements: tuple[Measurement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureSeen:
+class FeatureSeen(Wire, frozen=True):
     """One effective feature or mount option, read back: ("mkfs", "has_journal", "on")."""
 
     cell: int
@@ -153,8 +145,7 @@ class FeatureSeen:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class LatencySeen:
+class LatencySeen(Wire, frozen=True):
     """How long one kind of operation of a load took, over all its threads (model.latency says what buckets are)."""
 
     cell: int
@@ -168,8 +159,7 @@ class LatencySeen:
     buckets: tuple[LatencyBucket, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SettingTaken:
+class SettingTaken(Wire, frozen=True):
     """A setting of device or kernel is about to be written; durable before it is.
 
     What was in force may stand in another file than what is written: dirty_ratio is 0 once dirty_bytes is set.
@@ -189,8 +179,7 @@ class SettingTaken:
     diskseq: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SettingSeen:
+class SettingSeen(Wire, frozen=True):
     """What a setting is, read back after it was written (step is the same) or before a load."""
 
     cell: int
@@ -200,8 +189,7 @@ class SettingSeen:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class SettingReturned:
+class SettingReturned(Wire, frozen=True):
     """A setting is no longer the run's; why_left says why it was not written back, empty: it is as it was before."""
 
     cell: int
@@ -211,8 +199,7 @@ class SettingReturned:
     why_left: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MemberLeft:
+class MemberLeft(Wire, frozen=True):
     """A cell's array was taken apart whole; content_digest is of what it left on a member, counted from 0.
 
     Like ContentSample.digest: by it resume tells the run's own remains from what others have written since.
@@ -224,8 +211,7 @@ class MemberLeft:
     content_digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class WarningRaised:
+class WarningRaised(Wire, frozen=True):
     """Something a reader of the figures must know, with what to do about it; cell None: the whole run."""
 
     cell: int | None
@@ -235,8 +221,7 @@ class WarningRaised:
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class CellFinished:
+class CellFinished(Wire, frozen=True):
     """Durable together with everything of the cell before it: what has this is never lost."""
 
     cell: int
@@ -245,22 +230,19 @@ class CellFinished:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ControlRequested:
+class ControlRequested(Wire, frozen=True):
     """Somebody asked the engine for something."""
 
     verb: Verb
 
 
-@dataclass(frozen=True, slots=True)
-class RunInterrupted:
+class RunInterrupted(Wire, frozen=True):
     """Written by cleanup: the engine had died without a word, and nothing of it is left."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunFinished:
+class RunFinished(Wire, frozen=True):
     """The engine's last word."""
 
     outcome: Outcome
@@ -300,8 +282,7 @@ class BadMessage(ValueError):
     """A line that is no message of this protocol."""
 
 
-@dataclass(frozen=True, slots=True)
-class ControlAnswer:
+class ControlAnswer(Wire, frozen=True):
     """What the engine says to a request: whether it was taken, where the engine stands, and why not."""
 
     accepted: bool

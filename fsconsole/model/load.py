@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
+from fsconsole.model.wire import Wire
 from fsconsole.model.workload import Workload, WorkloadKind
 
 # How long single operations took: counts in buckets that grow with the value, and what is read from them. Pure.
@@ -58,16 +59,14 @@ CALLS = frozenset({Timed.WRITE, Timed.APPEND, Timed.READ, Timed.RANDOM_READ, Tim
 """Operations that move data: a load's latency figures are theirs, where it has any."""
 
 
-@dataclass(frozen=True, slots=True)
-class LatencyBucket:
+class LatencyBucket(Wire, frozen=True):
     """How many operations fell into one bucket."""
 
     bucket: int
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Latencies:
+class Latencies(Wire, frozen=True):
     """All latencies of one kind of operation; buckets that hold any, rising; sum, maximum and shares are exact."""
 
     operation: Timed

@@ -280,16 +280,3 @@ DEFINITIONS: dict[Metric, Definition] = {
         ),
     )
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """One figure in its base unit; the metric's definition says what it means."""
-
-    metric: Metric
-    value: float
-
-    @property
-    def unit(self) -> Unit:
-        """The base unit of value."""
-        return DEFINITIONS[self.metric].unit

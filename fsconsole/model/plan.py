@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.wire import Wire
 from fsconsole.model.workload import Workload
 from fsconsole.units import format_bytes_exact
 
@@ -47,8 +46,7 @@ CLOSED_BY = {StepKind.WORKLOAD: StepKind.DRAIN, StepKind.DELETE: StepKind.DELETE
 """What brings to the device what a step may have done in memory only, where it comes right after that step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Wire, frozen=True):
     """A setting that the engine's own code writes: name as the plan calls it, value as the kernel's file takes it."""
 
     name: str
@@ -56,8 +54,7 @@ class Write:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Wire, frozen=True):
     """A step with the commands it runs; a step without commands is done by the engine's own code.
 
     Paths are already filled in: what is listed is what is executed.
@@ -82,8 +79,7 @@ class Step:
 RAW = "raw"
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Wire, frozen=True):
     """One row of the grid. mkfs_words and mount_words have passed the catalog's allow-list.
 
     filesystem is a catalog name, or RAW for no filesystem at all.
@@ -131,15 +127,13 @@ class DeleteWith(str, Enum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Wire, frozen=True):
     """Device and kernel settings of a cell as (name, value) pairs; empty: as the machine has them."""
 
     values: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ArraySpec:
+class ArraySpec(Wire, frozen=True):
     """An md array to be made of the targets, with md's own knobs (man 8 mdadm, Documentation/admin-guide/md.rst)."""
 
     level: str
@@ -160,8 +154,7 @@ class ArraySpec:
     """Whether the first resync is left out: redundant blocks are not what they should be, and figures say so."""
 
 
-@dataclass(frozen=True, slots=True)
-class After:
+class After(Wire, frozen=True):
     """What happens to the filesystem after its workloads."""
 
     check: bool = True
@@ -169,8 +162,7 @@ class After:
     delete: DeleteWith = DeleteWith.RM
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Wire, frozen=True):
     """One filesystem's life: (target or array, setting, variant, repeat) with its workloads in order."""
 
     index: int
@@ -209,8 +201,7 @@ class Cell:
         return len(kinds) > 1 and CLOSED_BY.get(kinds[0]) is kinds[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Wire, frozen=True):
     """What a plan will cost: bytes written to targets, seconds, and the rates assumed for them."""
 
     bytes_to_write: int
@@ -218,8 +209,7 @@ class Estimate:
     assumed_bytes_per_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Wire, frozen=True):
     """A plan file applied to devices: every cell with the exact commands that will be executed."""
 
     title: str
@@ -277,42 +267,3 @@ def arrays_in_words(cells: Sequence[Cell]) -> tuple[tuple[str, tuple[str, ...]],
     """Return each array of a plan's cells once, in words, with the paths of its members."""
     told = ((cell_array_words(cell), cell.members) for cell in cells if cell.array is not None)
     return tuple(dict.fromkeys(told))
-
-
-# Figures that somebody else has published: shown beside a run's own, never among them.
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedRow:
-    """One line of a published table."""
-
-    table: str
-    """Which of the publication's tables; empty where it has one."""
-    as_printed: str
-    """Filesystem and options in the publication's own words: "ext4 -I 256 data=writeback"."""
-    figures: tuple[Measurement, ...]
-    """In base units; what was not printed is absent."""
-    note: str = ""
-
-    def value(self, metric: Metric) -> float | None:
-        """Return the published figure, or None where none was printed."""
-        return next((figure.value for figure in self.figures if figure.metric is metric), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Publication:
-    """A published comparison; date is as exact as it is known: "2008-05"."""
-
-    name: str
-    title: str
-    source: str
-    date: str
-    machine: str
-    workload: str
-    rows: tuple[PublishedRow, ...]
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """The metrics that at least one row has, in the order of Metric."""
-        present = {figure.metric for row in self.rows for figure in row.figures}
-        return tuple(metric for metric in Metric if metric in present)

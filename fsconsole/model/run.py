@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fsconsole.model.device import Hazard, Identity
 from fsconsole.model.plan import Plan
-
-# Where things lie unless the operator says otherwise; apart from the rooms that use them, so that help is quick.
-
-DEFAULT_RUNS_DIR = "/var/lib/fsconsole/runs"
-DEFAULT_SCRATCH_DIR = "/var/lib/fsconsole/scratch"
+from fsconsole.model.wire import Wire
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Wire, frozen=True):
     """A device that the operator has agreed to have wiped: who it is, and exactly what was shown on it."""
 
     path: str
@@ -29,8 +22,7 @@ class Target:
     """The attempt that was about to begin when it was agreed upon: what earlier attempts wrote is not ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunRequest:
+class RunRequest(Wire, frozen=True):
     """All that an engine needs to carry out a run; immutable, stored in the run's folder."""
 
     run_id: str

@@ -5,8 +5,9 @@ None means that this machine doesn't offer the source: absent is not zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from fsconsole.model.wire import Wire
 
 
 class Role(str, Enum):
@@ -20,8 +21,7 @@ class Role(str, Enum):
     """The disk that holds the file or device below a loop device: the same bytes again, and other people's."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceRates:
+class DeviceRates(Wire, frozen=True):
     """One block device over the interval (Documentation/block/stat.rst)."""
 
     name: str
@@ -41,8 +41,7 @@ class DeviceRates:
     """The device that stands on this one; empty for a target."""
 
 
-@dataclass(frozen=True, slots=True)
-class CpuShares:
+class CpuShares(Wire, frozen=True):
     """Shares of CPU time over the interval, in percent of all but stolen time (man 5 proc_stat).
 
     Only steal is in percent of all time: what the hypervisor gave to others. None before kernel 2.6.11.
@@ -63,16 +62,14 @@ class CpuShares:
         return self.user + self.nice + self.system + self.irq + self.softirq
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedCpu:
+class NumberedCpu(Wire, frozen=True):
     """One CPU by the kernel's number for it; numbers have gaps where CPUs are offline."""
 
     number: int
     shares: CpuShares
 
 
-@dataclass(frozen=True, slots=True)
-class Writeback:
+class Writeback(Wire, frozen=True):
     """Dirty pages in bytes, and the thresholds (man 5 proc: /proc/meminfo, /proc/vmstat)."""
 
     dirty_bytes: int
@@ -86,8 +83,7 @@ class Writeback:
         return self.dirty_bytes + self.writeback_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class BdiStats:
+class BdiStats(Wire, frozen=True):
     """The kernel's view of one filesystem's writeback (debugfs bdi/MAJ:MIN/stats, mm/backing-dev.c).
 
     Old kernels tell less, and the lists (b_...) hold inodes.
@@ -112,8 +108,7 @@ class BdiStats:
     """Bits of enum wb_state (include/linux/backing-dev-defs.h)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pressure:
+class Pressure(Wire, frozen=True):
     """Share of the interval in which some task, or all, waited (Documentation/accounting/psi.rst)."""
 
     io_some_percent: float | None = None
@@ -123,8 +118,7 @@ class Pressure:
     memory_full_percent: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LoadProgress:
+class LoadProgress(Wire, frozen=True):
     """The workload's own counters, summed over its threads."""
 
     bytes_done: int
@@ -134,16 +128,14 @@ class LoadProgress:
     bytes_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class StepProgress:
+class StepProgress(Wire, frozen=True):
     """How far the step at hand is, where its program or the kernel tells; left_s is the kernel's guess, where it has one."""
 
     done_percent: float
     left_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Wire, frozen=True):
     """All gauges at one instant; interval_s is the measured time since the sample before."""
 
     monotonic_ns: int

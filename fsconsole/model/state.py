@@ -15,7 +15,8 @@ from fsconsole.model.events import (
     TargetAccepted,
     WarningRaised,
 )
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.run import RunRequest
 from fsconsole.model.sample import Sample

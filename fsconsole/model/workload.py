@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from fsconsole.model.wire import Wire
 
 
 class WorkloadKind(str, Enum):
@@ -65,16 +66,14 @@ class End(str, Enum):
     AT_ONCE = "at-once"
 
 
-@dataclass(frozen=True, slots=True)
-class Directories:
+class Directories(Wire, frozen=True):
     """Layout with, for PER_COUNT, the number of files in each directory."""
 
     layout: Layout = Layout.ONE
     files_per_directory: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Wire, frozen=True):
     """One load: threads carry out operations on files in calls of block_size_bytes."""
 
     name: str

@@ -9,8 +9,8 @@ import tomli
 
 from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.targets import PlanMissing, PlanNotToml
-from fsconsole.model.metrics import DEFINITIONS, Measurement, Metric, Unit
-from fsconsole.model.plan import Publication, PublishedRow
+from fsconsole.model.figures import Measurement, Publication, PublishedRow
+from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
 from fsconsole.plan.read import configs_folder
 from fsconsole.text import KIB, MIB
 

@@ -9,8 +9,9 @@ from datetime import datetime, timezone
 from string import ascii_lowercase
 
 from fsconsole.model.events import WarningKind
+from fsconsole.model.figures import Publication, PublishedRow
 from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
-from fsconsole.model.plan import Publication, PublishedRow, arrays_in_words
+from fsconsole.model.plan import arrays_in_words
 from fsconsole.model.run import Target
 from fsconsole.model.state import RunState
 from fsconsole.results.figures import CLEAN, Noted, Summary, cells_in_words

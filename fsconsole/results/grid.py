@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from fsconsole.errors.runs import UnknownColumn
 from fsconsole.model.events import WarningKind
-from fsconsole.model.metrics import DEFINITIONS, Measurement, Metric, Unit
-from fsconsole.model.plan import Publication, PublishedRow
+from fsconsole.model.figures import Measurement, Publication, PublishedRow
+from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.results.figures import (
     CellFigures,

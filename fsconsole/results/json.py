@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
-from fsconsole.journal.events import encode
-from fsconsole.model.metrics import DEFINITIONS, Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import DEFINITIONS, Metric
 from fsconsole.model.state import CellState, RunState, StepState
+from fsconsole.model.wire import to_plain
 from fsconsole.results.figures import Summary
 from fsconsole.results.grid import Grid, Row
 
@@ -25,8 +26,8 @@ def render_json(state: RunState, grid: Grid, *, standing: str) -> str:
     document = {
         "schema": SCHEMA,
         "run": _run(state, standing),
-        "machine": [encode(started) for started in state.started],
-        "targets": [encode(target) for target in state.request.targets],
+        "machine": [to_plain(started) for started in state.started],
+        "targets": [to_plain(target) for target in state.request.targets],
         "metrics": {
             d.metric.value: {"column": d.column, "unit": d.unit.value, "help": d.help}
             for d in DEFINITIONS.values()
@@ -34,8 +35,8 @@ def render_json(state: RunState, grid: Grid, *, standing: str) -> str:
         "sorted_by": grid.sorted_by.value,
         "rows": [_row(row) for row in grid.rows],
         "cells": [_cell(state, cell) for cell in state.cells],
-        "warnings": [encode(warning) for warning in grid.warnings],
-        "published": encode(grid.publication),
+        "warnings": [to_plain(warning) for warning in grid.warnings],
+        "published": to_plain(grid.publication),
     }
     return ascii_json(document, indent=2) + "\n"
 
@@ -92,7 +93,7 @@ def _cell(state: RunState, cell: CellState) -> Json:
     return {
         "cell": cell.index,
         "target": planned.target,
-        "array": encode(planned.array),
+        "array": to_plain(planned.array),
         "members": list(planned.members),
         "variant": planned.variant.label,
         "repeat": planned.repeat,
@@ -117,7 +118,7 @@ def _measurement(measurement: Measurement) -> Json:
 
 def _as_object(value: object) -> Json:
     """Return a record of the model as a JSON object."""
-    document = encode(value)
+    document = to_plain(value)
     if not isinstance(document, dict):
         raise TypeError(f"{type(value).__name__} is not a record of the model")
     return document

@@ -22,8 +22,9 @@ from fsconsole.catalog.words import (
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.past import CurvePoint
 from fsconsole.model.events import CommandFinished, LatencySeen
+from fsconsole.model.figures import Measurement
 from fsconsole.model.load import LatencyBucket, bucket_bounds_ns
-from fsconsole.model.metrics import DEFINITIONS, Measurement
+from fsconsole.model.metrics import DEFINITIONS
 from fsconsole.model.plan import Cell, StepKind, Variant, cell_array_words
 from fsconsole.model.run import Target
 from fsconsole.model.state import CellState, RunState, StepState

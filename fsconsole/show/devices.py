@@ -11,9 +11,9 @@ from fsconsole.devices.discover import TreeRow, tree_rows
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim, DeviceState, device_state, holdings
 from fsconsole.errors import ChildFailed
-from fsconsole.journal.events import Mismatch, decode, parse_json
+from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
-from fsconsole.model.run import DEFAULT_SCRATCH_DIR
+from fsconsole.model.wire import Mismatch, decode, from_plain
 from fsconsole.show.tables import Sheet, SheetCell, SheetColumn, SheetRow
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle
@@ -181,7 +181,7 @@ class Listing:
 def parse_listing(out: str, err: str = "") -> Listing:
     """Return what the command printed. Raises ChildFailed where it is something else."""
     try:
-        found = _read_all(parse_json(out))
+        found = _read_all(decode(object, out))
     except Mismatch as mismatch:
         said = f"The answer of `fsconsole devices --json` can't be read: it {mismatch}."
         raise ChildFailed(words=" ".join(WORDS), said=said, hint_given=_VERSION_HINT) from mismatch
@@ -235,12 +235,12 @@ def _read_all(document: object) -> list[_Found]:
 def _read(item: object) -> _Found:
     if not isinstance(item, dict):
         raise Mismatch("holds something that is no device")
-    device = decode(Device, {name: value for name, value in item.items() if name not in _ADDED})
-    state = decode(DeviceState, item.get("state"))
+    device = from_plain(Device, {name: value for name, value in item.items() if name not in _ADDED})
+    state = from_plain(DeviceState, item.get("state"))
     hazards = item.get("hazards")
     if not isinstance(hazards, list):
         raise Mismatch("holds a device without hazards")
-    return device, state, tuple(decode(Hazard, hazard) for hazard in hazards)
+    return device, state, tuple(from_plain(Hazard, hazard) for hazard in hazards)
 
 
 def _in_order(found: list[_Found]) -> tuple[Entry, ...]:
@@ -361,14 +361,13 @@ and plan passes here; the codes that bind a start to its plan have the table in 
 
 def who_told(identity: Mapping[str, object]) -> Identity:
     """Return who a target is by the identity that `fsconsole plan --json` tells. Raises ChildFailed."""
-    kinds = {field.name: int if field.type == "int" else str for field in fields(Identity)}
+    names = [field.name for field in fields(Identity) if field.name not in _NOT_TOLD]
     try:
-        told = {name: identity[name] for name in kinds if name not in _NOT_TOLD}
+        return from_plain(Identity, {"boot_id": "", **{name: identity[name] for name in names}})
     except KeyError as error:
         raise _untold(f"no {error}") from error
-    if not all(isinstance(value, kinds[name]) for name, value in told.items()):
-        raise _untold("no figures")
-    return Identity(**told, boot_id="", dm_table="")  # type: ignore[arg-type]
+    except Mismatch as error:
+        raise _untold("no figures") from error
 
 
 def others(before: Identity, now: Identity) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fsconsole.client.runs import Look
+from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
-from fsconsole.model.plan import Publication
 from fsconsole.results.content import MISSING, Worded, content_of, heading, worded_for
 from fsconsole.results.grid import (
     DEFAULT_SORT,

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from fsconsole.model.figures import Measurement
 from fsconsole.model.load import ThreadCounters, ThreadState
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.metrics import Metric
 from fsconsole.model.sample import (
     BdiStats,
     CpuShares,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import Enum
 from typing import TypeVar
 
+from fsconsole.model.wire import Wire
 from fsconsole.model.workload import (
     BUILT_IN,
     OPERATIONS,
@@ -42,8 +43,7 @@ class BadJob(ValueError):
     """A line that is no job, or asks for what can't be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Wire, frozen=True):
     """One load, with all that the host needs to make it.
 
     tree is the directory to work in; tree_device is the st_dev that it must have. What the load makes goes into a

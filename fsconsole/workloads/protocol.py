@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fsconsole.model.command import CommandResult
+from fsconsole.model.figures import Measurement
 from fsconsole.model.load import CALLS, Latencies, ThreadCounters, ThreadState, Timed, merged
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.metrics import Metric
 from fsconsole.model.workload import Workload
 from fsconsole.system.memfd import CounterPage
 from fsconsole.text import GIB

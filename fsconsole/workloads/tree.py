@@ -6,9 +6,9 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, islice
 
+from fsconsole.model.wire import Wire
 from fsconsole.model.workload import Directories, Layout
 
 # Where the files of a load lie below its tree, and how they are called.
@@ -94,8 +94,7 @@ def _unlink(entries: list[os.DirEntry[str]], fd: int) -> int:
     return len(files)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFiles:
+class SourceFiles(Wire, frozen=True):
     """Files below directory, a directory of the tree; counts[i] of them were made by thread i of len(counts)."""
 
     directory: str

@@ -34,7 +34,8 @@ from fsconsole.model.events import (
     WarningKind,
     WarningRaised,
 )
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind, Variant
 from fsconsole.tui.widgets.table import Table
 from tests.bench.paired import Cost

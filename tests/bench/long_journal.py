@@ -24,7 +24,8 @@ from fsconsole.model.events import (
     StepFinished,
     StepStarted,
 )
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from tests.bench.made_samples import PERIOD_NS, made_samples
 from tests.unit.cli.recorded import STARTED

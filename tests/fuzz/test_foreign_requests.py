@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.engine.runner import objection
-from fsconsole.journal.events import Mismatch, from_json, to_json
 from fsconsole.journal.reader import JournalReader
 from fsconsole.model.run import RunRequest
+from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import QueueSpec, TargetSpec
 from fsconsole.plan.read import find_config, parse_plan
@@ -71,7 +71,7 @@ def _known(path: str, size_bytes: int = 4 * GIB, backing_file: str = "") -> Targ
 def requests(draw: st.DrawFn) -> tuple[str, str]:
     """Return a recorded run's name, and its request edited in one to five places."""
     name = draw(st.sampled_from(NAMES))
-    document: Any = json.loads(to_json(request_of(name)))
+    document: Any = json.loads(encode(request_of(name)))
     random = draw(st.randoms(use_true_random=False))
     values = draw(st.lists(st.one_of(texts, texts, scalars, words_of(name)), min_size=4, max_size=4))
     for _ in range(draw(st.integers(1, 5))):
@@ -175,7 +175,7 @@ def carry_out_nothing_else(_directory: Path, example: tuple[str, str]) -> None:
     """Have a request's cells judged, and prove that those which pass hold nothing strange."""
     name, text = example
     try:
-        request = from_json(RunRequest, text)
+        request = decode(RunRequest, text)
     except Mismatch:
         return
     targets = request_of(name).targets

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from fsconsole.engine.proof import look_again  # noqa: F401 - loaded once, for all the commands that are forked off
 from fsconsole.errors import ExitCode
-from fsconsole.journal.events import encode
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs

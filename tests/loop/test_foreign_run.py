@@ -16,13 +16,13 @@ import pytest
 from fsconsole.devices import scratch
 from fsconsole.devices.gate import inspect_device
 from fsconsole.errors import ExitCode
-from fsconsole.journal.events import from_json, to_json
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.device import Identity
 from fsconsole.model.events import CellFinished, CellStarted, Outcome, RunFinished, RunStarted
 from fsconsole.model.run import RunRequest, Target
+from fsconsole.model.wire import decode, encode
 from fsconsole.system.mounts import engine_argv
 from tests.conftest import MakeLoopDevice
 from tests.loop.commands import assert_plain, command
@@ -59,9 +59,9 @@ def copied(directory: Path, device: str, edit: Callable[[Target, Identity], Targ
     identity = inspect_device(device, context()).identity
     with closing(sqlite3.connect(folder.journal)) as journal, journal:
         (text,) = journal.execute("SELECT request FROM run").fetchone()
-        request = from_json(RunRequest, text)
+        request = decode(RunRequest, text)
         (target,) = request.targets
-        document = to_json(replace(request, targets=(edit(target, identity),)))
+        document = encode(replace(request, targets=(edit(target, identity),)))
         moved = document.replace(target.path, device)
         journal.execute("UPDATE run SET request = ?", (moved,))
         journal.execute("UPDATE target_accepted SET path = ?", (device,))
@@ -102,7 +102,7 @@ def test_a_folder_that_others_can_write_has_no_scratch_device_removed(tmp_path: 
         folder = new_run(TINY_PLAN, made.device, str(tmp_path / "runs"), owned_scratch=made.path)
         request = replace(read_state(folder).request, run_id=name)
         with closing(sqlite3.connect(folder.journal)) as journal, journal:
-            journal.execute("UPDATE run SET request = ?", (to_json(request),))
+            journal.execute("UPDATE run SET request = ?", (encode(request),))
         end(folder)
         os.chown(folder.path, 1000, 1000)
         assert "left as it is" in command("cleanup", "--runs", str(tmp_path / "runs")).stdout

@@ -22,11 +22,11 @@ from fsconsole.devices.discover import find_device
 from fsconsole.engine.cleanup import clean_up
 from fsconsole.engine.proof import Prover
 from fsconsole.errors import ExitCode
-from fsconsole.journal.events import to_json
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.run import RunRequest
+from fsconsole.model.wire import encode
 from fsconsole.system.mounts import engine_argv
 from fsconsole.system.run import RealExecutor
 from tests.conftest import MakeLoopDevice, run
@@ -64,7 +64,7 @@ def killed_on_a_disk_with_serial(device: str, directory: Path) -> RunFolder:
 def rewrite(folder: RunFolder, request: RunRequest) -> None:
     """Put another request into a run's journal, as an editor of SQLite would."""
     with closing(sqlite3.connect(folder.journal)) as journal, journal:
-        journal.execute("UPDATE run SET request = ?", (to_json(request),))
+        journal.execute("UPDATE run SET request = ?", (encode(request),))
 
 
 def test_a_disk_proved_after_a_reboot_is_wiped_and_formatted_without_another_question(

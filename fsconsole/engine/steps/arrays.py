@@ -16,7 +16,8 @@ from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
 from fsconsole.errors.runs import KernelUnreadable
 from fsconsole.errors.targets import ArrayLeft, DeviceChanged
 from fsconsole.model.events import MemberLeft
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import ArraySpec, Step
 from fsconsole.model.sample import StepProgress
 from fsconsole.plan.arrays import ARRAY_NAME, resyncs

@@ -23,7 +23,8 @@ from fsconsole.inspect.extents import layout_measurements, space_measurements, s
 from fsconsole.inspect.features import first_complaint, parse_mkfs_features, read_mount_options
 from fsconsole.model.command import CommandResult
 from fsconsole.model.events import WarningKind
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step
 from fsconsole.plan.steps import TREE
 from fsconsole.system.block import drop_caches

@@ -14,7 +14,8 @@ from fsconsole.engine.steps.life import open_mount
 from fsconsole.engine.work import CellWork, ClockAndCpu, Interrupted, LoadWindow, StepFailed, StepResult
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.events import LatencySeen, Outcome, WarningKind
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step
 from fsconsole.model.workload import Workload
 from fsconsole.plan.steps import TREE

@@ -31,7 +31,7 @@ from fsconsole.client.children import (
 from fsconsole.devices.identity import listed_identity
 from fsconsole.errors import ChildFailed, FsconsoleError
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.run import DEFAULT_SCRATCH_DIR
+from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.show.device_details import details
 from fsconsole.show.devices import (
     DEMO_QUESTION,

@@ -20,8 +20,8 @@ from fsconsole.client.runs import Look, look, save
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs
+from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import Publication
 from fsconsole.plan.publications import list_publications, read_publication
 from fsconsole.results.grid import Grid, build_grid
 from fsconsole.show.results import (

@@ -22,8 +22,8 @@ from fsconsole.client.children import Done, ask, carried_out, failure
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.errors.runs import NotRoot
 from fsconsole.journal.folder import RunFolder, read_tail
+from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.events import Verb
-from fsconsole.model.run import DEFAULT_RUNS_DIR
 from fsconsole.model.state import OPEN_STATUSES, CellState, RunStatus
 from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import LABEL_CELLS, TEXT_CELLS, age_words, gauges

@@ -20,7 +20,7 @@ from fsconsole.client.children import Children
 from fsconsole.devices.scratch import BLOCK_BYTES, MIN_BYTES, kept_free
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import BadQuantity
-from fsconsole.model.run import DEFAULT_SCRATCH_DIR
+from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.text import printable
 from fsconsole.tui.screens.devices import Made, make_scratch, remove_scratch
 from fsconsole.tui.screens.dialogs import Modal

@@ -21,7 +21,8 @@ from fsconsole.model.events import (
     WarningKind,
     WarningRaised,
 )
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from tests.unit.results import build
 

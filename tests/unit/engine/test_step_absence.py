@@ -11,7 +11,8 @@ import pytest
 from fsconsole.engine import execute
 from fsconsole.engine.work import CellWork, StepResult
 from fsconsole.model.events import Outcome
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step, StepKind
 from tests.unit.results import build
 

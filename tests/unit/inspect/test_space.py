@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.inspect.extents import Space, measurements
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 
 
 def test_overhead_is_the_share_of_the_device_that_is_not_free() -> None:

@@ -27,7 +27,8 @@ from fsconsole.model.events import (
     WarningKind,
     WarningRaised,
 )
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import CpuShares, Sample, Writeback
 from fsconsole.model.state import CellStatus, RunStatus

@@ -7,9 +7,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.journal.events import from_json, to_json
 from fsconsole.model.plan import ArraySpec
 from fsconsole.model.run import RunRequest
+from fsconsole.model.wire import decode, encode
 
 SPECS = st.builds(
     ArraySpec,
@@ -26,18 +26,18 @@ SPECS = st.builds(
 
 @given(SPECS)
 def test_any_array_comes_back_from_the_journal_as_it_was(spec: ArraySpec) -> None:
-    assert from_json(ArraySpec, to_json(spec)) == spec
+    assert decode(ArraySpec, encode(spec)) == spec
 
 
 def test_an_array_of_level_and_chunk_alone_is_read_with_all_else_as_it_comes() -> None:
-    assert from_json(ArraySpec, '{"level":"raid5","chunk_bytes":65536}') == ArraySpec("raid5", 65536)
+    assert decode(ArraySpec, '{"level":"raid5","chunk_bytes":65536}') == ArraySpec("raid5", 65536)
 
 
 def test_a_plan_of_cells_without_members_is_read(make_request) -> None:
     request = make_request()
-    document = json.loads(to_json(request))
+    document = json.loads(encode(request))
     for cell in document["plan"]["cells"]:
         del cell["members"]
         if cell["array"] is not None:
             cell["array"] = {name: cell["array"][name] for name in ("level", "chunk_bytes")}
-    assert from_json(RunRequest, json.dumps(document)) == request
+    assert decode(RunRequest, json.dumps(document)) == request

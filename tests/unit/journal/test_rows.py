@@ -19,7 +19,8 @@ from fsconsole.journal.schema import TABLES, create_tables
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import Observation, Outcome, StepFinished, WarningKind, WarningRaised
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.sample import DeviceRates, NumberedCpu, Pressure, Sample
 
 

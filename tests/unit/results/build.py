@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from fsconsole.model.device import Identity
 from fsconsole.model.events import Outcome, RunStarted, WarningKind, WarningRaised
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import (
     After,
     Cell,

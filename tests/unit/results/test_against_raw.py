@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from fsconsole.model.events import Outcome
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.figures import Measurement
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import RAW, Cell, Setting, StepKind, Variant
 from fsconsole.model.state import CellState, CellStatus, RunState, StepState
 from fsconsole.model.workload import Workload

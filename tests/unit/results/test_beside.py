@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from fsconsole.model.metrics import Measurement, Metric
-from fsconsole.model.plan import Publication, PublishedRow
+from fsconsole.model.figures import Measurement, Publication, PublishedRow
+from fsconsole.model.metrics import Metric
 from fsconsole.model.state import RunState
 from fsconsole.results.grid import Grid, build_grid, columns_beside
 from fsconsole.results.json import render_json

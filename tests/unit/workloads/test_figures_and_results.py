@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsconsole.model.figures import Measurement
 from fsconsole.model.load import (
     SLOW_NS,
     VERY_SLOW_NS,
@@ -18,7 +19,7 @@ from fsconsole.model.load import (
     Timed,
     bucket_of,
 )
-from fsconsole.model.metrics import Measurement, Metric
+from fsconsole.model.metrics import Metric
 from fsconsole.text import GIB
 from fsconsole.workloads.protocol import (
     LoadResult,

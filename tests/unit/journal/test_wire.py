@@ -2,15 +2,14 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from enum import Enum
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.journal.events import Mismatch, decode, from_json, parse_json, to_json
 from fsconsole.model.run import RunRequest
+from fsconsole.model.wire import Mismatch, Wire, decode, encode
 
 
 class Colour(str, Enum):
@@ -18,8 +17,7 @@ class Colour(str, Enum):
     GREEN = "green"
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Wire, frozen=True):
     name: str
     size_bytes: int
     share: float
@@ -28,8 +26,7 @@ class Leaf:
     maybe: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Wire, frozen=True):
     leaves: tuple[Leaf, ...]
     inner: Leaf | None
     words: tuple[tuple[str, ...], ...]
@@ -63,30 +60,30 @@ DOCUMENTS = st.recursive(
 
 @given(TREES)
 def test_whatever_is_encoded_decodes_to_the_same_value(tree: Tree) -> None:
-    assert from_json(Tree, to_json(tree)) == tree
+    assert decode(Tree, encode(tree)) == tree
 
 
 @given(st.binary().map(os.fsdecode))
 def test_a_name_that_is_not_utf_8_survives(name: str) -> None:
     leaf = Leaf(name, 1, 1.0, Colour.RED)
-    assert from_json(Leaf, to_json(leaf)) == leaf
+    assert decode(Leaf, encode(leaf)) == leaf
 
 
 @given(DOCUMENTS)
 def test_any_other_document_is_a_mismatch_and_nothing_else(document: object) -> None:
     with pytest.raises(Mismatch):
-        decode(Tree, document)
+        decode(Tree, json.dumps(document))
 
 
 @given(st.text())
 def test_any_other_text_is_a_mismatch_and_nothing_else(text: str) -> None:
     with pytest.raises(Mismatch):
-        from_json(Tree, text)
+        decode(Tree, text)
 
 
 def test_a_whole_request_survives(make_request) -> None:
     request = make_request()
-    assert from_json(RunRequest, to_json(request)) == request
+    assert decode(RunRequest, encode(request)) == request
 
 
 LEAF = {"name": "a", "size_bytes": 1, "share": 0.5, "colour": "red"}
@@ -95,51 +92,51 @@ LEAF = {"name": "a", "size_bytes": 1, "share": 0.5, "colour": "red"}
 @pytest.mark.parametrize(
     ("changes", "where", "problem"),
     [
-        ({"size_bytes": True}, ".size_bytes", "whole number"),
-        ({"size_bytes": 1.0}, ".size_bytes", "whole number"),
-        ({"size_bytes": 2**64}, ".size_bytes", "whole number"),
-        ({"share": "1"}, ".share", "not a number"),
-        ({"share": 10**400}, ".share", "too large"),
-        ({"name": None}, ".name", "not text"),
-        ({"colour": "blue"}, ".colour", "not a Colour"),
-        ({"colour": ["red"]}, ".colour", "not a Colour"),
-        ({"pair": ["a"]}, ".pair", "1 items instead of 2"),
-        ({"pair": ["a", "b"]}, ".pair[1]", "whole number"),
-        ({"maybe": "x"}, ".maybe", "not a number"),
-        ({"__class__": "os.system"}, "", "not known"),
+        ({"size_bytes": True}, ".size_bytes", "Expected `int`"),
+        ({"size_bytes": 1.0}, ".size_bytes", "Expected `int`"),
+        ({"size_bytes": 2**64}, ".size_bytes", "Expected `int`"),
+        ({"share": "1"}, ".share", "Expected `float`"),
+        ({"share": 10**400}, ".share", "TooLarge"),
+        ({"name": None}, ".name", "Expected `str`"),
+        ({"colour": "blue"}, ".colour", "Invalid enum value 'blue'"),
+        ({"colour": ["red"]}, ".colour", "Expected `str`"),
+        ({"pair": ["a"]}, ".pair", "array` of length 2"),
+        ({"pair": ["a", "b"]}, ".pair[1]", "Expected `int`"),
+        ({"maybe": "x"}, ".maybe", "Expected `float . null`"),
+        ({"__class__": "os.system"}, "", "unknown field `__class__`"),
     ],
 )
 def test_each_wrong_value_is_named_with_its_place(
     changes: dict[str, object], where: str, problem: str
 ) -> None:
     with pytest.raises(Mismatch, match=problem) as caught:
-        decode(Leaf, LEAF | changes)
+        decode(Leaf, json.dumps(LEAF | changes))
     assert caught.value.where == where
 
 
 def test_a_missing_field_is_a_mismatch_unless_it_has_a_default() -> None:
-    assert decode(Leaf, LEAF).pair == ("", 0)
+    assert decode(Leaf, json.dumps(LEAF)).pair == ("", 0)
     with pytest.raises(Mismatch, match="missing"):
-        decode(Leaf, {key: value for key, value in LEAF.items() if key != "share"})
+        decode(Leaf, json.dumps({key: value for key, value in LEAF.items() if key != "share"}))
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", "1e999", "[" * 100_000, '{"a"'])
 def test_what_is_not_plain_json_is_refused(text: str) -> None:
     with pytest.raises(Mismatch):
-        from_json(Leaf, text)
+        decode(Leaf, text)
     if "e" not in text:
         with pytest.raises(Mismatch):
-            parse_json(text)
+            decode(object, text)
 
 
 def test_a_figure_that_is_no_number_is_not_encoded() -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
-        to_json(Leaf("a", 1, float("nan"), Colour.RED))
+        encode(Leaf("a", 1, float("nan"), Colour.RED))
 
 
 def test_only_values_of_the_model_are_encoded() -> None:
     with pytest.raises(TypeError, match="list"):
-        to_json([1])
+        encode([1])
 
 
 def test_documents_name_no_classes(make_request) -> None:
@@ -154,5 +151,5 @@ def test_documents_name_no_classes(make_request) -> None:
             for value in document:
                 walk(value)
 
-    walk(json.loads(to_json(make_request())))
+    walk(json.loads(encode(make_request())))
     assert not {key for key in keys if key.startswith("_")}

@@ -1,0 +1,52 @@
+"""Figures: those that a run measures, and tables that others have published, shown beside a run's own."""
+
+from __future__ import annotations
+
+from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
+from fsconsole.model.wire import Wire
+
+
+class Measurement(Wire, frozen=True):
+    """One figure in its base unit; the metric's definition says what it means."""
+
+    metric: Metric
+    value: float
+
+    @property
+    def unit(self) -> Unit:
+        """The base unit of value."""
+        return DEFINITIONS[self.metric].unit
+
+
+class PublishedRow(Wire, frozen=True):
+    """One line of a published table."""
+
+    table: str
+    """Which of the publication's tables; empty where it has one."""
+    as_printed: str
+    """Filesystem and options in the publication's own words: "ext4 -I 256 data=writeback"."""
+    figures: tuple[Measurement, ...]
+    """In base units; what was not printed is absent."""
+    note: str = ""
+
+    def value(self, metric: Metric) -> float | None:
+        """Return the published figure, or None where none was printed."""
+        return next((figure.value for figure in self.figures if figure.metric is metric), None)
+
+
+class Publication(Wire, frozen=True):
+    """A published comparison; date is as exact as it is known: "2008-05"."""
+
+    name: str
+    title: str
+    source: str
+    date: str
+    machine: str
+    workload: str
+    rows: tuple[PublishedRow, ...]
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that at least one row has, in the order of Metric."""
+        present = {figure.metric for row in self.rows for figure in row.figures}
+        return tuple(metric for metric in Metric if metric in present)
