@@ -1,10 +1,13 @@
-"""Gives back what a killed engine left: its settings and arrays. Its mounts, processes and locks went with its namespaces."""
+"""Cleans up after killed engines: restores settings, stops arrays, and records how the run ended.
+
+Mounts, processes and locks of a killed engine vanish with its namespaces.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from fsconsole.devices.ask import silent_among
@@ -25,12 +28,10 @@ from fsconsole.system.mounts import engine_argv
 from fsconsole.system.processes import waiting_below
 from fsconsole.system.run import RealExecutor
 
-# Settings that a dead engine left: given back where they still are the run's, on the device that they were set on.
-
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A setting that was left, and what became of it; busy names who has the device now, empty: it is settled."""
+    """A setting of a killed run; why_left says why it was not restored, busy who holds the device now."""
 
     taken: SettingTaken
     why_left: str = ""
@@ -38,7 +39,7 @@ class Leftover:
 
     @property
     def returned(self) -> SettingReturned:
-        """What the journal is told of a settled one."""
+        """The journal entry of a settled one."""
         taken = self.taken
         return SettingReturned(taken.cell, taken.attempt, taken.step, taken.path, self.why_left)
 
@@ -46,22 +47,22 @@ class Leftover:
 def give_back_leftovers(
     state: RunState, kernel: Kernel | None = None, silent: Collection[str] = ()
 ) -> tuple[Leftover, ...]:
-    """Give back what a run holds though its engine is gone, the last first; the caller holds the run's lock.
+    """Restore the settings of a dead engine's run, last first; the caller holds the run's lock.
 
-    Settings don't outlive a boot. What was set on a disk that is another one now, or changed by somebody since, is
-    left; what a living run has under its lock has to wait, and so has a disk that is silent: to set a scheduler
-    waits for what is under way there.
+    Settings do not survive a reboot. A setting stays if its disk is another one now, or if somebody changed it
+    since. It has to wait if a living run holds the device's lock, or if the disk is silent: setting a scheduler
+    waits for I/O in flight.
     """
-    return tuple(_settled(state, kernel or Kernel(), silent))
+    return tuple(_restored(state, kernel or Kernel(), silent))
 
 
 def disks_of(state: RunState) -> frozenset[str]:
-    """Return the disks of which a run still holds a setting."""
+    """Return the disks with settings that the run has not restored."""
     return frozenset(disk_node(held.taken.path) for held in state.settings) - {""}
 
 
 def in_words(leftovers: Iterable[Leftover]) -> tuple[str, ...]:
-    """Return what became of the settings as clauses, one for each that matters to a reader."""
+    """Return the settings' outcomes as clauses."""
     said = []
     for leftover in leftovers:
         taken = leftover.taken
@@ -74,32 +75,34 @@ def in_words(leftovers: Iterable[Leftover]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said))
 
 
-def _settled(state: RunState, kernel: Kernel, silent: Collection[str]) -> Iterator[Leftover]:
+def _restored(state: RunState, kernel: Kernel, silent: Collection[str]) -> Iterator[Leftover]:
     boots = {started.attempt: started.boot_id for started in state.started}
     others = frozenset[str]()
     for held in reversed(state.settings):
         taken = held.taken
         if boots.get(taken.attempt) != boot_id():
-            why = "the machine was started anew since, and settings don't outlive that"
+            why = "the machine was rebooted since, and settings do not survive that"
             yield Leftover(taken, f"{taken.path}: {why}")
             continue
         if disk_node(taken.path) in silent:
             yield Leftover(taken, busy=f"{disk_node(taken.path)} does not answer")
             continue
-        leftover = _one(held, kernel, others)
+        leftover = _restore(held, kernel, others)
         if taken.path.endswith("/scheduler") and (leftover.busy or leftover.why_left):
             others |= {disk_node(taken.path)}
         yield leftover
 
 
-def _one(held: HeldSetting, kernel: Kernel, others: frozenset[str]) -> Leftover:
-    """Settle one; others are disks whose scheduler was left, and what was kept aside for it is left with it."""
+def _restore(held: HeldSetting, kernel: Kernel, others: frozenset[str]) -> Leftover:
+    """Restore one; others are disks whose scheduler was left, and with it the values that it resets."""
     taken = held.taken
-    node = disk_node(taken.path)
+    node, is_same = disk_node(taken.path), False
     if not taken.new and node in others:
-        return Leftover(taken, f"{taken.path}: it goes with the scheduler, which was left")
-    if not _is_same_disk(taken, kernel):
-        return Leftover(taken, f"{taken.path}: {node} is gone, or another device by now")
+        return Leftover(taken, f"{taken.path}: it belongs to the scheduler, which was left")
+    with suppress(OSError, ValueError):
+        is_same = kernel.disk(taken.path) == Disk(taken.device_number, taken.diskseq)
+    if not is_same:
+        return Leftover(taken, f"{taken.path}: {node} is gone, or another device now")
     with ExitStack() as stack:
         try:
             stack.enter_context(FileLock.acquire(node) if node else lock_machine_settings())
@@ -112,20 +115,13 @@ def _one(held: HeldSetting, kernel: Kernel, others: frozenset[str]) -> Leftover:
         return Leftover(taken, give_back(held, kernel))
 
 
-def _is_same_disk(taken: SettingTaken, kernel: Kernel) -> bool:
-    try:
-        return kernel.disk(taken.path) == Disk(taken.device_number, taken.diskseq)
-    except (OSError, ValueError):
-        return False
-
-
 _STARTER = engine_argv(())[0]
-"""What an engine runs below, and what waits for it to be gone."""
+"""unshare: the engine's parent process, which waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What cleanup found about one run and did about it, in words."""
+    """What cleanup did for one run."""
 
     run: str
     did: str
@@ -133,12 +129,12 @@ class Cleaned:
 
 
 def clean_up(runs_dir: str) -> tuple[Cleaned, ...]:
-    """Write down how every dead engine ended and remove its socket; living runs are left alone."""
+    """Clean up after every dead engine; running ones are left alone."""
     return tuple(cleaned for folder in list_runs(runs_dir) for cleaned in clean_folder(folder))
 
 
 def where_it_stood(state: RunState) -> str:
-    """Return where a run was when its engine fell silent: "in drain of cell 2 of 8"."""
+    """Return where a run was when its engine died: "in drain of cell 2 of 8"."""
     if state.current_cell is None:
         return "between cells"
     total = len(state.cells)
@@ -148,7 +144,7 @@ def where_it_stood(state: RunState) -> str:
 
 
 def require_resumable(folder: RunFolder) -> None:
-    """Let a run pass that has cells left to do. Raises RunLives, RunComplete, and JournalUnusable for a stranger's."""
+    """Raise RunLives, RunComplete, or JournalUnusable for a foreign folder, unless the run has cells left to do."""
     require_own(folder)
     if is_alive(folder):
         raise RunLives(run=folder.name)
@@ -157,7 +153,7 @@ def require_resumable(folder: RunFolder) -> None:
 
 
 def clean_folder(folder: RunFolder) -> tuple[Cleaned, ...]:
-    """Write down how one run's engine ended, if it died; what it was is in the one value returned, if any."""
+    """Clean up after one run's engine, if it died; returns at most one value."""
     name = folder.name
     try:
         require_own(folder)
@@ -168,14 +164,15 @@ def clean_folder(folder: RunFolder) -> tuple[Cleaned, ...]:
     except FsconsoleError as error:
         return (Cleaned(name, f"left as it is: {error}", resumable=False),)
     except OSError as error:
-        # One folder on a disk that turned read-only must not keep the others from being cleaned.
+        # One folder on a read-only disk must not stop the cleanup of others.
         why = error.strerror or str(error)
-        return (Cleaned(name, f"left as it is: its folder can't be written: {why}", resumable=False),)
+        return (Cleaned(name, f"left as it is: its folder is not writable: {why}", resumable=False),)
 
 
 def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     state = read_journal(folder)
-    _remove_socket(folder)
+    if os.path.lexists(folder.control):
+        os.unlink(folder.control)
     executor, members = RealExecutor(), members_left(state)
     silent = silent_among({**dict.fromkeys(disks_of(state), 0), **members}, executor)
     leftovers = give_back_leftovers(state, silent=silent)
@@ -195,11 +192,9 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
 
 
 def _remains(folder: RunFolder) -> tuple[str, ...]:
-    """Return a clause for each process of a dead engine that the kernel does not let go of, and its mounts with it."""
+    """Return a clause for each process of a dead engine that still waits in the kernel."""
     waiting = waiting_below(_STARTER, folder.path)
-    return tuple(
-        f"{who} still waits in the kernel for its device, whatever is mounted with it" for who in waiting
-    )
+    return tuple(f"{who} still waits in the kernel for its device, and keeps its mounts" for who in waiting)
 
 
 def _write_down(folder: RunFolder, observations: Sequence[Observation]) -> None:
@@ -215,8 +210,3 @@ def _write_down(folder: RunFolder, observations: Sequence[Observation]) -> None:
 
 def _is_open(state: RunState) -> bool:
     return any(cell.status in OPEN_STATUSES for cell in state.cells)
-
-
-def _remove_socket(folder: RunFolder) -> None:
-    if os.path.lexists(folder.control):
-        os.unlink(folder.control)

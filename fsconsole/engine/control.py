@@ -1,7 +1,7 @@
-"""The engine's ear: a Unix socket in the run's folder that takes pause, skip, stop-after and stop-now.
+"""The engine's control socket: a Unix socket in the run's folder for pause, skip, stop-after and stop-now.
 
-Requests only set flags; the executing thread looks at them between steps and while it waits. What must end
-at once (skip, stop-now) also ends whatever program the cell at hand is running.
+Requests only set flags, which the executing thread polls between steps and while it waits. Skip and stop-now also
+kill the programs of the current cell.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ def end_programs() -> None:
             return
 
 
-class Wishes:
-    """What has been asked of the engine so far; written by the ear, read by the executing thread.
+class Requests:
+    """The operator's requests so far; set by the control thread, read by the executing thread.
 
-    end_programs ends whatever program is running; it is called while a cell may be interrupted, and at no other
-    time: neither what gives something back nor the next cell is hit by a request that was meant for this one.
+    end_programs is called only while a cell may be interrupted: a request meant for this cell must kill neither a
+    command that releases something nor one of the next cell.
     """
 
     def __init__(self, end_programs: Callable[[], None] = lambda: None) -> None:
         self._end_programs = end_programs
         self._changed = threading.Condition()
-        self._at_hand = False
+        self._in_cell = False
         self._paused = False
         self._skip = False
         self._stop_after = False
@@ -64,42 +64,42 @@ class Wishes:
             self._stop_after = self._stop_after or verb is Verb.STOP_AFTER
             self._stop_now = self._stop_now or verb is Verb.STOP_NOW
             self._changed.notify_all()
-            if self._at_hand and verb in (Verb.SKIP, Verb.STOP_NOW):
+            if self._in_cell and verb in (Verb.SKIP, Verb.STOP_NOW):
                 self._end_programs()
 
     @property
     def interrupting(self) -> bool:
-        """True when the cell at hand is to end at once."""
+        """True when the current cell must end immediately."""
         return self._skip or self._stop_now
 
     @property
     def stopping_now(self) -> bool:
-        """True when the run is to end with the cell at hand undone."""
+        """True when the run must end without finishing the current cell."""
         return self._stop_now
 
     @property
     def stopping(self) -> bool:
-        """True when no further cell is to begin."""
+        """True when no further cell may start."""
         return self._stop_after or self._stop_now
 
     @property
     def paused(self) -> bool:
-        """True while the next cell has to wait."""
+        """True while the next cell must wait."""
         return self._paused
 
     def cell_begins(self) -> None:
-        """Forget a skip: it was meant for a cell that has ended. From now on programs may be ended."""
+        """Drop a skip that was meant for the previous cell; from now on programs may be killed."""
         with self._changed:
             self._skip = False
-            self._at_hand = True
+            self._in_cell = True
 
     def cell_releases(self) -> None:
-        """From now on let programs run to their end: the cell gives back what it took."""
+        """From now on let programs finish: the cell releases what it took."""
         with self._changed:
-            self._at_hand = False
+            self._in_cell = False
 
     def wait_while_paused(self) -> None:
-        """Block until the run goes on or is to stop."""
+        """Block until the run is continued or stopped."""
         with self._changed:
             self._changed.wait_for(lambda: not self._paused or self.stopping)
 
@@ -110,13 +110,13 @@ class ControlServer:
     def __init__(
         self,
         path: str,
-        wishes: Wishes,
+        requests: Requests,
         *,
         on_request: Callable[[Verb], None],
         place: Callable[[], str],
     ) -> None:
         self._path = path
-        self._wishes = wishes
+        self._wishes = requests
         self._on_request = on_request
         self._place = place
         self._closing = False
@@ -142,7 +142,7 @@ class ControlServer:
                 try:
                     self._answer(connection)
                 except OSError:
-                    # A caller that hung up has lost its answer, nothing else.
+                    # The caller hung up: only its answer is lost.
                     continue
 
     def _answer(self, connection: socket.socket) -> None:

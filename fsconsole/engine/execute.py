@@ -1,4 +1,4 @@
-"""Carries out the cells of a plan in order: intent first, durably, then the act, then what came of it."""
+"""Executes the cells of a plan in order: journals each step's intent durably, executes it, journals the result."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from fsconsole.engine import cautions
-from fsconsole.engine.cautions import with_killed
-from fsconsole.engine.hangs import StepAtHand
+from fsconsole.engine import warnings
+from fsconsole.engine.hangs import CurrentStep
 from fsconsole.engine.steps import HANDLERS
+from fsconsole.engine.warnings import with_killed
 from fsconsole.engine.work import CellWork, Interrupted, RunWork, StepFailed, StepResult
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.errors.runs import ExtentsUnreadable, GeneratorFailed, JournalFull, JournalUnusable
@@ -21,26 +21,24 @@ from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.run import reap_strangers
 from fsconsole.telemetry.rates import Unreadable
 
-# How a run ended, by what became of its cells and of its devices.
-
 
 @dataclass(frozen=True, slots=True)
-class Carried:
-    """One outcome for each cell that was carried out, and why cells on other targets were not."""
+class CellOutcomes:
+    """One outcome per executed cell, and the error of each lost target."""
 
     outcomes: tuple[Outcome, ...]
     lost: dict[str, FsconsoleError]
-    """What was met where a target was not to be had any more, by its path."""
+    """By the path of the target that is gone."""
 
 
-def last_word(run: str, state: RunState, cells: tuple[Cell, ...], carried: Carried) -> RunFinished:
-    """Return the run's last word; state is as it was before this attempt, cells were open in it."""
-    outcomes = carried.outcomes
+def run_finished(run: str, state: RunState, cells: tuple[Cell, ...], done: CellOutcomes) -> RunFinished:
+    """Return how the run ended; state is as it was before this attempt, cells were open in it."""
+    outcomes = done.outcomes
     again = f"`fsconsole resume {run}` goes on with what is left."
     left = len(cells) - len(outcomes)
-    if carried.lost:
-        error = next(iter(carried.lost.values()))
-        words = f"{left} cell{'s' if left > 1 else ''} on it could not be carried out"
+    if done.lost:
+        error = next(iter(done.lost.values()))
+        words = f"{left} cell{'s' if left > 1 else ''} on it could not be run"
         reason = f"{str(error).rstrip('.')}; {words}"
         return RunFinished(
             Outcome.FAILED, reason, f"Where the same disk is there again, {again}", error.exit_code
@@ -58,19 +56,16 @@ def last_word(run: str, state: RunState, cells: tuple[Cell, ...], carried: Carri
 
 _ENDS_ALL = (JournalFull, JournalUnusable, DeviceHangs)
 _CLOCK_RUNS = frozenset(CLOSED_BY.values())
-"""Steps in which the clock of the step before them stops: what would write to the disk waits until then."""
+"""Steps that stop the clock of the step before them: nothing of ours may write to the disk until then."""
 
 
-def run_cells(run: RunWork, cells: tuple[Cell, ...]) -> Carried:
-    """Carry out cells until they are done or somebody asks for a stop.
-
-    A target that is gone takes its own cells with it, and no others.
-    """
+def run_cells(run: RunWork, cells: tuple[Cell, ...]) -> CellOutcomes:
+    """Execute cells until all are done or a stop is requested; a lost target skips its own cells only."""
     outcomes: list[Outcome] = []
     lost: dict[str, FsconsoleError] = {}
     for cell in cells:
-        run.wishes.wait_while_paused()
-        if run.wishes.stopping:
+        run.requests.wait_while_paused()
+        if run.requests.stopping:
             break
         if not lost.keys().isdisjoint(cell.devices):
             continue
@@ -80,43 +75,43 @@ def run_cells(run: RunWork, cells: tuple[Cell, ...]) -> Carried:
             if not _is_lost(run, cell, error):
                 raise
             lost |= dict.fromkeys(_absent(run, cell), error)
-    return Carried(tuple(outcomes), lost)
+    return CellOutcomes(tuple(outcomes), lost)
 
 
 def run_cell(run: RunWork, cell: Cell) -> Outcome:
-    """Carry out one cell and return how it ended; errors that are no result of the cell are raised."""
+    """Execute one cell and return its outcome; raises errors that are not a result of the cell."""
     run.journal.record(CellStarted(cell.index, run.attempt), durable=True)
     if cell.unavailable:
         return _finish(run, cell, Outcome.UNAVAILABLE, cell.unavailable)
-    run.attention.cell = cell
+    run.detector.cell = cell
     try:
-        outcome, reason = _live(run, cell)
+        outcome, reason = _run_and_release(run, cell)
     except (JournalFull, JournalUnusable):
         raise
     except FsconsoleError as error:
-        told = run.attention.hang or _told(run, cell, error)
+        told = run.detector.hang or _as_loss(run, cell, error)
         _finish(run, cell, Outcome.STOPPED, str(told))
         raise told from error
     finally:
-        run.attention.cell = run.attention.step = None
+        run.detector.cell = run.detector.step = None
     finished = _finish(run, cell, outcome, reason)
-    if run.attention.hang is not None:
-        raise run.attention.hang
+    if run.detector.hang is not None:
+        raise run.detector.hang
     return finished
 
 
 def _absent(run: RunWork, cell: Cell) -> dict[str, str]:
-    """Return which of a cell's devices, its target or its array's members, are not to be had any more, each with why."""
+    """Return the cell's devices that are gone (target or array members), each with the reason."""
     return {path: why for path in cell.devices if (why := run.prover.absence(path))}
 
 
 def _is_lost(run: RunWork, cell: Cell, error: FsconsoleError) -> bool:
-    """Return whether a cell's error is that a device of it is not to be had any more, which ends no cell elsewhere."""
+    """Return whether the error comes from a lost device of the cell; cells on other devices can go on."""
     return not isinstance(error, _ENDS_ALL) and bool(_absent(run, cell))
 
 
-def _told(run: RunWork, cell: Cell, error: FsconsoleError) -> FsconsoleError:
-    """Return an error in the words of the loss of a cell's device, where that is behind it."""
+def _as_loss(run: RunWork, cell: Cell, error: FsconsoleError) -> FsconsoleError:
+    """Return DeviceChanged in place of an error that a lost device caused."""
     absent = _absent(run, cell)
     if isinstance(error, _ENDS_ALL) or not absent:
         return error
@@ -124,23 +119,23 @@ def _told(run: RunWork, cell: Cell, error: FsconsoleError) -> FsconsoleError:
     return DeviceChanged(path, f"it {why}")
 
 
-def _live(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
-    """Go through a cell's life and give back what it took, so that "done" means just that."""
+def _run_and_release(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
+    """Execute all steps and release what the cell took: "done" includes the release."""
     with KernelLog() as kernel_log:
-        run.wishes.cell_begins()
+        run.requests.cell_begins()
         with ExitStack() as stack:
             work = CellWork(run, cell, stack, kernel_log)
             try:
                 outcome, reason = _run_steps(work)
             finally:
-                run.wishes.cell_releases()
-        cautions.about_end(work, run.known_of_all)
+                run.requests.cell_releases()
+        warnings.about_end(work, run.known_of_all)
         work.keep_kernel_log()
     return outcome, reason
 
 
 def _run_steps(work: CellWork) -> tuple[Outcome, str]:
-    cautions.about_target(work)
+    warnings.about_target(work)
     for number, step in enumerate(work.cell.steps):
         work.step_number = number
         result = run_step(work, step)
@@ -150,14 +145,14 @@ def _run_steps(work: CellWork) -> tuple[Outcome, str]:
 
 
 def run_step(work: CellWork, step: Step) -> StepResult:
-    """Carry out one step, with its intent and its result in the journal."""
+    """Execute one step, with its intent and its result in the journal."""
     run, cell = work.run, work.cell
     started = StepStarted(cell.index, run.attempt, work.step_number, step.kind, step.title, step.commands)
     run.journal.record(started, durable=step.kind not in _CLOCK_RUNS)
     run.sampler.set_place(cell.index, step.kind.value)
     said_before = len(work.kernel_log.lines())
     begin_s = time.monotonic()
-    run.attention.step = StepAtHand(work.step_number, step.kind, begin_s)
+    run.detector.step = CurrentStep(work.step_number, step.kind, begin_s)
     result = with_killed(work, step, _handled(work, step), said_before)
     result = _with_absence(work, result)
     clock_runs_on = _clock_runs_on(work, result)
@@ -179,12 +174,12 @@ def run_step(work: CellWork, step: Step) -> StepResult:
 
 
 def _handled(work: CellWork, step: Step) -> StepResult:
-    """Carry the step out; what goes wrong in it is its result, but for errors that end the whole run."""
+    """Execute the step; its errors become its result, except those that end the whole run."""
     try:
         result = HANDLERS[step.kind](work, step)
-        if work.run.attention.hang is None:
+        if work.run.detector.hang is None:
             return result
-        # Its programs were killed: a check that ended so has told nothing of the filesystem.
+        # Its programs were killed: a check that ended so has not checked the filesystem.
         reason = ""
     except StepFailed as failure:
         reason = failure.reason
@@ -197,31 +192,31 @@ def _handled(work: CellWork, step: Step) -> StepResult:
     except (JournalFull, JournalUnusable):
         raise
     except FsconsoleError as error:
-        # A proof whose program was killed says nothing of the device; the next cell's proof does. Where the device
-        # went in the middle of a cell, that is what came of the cell.
+        # A proof whose program was killed proves nothing; the next cell's proof does. A device that was lost in the
+        # middle of a cell is the cell's result.
         is_lost = step.kind is not StepKind.GATE and _is_lost(work.run, work.cell, error)
-        if not (work.run.wishes.interrupting or is_lost):
+        if not (work.run.requests.interrupting or is_lost):
             raise
         reason = str(error)
-    wishes = work.run.wishes
-    if wishes.interrupting:
-        # Whatever a program said when it was killed was the operator's doing.
-        outcome = Outcome.STOPPED if wishes.stopping_now else Outcome.SKIPPED
+    requests = work.run.requests
+    if requests.interrupting:
+        # The killed program's own message is the operator's doing.
+        outcome = Outcome.STOPPED if requests.stopping_now else Outcome.SKIPPED
         return StepResult(outcome=outcome, reason="interrupted by the operator")
-    hang = work.run.attention.hang
+    hang = work.run.detector.hang
     return StepResult(outcome=Outcome.FAILED, reason=reason if hang is None else str(hang))
 
 
 def _clock_runs_on(work: CellWork, result: StepResult) -> bool:
-    """Return whether the clock of a step that went well stops in the step after it only."""
+    """Return whether the next step stops the clock of this one."""
     return result.outcome is Outcome.DONE and work.cell.is_closed_by_next(work.step_number)
 
 
 def _with_absence(work: CellWork, result: StepResult) -> StepResult:
-    """Return a step's result with the loss of its device, where that is what it met.
+    """Return a failed result without figures if the target is lost.
 
-    Of what is in memory a filesystem reads and removes much even when its disk is gone. Where the clock runs on, the
-    step after it is looked at in its stead, and what is measured counts only if that goes well.
+    A filesystem reads and removes much from memory even when its disk is gone. While the clock runs on, the next
+    step is checked instead, and the figures count only if it succeeds.
     """
     if result.outcome not in (Outcome.DONE, Outcome.FAILED) or _clock_runs_on(work, result):
         return result

@@ -1,8 +1,8 @@
-"""Watching over the thread that carries a run out: whether it stands still on a device that answers no more.
+"""Hang detection: notices that the executing thread waits for a device that no longer answers, and ends the run.
 
-A process that waits inside the kernel (state D) is ended by no signal. So it is neither waited for without end nor
-taken for dead: it is given up when no I/O of the run's devices has ended for a while, and named. So is one that sleeps
-all that time, as programs of nilfs2 do that wait for their disk.
+No signal ends a process that waits inside the kernel (state D). A run is given up when no I/O of its devices has
+completed for a while and a process waits; the error names both. Programs of nilfs2 wait for their disk asleep
+(state S), so a run whose processes all sleep counts as well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn
 
-from fsconsole.engine.control import Wishes, end_programs
+from fsconsole.engine.control import Requests, end_programs
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.errors.targets import DeviceHangs, DeviceStandsStill
 from fsconsole.journal.folder import RunFolder
@@ -31,126 +31,123 @@ from fsconsole.telemetry.block import ended_io
 from fsconsole.units import format_elapsed
 
 _HUNG_TASK_S = "/proc/sys/kernel/hung_task_timeout_secs"
-"""After so long the kernel logs a task in state D (Documentation/admin-guide/sysctl/kernel.rst); 0: never."""
-_USUAL_S = 120
-_TIMES = 2
-"""A disk gets longer than that: its driver may try again several times, 30 s each, before it says that it fails."""
-_SOON_S = 20.0
-"""Once all programs were killed, by the operator or for standing still."""
-_LOOK_S = 5.0
-"""What counts of the time between two looks at most: the machine, or this process, may have been stopped in between."""
-_AWAKE = 2
-"""Looks in a row at which nobody waits, before it counts as a sign of life: a writer is awake for an instant now and then."""
+"""The kernel logs a task in state D after this long (Documentation/admin-guide/sysctl/kernel.rst); 0: never."""
+_DEFAULT_HUNG_TASK_S = 120
+_TIMEOUT_FACTOR = 2
+"""A disk gets twice that: its driver may retry several times, 30 s each, before it reports a failure."""
+_TIMEOUT_AFTER_KILL_S = 20.0
+_LONGEST_GAP_S = 5.0
+"""Counted at most between two polls: the machine, or this process, may have been suspended in between."""
+_IDLE_POLLS = 2
+"""Polls in a row without a waiting process that count as progress: a blocked writer wakes for an instant now and then."""
+_POLL_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
-    """What is known of a run from the moment on at which it may touch its devices."""
+class WatchedRun:
+    """A run that may touch its devices from now on."""
 
     run_id: str
     attempt: int
     journal: JournalWriter
-    wishes: Wishes
+    requests: Requests
     proc: str
     targets: tuple[str, ...]
     task: int
-    """The executing thread, as its own PID namespace counts."""
+    """The executing thread's id in its own PID namespace."""
 
 
 @dataclass(frozen=True, slots=True)
-class StepAtHand:
-    """The step that the executing thread is in; begun_s is of time.monotonic()."""
+class CurrentStep:
+    """The step being executed; begun_s is of time.monotonic()."""
 
     number: int
     kind: StepKind
     begun_s: float
 
 
-Look = Callable[[], tuple[Waiting, ...]]
+class StallTimer:
+    """Seconds without progress; completed gives the devices' finished I/O, waiting and asleep the processes."""
 
-
-class Vigil:
-    """How long nothing has moved; ended looks at the devices, waiting at the processes, asleep at them if none waits."""
-
-    def __init__(self, ended: Callable[[], object], waiting: Look, asleep: Look) -> None:
-        self._ended, self._waiting, self._asleep = ended, waiting, asleep
+    def __init__(
+        self,
+        completed: Callable[[], object],
+        waiting: Callable[[], tuple[Waiting, ...]],
+        asleep: Callable[[], tuple[Waiting, ...]],
+    ) -> None:
+        self._completed, self._waiting, self._asleep = completed, waiting, asleep
         self._seen: object = None
-        self._still_s, self._looked_s, self._awake = 0.0, 0.0, 0
+        self._still_s, self._polled_s, self._idle_polls = 0.0, 0.0, 0
         self.who: tuple[Waiting, ...] = ()
 
     def still_s(self, place: object, now_s: float) -> float:
-        """Return for how many seconds I/O has not ended, the place is the same, and somebody waits or all sleep."""
-        seen = (place, self._ended())
+        """Return for how many seconds no I/O completed, the place was the same, and a process waited or all slept."""
+        seen = (place, self._completed())
         waiting = self._waiting() if seen == self._seen else ()
         asleep = self._asleep() if not waiting else ()
         self.who = waiting or asleep or self.who
         if waiting:
-            self._awake = 0
+            self._idle_polls = 0
         else:
-            # Among sleepers each bit of work is a sign of life.
-            self._awake = min(self._awake, _AWAKE - 1) if asleep else self._awake + 1
-        self._still_s += min(now_s - self._looked_s, _LOOK_S)
-        if seen != self._seen or self._awake >= _AWAKE:
-            self.begin()
-        self._seen, self._looked_s = seen, now_s
+            # Any CPU time used among sleepers makes asleep empty: progress.
+            self._idle_polls = min(self._idle_polls, _IDLE_POLLS - 1) if asleep else self._idle_polls + 1
+        self._still_s += min(now_s - self._polled_s, _LONGEST_GAP_S)
+        if seen != self._seen or self._idle_polls >= _IDLE_POLLS:
+            self.reset()
+        self._seen, self._polled_s = seen, now_s
         return self._still_s
 
-    def begin(self) -> None:
-        """Count from now on."""
+    def reset(self) -> None:
+        """Start counting from now."""
         self._still_s = 0.0
 
 
-class Attention:
-    """What the executing thread tells of where it is, and what was found out about it."""
+class HangDetector:
+    """The executing thread's current cell and step, and the hang that was found, if any."""
 
     def __init__(self) -> None:
-        self.watched: Watched | None = None
+        self.watched: WatchedRun | None = None
         self.cell: Cell | None = None
-        self.step: StepAtHand | None = None
+        self.step: CurrentStep | None = None
         self.hang: DeviceHangs | None = None
-        """Set once, by who watches: the run ends with it."""
-        self._vigil = Vigil(tuple, tuple, tuple)
+        """Set once, by the polling thread: the run ends with it."""
+        self._timer = StallTimer(tuple, tuple, tuple)
 
-    def run_begins(self, watched: Watched) -> None:
-        """From now on a hang is told."""
+    def run_begins(self, watched: WatchedRun) -> None:
+        """Start detecting."""
         devices = tuple(os.path.basename(os.path.realpath(path)) for path in watched.targets)
         sleepers = Sleepers(watched.proc)
-        self._vigil = Vigil(
-            lambda: ended_io(devices),
-            lambda: waiting_in(watched.proc, watched.task),
-            sleepers.asleep,
+        self._timer = StallTimer(
+            lambda: ended_io(devices), lambda: waiting_in(watched.proc, watched.task), sleepers.asleep
         )
         self.watched = watched
 
     @property
     def has_killed(self) -> bool:
-        """Whether all programs of the cell at hand were killed: what still waits then is ended by nothing."""
-        return self.hang is not None or (self.watched is not None and self.watched.wishes.interrupting)
+        """Whether all programs of the cell were killed: nothing ends a process that still waits then."""
+        return self.hang is not None or (self.watched is not None and self.watched.requests.interrupting)
 
     def look(self) -> bool:
-        """Return whether the run stands still for too long now."""
+        """Poll; return whether the run has made no progress for too long."""
         watched = self.watched
         if watched is None:
             return False
-        place, now_s = (self.cell, self.step), time.monotonic()
-        still_s = self._vigil.still_s(place, now_s)
-        if still_s < (min(_SOON_S, patience_s()) if self.has_killed else patience_s()):
+        still_s = self._timer.still_s((self.cell, self.step), time.monotonic())
+        if still_s < (min(_TIMEOUT_AFTER_KILL_S, hang_timeout_s()) if self.has_killed else hang_timeout_s()):
             return False
-        self.hang = self.hang or self._told(watched, still_s)
-        self._vigil.begin()
+        if self.hang is None:
+            device = self.cell.target if self.cell is not None else ", ".join(watched.targets)
+            where = f" in {self.step.kind.value}" if self.step is not None else ""
+            who = self._timer.who
+            kind = DeviceHangs if any(not one.is_asleep for one in who) else DeviceStandsStill
+            self.hang = kind(device, in_words(who), format_elapsed(still_s), where, watched.run_id)
+        self._timer.reset()
         return True
 
-    def _told(self, watched: Watched, still_s: float) -> DeviceHangs:
-        device = self.cell.target if self.cell is not None else ", ".join(watched.targets)
-        where = f" in {self.step.kind.value}" if self.step is not None else ""
-        who = self._vigil.who
-        kind = DeviceHangs if any(not one.is_asleep for one in who) else DeviceStandsStill
-        return kind(device, in_words(who), format_elapsed(still_s), where, watched.run_id)
 
-
-def patience_s() -> float:
-    """Return how long a device may give no answer."""
-    return float(_TIMES * (read_int_or(_HUNG_TASK_S, 0) or _USUAL_S))
+def hang_timeout_s() -> float:
+    """Return how long a device may complete no I/O."""
+    return float(_TIMEOUT_FACTOR * (read_int_or(_HUNG_TASK_S, 0) or _DEFAULT_HUNG_TASK_S))
 
 
 def this_task() -> int:
@@ -158,68 +155,61 @@ def this_task() -> int:
     return threading.get_native_id()
 
 
-# The end of a run whose device answers no more: what can be told is told, and nobody waits for the rest.
-
-_GIVING_UP_LOOK_S = 1.0
-
-
-def watched_over(
-    carry_out: Callable[[], int], attention: Attention, folder: RunFolder, lock: FileLock
+def run_detecting_hangs(
+    execute: Callable[[], int], detector: HangDetector, folder: RunFolder, lock: FileLock
 ) -> int:
-    """Have a run carried out by a thread of its own and return its exit code.
+    """Execute a run in a thread of its own and return its exit code.
 
-    Where it stands still its programs are killed first; where it stands still after that the process ends without it.
+    On a hang its programs are killed first; if that does not help, the process exits without the thread.
     """
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="run") as pool:
-        done = pool.submit(carry_out)
-        while not wait((done,), timeout=_GIVING_UP_LOOK_S).done:
-            were_killed = attention.has_killed
-            if not attention.look():
+        done = pool.submit(execute)
+        while not wait((done,), timeout=_POLL_S).done:
+            were_killed = detector.has_killed
+            if not detector.look():
                 continue
             if were_killed:
-                _give_up(attention, folder, lock)
+                _give_up(detector, folder, lock)
             end_programs()
         return done.result()
 
 
-def _give_up(attention: Attention, folder: RunFolder, lock: FileLock) -> NoReturn:
-    """Write down how the run ended and end this process, whose thread and children may never come back.
+def _give_up(detector: HangDetector, folder: RunFolder, lock: FileLock) -> NoReturn:
+    """Journal how the run ended and exit: its thread and children may never return.
 
-    What they hold, the device's locks and the mount, goes with them. Settings are left to `fsconsole cleanup`.
+    Device locks and the mount go with them. Settings are left to `fsconsole cleanup`.
     """
-    watched, hang = attention.watched, attention.hang
+    watched, hang = detector.watched, detector.hang
     if watched is None or hang is None:
-        raise ValueError("nothing was found to stand still")
-    is_stopped = watched.wishes.stopping_now
-    # Should the thread come back now after all, it begins nothing more.
-    watched.wishes.take(Verb.STOP_NOW)
-    last_word = _last_word(hang, is_stopped=is_stopped)
+        raise ValueError("no hang was found")
+    is_stopped = watched.requests.stopping_now
+    # If the thread returns after all, it must start nothing more.
+    watched.requests.take(Verb.STOP_NOW)
+    if is_stopped:
+        finished = RunFinished(Outcome.STOPPED, f"stopped as asked, but {hang}", hang.hint, ExitCode.STOPPED)
+    else:
+        finished = RunFinished(Outcome.FAILED, str(hang), hang.hint, hang.exit_code)
     try:
-        _write_down(attention, watched, last_word, is_stopped=is_stopped)
+        _journal_end(detector, watched, finished)
     except FsconsoleError:
         with suppress(OSError):
-            leave(folder, last_word)
+            leave(folder, finished)
     with suppress(OSError):
         os.unlink(folder.control)
     lock.release()
-    os._exit(last_word.exit_code)
+    os._exit(finished.exit_code)
 
 
-def _last_word(hang: DeviceHangs, *, is_stopped: bool) -> RunFinished:
-    if is_stopped:
-        return RunFinished(Outcome.STOPPED, f"stopped as asked, but {hang}", hang.hint, ExitCode.STOPPED)
-    return RunFinished(Outcome.FAILED, str(hang), hang.hint, hang.exit_code)
-
-
-def _write_down(attention: Attention, watched: Watched, last_word: RunFinished, *, is_stopped: bool) -> None:
-    cell, step, journal, attempt = attention.cell, attention.step, watched.journal, watched.attempt
-    outcome = Outcome.STOPPED if is_stopped else Outcome.FAILED
+def _journal_end(detector: HangDetector, watched: WatchedRun, finished: RunFinished) -> None:
+    cell, step, journal, attempt = detector.cell, detector.step, watched.journal, watched.attempt
     if cell is not None and step is not None:
         elapsed_s = time.monotonic() - step.begun_s
         journal.note(
-            StepFinished(cell.index, attempt, step.number, outcome, elapsed_s, reason=last_word.reason)
+            StepFinished(
+                cell.index, attempt, step.number, finished.outcome, elapsed_s, reason=finished.reason
+            )
         )
     if cell is not None:
-        journal.note(CellFinished(cell.index, attempt, outcome, last_word.reason))
-    journal.record(last_word, durable=True)
+        journal.note(CellFinished(cell.index, attempt, finished.outcome, finished.reason))
+    journal.record(finished, durable=True)
     journal.close(finished=True)

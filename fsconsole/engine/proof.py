@@ -1,4 +1,4 @@
-"""The wipe gate at work: the same proof before the run, before every cell and before every act that wipes."""
+"""Runs the wipe gate: the same proof before the run, before every cell and before every command that wipes."""
 
 from __future__ import annotations
 
@@ -44,31 +44,29 @@ from fsconsole.system.files import boot_id
 from fsconsole.system.locks import FileLock
 from fsconsole.units import format_bytes_exact
 
-# What a run's earlier attempts wrote on its targets, and what of it can be told from anybody else's data.
-
 _WRITING = frozenset({StepKind.EQUALISE, StepKind.ARRAY, StepKind.MKFS, StepKind.RAW_WRITE})
-_ENDED_WITHIN = "its engine was ended while it wiped the device"
-_CUT_SHORT = "the step that wiped it was cut short, or failed"
-_NO_PROOF = "nothing on it tells what the run wrote there from what others may have written since"
+_ENDED_WITHIN = "its engine was killed while it wiped the device"
+_CUT_SHORT = "the step that wiped it was interrupted, or failed"
+_NO_PROOF = "nothing on it distinguishes the run's data from what others may have written since"
 
 
 @dataclass(frozen=True, slots=True)
 class PastWrites:
-    """What is known of each target by its path; one that was agreed upon since its last write is in none of these."""
+    """What earlier attempts wrote, by target path; a target with consent given since its last write is in none."""
 
     begun: frozenset[str]
-    """Written on by this run."""
+    """Written by this run."""
     made: dict[str, str]
     """The UUID of the filesystem that must be on it."""
     left: dict[str, str]
-    """The digest of what must be on it, as ContentSample has it: a former member of an array that was taken apart."""
+    """The content digest (ContentSample) that a former member of a stopped array must have."""
     uncertain: dict[str, str]
-    """Why what is on it can't be told from foreign data, as a clause."""
+    """Why its content can't be distinguished from foreign data, as a clause."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """A step that wrote on a target itself."""
+    """A step that wrote to the target device itself."""
 
     attempt: int
     cell: Cell
@@ -76,11 +74,18 @@ class _Write:
 
 
 def past_writes(state: RunState) -> PastWrites:
-    """Return what a run's earlier attempts have left on its targets, by its journal."""
+    """Return what the journal tells of earlier attempts' writes."""
     writes, newest = _last_writes(state), _newest_attempts(state)
-    # An earlier attempt at a cell that was begun once more leaves anything: its steps are no longer known.
+    # A cell that was started again may have left anything: its earlier steps are no longer known.
     known = {path: write for path, write in writes.items() if write.attempt == newest[path]}
-    made = {path: write.cell.uuid for path, write in known.items() if _is_filesystem(write)}
+    made = {
+        path: write.cell.uuid
+        for path, write in known.items()
+        # A step without an end, or with a bad one, leaves anything.
+        if write.cell.array is None
+        and write.step.kind is StepKind.MKFS
+        and write.step.outcome is Outcome.DONE
+    }
     left = {path: digest for path, write in known.items() if (digest := _left_digest(state, path, write))}
     told = made.keys() | left.keys()
     uncertain = {path: _why(write) for path, write in writes.items() if path not in told}
@@ -88,7 +93,7 @@ def past_writes(state: RunState) -> PastWrites:
 
 
 def _last_writes(state: RunState) -> dict[str, _Write]:
-    """Return the last write on each target since it was agreed upon, by its path; of an array on each member."""
+    """Return the last write to each target since its consent; an array's write counts for each member."""
     cells = state.request.plan.cells
     agreed = {target.path: target.agreed_attempt for target in state.request.targets}
     writes = [
@@ -97,7 +102,7 @@ def _last_writes(state: RunState) -> dict[str, _Write]:
         for step in known.steps
         if step.kind in _WRITING
     ]
-    # The clock begins anew with each boot, but an attempt lies within one.
+    # The monotonic clock restarts with each boot, but an attempt lies within one boot.
     writes.sort(key=lambda write: (write.attempt, write.step.started_monotonic_ns))
     return {
         path: write for write in writes for path in write.cell.devices if write.attempt >= agreed.get(path, 1)
@@ -105,7 +110,7 @@ def _last_writes(state: RunState) -> dict[str, _Write]:
 
 
 def _newest_attempts(state: RunState) -> dict[str, int]:
-    """Return the last attempt at any cell on each target, whether it wrote or not."""
+    """Return the newest attempt at any cell of each target, writing or not."""
     newest: dict[str, int] = {}
     for known in state.cells:
         for path in state.request.plan.cells[known.index].devices:
@@ -113,17 +118,10 @@ def _newest_attempts(state: RunState) -> dict[str, int]:
     return newest
 
 
-def _is_filesystem(write: _Write) -> bool:
-    """Return whether a write left a filesystem; a step without an end, or with a bad one, leaves anything."""
-    is_done = write.step.outcome is Outcome.DONE
-    return write.cell.array is None and write.step.kind is StepKind.MKFS and is_done
-
-
 def _left_digest(state: RunState, path: str, write: _Write) -> str:
-    """Return what an array left on a member when it was taken apart, the cell's last act on it; else nothing.
+    """Return the journalled digest of a member of a stopped array; empty without one.
 
-    A cell's array is the last to write on its members: none of its steps comes after. They keep the middle of a
-    filesystem and no UUID, so the content is the proof, as it is where consent is given.
+    A member keeps the middle of a filesystem and no UUID, so its content is the proof, as it is for consent.
     """
     if write.cell.array is None:
         return ""
@@ -139,14 +137,14 @@ def _why(write: _Write) -> str:
 
 
 _PROOF_HOLDS_S = 1.0
-"""A journal on a blocked disk can stand between the gate and the wipe for minutes."""
+"""A journal write to a blocked disk can take minutes between the gate and the wipe."""
 
 
 class Prover:
-    """Proves targets against what the operator agreed to and against what this run itself has made.
+    """Proves targets against the operator's consent and against what this run itself wrote.
 
-    With holds_lock the run holds the targets' locks, as an engine must. state is the run as its journal tells it,
-    earlier attempts included. Raises what re_prove() raises, and ConsentOutdated.
+    holds_lock: the run holds the targets' locks, as an engine must. state comes from the journal, earlier attempts
+    included. Raises what re_prove() raises, and ConsentOutdated.
     """
 
     def __init__(
@@ -155,11 +153,13 @@ class Prover:
         self._executor = executor
         self._run, self._holds_lock = state.request.run_id, holds_lock
         self._targets = {target.path: target for target in state.request.targets}
-        self._ours = frozenset(uuid for cell in state.request.plan.cells for uuid in _uuids(self._run, cell))
+        cells = state.request.plan.cells
+        arrays = {array_uuid(self._run, cell.index) for cell in cells if cell.array is not None}
+        self._ours = frozenset({cell.uuid for cell in cells} | arrays)
         self._proved_s: dict[str, float] = {}
         """time.monotonic() of the last proof, by target."""
         self._proved_as: dict[str, Identity] = {}
-        """Who each target was at that proof: from then on it has to be just that one."""
+        """The identity of each target at that proof, which it must keep from then on."""
         self._runs_dir = os.path.dirname(folder_path)
         past = past_writes(state)
         self._begun = set(past.begun)
@@ -167,7 +167,7 @@ class Prover:
         self._uncertain = dict(past.uncertain)
 
     def prove_target(self, target: Target) -> None:
-        """Pass the whole gate for one target, or raise what stands against it."""
+        """Pass the whole gate for one target."""
         path = target.path
         left = "" if target.identity.scratch_id else self._left.get(path, "")
         context = GateContext(
@@ -180,14 +180,14 @@ class Prover:
         shown = replace(report, content=None) if left else report
         re_prove(shown, target, self._ours, self._last_made.get(path, ""), self._proved_as.get(path))
         if left and report.content_digest != left:
-            raise DeviceChanged(path, "what is written on it has changed since this run took its array apart")
+            raise DeviceChanged(path, "its content has changed since this run stopped its array")
         if report.needs_consent and path in self._uncertain:
             raise ConsentOutdated(self._run, path, self._uncertain[path])
         self._proved_s[path] = time.monotonic()
         self._proved_as[path] = report.identity
 
     def absence(self, path: str) -> str:
-        """Return why a target is not to be had any more, as a clause; empty where it is, or was never proved."""
+        """Return why a proved target is gone, as a clause; empty if it is there, or was never proved."""
         known = self._proved_as.get(path)
         return absence(path, known) if known is not None else ""
 
@@ -197,18 +197,18 @@ class Prover:
             self.prove_target(self._targets[path])
 
     def prove_place(self, cell: Cell) -> None:
-        """Pass the whole gate for what the cell's filesystem is made on: its array, once that is there."""
+        """Pass the whole gate for the device of the cell's filesystem: its target, or its array once it exists."""
         self._prove(cell, cell.target)
 
     def prove_array(self, cell: Cell) -> None:
-        """Prove that the cell's array is the run's own, of just its members, and that nobody else has it."""
+        """Prove that the array is the run's own, made of exactly the cell's members, and not in use."""
         require_own(cell.target, array_uuid(self._run, cell.index), cell.members)
         context = GateContext(self._executor, self._runs_dir, holds_lock=True, content_is_ours=True)
         require(inspect_device(cell.target, context))
         self._proved_s[cell.target] = time.monotonic()
 
     def changed(self, paths: Sequence[str]) -> dict[str, str]:
-        """Return which of these targets are not the very devices they were at their last proof, each with why."""
+        """Return the targets that are not the devices of their last proof, each with the reason."""
         for path in paths:
             notice_medium(path)
         devices = discover()
@@ -229,12 +229,11 @@ class Prover:
 
     @contextmanager
     def wiping(self, cell: Cell, argv: tuple[str, ...], devices: tuple[str, ...] = ()) -> Iterator[None]:
-        """Make the last proof before a tool that writes on devices themselves, which runs within this context.
+        """Make the last proof before a command that writes to devices; run it within this context.
 
-        They are the cell's target, or those given: members of its array.
-
-        From a tool that goes ahead on a claimed device, the engine keeps everybody else away meanwhile: nobody
-        can mount it between proof and wipe. From now on the device's content is this run's own.
+        The devices are the cell's target, or the given members of its array. For a tool that takes no O_EXCL of its
+        own, the engine holds the device exclusively: nobody can mount it between proof and wipe. From now on the
+        device's content is this run's own.
         """
         paths = devices or (cell.target,)
         with ExitStack() as held:
@@ -242,7 +241,7 @@ class Prover:
                 if time.monotonic() - self._proved_s.get(path, -math.inf) > _PROOF_HOLDS_S:
                     self._prove(cell, path)
                 self._prove_file(path, argv)
-                # Of many members the proof of the first is old when the last one is proved.
+                # With many members the first proof is old by the time the last one is made.
                 if needs_hold(argv) or len(paths) > 1:
                     held.enter_context(held_exclusively(path))
             for path in paths:
@@ -252,12 +251,12 @@ class Prover:
             if not needs_hold(argv):
                 held.close()
             yield
-        # Nobody came in while it was held. A mkfs that takes no UUID leaves one that no proof would know: a
-        # command right after it gives the run's own.
+        # Nobody could come in while it was held. A mkfs that takes no UUID leaves a random one, which no proof would
+        # accept: the command right after it sets the run's own.
         self._proved_s |= dict.fromkeys(paths, time.monotonic())
 
     def _prove_file(self, device: str, argv: tuple[str, ...]) -> None:
-        """Prove that a command on a scratch device's file reaches the very file below that device."""
+        """Prove that a fallocate command names the very file below the scratch device."""
         if argv[0] != "fallocate":
             return
         identity, path = self._targets[device].identity, argv[-1]
@@ -266,40 +265,36 @@ class Prover:
         except OSError as error:
             raise DeviceChanged(device, f"its file {path} is gone") from error
         if (found.st_dev, found.st_ino) != (identity.backing_device, identity.backing_inode):
-            raise DeviceChanged(device, f"another file than its own is called {path} now")
+            raise DeviceChanged(device, f"another file than its own is at {path} now")
 
-    def has_made(self, cell: Cell) -> None:
-        """Take note that the cell's filesystem is on its target: until the next wipe it has to stay there."""
+    def note_made(self, cell: Cell) -> None:
+        """Record that the cell's filesystem is on its target, where it must stay until the next wipe."""
         self._last_made[cell.target] = cell.uuid
 
-    def has_left(self, path: str) -> str:
-        """Return the digest of what is on a target now: until the next wipe that has to stay there. Raises OSError."""
+    def note_left(self, path: str) -> str:
+        """Record and return the digest of a target's content, which must stay until the next wipe. Raises OSError."""
         digest = sample_content(path, self._targets[path].identity.size_bytes).digest
         self._left[path] = digest
         return digest
 
-    def has_gone(self, cell: Cell) -> None:
-        """Take note that the cell's array is no more: whatever gets its name is to be proved anew."""
+    def note_gone(self, cell: Cell) -> None:
+        """Record that the cell's array is gone: whatever gets its name next must be proved again."""
         self._proved_s.pop(cell.target, None)
         self._last_made.pop(cell.target, None)
 
 
-def _uuids(run_id: str, cell: Cell) -> tuple[str, ...]:
-    """Return the UUIDs that a cell may leave on its devices."""
-    return (cell.uuid,) if cell.array is None else (cell.uuid, array_uuid(run_id, cell.index))
-
-
-# Where a run's devices are now: under other names, plugged in or attached again, after a reboot or without.
-
-
 def present_target(target: Target, executor: Executor) -> Target:
-    """Return a run's device as it is reached now; a detached scratch device is attached.
+    """Return a run's device under its present path; a detached scratch device is attached.
 
-    The identity stays the one that was agreed upon, but for a scratch device: that is proved by its file, whatever
-    loop device it lies under. Raises DeviceChanged where it is not found, or more than one device answers to what
-    is known of it.
+    The identity stays the one of the consent, except for a scratch device: its file proves it, under any loop device.
+    Raises DeviceChanged if no device matches, or more than one.
     """
-    path = _present_path(target, executor)
+    if target.identity.scratch_id and target.backing_file:
+        path = _attached(target)
+    elif target.identity.boot_id == boot_id() and _is_in_place(target, executor):
+        path = target.path
+    else:
+        path = _found_again(target, executor)
     if not target.identity.scratch_id:
         return replace(target, path=path)
     identity = read_identity(find_device(path), executor)
@@ -310,16 +305,8 @@ def present_target(target: Target, executor: Executor) -> Target:
     return replace(target, path=path, identity=identity, shown=shown)
 
 
-def _present_path(target: Target, executor: Executor) -> str:
-    if target.identity.scratch_id and target.backing_file:
-        return _attached(target)
-    if target.identity.boot_id == boot_id() and _is_in_place(target, executor):
-        return target.path
-    return _found_again(target, executor)
-
-
 def _is_in_place(target: Target, executor: Executor) -> bool:
-    """Return whether the disk is where it was; one that was pulled and plugged in again may have another name."""
+    """Return whether the disk is at its path; a replugged one may have another name."""
     try:
         return not lasting_differences(target.identity, read_identity(find_device(target.path), executor))
     except (DeviceMissing, NotABlockDevice):
@@ -334,7 +321,7 @@ def _attached(target: Target) -> str:
 
 
 def _found_again(target: Target, executor: Executor) -> str:
-    """Return the one device that has what lasts across boots; one that has nothing of it may be asked about."""
+    """Return the one device with the same lasting identity; a device without any is found by its path."""
     if not target.identity.stable_key()[0]:
         try:
             return find_device(target.path).path
@@ -349,19 +336,16 @@ def _found_again(target: Target, executor: Executor) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise DeviceChanged(target.path, f"several devices answer to its name: {', '.join(found)}")
+        raise DeviceChanged(target.path, f"several devices match: {', '.join(found)}")
     names = (("WWN", target.identity.wwn), ("serial number", target.identity.serial))
     known = " and ".join(f"{word} {value}" for word, value in names if value) or "its device-mapper UUID"
     size = format_bytes_exact(target.identity.size_bytes)
-    raise DeviceChanged(target.path, f"no device of {size} with {known} is there now")
-
-
-# A run taken up again: its devices found, proved once more, and asked about anew where proof fails.
+    raise DeviceChanged(target.path, f"there is no device of {size} with {known} now")
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """A device that is not proved to be as it was agreed upon, with everything that is on it now."""
+class UnprovenTarget:
+    """A device that failed its proof at resume, with everything that is on it now."""
 
     target: Target
     report: GateReport
@@ -370,84 +354,81 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """What a run would go on with: its request with the devices of now, and what has to be agreed to anew."""
+    """A run to be resumed: its request with the present device paths, and the devices that need consent again."""
 
     state: RunState
-    """As the journal tells it, with the devices where they are now."""
+    """As journalled, with the present device paths."""
     is_moved: bool
-    doubts: tuple[Doubt, ...]
+    unproven: tuple[UnprovenTarget, ...]
 
     @property
     def reports(self) -> tuple[GateReport, ...]:
-        """What is on the devices that must be agreed to anew; a scratch device is asked about like any other."""
-        return tuple(replace(doubt.report, needs_consent=True) for doubt in self.doubts)
+        """Reports of the devices that need consent; scratch devices need it here, too."""
+        return tuple(replace(unproved.report, needs_consent=True) for unproved in self.unproven)
 
     @property
     def consent(self) -> str:
-        """The code that agrees to it; empty where nothing is asked, and where a device is refused."""
+        """The consent code; empty if none is needed, or a device is refused."""
         refused = any(report.inspection.refusals for report in self.reports)
         return "" if refused else consent_code(self.reports)
 
 
 def look_again(folder: RunFolder, executor: Executor) -> Renewal:
-    """Return where a run's devices are now and what speaks against going on; their content stays as it is.
+    """Find and prove a run's devices for resume, without writing to them.
 
-    Scratch devices are attached where a reboot has detached them. Raises DeviceChanged for a device that is gone
-    or another one, DeviceSilent, and what inspect_device() and the journal's readers raise.
+    Attaches scratch devices that a reboot detached. Raises DeviceChanged for a device that is gone or replaced,
+    DeviceSilent, and what inspect_device() and the journal's readers raise.
     """
     state = read_state(folder)
     request = _moved(state.request, tuple(present_target(t, executor) for t in state.request.targets))
     moved = replace(state, request=request)
     prover = Prover(executor, moved, folder.path, holds_lock=False)
     context = GateContext(executor, os.path.dirname(folder.path))
-    doubts = []
+    unproven = []
     for target in request.targets:
         require_answer(target.path, target.identity.size_bytes, executor)
         try:
             prover.prove_target(target)
         except (DeviceChanged, ConsentMissing, ConsentOutdated) as why:
-            doubts.append(_doubt(target, inspect_device(target.path, context), why))
-    return Renewal(moved, request != state.request, tuple(doubts))
+            unproven.append(_unproven(target, inspect_device(target.path, context), why))
+    return Renewal(moved, request != state.request, tuple(unproven))
 
 
-def _doubt(
+def _unproven(
     target: Target, report: GateReport, why: DeviceChanged | ConsentMissing | ConsentOutdated
-) -> Doubt:
-    """Return a doubt that consent can end. Raises why itself for another device: its figures would be too."""
+) -> UnprovenTarget:
+    """Return the unproven target. Raises why for another device: consent can't make its figures comparable."""
     if lasting_differences(target.identity, report.identity):
         raise why
-    return Doubt(target, report, why)
+    return UnprovenTarget(target, report, why)
 
 
 def renew(folder: RunFolder, renewal: Renewal, code: str) -> None:
-    """Write down what the run goes on with, where anything has changed; code agrees to what the doubts show.
+    """Check the consent code and journal the renewed request, if anything changed.
 
-    Raises what is refused, ConsentOutdated where a code is needed and none is given, ConsentStale, RunLives.
+    Raises the hazards' refusals, ConsentOutdated if a code is needed and missing, ConsentStale, RunLives.
     """
     for report in renewal.reports:
         require(report)
     run_id = renewal.state.request.run_id
-    if renewal.doubts and not code:
-        doubt = renewal.doubts[0]
-        raise _asked(run_id, doubt)
+    if renewal.unproven and not code:
+        unproved = renewal.unproven[0]
+        if isinstance(unproved.why, ConsentOutdated):
+            raise unproved.why
+        cause = unproved.why
+        why = cause.difference if isinstance(cause, DeviceChanged) else "consent required"
+        raise ConsentOutdated(run_id, unproved.target.path, why)
     check_consent(code, renewal.reports)
-    if renewal.doubts or renewal.is_moved:
+    if renewal.unproven or renewal.is_moved:
         _write_down(folder, _agreed(renewal))
-
-
-def _asked(run_id: str, doubt: Doubt) -> ConsentOutdated:
-    if isinstance(doubt.why, ConsentOutdated):
-        return doubt.why
-    why = doubt.why.difference if isinstance(doubt.why, DeviceChanged) else "nobody has consented"
-    return ConsentOutdated(run_id, doubt.target.path, why)
 
 
 def _agreed(renewal: Renewal) -> RequestRenewed:
     attempt = len(renewal.state.started) + 1
     request = renewal.state.request
     anew = {
-        doubt.target.path: replace(agreed_target(report, renewal.consent), agreed_attempt=attempt)
-        for doubt, report in zip(renewal.doubts, renewal.reports, strict=True)
+        unproved.target.path: replace(agreed_target(report, renewal.consent), agreed_attempt=attempt)
+        for unproved, report in zip(renewal.unproven, renewal.reports, strict=True)
     }
     targets = tuple(anew.get(target.path, target) for target in request.targets)
     return RequestRenewed(attempt, replace(request, targets=targets))
@@ -467,7 +448,7 @@ def _write_down(folder: RunFolder, renewed: RequestRenewed) -> None:
 
 
 def _moved(request: RunRequest, present: tuple[Target, ...]) -> RunRequest:
-    """Return the request with its devices as they are reached now."""
+    """Return the request with the present device paths."""
     pairs = tuple(zip(request.targets, present, strict=True))
     if all(target.path == now.path for target, now in pairs):
         return replace(request, targets=present)

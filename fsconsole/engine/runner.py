@@ -1,4 +1,4 @@
-"""From a run folder to a finished run: takes what the run needs, carries it out, gives everything back."""
+"""Runs the engine process: acquires what a run needs, executes its cells, releases everything."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from fsconsole.catalog.words import Where, split_flags, split_mount, to_argv
 from fsconsole.devices.claims import DeviceLocks, lock_whole_disk
 from fsconsole.devices.discover import find_device
 from fsconsole.devices.settings import facts_in_force, lock_machine_settings
-from fsconsole.engine import cautions
+from fsconsole.engine import warnings
 from fsconsole.engine.arrays import lock_arrays
-from fsconsole.engine.control import ControlServer, Wishes, end_programs
-from fsconsole.engine.execute import last_word, run_cells
-from fsconsole.engine.hangs import Attention, Watched, this_task, watched_over
+from fsconsole.engine.control import ControlServer, Requests, end_programs
+from fsconsole.engine.execute import run_cells, run_finished
+from fsconsole.engine.hangs import HangDetector, WatchedRun, run_detecting_hangs, this_task
 from fsconsole.engine.proof import Prover
 from fsconsole.engine.work import RunWork
 from fsconsole.errors import ExitCode, FsconsoleError
@@ -50,16 +50,12 @@ from fsconsole.system.run import RealExecutor, system_refusal
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.workloads.builtin import BuiltInGenerator
 
-# Whether a journal asks for nothing but the commands that fsconsole itself makes.
-#
-# An engine is root and runs what stands in the journal. A run folder that came from elsewhere, or that was edited,
-# must not bring a second device, a path or a program in.
-
 
 def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: str) -> None:
-    """Let a request pass whose every command is one that its own cell comes to; its targets are proved before.
+    """Raise JournalUnusable unless every command in the request is one that its cell expands to.
 
-    Raises JournalUnusable, and DeviceMissing where a target has gone since.
+    The engine is root and executes the journal's commands: a run folder from elsewhere, or an edited one, must not
+    bring in a second device, a path or a program. Targets are proved before. Raises DeviceMissing too.
     """
     known = {target.path: target_spec(find_device(target.path)) for target in request.targets}
     for cell in request.plan.cells:
@@ -69,10 +65,10 @@ def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: st
 
 
 def objection(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: Catalog) -> str:
-    """Return what is wrong with a cell, as a clause; empty where nothing is."""
+    """Return what is wrong with a cell, as a clause; empty if nothing is."""
     strangers = [path for path in cell.devices if path not in known]
     if strangers:
-        return f"is for {strangers[0]}, which nobody agreed to have wiped"
+        return f"is for {strangers[0]}, which has no consent to be wiped"
     if not _is_own_array(cell):
         return "is for an array that fsconsole would not make"
     if cell.uuid != cell_uuid(run_id, cell.index):
@@ -82,12 +78,13 @@ def objection(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: Ca
         return f"is for {cell.variant.filesystem}, which is not in the catalog"
     if filesystem is not None and not _has_allowed_words(cell, filesystem):
         return "has option words that are not on the list"
-    devices = [known[path] for path in cell.devices]
-    return _strangeness(cell.steps, rebuilt_steps(cell, devices, filesystem, run_id))
+    return _step_objection(
+        cell.steps, rebuilt_steps(cell, [known[path] for path in cell.devices], filesystem, run_id)
+    )
 
 
 def _is_own_array(cell: Cell) -> bool:
-    """Return whether a cell has no array at all, or one whose every word is on the list, made of its own members."""
+    """Return whether a cell has no array, or an allowed one of its own members."""
     spec, members = cell.array, cell.members
     if spec is None:
         return not members
@@ -102,17 +99,18 @@ def _is_own_array(cell: Cell) -> bool:
     return is_known and is_whole and cell.target == ARRAY_PATH and spec.members in (0, len(members))
 
 
-def _strangeness(asked: tuple[Step, ...], own: tuple[Step, ...]) -> str:
-    known = {argv for step in own for argv in step.commands}
-    strange = [argv for step in asked for argv in step.commands if argv not in known]
-    if strange:
-        return f"asks for a command that fsconsole would not make: {shlex.join(strange[0])}"
-    # A gate that was left out, or a mkfs that came before it, is made of known commands too.
-    return "" if _acts(asked) == _acts(own) else f"has other steps than fsconsole {__version__} would take"
+def _step_objection(asked: tuple[Step, ...], own: tuple[Step, ...]) -> str:
+    allowed = {argv for step in own for argv in step.commands}
+    foreign = [argv for step in asked for argv in step.commands if argv not in allowed]
+    if foreign:
+        return f"asks for a command that fsconsole would not make: {shlex.join(foreign[0])}"
+    # A missing gate, or a mkfs before it, consists of allowed commands, too.
+    is_same = [_act(step) for step in asked] == [_act(step) for step in own]
+    return "" if is_same else f"has other steps than fsconsole {__version__} would take"
 
 
-def _acts(steps: tuple[Step, ...]) -> list[tuple[object, ...]]:
-    return [(step.kind, step.commands, step.workload, step.writes, step.device) for step in steps]
+def _act(step: Step) -> tuple[object, ...]:
+    return step.kind, step.commands, step.workload, step.writes, step.device
 
 
 def _has_allowed_words(cell: Cell, filesystem: Filesystem) -> bool:
@@ -132,7 +130,7 @@ PRIVATE_ROOT = os.path.dirname(MOUNT_POINT)
 
 
 def main(arguments: list[str]) -> int:
-    """Carry out the run in the folder given; returns the process's exit code."""
+    """Execute the run in the given folder; returns the process's exit code."""
     (path,) = arguments
     os.chdir("/")
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -140,11 +138,11 @@ def main(arguments: list[str]) -> int:
     try:
         require_own(folder)
         with FileLock.acquire(folder.lock) as lock:
-            attention = Attention()
-            _listen_to_signals(attention)
-            return watched_over(lambda: _carry_out_or_tell(folder, attention), attention, folder, lock)
+            detector = HangDetector()
+            _listen_to_signals(detector)
+            return run_detecting_hangs(lambda: _execute_or_report(folder, detector), detector, folder, lock)
     except JournalUnusable as error:
-        # Nothing is written into a folder that may be anybody's; the starter shows what is said here.
+        # Nothing is written into a folder that may be foreign; the starter shows stderr.
         sys.stderr.write(f"{error}\n")
         return error.exit_code
     except BlockingIOError:
@@ -152,11 +150,11 @@ def main(arguments: list[str]) -> int:
         return ExitCode.RUN_LIVES
 
 
-def _carry_out_or_tell(folder: RunFolder, attention: Attention) -> int:
-    """Carry out the run; what even its journal can't take is left beside it, and on stderr."""
+def _execute_or_report(folder: RunFolder, detector: HangDetector) -> int:
+    """Execute the run; an error that its journal can't take goes to a file beside it and to stderr."""
     try:
         with _system_in_words(), ExitStack() as stack:
-            return _carry_out(folder, stack, attention)
+            return _execute(folder, stack, detector)
     except FsconsoleError as error:
         with suppress(OSError):
             sys.stderr.write(f"{error}\n{error.hint}\n")
@@ -166,55 +164,55 @@ def _carry_out_or_tell(folder: RunFolder, attention: Attention) -> int:
         return error.exit_code
 
 
-def _carry_out(folder: RunFolder, stack: ExitStack, attention: Attention) -> int:
+def _execute(folder: RunFolder, stack: ExitStack, detector: HangDetector) -> int:
     state = read_state(folder)
     journal = JournalWriter(folder)
     try:
-        said = _run(folder, state, journal, stack, attention)
+        finished = _run(folder, state, journal, stack, detector)
         stack.close()
-        journal.record(said, durable=True)
+        journal.record(finished, durable=True)
     finally:
         journal.close(finished=True)
-    return said.exit_code
+    return finished.exit_code
 
 
 def _run(
-    folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack, attention: Attention
+    folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack, detector: HangDetector
 ) -> RunFinished:
-    """Return the run's last word; every error that a user can meet is told in it."""
+    """Return how the run ended; its errors become part of that."""
     cells = _open_cells(state)
     try:
         with _system_in_words():
-            carried = run_cells(_take(folder, state, journal, stack, attention), cells)
+            outcomes = run_cells(_acquire(folder, state, journal, stack, detector), cells)
     except FsconsoleError as error:
         return RunFinished(Outcome.FAILED, str(error), error.hint, error.exit_code)
-    return last_word(folder.name, state, cells, carried)
+    return run_finished(folder.name, state, cells, outcomes)
 
 
 @contextmanager
 def _system_in_words() -> Iterator[None]:
-    """Turn a system call that failed where nothing else was expected into an error with a sentence."""
+    """Turn an unexpected OSError into an FsconsoleError."""
     try:
         yield
     except OSError as error:
         raise system_refusal(error) from error
 
 
-def _take(
-    folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack, attention: Attention
+def _acquire(
+    folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack, detector: HangDetector
 ) -> RunWork:
-    """Take everything that all cells share, each with its release on the stack."""
+    """Acquire what all cells share, each with its release on the stack."""
     attempt = len(state.started) + 1
     journal.record(_run_started(attempt, state), durable=True)
-    wishes = Wishes(end_programs)
+    requests = Requests(end_programs)
     executor = RealExecutor(kernel_log=KernelLog())
     places = enter_private(executor, PRIVATE_ROOT)
     paths = tuple(target.path for target in state.request.targets)
-    attention.run_begins(Watched(folder.name, attempt, journal, wishes, places.proc, paths, this_task()))
+    detector.run_begins(WatchedRun(folder.name, attempt, journal, requests, places.proc, paths, this_task()))
     sampler = Sampler(period_s=SAMPLE_PERIOD_S, sink=journal.sample)
     control = ControlServer(
         folder.control,
-        wishes,
+        requests,
         on_request=lambda verb: journal.note(ControlRequested(verb)),
         place=sampler.place_in_words,
     )
@@ -227,10 +225,11 @@ def _take(
     for target in state.request.targets:
         stack.enter_context(_lock(target))
         prover.prove_target(target)
-        journal.record(_accepted(target), durable=True)
+        accepted = TargetAccepted(target.path, target.identity, target.shown, target.consent)
+        journal.record(accepted, durable=True)
         sampler.watch_device(os.path.basename(os.path.realpath(target.path)))
     require_own_commands(state.request, load_catalog(), folder.journal)
-    known_of_all = cautions.about_run(state.request, folder.path, journal, attempt)
+    known_of_all = warnings.about_run(state.request, folder.path, journal, attempt)
     sampler.start()
     stack.callback(sampler.stop)
     return RunWork(
@@ -242,11 +241,11 @@ def _take(
         sampler=sampler,
         generator=BuiltInGenerator(),
         places=places,
-        wishes=wishes,
+        requests=requests,
         attempt=attempt,
         prover=prover,
         known_of_all=known_of_all,
-        attention=attention,
+        detector=detector,
     )
 
 
@@ -268,19 +267,15 @@ def _run_started(attempt: int, state: RunState) -> RunStarted:
     return RunStarted(attempt, __version__, boot_id(), kernel_release(), hostname(), facts)
 
 
-def _accepted(target: Target) -> TargetAccepted:
-    return TargetAccepted(target.path, target.identity, target.shown, target.consent)
-
-
-def _listen_to_signals(attention: Attention) -> None:
+def _listen_to_signals(detector: HangDetector) -> None:
     def take() -> None:
-        watched = attention.watched
+        watched = detector.watched
         if watched is not None:
             watched.journal.note(ControlRequested(Verb.STOP_NOW))
-            watched.wishes.take(Verb.STOP_NOW)
+            watched.requests.take(Verb.STOP_NOW)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        # A handler runs in the middle of whatever the main thread does, locks held: it may only hand on.
+        # A handler interrupts the main thread, which may hold locks: it only starts a thread.
         threading.Thread(target=take, name="signal").start()
 
     signal.signal(signal.SIGTERM, stop)

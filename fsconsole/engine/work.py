@@ -1,4 +1,4 @@
-"""What a run and a cell hold while they are carried out, and how a step runs its commands."""
+"""State of a run and of a cell during execution; runs and journals a step's commands."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from fsconsole.engine.control import Wishes
-from fsconsole.engine.hangs import Attention
+from fsconsole.engine.control import Requests
+from fsconsole.engine.hangs import HangDetector
 from fsconsole.engine.proof import Prover
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.inspect.checks import naming, worth_a_warning
@@ -33,7 +33,7 @@ _ADVICE = "dmesg(1) may have more information"
 
 
 class StepFailed(Exception):
-    """A step could not do its work: its cell ends, the run goes on."""
+    """A step failed: its cell ends, the run goes on."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -41,12 +41,12 @@ class StepFailed(Exception):
 
 
 class Interrupted(Exception):
-    """Somebody asked for the end of the cell at hand."""
+    """The operator asked to end the current cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """How a step ended, with its figures."""
+    """Outcome and figures of a step."""
 
     measurements: tuple[Measurement, ...] = ()
     verdict: str = ""
@@ -56,7 +56,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class RunWork:
-    """What all cells of a run share."""
+    """State shared by all cells of a run."""
 
     request: RunRequest
     folder_path: str
@@ -66,12 +66,12 @@ class RunWork:
     sampler: Sampler
     generator: Generator
     places: PrivatePlaces
-    wishes: Wishes
+    requests: Requests
     attempt: int
     prover: Prover
-    attention: Attention
+    detector: HangDetector
     known_of_all: frozenset[str] = frozenset()
-    """What the whole run was warned of when this attempt began: no cell is warned of it once more."""
+    """Texts of the run's own warnings: cells don't repeat them."""
 
 
 @dataclass(slots=True)
@@ -79,14 +79,14 @@ class LoadWindow:
     """A workload between its first write and the end of its drain."""
 
     handle: LoadHandle
-    """Its writers have ended; as a program it may still be on its way out."""
+    """Its writers have ended; the process may still be exiting."""
     step: int
     result: LoadResult
     begin: ClockAndCpu
     end: ClockAndCpu
     """Right after the last writer's end."""
     gauged: tuple[Measurement, ...]
-    """What the sampler saw of the load until then."""
+    """Figures from samples of the load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,25 +100,25 @@ class ClockAndCpu:
 
 @dataclass(slots=True)
 class CellWork:
-    """What one cell holds; released in reverse by its stack."""
+    """State of one cell; its stack releases in reverse order."""
 
     run: RunWork
     cell: Cell
     stack: ExitStack
     kernel_log: KernelLog
-    """What the kernel says from the cell's beginning on, between and without commands too."""
+    """Kernel messages since the cell's start, also those between commands."""
     step_number: int = 0
     mounted_device: int | None = None
-    """st_dev of the mounted filesystem, proved right after mounting; None while nothing is mounted."""
+    """st_dev of the mounted filesystem, checked right after mounting; None while nothing is mounted."""
     window: LoadWindow | None = None
     made: dict[int, SourceFiles] = field(default_factory=dict)
     """The files that workloads have made, by the workload's index."""
     delete_began_s: float = 0.0
-    """time.monotonic() when the delete began; the clock runs until the unmount after it has ended."""
+    """time.monotonic() at the delete's start; its clock runs until the end of the unmount after it."""
     settings: list[HeldSetting] = field(default_factory=list)
-    """What the cell has set and not given back, in the order of setting."""
+    """Settings not yet restored, in the order of setting."""
     _kept: list[tuple[int, CommandResult]] = field(default_factory=list)
-    """Steps and results whose raw output must not be written while a clock runs on."""
+    """Steps and results whose raw output must not be written while a clock runs."""
 
     @property
     def mount_point(self) -> str:
@@ -128,25 +128,25 @@ class CellWork:
     def command(
         self, argv: tuple[str, ...], *, accept_failure: bool = False, clock_runs_on: bool = False
     ) -> CommandResult:
-        """Run one command of the step at hand, journal it with its raw output, and return what came of it.
+        """Run one command of the current step, journal it with its raw output, and return its result.
 
-        With clock_runs_on that waits for write_kept(). Raises Interrupted where the cell is to end at once,
-        StepFailed where the command failed.
+        With clock_runs_on, journalling waits for write_kept(). Raises Interrupted on skip or stop-now, StepFailed if
+        the command failed.
         """
-        if self.run.wishes.interrupting:
+        if self.run.requests.interrupting:
             raise Interrupted
         result = self.run.executor.run(Command(argv))
         self.keep(self.step_number, result)
         if not clock_runs_on:
             self.write_kept()
-        if self.run.wishes.interrupting:
+        if self.run.requests.interrupting:
             raise Interrupted
         if result.exit_code != 0 and not accept_failure:
             raise StepFailed(failure_words(result))
         return result
 
     def release_command(self, argv: tuple[str, ...]) -> None:
-        """Run a command that gives something back: it is due however the cell ends. Raises ToolFailed."""
+        """Run a command that releases something, however the cell ends. Raises ToolFailed."""
         result = self.run.executor.run(Command(argv))
         self.keep(self.step_number, result)
         self.write_kept()
@@ -154,11 +154,11 @@ class CellWork:
             raise ToolFailed(" ".join(argv), result.exit_code, result.err.strip())
 
     def keep(self, step: int, result: CommandResult) -> None:
-        """Take what a command of a step printed, to be written by write_kept()."""
+        """Queue a command's output for write_kept()."""
         self._kept.append((step, result))
 
     def write_kept(self) -> None:
-        """Write what commands printed, and what they cost, under the steps that they belong to."""
+        """Write queued outputs and journal their commands."""
         while self._kept:
             self._journal_command(*self._kept.pop(0))
 
@@ -189,7 +189,7 @@ class CellWork:
         )
 
     def keep_kernel_log(self) -> None:
-        """Keep what the kernel said during the cell, and put what it complained about on the cell, once."""
+        """Keep the cell's kernel log, and warn once of device errors in it."""
         lines = self.kernel_log.lines()
         if lines:
             text = "".join(f"{line}\n" for line in lines)
@@ -198,7 +198,7 @@ class CellWork:
         names = [os.path.basename(os.path.realpath(path)) for path in paths]
         errors = [line for name in names for line in worth_a_warning(lines, name)]
         if errors:
-            # What is said of the target itself tells more than what is said of a disk that may be below it.
+            # A message about the target itself tells more than one about a disk below it.
             said = (*naming(errors, names[0]), *errors)[0]
             self.warn(WarningKind.KERNEL_LOG, f"the kernel logged: {said}", KERNEL_LOG_HINT)
 
@@ -207,12 +207,12 @@ Handler = Callable[[CellWork, Step], StepResult]
 
 
 def failure_words(result: CommandResult) -> str:
-    """Return how a command failed, with its last words and the kernel's."""
+    """Return a failed command's exit code with its last message and the kernel's."""
     said = result.err.strip() or result.out.strip()
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    # mount(8) ends with advice that tells nothing of why.
+    # mount(8) ends with advice, not with the reason.
     told = [line for line in lines if not line.startswith(_ADVICE)] or lines
     words = told[-1:] + list(result.kernel_log[-1:])
     what = os.path.basename(result.argv[0])
     ending = f"exit code {result.exit_code}" if result.exit_code >= 0 else f"signal {-result.exit_code}"
-    return f"{what} failed with {ending}: " + ("; ".join(words) if words else "it said nothing")
+    return f"{what} failed with {ending}: " + ("; ".join(words) if words else "no output")

@@ -20,21 +20,21 @@ from fsconsole.model.plan import StepKind
 
 def skip_at_mount() -> None:
     """Have a skip come in the instant in which the first cell's filesystem has been mounted."""
-    wishes = []
+    requests = []
 
-    class Wishes(runner.Wishes):
+    class Requests(runner.Requests):
         def __init__(self, *arguments):
             super().__init__(*arguments)
-            wishes.append(self)
+            requests.append(self)
 
     class Executor(runner.RealExecutor):
         def run(self, command):
             result = super().run(command)
-            if command.argv[:3] == ("mount", "-t", "ext4") and wishes:
-                wishes.pop().take(Verb.SKIP)
+            if command.argv[:3] == ("mount", "-t", "ext4") and requests:
+                requests.pop().take(Verb.SKIP)
             return result
 
-    runner.Wishes, runner.RealExecutor = Wishes, Executor
+    runner.Requests, runner.RealExecutor = Requests, Executor
 
 
 def kernel_error() -> None:
@@ -72,39 +72,39 @@ def system_refuses() -> None:
 
 def fails_first() -> None:
     """Have the first cell fail, and the run stopped before the second."""
-    wishes = []
+    requests = []
 
-    class Wishes(runner.Wishes):
+    class Requests(runner.Requests):
         def __init__(self, *arguments):
             super().__init__(*arguments)
-            wishes.append(self)
+            requests.append(self)
 
     def fail(_work, _step):
-        wishes[0].take(Verb.STOP_AFTER)
+        requests[0].take(Verb.STOP_AFTER)
         raise StepFailed("made to fail")
 
-    runner.Wishes = Wishes
+    runner.Requests = Requests
     HANDLERS[StepKind.QUIESCE] = fail
 
 
 def stop_in_proof() -> None:
     """Have a stop come while the first cell's device is being proved, which kills the probe."""
-    wishes = []
+    requests = []
 
-    class Wishes(runner.Wishes):
+    class Requests(runner.Requests):
         def cell_begins(self):
             super().cell_begins()
-            wishes.append(self)
+            requests.append(self)
 
     class Executor(runner.RealExecutor):
         def run(self, command):
             result = super().run(command)
-            if command.argv[0] != "wipefs" or not wishes:
+            if command.argv[0] != "wipefs" or not requests:
                 return result
-            wishes.pop().take(Verb.STOP_NOW)
+            requests.pop().take(Verb.STOP_NOW)
             return replace(result, exit_code=-9, stdout=b"")
 
-    runner.Wishes, runner.RealExecutor = Wishes, Executor
+    runner.Requests, runner.RealExecutor = Requests, Executor
 
 
 DISTURBANCES = {

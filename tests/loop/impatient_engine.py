@@ -8,6 +8,6 @@ from fsconsole.engine import hangs, runner
 
 if __name__ == "__main__":
     folder, limit_s = sys.argv[1:]
-    hangs.patience_s = lambda: float(limit_s)
-    hangs._SOON_S = 2.0
+    hangs.hang_timeout_s = lambda: float(limit_s)
+    hangs._TIMEOUT_AFTER_KILL_S = 2.0
     sys.exit(runner.main([folder]))

@@ -156,7 +156,7 @@ def test_a_disk_that_turns_read_only_stops_the_run_and_loses_no_cell(
         assert "could not say why: its disk is read-only now" in " ".join(shown.stdout.split())
     cleaned = command("cleanup", *kept_there)
     assert (
-        f"{folder.name}: left as it is: its folder can't be written: Read-only file system" in cleaned.stdout
+        f"{folder.name}: left as it is: its folder is not writable: Read-only file system" in cleaned.stdout
     )
     fails(
         ExitCode.JOURNAL_UNUSABLE, "resume", *kept_there, names=("its disk is read-only", "Copy the folder")

@@ -82,4 +82,4 @@ def test_variants_of_which_the_same_is_read_back_are_one_row_and_told_of(grid):
 
 
 def test_a_driver_of_another_name_is_told(grid):
-    assert reasons(grid, WarningKind.DRIVER) == {"ext3 is served by the ext4 driver"}
+    assert reasons(grid, WarningKind.DRIVER) == {"ext3 uses the ext4 driver"}

@@ -117,7 +117,7 @@ def test_a_filesystem_that_is_named_only_after_a_long_mkfs_is_still_the_runs_own
             run("sleep", "1.2")
         with prover.wiping(cell, name):
             run(*name)
-        prover.has_made(cell)
+        prover.note_made(cell)
         prover.prove_cell(cell)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from fsconsole.client.engine import create_request
 from fsconsole.devices.content import BLOCK_BYTES, sample_offsets
-from fsconsole.engine.proof import Doubt, Prover, look_again, renew
+from fsconsole.engine.proof import Prover, UnprovenTarget, look_again, renew
 from fsconsole.errors.targets import ConsentOutdated, DeviceChanged
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
@@ -96,22 +96,22 @@ def ended_cleanly(folder: RunFolder, cell: int = 0, attempt: int = 1) -> None:
     """Let the journal tell of a cell whose array was taken apart, and that its members were looked at then."""
     prover = Prover(RealExecutor(), read_state(folder), folder.path)
     members = read_state(folder).request.plan.cells[cell].members
-    left = (MemberLeft(cell, attempt, n, prover.has_left(path)) for n, path in enumerate(members))
+    left = (MemberLeft(cell, attempt, n, prover.note_left(path)) for n, path in enumerate(members))
     tell(folder, *array_made(cell, attempt), *left, CellFinished(cell, attempt, Outcome.DONE))
 
 
-def doubts(folder: RunFolder) -> tuple[Doubt, ...]:
-    return look_again(folder, RealExecutor()).doubts
+def unproven(folder: RunFolder) -> tuple[UnprovenTarget, ...]:
+    return look_again(folder, RealExecutor()).unproven
 
 
-def why(doubt: Doubt) -> str:
+def why(doubt: UnprovenTarget) -> str:
     return str(doubt.why)
 
 
 def test_after_a_clean_end_nothing_is_asked(folder: RunFolder) -> None:
     ended_cleanly(folder)
     renewal = look_again(folder, RealExecutor())
-    assert (renewal.doubts, renewal.consent) == ((), "")
+    assert (renewal.unproven, renewal.consent) == ((), "")
     renew(folder, renewal, "")
 
 
@@ -133,7 +133,7 @@ def test_what_came_onto_a_member_since_a_clean_end_is_asked_about_and_of_that_me
 ) -> None:
     ended_cleanly(folder)
     came(devices[1])
-    (doubt,) = doubts(folder)
+    (doubt,) = unproven(folder)
     assert doubt.target.path == devices[1]
     with pytest.raises(ConsentOutdated, match=devices[1]):
         renew(folder, look_again(folder, RealExecutor()), "")
@@ -142,7 +142,7 @@ def test_what_came_onto_a_member_since_a_clean_end_is_asked_about_and_of_that_me
 def test_a_change_of_content_alone_is_told_as_such(folder: RunFolder, devices: tuple[str, str]) -> None:
     ended_cleanly(folder)
     raw_data(devices[0])
-    (doubt,) = doubts(folder)
+    (doubt,) = unproven(folder)
     assert "has changed since this run took its array apart" in why(doubt)
 
 
@@ -150,7 +150,7 @@ def test_of_an_engine_that_died_within_the_cell_all_members_are_asked_about(
     folder: RunFolder, devices: tuple[str, str]
 ) -> None:
     tell(folder, *array_made(0, 1))
-    found = doubts(folder)
+    found = unproven(folder)
     assert [doubt.target.path for doubt in found] == list(devices)
     assert all("nothing on it tells" in why(doubt) for doubt in found)
 
@@ -163,8 +163,8 @@ def test_a_clean_end_counts_for_nothing_once_the_next_array_was_begun(
 ) -> None:
     ended_cleanly(folder)
     tell(folder, *array_made(1, 1, outcome))
-    assert len(doubts(folder)) == 2
-    assert all(words in why(doubt) for doubt in doubts(folder))
+    assert len(unproven(folder)) == 2
+    assert all(words in why(doubt) for doubt in unproven(folder))
 
 
 def test_a_clean_end_counts_for_nothing_after_an_attempt_of_which_the_writes_are_not_known(
@@ -173,16 +173,16 @@ def test_a_clean_end_counts_for_nothing_after_an_attempt_of_which_the_writes_are
     ended_cleanly(folder)
     # The second attempt made an array in cell 1; the third began the cell anew, so that its journal forgets it.
     tell(folder, *array_made(1, 2), CellStarted(1, 3))
-    assert len(doubts(folder)) == 2
+    assert len(unproven(folder)) == 2
 
 
 def test_one_member_that_could_not_be_looked_at_is_asked_about_alone(
     folder: RunFolder, devices: tuple[str, str]
 ) -> None:
     prover = Prover(RealExecutor(), read_state(folder), folder.path)
-    left = MemberLeft(0, 1, 0, prover.has_left(devices[0]))
+    left = MemberLeft(0, 1, 0, prover.note_left(devices[0]))
     tell(folder, *array_made(0, 1), left, CellFinished(0, 1, Outcome.FAILED, "workload: it failed"))
-    assert [doubt.target.path for doubt in doubts(folder)] == [devices[1]]
+    assert [doubt.target.path for doubt in unproven(folder)] == [devices[1]]
 
 
 def test_between_two_cells_of_one_engine_just_what_was_left_has_to_stay(
@@ -194,14 +194,14 @@ def test_between_two_cells_of_one_engine_just_what_was_left_has_to_stay(
     tell(folder, *array_made(0, 1))
     prover = Prover(RealExecutor(), state, folder.path, holds_lock=False)
     for device in devices:
-        prover.has_left(device)
+        prover.note_left(device)
         raw_data(device)
     with pytest.raises(DeviceChanged, match="has changed since this run took its array apart"):
         prover.prove_target(first)
     raw_data(devices[1])
-    prover.has_left(devices[1])
+    prover.note_left(devices[1])
     prover.prove_target(second)
-    prover.has_left(devices[0])
+    prover.note_left(devices[0])
     with prover.wiping(cell, ("mdadm", "--create"), cell.members):
         raw_data(devices[0])
     write(devices[0], sample_offsets(SIZE)[9], b"what the next array writes")

@@ -239,7 +239,7 @@ def test_btrfs_that_reads_ahead_by_itself_is_warned_of(tmp_path, loop_device):
     (folder,) = list_runs(runs)
     (cell,) = read_state(folder).cells
     reasons = {w.reason for w in cell.warnings if w.kind is WarningKind.NOT_IN_EFFECT}
-    assert "btrfs reads files ahead by 4096 KiB of its own, whatever the disk's read-ahead is" in reasons
+    assert "btrfs uses its own read-ahead of 4096 KiB, not the disk's" in reasons
 
 
 def consent(plan: str, device: str, runs: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fsconsole.engine.control import ControlServer, Wishes
+from fsconsole.engine.control import ControlServer, Requests
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
@@ -84,7 +84,7 @@ def living_run(
     journal = JournalWriter(folder)
     lock = FileLock.acquire(folder.lock)
     made = Living(folder, journal, lock)
-    server = ControlServer(folder.control, Wishes(), on_request=made.asked.append, place=lambda: "a test")
+    server = ControlServer(folder.control, Requests(), on_request=made.asked.append, place=lambda: "a test")
     try:
         made.record(BEGUN)
         made.sample()

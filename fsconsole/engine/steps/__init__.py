@@ -1,4 +1,4 @@
-"""What each kind of step does; one module per part of a filesystem's life."""
+"""Handlers of all kinds of steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mounting, and proving that what is mounted is the target."""
+"""Steps of a filesystem's life: gate, equalise, mkfs, mount, extents, unmount, check, delete."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from contextlib import ExitStack
 
 from fsconsole.catalog.filesystem import Scope
-from fsconsole.engine.cautions import note_features
+from fsconsole.engine.warnings import note_features
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult, failure_words
 from fsconsole.errors.runs import KernelLacks
 from fsconsole.inspect.checks import (
@@ -21,7 +21,7 @@ from fsconsole.inspect.checks import (
 )
 from fsconsole.inspect.extents import layout_measurements, space_measurements, survey_tree
 from fsconsole.inspect.features import first_complaint, parse_mkfs_features, read_mount_options
-from fsconsole.model.command import CommandResult
+from fsconsole.model.command import CommandResult, Usage
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
@@ -32,57 +32,56 @@ from fsconsole.system.mounts import MountEntry, read_mounts
 from fsconsole.telemetry.machine import bdi_stats_path
 from fsconsole.workloads.tree import RemovalStopped, remove_tree
 
-# The forced full check on the unmounted device, and its verdict.
-
 _FOUND = {
-    Verdict.FAILED: "the check could not be carried out",
+    Verdict.FAILED: "the check could not run",
     Verdict.ERRORS: "the check found damage",
     Verdict.REPAIRED: "the check found damage, and repaired it",
 }
-_HINT = "Trust none of this row's figures; look at the check's raw output, the kernel's log, and the device's health."
+_HINT = "Don't trust this row's figures; see the check's raw output, the kernel log and the device's health."
 
 
 def check(work: CellWork, step: Step) -> StepResult:
-    """Check; damage is a result, not a failure of the step."""
+    """Run the forced full check; damage is a result, not a failure of the step."""
     result = work.command(step.commands[0], accept_failure=True)
     said = result.out + result.err
     verdict = _verdict(work, result, said)
-    usage = result.usage
     figures = [
-        Measurement(Metric.CHECK, usage.elapsed_s),
-        Measurement(Metric.CHECK_USER, usage.user_s),
-        Measurement(Metric.CHECK_SYSTEM, usage.system_s),
-        Measurement(Metric.CHECK_RSS, usage.max_rss_bytes),
+        *_timed(result.usage, Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM),
+        Measurement(Metric.CHECK_RSS, result.usage.max_rss_bytes),
     ]
     share_percent = non_contiguous_percent(said)
     if share_percent is not None:
         figures.append(Measurement(Metric.NON_CONTIGUOUS, share_percent))
-    reason = "" if verdict is Verdict.CLEAN else _complaint(result, verdict)
-    if reason:
+    reason = ""
+    if verdict is not Verdict.CLEAN:
+        said_by = (result.err, result.out) if verdict is Verdict.FAILED else (result.out, result.err)
+        complaints = [complaint for complaint in map(first_complaint, said_by) if complaint]
+        reason = f"{_FOUND[verdict]}: {(*complaints, failure_words(result))[0]}"
         work.warn(WarningKind.CHECK, reason, _HINT)
     return StepResult(tuple(figures), verdict=verdict.value, reason=reason)
 
 
+def _timed(usage: Usage, elapsed: Metric, user: Metric, system: Metric) -> tuple[Measurement, ...]:
+    return (
+        Measurement(elapsed, usage.elapsed_s),
+        Measurement(user, usage.user_s),
+        Measurement(system, usage.system_s),
+    )
+
+
 def _verdict(work: CellWork, result: CommandResult, said: str) -> Verdict:
-    """Return the verdict; what looks like damage to a check that could not read the disk may be the disk's alone."""
+    """Return the verdict; after I/O errors, apparent damage may be the disk's fault alone: the check failed."""
     verdict = verdict_of(work.cell.variant.filesystem, result.exit_code, said)
     device = os.path.basename(os.path.realpath(work.cell.target))
     unread = naming(worth_a_warning(result.kernel_log, device), device)
     return Verdict.FAILED if verdict is Verdict.ERRORS and unread else verdict
 
 
-def _complaint(result: CommandResult, verdict: Verdict) -> str:
-    """Return what came of a check in words, with the first of its own that tell of it."""
-    said = (result.err, result.out) if verdict is Verdict.FAILED else (result.out, result.err)
-    complaints = [complaint for complaint in map(first_complaint, said) if complaint]
-    return f"{_FOUND[verdict]}: {(*complaints, failure_words(result))[0]}"
-
-
 TREE_NAME = os.path.basename(TREE)
 
 
 def mount_new(work: CellWork, step: Step) -> StepResult:
-    """Mount the new filesystem, note its effective options and its room, and make the workload's tree."""
+    """Mount the new filesystem, journal its effective options and its space, and create the workload's tree."""
     elapsed_s = _mount(work, step.commands[0])
     note_features(work, Scope.MOUNT, read_mount_options(work.cell.target, work.mount_point))
     room = space_measurements(work.mount_point, work.cell.target)
@@ -95,14 +94,14 @@ def mount_new(work: CellWork, step: Step) -> StepResult:
 
 
 def remount(work: CellWork, step: Step) -> StepResult:
-    """Unmount and mount again, so that preallocation beyond the ends of files is given back."""
+    """Unmount and mount again, which frees preallocation beyond the ends of files."""
     unmount(work, step.commands[0])
     _mount(work, step.commands[1])
     return StepResult()
 
 
 def make_cold(work: CellWork, step: Step) -> StepResult:
-    """Unmount, sync, drop all caches and mount: nothing of the filesystem is left in any cache of the kernel."""
+    """Unmount, sync, drop all caches and mount: the filesystem is in no cache of the kernel."""
     unmount_argv, sync_argv, mount_argv = step.commands
     unmount(work, unmount_argv)
     work.command(sync_argv)
@@ -112,7 +111,7 @@ def make_cold(work: CellWork, step: Step) -> StepResult:
 
 
 def mount_cold(work: CellWork, step: Step) -> StepResult:
-    """Mount with nothing of the filesystem left in any cache of the kernel."""
+    """Mount with the filesystem in no cache of the kernel."""
     os.sync()
     drop_caches()
     _mount(work, step.commands[0])
@@ -125,14 +124,14 @@ def unmount_timed(work: CellWork, step: Step) -> StepResult:
 
 
 def release(work: CellWork, _step: Step) -> StepResult:
-    """Give back whatever the cell still holds."""
-    work.run.wishes.cell_releases()
+    """Release what the cell still holds."""
+    work.run.requests.cell_releases()
     work.stack.close()
     return StepResult()
 
 
 def open_mount(work: CellWork) -> int:
-    """Return a descriptor of the mounted filesystem's root, proved to be the cell's and not the host's."""
+    """Return a descriptor of the mounted root, checked by st_dev to be the cell's and not the host's."""
     descriptor = os.open(work.mount_point, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     if work.mounted_device is None or os.fstat(descriptor).st_dev != work.mounted_device:
         os.close(descriptor)
@@ -141,32 +140,32 @@ def open_mount(work: CellWork) -> int:
 
 
 def _mount(work: CellWork, argv: tuple[str, ...]) -> float:
-    # Due from here on: a mount that succeeds may yet be followed by an interruption or a full journal.
+    # Due from here on: an interruption or a full journal may follow a successful mount.
     work.stack.callback(_unmount_if_mounted, work)
     result = work.command(argv, accept_failure=True)
     if result.exit_code != 0:
-        # mount(8) says the same words for nearly every refusal; why stands in the kernel's log alone.
+        # mount(8) has one message for nearly every refusal; the reason is in the kernel log.
         words = refusal_words(work.cell.variant.filesystem, result.kernel_log)
         raise StepFailed("; ".join(words) or failure_words(result))
     entry = _mounted_at(work.mount_point)
     if entry is None or os.path.realpath(entry.source) != os.path.realpath(work.cell.target):
-        raise StepFailed(f"mount said yes, yet {work.cell.target} is not what is mounted")
-    # btrfs gives its subvolumes numbers of their own: what stat says, not the mount table, is what will be compared.
+        raise StepFailed(f"mount succeeded, but {work.cell.target} is not what is mounted")
+    # btrfs gives its subvolumes st_dev numbers of their own: later checks compare stat, not the mount table.
     work.mounted_device = os.stat(work.mount_point).st_dev
     work.run.sampler.watch_bdi(bdi_stats_path(work.run.places.debug, work.mount_point))
     return result.usage.elapsed_s
 
 
 def unmount(work: CellWork, argv: tuple[str, ...], *, clock_runs_on: bool = False) -> float:
-    """Unmount what is mounted and return the seconds it took. Raises StepFailed where writes were lost in it."""
+    """Unmount and return the seconds it took. Raises StepFailed if writes were lost."""
     work.run.sampler.watch_bdi(None)
     result = work.command(argv, clock_runs_on=clock_runs_on)
     work.mounted_device = None
     device = os.path.basename(os.path.realpath(work.cell.target))
-    # umount(2) tells of no error of the writes that it waits for.
+    # umount(2) reports no error of the writes that it waits for.
     lost = naming(worth_a_warning(result.kernel_log, device), device)
     if lost:
-        raise StepFailed(f"umount said yes, but the kernel logged: {lost[0]}")
+        raise StepFailed(f"umount succeeded, but the kernel logged: {lost[0]}")
     return result.usage.elapsed_s
 
 
@@ -178,16 +177,13 @@ def _unmount_if_mounted(work: CellWork) -> None:
 
 
 def _mounted_at(mount_point: str) -> MountEntry | None:
-    """Return what is mounted there, or None: the mount table answers both ways."""
+    """Return the topmost mount there, or None."""
     entries = [entry for entry in read_mounts() if entry.mount_point == mount_point]
     return entries[-1] if entries else None
 
 
-# Removing the tree, cold, and the unmount that makes it durable.
-
-
 def delete(work: CellWork, step: Step) -> StepResult:
-    """Remove the workload's tree: by the step's command, or where it has none by this process itself."""
+    """Remove the workload's tree: by the step's command, or in this process if it has none."""
     root = open_mount(work)
     try:
         work.delete_began_s = time.monotonic()
@@ -196,66 +192,45 @@ def delete(work: CellWork, step: Step) -> StepResult:
     finally:
         os.close(root)
     usage = work.command(step.commands[0], clock_runs_on=True).usage
-    return StepResult(
-        (
-            Measurement(Metric.DELETE, usage.elapsed_s),
-            Measurement(Metric.DELETE_USER, usage.user_s),
-            Measurement(Metric.DELETE_SYSTEM, usage.system_s),
-        )
-    )
+    return StepResult(_timed(usage, Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM))
 
 
 def _delete_here(work: CellWork, root: int) -> StepResult:
     before, began_s = resource.getrusage(resource.RUSAGE_THREAD), time.monotonic()
     try:
-        remove_tree(TREE_NAME, root, os.fstat(root).st_dev, lambda: work.run.wishes.interrupting)
+        remove_tree(TREE_NAME, root, os.fstat(root).st_dev, lambda: work.run.requests.interrupting)
     except RemovalStopped as stopped:
         raise Interrupted from stopped
     elapsed_s, after = time.monotonic() - began_s, resource.getrusage(resource.RUSAGE_THREAD)
-    return StepResult(
-        (
-            Measurement(Metric.DELETE, elapsed_s),
-            Measurement(Metric.DELETE_USER, after.ru_utime - before.ru_utime),
-            Measurement(Metric.DELETE_SYSTEM, after.ru_stime - before.ru_stime),
-        )
-    )
+    usage = Usage(elapsed_s, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, 0)
+    return StepResult(_timed(usage, Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM))
 
 
 def unmount_after_delete(work: CellWork, step: Step) -> StepResult:
-    """Unmount, which waits for everything the delete still owed."""
+    """Unmount, which waits for the delete's remaining writes."""
     unmount(work, step.commands[0], clock_runs_on=True)
     return StepResult((Measurement(Metric.DELETE_DURABLE, time.monotonic() - work.delete_began_s),))
 
 
-# Gate, equalise, mkfs and what mkfs made: the steps that can wipe.
-
-
 def pass_gate(work: CellWork, _step: Step) -> StepResult:
-    """Prove that the target is still what was agreed upon; an error here ends the run."""
+    """Prove that the target is still what consent was given for; an error here ends the run."""
     work.run.prover.prove_cell(work.cell)
     return StepResult(verdict="passed")
 
 
 def equalise(work: CellWork, step: Step) -> StepResult:
-    """Bring the device into the state that every cell starts from; the gate was passed right before."""
+    """Bring the device into the state that every cell starts from, right after the gate."""
     for argv in step.commands:
         _wipe(work, argv, step.device)
     return StepResult(verdict=work.cell.equalise.value)
 
 
 def make(work: CellWork, step: Step) -> StepResult:
-    """Format; the first command is mkfs and is the one that is timed, tuning words follow."""
+    """Format; the first command is mkfs and is timed, tuning commands follow."""
     work.run.prover.prove_place(work.cell)
     results = [_wipe(work, argv) for argv in step.commands]
-    work.run.prover.has_made(work.cell)
-    usage = results[0].usage
-    return StepResult(
-        (
-            Measurement(Metric.MKFS, usage.elapsed_s),
-            Measurement(Metric.MKFS_USER, usage.user_s),
-            Measurement(Metric.MKFS_SYSTEM, usage.system_s),
-        )
-    )
+    work.run.prover.note_made(work.cell)
+    return StepResult(_timed(results[0].usage, Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM))
 
 
 def _wipe(work: CellWork, argv: tuple[str, ...], device: str = "") -> CommandResult:
@@ -264,22 +239,20 @@ def _wipe(work: CellWork, argv: tuple[str, ...], device: str = "") -> CommandRes
 
 
 def read_features(work: CellWork, step: Step) -> StepResult:
-    """Read back what mkfs really made."""
+    """Read back the effective features."""
     for argv in step.commands:
         text = work.command(argv).out
         note_features(work, Scope.MKFS, parse_mkfs_features(work.cell.variant.filesystem, text))
     return StepResult()
 
 
-# Extents of every file, after a remount.
-
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def survey(work: CellWork, step: Step) -> StepResult:
-    """Count the extents of all files of the tree, or of those that the step's workload made.
+    """Count the extents of all files of the tree, or of the step's workload.
 
-    A filesystem without extent maps (jfs, reiserfs) lives on without these figures.
+    A filesystem without FIEMAP (jfs, reiserfs) gets a warning instead.
     """
     with ExitStack() as stack:
         fd = open_mount(work)

@@ -1,4 +1,4 @@
-"""Quiesce, workload and drain: the steps whose clock and CPU figures are the grid's first columns."""
+"""Steps that move data: quiesce, workload, drain, and the streams and read test of raw rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import time
 from contextlib import ExitStack
 
-from fsconsole.engine import cautions
+from fsconsole.engine import warnings
 from fsconsole.engine.steps import settings
 from fsconsole.engine.steps.life import open_mount
 from fsconsole.engine.work import CellWork, ClockAndCpu, Interrupted, LoadWindow, StepFailed, StepResult
@@ -35,31 +35,22 @@ from fsconsole.workloads.protocol import (
 from fsconsole.workloads.raw import StreamReport, from_line
 from fsconsole.workloads.tree import SourceFiles, subdirectories
 
-# What a load finds in the filesystem: the files that it works on, and room for those that it makes.
-
 
 def source_of(work: CellWork, workload: Workload) -> SourceFiles | None:
-    """Return the files that a workload works on, None for one that makes its own. Raises StepFailed."""
+    """Return the files that a workload uses, None for one that creates its own. Raises StepFailed."""
     if workload.source is None:
         return None
     source = work.made.get(workload.source)
     if source is None:
         name = work.cell.workloads[workload.source].name
-        raise StepFailed(f"there is nothing to work on: '{name}' has made no files")
+        raise StepFailed(f"no source files: '{name}' has made none")
     return source
 
 
-def keep_made(work: CellWork, number: int, workload: Workload, result: LoadResult) -> None:
-    """Keep where a load has made files, and how many each of its threads, for those that work on them."""
-    if result.directory:
-        counts = tuple(thread.files_done for thread in result.threads)
-        work.made[number] = SourceFiles(result.directory, workload.directories, counts)
-
-
 def require_inodes(workload: Workload, root: int) -> None:
-    """Raise StepFailed where a load wants more files than the filesystem can hold; root is a descriptor of it.
+    """Raise StepFailed if a load needs more inodes than are free; root is a descriptor of the filesystem.
 
-    A filesystem that makes inodes as it goes says 0 in all, or as many as its free space can hold (man 3 statvfs).
+    A filesystem that creates inodes on demand reports 0, or as many as its free space holds (man 3 statvfs).
     """
     room = os.fstatvfs(root)
     if not room.f_files or not workload.creates or not workload.files:
@@ -74,7 +65,7 @@ def require_inodes(workload: Workload, root: int) -> None:
 
 
 def failure_in_words(workload: Workload, result: LoadResult) -> str:
-    """Return why a load failed, with what the kernel leaves out where it refuses direct I/O."""
+    """Return why a load failed; EINVAL of direct I/O is explained."""
     if workload.direct and any(thread.errno == errno.EINVAL for thread in result.threads):
         block = format_bytes_exact(workload.block_size_bytes)
         return (
@@ -84,26 +75,27 @@ def failure_in_words(workload: Workload, result: LoadResult) -> str:
 
 
 QUIET_BYTES = 8 * 1024 * 1024
-"""Dirty + Writeback below this is near zero: what a machine at rest always has in flight."""
+"""Dirty + Writeback below this counts as zero: an idle machine has as much."""
 _QUIET_LIMIT_S = 60.0
 _POLL_S = 0.05
 
 
 def quiesce(work: CellWork, _step: Step) -> StepResult:
-    """Wait until nothing dirty is left from before, so that the load pays only for itself."""
+    """Wait until earlier dirty pages are written, so that the load pays only for its own."""
     os.sync()
     deadline = time.monotonic() + _QUIET_LIMIT_S
-    while (dirty_bytes := _dirty_bytes()) > QUIET_BYTES:
+    while True:
+        pages = read_writeback()
+        dirty_bytes = pages.dirty_bytes + pages.writeback_bytes
+        if dirty_bytes <= QUIET_BYTES:
+            return StepResult()
         if time.monotonic() > deadline:
-            reason = f"{format_bytes(dirty_bytes)} were still dirty when the load began"
-            work.warn(
-                WarningKind.OTHER_IO, reason, "Find out what else writes on this machine, and run again."
-            )
+            reason = f"{format_bytes(dirty_bytes)} still dirty when the load started"
+            work.warn(WarningKind.OTHER_IO, reason, "Find what else writes on this machine, and run again.")
             return StepResult(reason=reason)
-        if work.run.wishes.interrupting:
+        if work.run.requests.interrupting:
             raise Interrupted
         time.sleep(_POLL_S)
-    return StepResult()
 
 
 def load(work: CellWork, step: Step) -> StepResult:
@@ -129,57 +121,58 @@ def load(work: CellWork, step: Step) -> StepResult:
     finally:
         work.run.sampler.watch_load(None)
     work.window, result = window, window.result
-    keep_made(work, number, workload, result)
-    if work.run.wishes.interrupting or result.is_failure or result.stopped:
-        _let_go(work, window)
-    if work.run.wishes.interrupting:
+    if result.directory:
+        counts = tuple(thread.files_done for thread in result.threads)
+        work.made[number] = SourceFiles(result.directory, workload.directories, counts)
+    if work.run.requests.interrupting or result.is_failure or result.stopped:
+        _end_generator(work, window)
+    if work.run.requests.interrupting:
         raise Interrupted
     if result.is_failure:
         raise StepFailed(failure_in_words(workload, result))
-    cautions.about_load(work, workload, result)
+    warnings.about_load(work, workload, result)
     outcome = Outcome.STOPPED if result.stopped else Outcome.DONE
-    # What changed nothing has no drain after it: its figures are whole.
+    # A load without writes has no drain after it: its figures are complete.
     rest = () if workload.changes or result.stopped else _finish(work, window, window.end)
     return StepResult((*load_measurements(result), *rest), reason=result.failures, outcome=outcome)
 
 
 def drain(work: CellWork, _step: Step) -> StepResult:
-    """Bring everything to the device: syncfs, then the one flush that every variant owes."""
+    """Write everything to the device: syncfs, then the one flush that every variant owes."""
     window = work.window
     if window is None:
         raise StepFailed("there was no load to drain")
     begin_s = time.monotonic()
     with ExitStack() as opened:
         root = open_mount(work)
-        # A disk that was pulled can't be opened, and its mount must not stay busy for that.
+        # Opening a pulled disk fails; the descriptor of its mount must be closed all the same.
         opened.callback(os.close, root)
         device = os.open(work.cell.target, os.O_RDONLY | os.O_CLOEXEC)
         opened.callback(os.close, device)
         _bring_out(root, device)
         end = clock_and_cpu()
-        cautions.about_fullness(work, root)
+        warnings.about_fullness(work, root)
     drain_s = end.monotonic_ns / 1e9 - begin_s
     figures = drain_measurements(window.result, drain_s, end.monotonic_ns)
     return StepResult((*figures, *_finish(work, window, end)))
 
 
 def _bring_out(root: int, device: int) -> None:
-    """Bring all to the device. Raises StepFailed where the kernel says that not all of it arrived."""
+    """Sync filesystem and device. Raises StepFailed if the kernel reports lost writes."""
     try:
         syncfs(root)
         fsync_device(device)
     except OSError as error:
-        # Writers were told that all was well: what they wrote stood in memory then.
         raise StepFailed(f"not all that was written reached the device: {error.strerror}") from error
 
 
 def clock_and_cpu() -> ClockAndCpu:
-    """Return this instant with the CPU time that the machine and this process have used until now."""
+    """Return the time and the CPU time used so far by the machine and by this process."""
     return ClockAndCpu(time.monotonic_ns(), cpu_snapshot(), time.process_time())
 
 
 def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measurement, ...]:
-    """Return the figures from the load's first operation to end, journal its latencies, and let go of it."""
+    """Return the figures from the load's first operation to end, journal its latencies, and end the generator."""
     latencies = window.handle.latencies()
     for operation in latencies:
         seen = LatencySeen(
@@ -194,9 +187,9 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
             operation.buckets,
         )
         work.run.journal.record(seen, durable=False)
-    _let_go(work, window)
+    _end_generator(work, window)
     observer_percent = _observer_percent(window, end)
-    cautions.about_observer(work, observer_percent)
+    warnings.about_observer(work, observer_percent)
     return (
         *generator_measurements(window.result, end.monotonic_ns),
         *latency_measurements(latencies),
@@ -213,11 +206,11 @@ def _drive(work: CellWork, handle: LoadHandle) -> LoadWindow:
         begin = clock_and_cpu()
         handle.go()
     except GeneratorFailed:
-        # Its own words may say more than the reason that is left of them.
+        # Its output may say more than the error's reason.
         work.keep(work.step_number, handle.end())
         raise
     while not handle.finished(_POLL_S):
-        if work.run.wishes.interrupting:
+        if work.run.requests.interrupting:
             handle.request_stop()
     result = handle.wait()
     end = clock_and_cpu()
@@ -225,13 +218,13 @@ def _drive(work: CellWork, handle: LoadHandle) -> LoadWindow:
 
 
 def _gauged(work: CellWork, result: LoadResult) -> tuple[Measurement, ...]:
-    """Return what only samples can tell of a load that has just ended; stalls are those of writers."""
+    """Return the figures that come from samples; stalls are those of writers."""
     peak = Measurement(Metric.PEAK_DIRTY, work.run.sampler.peak_dirty_bytes())
     return (peak, *(work.run.sampler.stall_measurements() if result.written_bytes else ()))
 
 
-def _let_go(work: CellWork, window: LoadWindow) -> None:
-    """Wait for the generator's end as a program, and keep what it printed under the step that it belongs to."""
+def _end_generator(work: CellWork, window: LoadWindow) -> None:
+    """Wait for the generator's exit and keep its output with the load's step."""
     work.keep(window.step, window.handle.end())
     window.handle.kill()
 
@@ -251,11 +244,6 @@ def _observer_percent(window: LoadWindow, end: ClockAndCpu) -> float:
     return 100 * (end.engine_s - window.begin.engine_s) / (elapsed_s * cpu_count())
 
 
-def _dirty_bytes() -> int:
-    writeback = read_writeback()
-    return writeback.dirty_bytes + writeback.writeback_bytes
-
-
 def _workload(work: CellWork, step: Step) -> tuple[int, Workload]:
     if step.workload is None:
         raise StepFailed("the step names no workload")
@@ -268,23 +256,20 @@ def _device(work: CellWork) -> int:
     return work.mounted_device
 
 
-# Raw rows: direct streams on the device itself, and the read test.
-
-
 def write(work: CellWork, step: Step) -> StepResult:
-    """Write the streams after the whole gate; from then on the device's content is this run's own."""
+    """Write the raw streams after the whole gate; from then on the device's content is this run's own."""
     (argv,) = step.commands
     work.run.prover.prove_place(work.cell)
     settings.about_to_load(work)
     with work.run.prover.wiping(work.cell, argv):
         report = from_line(work.command(argv).out)
-    cautions.about_duration(work, step.title.partition(":")[0], _seconds(report, report.flushed_ns))
+    warnings.about_duration(work, step.title.partition(":")[0], _seconds(report, report.flushed_ns))
     metric = Metric.RAW_WRITE_1 if report.streams == 1 else Metric.RAW_WRITE_N
     return StepResult((Measurement(metric, report.bytes_per_s), *_as_a_load(report)))
 
 
 def read(work: CellWork, step: Step) -> StepResult:
-    """Read back what the streams wrote."""
+    """Read the raw streams back."""
     settings.about_to_load(work)
     report = from_line(work.command(step.commands[0]).out)
     metric = Metric.RAW_READ_1 if report.streams == 1 else Metric.RAW_READ_N
@@ -299,7 +284,7 @@ def read(work: CellWork, step: Step) -> StepResult:
 
 
 def readtest(work: CellWork, step: Step) -> StepResult:
-    """Read through the page cache for a while."""
+    """Run the buffered read test."""
     settings.about_to_load(work)
     text = work.command(step.commands[0]).out
     try:
@@ -310,7 +295,7 @@ def readtest(work: CellWork, step: Step) -> StepResult:
 
 
 def _as_a_load(report: StreamReport) -> tuple[Measurement, ...]:
-    """Return the columns of writes that a raw row shares with filesystems; the flush is its drain."""
+    """Return the write columns that a raw row shares with filesystems; its flush is the drain."""
     write_s = _seconds(report, report.last_ended_ns)
     figures = [
         Measurement(Metric.WRITTEN, report.moved_bytes),

@@ -1,4 +1,4 @@
-"""Settings of device and kernel: journalled, written, read back, looked at before each load, and given back."""
+"""Device and kernel settings: journalled, set, read back, checked before each load, and restored."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _HINT = "Look for what else sets it (udev rules, tuned, another program); compar
 
 
 def set_all(work: CellWork, step: Step) -> StepResult:
-    """Write every setting of the step, its old value on the journal's disk before; all is given back at release."""
+    """Set the step's values after journalling the old ones; release restores them."""
     for write in step.writes:
         try:
             _set(work, write)
         except OSError as error:
-            # A queue that this device doesn't have: the reason alone would not say which file.
+            # An attribute that this device lacks; errno alone would not say which file.
             raise StepFailed(f"{write.path} can't be read: {error.strerror or error}") from error
     return StepResult()
 
 
 def set_back(work: CellWork, step: Step) -> StepResult:
-    """Give back what was set for one workload alone."""
+    """Restore the settings of a single workload."""
     steps = work.cell.steps
     own = [held for held in work.settings if steps[held.taken.step].workload == step.workload]
     for held in reversed(own):
@@ -39,7 +39,7 @@ def set_back(work: CellWork, step: Step) -> StepResult:
 
 
 def about_to_load(work: CellWork) -> None:
-    """Note what every setting is right before a load; one that is not what was set is warned of."""
+    """Journal every setting's value right before a load; warn of those that changed."""
     innermost = {held.taken.path: held for held in work.settings if held.taken.new}
     for path, held in innermost.items():
         now = _KERNEL.value(path)
@@ -52,7 +52,7 @@ def about_to_load(work: CellWork) -> None:
 
 def _set(work: CellWork, write: Write) -> None:
     disk = _KERNEL.disk(write.path)
-    # Even where the scheduler is the same: "none" once more sets the number of requests anew (seen on 6.18).
+    # Even for the same scheduler: setting "none" again resets nr_requests (seen on 6.18).
     for beside in _KERNEL.reset_by(write.path):
         _take(work, Write(os.path.basename(beside.path), beside.path, ""), beside, disk)
     _take(work, write, _KERNEL.in_force(write.path), disk)
@@ -69,7 +69,7 @@ def _set(work: CellWork, write: Write) -> None:
 
 
 def _take(work: CellWork, write: Write, old: InForce, disk: Disk) -> None:
-    """Write down what is about to be set; from here on it is due to be given back."""
+    """Journal the old value; from here on the setting must be restored."""
     taken = SettingTaken(
         cell=work.cell.index,
         attempt=work.run.attempt,
@@ -88,7 +88,7 @@ def _take(work: CellWork, write: Write, old: InForce, disk: Disk) -> None:
 
 
 def _give_back(work: CellWork, taken: SettingTaken) -> None:
-    """Give one setting back, once."""
+    """Restore one setting, once."""
     found = [held for held in work.settings if held.taken is taken]
     if not found:
         return
@@ -110,12 +110,10 @@ def _warn(work: CellWork, reason: str) -> None:
 
 
 def _check_own_read_ahead(work: CellWork, queue_kib: str) -> None:
-    """Warn where files are read ahead by another number than the disk's: btrfs has one of its own (fs/btrfs/disk-io.c)."""
+    """Warn of a filesystem read-ahead that differs from the disk's: btrfs has its own (fs/btrfs/disk-io.c)."""
     mounted = [entry for entry in read_mounts() if entry.mount_point == work.mount_point]
     name = bdi_name(mounted[-1]) if mounted else ""
     own_kib = read_text_or(f"/sys/class/bdi/{name}/read_ahead_kb", "") if name else ""
     if own_kib and own_kib != queue_kib:
         kind = work.cell.variant.filesystem
-        _warn(
-            work, f"{kind} reads files ahead by {own_kib} KiB of its own, whatever the disk's read-ahead is"
-        )
+        _warn(work, f"{kind} uses its own read-ahead of {own_kib} KiB, not the disk's")

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from fsconsole.devices.md import SyncState
-from fsconsole.engine import cautions
+from fsconsole.engine import warnings
 from fsconsole.engine.steps import arrays
 from fsconsole.engine.steps.arrays import make, take_apart, wait_until_in_step
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed
@@ -40,16 +40,16 @@ class Life:
         monkeypatch.setattr(arrays, "require_own", lambda *_: None)
         monkeypatch.setattr(arrays, "probe_signatures", lambda *_: ())
         monkeypatch.setattr(arrays, "sync_state", lambda _: self.sync)
-        monkeypatch.setattr(arrays.cautions, "about_array", lambda _: None)
+        monkeypatch.setattr(arrays.warnings, "about_array", lambda _: None)
         monkeypatch.setattr(arrays, "_dismantle", lambda _: self.happened.append("taken apart"))
-        monkeypatch.setattr(cautions, "about_end", lambda *_: self.happened.append("told"))
+        monkeypatch.setattr(warnings, "about_end", lambda *_: self.happened.append("told"))
 
     def work(self, *, assume_clean: bool = False) -> CellWork:
         spec = ArraySpec("raid5", assume_clean=assume_clean)
         run = SimpleNamespace(
             prover=SimpleNamespace(wiping=lambda *_: nullcontext()),
             sampler=SimpleNamespace(watch_device=lambda _: None, tell_progress=lambda _: None),
-            wishes=SimpleNamespace(cell_releases=lambda: None, interrupting=self.interrupting),
+            requests=SimpleNamespace(cell_releases=lambda: None, interrupting=self.interrupting),
             request=SimpleNamespace(run_id="run"),
             known_of_all=frozenset(),
             executor=None,
@@ -111,7 +111,7 @@ def test_an_mdstat_that_can_not_be_read_keeps_no_array(life: Life, monkeypatch: 
     def unreadable(*_: object) -> None:
         raise KernelUnreadable(path="/proc/mdstat", line="?")
 
-    monkeypatch.setattr(cautions, "about_end", unreadable)
+    monkeypatch.setattr(warnings, "about_end", unreadable)
     make(life.work(assume_clean=True), STEP)
     with pytest.raises(KernelUnreadable):
         life.stack.close()
@@ -120,7 +120,7 @@ def test_an_mdstat_that_can_not_be_read_keeps_no_array(life: Life, monkeypatch: 
 
 def test_the_words_name_the_array_and_are_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     lacking = SimpleNamespace(name="md400", degraded=1, slots="UU_")
-    monkeypatch.setattr(cautions, "degraded_below", lambda _: (lacking,))
+    monkeypatch.setattr(warnings, "degraded_below", lambda _: (lacking,))
     said: list[str] = []
     work = cast(
         "CellWork",
@@ -128,6 +128,6 @@ def test_the_words_name_the_array_and_are_said_once(monkeypatch: pytest.MonkeyPa
             cell=SimpleNamespace(target="/dev/md400"), warn=lambda _kind, reason, _hint: said.append(reason)
         ),
     )
-    cautions.about_end(work, frozenset())
-    cautions.about_end(work, frozenset({cautions.degraded_words(lacking)}))  # type: ignore[arg-type]
+    warnings.about_end(work, frozenset())
+    warnings.about_end(work, frozenset({warnings.degraded_words(lacking)}))  # type: ignore[arg-type]
     assert said == [LACKS]

@@ -28,7 +28,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[OwnArray]:
 
     def dismantle(own: OwnArray, _act: object, _objection: object) -> tuple[str, ...]:
         seen.append(own)
-        return ("/dev/md127 is not one that the run made: it stays as it is",)
+        return ("/dev/md127 was not created by the run: left untouched",)
 
     monkeypatch.setattr(arrays, "dismantle", dismantle)
     monkeypatch.setattr(arrays, "lock_whole_disk", nullcontext)
@@ -42,8 +42,8 @@ def test_the_arrays_of_cells_that_were_begun_and_not_done_are_looked_for(asked: 
     (own,) = asked
     assert own.uuids == {array_uuid(state.request.run_id, 0)}
     assert said == (
-        "/dev/md127 is not one that the run made: it stays as it is",
-        "/dev/md400 is an array of vdz, not the run's: it stays as it is",
+        "/dev/md127 was not created by the run: left untouched",
+        "/dev/md400 is an array of vdz, not the run's: left untouched",
     )
 
 

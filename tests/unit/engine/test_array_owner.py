@@ -10,7 +10,7 @@ import pytest
 from fsconsole.devices.content import parse_wipefs
 from fsconsole.devices.md import HeldArray
 from fsconsole.engine import arrays
-from fsconsole.engine.arrays import Owner, in_words
+from fsconsole.engine.arrays import LeftoverOwner, in_words
 from fsconsole.model.command import CommandResult, Usage
 from fsconsole.model.events import Outcome
 from fsconsole.model.plan import ArraySpec, StepKind
@@ -51,40 +51,40 @@ def _bears_the_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_filesystem_that_the_run_did_not_make_is_somebody_elses() -> None:
-    said = Owner(left(Outcome.DONE), executor(answer(("ext4", THEIRS)))).objection(ARRAY)
-    assert said.startswith(f"/dev/md127 holds ext4 {THEIRS}, which the run didn't make: it stays as it is")
-    assert "`mdadm --stop /dev/md127`, then `mdadm --zero-superblock /dev/vda /dev/vdb`, end it" in said
+    said = LeftoverOwner(left(Outcome.DONE), executor(answer(("ext4", THEIRS)))).objection(ARRAY)
+    assert said.startswith(f"/dev/md127 holds ext4 {THEIRS}, which the run did not make: left untouched")
+    assert "`mdadm --stop /dev/md127`, then `mdadm --zero-superblock /dev/vda /dev/vdb`" in said
 
 
 @pytest.mark.parametrize("found", [(), (("ext4", OURS),), (("ext4", OURS.upper()),), (("xfs", OLD),)])
 def test_what_the_run_made_and_what_the_new_array_showed_already_are_not(
     found: tuple[tuple[str, str], ...],
 ) -> None:
-    assert Owner(left(Outcome.DONE, ("xfs", OLD)), executor(answer(*found))).objection(ARRAY) == ""
+    assert LeftoverOwner(left(Outcome.DONE, ("xfs", OLD)), executor(answer(*found))).objection(ARRAY) == ""
 
 
 def test_remains_are_no_leave_for_something_new() -> None:
-    said = Owner(left(Outcome.DONE, ("xfs", OLD)), executor(answer(("xfs", OLD), ("ext4", THEIRS))))
+    said = LeftoverOwner(left(Outcome.DONE, ("xfs", OLD)), executor(answer(("xfs", OLD), ("ext4", THEIRS))))
     assert f"ext4 {THEIRS}" in said.objection(ARRAY)
 
 
 def test_an_array_that_was_not_started_shows_nothing_to_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrays, "is_started", lambda _name: False)
-    assert Owner(left(Outcome.DONE), executor(answer(("ext4", THEIRS)))).objection(ARRAY) == ""
+    assert LeftoverOwner(left(Outcome.DONE), executor(answer(("ext4", THEIRS)))).objection(ARRAY) == ""
 
 
 @pytest.mark.parametrize("exit_code", [1, -9])
 def test_one_that_was_and_can_not_be_read_may_be_somebodys(exit_code: int) -> None:
-    said = Owner(left(Outcome.DONE), executor(b"", exit_code=exit_code)).objection(ARRAY)
+    said = LeftoverOwner(left(Outcome.DONE), executor(b"", exit_code=exit_code)).objection(ARRAY)
     assert said.startswith("/dev/md127 may hold anything")
-    assert "it stays as it is" in said
+    assert "left untouched" in said
 
 
 def test_whose_an_array_is_that_does_not_answer_is_not_known_and_it_stays() -> None:
-    said = Owner(left(Outcome.DONE), executor(b"", exit_code=-9, timed_out=True)).objection(ARRAY)
+    said = LeftoverOwner(left(Outcome.DONE), executor(b"", exit_code=-9, timed_out=True)).objection(ARRAY)
     assert "/dev/md127 does not answer" in said
-    assert "it stays as it is" in said
+    assert "left untouched" in said
 
 
 def test_one_that_was_not_made_whole_may_show_anything() -> None:
-    assert Owner(left(None), executor(answer(("xfs", OLD)))).objection(ARRAY) == ""
+    assert LeftoverOwner(left(None), executor(answer(("xfs", OLD)))).objection(ARRAY) == ""

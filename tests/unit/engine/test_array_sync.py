@@ -36,13 +36,13 @@ TAKEN_OUT = SyncState(
 def wait(monkeypatch: pytest.MonkeyPatch, *states: SyncState, ended: Sequence[object] = ()) -> None:
     said, moves, clock = iter(states), iter(ended), count(0, 100)
     monkeypatch.setattr(arrays.time, "monotonic", lambda: float(next(clock)))
-    monkeypatch.setattr(arrays, "patience_s", lambda: 240.0)
+    monkeypatch.setattr(arrays, "hang_timeout_s", lambda: 240.0)
     monkeypatch.setattr(arrays, "ended_io", lambda _names: next(moves, "the same"))
     monkeypatch.setattr(arrays, "sync_state", lambda _name: next(said))
     monkeypatch.setattr(arrays.time, "sleep", lambda _s: None)
     sampler = SimpleNamespace(tell_progress=lambda _percent: None)
     run = SimpleNamespace(
-        wishes=SimpleNamespace(interrupting=False), sampler=sampler, known_of_all=frozenset()
+        requests=SimpleNamespace(interrupting=False), sampler=sampler, known_of_all=frozenset()
     )
     cell = SimpleNamespace(members=("/dev/vda", "/dev/vdb"))
     # What is to be told at the cell's end is no matter here.
@@ -67,7 +67,7 @@ def test_it_ends_when_udev_has_taken_a_failed_member_out(monkeypatch: pytest.Mon
 def test_it_ends_when_no_io_of_the_members_ends_though_nobody_waits_for_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(StepFailed, match="no I/O of its members has ended"):
+    with pytest.raises(StepFailed, match="no I/O of its members has completed"):
         wait(monkeypatch, *(BEHIND,) * 9)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.client.children import ask
-from fsconsole.engine.control import ControlServer, Wishes
+from fsconsole.engine.control import ControlServer, Requests
 from fsconsole.errors.runs import RunOver
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import (
@@ -29,11 +29,11 @@ from fsconsole.model.events import (
 
 @pytest.fixture
 def served(tmp_path):
-    """A run folder with a server, its wishes, and the verbs that reached it."""
+    """A run folder with a server, its requests, and the verbs that reached it."""
     folder = RunFolder(str(tmp_path))
-    wishes, heard = Wishes(), []
-    server = ControlServer(folder.control, wishes, on_request=heard.append, place=lambda: "mkfs of cell 1")
-    yield folder, wishes, heard
+    requests, heard = Requests(), []
+    server = ControlServer(folder.control, requests, on_request=heard.append, place=lambda: "mkfs of cell 1")
+    yield folder, requests, heard
     server.close()
 
 
@@ -53,62 +53,62 @@ def test_a_request_is_answered_with_the_place_where_the_engine_stands(served):
     ],
 )
 def test_each_verb_sets_its_own_wish(served, verb, interrupting, stopping, paused):
-    folder, wishes, heard = served
+    folder, requests, heard = served
     ask(folder, verb)
-    assert (wishes.interrupting, wishes.stopping, wishes.paused) == (interrupting, stopping, paused)
+    assert (requests.interrupting, requests.stopping, requests.paused) == (interrupting, stopping, paused)
     assert heard == [verb]
 
 
 def test_a_skip_is_over_with_its_cell_and_a_stop_is_not():
-    wishes = Wishes()
-    wishes.cell_begins()
-    wishes.take(Verb.SKIP)
-    wishes.take(Verb.STOP_AFTER)
-    assert (wishes.interrupting, wishes.stopping_now) == (True, False)
-    wishes.cell_releases()
-    wishes.cell_begins()
-    assert not wishes.interrupting
-    assert wishes.stopping
+    requests = Requests()
+    requests.cell_begins()
+    requests.take(Verb.SKIP)
+    requests.take(Verb.STOP_AFTER)
+    assert (requests.interrupting, requests.stopping_now) == (True, False)
+    requests.cell_releases()
+    requests.cell_begins()
+    assert not requests.interrupting
+    assert requests.stopping
 
 
 @pytest.mark.parametrize("verb", [Verb.SKIP, Verb.STOP_NOW])
 def test_programs_are_ended_while_a_cell_may_be_interrupted_and_not_while_it_gives_back(verb):
     ended = []
-    wishes = Wishes(lambda: ended.append(verb))
-    wishes.take(verb)
+    requests = Requests(lambda: ended.append(verb))
+    requests.take(verb)
     assert ended == []
-    wishes.cell_begins()
-    wishes.take(verb)
+    requests.cell_begins()
+    requests.take(verb)
     assert ended == [verb]
-    wishes.cell_releases()
-    wishes.take(verb)
+    requests.cell_releases()
+    requests.take(verb)
     assert ended == [verb]
 
 
 def test_a_request_that_ends_no_cell_ends_no_program():
     ended = []
-    wishes = Wishes(lambda: ended.append(1))
-    wishes.cell_begins()
+    requests = Requests(lambda: ended.append(1))
+    requests.cell_begins()
     for verb in (Verb.PAUSE, Verb.CONTINUE, Verb.STOP_AFTER):
-        wishes.take(verb)
+        requests.take(verb)
     assert ended == []
 
 
 def test_a_paused_run_waits_until_it_may_go_on():
-    wishes = Wishes()
-    wishes.take(Verb.PAUSE)
-    waiter = threading.Thread(target=wishes.wait_while_paused)
+    requests = Requests()
+    requests.take(Verb.PAUSE)
+    waiter = threading.Thread(target=requests.wait_while_paused)
     waiter.start()
-    wishes.take(Verb.CONTINUE)
+    requests.take(Verb.CONTINUE)
     waiter.join(timeout=10)
     assert not waiter.is_alive()
 
 
 def test_a_paused_run_can_be_stopped():
-    wishes = Wishes()
-    wishes.take(Verb.PAUSE)
-    wishes.take(Verb.STOP_AFTER)
-    wishes.wait_while_paused()
+    requests = Requests()
+    requests.take(Verb.PAUSE)
+    requests.take(Verb.STOP_AFTER)
+    requests.wait_while_paused()
 
 
 def test_only_its_owner_can_reach_the_socket_from_its_first_moment(served):
@@ -118,7 +118,7 @@ def test_only_its_owner_can_reach_the_socket_from_its_first_moment(served):
 
 @pytest.mark.root
 def test_another_user_is_not_heard(served):
-    folder, wishes, heard = served
+    folder, requests, heard = served
     os.chmod(folder.control, 0o666)  # noqa: S103 - the mode alone must not be what keeps others out
     os.chmod(folder.path, 0o755)  # noqa: S103
     child = os.fork()
@@ -137,14 +137,14 @@ def test_another_user_is_not_heard(served):
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert heard == []
-    assert not wishes.stopping
+    assert not requests.stopping
 
 
 @pytest.mark.parametrize(
     "line", [b"", b"stop\n", b'{"verb": "format"}\n', b"[]\n", b"x" * 9000 + b"\n", b"[" * 4000 + b"\n"]
 )
 def test_nonsense_is_answered_and_sets_nothing(served, line):
-    folder, wishes, heard = served
+    folder, requests, heard = served
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(folder.control)
         connection.sendall(line)
@@ -152,7 +152,7 @@ def test_nonsense_is_answered_and_sets_nothing(served, line):
         answer = decode_answer(connection.makefile("rb").readline())
     assert not answer.accepted
     assert heard == []
-    assert not wishes.stopping
+    assert not requests.stopping
 
 
 def test_a_run_without_an_engine_says_so(tmp_path):
@@ -165,7 +165,7 @@ def test_a_socket_left_by_a_killed_engine_is_replaced(tmp_path):
     left = socket.socket(socket.AF_UNIX)
     left.bind(folder.control)
     left.close()
-    server = ControlServer(folder.control, Wishes(), on_request=lambda _: None, place=lambda: "")
+    server = ControlServer(folder.control, Requests(), on_request=lambda _: None, place=lambda: "")
     assert ask(folder, Verb.STATUS).accepted
     server.close()
     assert not os.path.lexists(folder.control)

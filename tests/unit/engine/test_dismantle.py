@@ -95,7 +95,7 @@ def test_another_array_with_our_name_is_left_alone(md):
 def test_another_array_of_our_very_members_is_left_alone_and_told(md):
     md.uuids = {VDA: FOREIGN, VDB: FOREIGN}
     md.arrays["md400"] = frozenset({"vda", "vdb"})
-    assert dismantle(own(), md.act) == ("/dev/md400 is not one that the run made: it stays as it is",)
+    assert dismantle(own(), md.act) == ("/dev/md400 was not created by the run: left untouched",)
     assert md.commands == []
 
 

@@ -56,7 +56,7 @@ def test_one_that_udev_puts_together_again_and_again_is_told(md: Md) -> None:
         md.arrays["md127"] = frozenset({"vda", "vdb"})
 
     left = dismantle(own(), with_udev)
-    assert left == tuple(f"{path} bears the run's superblock again" for path in (VDA, VDB))
+    assert left == tuple(f"{path} has the run's superblock again" for path in (VDA, VDB))
 
 
 def test_another_array_that_got_the_name_while_udev_was_waited_for_is_left_alone(
@@ -83,7 +83,7 @@ def test_an_array_that_is_marked_elsewhere_is_not_the_runs_though_an_old_superbl
     md.arrays["md5"] = frozenset({"vda", "vdb"})
     md.metadata = metadata
     (left,) = dismantle(own(), md.act)
-    assert "is not one that the run made" in left
+    assert "was not created by the run" in left
     assert md.commands == []
 
 

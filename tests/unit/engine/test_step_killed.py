@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 
 from fsconsole.engine import execute
-from fsconsole.engine.control import Wishes
-from fsconsole.engine.hangs import Attention
+from fsconsole.engine.control import Requests
+from fsconsole.engine.hangs import HangDetector
 from fsconsole.engine.work import CellWork, StepResult
 from fsconsole.errors.targets import DeviceHangs
 from fsconsole.model.events import Outcome, Verb
@@ -19,17 +19,17 @@ CHECK = Step(StepKind.CHECK, "check it")
 
 
 def handled(monkeypatch: pytest.MonkeyPatch, *, hangs: bool, verb: Verb | None = None) -> StepResult:
-    attention, wishes = Attention(), Wishes()
+    detector, requests = HangDetector(), Requests()
     if verb is not None:
-        wishes.take(verb)
+        requests.take(verb)
 
     def check(_work: CellWork, _step: Step) -> StepResult:
         if hangs:
-            attention.hang = DeviceHangs("/dev/sdx", "fsck.ext4", "4 min", " in check", "a-run")
+            detector.hang = DeviceHangs("/dev/sdx", "fsck.ext4", "4 min", " in check", "a-run")
         return StepResult(verdict="failed")
 
     monkeypatch.setitem(execute.HANDLERS, StepKind.CHECK, check)
-    run = SimpleNamespace(attention=attention, wishes=wishes)
+    run = SimpleNamespace(detector=detector, requests=requests)
     return execute._handled(cast("CellWork", SimpleNamespace(run=run)), CHECK)
 
 

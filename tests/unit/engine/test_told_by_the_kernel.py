@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from fsconsole.engine.cautions import with_killed
 from fsconsole.engine.steps import life
+from fsconsole.engine.warnings import with_killed
 from fsconsole.engine.work import StepFailed, StepResult
 from fsconsole.model.command import CommandResult, Usage
 from fsconsole.model.events import Outcome, WarningKind
@@ -66,7 +66,7 @@ def test_who_was_killed_before_the_step_or_beside_one_that_went_well_changes_not
 def test_an_unmount_in_which_writes_were_lost_fails_though_umount_said_yes() -> None:
     work = Work("XFS (sdz): Unmounting Filesystem", "XFS (sdz): log I/O error -5")
     with pytest.raises(
-        StepFailed, match=r"umount said yes, but the kernel logged: XFS \(sdz\): log I/O error -5"
+        StepFailed, match=r"umount succeeded, but the kernel logged: XFS \(sdz\): log I/O error -5"
     ):
         life.unmount(work, ("umount", "/mnt"))  # type: ignore[arg-type]
     assert work.mounted_device is None
@@ -93,10 +93,10 @@ def test_damage_that_a_check_finds_is_a_warning_in_its_own_words() -> None:
 def test_what_looks_like_damage_on_a_disk_that_can_not_be_read_is_no_verdict_on_the_filesystem() -> None:
     work = Work("Buffer I/O error on dev sdz, logical block 16, async page read", exit_code=1, err=NO_BTRFS)
     result = life.check(work, CHECK)  # type: ignore[arg-type]
-    assert (result.verdict, result.reason) == ("failed", f"the check could not be carried out: {NO_BTRFS}")
+    assert (result.verdict, result.reason) == ("failed", f"the check could not run: {NO_BTRFS}")
 
 
 def test_a_check_that_was_killed_says_by_what() -> None:
     result = life.check(Work(exit_code=-9), CHECK)  # type: ignore[arg-type]
     assert result.verdict == "failed"
-    assert result.reason.endswith("tool failed with signal 9: it said nothing")
+    assert result.reason.endswith("tool failed with signal 9: no output")

@@ -78,7 +78,7 @@ FAILED = {
     "drain": r"drain: not all that was written reached the device: Input/output error",
     "read": r"workload: .*Input/output error.*",
     "check": r"cold-mount: EXT4-fs \(dm-\d\): unable to read superblock",
-    "slow": r"delete-unmount: umount said yes, but the kernel logged: BTRFS error \(device dm-\d.*",
+    "slow": r"delete-unmount: umount succeeded, but the kernel logged: BTRFS error \(device dm-\d.*",
     "memory": r"workload: the generator was killed \(out of memory\): .*",
     "raid0": r"workload: .*(Input/output error|Read-only file system).*",
 }
@@ -108,7 +108,7 @@ def test_what_the_kernel_said_of_it_is_a_warning_on_the_cell_with_its_lines_kept
 def test_a_check_of_a_disk_that_can_not_be_read_is_no_verdict_on_the_filesystem(ended: Ended) -> None:
     (check,) = [step for step in ended.cells["check"].steps if step.kind is StepKind.CHECK]
     assert check.verdict == "failed"
-    assert check.reason.startswith("the check could not be carried out: ")
+    assert check.reason.startswith("the check could not run: ")
     assert warned(ended.cells["check"], WarningKind.CHECK) == [check.reason]
 
 

@@ -77,7 +77,7 @@ def test_a_cell_skipped_and_an_engine_killed_leave_no_array_and_no_other_array_i
     cleaned = fsconsole("cleanup", folder.name)
     assert cleaned.code == 0, cleaned
     assert f"stopped the array {path}" in cleaned.out
-    assert "/dev/md400 is an array of vdc, vdd, not the run's: it stays as it is" in cleaned.out
+    assert "/dev/md400 is an array of vdc, vdd, not the run's: left untouched" in cleaned.out
     assert arrays().keys() == {"md400"}
     assert uuids_on(A, B) == set()
     assert [digest(disk) for disk in (C, D)] == before

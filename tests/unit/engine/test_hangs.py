@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsconsole.engine.hangs import Vigil
+from fsconsole.engine.hangs import StallTimer
 from fsconsole.system.processes import Waiting, in_words
 
 MKFS = Waiting(7, "mkfs.ext4", "blkdev_issue_discard")
@@ -15,7 +15,7 @@ def still(looks: list[tuple[object, tuple[Waiting, ...], object]], pause_s: floa
     """Return for how long each look, a second after the one before, says that nothing moves."""
     ended: Iterator[object] = iter([io for io, _, _ in looks])
     now: list[tuple[Waiting, ...]] = []
-    vigil = Vigil(
+    vigil = StallTimer(
         lambda: next(ended),
         lambda: tuple(one for one in now[-1] if not one.is_asleep),
         lambda: tuple(one for one in now[-1] if one.is_asleep),

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fsconsole.devices.md import parse_mdstat
-from fsconsole.engine.cautions import degraded_words
+from fsconsole.engine.warnings import degraded_words
 
 RECORDED = Path(__file__).parents[2] / "data" / "mdstat"
 
