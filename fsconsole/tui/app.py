@@ -84,7 +84,6 @@ class ConsoleApp(App[None]):
         ScrollBar.renderer = BlockScrollBar
 
     def on_ready(self) -> None:
-        """Offer what goes on, once the first screen stands."""
         if self.session.folder is None:
             self._offer_runs()
 
@@ -136,7 +135,6 @@ class ConsoleApp(App[None]):
             self.push_screen(Palette())
 
     def action_go(self, mode: str) -> None:
-        """Show a screen."""
         self.switch_mode(mode)
 
     async def action_quit(self) -> None:
@@ -157,7 +155,6 @@ class ConsoleApp(App[None]):
         self.exit(message=Text(printable(left)) if left else None)
 
     def action_show_help(self) -> None:
-        """Show help for the screen at hand."""
         self.push_screen(HelpScreen(self.screen))
 
 

@@ -175,7 +175,6 @@ class Bridge:
             self._tell()
 
     def _rest(self, watch: Watch | None, found: Snapshot | FsconsoleError) -> None:
-        """Wait until the next look is due, and read of the past meanwhile."""
         idle = isinstance(found, FsconsoleError) or not found.alive
         due_s = time.monotonic() + (_IDLE_S if idle else POLL_S)
         if watch is not None and isinstance(found, Snapshot) and self._look_back(watch):

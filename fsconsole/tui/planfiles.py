@@ -63,7 +63,6 @@ def save(path: str, text: str, expected: str) -> str:
 
 
 def _put(draft: str, place: str, path: str, expected: str) -> None:
-    """Let a written file take its place, if what is there is what may be replaced."""
     if expected:
         if digest_of(place) != expected:
             raise PlanChanged(path)
@@ -101,7 +100,6 @@ def keep_for_run(text: str) -> str:
 
 
 def _is_safe(directory: str) -> bool:
-    """Return whether nobody else but root can put another file in the place of one's own."""
     try:
         found = os.stat(directory)
     except OSError:
@@ -134,7 +132,6 @@ def completed(path: str) -> str:
 
 
 def _shared(names: list[str]) -> str:
-    """Return what all names begin with."""
     if not names:
         return ""
     least, most = min(names), max(names)

@@ -55,7 +55,6 @@ def allowed(glyphs: Glyphs) -> frozenset[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield each character with those that take no column of their own, as rich.cells measures them."""
     piece = ""
     for character in text:
         joined = piece.endswith(_ZERO_WIDTH_JOINER)
@@ -93,7 +92,6 @@ def _is_in(character: str, glyphs: Glyphs) -> bool:
 
 
 def _alike(character: str, glyphs: Glyphs) -> str:
-    """Return one character of the set that looks like another, or question marks, as wide as it is."""
     safe = glyphs != ASCII
     for those, these in (
         (_BOX, _BOX_THIN if safe else _BOX_ASCII),
@@ -119,7 +117,7 @@ class GlyphFilter(LineFilter):
         super().__init__(enabled=True)
         self._glyphs = glyphs
 
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 (given by Textual)
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the segments in characters that can be shown, each as wide as before."""
         return [
             segment
@@ -136,7 +134,7 @@ class BriefFilter(LineFilter):
     on black. (Where there are many colours, Textual has made a colour of it before.)
     """
 
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 (given by Textual)
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the segments in fewer bytes."""
         brief = [
             segment
@@ -153,7 +151,7 @@ class ColourFilter(LineFilter):
     Textual's own sets the colours to the terminal's default instead, which takes bytes and which old terminals lack.
     """
 
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 (given by Textual)
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the segments without colours."""
         return [
             segment

@@ -13,22 +13,27 @@ from typing import TypeVar
 
 from fsconsole.client.children import Children, Done, failure
 from fsconsole.devices.discover import SYS_ROOT, read_device
+from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.md import parse_mdstat
 from fsconsole.errors import ChildFailed, FsconsoleError
 from fsconsole.errors.runs import KernelUnreadable
 from fsconsole.errors.targets import DeviceMissing
 from fsconsole.model.device import Device, MdArray
+from fsconsole.plan.outcome import Disk
+from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show.devices import (
     WORDS,
     Entry,
     Key,
     Listing,
+    others,
     parse_listing,
     with_changes,
     with_progress,
     with_proofs,
 )
 from fsconsole.system.files import read_int_or, read_text_or
+from fsconsole.tui.session import Session
 
 # Work that takes long, in a thread that nobody waits for when the console ends.
 
@@ -141,7 +146,6 @@ def read_tables() -> BlockTables:
 
 
 def _which(name: str) -> tuple[str, ...]:
-    """Return what tells a disk from another one that has taken its name, of the same size maybe."""
     return tuple(read_text_or(f"{_SYS_BLOCK}/{name}/{file}", "").strip() for file in _WHICH)
 
 
@@ -241,6 +245,39 @@ class DeviceWatch:
         if done.exit_code:
             raise failure(done)
         return parse_listing(done.out, done.err)
+
+
+# The ticked devices, looked at for a plan.
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What the ticked devices are by now; lost are sentences on those that were unticked."""
+
+    disks: tuple[Disk, ...]
+    missing: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+async def look_at(session: Session) -> Targets:
+    """Look at the ticked devices again, and untick those that are another device by now."""
+    found: list[Disk] = []
+    missing: list[str] = []
+    lost: list[str] = []
+    for target in session.targets:
+        done = await session.children.run(*WORDS, "--runs", session.runs_dir, target)
+        entry = None if done.exit_code else parse_listing(done.out, done.err).at(target)
+        if entry is None:
+            missing.append(target)
+            continue
+        device, ticked = entry.device, session.ticks.get(target)
+        if ticked is not None and (other := others(ticked, listed_identity(device))):
+            del session.ticks[target]
+            lost.append(f"{target} was unticked: another device stands there now ({other}).")
+        else:
+            spec = TargetSpec(device.path, device.size_bytes, is_scratch=device.is_scratch)
+            found.append(Disk(spec, is_rotating=bool(device.rotational)))
+    return Targets(tuple(found), tuple(missing), tuple(lost))
 
 
 # Children that wait for each other: what looks at devices must not meet what reads them or makes them.

@@ -44,7 +44,7 @@ from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.recorded import recorded
 
 BASES = {
-    "ConsoleScreen", "Modal", "ResumingScreen", "JobScreen", "DemoScreen", "RunKeys", "Dialog", "PlanActs", "DeskScreen", "FormScreen",
+    "ConsoleScreen", "Modal", "Dialog", "FormScreen",
 }  # fmt: skip
 """Screens that are never shown themselves."""
 LEFT_OUT = ("quit", "go.", "run.detach", "rows.", "table.", "lines.")

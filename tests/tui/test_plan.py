@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fsconsole.client.children import Done
-from fsconsole.tui.screens import plan_desk
+from fsconsole.tui.screens import plan as plan_screen
 from fsconsole.tui.widgets.choices import Choices
 from tests.tui.at_plan import Hand, at_plan, catalog_answer
 from tests.tui.harness import SIZES, Scripted
@@ -27,7 +27,7 @@ def test_a_new_plan_says_what_it_comes_to(size: tuple[int, int]) -> None:
 def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
     size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_desk, "kernel_release", lambda: "6.18.0")
+    monkeypatch.setattr(plan_screen, "kernel_release", lambda: "6.18.0")
 
     async def work(hand: Hand) -> None:
         async def looks(name: str) -> None:

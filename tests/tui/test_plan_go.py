@@ -69,7 +69,7 @@ def test_without_root_or_device_go_says_what_is_missing() -> None:
 
     async def device(hand: Hand) -> None:
         await hand.keys("g")
-        await hand.sees("No device is ticked that the plan could run on")
+        await hand.sees("No target is ticked")
 
     at_plan(root, is_root=False)
     at_plan(device)

@@ -36,7 +36,7 @@ def test_what_somebody_saved_meanwhile_is_replaced_only_after_a_question(
             assert isinstance(pilot.app.focused, Input)
             pilot.app.focused.value = str(path)
             await pilot.press("enter")
-            await shows(pilot, "Somebody else changed it just now, while it was being saved.")
+            await shows(pilot, "Somebody else changed it while it was being saved.")
             assert path.read_text() == "theirs"
             await pilot.press(answer)
             if answer == "y":

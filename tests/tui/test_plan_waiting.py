@@ -8,7 +8,7 @@ import json
 import pytest
 
 from fsconsole.client.children import Done
-from fsconsole.tui.screens import plan_desk
+from fsconsole.tui.screens import plan as plan_screen
 from tests.tui.at_plan import Hand, at_plan, catalog_answer
 from tests.tui.harness import Scripted, console, picture
 
@@ -51,12 +51,12 @@ def while_waiting(held: str, keys: str, words: str) -> None:
 
 
 def test_at_first_it_says_that_it_asks_what_this_machine_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_desk, "_TELL_S", 0.5)
+    monkeypatch.setattr(plan_screen, "_TELL_S", 0.5)
     while_waiting("catalog --json", "", "Asking what this machine takes")
 
 
 def test_while_options_are_tried_it_says_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_desk, "_TELL_S", 0.5)
+    monkeypatch.setattr(plan_screen, "_TELL_S", 0.5)
     while_waiting("catalog ext4 xfs --probe --json", "p", "Trying the options of ext4, xfs")
 
 

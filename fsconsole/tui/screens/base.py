@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -15,7 +14,6 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
-from textual.worker import Worker
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.tui.session import Session
@@ -58,7 +56,6 @@ class ConsoleScreen(Screen[None]):
         return cast("Host", self.app).session
 
     def compose(self) -> ComposeResult:
-        """Give the head, the body, and the keys."""
         yield Static(self._head(), id="head")
         # In a box of its own, which gives way to a long sentence: that is shown whole.
         with Vertical(id="content"):
@@ -69,7 +66,6 @@ class ConsoleScreen(Screen[None]):
         yield Static(plain("This terminal is too small: 60 columns and 16 lines at least."), id="small")
 
     def content(self) -> Iterable[Widget]:
-        """Give the body."""
         return ()
 
     def while_shown(self, every_s: float, act: Callable[[], None]) -> None:
@@ -82,7 +78,6 @@ class ConsoleScreen(Screen[None]):
             timer.resume()
 
     def on_screen_suspend(self) -> None:
-        """Rest."""
         for timer in self._while_shown:
             timer.pause()
 
@@ -110,7 +105,6 @@ class ConsoleScreen(Screen[None]):
             self.complain(error)
 
     def on_resize(self) -> None:
-        """Show the screen where there is room for it."""
         small = self.size.width < LEAST_COLUMNS or self.size.height < LEAST_LINES
         if small and self.focused is not None:
             self._focused_before = self.focused
@@ -132,65 +126,3 @@ class ConsoleScreen(Screen[None]):
     def _head(self) -> Content:
         names = [plain(f" {name} ", "reverse" if mode == self.MODE else "") for mode, name in SCREENS]
         return Content.assemble(plain("fsconsole ", "bold"), *names, plain(f"  {socket.gethostname()}"))
-
-
-# A screen that has commands carried out one at a time, each of which escape ends.
-
-
-class JobScreen(ConsoleScreen):
-    """Subclasses bind a key to end_job."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._job: Worker[None] | None = None
-        self._job_words = ""
-        self._job_end: asyncio.Event | None = None
-        self._is_ending = False
-
-    def begin(self, words: str, job: Coroutine[None, None, None], end: asyncio.Event | None = None) -> None:
-        """Carry out a job, unless there is one; words say what goes on.
-
-        A job that says itself what became of it when it is ended has an event for that; any other is cancelled.
-        """
-        if self._job is not None:
-            job.close()
-            self.say(f"{self._job_words} still goes on: escape ends it.", style="$warning")
-            return
-        self._job_words, self._job_end, self._is_ending = words, end, False
-        self.say(f"{words}; escape ends it.")
-        self._job = self.run_worker(self._carried_out(job), group="job")
-
-    def action_end_job(self) -> None:
-        """End the job at hand."""
-        if self._job is None or self._is_ending:
-            return
-        self._is_ending = True
-        self.say(f"Ending: {self._job_words} ...")
-        if self._job_end is not None:
-            self._job_end.set()
-        else:
-            self._job.cancel()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Offer the end of a job only while there is one."""
-        return action != "end_job" or self._job is not None
-
-    async def went_well(self, job: Coroutine[None, None, None]) -> bool:
-        """Wait for a job and return whether it met no error; one that it met is shown."""
-        try:
-            await job
-        except FsconsoleError as error:
-            self.complain(error)
-        else:
-            return True
-        return False
-
-    async def _carried_out(self, job: Coroutine[None, None, None]) -> None:
-        try:
-            await self.went_well(job)
-        finally:
-            # One that was ended before it began would warn that nobody waited for it.
-            job.close()
-            self._job = None
-            if self._is_ending and self._job_end is None and self.is_attached:
-                self.say(f"Ended: {self._job_words}.")

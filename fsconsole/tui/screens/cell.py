@@ -127,7 +127,6 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         self._read: Read | None = None
 
     def content(self) -> Iterable[Widget]:
-        """Give the titles and the sections, of which one is shown."""
         glyphs = self.session.terminal.glyphs
         yield Static(plain(""), id="title")
         yield Static(plain(""), id="sections")
@@ -141,23 +140,19 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         yield Table(rule=glyphs.horizontal, id="commands")
 
     def on_mount(self) -> None:
-        """Read the cell, and again while its run goes on."""
         self.while_shown(_REFRESH_S, self._refresh_living)
         self.action_section("curves")
         self._reload()
 
     def on_screen_resume(self) -> None:
-        """Give way where another run has been chosen meanwhile."""
         if self.session.folder not in (None, self._folder):
             self.call_after_refresh(self.action_back)
 
     def on_resize(self) -> None:
-        """Break the texts anew."""
         super().on_resize()
         self.call_after_refresh(self._place)
 
     def action_section(self, section: str) -> None:
-        """Show one of the sections."""
         self._section = section
         self.query_one("#sections", Static).update(self._tabs())
         for name, selector in (("curves", "#curves"), ("spread", "#spread"), ("commands", "#commands")):
@@ -169,7 +164,6 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         self.call_after_refresh(self._place)
 
     def action_other(self, by: int) -> None:
-        """Go to another cell of the row."""
         at = max(0, min(self._at + by, len(self._cells) - 1))
         if at != self._at:
             self._at = at
@@ -178,11 +172,9 @@ Left and right go to the other cells of its row; Enter on a command shows what i
             self.say("This row has one cell only.")
 
     def action_back(self) -> None:
-        """Go back to the grid."""
         self.dismiss()
 
     def on_table_chosen(self, event: Table.Chosen) -> None:
-        """Show what a command printed."""
         if self._read is not None:
             self._open(event.row.key)
 
@@ -223,7 +215,6 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         return Content("").join(parts)
 
     def _place(self) -> None:
-        """Fill the section that is shown."""
         read = self._read
         if read is None or not self.app.is_running:
             return

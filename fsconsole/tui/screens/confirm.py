@@ -77,7 +77,6 @@ class ConfirmScreen(Modal[RunFolder | None]):
         return cast("Host", self.app).session
 
     def compose(self) -> ComposeResult:
-        """Give the text, the line to type in, and two buttons of which none has the focus."""
         with Vertical(id="confirm"):
             yield RowList(id="offer", has_cursor=False)
             yield Static(plain("Reading the devices ..."), id="asking")
@@ -89,7 +88,6 @@ class ConfirmScreen(Modal[RunFolder | None]):
                 yield Button(plain("ctrl+s  Wipe and begin"), id="start", compact=True, disabled=True)
 
     def on_mount(self) -> None:
-        """Look at the devices."""
         self.query_one("#naming").display = False
         self.query_one("#typed", Input).cursor_blink = False
         self.query_one("#offer").focus()
@@ -97,7 +95,6 @@ class ConfirmScreen(Modal[RunFolder | None]):
 
     @work(group="confirm")
     async def action_look(self) -> None:
-        """Read what is on the devices by now."""
         if self._doing is Doing.NOTHING:
             await self._look()
 
@@ -135,7 +132,6 @@ class ConfirmScreen(Modal[RunFolder | None]):
         self._say(asking_words(offer, self._strayed))
 
     def _drop_strays(self, offer: Offer) -> tuple[str, ...]:
-        """Untick what is not the device that was ticked, and return what is to be said of it."""
         found = strays(offer, self._ticks, self._source_sha256)
         for path, _ in found:
             self.session.ticks.pop(path, None)
@@ -149,28 +145,23 @@ class ConfirmScreen(Modal[RunFolder | None]):
             self._allow()
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Break the lines anew."""
         self.call_after_refresh(self._paint)
 
     def on_input_changed(self) -> None:
-        """Allow the start where the names are typed, letter by letter."""
         self._allow()
 
     def on_input_submitted(self) -> None:
-        """Enter alone wipes nothing."""
         self._say(
             "Ctrl+s begins; Enter alone wipes nothing." if self._may_begin() else "That is not the name."
         )
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Begin, or go back."""
         if event.button.id == "start":
             self.action_start()
         else:
             self.action_back()
 
     def action_read(self, pages: int) -> None:
-        """Scroll the text, wherever the focus is."""
         self.query_one("#offer", RowList).action_by_pages(pages)
 
     def action_back(self) -> None:
@@ -279,7 +270,7 @@ class ResumeScreen(ConfirmScreen):
         """Return the consent: it is asked for every device that is shown, scratch devices too."""
         return ("--consent", offer.consent) if offer.consent else ()
 
-    def _drop_strays(self, offer: Offer) -> tuple[str, ...]:  # noqa: ARG002
+    def _drop_strays(self, offer: Offer) -> tuple[str, ...]:
         # Its devices were not ticked: the run knows who they are, and the command proves them.
         return ()
 

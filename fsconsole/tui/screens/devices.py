@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
+from textual.worker import Worker
 
 from fsconsole.client.children import (
     Children,
@@ -49,7 +50,7 @@ from fsconsole.show.devices import (
     removal_told,
     ticked_told,
 )
-from fsconsole.tui.screens.base import JobScreen
+from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import AskScreen
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.watch import DeviceWatch, OneAtATime, UdevWatch
@@ -131,57 +132,11 @@ def is_first_start(listing: Listing, runs_dir: str) -> bool:
         return False
 
 
-# The first comparison, begun from the list of devices: offered in a line at the first start, asked about later.
-
-
-class DemoScreen(JobScreen):
-    """Subclasses follow the devices, and show a line with the id "offer" where the demo is offered."""
-
-    _watch: DeviceWatch
-
-    def action_demo(self) -> None:
-        """Begin the first comparison; where no line says what that does, it is asked about."""
-        if not self._may("The demo is started"):
-            return
-        if self.query_one("#offer").display:
-            self._begin_demo(is_agreed=True)
-        else:
-            question = AskScreen(DEMO_QUESTION, DEMO_TOLD, yes="Start", no="Leave it")
-            self.app.push_screen(question, lambda agreed: self._begin_demo(is_agreed=bool(agreed)))
-
-    def _may(self, what: str) -> bool:
-        if not self.session.is_root:
-            self.say(f"{what} by root only: {NEEDS_ROOT}", style="$warning")
-        return self.session.is_root
-
-    def _begin_demo(self, *, is_agreed: bool) -> None:
-        if is_agreed:
-            end = asyncio.Event()
-            self.begin("Making a scratch device of 2 GiB and starting the demo", self._demo(end), end)
-
-    async def _demo(self, end: asyncio.Event) -> None:
-        with self.session.starting(self.action_end_job):
-            demo = await start_demo(self._watch.children, self.session.runs_dir, end)
-            if demo.going_on:
-                self.session.unstopped.append(demo.going_on)
-        self._watch.want()
-        if demo.folder is None:
-            self.say("Ended: no run was begun, and the scratch device is removed.")
-        elif demo.going_on:
-            self.say_at_hand(f"{demo.going_on}  The list of runs (5) shows it.", style="$error")
-        elif self.is_active:
-            self.session.folder = demo.folder
-            self.app.switch_mode("run")
-        else:
-            # Whoever is at something else by now stays there.
-            self.say_at_hand(f"The demo's run {demo.folder.name} has begun: the list of runs (5) shows it.")
-
-
 _POLL_S, _PROGRESS_S, _SETTLE_S, _REST_S = 0.4, 1.0, 0.1, 1.0
 """A look costs half a second of a CPU: where devices come and go without end there is a rest between looks."""
 
 
-class DevicesScreen(DemoScreen):
+class DevicesScreen(ConsoleScreen):
     """What can be tested, and how each device stands."""
 
     CSS_PATH = "devices.tcss"
@@ -222,15 +177,17 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self._settling: Timer | None = None
         self._made: Made | None = None
         self._read_tests: dict[str, str] = {}
+        self._job: Worker[None] | None = None
+        self._job_words = ""
+        self._job_end: asyncio.Event | None = None
+        self._is_ending = False
 
     def content(self) -> Iterable[Widget]:
-        """Give the table, the pane, a line about them, and the offer of a first step."""
         yield Container(SheetTable(id="table"), Pane(id="details"), id="body")
         yield Static(plain(""), id="about")
         yield Static(plain(offer(is_root=self.session.is_root), "bold"), id="offer")
 
     def on_mount(self) -> None:
-        """Begin to follow the machine."""
         self._watch = DeviceWatch(OneAtATime(self.session.children), self.session.runs_dir)
         self._udev.start()
         self.set_interval(_POLL_S, self.poll)
@@ -238,7 +195,6 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self.query_one(SheetTable).focus()
 
     def on_unmount(self) -> None:
-        """Listen no more."""
         self._udev.stop()
 
     def on_screen_resume(self) -> None:
@@ -255,11 +211,9 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             self._settling = self.set_timer(max(_SETTLE_S, rest_s), self._look_at_news)
 
     def on_sheet_table_moved(self) -> None:
-        """Show the device under the cursor."""
         self._show_details()
 
     def on_sheet_table_mark_clicked(self, event: SheetTable.MarkClicked) -> None:
-        """Tick what was clicked."""
         self._tick(event.key)
 
     async def poll(self) -> None:
@@ -280,31 +234,26 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self._look_if_wanted()
 
     def action_tick(self) -> None:
-        """Tick or untick the device under the cursor."""
         self._tick(self.query_one(SheetTable).key)
 
     def action_plan(self) -> None:
-        """Go to the plan."""
         if self.session.targets:
             self.app.switch_mode("plan")
         else:
             self.say("Nothing is ticked: space ticks a target. (2 shows the plan without one.)")
 
     def action_create(self) -> None:
-        """Ask for a new scratch device."""
         from fsconsole.tui.screens.scratch_form import ScratchForm  # noqa: PLC0415 - the start is sooner
 
         if self._may("A scratch device is made"):
             self.app.push_screen(ScratchForm(self._watch.children), self._was_made)
 
     def action_read(self) -> None:
-        """Read from the device under the cursor."""
         entry = self._entry()
         if entry is not None and self._may("A disk is read"):
             self.begin(f"Reading from {entry.device.path} for 3 s", self._read_test(entry.device.path))
 
     def action_remove(self) -> None:
-        """Ask whether the scratch device under the cursor shall go."""
         entry = self._entry()
         if entry is None or not self._may("A scratch device is removed"):
             return
@@ -314,6 +263,90 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             return
         question = AskScreen(f"Remove {path}?", removal_told(entry), yes="Remove", no="Keep")
         self.app.push_screen(question, partial(self._was_answered, path, entry.scratch_id))
+
+    def action_demo(self) -> None:
+        """Begin the first comparison; where no line says what that does, it is asked about."""
+        if not self._may("The demo is started"):
+            return
+        if self.query_one("#offer").display:
+            self._begin_demo(is_agreed=True)
+        else:
+            question = AskScreen(DEMO_QUESTION, DEMO_TOLD, yes="Start", no="Leave it")
+            self.app.push_screen(question, lambda agreed: self._begin_demo(is_agreed=bool(agreed)))
+
+    def _may(self, what: str) -> bool:
+        if not self.session.is_root:
+            self.say(f"{what} by root only: {NEEDS_ROOT}", style="$warning")
+        return self.session.is_root
+
+    def _begin_demo(self, *, is_agreed: bool) -> None:
+        if is_agreed:
+            end = asyncio.Event()
+            self.begin("Making a scratch device of 2 GiB and starting the demo", self._demo(end), end)
+
+    async def _demo(self, end: asyncio.Event) -> None:
+        with self.session.starting(self.action_end_job):
+            demo = await start_demo(self._watch.children, self.session.runs_dir, end)
+            if demo.going_on:
+                self.session.unstopped.append(demo.going_on)
+        self._watch.want()
+        if demo.folder is None:
+            self.say("Ended: no run was begun, and the scratch device is removed.")
+        elif demo.going_on:
+            self.say_at_hand(f"{demo.going_on}  The list of runs (5) shows it.", style="$error")
+        elif self.is_active:
+            self.session.folder = demo.folder
+            self.app.switch_mode("run")
+        else:
+            # Whoever is at something else by now stays there.
+            self.say_at_hand(f"The demo's run {demo.folder.name} has begun: the list of runs (5) shows it.")
+
+    def begin(self, words: str, job: Coroutine[None, None, None], end: asyncio.Event | None = None) -> None:
+        """Carry out a job, unless there is one; words say what goes on.
+
+        A job that says itself what became of it when it is ended has an event for that; any other is cancelled.
+        """
+        if self._job is not None:
+            job.close()
+            self.say(f"{self._job_words} still goes on: escape ends it.", style="$warning")
+            return
+        self._job_words, self._job_end, self._is_ending = words, end, False
+        self.say(f"{words}; escape ends it.")
+        self._job = self.run_worker(self._carried_out(job), group="job")
+
+    def action_end_job(self) -> None:
+        if self._job is None or self._is_ending:
+            return
+        self._is_ending = True
+        self.say(f"Ending: {self._job_words} ...")
+        if self._job_end is not None:
+            self._job_end.set()
+        else:
+            self._job.cancel()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the end of a job only while there is one."""
+        return action != "end_job" or self._job is not None
+
+    async def went_well(self, job: Coroutine[None, None, None]) -> bool:
+        """Wait for a job and return whether it met no error; one that it met is shown."""
+        try:
+            await job
+        except FsconsoleError as error:
+            self.complain(error)
+        else:
+            return True
+        return False
+
+    async def _carried_out(self, job: Coroutine[None, None, None]) -> None:
+        try:
+            await self.went_well(job)
+        finally:
+            # One that was ended before it began would warn that nobody waited for it.
+            job.close()
+            self._job = None
+            if self._is_ending and self._job_end is None and self.is_attached:
+                self.say(f"Ended: {self._job_words}.")
 
     @work(group="glimpse")
     async def _glimpse(self) -> None:
@@ -343,7 +376,6 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             self._tell()
 
     def _take(self) -> None:
-        """Show what was seen, with the ticks that stand."""
         listing = self._watch.listing
         lost = lost_ticks(self.session.ticks, listing)
         for path in lost:
@@ -399,7 +431,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             self._made = made
             self.action_look()
 
-    def _was_answered(self, path: str, scratch_id: str, remove: bool | None) -> None:  # noqa: FBT001 (given by Textual)
+    def _was_answered(self, path: str, scratch_id: str, remove: bool | None) -> None:
         if remove:
             self.begin(f"Removing {path}", self._remove(path, scratch_id))
 
@@ -425,7 +457,6 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self.query_one(Pane).show(entry.device.path if entry is not None else "", made)
 
     def _tell(self) -> None:
-        """Say how many there are, how old that is while it is looked at again, and the first step."""
         watch = self._watch
         ticked, failed = len(self.session.targets), watch.has_failed and not watch.is_looking
         words = about(

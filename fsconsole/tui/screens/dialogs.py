@@ -83,7 +83,6 @@ class AskScreen(Modal[bool]):
         self._answers = (yes, no)
 
     def compose(self) -> ComposeResult:
-        """Give question and answers."""
         yes, no = self._answers
         with Vertical(id="ask"):
             yield Static(plain(self._words[0], "bold"))
@@ -93,19 +92,15 @@ class AskScreen(Modal[bool]):
                 yield Button(plain(f"y  {yes}"), id="yes", compact=True)
 
     def on_mount(self) -> None:
-        """Put the focus where Enter does nothing."""
         self.query_one("#no").focus()
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Answer."""
         self.dismiss(event.button.id == "yes")
 
-    def action_answer(self, answer: bool) -> None:  # noqa: FBT001 (given by Textual)
-        """Answer."""
+    def action_answer(self, answer: bool) -> None:
         self.dismiss(answer)
 
     def action_other(self) -> None:
-        """Move to the other answer."""
         self.focus_next()
 
 
@@ -138,7 +133,6 @@ class AttachScreen(Modal[RunFolder | None]):
         self._runs = tuple(runs)
 
     def compose(self) -> ComposeResult:
-        """Give the runs."""
         with Vertical(id="attach"):
             yield Static(plain(question(self._runs), "bold"))
             yield OptionList(
@@ -147,15 +141,12 @@ class AttachScreen(Modal[RunFolder | None]):
             yield Footer(show_command_palette=False, compact=True)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """End with the run that was chosen."""
         self.dismiss(self._runs[event.option_index].folder)
 
     def action_attach(self) -> None:
-        """End with the run at the cursor."""
         self.dismiss(self._runs[self.query_one(OptionList).highlighted or 0].folder)
 
     def action_elsewhere(self, mode: str) -> None:
-        """Leave them alone, and show a screen."""
         self.dismiss(None)
         cast("Host", self.app).action_go(mode)
 
@@ -181,7 +172,6 @@ class Dialog(Modal[T | None]):
         self._heading = title
 
     def compose(self) -> ComposeResult:
-        """Give the frame with the body in it."""
         with Vertical(id="dialog"):
             yield Static(plain(self._heading, "bold"), id="dialog-title")
             yield from self.body()
@@ -189,7 +179,6 @@ class Dialog(Modal[T | None]):
         yield Keys()
 
     def body(self) -> Iterable[Widget]:
-        """Give what is between the title and the keys."""
         return ()
 
     def complain(self, words: str) -> None:
@@ -227,7 +216,6 @@ class FormScreen(Dialog[T]):
         raise NotImplementedError
 
     def body(self) -> Iterable[Widget]:
-        """Give a line for each field, with room for a sentence under it."""
         with VerticalScroll(id="form", can_focus=False):
             for field in self._fields:
                 with Horizontal(classes="field -wide" if field.is_wide else "field"):
@@ -240,11 +228,9 @@ class FormScreen(Dialog[T]):
                 yield Static(plain(""), id=f"wrong-{field.key}", classes="wrong")
 
     def on_input_changed(self, _event: Input.Changed) -> None:
-        """Show under its field what is wrong."""
         self._judge()
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
-        """Take it."""
         self.action_accept()
 
     def action_accept(self) -> None:
@@ -289,7 +275,6 @@ class HelpScreen(Modal[None]):
         self._about = screen
 
     def compose(self) -> ComposeResult:
-        """Give the text."""
         with VerticalScroll(id="help"):
             yield Static(self._text())
 
@@ -299,7 +284,6 @@ class HelpScreen(Modal[None]):
         return lines(*purpose, plain(""), plain("Keys", "bold"), *keys, plain(""), plain(_GENERAL))
 
     def _keys(self) -> Iterator[tuple[str, str]]:
-        """Yield keys and what each does, without those that move a cursor and change screens as everywhere."""
         told = set()
         for active in self._about.active_bindings.values():
             binding = active.binding
@@ -335,14 +319,12 @@ class PickScreen(Modal["int | None"]):
         self._options = tuple(options)
 
     def compose(self) -> ComposeResult:
-        """Give the list."""
         with Vertical(id="pick"):
             yield Static(plain(self._title, "bold"))
             yield OptionList(*(plain(option) for option in self._options), id="options")
             yield panes_Footer(show_command_palette=False, compact=True)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """End with what was chosen."""
         self.dismiss(event.option_index)
 
 
@@ -367,20 +349,16 @@ class PromptScreen(Dialog[str]):
         self._text, self._hint, self._check, self._suggester = text, hint, check, suggester
 
     def body(self) -> Iterable[Widget]:
-        """Give the field and what goes there."""
         yield Input(self._text, id="asked", compact=True, suggester=self._suggester)
         yield Static(plain(self._hint), classes="told")
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Say at once what is wrong."""
         self.complain(self._wrong(event.value))
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
-        """Take it."""
         self.action_accept()
 
     def action_accept(self) -> None:
-        """End with the text where nothing is wrong with it."""
         text = self.query_one("#asked", Input).value
         if not self._wrong(text):
             self.dismiss(text)

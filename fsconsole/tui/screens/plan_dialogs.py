@@ -104,13 +104,11 @@ class CommandsScreen(Dialog[None]):
         self._known: dict[str, tuple[str, ...]] = {}
 
     def body(self) -> Iterable[Widget]:
-        """Give the list of cells and the commands of one."""
         yield Sift(Choices(id="cells", ticks=False), "cells")
         with VerticalScroll(id="commands"):
             yield Static(plain("There is no cell: no variant is ticked."), id="steps")
 
     def on_mount(self) -> None:
-        """Show the cells."""
         self.query_one(Sift).show_lines(cell_lines(self._cells))
         self.query_one("#cells").focus()
 
@@ -123,11 +121,9 @@ class CommandsScreen(Dialog[None]):
             self.run_worker(self._ask(event.line.key), exclusive=True)
 
     def on_choices_opened(self, _event: Choices.Opened) -> None:
-        """Go to the commands, which may be longer than the screen."""
         self.query_one("#commands").focus()
 
     def action_find(self) -> None:
-        """Narrow the list of cells."""
         self.query_one(Sift).find()
 
     async def _ask(self, key: str) -> None:
@@ -168,20 +164,16 @@ class KindScreen(Dialog[str]):
     BINDINGS: ClassVar[list[BindingType]] = [enter_takes("kind.accept", "Add a workload of this kind")]
 
     def body(self) -> Iterable[Widget]:
-        """Give the kinds with a line each."""
         yield Choices(id="kinds", ticks=False)
 
     def on_mount(self) -> None:
-        """Show them."""
         shown = [Line(kind.value, kind.value, value=told) for kind, told, _ in parts.STARTS]
         self.query_one("#kinds", Choices).show_lines(shown)
 
     def on_choices_opened(self, event: Choices.Opened) -> None:
-        """Take one."""
         self.dismiss(event.key)
 
     def action_accept(self) -> None:
-        """Take the one that is looked at."""
         line = self.query_one("#kinds", Choices).looked_at
         if line is not None:
             self.dismiss(line.key)
@@ -215,22 +207,18 @@ class OpenScreen(Dialog[str]):
         self._shipped = tuple(shipped)
 
     def body(self) -> Iterable[Widget]:
-        """Give the list and the field."""
         yield Choices(id="shipped", ticks=False)
         yield Static(plain("Or a file (right arrow completes, enter opens):"), classes="told")
         yield Input(placeholder="/path/to/plan.toml", id="path", compact=True, suggester=PathSuggester())
 
     def on_mount(self) -> None:
-        """Show what is shipped."""
         shown = [Line(name, name, value=title) for name, title in self._shipped]
         self.query_one("#shipped", Choices).show_lines(shown)
 
     def on_choices_opened(self, event: Choices.Opened) -> None:
-        """Take a shipped plan."""
         self.dismiss(event.key)
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
-        """Take a path."""
         self.action_accept()
 
     def action_accept(self) -> None:
@@ -269,26 +257,22 @@ class ValuesScreen(Dialog[tuple[str, ...]]):
         """Whether nothing ticked is what the operator wants, and not where he began."""
 
     def body(self) -> Iterable[Widget]:
-        """Give the list, and a field where values may be typed."""
         yield Static(plain(self._told), classes="told")
         yield Choices(id="values")
         if self._typed is not None:
             yield Input(placeholder="another value; several: with commas", id="typed-value", compact=True)
 
     def on_mount(self) -> None:
-        """Begin with what is ticked now."""
         self._show()
         if not self._values and self._typed is not None:
             self.query_one("#typed-value").focus()
 
     def on_choices_ticked(self, event: Choices.Ticked) -> None:
-        """Tick a value, or untick it."""
         self._chosen ^= {event.key}
         self._is_touched = True
         self._show()
 
     def on_choices_opened(self, event: Choices.Opened) -> None:
-        """Take what is ticked, or this value where there was nothing to untick."""
         if not self._is_touched and self._refused.get(event.key):
             return
         if not self._is_touched:
@@ -296,20 +280,16 @@ class ValuesScreen(Dialog[tuple[str, ...]]):
         self.action_accept()
 
     def on_choices_looked(self, event: Choices.Looked) -> None:
-        """Say what speaks against the value."""
         self.complain(" ".join(event.line.about))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Say at once what is wrong."""
         self._is_touched = self._is_touched or bool(event.value)
         self._typed_values(event.value)
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
-        """Take what is ticked and what is typed."""
         self.action_accept()
 
     def action_accept(self) -> None:
-        """End with what is ticked and typed, where nothing is wrong with it."""
         text = self.query_one("#typed-value", Input).value if self._typed is not None else ""
         found = self._typed_values(text)
         if found is not None:

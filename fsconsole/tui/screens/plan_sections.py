@@ -244,7 +244,6 @@ class Rows:
 
 
 def _is_still(desk: Desk, row: RowLine) -> bool:
-    """Tell whether a row of what was counted means the same in the draft at hand, which may have others ticked."""
     was, now = desk.counted.plan, desk.draft.plan
     number = row.number
     if not row.of_checklist:
@@ -397,3 +396,30 @@ def _accepted(option: Option, text: str) -> str:
     if not option.accepts(text):
         raise PlanBadValue("", option.name, text, f"{option.name} takes", option.wanted)
     return text
+
+
+# What can be done with the lines of a section, and what is said of it.
+
+LINES_ARE = {"options": "options", "variants": "variants", "workloads": "workloads", "arrays": "arrays"}
+"""What a section's lines are called where they are counted."""
+DOUBLING = {
+    "options": "A second list of the same filesystem: its variants are compared with those of the first.",
+    "arrays": "A second list of arrays: they are compared with those of the first.",
+}
+"""What is said when a line was doubled and the new one doesn't speak for itself."""
+_OFFERED = {
+    "move": ("workloads",),
+    "add": ("workloads", "words"),
+    "double": ("workloads", "words", "options", "arrays"),
+    "drop": ("workloads", "words", "options", "arrays"),
+}
+
+
+def kind_of(section: str) -> str:
+    """Return the kind of a section: "options" for each list of options."""
+    return section.partition(" ")[0]
+
+
+def is_offered(action: str, section: str) -> bool:
+    """Return whether a key does something in a section; what concerns no section is always offered."""
+    return action not in _OFFERED or kind_of(section) in _OFFERED[action]

@@ -78,7 +78,6 @@ class ColumnsScreen(Modal["tuple[Metric, ...] | None"]):
         self._rule = rule
 
     def compose(self) -> ComposeResult:
-        """Give the list and what the column at the cursor means."""
         with Vertical(id="columns"):
             yield Static(plain("Columns of the grid", "bold"))
             yield Table(rule=self._rule, id="choice")
@@ -86,30 +85,24 @@ class ColumnsScreen(Modal["tuple[Metric, ...] | None"]):
             yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
-        """Fill the list."""
         self._show()
         self.query_one(Table).focus()
 
     def on_table_moved(self) -> None:
-        """Say what the column means."""
         self._explain()
 
     def action_tick(self) -> None:
-        """Tick the column at the cursor, or take its tick away."""
         self._chosen = toggled(self._chosen, self._metric())
         self._show()
 
     def action_place(self, by: int) -> None:
-        """Move the column at the cursor among those that are shown."""
         self._chosen = moved(self._chosen, self._metric(), by)
         self._show()
 
     def action_unasked(self) -> None:
-        """Go back to the columns that a grid shows unasked."""
         self.dismiss(())
 
     def action_done(self) -> None:
-        """End with what is ticked."""
         self.dismiss(self._chosen)
 
     def _metric(self) -> Metric:
@@ -152,7 +145,6 @@ class ExportScreen(Modal["Wanted | None"]):
         self._directory = _directory()
 
     def compose(self) -> ComposeResult:
-        """Give the forms and the path."""
         with Vertical(id="export"):
             yield Static(plain(f"Export the figures of run {self._run}", "bold"))
             yield OptionList(*(plain(export.label) for export in EXPORTS), id="forms")
@@ -162,17 +154,14 @@ class ExportScreen(Modal["Wanted | None"]):
             yield Footer(show_command_palette=False, compact=True)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Let the path end as the form does."""
         self._export = EXPORTS[event.option_index]
         path = self.query_one("#path", Input)
         path.value = path_for(path.value, self._export)
 
     def on_option_list_option_selected(self) -> None:
-        """Go on with the path."""
         self.query_one("#path", Input).focus()
 
     def on_input_changed(self) -> None:
-        """Take back what was agreed for another path."""
         self._agreed = ""
         self.query_one("#asked", Static).update(plain(""))
 
@@ -241,7 +230,6 @@ Letters under warn are explained below for the row at the cursor, with what to d
         """The run that is being read, in a tuple of its own: it may be none in particular."""
 
     def content(self) -> Iterable[Widget]:
-        """Give title, table and pane."""
         glyphs = self.session.terminal.glyphs
         yield Static(plain(""), id="title")
         yield Table(rule=glyphs.horizontal, id="grid")
@@ -250,26 +238,21 @@ Letters under warn are explained below for the row at the cursor, with what to d
         yield Lines(marks=glyphs.up + glyphs.down, id="pane")
 
     def on_mount(self) -> None:
-        """Look again every other second, while this screen is shown."""
         self.while_shown(_REFRESH_S, self._refresh_living)
         self.query_one(Table).focus()
 
     def on_screen_resume(self) -> None:
-        """Read the run that the session points at."""
         self.action_reload()
 
     def on_resize(self) -> None:
-        """Break the texts anew."""
         super().on_resize()
         self._place()
 
     def action_reload(self) -> None:
-        """Read the run again, unless that is going on already."""
         if self._reading != (self.session.folder,):
             self._read()
 
     def action_sort(self) -> None:
-        """Sort by the column at the cursor, or the other way round."""
         view = self._view
         if view is None:
             return
@@ -280,7 +263,6 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self._choose(sorted_by(self._choice, view.columns[column]))
 
     def action_baseline(self) -> None:
-        """Make the row at the cursor what all others are set against, or end that."""
         row = self.query_one(Table).row
         if self._view is None or row is None:
             return
@@ -290,7 +272,6 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self._choose(with_baseline(self._choice, row.key))
 
     def action_columns(self) -> None:
-        """Ask for the columns."""
         if self._view is None:
             return
 
@@ -302,7 +283,6 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self.app.push_screen(ColumnsScreen(self._view.grid, self._view.columns, rule), chosen)
 
     def action_published(self) -> None:
-        """Ask for a publication to lay beside."""
         try:
             known = tuple(read_publication(path) for path in list_publications())
         except FsconsoleError as error:
@@ -318,7 +298,6 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self.app.push_screen(PickScreen("Published figures beside this run's own", labels), chosen)
 
     def action_export(self) -> None:
-        """Ask whereto, and write."""
         if self._shown is None:
             return
 
@@ -329,11 +308,9 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self.app.push_screen(ExportScreen(self._shown.folder.name), chosen)
 
     def on_table_moved(self) -> None:
-        """Say what is to be said of the row."""
         self._tell_of_row()
 
     def on_table_chosen(self, event: Table.Chosen) -> None:
-        """Open the cells of a row."""
         row = self._view.row(event.row.key) if self._view is not None else None
         if row is None or self._shown is None:
             self.say("A published row has no cells here.")
@@ -398,7 +375,6 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self._place()
 
     def _place(self) -> None:
-        """Put the words around the table, broken to the width at hand."""
         if self._shown is None or self._view is None:
             return
         title = title_lines(self._shown.look, max(20, self.size.width))

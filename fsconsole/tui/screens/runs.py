@@ -26,15 +26,161 @@ from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.lists import Lines
 from fsconsole.tui.widgets.table import Table
 
-# Taking a run of a list up again: what is asked before, and what becomes of it.
-
 _CONSENT_CODES = frozenset({ExitCode.CONSENT_MISSING, ExitCode.CONSENT_STALE})
 
 
-class ResumingScreen(ConsoleScreen):
-    """Asks nothing over what is asked already: an answer that was meant for another question would wipe."""
+_REFRESH_S = 5.0
+_AT_ONCE = 8
+"""Runs that are read before the list is shown anew."""
+_SHOW_EVERY_S = 0.3
 
-    _is_resuming = False
+
+class RunsScreen(ConsoleScreen):
+    """The list of all runs below the session's directory, the newest first."""
+
+    MODE: ClassVar[str] = "runs"
+    CSS_PATH = "runs.tcss"
+    HELP: ClassVar[str] = """All runs that are kept, the newest first.
+Enter opens one: what goes on is followed, what has ended shows its figures.
+A run that was cut short says where; u takes it up again: cells reported done are kept.
+Where an engine died, c gives back the mounts, loop devices and settings that it left."""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "attach", "Attach", id="runs.attach", tooltip="Follow a run that goes on"),
+        Binding("u", "resume", "Resume", id="runs.resume", tooltip="Finish a run that was cut short"),
+        Binding("c", "cleanup", "Clean up", id="runs.cleanup", tooltip="Give back what dead engines left"),
+        Binding("m", "rename", "Rename", id="runs.rename", tooltip="Give a run another title"),
+        Binding("x", "delete", "Delete", id="runs.delete", tooltip="Remove a run with all its figures"),
+        Binding("slash", "seek", "Filter", id="runs.filter", tooltip="Show some only", key_display="/"),
+        Binding("escape", "show_all", "All", id="runs.all", tooltip="Show all again", show=False),
+        Binding("r", "reload", "Read again", id="runs.reload", tooltip="Read the list again", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._folders: tuple[RunFolder, ...] = ()
+        self._known: dict[str, Known] = {}
+        self._sought = ""
+        self._reading = False
+        self._is_listed = True
+        self._is_cleaning = self._is_resuming = False
+
+    def content(self) -> Iterable[Widget]:
+        glyphs = self.session.terminal.glyphs
+        yield Static(plain(""), id="count")
+        yield Table(rule=glyphs.horizontal, id="list")
+        yield Static(plain(glyphs.horizontal * 200), id="rule")
+        yield Lines(marks=glyphs.up + glyphs.down, id="about")
+        yield Input(placeholder="words of title, name or standing", id="sought", compact=True)
+
+    def on_mount(self) -> None:
+        self.while_shown(_REFRESH_S, self._reload_unless_reading)
+        self.query_one("#sought").display = False
+        self.query_one(Table).focus()
+
+    def on_screen_resume(self) -> None:
+        self.action_reload()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.call_after_refresh(self._tell)
+
+    def on_table_moved(self) -> None:
+        self._tell()
+
+    def on_table_chosen(self) -> None:
+        run = self._run()
+        if run is None:
+            return
+        if not run.is_readable:
+            self.say("There is nothing to open: what is wrong with it stands above.")
+            return
+        self._open(run, "run" if run.is_living else "results")
+
+    def action_reload(self) -> None:
+        self._read()
+
+    def action_attach(self) -> None:
+        run = self._run()
+        if run is not None and run.is_living:
+            self._open(run, "run")
+        elif run is not None:
+            self.say(
+                f"Run {run.name} does not go on: Enter shows its figures, u finishes what was cut short."
+            )
+
+    def action_resume(self) -> None:
+        run = self._run()
+        if run is None:
+            return
+        if run.is_living:
+            self.say(f"Run {run.name} goes on: t follows it.")
+        elif self._may_act("Resuming a run") and (folder := self._folder(run)) is not None:
+            self.resume(folder)
+
+    @work(group="clean")
+    async def action_cleanup(self) -> None:
+        if self._is_cleaning or not self._may_act("Cleaning up"):
+            return
+        self._is_cleaning = True
+        self.say("Cleaning up ...")
+        try:
+            with self.complaining():
+                done = await carried_out(self.session.children, "cleanup", "--runs", self.session.runs_dir)
+                self.say(cleaned_words(done.out))
+        finally:
+            self._is_cleaning = False
+        self.action_reload()
+
+    def action_rename(self) -> None:
+        run = self._run()
+        if run is None or not self._may_act("Renaming a run"):
+            return
+
+        def named(title: str | None) -> None:
+            new = (title or "").strip()
+            if new and new != run.title:
+                words = ("runs", "rename", "--runs", self.session.runs_dir, "--", run.name, new)
+                self._act(words, f"Run {run.name} is called '{new}' now.")
+
+        title, hint = f"Another title for run {run.name}", "Enter takes it."
+        self.app.push_screen(PromptScreen(title, run.title, hint=hint, check=title_complaint), named)
+
+    def action_delete(self) -> None:
+        run = self._run()
+        if run is None:
+            return
+        if run.is_living:
+            self.say(f"Run {run.name} goes on and can't be deleted: stop it first.")
+            return
+        if not self._may_act("Deleting a run"):
+            return
+
+        def agreed(yes: bool | None) -> None:
+            if yes:
+                words = ("runs", "delete", "--runs", self.session.runs_dir, "--", run.name)
+                self._act(words, f"Run {run.name} is deleted.")
+
+        lost = f"'{run.title}': its figures, samples and outputs are gone then, and a scratch device made for it alone."
+        question = f"Delete run {run.name}?"
+        self.app.push_screen(AskScreen(question, lost, yes="Delete it", no="Keep it"), agreed)
+
+    def action_seek(self) -> None:
+        field = self.query_one("#sought", Input)
+        field.display = True
+        field.focus()
+
+    def action_show_all(self) -> None:
+        field = self.query_one("#sought", Input)
+        field.value = ""
+        field.display = False
+        self.query_one(Table).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._sought = event.value.strip()
+        self._show()
+
+    def on_input_submitted(self) -> None:
+        self.query_one(Table).focus()
 
     def show_run(self, folder: RunFolder, mode: str) -> None:
         """Show a run on another screen."""
@@ -84,176 +230,6 @@ class ResumingScreen(ConsoleScreen):
             # Whoever is at something else by now stays there.
             self.say_at_hand(f"Run {folder.name} goes on: the list of runs (5) shows it.")
 
-
-_REFRESH_S = 5.0
-_AT_ONCE = 8
-"""Runs that are read before the list is shown anew."""
-_SHOW_EVERY_S = 0.3
-
-
-class RunsScreen(ResumingScreen):
-    """The list of all runs below the session's directory, the newest first."""
-
-    MODE: ClassVar[str] = "runs"
-    CSS_PATH = "runs.tcss"
-    HELP: ClassVar[str] = """All runs that are kept, the newest first.
-Enter opens one: what goes on is followed, what has ended shows its figures.
-A run that was cut short says where; u takes it up again: cells reported done are kept.
-Where an engine died, c gives back the mounts, loop devices and settings that it left."""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "attach", "Attach", id="runs.attach", tooltip="Follow a run that goes on"),
-        Binding("u", "resume", "Resume", id="runs.resume", tooltip="Finish a run that was cut short"),
-        Binding("c", "cleanup", "Clean up", id="runs.cleanup", tooltip="Give back what dead engines left"),
-        Binding("m", "rename", "Rename", id="runs.rename", tooltip="Give a run another title"),
-        Binding("x", "delete", "Delete", id="runs.delete", tooltip="Remove a run with all its figures"),
-        Binding("slash", "seek", "Filter", id="runs.filter", tooltip="Show some only", key_display="/"),
-        Binding("escape", "show_all", "All", id="runs.all", tooltip="Show all again", show=False),
-        Binding("r", "reload", "Read again", id="runs.reload", tooltip="Read the list again", show=False),
-    ]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._folders: tuple[RunFolder, ...] = ()
-        self._known: dict[str, Known] = {}
-        self._sought = ""
-        self._reading = False
-        self._is_listed = True
-        self._is_cleaning = False
-
-    def content(self) -> Iterable[Widget]:
-        """Give the list, the pane and the line that filters."""
-        glyphs = self.session.terminal.glyphs
-        yield Static(plain(""), id="count")
-        yield Table(rule=glyphs.horizontal, id="list")
-        yield Static(plain(glyphs.horizontal * 200), id="rule")
-        yield Lines(marks=glyphs.up + glyphs.down, id="about")
-        yield Input(placeholder="words of title, name or standing", id="sought", compact=True)
-
-    def on_mount(self) -> None:
-        """Look again every few seconds, while this screen is shown."""
-        self.while_shown(_REFRESH_S, self._reload_unless_reading)
-        self.query_one("#sought").display = False
-        self.query_one(Table).focus()
-
-    def on_screen_resume(self) -> None:
-        """Read the list."""
-        self.action_reload()
-
-    def on_resize(self) -> None:
-        """Break the texts anew."""
-        super().on_resize()
-        self.call_after_refresh(self._tell)
-
-    def on_table_moved(self) -> None:
-        """Say all of the run at the cursor."""
-        self._tell()
-
-    def on_table_chosen(self) -> None:
-        """Open the run at the cursor."""
-        run = self._run()
-        if run is None:
-            return
-        if not run.is_readable:
-            self.say("There is nothing to open: what is wrong with it stands above.")
-            return
-        self._open(run, "run" if run.is_living else "results")
-
-    def action_reload(self) -> None:
-        """Read the list again."""
-        self._read()
-
-    def action_attach(self) -> None:
-        """Follow the run at the cursor."""
-        run = self._run()
-        if run is not None and run.is_living:
-            self._open(run, "run")
-        elif run is not None:
-            self.say(
-                f"Run {run.name} does not go on: Enter shows its figures, u finishes what was cut short."
-            )
-
-    def action_resume(self) -> None:
-        """Finish the run at the cursor."""
-        run = self._run()
-        if run is None:
-            return
-        if run.is_living:
-            self.say(f"Run {run.name} goes on: t follows it.")
-        elif self._may_act("Resuming a run") and (folder := self._folder(run)) is not None:
-            self.resume(folder)
-
-    @work(group="clean")
-    async def action_cleanup(self) -> None:
-        """Have what dead engines left given back."""
-        if self._is_cleaning or not self._may_act("Cleaning up"):
-            return
-        self._is_cleaning = True
-        self.say("Cleaning up ...")
-        try:
-            with self.complaining():
-                done = await carried_out(self.session.children, "cleanup", "--runs", self.session.runs_dir)
-                self.say(cleaned_words(done.out))
-        finally:
-            self._is_cleaning = False
-        self.action_reload()
-
-    def action_rename(self) -> None:
-        """Ask for another title."""
-        run = self._run()
-        if run is None or not self._may_act("Renaming a run"):
-            return
-
-        def named(title: str | None) -> None:
-            new = (title or "").strip()
-            if new and new != run.title:
-                words = ("runs", "rename", "--runs", self.session.runs_dir, "--", run.name, new)
-                self._act(words, f"Run {run.name} is called '{new}' now.")
-
-        title, hint = f"Another title for run {run.name}", "Enter takes it."
-        self.app.push_screen(PromptScreen(title, run.title, hint=hint, check=title_complaint), named)
-
-    def action_delete(self) -> None:
-        """Ask, and remove the run at the cursor."""
-        run = self._run()
-        if run is None:
-            return
-        if run.is_living:
-            self.say(f"Run {run.name} goes on and can't be deleted: stop it first.")
-            return
-        if not self._may_act("Deleting a run"):
-            return
-
-        def agreed(yes: bool | None) -> None:  # noqa: FBT001 (Textual gives it so)
-            if yes:
-                words = ("runs", "delete", "--runs", self.session.runs_dir, "--", run.name)
-                self._act(words, f"Run {run.name} is deleted.")
-
-        lost = f"'{run.title}': its figures, samples and outputs are gone then, and a scratch device made for it alone."
-        question = f"Delete run {run.name}?"
-        self.app.push_screen(AskScreen(question, lost, yes="Delete it", no="Keep it"), agreed)
-
-    def action_seek(self) -> None:
-        """Take words to filter by."""
-        field = self.query_one("#sought", Input)
-        field.display = True
-        field.focus()
-
-    def action_show_all(self) -> None:
-        """Take the filter away."""
-        field = self.query_one("#sought", Input)
-        field.value = ""
-        field.display = False
-        self.query_one(Table).focus()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter as it is typed."""
-        self._sought = event.value.strip()
-        self._show()
-
-    def on_input_submitted(self) -> None:
-        """Go back to the list, which stays filtered."""
-        self.query_one(Table).focus()
-
     @work(group="read", exclusive=True)
     async def _read(self) -> None:
         """Read the list, then run by run, in a thread; the list grows readable from its top."""
@@ -283,7 +259,6 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
 
     @work(group="act")
     async def _act(self, words: tuple[str, ...], said: str) -> None:
-        """Carry out a command, and say what came of it."""
         with self.complaining():
             await carried_out(self.session.children, *words)
             self.say(said)

@@ -129,7 +129,6 @@ class ScratchForm(Modal[Made | None]):
         self._end = asyncio.Event()
 
     def compose(self) -> ComposeResult:
-        """Give the form."""
         with Vertical(id="form"):
             yield Static(plain("New scratch device: safe to wipe", "bold"))
             yield Static(
@@ -149,7 +148,6 @@ class ScratchForm(Modal[Made | None]):
         yield Footer(show_command_palette=False, compact=True)
 
     async def on_mount(self) -> None:
-        """Find out how much room there is."""
         self.set_interval(1.0, self._tell_progress)
         await self._look_for_room()
         if self._room is not None:
@@ -177,7 +175,6 @@ class ScratchForm(Modal[Made | None]):
 
     @on(Button.Pressed, "#leave")
     def action_leave(self) -> None:
-        """End the making at hand, or leave."""
         if self._begun_s is None:
             self.dismiss(None)
         else:

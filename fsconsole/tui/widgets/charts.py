@@ -47,7 +47,7 @@ class Drawn(Widget):
         self,
         glyphs: Glyphs | None = None,
         *,
-        id: str | None = None,  # noqa: A002 (Textual's own name)
+        id: str | None = None,
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
@@ -62,7 +62,7 @@ class Drawn(Widget):
         """What may be drawn with: as given, or the terminal's."""
         return self._given_glyphs or cast("Host", self.app).session.terminal.glyphs
 
-    def drawn(self, width: int, height: int) -> tuple[Line, ...]:  # noqa: ARG002 (for subclasses)
+    def drawn(self, width: int, height: int) -> tuple[Line, ...]:
         """Return height lines of width columns."""
         return ()
 
@@ -84,7 +84,6 @@ class Drawn(Widget):
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
-        """Give a line to the compositor."""
         width, height = self.size
         if self._painted_at != (width, height):
             self._painted, self._painted_at = self.drawn(width, height), (width, height)
@@ -118,7 +117,7 @@ class Gauge(Drawn):
         *,
         text_width: int = 14,
         glyphs: Glyphs | None = None,
-        id: str | None = None,  # noqa: A002 (Textual's own name)
+        id: str | None = None,
         classes: str | None = None,
     ) -> None:
         super().__init__(glyphs, id=id, classes=classes)
@@ -131,7 +130,7 @@ class Gauge(Drawn):
             self._value = value
             self.changed()
 
-    def drawn(self, width: int, height: int) -> tuple[Line, ...]:  # noqa: ARG002 (it is one line high)
+    def drawn(self, width: int, height: int) -> tuple[Line, ...]:
         """Return the line."""
         if self._value is None:
             return ()
@@ -159,8 +158,7 @@ class Histogram(Drawn):
             self.refresh(layout=True)
         self.changed()
 
-    def get_content_height(self, container: object, viewport: object, width: int) -> int:  # noqa: ARG002
-        """Return a line for each row."""
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
         return max(len(self._value.rows), 1)
 
     def drawn(self, width: int, height: int) -> tuple[Line, ...]:

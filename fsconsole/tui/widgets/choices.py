@@ -103,7 +103,7 @@ class Choices(ScrollView, can_focus=True):
     class Left(_Asked):
         """The list is to be left."""
 
-    def __init__(self, *, id: str, ticks: bool = True) -> None:  # noqa: A002 (Textual's name for it)
+    def __init__(self, *, id: str, ticks: bool = True) -> None:
         """Without ticks its lines are only opened."""
         super().__init__(id=id)
         self._ticks = ticks
@@ -140,20 +140,17 @@ class Choices(ScrollView, can_focus=True):
             self._put_highlight(key)
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Fit the columns into the new width."""
         if self._text_width != self._rows.width:
             self._fit(self.lines_shown, self._text_width)
             self.refresh()
         self._keep_in_sight()
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 (Textual's)
-        """Return how many rows the lines take in a width."""
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         if width - 1 != self._rows.width:
             self._fit(self.lines_shown, max(_LEAST_WIDTH, width - 1))
         return self._rows.count
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row of those in sight."""
         row, width = y + self.scroll_offset.y, self.scrollable_content_region.width
         if not 0 <= row < self._rows.count:
             return Strip.blank(width, self.rich_style)
@@ -171,37 +168,30 @@ class Choices(ScrollView, can_focus=True):
             self.post_message(self.Looked(self, line))
 
     def on_click(self, event: events.Click) -> None:
-        """Open the line that was clicked."""
         row = event.y + self.scroll_offset.y
         if 0 <= row < self._rows.count and not self.lines_shown[self._rows.place_at(row)].is_heading:
             self.highlighted = self._rows.place_at(row)
             self.action_open()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 (Textual's)
-        """Offer no ticking where there is none."""
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self._ticks or action != "tick"
 
     def action_tick(self) -> None:
-        """Say that the highlighted line is to be ticked."""
         if (line := self.looked_at) is not None:
             self.post_message(self.Ticked(self, line.key))
 
     def action_open(self) -> None:
-        """Say that the highlighted line is to be opened."""
         if (line := self.looked_at) is not None:
             self.post_message(self.Opened(self, line.key))
 
     def action_leave(self) -> None:
-        """Say that the list is to be left."""
         self.post_message(self.Left(self))
 
     def action_by(self, lines: int) -> None:
-        """Look at a line further up or down."""
         if self.highlighted is not None:
             self._look_near(self.highlighted + lines, 1 if lines > 0 else -1)
 
     def action_by_pages(self, pages: int) -> None:
-        """Look at a line about a page further up or down."""
         if self.highlighted is not None:
             row = self._rows.first_of(self.highlighted) + pages * max(1, self.size.height - 1)
             self._look_near(
@@ -209,11 +199,9 @@ class Choices(ScrollView, can_focus=True):
             )
 
     def action_to(self, place: int) -> None:
-        """Look at the first line, or at the last one."""
         self._look_near(place if place >= 0 else len(self.lines_shown) + place, -1 if place else 1)
 
     def _look_near(self, place: int, step: int) -> None:
-        """Look at the nearest line that is no heading, first in one direction, then in the other."""
         count = len(self.lines_shown)
         place = min(max(0, place), count - 1)
         ways = (range(max(0, place), count), range(place, -1, -1))
@@ -248,7 +236,6 @@ class Choices(ScrollView, can_focus=True):
         return max(_LEAST_WIDTH, self.scrollable_content_region.width)
 
     def _fit(self, shown: tuple[Line, ...], width: int) -> None:
-        """Lay these lines out in a width."""
         self._rows = LineRows(shown, width)
         if self.virtual_size.height != self._rows.count:
             self.virtual_size = Size(0, self._rows.count)
@@ -270,7 +257,6 @@ class Choices(ScrollView, can_focus=True):
         }
 
     def _repaint(self, painted: dict[int, tuple[tuple[str, ...], bool]]) -> None:
-        """Draw anew what has changed, and leave all else where it is."""
         now = self._in_sight()
         if {place: len(text) for place, (text, _) in now.items()} != {
             place: len(text) for place, (text, _) in painted.items()
@@ -311,7 +297,6 @@ class Sift(Vertical):
         self._text = ""
 
     def compose(self) -> ComposeResult:
-        """Give the field, what is left of the list, and the list."""
         yield Input(placeholder="words to look for; enter keeps, escape clears", compact=True)
         yield Static(plain(""), classes="sift--left")
         yield self.choices
@@ -345,14 +330,12 @@ class Sift(Vertical):
         self.query_one(Input).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Narrow the list, letter by letter."""
         event.stop()
         if event.value != self._text:
             self._text = event.value
             self._show()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go to what is left."""
         event.stop()
         self.action_keep()
 
@@ -364,13 +347,11 @@ class Sift(Vertical):
         self.refresh_bindings()
 
     def action_clear(self) -> None:
-        """Show all, and go there."""
         self._text = ""
         self.query_one(Input).clear()
         self.action_keep()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 (Textual's)
-        """Leave the keys to others where there is nothing to clear, or nothing is typed."""
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         shown = {"clear": self._is_open or self.is_narrowed, "keep": self.is_typing}
         return shown.get(action, True)
 

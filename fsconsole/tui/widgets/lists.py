@@ -61,7 +61,7 @@ class Lines(ScrollView, can_focus=True):
         keys=("up,k", "down,j", "pageup", "pagedown,space", "home", "end"),
     )
 
-    def __init__(self, *, marks: str = "^v", id: str | None = None) -> None:  # noqa: A002 (Textual's name for it)
+    def __init__(self, *, marks: str = "^v", id: str | None = None) -> None:
         super().__init__(id=id)
         self._marks = marks
         self._lines: tuple[TextLine, ...] = ()
@@ -80,36 +80,30 @@ class Lines(ScrollView, can_focus=True):
         return max(20, self.size.width - _MARK)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of the part in sight."""
         number = y + round(self.scroll_y)
         if not 0 <= number < len(self._lines):
             return Strip.blank(self.size.width, self.rich_style)
         return self._strip(self._lines[number], y)
 
     def _strip(self, line: TextLine, y: int) -> Strip:
-        """Return a line as it is drawn in a row of the part in sight."""
         width = self.size.width
         style = self.get_component_rich_style(f"lines--{line.tone}") if line.tone else self.rich_style
         strip = Strip([Segment(line.text, style)]).adjust_cell_length(width - 1, self.rich_style)
         return Strip([*strip, Segment(self._mark(y), self.rich_style)])
 
     def _mark(self, y: int) -> str:
-        """Return what says at the right edge that there is more above, or below."""
         if y == 0 and self.scroll_y > 0:
             return self._marks[0]
         below = y == self.size.height - 1 and round(self.scroll_y) + self.size.height < len(self._lines)
         return self._marks[1] if below else " "
 
     def action_by(self, lines: int) -> None:
-        """Scroll by lines."""
         self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)
 
     def action_by_pages(self, pages: int) -> None:
-        """Scroll by what is in sight."""
         self.action_by(pages * max(1, self.size.height - 1))
 
     def action_to_end(self, end: int) -> None:
-        """Scroll to the first line, or to the last one."""
         self.scroll_to(y=end * self.max_scroll_y, animate=False, immediate=True)
 
 
@@ -161,7 +155,7 @@ class RowList(ScrollView, can_focus=True):
         Binding("enter", "choose", "Choose", id="rows.choose", tooltip="Take this row", show=False),
     ]
 
-    def __init__(self, *, id: str | None = None, has_cursor: bool = True) -> None:  # noqa: A002 (Textual's own name)
+    def __init__(self, *, id: str | None = None, has_cursor: bool = True) -> None:
         super().__init__(id=id)
         self._has_cursor = has_cursor
         self.cursor = 0
@@ -193,7 +187,6 @@ class RowList(ScrollView, can_focus=True):
         return self._moved
 
     def render_line(self, y: int) -> Strip:
-        """Make one line of those in sight."""
         number = y + self.scroll_offset.y
         width = self.scrollable_content_region.width
         if number >= self._count or self._row is None:
@@ -236,7 +229,6 @@ class RowList(ScrollView, can_focus=True):
             self.refresh()
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Keep the cursor in sight."""
         self._need_bar()
         self._go_to(self.cursor)
 
@@ -245,18 +237,15 @@ class RowList(ScrollView, can_focus=True):
         self.styles.overflow_y = "scroll" if self._count > self.size.height else "hidden"
 
     def on_click(self, event: events.Click) -> None:
-        """Take the cursor to the row that was clicked."""
         if self._has_cursor:
             self._moved = True
             self._go_to(event.y + self.scroll_offset.y)
 
     def action_by(self, rows: int) -> None:
-        """Move the cursor by rows."""
         self._moved = True
         self._go_to(self.cursor + rows)
 
     def action_by_pages(self, pages: int) -> None:
-        """Move the cursor by pages."""
         self.action_by(pages * max(1, self.scrollable_content_region.height - 1))
 
     def action_to(self, row: int) -> None:
@@ -265,7 +254,6 @@ class RowList(ScrollView, can_focus=True):
         self._go_to(row if row >= 0 else self._count + row)
 
     def action_choose(self) -> None:
-        """Tell that the row under the cursor was chosen."""
         if self._has_cursor:
             self.post_message(self.Chosen(self.cursor))
 
@@ -286,7 +274,7 @@ class BlockScrollBar(ScrollBarRender):
         window_size: float = 20,
         position: float = 0,
         thickness: int = 1,
-        vertical: bool = True,  # noqa: FBT001, FBT002
+        vertical: bool = True,  # noqa: FBT002
         back_color: Color = Color.parse("default"),  # noqa: B008
         bar_color: Color = Color.parse("default"),  # noqa: B008
     ) -> Segments:

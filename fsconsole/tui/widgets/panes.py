@@ -76,7 +76,6 @@ class Keys(Footer):
         """Columns for which keys were left out; none before there were any."""
 
     def compose(self) -> ComposeResult:
-        """Give the keys that fit."""
         made = list(super().compose())
         keys = [key for key in made if isinstance(key, FooterKey)]
         width = self.app.size.width
@@ -89,7 +88,6 @@ class Keys(Footer):
         yield from (widget for widget in made if _is_shown(widget, left))
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Give more keys, or fewer."""
         if self._fitted_for not in (0, self.app.size.width):
             self._keys_shown = ()
             self.refresh(recompose=True)
@@ -107,7 +105,6 @@ def fitting(keys: Sequence[FooterKey], width: int, leave_out: Sequence[str]) -> 
 
 
 def _cells(key: FooterKey) -> int:
-    """Return what a key takes, with the space behind it."""
     return cells_of(key.key_display) + 1 + cells_of(key.description) + 1
 
 
@@ -125,13 +122,12 @@ class Pane(VerticalScroll, inherit_bindings=False):
         "pane", "line", ("scroll_up", "scroll_down", "page_up", "page_down", "scroll_home", "scroll_end")
     )
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002 (Textual's name)
+    def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._make: MakeContent | None = None
         self._about = ""
 
     def compose(self) -> ComposeResult:
-        """Give the text."""
         yield Static(plain(""))
 
     def show(self, about: str, make: MakeContent) -> None:
@@ -143,7 +139,6 @@ class Pane(VerticalScroll, inherit_bindings=False):
         self._fill()
 
     def on_resize(self) -> None:
-        """Make the text anew."""
         self._fill()
 
     def _fill(self) -> None:
@@ -174,7 +169,7 @@ class Sentence(Lines):
     Sentence > .lines--warning { color: $warning; }
     """
 
-    def __init__(self, *, marks: str = "^v", id: str | None = None) -> None:  # noqa: A002 (Textual's name for it)
+    def __init__(self, *, marks: str = "^v", id: str | None = None) -> None:
         super().__init__(marks=marks, id=id)
         self.can_focus = False
         self._text = ""
@@ -185,7 +180,7 @@ class Sentence(Lines):
         """What is said. Printable."""
         return self._text
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 (given by Textual)
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to scroll only where there is something to scroll."""
         return self.can_focus
 
@@ -197,12 +192,10 @@ class Sentence(Lines):
         self._break(self.size.width)
         self.refresh(layout=True)
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 (given by Textual)
-        """Return how many lines the text takes in so many columns."""
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self._broken(width))
 
     def on_resize(self, event: Resize) -> None:
-        """Break the text anew."""
         self._break(event.size.width)
 
     def render_line(self, y: int) -> Strip:

@@ -45,7 +45,7 @@ class SheetTable(DataTable[Text], inherit_bindings=False):
     class Moved(Message):
         """The cursor stands on another row, or on a row that shows something else now."""
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002 (Textual's name)
+    def __init__(self, *, id: str) -> None:
         super().__init__(id=id, cursor_type="row", cell_padding=0, zebra_stripes=False)
         self._make: MakeSheet | None = None
         self._sheet = Sheet((), ())
@@ -68,16 +68,13 @@ class SheetTable(DataTable[Text], inherit_bindings=False):
             self.move_cursor(row=keys.index(key))
 
     def on_resize(self) -> None:
-        """Make the table anew where its width has changed."""
         self._refill()
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Tell that the cursor has moved."""
         event.stop()
         self.post_message(self.Moved())
 
     def on_click(self, event: events.Click) -> None:
-        """Tell that a row's mark was clicked."""
         meta = event.style.meta
         row, column = meta.get("row", -1), meta.get("column", -1)
         if column == 0 and 0 <= row < len(self._sheet.rows):
@@ -183,7 +180,7 @@ class Table(ScrollView, can_focus=True):
     class Chosen(Moved):
         """A row was opened."""
 
-    def __init__(self, *, rule: str = "-", id: str | None = None) -> None:  # noqa: A002 (Textual's name for it)
+    def __init__(self, *, rule: str = "-", id: str | None = None) -> None:
         super().__init__(id=id)
         self._rule = rule
         self._layout = lay_out(_EMPTY, 80)
@@ -225,12 +222,10 @@ class Table(ScrollView, can_focus=True):
                 self._move(index)
 
     def on_resize(self) -> None:
-        """Fit the table into its new room."""
         self._layout = lay_out(self.value, self._room())
         self._settle()
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of the part in sight."""
         width = self._layout.width
         if y < _HEAD_LINES:
             return self._head(y).adjust_cell_length(width, self.rich_style)
@@ -243,21 +238,17 @@ class Table(ScrollView, can_focus=True):
         return Strip([Segment(text, style)]).adjust_cell_length(width, style)
 
     def action_rows(self, by: int) -> None:
-        """Move the cursor by rows."""
         self._move(self._cursor + by)
 
     def action_pages(self, by: int) -> None:
-        """Move the cursor by a page."""
         line = self._layout.begins[self._cursor] if self.value.rows else 0
         self._move(self._layout.row_at(max(0, line + by * max(1, self.size.height - _HEAD_LINES - 1))))
 
     def action_columns(self, by: int) -> None:
-        """Move the column's cursor."""
         self._column = max(0, min(self._column + by, len(self.value.columns) - 1))
         self._settle()
 
     def action_choose(self) -> None:
-        """Tell that the row at the cursor is opened."""
         if self.row is not None:
             self.post_message(self.Chosen(self, self.row))
 
@@ -287,7 +278,6 @@ class Table(ScrollView, can_focus=True):
             self.post_message(self.Moved(self, self.value.rows[index]))
 
     def _settle(self) -> None:
-        """Bring the cursors into sight and draw anew."""
         self.virtual_size = Size(self._layout.width, _HEAD_LINES + self._layout.height)
         self._first = self._layout.first_for(self._column, min(self._first, self._column))
         if self.value.rows:
