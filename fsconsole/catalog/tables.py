@@ -1,4 +1,4 @@
-"""A TOML table that knows its file and its place in it, so that every mistake is named by its key."""
+"""A TOML table that knows its file and its place in it, so that every error names the key."""
 
 from __future__ import annotations
 
@@ -9,40 +9,35 @@ from enum import Enum
 from typing import TypeVar, cast
 
 from fsconsole import units
-from fsconsole.errors.targets import BadQuantity, PlanBadValue, PlanUnknownKey
+from fsconsole.errors.targets import BadQuantity, PlanBadValue, PlanKeyMissing, PlanUnknownKey
 
-# Which valid words come closest to one that is not valid.
+E = TypeVar("E", bound=Enum)
 
-_SHOWN = 12
+_MOST_NEAREST = 12
+LONGEST_TEXT = 2000
+_LONGEST_SIZE = 24
+_LONGEST_LIST = 1000
+_SHOWN_VALUE = 60
 
 
 def nearest_words(word: str, valid: Iterable[str]) -> str:
     """Return the valid words as text, the most similar first, at most a dozen; "none" where there are none."""
-    known = sorted(set(valid))
     matcher = difflib.SequenceMatcher(b=word[:100])
-    ranked = sorted(known, key=lambda candidate: -_similarity(matcher, candidate))
-    more = " and more" if len(ranked) > _SHOWN else ""
-    return ", ".join(ranked[:_SHOWN]) + more or "none"
 
+    def distance(candidate: str) -> float:
+        matcher.set_seq1(candidate)
+        return -matcher.ratio()
 
-def _similarity(matcher: difflib.SequenceMatcher[str], candidate: str) -> float:
-    matcher.set_seq1(candidate)
-    return matcher.ratio()
-
-
-E = TypeVar("E", bound=Enum)
-
-_LONGEST_TEXT = 2000
-_LONGEST_SIZE = 24
-_LONGEST_LIST = 1000
-_SHOWN_VALUE = 60
+    ranked = sorted(sorted(set(valid)), key=distance)
+    more = " and more" if len(ranked) > _MOST_NEAREST else ""
+    return ", ".join(ranked[:_MOST_NEAREST]) + more or "none"
 
 
 class Table:
     """One table of a TOML file.
 
     Every method raises PlanBadValue for a value of another kind or out of bounds; a missing value without a
-    default is one too.
+    default is one too. Methods as_... judge a value that was found at a key: an item of a list, for one.
     """
 
     def __init__(self, path: str, place: str, values: Mapping[str, object]) -> None:
@@ -69,82 +64,66 @@ class Table:
         return f"{self.place}.{name}" if self.place else name
 
     def bad(self, name: str, why: str, wanted: str) -> PlanBadValue:
-        """Return the error that says what is wrong with this key's value."""
+        """Return the error that says what is wrong with this key's value, or with its absence."""
         value = shown(self._values[name]) if name in self._values else "(missing)"
         return PlanBadValue(self.path, self.key(name), value, why, wanted)
 
     def raw(self, name: str) -> object:
-        """Return the value as it stands; raises PlanBadValue where it is missing."""
+        """Return the value as it stands; raises PlanKeyMissing."""
         if name not in self._values:
-            raise self.bad(name, "it is missing", "this key")
+            raise PlanKeyMissing(self.path, self.key(name))
         return self._values[name]
 
-    def text(self, name: str, default: str | None = None, *, wanted: str = "text in quotes") -> str:
+    def text(self, name: str, default: str | None = None) -> str:
         """Return a string of at most 2000 characters."""
         if default is not None and name not in self._values:
             return default
-        return self._as_text(name, self.raw(name), wanted)
+        return self.as_text(name, self.raw(name))
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list of strings; missing is empty."""
         if name not in self._values:
             return ()
-        return tuple(self._as_text(name, item, "a list of texts") for item in self._list(name))
+        return tuple(self.as_text(name, item, wanted="a list of texts") for item in self._list(name))
 
     def flag(self, name: str, *, default: bool) -> bool:
         """Return true or false."""
         value = self._values.get(name, default)
         if not isinstance(value, bool):
-            raise self.bad(name, "it is neither true nor false", "true or false")
+            raise self.bad(name, "must be true or false", "true or false")
         return value
 
-    def integer(self, name: str, default: int | None = None, *, low: int, high: int) -> int:
+    def integer(self, name: str, *, low: int, high: int) -> int:
         """Return a whole number between low and high."""
-        if default is not None and name not in self._values:
-            return default
-        return self._as_integer(name, self.raw(name), low, high)
-
-    def integers(self, name: str, default: int, *, low: int, high: int) -> tuple[int, ...]:
-        """Return one or more whole numbers; a single one is a list of one; no number twice."""
-        if name not in self._values:
-            return (default,)
-        numbers = (self._as_integer(name, item, low, high) for item in self._one_or_more(name))
-        return tuple(dict.fromkeys(numbers))
+        return self.as_integer(name, self.raw(name), low, high)
 
     def number(self, name: str) -> float:
         """Return a finite number."""
         value = self.raw(name)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self.bad(name, "it is not a number", "a number")
+            raise self.bad(name, "must be a number", "a number")
         try:
             number = float(value)
         except OverflowError as error:
-            raise self.bad(name, "it is too large", "a number") from error
+            raise self.bad(name, "is too large", "a number") from error
         if not math.isfinite(number):
-            raise self.bad(name, "it is not a number", "a number")
+            raise self.bad(name, "must be a finite number", "a number")
         return number
 
-    def size(self, name: str, default: int | None = None, *, low: int, high: int) -> int:
+    def size(self, name: str, *, low: int, high: int) -> int:
         """Return bytes from a number or a text such as "64KiB"."""
-        if default is not None and name not in self._values:
-            return default
-        return self._as_size(name, self.raw(name), low, high)
+        return self.as_size(name, self.raw(name), low, high)
 
-    def sizes(self, name: str, *, low: int, high: int) -> tuple[int, ...]:
-        """Return one or more sizes in bytes, none twice."""
-        found = (self._as_size(name, item, low, high) for item in self._one_or_more(name))
-        return tuple(dict.fromkeys(found))
-
-    def choice(self, name: str, kind: type[E], default: E) -> E:
+    def choice(self, name: str, kind: type[E], default: E | None = None) -> E:
         """Return the member of an enumeration that the text names."""
-        if name not in self._values:
+        if default is not None and name not in self._values:
             return default
         value = self.raw(name)
         for member in kind:
             if member.value == value:
                 return member
-        words = [str(member.value) for member in kind]
-        raise self.bad(name, "that is none of its values", nearest_words(shown(value), words))
+        words = nearest_words(shown(value), [str(member.value) for member in kind])
+        raise self.bad(name, f"not a valid value; choose from {words}", words)
 
     def table(self, name: str) -> Table:
         """Return the table below this key; missing is empty."""
@@ -157,71 +136,72 @@ class Table:
             self._as_table(name, f"{self.key(name)}[{number}]", item) for number, item in enumerate(items)
         )
 
-    def words(self, name: str, *, low: int = 1) -> tuple[str, ...]:
+    def words(self, name: str) -> tuple[str, ...]:
         """Return one or more values of a choice as words: true is "on", false is "off", 64 is "64"."""
-        items = self._one_or_more(name)
-        if len(items) < low:
-            raise self.bad(name, "the list is empty", "at least one value")
-        return tuple(dict.fromkeys(self._as_word(name, item) for item in items))
+        return tuple(dict.fromkeys(self._as_word(name, item) for item in self.one_or_more(name)))
 
-    def _as_word(self, name: str, value: object) -> str:
-        if isinstance(value, bool):
-            return "on" if value else "off"
-        if isinstance(value, int):
-            return str(self._as_integer(name, value, 0, 2**63 - 1))
-        return self._as_text(name, value, "a word, a whole number, true or false")
-
-    def _as_text(self, name: str, value: object, wanted: str) -> str:
-        if not isinstance(value, str):
-            raise self.bad(name, "it is not text", wanted)
-        if len(value) > _LONGEST_TEXT:
-            raise self.bad(name, "it is too long", f"at most {_LONGEST_TEXT} characters")
-        return value
-
-    def _as_integer(self, name: str, value: object, low: int, high: int) -> int:
-        wanted = f"a whole number from {low} to {high}"
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self.bad(name, "it is not a whole number", wanted)
-        if not low <= value <= high:
-            raise self.bad(name, f"it is below {low}" if value < low else f"it is above {high}", wanted)
-        return value
-
-    def _as_size(self, name: str, value: object, low: int, high: int) -> int:
-        bounds = f"a size from {units.format_bytes_exact(low)} to {units.format_bytes_exact(high)}"
-        if isinstance(value, str):
-            value = self._parsed_size(name, value)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self.bad(name, "it is not a size", 'a size such as "64KiB", or a number of bytes')
-        if not low <= value <= high:
-            raise self.bad(name, "it is too small" if value < low else "it is too large", bounds)
-        return value
-
-    def _parsed_size(self, name: str, text: str) -> int:
-        wanted = 'a size such as "64KiB", "1GiB" or 4096'
-        if len(text) > _LONGEST_SIZE:
-            raise self.bad(name, "it is too long for a size", wanted)
-        try:
-            return units.parse_bytes(text)
-        except BadQuantity as error:
-            raise self.bad(name, f"it is not {error.wanted}", wanted) from error
-
-    def _one_or_more(self, name: str) -> tuple[object, ...]:
+    def one_or_more(self, name: str) -> tuple[object, ...]:
+        """Return the items of a list, or the one value that stands instead; at least one."""
         items = self._list(name) if isinstance(self.raw(name), list) else (self.raw(name),)
         if not items:
             raise self.bad(name, "the list is empty", "at least one value")
         return items
 
+    def _as_word(self, name: str, value: object) -> str:
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        if isinstance(value, int):
+            return str(self.as_integer(name, value, 0, 2**63 - 1))
+        return self.as_text(name, value, wanted="a word, a whole number, true or false")
+
+    def as_text(
+        self, name: str, value: object, most: int = LONGEST_TEXT, *, wanted: str = "text in quotes"
+    ) -> str:
+        """Return a value that is a string of at most so many characters."""
+        if not isinstance(value, str):
+            raise self.bad(name, "must be text", wanted)
+        if len(value) > most:
+            raise self.bad(name, "is too long", f"at most {most} characters")
+        return value
+
+    def as_integer(self, name: str, value: object, low: int, high: int) -> int:
+        """Return a value that is a whole number between low and high."""
+        wanted = f"a whole number from {low} to {high}"
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.bad(name, "must be a whole number", wanted)
+        if not low <= value <= high:
+            bound = f"at least {low}" if value < low else f"at most {high}"
+            raise self.bad(name, f"must be {low if low == high else bound}", wanted)
+        return value
+
+    def as_size(self, name: str, value: object, low: int, high: int) -> int:
+        """Return a value that is a size, as a number or a text, in bytes."""
+        wanted = 'a size such as "64KiB", "1GiB" or 4096'
+        if isinstance(value, str):
+            if len(value) > _LONGEST_SIZE:
+                raise self.bad(name, "is too long for a size", wanted)
+            try:
+                value = units.parse_bytes(value)
+            except BadQuantity as error:
+                raise self.bad(name, f"must be {error.wanted}", wanted) from error
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.bad(name, "must be a size", wanted)
+        if not low <= value <= high:
+            bounds = f"a size from {units.format_bytes_exact(low)} to {units.format_bytes_exact(high)}"
+            raise self.bad(name, "is too small" if value < low else "is too large", bounds)
+        return value
+
     def _list(self, name: str) -> tuple[object, ...]:
         value = self.raw(name)
         if not isinstance(value, list):
-            raise self.bad(name, "it is not a list", "a list in brackets")
+            raise self.bad(name, "must be a list", "a list in brackets")
         if len(value) > _LONGEST_LIST:
-            raise self.bad(name, "it is too long", f"at most {_LONGEST_LIST} items")
+            raise self.bad(name, "is too long", f"at most {_LONGEST_LIST} items")
         return tuple(cast("list[object]", value))
 
     def _as_table(self, name: str, place: str, value: object) -> Table:
         if not isinstance(value, dict):
-            raise self.bad(name, "it is not a table", "a table: { key = value }")
+            raise self.bad(name, "must be a table", "a table: { key = value }")
         return Table(self.path, place, cast("dict[str, object]", value))
 
 

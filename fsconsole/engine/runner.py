@@ -36,10 +36,10 @@ from fsconsole.model.events import ControlRequested, Outcome, RunFinished, RunSt
 from fsconsole.model.plan import Cell, Step
 from fsconsole.model.run import RunRequest, Target
 from fsconsole.model.state import OPEN_STATUSES, RunState
-from fsconsole.plan.arrays import ARRAY_PATH, BITMAPS, LEVELS, POLICIES, as_the_level_has_it, least_members
-from fsconsole.plan.expand import cell_uuid, filesystem_of, rebuilt_steps
+from fsconsole.plan.arrays import ARRAY_PATH, BITMAPS, LEVELS, POLICIES, least_members
+from fsconsole.plan.expand import as_the_level_has_it, cell_uuid, filesystem_of, rebuilt_steps
+from fsconsole.plan.keys import MACHINE_WIDE
 from fsconsole.plan.planfile import TargetSpec
-from fsconsole.plan.settings import MACHINE_WIDE
 from fsconsole.plan.steps import MOUNT_POINT
 from fsconsole.preflight.prepare import target_spec
 from fsconsole.system.files import boot_id, cpu_count, hostname, kernel_release, memory_bytes

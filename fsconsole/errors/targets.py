@@ -59,7 +59,7 @@ class PlanNotToml(FsconsoleError):
     where: str
     exit_code = ExitCode.PLAN_NOT_TOML
     sentence = "{path} is not TOML: {where}."
-    advice = "Mend that line; strings need quotes, lists need brackets."
+    advice = "Fix this line; strings need quotes, lists need brackets."
 
 
 @dataclass(eq=False)
@@ -70,8 +70,8 @@ class PlanUnknownKey(FsconsoleError):
     key: str
     nearest: str
     exit_code = ExitCode.PLAN_UNKNOWN_KEY
-    sentence = "{path}: the key {key} is not known."
-    advice = "Valid here, nearest first: {nearest}."
+    sentence = "{path}: unknown key {key}."
+    advice = "Did you mean {nearest}?"
 
 
 @dataclass(eq=False)
@@ -89,6 +89,17 @@ class PlanBadValue(FsconsoleError):
 
 
 @dataclass(eq=False)
+class PlanKeyMissing(PlanBadValue):
+    """A required key that isn't there."""
+
+    value: str = "(missing)"
+    why: str = "required key is missing"
+    wanted: str = "a value"
+    sentence = '{path}: required key "{key}" is missing.'
+    advice = "Add this key."
+
+
+@dataclass(eq=False)
 class UnknownFilesystem(FsconsoleError):
     """A filesystem that the catalog doesn't hold."""
 
@@ -98,7 +109,7 @@ class UnknownFilesystem(FsconsoleError):
     nearest: str
     exit_code = ExitCode.UNKNOWN_FILESYSTEM
     sentence = "{path}: {key}: there is no filesystem '{name}' in the catalog."
-    advice = "Known, nearest first: {nearest}."
+    advice = "Did you mean {nearest}?"
 
 
 @dataclass(eq=False)
@@ -112,7 +123,7 @@ class OptionRefused(FsconsoleError):
     nearest: str
     exit_code = ExitCode.OPTION_REFUSED
     sentence = "{path}: {key}: '{word}' is refused: {why}."
-    advice = "Allowed, nearest first: {nearest}."
+    advice = "Allowed: {nearest}."
 
 
 @dataclass(eq=False)

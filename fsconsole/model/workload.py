@@ -109,6 +109,10 @@ class Workload(Wire, frozen=True):
     """What sizes, offsets and draws of a mix come from."""
     settings: tuple[tuple[str, str], ...] = ()
     """(name, value) pairs of device and kernel settings that hold for this workload alone."""
+    thread_counts: tuple[int, ...] = ()
+    """Of a plan's workload: the axis, whose first value is threads; empty in a cell."""
+    of: str = ""
+    """Of a plan's workload: name of the create whose files it uses, by default the nearest before it; empty in a cell."""
 
     @property
     def largest_file_bytes(self) -> int:

@@ -1,4 +1,4 @@
-"""The keys of [[array]]: what each is, which levels have it, and what makes no sense together.
+"""Arrays that a plan makes of its targets: levels, sizes, stripes, and combinations that mdadm refuses.
 
 man 8 mdadm; Documentation/admin-guide/md.rst; mdadm's Create.c and mdadm.c for what it refuses.
 """
@@ -31,61 +31,6 @@ BITMAPS = ("none", "internal")
 POLICIES = ("resync", "bitmap", "ppl")
 MAX_MEMBERS = 256
 """What mdadm takes for raid6; more disks than that nobody compares by hand."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayKey:
-    """One key of [[array]]; README and console are made from these."""
-
-    name: str
-    about: str
-    """One line of help."""
-    offered: tuple[str, ...]
-    """Values that the console begins with."""
-    values: str
-    """What it may be, in words."""
-    levels: tuple[str, ...] = LEVELS
-    """Those that have such a thing; for the others it is left as it comes."""
-    lacks: str = ""
-    """What is said of the others: "raid1 has no chunks"."""
-
-
-KEYS = (
-    ArrayKey("level", "What md makes of all devices together; several are compared.", LEVELS, "one or more of the levels of md"),
-    ArrayKey("chunk", "What goes to one member before the next one has its turn; mdadm's own is 512KiB.",
-             ("64KiB", "512KiB"), "size, a power of two from 4KiB", ("raid0", *PARITY, "raid10"), "has no chunks"),
-    ArrayKey("members", "How many of the devices become members, the first ones; by itself all.", ("3", "4"), "number"),
-    ArrayKey("stripe_cache_size", "Pages per member that md keeps of stripes; the kernel's own is 256.",
-             ("256", "4096"), "number from 17 to 32768", PARITY, "has no stripe cache"),
-    ArrayKey("group_thread_count", "Threads that work on stripes beside the array's own one; the kernel's own is 0.",
-             ("0", "2"), "number", PARITY, "has no threads for stripes"),
-    ArrayKey("bitmap", "The write-intent bitmap, of what was being written before a crash: none, or in the members.",
-             BITMAPS, "none, internal", REDUNDANT, "has nothing to resync"),
-    ArrayKey("consistency_policy", "What makes members agree after a crash: a whole resync, the bitmap, a partial parity log (raid5).",
-             POLICIES, "resync, bitmap, ppl", REDUNDANT, "has nothing to resync"),
-    ArrayKey("assume_clean", "No resync at the start: quicker to make, and labelled on every figure.",
-             ("yes",), "true, false", REDUNDANT, "has nothing to resync"),
-)  # fmt: skip
-"""In the order in which they are shown."""
-
-_LEVELS_OF = {key.name: key.levels for key in KEYS}
-
-
-def as_the_level_has_it(spec: ArraySpec) -> ArraySpec:
-    """Return the array with whatever its level hasn't left as it comes."""
-
-    def has(name: str) -> bool:
-        return spec.level in _LEVELS_OF[name]
-
-    return replace(
-        spec,
-        chunk_bytes=spec.chunk_bytes if has("chunk") else 0,
-        stripe_cache_size=spec.stripe_cache_size if has("stripe_cache_size") else 0,
-        group_thread_count=spec.group_thread_count if has("group_thread_count") else -1,
-        bitmap=spec.bitmap if has("bitmap") else "",
-        consistency_policy=spec.consistency_policy if has("consistency_policy") else "",
-        assume_clean=spec.assume_clean and has("assume_clean"),
-    )
 
 
 def least_members(level: str) -> int:
@@ -133,6 +78,23 @@ class ArraySupport:
 
 
 EVERY_LEVEL = ArraySupport()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a cell's filesystem is made on: a target, or an array of several; reasons: why it can't be made."""
+
+    target: TargetSpec
+    array: ArraySpec | None = None
+    members: tuple[TargetSpec, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+def site_of(spec: ArraySpec | None, devices: Sequence[TargetSpec], reasons: tuple[str, ...] = ()) -> Site:
+    """Return an array of these devices as a site, or without one the first of them."""
+    if spec is None:
+        return Site(devices[0])
+    return Site(array_place(spec, devices), spec, tuple(devices), reasons)
 
 
 def members_of(spec: ArraySpec, targets: Sequence[TargetSpec]) -> tuple[TargetSpec, ...]:

@@ -16,21 +16,21 @@ import tomli_w
 from fsconsole.catalog.filesystem import Scope
 from fsconsole.catalog.tables import Table
 from fsconsole.errors.targets import PlanBadValue
-from fsconsole.model.workload import WorkloadKind
-from fsconsole.plan.arrays import KEYS, LEVELS
+from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.plan.arrays import LEVELS
+from fsconsole.plan.keys import ARRAY, LEVELS_OF, SETTING_NAMES, WORKLOAD, read_settings, toml_of
 from fsconsole.plan.planfile import (
+    DEFAULT_BLOCK_SIZE_BYTES,
     ArrayAxis,
     Checklist,
     PlanFile,
     Scale,
     ScaleKind,
     VariantText,
-    WorkloadPlan,
 )
 from fsconsole.plan.read import parse_plan, read_array, require_one_stripe_cache
 from fsconsole.plan.read_workload import read_workloads
-from fsconsole.plan.settings import NAMES, read_setting_axes
-from fsconsole.plan.write import array_table, plan_to_toml, workload_table
+from fsconsole.plan.write import plan_to_toml
 from fsconsole.text import MIB
 
 Values = tuple[tuple[str, str], ...]
@@ -84,9 +84,14 @@ Change = Callable[[], Draft]
 
 def new_draft() -> Draft:
     """Return what a draft begins with: two filesystems, one load that fits anywhere, three repeats."""
-    load = WorkloadPlan("large files", WorkloadKind.CREATE, (4,), file_size_bytes=512 * MIB)
+    load = _create("large files", 4, 512 * MIB)
     checklists = (Checklist("ext4"), Checklist("xfs"))
     return Draft(PlanFile("New plan", (load,), checklists, repeats=3, scale=Scale(ScaleKind.FIT)))
+
+
+def _create(name: str, threads: int, file_size_bytes: int) -> Workload:
+    kind, block = WorkloadKind.CREATE, DEFAULT_BLOCK_SIZE_BYTES
+    return Workload(name, kind, threads, 0, file_size_bytes, block, thread_counts=(threads,))
 
 
 def changed(draft: Draft, plan: PlanFile) -> Draft:
@@ -211,10 +216,10 @@ STARTS: tuple[tuple[WorkloadKind, str, dict[str, object]], ...] = (
 
 def workload_tables(draft: Draft) -> list[dict[str, object]]:
     """Return the draft's workloads as a plan file has them."""
-    return [workload_table(workload) for workload in draft.plan.workloads]
+    return [toml_of(workload, WORKLOAD) for workload in draft.plan.workloads]
 
 
-def checked_workloads(tables: Sequence[Mapping[str, object]]) -> tuple[WorkloadPlan, ...]:
+def checked_workloads(tables: Sequence[Mapping[str, object]]) -> tuple[Workload, ...]:
     """Return workloads as the plan reader takes them. Raises PlanUnknownKey, PlanBadValue."""
     numbered = (Table(PLACE, f"workload[{number}]", table) for number, table in enumerate(tables))
     return read_workloads(tuple(numbered))
@@ -225,7 +230,7 @@ def with_workloads(draft: Draft, tables: Sequence[Mapping[str, object]]) -> Draf
     return changed(draft, replace(draft.plan, workloads=checked_workloads(tables)))
 
 
-def start_of(kind: WorkloadKind, others: Sequence[WorkloadPlan]) -> dict[str, object]:
+def start_of(kind: WorkloadKind, others: Sequence[Workload]) -> dict[str, object]:
     """Return what a new workload of a kind begins with, under a name of its own."""
     begin = next((values for known, _, values in STARTS if known is kind), {})
     return {"name": _free_name(kind.value, others), "kind": kind.value, **begin}
@@ -260,15 +265,15 @@ def moved_workload(draft: Draft, number: int, step: int) -> Draft:
 def with_setting(draft: Draft, name: str, values: tuple[str, ...]) -> Draft:
     """Return the draft with a setting's values, none to leave it as the machine has it. Raises PlanBadValue."""
     kept = {**dict(draft.plan.settings), name: values}
-    wanted = {key: list(kept[key]) for key in NAMES if kept.get(key)}
+    wanted = {key: list(kept[key]) for key in SETTING_NAMES if kept.get(key)}
     table = Table(PLACE, "settings", wanted)
     require_one_stripe_cache(table, draft.plan.arrays)
-    return changed(draft, replace(draft.plan, settings=read_setting_axes(table)))
+    return changed(draft, replace(draft.plan, settings=read_settings(table)))
 
 
 def checked_setting(name: str, value: str) -> str:
     """Return one value of a setting as the plan would have it. Raises PlanBadValue."""
-    ((_, (found,)),) = read_setting_axes(Table(PLACE, "settings", {name: [value]}))
+    ((_, (found,)),) = read_settings(Table(PLACE, "settings", {name: [value]}))
     return found
 
 
@@ -296,13 +301,13 @@ def with_key(draft: Draft, key: str, value: object) -> Draft:
 
 def _smallest(plan: PlanFile) -> PlanFile:
     """Return the plan with something to do whatever is ticked, so that it is one key alone that is judged."""
-    load = WorkloadPlan("load", WorkloadKind.CREATE, (1,), file_size_bytes=MIB)
+    load = _create("load", 1, MIB)
     return replace(
         plan, workloads=(load,), checklists=(Checklist("ext4"),), variants=(), settings=(), arrays=()
     )
 
 
-def _free_name(name: str, others: Sequence[WorkloadPlan]) -> str:
+def _free_name(name: str, others: Sequence[Workload]) -> str:
     taken = {workload.name for workload in others}
     candidates = (name, *(f"{name} {number}" for number in range(2, len(taken) + 3)))
     return next(candidate for candidate in candidates if candidate not in taken)
@@ -314,8 +319,7 @@ def _free_name(name: str, others: Sequence[WorkloadPlan]) -> str:
 
 NO_ARRAY = ArrayAxis(())
 YES = "yes"
-_NUMBERS = ("members", "stripe_cache_size", "group_thread_count")
-_LEVELS_OF = {key.name: key.levels for key in KEYS}
+_KINDS = {key.name: key.kind for key in ARRAY}
 
 Words = Mapping[str, tuple[str, ...]]
 """The values of each key as they are typed; a key that is left as it comes is absent."""
@@ -328,7 +332,7 @@ def array_at(plan: PlanFile, number: int) -> ArrayAxis:
 
 def words_of(axis: ArrayAxis) -> dict[str, tuple[str, ...]]:
     """Return the values of a table as words."""
-    table = array_table(axis)
+    table = toml_of(axis, ARRAY)
     said = {name: tuple(map(str, values)) for name, values in table.items() if isinstance(values, list)}
     return {name: values for name, values in said.items() if values} | (
         {"assume_clean": (YES,)} if axis.assume_clean else {}
@@ -337,7 +341,7 @@ def words_of(axis: ArrayAxis) -> dict[str, tuple[str, ...]]:
 
 def checked_array_value(name: str, value: str) -> str:
     """Return one value of a key as the plan would have it. Raises PlanBadValue."""
-    said = {"level": _LEVELS_OF[name]} | {name: (value,)}
+    said = {"level": LEVELS_OF[name]} | {name: (value,)}
     return words_of(_read(said, 0))[name][0]
 
 
@@ -371,18 +375,12 @@ def _with_tables(draft: Draft, number: int, instead: tuple[ArrayAxis, ...]) -> D
 
 
 def _read(said: Words, number: int) -> ArrayAxis:
-    table: dict[str, object] = {
-        name: [_value_of(name, word) for word in words] for name, words in said.items()
+    table = {
+        name: [kind.of_text(word) for word in words] if kind.is_axis else kind.of_text(words[0])
+        for name, words in said.items()
+        for kind in (_KINDS[name],)
     }
-    if "assume_clean" in said:
-        table["assume_clean"] = True
     return read_array(Table(PLACE, f"array[{number}]", table))
-
-
-def _value_of(name: str, word: str) -> object:
-    """Return a word in the kind that its key has; what is no such thing stays text, for the reader to refuse."""
-    is_number = name in _NUMBERS and word.isascii() and word.isdigit() and len(word) < 20
-    return int(word) if is_number else word
 
 
 # The variants of a draft that are in the tools' own words: added, changed, doubled and removed.

@@ -6,7 +6,7 @@ import math
 import random
 import uuid
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -20,13 +20,14 @@ from fsconsole.plan import planfile
 from fsconsole.plan.arrays import (
     EVERY_LEVEL,
     ArraySupport,
-    array_place,
+    Site,
     array_reasons,
-    as_the_level_has_it,
     members_of,
     resyncs,
+    site_of,
 )
 from fsconsole.plan.arrays import usable_bytes as arrays_usable_bytes
+from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.planfile import (
     AUTO_REPEATS,
     NO_DEVICE,
@@ -40,7 +41,7 @@ from fsconsole.plan.planfile import (
 from fsconsole.plan.read_workload import workload_of
 from fsconsole.plan.rows import Row, Rows, list_rows
 from fsconsole.plan.settings import objections
-from fsconsole.plan.steps import ArrayLife, Life, cell_steps, raw_bytes, raw_reasons
+from fsconsole.plan.steps import cell_steps, raw_bytes, raw_reasons
 
 # What a plan may ask for and this version does not carry out, in words: never dropped in silence.
 
@@ -97,7 +98,7 @@ def usable_bytes(target: TargetSpec, filesystem: Filesystem) -> int:
 
 def workload_choices(plan: PlanFile) -> tuple[tuple[Workload, ...], ...]:
     """Return a tuple of workloads for every choice of thread counts, in the plan's order. Raises PlanBadValue."""
-    axes = [workload.threads for workload in plan.workloads]
+    axes = [workload.thread_counts for workload in plan.workloads]
     _require_few(plan, "workload", _combinations(axes))
     return tuple(
         tuple(
@@ -121,24 +122,26 @@ def array_choices(plan: PlanFile) -> tuple[ArraySpec | None, ...]:
     What a level hasn't, such as the chunk of raid1, is left as it comes there, so that levels can share a table.
     Raises PlanBadValue.
     """
-    tables = [_values(axis) for axis in plan.arrays]
+    tables = [[_values(axis, key, name) for key, name in _ARRAY_FIELDS] for axis in plan.arrays]
     _require_few(plan, "array", sum(map(_combinations, tables)))
     specs = (as_the_level_has_it(ArraySpec(*choice)) for table in tables for choice in product(*table))
     return tuple(dict.fromkeys(specs)) or (None,)
 
 
-def _values(axis: ArrayAxis) -> tuple[tuple[Any, ...], ...]:
-    """Return the values of each field of ArraySpec, in its order."""
-    return (
-        axis.levels,
-        axis.chunks_bytes or (0,),
-        axis.members or (0,),
-        axis.stripe_cache_sizes or (0,),
-        axis.group_thread_counts or (-1,),
-        axis.bitmaps or ("",),
-        axis.consistency_policies or ("",),
-        (axis.assume_clean,),
-    )
+def as_the_level_has_it(spec: ArraySpec) -> ArraySpec:
+    """Return the array with defaults for whatever its level hasn't."""
+    lacking = [name for key, name in _ARRAY_FIELDS if spec.level not in key.levels]
+    return replace(spec, **{name: getattr(_AS_IT_COMES, name) for name in lacking})
+
+
+_ARRAY_FIELDS = tuple((key, "chunk_bytes" if key.name == "chunk" else key.name) for key in ARRAY)
+"""The keys in the order of the fields of ArraySpec, with their names."""
+_AS_IT_COMES: Any = ArraySpec("")
+
+
+def _values(axis: ArrayAxis, key: Key, name: str) -> tuple[Any, ...]:
+    values = getattr(axis, key.attributes[0])
+    return (values or (getattr(_AS_IT_COMES, name),)) if key.kind.is_axis else (values,)
 
 
 def _combinations(axes: Sequence[Sized]) -> int:
@@ -193,39 +196,14 @@ def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
 # What the filesystems of a plan are made on: its targets, or arrays of them.
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
-    """A target, or an array of several."""
-
-    target: TargetSpec
-    array: ArraySpec | None = None
-    members: tuple[TargetSpec, ...] = ()
-    reasons: tuple[str, ...] = ()
-    """Why the array can't be made."""
-
-
 def sites_of(plan_file: PlanFile, targets: Sequence[TargetSpec], support: ArraySupport) -> tuple[Site, ...]:
     """Return every site of a plan. Raises PlanBadValue."""
     arrays = [spec for spec in array_choices(plan_file) if spec is not None]
     if not arrays:
         return tuple(Site(target) for target in targets)
-    return tuple(_array_site(spec, targets, support) for spec in arrays)
-
-
-def _array_site(spec: ArraySpec, targets: Sequence[TargetSpec], support: ArraySupport) -> Site:
-    members = members_of(spec, targets)
-    return Site(array_place(spec, members), spec, members, array_reasons(spec, targets, support))
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a cell stands on the axes, before it has a position in the order."""
-
-    site: Site
-    setting: Setting
-    workloads: tuple[Workload, ...]
-    row: Row
-    repeat: int
+    return tuple(
+        site_of(spec, members_of(spec, targets), array_reasons(spec, targets, support)) for spec in arrays
+    )
 
 
 def build_plan(  # noqa: PLR0913 (each is a fact of its own)
@@ -269,8 +247,11 @@ def plan_of_rows(  # noqa: PLR0913 (each is a fact of its own)
     """Return the plan whose rows are known already. Raises PlanBadValue."""
     sites = sites_of(plan_file, targets, support)
     choices = _scaled_choices(plan_file, sites, listed.rows, catalog)
-    places = _ordered(_places(plan_file, sites, listed.rows, choices), plan_file)
-    cells = tuple(_cell(place, index, plan_file, catalog, run_id) for index, place in enumerate(places))
+    unordered = _unordered(plan_file, sites, listed.rows, choices, catalog)
+    cells = tuple(
+        _finished(cell, index, site, catalog, run_id)
+        for index, (cell, site) in enumerate(_ordered(unordered, plan_file))
+    )
     devices = (*targets, *(member for site in sites for member in site.members))
     sizes = {device.path: device.size_bytes for device in devices}
     return Plan(
@@ -320,60 +301,60 @@ def _scaled_choices(
     return tuple(scaled(choice, plan_file.scale, room) for choice in workload_choices(plan_file))
 
 
-def _places(
+_Placed = tuple[Cell, Site]
+"""A cell without its position, UUID and steps, and what it is made on."""
+
+
+def _unordered(
     plan_file: PlanFile,
     sites: tuple[Site, ...],
     rows: tuple[Row, ...],
     choices: tuple[tuple[Workload, ...], ...],
-) -> list[_Place]:
+    catalog: Catalog,
+) -> list[_Placed]:
     settings = setting_choices(plan_file)
     repeats = max(1, plan_file.repeats)
     count = len(sites) * len(settings) * len(choices) * len(rows) * repeats
     if count > planfile.MAX_CELLS:
         wanted = f"at most {planfile.MAX_CELLS} cells"
         raise PlanBadValue(plan_file.path, "(all axes together)", str(count), "too many cells", wanted)
-    return [_Place(*place) for place in product(sites, settings, choices, rows, range(1, repeats + 1))]
+    return [
+        (
+            Cell(
+                index=-1,
+                target=site.target.path,
+                array=site.array,
+                members=tuple(member.path for member in site.members),
+                setting=setting,
+                variant=row.variant,
+                repeat=repeat,
+                workloads=workloads,
+                after=plan_file.after,
+                equalise=_possible(plan_file.equalise, site.target),
+                uuid="",
+                steps=(),
+                unavailable=_unavailable(plan_file, site, setting, workloads, row, catalog),
+            ),
+            site,
+        )
+        for site, setting, workloads, row, repeat in product(
+            sites, settings, choices, rows, range(1, repeats + 1)
+        )
+    ]
 
 
-def _ordered(places: list[_Place], plan_file: PlanFile) -> list[_Place]:
+def _ordered(cells: list[_Placed], plan_file: PlanFile) -> list[_Placed]:
     if plan_file.order is Order.INTERLEAVED:
-        return sorted(places, key=lambda place: place.repeat)
+        return sorted(cells, key=lambda placed: placed[0].repeat)
     if plan_file.order is Order.SHUFFLED:
-        shuffled = list(places)
-        random.Random(plan_file.seed).shuffle(shuffled)  # noqa: S311 (an order, not a secret)
-        return shuffled
-    return places
+        random.Random(plan_file.seed).shuffle(cells)  # noqa: S311 (an order, not a secret)
+    return cells
 
 
-def _cell(place: _Place, index: int, plan_file: PlanFile, catalog: Catalog, run_id: str) -> Cell:
-    variant, site = place.row.variant, place.site
-    filesystem = None if variant.is_raw else catalog.get(variant.filesystem)
-    life = Life(
-        target=site.target,
-        filesystem=filesystem,
-        variant=variant,
-        workloads=place.workloads,
-        setting=place.setting,
-        equalise=_possible(plan_file.equalise, site.target),
-        after=plan_file.after,
-        uuid=cell_uuid(run_id, index),
-        array=ArrayLife(site.array, site.members, array_uuid(run_id, index)) if site.array else None,
-    )
-    return Cell(
-        index=index,
-        target=site.target.path,
-        array=site.array,
-        members=tuple(member.path for member in site.members),
-        setting=place.setting,
-        variant=variant,
-        repeat=place.repeat,
-        workloads=place.workloads,
-        after=plan_file.after,
-        equalise=life.equalise,
-        uuid=life.uuid,
-        steps=cell_steps(life),
-        unavailable=_unavailable(place, plan_file, filesystem),
-    )
+def _finished(cell: Cell, index: int, site: Site, catalog: Catalog, run_id: str) -> Cell:
+    placed = replace(cell, index=index, uuid=cell_uuid(run_id, index))
+    steps = cell_steps(placed, site, filesystem_of(cell, catalog), array_uuid(run_id, index))
+    return replace(placed, steps=steps)
 
 
 def _possible(equalise: Equalise, target: TargetSpec) -> Equalise:
@@ -382,16 +363,25 @@ def _possible(equalise: Equalise, target: TargetSpec) -> Equalise:
     return equalise if discards else Equalise.NONE
 
 
-def _unavailable(place: _Place, plan_file: PlanFile, filesystem: Filesystem | None) -> str:
+def _unavailable(  # noqa: PLR0913, PLR0917 (each is an axis of its own)
+    plan_file: PlanFile,
+    site: Site,
+    setting: Setting,
+    workloads: tuple[Workload, ...],
+    row: Row,
+    catalog: Catalog,
+) -> str:
+    filesystem = None if row.variant.is_raw else catalog.get(row.variant.filesystem)
     reasons = (
+        *((row.unavailable,) if row.unavailable else ()),
         *plan_reasons(plan_file),
-        *workload_reasons(place.workloads),
-        *place.site.reasons,
-        *axis_reasons(place.setting, place.workloads, place.site.target),
-        *size_reasons(place.site.target, filesystem, written_bytes(place.workloads)),
-        *(raw_reasons(place.site.target, place.workloads) if place.row.variant.is_raw else ()),
+        *workload_reasons(workloads),
+        *site.reasons,
+        *axis_reasons(setting, workloads, site.target),
+        *size_reasons(site.target, filesystem, written_bytes(workloads)),
+        *(raw_reasons(site.target, workloads) if filesystem is None else ()),
     )
-    return "; ".join((place.row.unavailable, *reasons) if place.row.unavailable else reasons)
+    return "; ".join(reasons)
 
 
 def _notes(
@@ -430,20 +420,7 @@ def rebuilt_steps(
     cell: Cell, devices: Sequence[TargetSpec], filesystem: Filesystem | None, run_id: str
 ) -> tuple[Step, ...]:
     """Return the steps that a cell comes to on its devices: one target, or the members of its array in their order."""
-    spec, members = cell.array, tuple(devices)
-    return cell_steps(
-        Life(
-            target=array_place(spec, members) if spec else members[0],
-            array=ArrayLife(spec, members, array_uuid(run_id, cell.index)) if spec else None,
-            filesystem=filesystem,
-            variant=cell.variant,
-            workloads=cell.workloads,
-            setting=cell.setting,
-            equalise=cell.equalise,
-            after=cell.after,
-            uuid=cell.uuid,
-        )
-    )
+    return cell_steps(cell, site_of(cell.array, devices), filesystem, array_uuid(run_id, cell.index))
 
 
 def moved_plan(plan: Plan, now: Mapping[str, TargetSpec], catalog: Catalog, run_id: str) -> Plan:

@@ -1,4 +1,4 @@
-"""What a plan file says, as values: read by reader.py, written by writer.py, carried out by nobody yet."""
+"""A plan file as values, and the devices that a plan is applied to."""
 
 from __future__ import annotations
 
@@ -7,27 +7,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from fsconsole.model.plan import After, Equalise, Order
-from fsconsole.model.workload import DataKind, Directories, End, Workload, WorkloadKind
-from fsconsole.text import GIB, MIB, TIB
+from fsconsole.model.workload import Workload
 
-# Bounds of what a plan may ask for: wide enough for any real one, narrow enough to catch a slip.
-
-MAX_PLAN_FILE_BYTES = MIB
 MAX_CELLS = 10_000
-MAX_THREADS = 4096
-MAX_FILES = 10_000_000
-MAX_FILE_SIZE_BYTES = 64 * TIB
-MAX_BLOCK_SIZE_BYTES = 1024 * MIB
-MAX_BLOCKS_BYTES = 16 * GIB
-"""Of all threads together: a block is held in memory, and by readers once for each thread."""
-MAX_DIRECTORIES = 1_000_000
-MAX_FSYNC_EVERY = 2**40
-MAX_WEIGHT = 1_000_000
-MIN_DURATION_S, MAX_DURATION_S = 0.01, 30 * 86400.0
-MAX_REPEATS = 1000
-MAX_SEED = 2**63 - 1
-MAX_NAME_CHARACTERS = 200
-
 
 SCHEMA = 1
 AUTO_REPEATS = 0
@@ -36,7 +18,6 @@ DEFAULT_SEED = 1
 """Where a plan names no seed: any number does, as long as it is recorded."""
 DEFAULT_BLOCK_SIZE_BYTES = 65536
 """Bull's write size of 2008."""
-_ONE_DIRECTORY = Directories()
 _CHECK_AND_DELETE = After()
 
 
@@ -97,41 +78,11 @@ class VariantText:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadPlan:
-    """A workload as the plan names it; threads are an axis."""
-
-    name: str
-    kind: WorkloadKind
-    threads: tuple[int, ...]
-    file_size_bytes: int
-    block_size_bytes: int = DEFAULT_BLOCK_SIZE_BYTES
-    files: int = 0
-    """In all; 0: as many as the kind has by itself (README, "Workloads")."""
-    directories: Directories = _ONE_DIRECTORY
-    data: DataKind = DataKind.RANDOM
-    cold: bool = False
-    of: str = ""
-    """Name of the create whose files it works on; empty: the nearest before it."""
-    file_size_max_bytes: int = 0
-    """The upper end, where file_size is a range."""
-    zero_share: float = 0.0
-    """Of COMPRESSIBLE data."""
-    direct: bool = False
-    fsync_every: int = 0
-    limit_bytes: int = 0
-    duration_s: float = 0.0
-    end: End = End.BETWEEN_OPERATIONS
-    weights: tuple[tuple[WorkloadKind, int], ...] = ()
-    settings: tuple[tuple[str, str], ...] = ()
-    """Settings for this workload alone (with = {...})."""
-
-
-@dataclass(frozen=True, slots=True)
 class PlanFile:
     """A whole plan file. path and source say where it came from, and don't count when two are compared."""
 
     title: str
-    workloads: tuple[WorkloadPlan, ...]
+    workloads: tuple[Workload, ...]
     checklists: tuple[Checklist, ...] = ()
     variants: tuple[VariantText, ...] = ()
     repeats: int = 1

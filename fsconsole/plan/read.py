@@ -22,27 +22,25 @@ from fsconsole.errors.targets import (
     PlanUnknownKey,
     UnknownFilesystem,
 )
-from fsconsole.model.plan import After, DeleteWith, Equalise, Order
-from fsconsole.plan import planfile
-from fsconsole.plan.arrays import BITMAPS, LEVELS, MAX_MEMBERS, POLICIES, least_members
-from fsconsole.plan.arrays import KEYS as ARRAYS_KEYS
-from fsconsole.plan.planfile import (
-    AUTO_REPEATS,
-    DEFAULT_SEED,
-    SCHEMA,
-    ArrayAxis,
-    Checklist,
-    PlanFile,
-    Scale,
-    ScaleKind,
-    VariantText,
+from fsconsole.model.plan import After
+from fsconsole.plan.arrays import least_members
+from fsconsole.plan.keys import (
+    AFTER,
+    ARRAY,
+    FILESYSTEM,
+    LEVELS_OF,
+    RUN,
+    SCHEMA_KEY,
+    TOP,
+    VARIANT,
+    read_keys,
+    read_settings,
 )
+from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
 from fsconsole.plan.read_workload import read_workloads
-from fsconsole.plan.settings import STRIPE_CACHE, read_setting_axes
-from fsconsole.text import GIB, KIB, MIB
+from fsconsole.text import MIB
 
-# The plan files that fsconsole ships: inside the package when installed, at the top of a checkout otherwise.
-
+MAX_PLAN_FILE_BYTES = MIB
 _SUFFIX = ".toml"
 _NO_FILES = (
     (stat.S_ISBLK, "a block device"),
@@ -106,28 +104,14 @@ def _shipped_or_else(name: str, why: str) -> Path:
         raise PlanMissing(name, why) from error
 
 
-# Reads [[array]]: md arrays that a run makes of its targets, as an axis of the plan.
-
-_CHUNK_LOW, _CHUNK_HIGH = 4 * KIB, GIB
-# raid5_store_group_thread_cnt takes no more (drivers/md/raid5.c).
-_MAX_GROUP_THREADS = 8192
-
-
 def read_array(table: Table) -> ArrayAxis:
     """Return the arrays of one table; raises PlanUnknownKey, PlanBadValue."""
-    table.only(*(key.name for key in ARRAYS_KEYS))
-    axis = ArrayAxis(
-        levels=_words(table, "level", LEVELS),
-        chunks_bytes=_chunks(table),
-        members=_numbers(table, "members", 2, MAX_MEMBERS),
-        stripe_cache_sizes=_numbers(table, "stripe_cache_size", STRIPE_CACHE.low, STRIPE_CACHE.high),
-        group_thread_counts=_numbers(table, "group_thread_count", 0, _MAX_GROUP_THREADS),
-        bitmaps=_words(table, "bitmap", BITMAPS) if table.has("bitmap") else (),
-        consistency_policies=_policies(table),
-        assume_clean=table.flag("assume_clean", default=False),
-    )
+    table.only(*LEVELS_OF)
+    axis = ArrayAxis(**read_keys(table, ARRAY))
     _require_levels_that_have(table, axis)
-    _require_enough_members(table, axis)
+    least = min(map(least_members, axis.levels))
+    if axis.members and max(axis.members) < least:
+        raise table.bad("members", "too few for the level", f"at least {least} for {axis.levels[0]}")
     return axis
 
 
@@ -138,38 +122,8 @@ def require_one_stripe_cache(settings: Table, arrays: Sequence[ArrayAxis]) -> No
         raise settings.bad(name, "[[array]] sets it too", "this key in one of the two places")
 
 
-def _chunks(table: Table) -> tuple[int, ...]:
-    if not table.has("chunk"):
-        return ()
-    sizes = table.sizes("chunk", low=_CHUNK_LOW, high=_CHUNK_HIGH)
-    if any(size & (size - 1) for size in sizes):
-        raise table.bad("chunk", "it is no power of two", "a size such as 64KiB, 128KiB or 512KiB")
-    return sizes
-
-
-def _numbers(table: Table, name: str, low: int, high: int) -> tuple[int, ...]:
-    return table.integers(name, low, low=low, high=high) if table.has(name) else ()
-
-
-def _words(table: Table, name: str, valid: tuple[str, ...]) -> tuple[str, ...]:
-    found = table.words(name)
-    for word in found:
-        if word not in valid:
-            raise table.bad(name, f"there is no such {name.replace('_', ' ')}", nearest_words(word, valid))
-    return found
-
-
-def _policies(table: Table) -> tuple[str, ...]:
-    if not table.has("consistency_policy"):
-        return ()
-    if "journal" in table.words("consistency_policy"):
-        why = "a journal lies on a device of its own, and a plan names no devices"
-        raise table.bad("consistency_policy", why, ", ".join(POLICIES))
-    return _words(table, "consistency_policy", POLICIES)
-
-
 def _require_levels_that_have(table: Table, axis: ArrayAxis) -> None:
-    for key in ARRAYS_KEYS:
+    for key in ARRAY:
         said = table.has(key.name) and not (key.name == "assume_clean" and not axis.assume_clean)
         if said and not set(axis.levels) & set(key.levels):
             why = f"{', '.join(axis.levels)} {key.lacks}"
@@ -178,51 +132,29 @@ def _require_levels_that_have(table: Table, axis: ArrayAxis) -> None:
         raise table.bad("consistency_policy", "only raid5 has a partial parity log", "ppl beside raid5")
 
 
-def _require_enough_members(table: Table, axis: ArrayAxis) -> None:
-    least = min(map(least_members, axis.levels))
-    if axis.members and max(axis.members) < least:
-        raise table.bad("members", "that is too few for the level", f"at least {least} for {axis.levels[0]}")
-
-
-# Reads one [[filesystem]] checklist or one [[variant]] of a plan file, against the catalog.
-
-Axes = tuple[tuple[str, tuple[str, ...]], ...]
-
-
 def read_checklist(table: Table, catalog: Catalog) -> Checklist:
-    """Return a checklist; raises PlanUnknownKey, PlanBadValue, UnknownFilesystem, OptionRefused."""
-    table.only("type", "mkfs", "mount", "exclude")
+    """Return a [[filesystem]]; raises PlanUnknownKey, PlanBadValue, UnknownFilesystem, OptionRefused."""
+    table.only(*(key.name for key in FILESYSTEM))
     filesystem = _filesystem(table, catalog)
-    mkfs = _axes(table.table("mkfs"), filesystem, Scope.MKFS)
-    mount = _axes(table.table("mount"), filesystem, Scope.MOUNT)
-    exclude = tuple(_excluded(item, filesystem) for item in table.tables("exclude"))
-    renamed = (*_renamed(table.table("mkfs"), filesystem), *_renamed(table.table("mount"), filesystem))
-    return Checklist(filesystem.name, mkfs, mount, exclude, renamed)
+    mkfs, mount = table.table("mkfs"), table.table("mount")
+    return Checklist(
+        filesystem.name,
+        _axes(mkfs, filesystem, Scope.MKFS),
+        _axes(mount, filesystem, Scope.MOUNT),
+        tuple(_excluded(item, filesystem) for item in table.tables("exclude")),
+        (*_renamed(mkfs, filesystem), *_renamed(mount, filesystem)),
+    )
 
 
 def read_variant(table: Table, catalog: Catalog) -> VariantText:
-    """Return a variant whose words have passed the allow-list and the rules; the same errors."""
-    table.only("type", "mkfs", "mount", "tune", "label", "as_printed")
+    """Return a [[variant]] whose words have passed the allow-list and the rules; the same errors."""
+    table.only(*(key.name for key in VARIANT))
     filesystem = _filesystem(table, catalog)
-    variant = VariantText(
-        filesystem=filesystem.name,
-        mkfs=table.text("mkfs", ""),
-        mount=table.text("mount", ""),
-        tune=table.text("tune", ""),
-        label=_short(table, "label"),
-        as_printed=_short(table, "as_printed"),
-    )
+    variant = VariantText(**read_keys(table, VARIANT))
     where = Where(table.path, table.place)
     chosen = choose(filesystem, variant.mkfs, variant.mount, variant.tune, where)
     require_rules(filesystem, chosen, where)
     return variant
-
-
-def _short(table: Table, name: str) -> str:
-    text = table.text(name, "")
-    if len(text) > planfile.MAX_NAME_CHARACTERS:
-        raise table.bad(name, "it is too long", f"at most {planfile.MAX_NAME_CHARACTERS} characters")
-    return text
 
 
 def _filesystem(table: Table, catalog: Catalog) -> Filesystem:
@@ -233,7 +165,7 @@ def _filesystem(table: Table, catalog: Catalog) -> Filesystem:
     return catalog.get(name)
 
 
-def _axes(table: Table, filesystem: Filesystem, scope: Scope) -> Axes:
+def _axes(table: Table, filesystem: Filesystem, scope: Scope) -> tuple[tuple[str, tuple[str, ...]], ...]:
     axes: dict[str, tuple[str, ...]] = {}
     for key in table.names():
         option = _option(table, key, filesystem, (scope,))
@@ -289,12 +221,6 @@ def _require_value(table: Table, key: str, option: Option, value: str) -> None:
     )
 
 
-KEYS = (
-    "schema", "title", "repeats", "order", "seed", "scale", "equalise", "raw",
-    "settings", "array", "filesystem", "variant", "workload", "after",
-)  # fmt: skip
-
-
 def read_plan(path: str | os.PathLike[str]) -> PlanFile:
     """Return what a plan file says, checked against the shipped catalog.
 
@@ -307,34 +233,34 @@ def parse_plan(text: str, path: str, catalog: Catalog | None = None) -> PlanFile
     """Return what a plan's text says; path is for the words of errors only. The same errors but PlanMissing."""
     table = Table(path, "", _parse_toml(text, path))
     known = catalog if catalog is not None else load_catalog()
-    table.only(*KEYS)
-    table.integer("schema", low=SCHEMA, high=SCHEMA)
+    table.only(*TOP)
+    SCHEMA_KEY.kind.read(table, SCHEMA_KEY.name)
+    after = table.table("after")
+    after.only(*(key.name for key in AFTER))
     plan = PlanFile(
-        title=_title(table),
+        **read_keys(table, RUN),
         workloads=read_workloads(table.tables("workload")),
         checklists=tuple(read_checklist(item, known) for item in table.tables("filesystem")),
         variants=tuple(read_variant(item, known) for item in table.tables("variant")),
-        repeats=_repeats(table),
-        order=table.choice("order", Order, Order.SHUFFLED),
-        seed=table.integer("seed", DEFAULT_SEED, low=0, high=planfile.MAX_SEED),
-        scale=_scale(table),
-        equalise=table.choice("equalise", Equalise, Equalise.DISCARD),
-        raw=table.flag("raw", default=False),
-        settings=read_setting_axes(table.table("settings")),
+        settings=read_settings(table.table("settings")),
         arrays=tuple(read_array(item) for item in table.tables("array")),
-        after=_after(table.table("after")),
+        after=After(**read_keys(after, AFTER)),
         path=path,
         source=text,
     )
-    _require_something_to_do(table, plan)
+    if not plan.workloads:
+        raise table.bad("workload", "there is none", "at least one [[workload]]")
+    if not plan.checklists and not plan.variants and not plan.raw:
+        wanted = "a [[filesystem]], a [[variant]] or raw = true"
+        raise table.bad("filesystem", "there is nothing to compare", wanted)
     require_one_stripe_cache(table.table("settings"), plan.arrays)
     return plan
 
 
 def _read_text(path: Path) -> str:
     raw = _read_bytes(path)
-    if len(raw) > planfile.MAX_PLAN_FILE_BYTES:
-        raise PlanMissing(str(path), f"it is larger than {planfile.MAX_PLAN_FILE_BYTES // MIB} MiB")
+    if len(raw) > MAX_PLAN_FILE_BYTES:
+        raise PlanMissing(str(path), f"it is larger than {MAX_PLAN_FILE_BYTES // MIB} MiB")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -352,7 +278,7 @@ def _read_bytes(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise PlanMissing(str(path), "it is not a regular file")
         with open(descriptor, "rb", closefd=False) as file:
-            return file.read(planfile.MAX_PLAN_FILE_BYTES + 1)
+            return file.read(MAX_PLAN_FILE_BYTES + 1)
     except OSError as error:
         raise PlanMissing(str(path), _why(error)) from error
     finally:
@@ -374,49 +300,3 @@ def _parse_toml(text: str, path: str) -> dict[str, object]:
         raise PlanNotToml(path, "a number in it has too many digits") from error
     except RecursionError as error:
         raise PlanNotToml(path, "its brackets are nested too deeply") from error
-
-
-def _title(table: Table) -> str:
-    title = table.text("title", "")
-    if len(title) > planfile.MAX_NAME_CHARACTERS:
-        raise table.bad("title", "it is too long", f"at most {planfile.MAX_NAME_CHARACTERS} characters")
-    return title
-
-
-def _repeats(table: Table) -> int:
-    if table.has("repeats") and table.raw("repeats") == "auto":
-        return AUTO_REPEATS
-    return table.integer("repeats", 1, low=1, high=planfile.MAX_REPEATS)
-
-
-def _scale(table: Table) -> Scale:
-    wanted = '"none", "fit", or a factor above 0 and at most 1'
-    if not table.has("scale"):
-        return Scale()
-    if isinstance(table.raw("scale"), str):
-        kind = table.choice("scale", ScaleKind, ScaleKind.NONE)
-        if kind is ScaleKind.FACTOR:
-            raise table.bad("scale", "that is none of its values", wanted)
-        return Scale(kind)
-    factor = table.number("scale")
-    if not 0 < factor <= 1:
-        raise table.bad("scale", "sizes can only shrink", wanted)
-    return Scale(ScaleKind.FACTOR, factor)
-
-
-def _after(table: Table) -> After:
-    table.only("check", "crash", "delete")
-    return After(
-        check=table.flag("check", default=True),
-        crash=table.flag("crash", default=False),
-        delete=table.choice("delete", DeleteWith, DeleteWith.RM),
-    )
-
-
-def _require_something_to_do(table: Table, plan: PlanFile) -> None:
-    if not plan.workloads:
-        raise table.bad("workload", "there is none", "at least one [[workload]]")
-    if not plan.checklists and not plan.variants and not plan.raw:
-        raise table.bad(
-            "filesystem", "there is nothing to compare", "a [[filesystem]], a [[variant]] or raw = true"
-        )

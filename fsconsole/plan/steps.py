@@ -7,56 +7,38 @@ namespace of its own.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from fsconsole import units
 from fsconsole.catalog import words
 from fsconsole.catalog.filesystem import Filesystem
-from fsconsole.model.plan import (
-    After,
-    ArraySpec,
-    DeleteWith,
-    Equalise,
-    Setting,
-    Step,
-    StepKind,
-    Variant,
-    Write,
-)
+from fsconsole.model.plan import After, ArraySpec, Cell, DeleteWith, Equalise, Step, StepKind, Write
 from fsconsole.model.workload import BUILT_IN, DataKind, End, Workload, WorkloadKind
-from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, resyncs
+from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, Site, resyncs
 from fsconsole.plan.planfile import TargetSpec, written_bytes
 from fsconsole.plan.settings import own_values, writes_of
 from fsconsole.text import GIB, KIB, MIB
 from fsconsole.units import format_bytes_exact
 
-# The steps that make a cell's array before its filesystem, and take it apart after it, with the exact commands.
-#
-# man 8 mdadm; Documentation/admin-guide/md.rst.
+MOUNT_POINT = "/run/fsconsole/mnt"
+TREE = MOUNT_POINT + "/tree"
+"""Workloads write below it, and the delete step removes it."""
+_CHANGES, _UNDO = "settings of device and kernel", "writes the old values back"
 
 METADATA = "1.2"
 HOMEHOST, NAME = "fsconsole", "what-if"
 """Of no machine: what udev puts together of a run's leftovers is a foreign array, and takes no number of the host's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayLife:
-    """What a cell's array is made of; uuid is the one that this run gives it."""
-
-    spec: ArraySpec
-    members: tuple[TargetSpec, ...]
-    uuid: str
-
-
-def making_steps(array: ArrayLife) -> Iterator[Step]:
-    """Yield the steps from free members to an array that is in step."""
-    spec, paths = array.spec, _paths(array)
+def making_steps(spec: ArraySpec, members: Sequence[str], uuid: str) -> Iterator[Step]:
+    """Yield the steps from free members to an array in sync, with the UUID that this run gives it."""
+    paths = ", ".join(members)
     yield Step(
         StepKind.ARRAY,
-        f"make {spec.level} of {', '.join(paths)}" + (", assumed clean" if spec.assume_clean else ""),
-        (create_command(array),),
-        f"makes {ARRAY_PATH} of {', '.join(paths)}",
+        f"make {spec.level} of {paths}" + (", assumed clean" if spec.assume_clean else ""),
+        (create_command(spec, members, uuid),),
+        f"makes {ARRAY_PATH} of {paths}",
         "stops it and clears its members",
     )
     if resyncs(spec):
@@ -67,18 +49,9 @@ def making_steps(array: ArrayLife) -> Iterator[Step]:
         yield Step(StepKind.SETTINGS, f"set {words}", changes=f"knobs of {ARRAY_PATH}", writes=writes)
 
 
-def stopping_step(array: ArrayLife) -> Step:
-    """Return the step that takes the array apart."""
-    paths = _paths(array)
-    commands = (stop_command(ARRAY_PATH), *(zero_command(path) for path in paths))
-    changes = f"stops {ARRAY_PATH}, clears the superblocks on {', '.join(paths)}"
-    return Step(StepKind.ARRAY_STOP, f"take {ARRAY_PATH} apart", commands, changes)
-
-
-def create_command(array: ArrayLife) -> tuple[str, ...]:
+def create_command(spec: ArraySpec, members: Sequence[str], uuid: str) -> tuple[str, ...]:
     """Return the command that makes the array: it asks nothing, and writes on nothing but its members."""
-    spec = array.spec
-    words = [f"--level={spec.level}", f"--raid-devices={len(array.members)}"]
+    words = [f"--level={spec.level}", f"--raid-devices={len(members)}"]
     if spec.chunk_bytes:
         words.append(f"--chunk={spec.chunk_bytes // KIB}K")
     # mdadm wants the bitmap said where the policy is the bitmap (mdadm 4.2: "--bitmap is required").
@@ -90,8 +63,8 @@ def create_command(array: ArrayLife) -> tuple[str, ...]:
     if spec.assume_clean:
         words.append("--assume-clean")
     return (
-        "mdadm", "--create", ARRAY_PATH, "--run", f"--metadata={METADATA}", f"--uuid={array.uuid}",
-        f"--homehost={HOMEHOST}", f"--name={NAME}", *words, *_paths(array),
+        "mdadm", "--create", ARRAY_PATH, "--run", f"--metadata={METADATA}", f"--uuid={uuid}",
+        f"--homehost={HOMEHOST}", f"--name={NAME}", *words, *members,
     )  # fmt: skip
 
 
@@ -122,37 +95,23 @@ def _knobs(spec: ArraySpec) -> Iterator[Write]:
         yield Write("group_thread_count", f"{folder}/group_thread_cnt", str(spec.group_thread_count))
 
 
-def _paths(array: ArrayLife) -> tuple[str, ...]:
-    return tuple(member.path for member in array.members)
-
-
 # The steps of a cell's workloads: what is made ready, the load, what is brought to the device, the extents.
 
 Argv = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Mounts:
-    """How a cell's filesystem is mounted and unmounted, on which device, and the tree that loads work on."""
-
-    device: str
-    tree: str
-    mount: Argv
-    unmount: Argv
-
-
-def load_steps(number: int, workload: Workload, mounts: Mounts) -> Iterator[Step]:
+def load_steps(number: int, workload: Workload, device: str, mount: Argv, unmount: Argv) -> Iterator[Step]:
     """Yield the steps of one workload; what changes nothing leaves nothing to be brought to the device."""
     yield Step(StepKind.QUIESCE, "wait until Dirty and Writeback are near zero", workload=number)
     if workload.cold:
         yield Step(
             StepKind.COLD,
             "make all caches cold: unmount, sync, write 3 to /proc/sys/vm/drop_caches, mount",
-            (mounts.unmount, ("sync",), mounts.mount),
-            f"mounts {mounts.device}",
+            (unmount, ("sync",), mount),
+            f"mounts {device}",
             workload=number,
         )
-    changes = f"writes below {mounts.tree}" if workload.changes else ""
+    changes = f"writes below {TREE}" if workload.changes else ""
     yield Step(StepKind.WORKLOAD, workload_title(workload), changes=changes, workload=number)
     if workload.changes:
         yield Step(StepKind.DRAIN, "syncfs, then fsync of the device: one flush", workload=number)
@@ -173,9 +132,13 @@ def extent_steps(workloads: Sequence[Workload]) -> Iterator[Step]:
         yield Step(StepKind.EXTENTS, title, workload=number)
 
 
+_MOST_COUNTS = 8
+"""More numbers of threads are not listed in a sentence."""
+
+
 def workload_title(workload: Workload) -> str:
     """Return a workload in one line, with its numbers."""
-    head = f"{workload.name}: {_what(workload)} {_files(workload)} by {_counted(workload.threads, 'thread')}"
+    head = f"{workload.name}: {_what(workload)} {_files(workload)} by {_threads(workload)}"
     return ", ".join([head + _blocks(workload), *_words(workload)])
 
 
@@ -196,6 +159,13 @@ def _files(workload: Workload) -> str:
     if not workload.file_size_bytes or not (workload.reads or workload.writes):
         return files
     return f"{size} {'to' if workload.kind is WorkloadKind.APPEND else 'in'} {files}"
+
+
+def _threads(workload: Workload) -> str:
+    counts = workload.thread_counts or (workload.threads,)
+    if len(counts) > _MOST_COUNTS:
+        return f"{min(counts)} to {max(counts)} threads ({len(counts):,} values)"
+    return f"{' or '.join(map(str, counts))} thread{'' if counts == (1,) else 's'}"
 
 
 def _sizes(workload: Workload) -> str:
@@ -310,106 +280,80 @@ def _stream(
     )
 
 
-MOUNT_POINT = "/run/fsconsole/mnt"
-TREE = MOUNT_POINT + "/tree"
-"""Workloads write below it, and the delete step removes it."""
-_CHANGES, _UNDO = "settings of device and kernel", "writes the old values back"
-
-
-@dataclass(frozen=True, slots=True)
-class Life:
-    """What a cell's steps are made from; filesystem is None for a raw row."""
-
-    target: TargetSpec
-    filesystem: Filesystem | None
-    variant: Variant
-    workloads: tuple[Workload, ...]
-    setting: Setting
-    equalise: Equalise
-    after: After
-    uuid: str
-    array: ArrayLife | None = None
-    """What the target is to be made of, where it is an array of the run's own."""
-
-
-def cell_steps(life: Life) -> tuple[Step, ...]:
-    """Return all steps of a cell; a raw row has streams where others have a filesystem."""
-    steps = list(_beginning(life))
-    if life.filesystem is not None:
-        steps.extend(_filesystem_life(life, life.filesystem))
-    elif life.variant.is_raw:
-        steps.extend(_raw_life(life))
-    if life.array is not None:
-        steps.append(stopping_step(life.array))
+def cell_steps(
+    cell: Cell, site: Site, filesystem: Filesystem | None, array_uuid: str = ""
+) -> tuple[Step, ...]:
+    """Return all steps of a cell; filesystem is None for a raw row, which has streams instead."""
+    steps = list(_beginning(cell, site, array_uuid))
+    if filesystem is not None:
+        steps.extend(_filesystem_life(cell, site.target, filesystem))
+    elif cell.variant.is_raw:
+        steps.extend(_raw_life(cell, site.target))
+    if site.array is not None:
+        paths = [member.path for member in site.members]
+        commands = (stop_command(ARRAY_PATH), *map(zero_command, paths))
+        changes = f"stops {ARRAY_PATH}, clears the superblocks on {', '.join(paths)}"
+        steps.append(Step(StepKind.ARRAY_STOP, f"take {ARRAY_PATH} apart", commands, changes))
     steps.append(Step(StepKind.RELEASE, "give back everything that was taken"))
     return tuple(steps)
 
 
-def _beginning(life: Life) -> Iterator[Step]:
+def _beginning(cell: Cell, site: Site, array_uuid: str) -> Iterator[Step]:
     """Yield the steps before the filesystem: an array is made of members that are alike, then has its settings."""
-    array, settings = life.array, dict(life.setting.values)
-    if array is None:
-        yield Step(StepKind.GATE, f"prove that {life.target.path} is what was agreed upon")
-        yield from _settings(settings, life.target)
-        yield from _equalise(life.target, life.equalise)
+    if site.array is None:
+        yield Step(StepKind.GATE, f"prove that {site.target.path} is what was agreed upon")
+        yield from _settings(dict(cell.setting.values), site.target)
+        yield from _equalise(site.target, cell.equalise)
         return
-    paths = ", ".join(member.path for member in array.members)
-    yield Step(StepKind.GATE, f"prove that {paths} are what was agreed upon")
-    for member in array.members:
-        for step in _equalise(member, life.equalise):
+    paths = [member.path for member in site.members]
+    yield Step(StepKind.GATE, f"prove that {', '.join(paths)} are what was agreed upon")
+    for member in site.members:
+        for step in _equalise(member, cell.equalise):
             yield replace(step, device=member.path)
-    yield from making_steps(array)
-    yield from _settings(settings, life.target)
+    yield from making_steps(site.array, paths, array_uuid)
+    yield from _settings(dict(cell.setting.values), site.target)
 
 
-def _raw_life(life: Life) -> Iterator[Step]:
-    for step in raw_steps(life.target, life.workloads):
+def _raw_life(cell: Cell, target: TargetSpec) -> Iterator[Step]:
+    for step in raw_steps(target, cell.workloads):
         # A workload's own settings hold for the streams that stand for it, or they would be no reference.
         number = step.workload if step.kind in (StepKind.RAW_WRITE, StepKind.RAW_READ) else None
-        if number is not None:
-            yield from _own_settings(life, number, life.workloads[number])
-        yield step
-        if number is not None:
-            yield from _own_settings_back(number, life.workloads[number])
+        if number is None:
+            yield step
+        else:
+            yield from _with_own_settings(cell, target, number, (step,))
 
 
-def _filesystem_life(life: Life, filesystem: Filesystem) -> Iterator[Step]:
-    device = life.target.path
-    mount = words.mount_command(filesystem, life.variant, device, MOUNT_POINT)
+def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> Iterator[Step]:
+    device = target.path
+    mount = words.mount_command(filesystem, cell.variant, device, MOUNT_POINT)
     unmount = words.unmount_command(filesystem, MOUNT_POINT)
-    yield _mkfs(life, filesystem)
+    make = words.make_commands(filesystem, cell.variant, device, cell.uuid)
+    yield Step(StepKind.MKFS, f"make {filesystem.name} on {device}", make, f"formats {device}")
     features = words.features_command(filesystem, device)
     yield Step(StepKind.FEATURES, "read back what mkfs made", (features,))
     yield Step(StepKind.MOUNT, f"mount {device}", (mount,), f"mounts {device}", " ".join(unmount))
-    for number, workload in enumerate(life.workloads):
-        yield from _own_settings(life, number, workload)
-        yield from load_steps(number, workload, Mounts(device, TREE, mount, unmount))
-        yield from _own_settings_back(number, workload)
+    for number, workload in enumerate(cell.workloads):
+        steps = load_steps(number, workload, device, mount, unmount)
+        yield from _with_own_settings(cell, target, number, steps)
     yield Step(StepKind.REMOUNT, "unmount and mount, which trims preallocation", (unmount, mount))
-    yield from extent_steps(life.workloads)
+    yield from extent_steps(cell.workloads)
     yield Step(StepKind.UNMOUNT, f"unmount {device}", (unmount,))
-    yield from _afterwards(life, filesystem, mount, unmount)
-
-
-def _mkfs(life: Life, filesystem: Filesystem) -> Step:
-    device = life.target.path
-    argvs = words.make_commands(filesystem, life.variant, device, life.uuid)
-    return Step(StepKind.MKFS, f"make {filesystem.name} on {device}", argvs, f"formats {device}")
+    yield from _afterwards(cell.after, filesystem, device, mount, unmount)
 
 
 def _afterwards(
-    life: Life, filesystem: Filesystem, mount: tuple[str, ...], unmount: tuple[str, ...]
+    after: After, filesystem: Filesystem, device: str, mount: Argv, unmount: Argv
 ) -> Iterator[Step]:
-    device = life.target.path
-    if life.after.check and filesystem.commands.check:
+    if after.check and filesystem.commands.check:
         check = words.check_command(filesystem, device)
         yield Step(StepKind.CHECK, f"check {filesystem.name} in full", (check,))
-    if life.after.delete is DeleteWith.NONE:
+    if after.delete is DeleteWith.NONE:
         return
     changes, undo = f"mounts {device}", " ".join(unmount)
     yield Step(StepKind.COLD_MOUNT, "drop all caches, then mount", (mount,), changes, undo)
     removal = (words.delete_command(filesystem, TREE),)
-    argvs = removal if life.after.delete is DeleteWith.RM else ()
+    argvs = removal if after.delete is DeleteWith.RM else ()
     how = "" if argvs else ", entry by entry (scandir, unlinkat)"
     yield Step(StepKind.DELETE, f"remove {TREE}{how}", argvs, f"removes {TREE}")
     yield Step(StepKind.DELETE_UNMOUNT, f"unmount {device}", (unmount,))
@@ -421,14 +365,14 @@ def _settings(values: dict[str, str], target: TargetSpec) -> Iterator[Step]:
         yield Step(StepKind.SETTINGS, f"set {_in_words(values)}", changes=_CHANGES, undo=_UNDO, writes=writes)
 
 
-def _own_settings(life: Life, number: int, workload: Workload) -> Iterator[Step]:
+def _with_own_settings(cell: Cell, target: TargetSpec, number: int, steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield the steps of a workload, between those that set its own settings and write the old ones back."""
+    workload = cell.workloads[number]
     if workload.settings:
         title = f"for {workload.name} alone, set {_in_words(dict(workload.settings))}"
-        writes = writes_of(own_values(life.setting, workload.settings), life.target)
+        writes = writes_of(own_values(cell.setting, workload.settings), target)
         yield Step(StepKind.SETTINGS, title, (), _CHANGES, _UNDO, number, writes)
-
-
-def _own_settings_back(number: int, workload: Workload) -> Iterator[Step]:
+    yield from steps
     if workload.settings:
         title = f"write back what was set for {workload.name} alone"
         yield Step(StepKind.SETTINGS_BACK, title, changes=_CHANGES, workload=number)

@@ -12,9 +12,10 @@ from fsconsole import units
 from fsconsole.catalog.filesystem import Catalog, Filesystem, Option, Verdict
 from fsconsole.errors import ChildFailed, FsconsoleError
 from fsconsole.model.plan import ArraySpec, Cell, Plan, array_aspects, array_words
-from fsconsole.plan.arrays import ABOUT_LEVELS, KEYS, LEVELS, ArrayKey, array_objections
+from fsconsole.plan.arrays import ABOUT_LEVELS, LEVELS, array_objections
 from fsconsole.plan.draft import NO_ARRAY, Draft, Values, values_of, words_of
 from fsconsole.plan.expand import array_choices
+from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.outcome import Disk, Here, Lack, Outcome
 from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
 from fsconsole.plan.rows import Candidate
@@ -23,7 +24,7 @@ from fsconsole.text import cells_of, printable, shorten_middle
 
 MADE = "made"
 """Begins the keys of the lines that tell what arrays there will be."""
-KNOBS = {key.name: key for key in KEYS if key.name != "level"}
+KNOBS = {key.name: key for key in ARRAY if key.name != "level"}
 NOTHING_LACKS: Mapping[str, Lack] = MappingProxyType({})
 _MOST_LINES = 200
 
@@ -46,12 +47,22 @@ def made_count(plan: PlanFile) -> int:
     return len(_specs(plan))
 
 
-def next_values(name: str, now: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what follows when a knob is ticked once more: off, on, compare where there are several values, off."""
-    offered = KNOBS[name].offered
+def next_values(offered: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what follows when a line is ticked once more: off, on, compare where there are several values, off."""
     if not now:
         return offered[:1]
     return offered if len(now) == 1 and len(offered) > 1 else ()
+
+
+def knob_line(key: Key, line_key: str, values: tuple[str, ...]) -> Line:
+    """Return the line of a setting, or of a knob of arrays, with the values that are ticked."""
+    told = [key.help]
+    if len(key.offered) > 1:
+        told.append(f"Such as {', '.join(key.offered)}; enter for other values.")
+    if key.levels != LEVELS:
+        told.append(f"Only {', '.join(key.levels)}: another level {key.lacks}.")
+    value = "" if key.name == "assume_clean" else ", ".join(values)
+    return Line(line_key, key.name, mark_of(len(values)), value, tuple(told))
 
 
 def _table(axis: ArrayAxis, number: int, of: int, lacks: Mapping[str, Lack]) -> Iterator[Line]:
@@ -62,7 +73,7 @@ def _table(axis: ArrayAxis, number: int, of: int, lacks: Mapping[str, Lack]) -> 
     yield Line(f"knobs {number}", f"Knobs{which}", is_heading=True)
     said = words_of(axis)
     for key in KNOBS.values():
-        yield _knob(key, said.get(key.name, ()), number)
+        yield knob_line(key, f"{key.name} {number}", said.get(key.name, ()))
 
 
 def _level(level: str, number: int, lack: Lack | None, *, is_ticked: bool) -> Line:
@@ -80,16 +91,6 @@ def _level(level: str, number: int, lack: Lack | None, *, is_ticked: bool) -> Li
         is_faint=not is_ticked,
         found_by="level",
     )
-
-
-def _knob(key: ArrayKey, values: tuple[str, ...], number: int) -> Line:
-    told = [key.about]
-    if len(key.offered) > 1:
-        told.append(f"Such as {', '.join(key.offered)}; enter for values of your own.")
-    if key.levels != LEVELS:
-        told.append(f"Only {', '.join(key.levels)}: another level {key.lacks}.")
-    value = "" if key.name == "assume_clean" else ", ".join(values)
-    return Line(f"{key.name} {number}", key.name, mark_of(len(values)), value, tuple(told))
 
 
 def _made(plan: PlanFile, counted: Plan | None) -> Iterator[Line]:
@@ -332,16 +333,6 @@ def option_of(filesystem: Filesystem, key: str) -> Option:
 def taken_values(filesystem: Filesystem, option: Option, here: Here) -> tuple[str, ...]:
     """Return the values that nothing is known to speak against."""
     return tuple(value for value in option.values_to_try if not here.refusal(filesystem, option, value))
-
-
-def plan_options_next_values(
-    filesystem: Filesystem, option: Option, now: tuple[str, ...], here: Here
-) -> tuple[str, ...]:
-    """Return what follows when a line is ticked once more: off, on, compare where there are several values, off."""
-    taken = taken_values(filesystem, option, here)
-    if not now:
-        return taken[:1]
-    return taken if len(now) == 1 and len(taken) > 1 else ()
 
 
 def _filesystem(draft: Draft, filesystem: Filesystem, here: Here) -> Line:

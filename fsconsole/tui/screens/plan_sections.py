@@ -54,7 +54,7 @@ class Arrays:
             levels = tuple(level for level in LEVELS if (level in now) != (level == name))
             return arrays.with_array(desk.draft, number, "level", levels)
         if name in view.KNOBS:
-            values = view.next_values(name, said.get(name, ()))
+            values = view.next_values(view.KNOBS[name].offered, said.get(name, ()))
             return arrays.with_array(desk.draft, number, name, values)
         return desk.draft
 
@@ -65,7 +65,7 @@ class Arrays:
         if knob is None or len(knob.offered) == 1:
             return None
         now = arrays.words_of(arrays.array_at(desk.draft.plan, number)).get(name, ())
-        told = f"{knob.about} Several are compared; none: as it comes."
+        told = f"{knob.help} Several are compared; none: as it comes."
         typed = (lambda text: arrays.checked_array_value(name, text)) if name in _TYPED else None
         return Asked(
             ValuesScreen(name, told, [(value, "") for value in knob.offered], now, typed),
@@ -192,7 +192,7 @@ class Options:
         """Go from off to on, to compare, to off."""
         option, filesystem = self._option(desk, key), self._filesystem(desk)
         now = arrays.values_of(self._checklist(desk), option.scope, option.name)
-        after = view.plan_options_next_values(filesystem, option, now, desk.here)
+        after = view.next_values(view.taken_values(filesystem, option, desk.here), now)
         return arrays.with_values(desk.draft, self.number, option.scope, option.name, after)
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
@@ -281,17 +281,21 @@ class Settings:
         if key not in plan_forms.SETTINGS:
             return desk.draft
         now = dict(desk.draft.plan.settings).get(key, ())
-        return arrays.with_setting(desk.draft, key, plan_forms.next_setting(key, now))
+        return arrays.with_setting(desk.draft, key, view.next_values(plan_forms.SETTINGS[key].offered, now))
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
         """Ask for the values."""
         if key not in plan_forms.SETTINGS:
             return None
-        about, known = plan_forms.SETTINGS[key]
+        setting = plan_forms.SETTINGS[key]
         now = dict(desk.draft.plan.settings).get(key, ())
-        told = f"{about} Several are compared; none: as the machine has it."
+        told = f"{setting.help} Several are compared; none: as the machine has it."
         dialog = ValuesScreen(
-            key, told, [(value, "") for value in known], now, lambda text: arrays.checked_setting(key, text)
+            key,
+            told,
+            [(value, "") for value in setting.offered],
+            now,
+            lambda text: arrays.checked_setting(key, text),
         )
         return Asked(dialog, lambda values: arrays.with_setting(desk.draft, key, values))
 

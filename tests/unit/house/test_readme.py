@@ -7,6 +7,19 @@ import re
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.cli.main import COMMANDS
 from fsconsole.plan import read
+from fsconsole.plan.arrays import LEVELS
+from fsconsole.plan.keys import (
+    AFTER,
+    ARRAY,
+    FILESYSTEM,
+    RUN,
+    SCHEMA_KEY,
+    SETTINGS,
+    TOP,
+    VARIANT,
+    WORKLOAD,
+    Key,
+)
 from fsconsole.plan.rows import list_rows
 from tests.unit.house.source import CHECKOUT
 
@@ -35,7 +48,44 @@ def test_the_readmes_plan_is_read_and_has_the_rows_that_it_says():
     assert "six cells" in section
 
 
-def test_every_key_of_a_plan_is_in_the_readme():
+TABLES = {
+    "## Plan files": [(SCHEMA_KEY, ""), *((key, "") for key in RUN)],
+    "Keys of tables": [
+        *((key, "[[filesystem]] ") for key in FILESYSTEM),
+        *((key, "[[variant]] ") for key in VARIANT),
+        *((key, "[after] ") for key in AFTER),
+    ],
+    "## Workloads": [(key, "") for key in WORKLOAD],
+    "## Settings": [(key, "") for key in SETTINGS],
+    "## Arrays": [(key, "") for key in ARRAY],
+}
+"""Where each table of the README begins, and its keys with what stands before their names."""
+
+
+def table_of(keys: list[tuple[Key, str]]) -> str:
+    """Return the table that the README must have: to be copied from a failed test."""
+    has_levels = any(key.lacks for key, _ in keys)
+    lines = ["| key | values | default | " + ("levels that have it | " if has_levels else "") + "meaning |"]
+    lines.append("| --- " * (5 if has_levels else 4) + "|")
+    for key, place in keys:
+        levels = [", ".join(key.levels) if key.lacks else ""] if has_levels else []
+        name = f"`{place.strip()}` `{key.name}`" if place else f"`{key.name}`"
+        lines.append(f"| {' | '.join((name, key.kind.words, key.default_text, *levels, key.help))} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_tables_of_keys_in_the_readme_are_those_of_the_declarations():
     text = (CHECKOUT / "README.md").read_text()
-    for key in read.KEYS:
+    wrong = [
+        f"{heading}:\n{table}"
+        for heading, keys in TABLES.items()
+        if (table := table_of(keys)) not in text[text.index(heading) :]
+    ]
+    assert not wrong, "\n".join(["README.md should have:", *wrong])
+
+
+def test_every_table_of_a_plan_and_every_level_is_in_the_readme():
+    text = (CHECKOUT / "README.md").read_text()
+    for key in TOP:
         assert re.search(rf"`\[?\[?{key}\]?\]?`", text), key
+    assert all(level in text for level in LEVELS)

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from fsconsole.errors.targets import PlanBadValue, PlanUnknownKey
 from fsconsole.model.plan import ArraySpec
-from fsconsole.plan.arrays import BITMAPS, KEYS, LEVELS, PARITY, POLICIES, array_objections
+from fsconsole.plan.arrays import BITMAPS, LEVELS, PARITY, POLICIES, array_objections
 from fsconsole.plan.expand import array_choices, setting_choices, workload_choices
+from fsconsole.plan.keys import ARRAY
 from fsconsole.plan.planfile import ArrayAxis, PlanFile
 from fsconsole.plan.write import plan_to_toml
 from fsconsole.text import KIB
@@ -128,21 +129,21 @@ def test_one_knob_is_set_in_one_place() -> None:
         (("level = 'raid5'", "chunk = 2048"), "chunk", "too small"),
         (("level = 'raid5'", "chunk = '2GiB'"), "chunk", "too large"),
         (("level = ['raid1', 'linear']", "chunk = '64KiB'"), "chunk", "raid1, linear has no chunks"),
-        (("level = 'raid5'", "members = 1"), "members", "below 2"),
-        (("level = 'raid5'", "members = 257"), "members", "above 256"),
+        (("level = 'raid5'", "members = 1"), "members", "at least 2"),
+        (("level = 'raid5'", "members = 257"), "members", "at most 256"),
         (("level = 'raid6'", "members = [3]"), "members", "too few"),
-        (("level = 'raid5'", "stripe_cache_size = 16"), "stripe_cache_size", "below 17"),
-        (("level = 'raid5'", "stripe_cache_size = 32769"), "stripe_cache_size", "above 32768"),
+        (("level = 'raid5'", "stripe_cache_size = 16"), "stripe_cache_size", "at least 17"),
+        (("level = 'raid5'", "stripe_cache_size = 32769"), "stripe_cache_size", "at most 32768"),
         (("level = 'raid10'", "stripe_cache_size = 256"), "stripe_cache_size", "raid10 has no stripe cache"),
-        (("level = 'raid5'", "group_thread_count = 8193"), "group_thread_count", "above 8192"),
-        (("level = 'raid5'", "group_thread_count = -1"), "group_thread_count", "below 0"),
+        (("level = 'raid5'", "group_thread_count = 8193"), "group_thread_count", "at most 8192"),
+        (("level = 'raid5'", "group_thread_count = -1"), "group_thread_count", "at least 0"),
         (("level = 'raid5'", "bitmap = '/root/bitmap'"), "bitmap", "no such bitmap"),
         (("level = 'raid0'", "bitmap = 'internal'"), "bitmap", "nothing to resync"),
         (("level = 'raid5'", "consistency_policy = 'journal'"), "consistency_policy", "a device of its own"),
         (("level = 'raid5'", "consistency_policy = 'none'"), "consistency_policy", "no such"),
         (("level = 'raid6'", "consistency_policy = 'ppl'"), "consistency_policy", "only raid5"),
         (("level = 'linear'", "assume_clean = true"), "assume_clean", "nothing to resync"),
-        (("level = 'raid5'", "assume_clean = 'yes'"), "assume_clean", "neither true nor false"),
+        (("level = 'raid5'", "assume_clean = 'yes'"), "assume_clean", "must be true or false"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_key_and_what_is_valid(
@@ -205,7 +206,7 @@ def test_any_table_of_arrays_reads_back_as_it_was_written(axis: ArrayAxis) -> No
 
 
 def test_each_key_says_in_a_line_what_it_is_and_why_others_lack_it() -> None:
-    for key in KEYS:
-        assert len(key.about) <= 100
+    for key in ARRAY:
+        assert len(key.help) <= 100
         assert bool(key.lacks) == (key.levels != LEVELS)
-    assert {key.name for key in KEYS if key.levels == PARITY} == {"stripe_cache_size", "group_thread_count"}
+    assert {key.name for key in ARRAY if key.levels == PARITY} == {"stripe_cache_size", "group_thread_count"}

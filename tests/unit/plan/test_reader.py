@@ -58,7 +58,7 @@ def test_every_key_of_the_design_is_read() -> None:
     assert checklist.mkfs == (("inode_size", ("256",)), ("flex_bg", ("off", "on")), ("flex_bg_size", ("64",)))
     assert checklist.exclude == ((("flex_bg", "off"), ("flex_bg_size", "64")),)
     create, read = plan.workloads
-    assert (create.threads, create.file_size_bytes, create.block_size_bytes) == ((128,), GIB, 64 * KIB)
+    assert (create.thread_counts, create.file_size_bytes, create.block_size_bytes) == ((128,), GIB, 64 * KIB)
     assert (read.kind, read.cold, read.settings) == (WorkloadKind.READ, True, (("read_ahead", "4MiB"),))
     assert plan.after == After(check=True, crash=True, delete=DeleteWith.RM)
     assert plan.source == DESIGN

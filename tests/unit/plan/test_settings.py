@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.plan import Cell, Step, StepKind
 from fsconsole.plan.expand import setting_choices
+from fsconsole.plan.keys import MACHINE_WIDE, SETTING_NAMES
 from fsconsole.plan.planfile import NO_DEVICE, QueueSpec, TargetSpec
-from fsconsole.plan.settings import MACHINE_WIDE, NAMES, writes_of
+from fsconsole.plan.settings import writes_of
 from fsconsole.text import GIB, KIB, MIB
 from fsconsole.units import format_bytes_exact
 from tests.unit.plan.examples import DEVICE, SMALLEST, WORKLOAD, build, parse
@@ -126,14 +127,14 @@ def test_read_ahead_is_bytes_in_the_plan_and_kib_in_sysfs(value: int) -> None:
     [
         ("read_ahead = '1KiB'", "in pages"),
         ("read_ahead = '2GiB'", "too large"),
-        ("nr_requests = 3", "out of bounds"),
-        ("nr_requests = 10241", "out of bounds"),
-        ("nr_requests = '1e3'", "out of bounds"),
+        ("nr_requests = 3", "at least 4"),
+        ("nr_requests = 10241", "at most 10240"),
+        ("nr_requests = '1e3'", "whole number"),
         ("dirty_bytes = 4096", "too small"),
         ("dirty_background_bytes = 0", "too small"),
-        ("dirty_ratio = 0", "out of bounds"),
-        ("stripe_cache_size = 16", "out of bounds"),
-        ("scheduler = '[none]'", "no name"),
+        ("dirty_ratio = 0", "at least 1"),
+        ("stripe_cache_size = 16", "at least 17"),
+        ("scheduler = '[none]'", "not a valid name"),
         ("scheduler = []", "list is empty"),
         ("dirty_ratio = 10\ndirty_bytes = '1GiB'", "one limit"),
     ],
@@ -193,8 +194,8 @@ def test_a_workloads_own_scheduler_takes_the_cells_number_of_requests_with_it() 
 
 
 def test_every_setting_has_its_place_in_the_order_of_writing_and_a_file() -> None:
-    for name in NAMES:
+    for name in SETTING_NAMES:
         value = {"scheduler": "none"}.get(name, "64KiB" if "bytes" in name or name == "read_ahead" else "50")
         (write,) = writes_of({name: value}, LOOP)
         assert write.path.startswith("/proc/sys/vm/dirty_" if name in MACHINE_WIDE else "/sys/block/loop7/")
-    assert NAMES.index("scheduler") < NAMES.index("nr_requests")
+    assert SETTING_NAMES.index("scheduler") < SETTING_NAMES.index("nr_requests")

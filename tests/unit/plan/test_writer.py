@@ -10,8 +10,17 @@ from hypothesis import strategies as st
 from fsconsole.catalog.filesystem import Filesystem, Option, Scope
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.model.plan import After, DeleteWith, Equalise, Order
-from fsconsole.model.workload import BUILT_IN, OPERATIONS, DataKind, Directories, End, Layout, WorkloadKind
-from fsconsole.plan import planfile
+from fsconsole.model.workload import (
+    BUILT_IN,
+    OPERATIONS,
+    DataKind,
+    Directories,
+    End,
+    Layout,
+    Workload,
+    WorkloadKind,
+)
+from fsconsole.plan import keys
 from fsconsole.plan.planfile import (
     ArrayAxis,
     Checklist,
@@ -19,7 +28,6 @@ from fsconsole.plan.planfile import (
     Scale,
     ScaleKind,
     VariantText,
-    WorkloadPlan,
 )
 from fsconsole.plan.read import list_configs, read_plan
 from fsconsole.plan.write import plan_to_toml
@@ -86,7 +94,7 @@ LIMITS = st.sampled_from(
     ]
 )
 SIZES = st.one_of(
-    st.integers(2**20, planfile.MAX_FILE_SIZE_BYTES).map(lambda size: (size, 0)),
+    st.integers(2**20, keys.MAX_FILE_SIZE_BYTES).map(lambda size: (size, 0)),
     st.lists(st.integers(2**20, 2**40), min_size=2, max_size=2, unique=True).map(
         lambda two: tuple(sorted(two))
     ),
@@ -105,14 +113,15 @@ WEIGHTS = st.lists(
 
 
 @st.composite
-def creates(draw: st.DrawFn) -> WorkloadPlan:
+def creates(draw: st.DrawFn) -> Workload:
     (smallest, largest), (data, share), ends = draw(SIZES), draw(CONTENTS), draw(LIMITS)
-    direct = draw(st.booleans())
+    direct, counts = draw(st.booleans()), draw(THREADS)
     files = draw(st.sampled_from([0, 64, 1000]))
-    return WorkloadPlan(
+    return Workload(
         name=draw(NAMES),
         kind=WorkloadKind.CREATE,
-        threads=draw(THREADS),
+        threads=counts[0],
+        thread_counts=counts,
         file_size_bytes=smallest - smallest % 512,
         file_size_max_bytes=largest - largest % 512 + 512 if largest else 0,
         block_size_bytes=draw(SECTORS),
@@ -129,14 +138,15 @@ def creates(draw: st.DrawFn) -> WorkloadPlan:
 
 
 @st.composite
-def after_creates(draw: st.DrawFn) -> WorkloadPlan:
+def after_creates(draw: st.DrawFn) -> Workload:
     """Any workload that may follow a create."""
     kind = draw(st.sampled_from([kind for kind in WorkloadKind if kind is not WorkloadKind.CREATE]))
-    is_mix = kind is WorkloadKind.MIX
-    return WorkloadPlan(
+    is_mix, counts = kind is WorkloadKind.MIX, draw(THREADS)
+    return Workload(
         name=draw(NAMES),
         kind=kind,
-        threads=draw(THREADS),
+        threads=counts[0],
+        thread_counts=counts,
         file_size_bytes=draw(SIZES)[0],
         block_size_bytes=draw(SECTORS),
         files=100 if is_mix else draw(st.sampled_from([0, 7])),
@@ -150,7 +160,7 @@ def after_creates(draw: st.DrawFn) -> WorkloadPlan:
 
 
 @st.composite
-def workloads(draw: st.DrawFn) -> tuple[WorkloadPlan, ...]:
+def workloads(draw: st.DrawFn) -> tuple[Workload, ...]:
     """A create, or two, with one workload that names the one whose files it works on."""
     first, second = draw(creates()), draw(creates())
     follower = draw(after_creates())
@@ -169,9 +179,9 @@ PLANS = st.builds(
     workloads=workloads(),
     checklists=st.lists(CHECKLISTS, max_size=2).map(tuple),
     variants=st.lists(VARIANTS, min_size=1, max_size=2).map(tuple),
-    repeats=st.integers(0, planfile.MAX_REPEATS),
+    repeats=st.integers(0, keys.MAX_REPEATS),
     order=st.sampled_from(Order),
-    seed=st.integers(0, planfile.MAX_SEED),
+    seed=st.integers(0, keys.MAX_SEED),
     scale=SCALES,
     equalise=st.sampled_from(Equalise),
     raw=st.booleans(),

@@ -145,7 +145,7 @@ def test_every_kind_that_is_offered_can_be_added_behind_a_create() -> None:
 
 @pytest.mark.parametrize(
     ("key", "value", "why"),
-    [("repeats", 0, "below 1"), ("scale", 2.0, "only shrink"), ("order", "random", "none of its values")],
+    [("repeats", 0, "at least 1"), ("scale", 2.0, "out of bounds"), ("order", "random", "not a valid value")],
 )
 def test_a_key_takes_what_the_plan_reader_takes(key: str, value: object, why: str) -> None:
     with pytest.raises(PlanBadValue, match=why):

@@ -63,14 +63,14 @@ def test_what_was_unticked_stays_so_when_one_before_it_goes() -> None:
 @pytest.mark.parametrize(
     ("texts", "key", "words"),
     [
-        ({"type": "ext5"}, "type", "there is no filesystem 'ext5'; nearest first: "),
+        ({"type": "ext5"}, "type", "there is no filesystem 'ext5'; did you mean "),
         ({"type": ""}, "type", "there is no filesystem ''"),
-        ({"mkfs": "-O flex_gb"}, "mkfs", "'flex_gb': -O has no such feature on the list; nearest first: flex_bg"),
+        ({"mkfs": "-O flex_gb"}, "mkfs", "'flex_gb': -O has no such feature on the list; allowed: flex_bg"),
         ({"mkfs": "/dev/sdb"}, "mkfs", "a second device or a path"),
-        ({"mount": "dta=ordered"}, "mount", "'dta=ordered': it is not on the list; nearest first: data"),
+        ({"mount": "dta=ordered"}, "mount", "'dta=ordered': it is not on the list; allowed: data"),
         ({"mount": "data=journal,delalloc"}, "mount", "data=journal"),
         ({"type": "xfs", "tune": "-c 20"}, "tune", "'-c'"),
-        ({"label": "x" * 5000}, "label", "it is too long"),
+        ({"label": "x" * 5000}, "label", "is too long"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_of_its_field_with_the_nearest_word(

@@ -10,8 +10,9 @@ from hypothesis import given
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.plan import draft as arrays
-from fsconsole.plan.arrays import KEYS, LEVELS
+from fsconsole.plan.arrays import LEVELS
 from fsconsole.plan.draft import Draft, new_draft
+from fsconsole.plan.keys import ARRAY
 from fsconsole.plan.outcome import Disk, work_out
 from fsconsole.plan.planfile import ArrayAxis, TargetSpec
 from fsconsole.show import plan as plan_view
@@ -84,7 +85,7 @@ def test_a_table_is_doubled_to_be_ticked_otherwise() -> None:
         ("raid6", "members", ("3",), "too few"),
         ("linear", "assume_clean", ("yes",), "nothing to resync"),
         ("raid5", "chunk", ("48KiB",), "power of two"),
-        ("raid5", "members", ("many",), "not a whole number"),
+        ("raid5", "members", ("many",), "must be a whole number"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_the_reader_s_words(
@@ -122,7 +123,7 @@ def test_a_typed_value_that_cannot_be_is_refused(name: str, typed: str) -> None:
 def test_every_level_and_knob_has_a_line_with_help() -> None:
     lines = lines_of(new_draft())
     assert set(lines) >= {f"{name} 0" for name in (*LEVELS, *plan_view.KNOBS)}
-    assert set(plan_view.KNOBS) == {key.name for key in KEYS} - {"level"}
+    assert set(plan_view.KNOBS) == {key.name for key in ARRAY} - {"level"}
     for line in lines.values():
         assert line.is_heading or (line.about and line.mark is Mark.OFF)
 
@@ -136,11 +137,12 @@ def test_a_line_says_what_is_given_and_what_is_compared() -> None:
 
 
 def test_ticking_goes_from_off_to_on_to_all_values_to_off() -> None:
-    assert plan_view.next_values("chunk", ()) == ("64KiB",)
-    assert plan_view.next_values("chunk", ("64KiB",)) == ("64KiB", "512KiB")
-    assert plan_view.next_values("chunk", ("64KiB", "512KiB")) == ()
-    assert plan_view.next_values("assume_clean", ()) == ("yes",)
-    assert plan_view.next_values("assume_clean", ("yes",)) == ()
+    chunk = plan_view.KNOBS["chunk"].offered
+    assert plan_view.next_values(chunk, ()) == ("64KiB",)
+    assert plan_view.next_values(chunk, ("64KiB",)) == ("64KiB", "512KiB")
+    assert plan_view.next_values(chunk, ("64KiB", "512KiB")) == ()
+    assert plan_view.next_values(("yes",), ()) == ("yes",)
+    assert plan_view.next_values(("yes",), ("yes",)) == ()
 
 
 def test_an_array_that_makes_no_sense_is_barred_and_says_why() -> None:

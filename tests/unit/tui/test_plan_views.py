@@ -17,6 +17,7 @@ from fsconsole.errors.targets import PlanUnwritable
 from fsconsole.model.workload import WorkloadKind
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
+from fsconsole.plan.keys import WORKLOAD, toml_of
 from fsconsole.plan.outcome import Disk, Here, Outcome, here_of, work_out
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
@@ -130,8 +131,8 @@ def test_what_a_kernel_refuses_is_barred_with_its_words_and_skipped_when_values_
     xfs = CATALOG.get("xfs")
     crc = xfs.option("crc", Scope.MKFS)
     assert crc is not None
-    assert view.plan_options_next_values(xfs, crc, (), HERE) == ("on",)
-    assert view.plan_options_next_values(xfs, crc, ("on",), HERE) == ()
+    assert view.next_values(view.taken_values(xfs, crc, HERE), ()) == ("on",)
+    assert view.next_values(view.taken_values(xfs, crc, HERE), ("on",)) == ()
 
 
 def test_what_was_tried_here_counts_more_than_what_is_declared() -> None:
@@ -196,7 +197,7 @@ def test_variants_in_words_can_be_unticked_and_stay_in_the_list() -> None:
 
 @given(workloads())
 def test_a_form_gives_back_the_workload_that_it_was_filled_with(loads) -> None:
-    tables = [drafts.workload_table(load) for load in loads]
+    tables = [toml_of(load, WORKLOAD) for load in loads]
     for number, load in enumerate(loads):
         texts = {field.key: field.text for field in plan_forms.form_fields(tables[number])}
         if any("," in name or name != name.strip() for name in (load.name, load.of)):
@@ -208,18 +209,18 @@ def test_a_form_gives_back_the_workload_that_it_was_filled_with(loads) -> None:
 @pytest.mark.parametrize(
     ("kind", "key", "text", "words"),
     [
-        (WorkloadKind.CREATE, "threads", "4, many", "it is not a whole number"),
-        (WorkloadKind.CREATE, "file_size", "1XB", "it is not a size"),
-        (WorkloadKind.CREATE, "file_size", "", "it is missing"),
-        (WorkloadKind.CREATE, "block_size", "2GiB", "it is too large"),
-        (WorkloadKind.CREATE, "directories", "many", "none of its values"),
-        (WorkloadKind.CREATE, "data", "1.5", "no share of it"),
-        (WorkloadKind.CREATE, "direct", "maybe", "neither true nor false"),
-        (WorkloadKind.CREATE, "with", "colour=red", "there is no colour"),
+        (WorkloadKind.CREATE, "threads", "4, many", "must be a whole number"),
+        (WorkloadKind.CREATE, "file_size", "1XB", "must be a size"),
+        (WorkloadKind.CREATE, "file_size", "", "required key is missing"),
+        (WorkloadKind.CREATE, "block_size", "2GiB", "is too large"),
+        (WorkloadKind.CREATE, "directories", "many", "not a valid value"),
+        (WorkloadKind.CREATE, "data", "1.5", "out of bounds"),
+        (WorkloadKind.CREATE, "direct", "maybe", "must be true or false"),
+        (WorkloadKind.CREATE, "with", "colour=red", "unknown key colour"),
         (WorkloadKind.READ, "of", "nobody", "no create of that name"),
-        (WorkloadKind.READ, "duration", "soon", "it is not a duration"),
-        (WorkloadKind.MIX, "weights", "paint=1", "a mix can't be made of it"),
-        (WorkloadKind.MIX, "weights", "read", "it is not a table"),
+        (WorkloadKind.READ, "duration", "soon", "must be a duration"),
+        (WorkloadKind.MIX, "weights", "paint=1", "not an operation of a mix"),
+        (WorkloadKind.MIX, "weights", "read", "must be a table"),
     ],
 )
 def test_what_is_wrong_is_said_of_its_field_in_the_reader_s_words(
@@ -245,7 +246,10 @@ def test_what_a_change_does_to_another_workload_is_said_too() -> None:
 
 def test_a_workload_is_told_in_a_sentence() -> None:
     (load,) = new_draft().plan.workloads
-    assert plan_forms.workload_words(load) == "4 threads: create of 512MiB in blocks of 64KiB."
+    assert (
+        plan_forms.workload_words(load)
+        == "create files of 512MiB by 4 threads in writes of 64KiB, random data."
+    )
 
 
 def test_a_file_is_saved_with_the_rights_of_the_one_it_replaces(tmp_path: Path) -> None:
