@@ -50,7 +50,7 @@ def test_a_knob_opens_its_values_which_may_be_typed_and_are_judged() -> None:
         await hand.look_at("stripe_cache_size 0")
         await hand.keys("enter", "tab")
         await hand.type("16")
-        await hand.sees("it is below 17")
+        await hand.sees("must be at least 17")
         await hand.type("1024, 32768")
         await hand.keys("enter")
         await hand.until(lambda: hand.pilot.app.screen is hand.screen)

@@ -147,11 +147,11 @@ def test_when_a_narrowed_list_of_options_goes_the_filesystems_are_shown_whole() 
 def test_nothing_is_told_of_a_line_that_is_not_shown(size: tuple[int, int]) -> None:
     async def work(hand: Hand) -> None:
         await hand.go_to("workloads")
-        await hand.sees("4 threads: create")
+        await hand.sees("create files of")
         await find(hand, "zzz")
-        await hand.until(lambda: "4 threads: create" not in picture(hand.pilot))
+        await hand.until(lambda: "create files of" not in picture(hand.pilot))
         await hand.keys("escape")
-        await hand.sees("4 threads: create")
+        await hand.sees("create files of")
 
     at_plan(work, size=size)
 

@@ -14,15 +14,15 @@ def test_a_workload_is_filled_in_and_judged_as_it_is_typed() -> None:
         hand.pilot.app.screen.query_one("#field-threads").focus()
         await hand.pilot.pause()
         await hand.type("0")
-        seen = await hand.sees("it is below 1: a whole number from 1 to 4096")
+        seen = await hand.sees("must be at least 1: a whole number from 1 to 4096")
         lines = seen.splitlines()
-        assert "it is below 1" in lines[next(n for n, line in enumerate(lines) if "threads" in line) + 1]
+        assert "must be at least 1" in lines[next(n for n, line in enumerate(lines) if "threads" in line) + 1]
         await hand.keys("f10")
         assert isinstance(hand.pilot.app.screen, Dialog)
         await hand.type("1, 16")
         await hand.keys("enter")
         await hand.settled()
-        await hand.sees("12 cells", "1 or 16 threads: create of 512MiB in blocks of 64KiB.")
+        await hand.sees("12 cells", "create files of 512MiB by 1 or 16 threads in writes of 64KiB")
 
     at_plan(work)
 
@@ -68,7 +68,7 @@ def test_settings_and_the_run_s_keys_are_ticked_and_typed() -> None:
         await hand.look_at("repeats")
         await hand.keys("enter")
         await hand.type("none")
-        await hand.sees("it is not a whole number")
+        await hand.sees("not a valid value")
         await hand.type("1")
         await hand.keys("enter")
         await hand.sees("3 variants, 6 cells")
