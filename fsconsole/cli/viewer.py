@@ -22,7 +22,7 @@ from fsconsole.client.engine import remove_owned_scratch
 from fsconsole.client.follow import POLL_S, View, follow
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import EngineNotListening, RunOver
-from fsconsole.journal.events import KINDS, Batch, Entry
+from fsconsole.journal.events import NAMES, Batch, Entry
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import Verb
 from fsconsole.model.sample import Sample
@@ -35,8 +35,6 @@ from fsconsole.show.progress import finished_lines, place_words, plain_lines, st
 from fsconsole.text import printable, shorten_middle, wrap
 
 # A run's observations as lines of JSON.
-
-_KIND_NAMES = {kind.record: name for name, kind in KINDS.items()}
 
 
 def json_lines(batch: Batch) -> Iterator[str]:
@@ -68,7 +66,7 @@ class JsonView:
 
 
 def _observation_line(entry: Entry) -> str:
-    name = _KIND_NAMES[type(entry.observation)]
+    name = NAMES[type(entry.observation)]
     document = {"event": name, "time": _iso(entry.wall_ns)}
     return ascii_json(document | _fields(entry.observation))
 

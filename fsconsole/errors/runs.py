@@ -278,6 +278,14 @@ class JournalNewer(FsconsoleError):
 
 
 @dataclass(eq=False)
+class JournalOlder(JournalUnusable):
+    """Written before events had one table; no version with that format was released."""
+
+    why: str = "it was written by a version before 0.1.0, which kept events in other tables"
+    advice = "Check out commit 5f86c80, the last that reads it, and run `fsconsole cleanup` there; or delete the run."
+
+
+@dataclass(eq=False)
 class ExportFailed(FsconsoleError):
     """A copy of a journal that can't be written."""
 

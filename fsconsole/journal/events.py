@@ -1,39 +1,18 @@
-"""Observations as rows, and what a reader hands on of them."""
+"""Observations as rows of the table `event`, and what a reader hands on of a journal."""
 
 from __future__ import annotations
 
-import math
+import re
 import sqlite3
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from enum import Enum
-from typing import get_type_hints
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import get_args
 
-from fsconsole.model.events import (
-    CellFinished,
-    CellStarted,
-    CommandFinished,
-    ControlRequested,
-    FeatureSeen,
-    LatencySeen,
-    MemberLeft,
-    Observation,
-    RequestRenewed,
-    RunFinished,
-    RunInterrupted,
-    RunStarted,
-    SettingReturned,
-    SettingSeen,
-    SettingTaken,
-    StepFinished,
-    StepStarted,
-    TargetAccepted,
-    WarningRaised,
-)
+from msgspec.structs import replace
+
+from fsconsole.model.events import Observation
 from fsconsole.model.sample import Sample
-from fsconsole.model.wire import Wire, decode, encode, from_plain, to_plain
-
-# What a reader hands on: journal rows since a place, as values.
+from fsconsole.model.wire import Mismatch, Wire, decode, encode
 
 
 class Cursor(Wire, frozen=True):
@@ -67,192 +46,65 @@ class Batch(Wire, frozen=True):
         return tuple(entry.observation for entry in self.entries)
 
 
-# Scalars as SQLite keeps them.
+TABLE = """CREATE TABLE event (
+        id INTEGER PRIMARY KEY,
+        wall_ns INTEGER NOT NULL,
+        monotonic_ns INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        body TEXT NOT NULL)"""
+"""kind is a name of KINDS, body that class as JSON."""
 
-SqlValue = int | float | str | None
+KINDS: Mapping[str, type[Observation]] = {
+    re.sub(r"\B[A-Z]", r"_\g<0>", kind.__name__).lower(): kind for kind in get_args(Observation)
+}
+NAMES: Mapping[type[Observation], str] = {kind: name for name, kind in KINDS.items()}
 
-
-def storable(value: object) -> SqlValue:
-    r"""Return a scalar as it is stored; a lone surrogate in a file name becomes its visible escape, \udcff.
-
-    SQLite's integers have 64 bits with a sign, its text is UTF-8, and it turns NaN into NULL
-    (sqlite.org/datatype3.html). Raises ValueError for what it can't keep, TypeError for no scalar.
-    """
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{value} is no figure")
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise ValueError(f"{value} has more than 64 bits")
-    if value is None or isinstance(value, (int, float)):
-        return value
-    raise TypeError(f"{type(value).__name__} is not a scalar")
+INTEGERS = range(-(2**63), 2**63)
+"""What a column of SQLite can hold (sqlite.org/datatype3.html)."""
 
 
-# Observations as rows: the common part in `event`, the rest in a table of the kind's own.
-
-COMMON = ("attempt", "cell", "step")
-"""Fields that stand in `event` itself, for every kind that has them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Child:
-    """A field of an observation that is a table of rows of its own, in order; columns are its items' fields."""
-
-    field: str
-    table: str
-    columns: tuple[str, ...]
-
-    @property
-    def insert(self) -> str:
-        """The statement that adds one row."""
-        names, marks = ", ".join(self.columns), ", ".join("?" * len(self.columns))
-        return f"INSERT INTO {self.table} (event, position, {names}) VALUES (?, ?, {marks})"  # noqa: S608 - names from this module
-
-    @property
-    def select(self) -> str:
-        """The query for the rows of events after one id, up to another."""
-        names = ", ".join(self.columns)
-        return (
-            f"SELECT event, {names} FROM {self.table} WHERE event > ? AND event <= ? ORDER BY event, position"  # noqa: S608 - as above
-        )
-
-
-CHILDREN = (
-    Child("measurements", "measurement", ("metric", "value")),
-    Child("buckets", "latency_bucket", ("bucket", "count")),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One field of an observation in its kind's table."""
-
-    name: str
-    is_json: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """How one class of observations is stored; name is the value of event.kind, and the table's name."""
-
-    name: str
-    record: type[Observation]
-    common: tuple[str, ...]
-    columns: tuple[Column, ...]
-    child: Child | None
-
-    @property
-    def insert(self) -> str:
-        """The statement that adds one row to the kind's table."""
-        names = ", ".join(("event", *(column.name for column in self.columns)))
-        marks = ", ".join("?" * (1 + len(self.columns)))
-        return f"INSERT INTO {self.name} ({names}) VALUES ({marks})"  # noqa: S608 - names from this module
-
-    @property
-    def select(self) -> str:
-        """The query for the rows of events after one id, up to another."""
-        names = ", ".join(("event", *(column.name for column in self.columns)))
-        return f"SELECT {names} FROM {self.name} WHERE event > ? AND event <= ?"  # noqa: S608 - as above
-
-
-def _kind(name: str, record: type[Observation]) -> Kind:
-    hints = get_type_hints(record)
-    names = [field.name for field in fields(record)]
-    (*_, child) = (None, *(known for known in CHILDREN if known.field in names))
-    own = [name for name in names if name not in COMMON and (child is None or name != child.field)]
-    return Kind(
-        name=name,
-        record=record,
-        common=tuple(name for name in COMMON if name in names),
-        columns=tuple(Column(name, is_json=not _is_scalar(hints[name])) for name in own),
-        child=child,
-    )
-
-
-def _is_scalar(hint: object) -> bool:
-    return hint in {str, int, float} or (isinstance(hint, type) and issubclass(hint, Enum))
-
-
-_NAMED: tuple[tuple[str, type[Observation]], ...] = (
-    ("run_started", RunStarted),
-    ("target_accepted", TargetAccepted),
-    ("request_renewed", RequestRenewed),
-    ("cell_started", CellStarted),
-    ("step_started", StepStarted),
-    ("command_finished", CommandFinished),
-    ("step_finished", StepFinished),
-    ("feature_seen", FeatureSeen),
-    ("latency_seen", LatencySeen),
-    ("setting_taken", SettingTaken),
-    ("setting_seen", SettingSeen),
-    ("setting_returned", SettingReturned),
-    ("member_left", MemberLeft),
-    ("warning_raised", WarningRaised),
-    ("cell_finished", CellFinished),
-    ("control_requested", ControlRequested),
-    ("run_interrupted", RunInterrupted),
-    ("run_finished", RunFinished),
-)
-KINDS: Mapping[str, Kind] = {name: _kind(name, record) for name, record in _NAMED}
-_BY_RECORD: Mapping[type, Kind] = {kind.record: kind for kind in KINDS.values()}
-
-INSERT_EVENT = (
-    "INSERT INTO event (kind, wall_ns, monotonic_ns, attempt, cell, step) VALUES (?, ?, ?, ?, ?, ?)"
-)
-SELECT_EVENTS = (
-    "SELECT id, kind, wall_ns, monotonic_ns, attempt, cell, step FROM event WHERE id > ? ORDER BY id"
-)
+def escaped(text: str) -> str:
+    r"""Return text as UTF-8 can keep it: a lone surrogate of a file name becomes its visible escape, \udcff."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
     """An observation made ready to be stored, so that nothing but SQLite can fail afterwards."""
 
-    kind: Kind
-    event: tuple[SqlValue, ...]
-    own: tuple[SqlValue, ...]
-    children: tuple[tuple[SqlValue, ...], ...]
+    wall_ns: int
+    monotonic_ns: int
+    kind: str
+    body: str
 
     def insert(self, connection: sqlite3.Connection) -> None:
-        """Add the row and its children; the caller holds the transaction. Raises sqlite3.Error."""
-        event = connection.execute(INSERT_EVENT, self.event).lastrowid
-        if self.kind.columns:
-            connection.execute(self.kind.insert, (event, *self.own))
-        if self.kind.child is not None:
-            rows = [(event, position, *row) for position, row in enumerate(self.children)]
-            connection.executemany(self.kind.child.insert, rows)
+        """Add the row; the caller holds the transaction. Raises sqlite3.Error."""
+        connection.execute(
+            "INSERT INTO event (wall_ns, monotonic_ns, kind, body) VALUES (?, ?, ?, ?)",
+            (self.wall_ns, self.monotonic_ns, self.kind, self.body),
+        )
 
 
 def event_row(observation: Observation, wall_ns: int, monotonic_ns: int) -> EventRow:
-    """Return an observation as rows. Raises ValueError for a figure that can't be stored."""
-    kind = _BY_RECORD[type(observation)]
-    values: dict[str, object] = {name: getattr(observation, name) for name in kind.common}
-    common = tuple(storable(values.get(name)) for name in COMMON)
-    own = tuple(_cell(column, getattr(observation, column.name)) for column in kind.columns)
-    return EventRow(kind, (kind.name, wall_ns, monotonic_ns, *common), own, _child_rows(kind, observation))
+    """Return an observation as a row. Raises ValueError for a figure that can't be stored."""
+    texts = {
+        name: escaped(text)
+        for name in observation.__struct_fields__
+        if isinstance(text := getattr(observation, name), str) and not text.isascii()
+    }
+    return EventRow(wall_ns, monotonic_ns, NAMES[type(observation)], encode(replace(observation, **texts)))
 
 
-def _child_rows(kind: Kind, observation: Observation) -> tuple[tuple[SqlValue, ...], ...]:
-    if kind.child is None:
-        return ()
-    items: tuple[object, ...] = getattr(observation, kind.child.field)
-    names = kind.child.columns
-    return tuple(tuple(storable(to_plain(getattr(item, name))) for name in names) for item in items)
-
-
-def _cell(column: Column, value: object) -> SqlValue:
-    return encode(value) if column.is_json else storable(to_plain(value))
-
-
-def observation_from(
-    kind: Kind, common: Iterable[object], own: tuple[object, ...], children: list[tuple[object, ...]]
-) -> Observation:
-    """Return the observation that rows hold. Raises Mismatch."""
-    document = {name: value for name, value in zip(COMMON, common, strict=True) if name in kind.common}
-    for column, value in zip(kind.columns, own, strict=True):
-        document[column.name] = decode(object, str(value)) if column.is_json else value
-    if kind.child is not None:
-        names = kind.child.columns
-        document[kind.child.field] = [dict(zip(names, row, strict=True)) for row in children]
-    return from_plain(kind.record, document)
+def read_entries(connection: sqlite3.Connection, after: int) -> Iterator[Entry]:
+    """Give the observations with ids above after. Raises Mismatch, sqlite3.Error."""
+    query = "SELECT id, wall_ns, monotonic_ns, kind, body FROM event WHERE id > ? ORDER BY id"
+    for number, wall_ns, monotonic_ns, kind, body in connection.execute(query, (after,)):
+        if kind not in KINDS:
+            raise Mismatch("is not a kind of event", repr(kind))
+        if not (isinstance(wall_ns, int) and isinstance(monotonic_ns, int) and isinstance(body, str)):
+            raise Mismatch("has a time that is not a whole number, or no text", f"{kind} {number}")
+        try:
+            observation = decode(KINDS[kind], body)
+        except Mismatch as mismatch:
+            raise mismatch.within(f"{kind} {number}") from mismatch
+        yield Entry(number, wall_ns, monotonic_ns, observation)

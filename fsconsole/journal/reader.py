@@ -11,27 +11,16 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from urllib.parse import quote
 
 from fsconsole.errors.runs import JournalUnusable, NotRoot
-from fsconsole.journal.events import (
-    KINDS,
-    SELECT_EVENTS,
-    Batch,
-    Cursor,
-    Entry,
-    Kind,
-    observation_from,
-)
+from fsconsole.journal.events import Batch, Cursor, read_entries
 from fsconsole.journal.folder import BESIDE_JOURNAL, journal_fault, require_no_super_journal, require_room
-from fsconsole.journal.samples import SELECT_CPUS, SELECT_DEVICES, SELECT_SAMPLES, sample_from
-from fsconsole.journal.schema import SCHEMA_VERSION, check_version, migrate
-from fsconsole.model.events import Observation
+from fsconsole.journal.samples import read_samples
+from fsconsole.journal.schema import check_version
 from fsconsole.model.run import RunRequest
-from fsconsole.model.sample import Sample
 from fsconsole.model.wire import Mismatch, decode
 
 WAIT_FOR_LOCK_S = 5.0
@@ -39,8 +28,6 @@ _WAL_HEADER_BYTES = 32
 """sqlite.org/fileformat2.html#walformat: what stands before the first frame."""
 MAX_SAMPLES = 2000
 """Samples in one batch: a run of a day at 2 Hz has 170,000, each with a row per CPU."""
-
-Row = tuple[object, ...]
 
 
 class JournalReader:
@@ -69,8 +56,8 @@ class JournalReader:
         if not os.path.lexists(self.path):
             return Batch(cursor)
         with open_journal(self.path) as connection, self._fitting("journal"):
-            entries = tuple(_entries(connection, cursor.event))
-            last_sample, samples = _samples(connection, cursor.sample, max_samples)
+            entries = tuple(read_entries(connection, cursor.event))
+            last_sample, samples = read_samples(connection, cursor.sample, max_samples)
         last_event = entries[-1].id if entries else cursor.event
         more = 0 < max_samples == len(samples)
         return Batch(Cursor(last_event, last_sample), entries, samples, more)
@@ -97,28 +84,13 @@ def open_journal(path: str) -> Iterator[sqlite3.Connection]:
     """
     try:
         with closing(_connect_read_only(path)) as connection:
-            found = check_version(connection, path)
-            if found == SCHEMA_VERSION:
-                yield connection
-            else:
-                with closing(_brought_up(connection, found, path)) as copy:
-                    yield copy
+            check_version(connection, path)
+            yield connection
     except UnicodeDecodeError as error:
         # Of the words in which SQLite itself complains, where they quote what is damaged.
         raise JournalUnusable(path=path, why="database disk image is malformed") from error
     except sqlite3.Error as error:
         raise _read_fault(error, path) from error
-
-
-def _brought_up(connection: sqlite3.Connection, found: int, path: str) -> sqlite3.Connection:
-    """Return a copy of an older journal in memory, as this version would have written it. Raises as _in_memory()."""
-    copy = _in_memory(connection, path)
-    try:
-        migrate(copy, found)
-    except sqlite3.Error:
-        copy.close()
-        raise
-    return copy
 
 
 def _in_memory(connection: sqlite3.Connection, path: str) -> sqlite3.Connection:
@@ -222,65 +194,3 @@ def _read_fault(error: sqlite3.Error, path: str) -> Exception:
         why = "its engine was killed and SQLite must write beside it to read on; copy the folder first"
         return JournalUnusable(path=path, why=why)
     return journal_fault(error, path)
-
-
-def _entries(connection: sqlite3.Connection, after: int) -> Iterator[Entry]:
-    events: list[Row] = connection.execute(SELECT_EVENTS, (after,)).fetchall()
-    if not events:
-        return
-    span = (after, events[-1][0])
-    kinds = {name: _known(name) for name in {event[1] for event in events}}
-    own = {
-        name: _by_first(connection.execute(kind.select, span)) for name, kind in kinds.items() if kind.columns
-    }
-    # An older journal has no table for what it never held.
-    children = {
-        name: _by_first(connection.execute(kind.child.select, span))
-        for name, kind in kinds.items()
-        if kind.child is not None
-    }
-    for event, name, wall_ns, monotonic_ns, *common in events:
-        kind = kinds[name]
-        rows = own[name].get(event, []) if kind.columns else [()]
-        if len(rows) != 1:
-            raise Mismatch("has no row", f"{kind.name} {event}")
-        below = children[name].get(event, []) if kind.child is not None else []
-        observation = _observation(kind, event, (common, rows[0], below))
-        yield Entry(_whole(event), _whole(wall_ns), _whole(monotonic_ns), observation)
-
-
-def _observation(kind: Kind, event: object, parts: tuple[list[object], Row, list[Row]]) -> Observation:
-    try:
-        return observation_from(kind, *parts)
-    except Mismatch as mismatch:
-        raise mismatch.within(f"{kind.name} {event}: ") from mismatch
-
-
-def _known(name: object) -> Kind:
-    if not isinstance(name, str) or name not in KINDS:
-        raise Mismatch("is not a kind of event", repr(name))
-    return KINDS[name]
-
-
-def _samples(connection: sqlite3.Connection, after: int, limit: int) -> tuple[int, tuple[Sample, ...]]:
-    rows: list[Row] = connection.execute(SELECT_SAMPLES, (after, limit)).fetchall()
-    if not rows:
-        return after, ()
-    last = _whole(rows[-1][0])
-    cpus = _by_first(connection.execute(SELECT_CPUS, (after, last)))
-    devices = _by_first(connection.execute(SELECT_DEVICES, (after, last)))
-    samples = tuple(sample_from(row, cpus.get(number, []), devices.get(number, [])) for number, *row in rows)
-    return last, samples
-
-
-def _by_first(rows: Iterable[Row]) -> dict[object, list[Row]]:
-    grouped: dict[object, list[Row]] = defaultdict(list)
-    for first, *rest in rows:
-        grouped[first].append(tuple(rest))
-    return grouped
-
-
-def _whole(value: object) -> int:
-    if not isinstance(value, int):
-        raise Mismatch("is not a whole number", repr(value))
-    return value

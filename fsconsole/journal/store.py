@@ -259,7 +259,7 @@ def create_run(runs_dir: str, request: RunRequest) -> RunFolder:
         make_directory(hidden.name, runs_fd)
         undo = stack.enter_context(ExitStack())
         undo.callback(shutil.rmtree, hidden.path, ignore_errors=True)
-        _fill(hidden, request, document)
+        _fill(hidden, document)
         os.rename(hidden.name, request.run_id, src_dir_fd=runs_fd, dst_dir_fd=runs_fd)
         undo.pop_all()
         os.fsync(runs_fd)
@@ -327,30 +327,27 @@ def is_alive(folder: RunFolder) -> bool:
         raise JournalUnusable(path=folder.lock, why=_said(error)) from error
 
 
-def _fill(folder: RunFolder, request: RunRequest, document: str) -> None:
+def _fill(folder: RunFolder, document: str) -> None:
     fd = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         make_directory(os.path.basename(folder.raw), fd)
-        _write_journal(folder.journal, request, document)
+        _write_journal(folder.journal, document)
         reserve(folder)
         os.fsync(fd)
     finally:
         os.close(fd)
 
 
-def _write_journal(path: str, request: RunRequest, document: str) -> None:
+def _write_journal(path: str, document: str) -> None:
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
     # SQLite gives -wal and -shm the mode of the database, so the umask must not narrow it.
     os.fchmod(fd, 0o640)
     os.close(fd)
-    row = (request.run_id, request.created_wall_ns, request.version, document)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection, connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
         create_tables(connection)
-        connection.execute(
-            "INSERT INTO run (id, run_id, created_wall_ns, version, request) VALUES (1, ?, ?, ?, ?)", row
-        )
+        connection.execute("INSERT INTO run (id, request) VALUES (1, ?)", (document,))
 
 
 @contextmanager

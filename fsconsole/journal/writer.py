@@ -24,7 +24,7 @@ from fsconsole.errors.runs import JournalFull, JournalUnusable
 from fsconsole.journal.events import EventRow, event_row
 from fsconsole.journal.folder import RunFolder, has_no_room, journal_fault, require_no_super_journal
 from fsconsole.journal.samples import SampleRow, sample_row
-from fsconsole.journal.schema import check_version, migrate
+from fsconsole.journal.schema import check_version
 from fsconsole.model.events import Observation
 from fsconsole.model.sample import Sample
 
@@ -253,9 +253,7 @@ def _open(path: str) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: str) -> None:
-    found = check_version(connection, path)
+    check_version(connection, path)
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise JournalUnusable(path=path, why="its filesystem can't hold a write-ahead log")
-    # In this order: after ALTER TABLE a change to WAL mode leaves a lock behind (SQLite 3.40).
-    migrate(connection, found)

@@ -34,20 +34,23 @@ _FREE_TEXTS = (
     ("run_started", "version"), ("run_started", "kernel"), ("run_started", "hostname"), ("step_started", "title"),
     ("step_finished", "reason"), ("cell_finished", "reason"), ("warning_raised", "reason"), ("warning_raised", "hint"),
     ("run_finished", "reason"), ("run_finished", "hint"), ("run_interrupted", "reason"), ("feature_seen", "name"),
-    ("feature_seen", "value"), ("gauged_device", "name"),
+    ("feature_seen", "value"),
 )  # fmt: skip
 _PROGRAMS = (
     "CREATE VIEW spare AS SELECT load_extension('/tmp/x') AS a",
     "CREATE TRIGGER spare AFTER INSERT ON event BEGIN DELETE FROM run; END",
     "CREATE TABLE spare (a, b AS (zeroblob(1000000000)))",
     "CREATE INDEX spare ON event (abs(id))",
-    "DROP TABLE event", "DROP TABLE sample", "DROP TABLE run", "DROP TABLE measurement",
+    "DROP TABLE event", "DROP TABLE sample", "DROP TABLE run", "DROP TABLE sample_cpu",
     "ALTER TABLE event RENAME COLUMN kind TO sort", "ALTER TABLE run ADD COLUMN more TEXT",
-    "DELETE FROM run", "DELETE FROM run_started", "DELETE FROM target_accepted", "DELETE FROM event WHERE id % 3 = 0",
+    "DELETE FROM run", "DELETE FROM event WHERE kind = 'run_started'", "DELETE FROM event WHERE id % 3 = 0",
+    "DELETE FROM event WHERE kind = 'target_accepted'",
     "PRAGMA user_version = 0", "PRAGMA user_version = 1", "PRAGMA user_version = 3", "PRAGMA user_version = 99",
     "PRAGMA application_id = 0", "PRAGMA user_version = -5",
     "UPDATE event SET kind = 'cell_finished'", "UPDATE event SET kind = 'run_started' WHERE id = 5",
-    "UPDATE event SET id = -id", "UPDATE event SET cell = 999999", "UPDATE event SET attempt = cell, cell = step",
+    "UPDATE event SET id = -id", "UPDATE event SET body = json_set(body, '$.cell', 999999)",
+    "UPDATE event SET body = json_replace(body, '$.attempt', json_extract(body, '$.cell'))",
+    "PRAGMA application_id = 1718839857",
 )  # fmt: skip
 
 
@@ -101,27 +104,31 @@ def _set_value(folder: RunFolder, random: Any, values: list[Any]) -> None:
 def _set_leaf(folder: RunFolder, random: Any, values: list[Any]) -> None:
     """Put a value into one of the documents: the request, identities, hazards, commands."""
     with _editing(folder) as journal:
-        table, column = random.choice((
-            ("run", "request"), ("run", "request"), ("run", "request"), ("target_accepted", "identity"),
-            ("target_accepted", "hazards"), ("run_started", "facts"), ("step_started", "commands"), ("command_finished", "argv"),
+        table, column, where = random.choice((
+            ("run", "request", ""),
+            *(("event", "body", f" WHERE kind = '{kind}'") for kind in ("target_accepted", "run_started", "step_started")),
+            ("event", "body", f" WHERE id >= {random.randrange(1, 400)}"),
         ))  # fmt: skip
         with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
-            row = journal.execute(f'SELECT rowid, "{column}" FROM "{table}" LIMIT 1').fetchone()  # noqa: S608
+            row = journal.execute(f"SELECT rowid, {column} FROM {table}{where} LIMIT 1").fetchone()  # noqa: S608
             if row is None or not isinstance(row[1], str):
                 return
             with contextlib.suppress(ValueError, RecursionError):
                 document = with_leaf(json.loads(row[1]), random, values)
                 words = (json.dumps(document), row[0])
-                journal.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE rowid = ?', words)  # noqa: S608
+                journal.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", words)  # noqa: S608
 
 
 def _name_strangely(folder: RunFolder, random: Any, _values: list[Any]) -> None:
     """Put text that acts into every place where a journal holds free text."""
     text = "".join(random.sample(ACTING, 2))
     with _editing(folder) as journal, contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
-        for table, column in _FREE_TEXTS:
+        for kind, field in _FREE_TEXTS:
             with contextlib.suppress(sqlite3.Error):
-                journal.execute(f"UPDATE {table} SET {column} = {column} || ?", (text,))  # noqa: S608
+                changed = f"json_replace(body, '$.{field}', json_extract(body, '$.{field}') || ?)"
+                journal.execute(f"UPDATE event SET body = {changed} WHERE kind = ?", (text, kind))  # noqa: S608
+        with contextlib.suppress(sqlite3.Error):
+            journal.execute("UPDATE gauged_device SET name = name || ?", (text,))
         (request,) = journal.execute("SELECT request FROM run").fetchone() or ("",)
         with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
             document = json.loads(request)
@@ -145,12 +152,9 @@ def _double_rows(folder: RunFolder, random: Any, _values: list[Any]) -> None:
     with _editing(folder) as journal, contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
         low = random.randrange(1, 400)
         journal.execute(
-            "INSERT INTO event SELECT id + 100000, kind, wall_ns, monotonic_ns, attempt, cell, step FROM event"
+            "INSERT INTO event SELECT id + 100000, wall_ns, monotonic_ns, kind, body FROM event"
             " WHERE id BETWEEN ? AND ?", (low, low + random.randrange(40)),
         )  # fmt: skip
-        for table in ("cell_finished", "step_finished", "run_finished", "step_started"):
-            names = ", ".join(_columns(journal, table)[1:])
-            journal.execute(f"INSERT INTO {table} SELECT event + 100000, {names} FROM {table}")  # noqa: S608
 
 
 def _end_strangely(folder: RunFolder, random: Any, values: list[Any]) -> None:

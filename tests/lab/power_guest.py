@@ -16,6 +16,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.state import RunStatus
+from fsconsole.model.wire import to_plain
 from tests.lab import warm  # noqa: F401 - its engine is forked
 from tests.lab.guest import Done, become, fsconsole, run
 
@@ -66,7 +67,7 @@ def take_up(folder: RunFolder) -> None:
 def tell_run(folder: RunFolder, when: str) -> None:
     """Tell a run as its journal has it, and which outputs lie beside that."""
     outputs = {f"raw/{entry.name}": entry.stat().st_size for entry in os.scandir(folder.raw)}
-    tell(when, state=encode(read_state(folder)), outputs=outputs)
+    tell(when, state=to_plain(read_state(folder)), outputs=outputs)
 
 
 def command(*words: str) -> Done:

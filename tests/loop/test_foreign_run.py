@@ -64,7 +64,9 @@ def copied(directory: Path, device: str, edit: Callable[[Target, Identity], Targ
         document = encode(replace(request, targets=(edit(target, identity),)))
         moved = document.replace(target.path, device)
         journal.execute("UPDATE run SET request = ?", (moved,))
-        journal.execute("UPDATE target_accepted SET path = ?", (device,))
+        journal.execute(
+            "UPDATE event SET body = json_set(body, '$.path', ?) WHERE kind = 'target_accepted'", (device,)
+        )
     return folder
 
 

@@ -148,9 +148,8 @@ def seen_in_loads(folder: RunFolder) -> list[dict[str, str]]:
         for cell in read_state(folder).request.plan.cells
         for number, step in enumerate(cell.steps)
     }
-    query = (
-        "SELECT cell, step, path, value FROM event JOIN setting_seen ON event = event.id ORDER BY event.id"
-    )
+    fields = ", ".join(f"json_extract(body, '$.{name}')" for name in ("cell", "step", "path", "value"))
+    query = f"SELECT {fields} FROM event WHERE kind = 'setting_seen' ORDER BY id"  # noqa: S608
     found: dict[tuple[int, int], dict[str, str]] = {}
     with closing(sqlite3.connect(f"file:{folder.journal}?mode=ro", uri=True)) as journal:
         for cell, step, path, value in journal.execute(query):

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 
 import pytest
 
-from fsconsole.errors.runs import JournalNewer, JournalUnusable
-from fsconsole.journal.schema import MIGRATIONS, SCHEMA_VERSION, check_version, create_tables, migrate
+from fsconsole.errors.runs import JournalNewer, JournalOlder, JournalUnusable
+from fsconsole.journal.schema import OLD_APPLICATION_ID, SCHEMA_VERSION, check_version, create_tables
 
 
 @pytest.fixture
@@ -17,7 +18,8 @@ def journal():
 
 
 def test_a_new_journal_has_this_version(journal) -> None:
-    assert check_version(journal, "j") == SCHEMA_VERSION
+    check_version(journal, "j")
+    assert journal.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
 
 
 def test_a_newer_journal_is_refused_by_its_version(journal) -> None:
@@ -45,21 +47,9 @@ def test_a_journal_that_holds_a_program_is_refused(journal, program: str) -> Non
         check_version(journal, "j")
 
 
-def test_every_older_version_has_a_way_to_this_one() -> None:
-    assert set(MIGRATIONS) == set(range(1, SCHEMA_VERSION))
-
-
-def test_a_migration_goes_through_every_version_between(journal) -> None:
-    steps = {1: ("ALTER TABLE run ADD COLUMN a TEXT",), 2: ("ALTER TABLE run ADD COLUMN b TEXT",)}
-    migrate(journal, 1, steps, wanted=3)
-    assert journal.execute("PRAGMA user_version").fetchone() == (3,)
-    assert {"a", "b"} <= {row[1] for row in journal.execute("PRAGMA table_info(run)")}
-
-
-def test_a_migration_that_fails_leaves_the_journal_as_it_was(journal) -> None:
-    journal.execute("PRAGMA user_version = 1")
-    steps = {1: ("ALTER TABLE run ADD COLUMN a TEXT", "no such statement")}
-    with pytest.raises(sqlite3.OperationalError):
-        migrate(journal, 1, steps, wanted=2)
-    assert journal.execute("PRAGMA user_version").fetchone() == (1,)
-    assert "a" not in {row[1] for row in journal.execute("PRAGMA table_info(run)")}
+def test_a_journal_of_the_format_before_the_first_release_names_the_commit_that_reads_it(journal) -> None:
+    journal.execute(f"PRAGMA application_id = {OLD_APPLICATION_ID}")
+    with pytest.raises(JournalOlder) as caught:
+        check_version(journal, "/runs/a/journal.sqlite")
+    assert "/runs/a/journal.sqlite" in str(caught.value)
+    assert re.search(r"commit [0-9a-f]{7}\b.*fsconsole cleanup", caught.value.hint)

@@ -153,3 +153,13 @@ def test_documents_name_no_classes(make_request) -> None:
 
     walk(json.loads(encode(make_request())))
     assert not {key for key in keys if key.startswith("_")}
+
+
+def test_a_plan_of_cells_without_fields_that_came_later_is_read(make_request) -> None:
+    request = make_request()
+    document = json.loads(encode(request))
+    for cell in document["plan"]["cells"]:
+        del cell["members"]
+        if cell["array"] is not None:
+            cell["array"] = {name: cell["array"][name] for name in ("level", "chunk_bytes")}
+    assert decode(RunRequest, json.dumps(document)) == request
