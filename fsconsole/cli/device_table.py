@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fsconsole.devices.discover import guide
 from fsconsole.devices.state import Claim
+from fsconsole.devices.tree import guide
 from fsconsole.preflight.device_survey import SurveyRow
 from fsconsole.show.devices import Column, fitting, texts_of, widest
 from fsconsole.text import printable

@@ -98,7 +98,7 @@ def readtest(
     read to its end is read again from the beginning, with an empty cache.
     """
     from fsconsole.devices.ask import read_test, require_answer
-    from fsconsole.devices.discover import find_device
+    from fsconsole.devices.snapshot import find_device
     from fsconsole.system.run import RealExecutor
     from fsconsole.text import printable
     from fsconsole.units import format_bytes, format_rate, format_seconds

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from fsconsole.cli.complaint import say
-from fsconsole.devices.discover import device_number
+from fsconsole.devices.snapshot import device_number
 from fsconsole.errors.runs import KernelLacks
 from fsconsole.errors.targets import DeviceMissing, DeviceVanished
 from fsconsole.model.sample import Sample

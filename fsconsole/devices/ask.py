@@ -1,33 +1,39 @@
-"""A short buffered read from the beginning of a device, as `hdparm -t` does it: what the disk and its read-ahead give."""
+"""Asks devices for an answer within a time limit, and reads one for its throughput, as `hdparm -t`."""
 
 from __future__ import annotations
 
 import mmap
 import os
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from fsconsole.devices import ask_child
+from fsconsole.devices.uses import block_number
 from fsconsole.errors import FsconsoleError
-from fsconsole.errors.runs import NotRoot
+from fsconsole.errors.runs import NotRoot, ToolFailed
 from fsconsole.errors.targets import DeviceSilent, DeviceUnreadable
 from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import Device, Hazard, Verdict
 from fsconsole.system.block import device_size_bytes, flush_buffers
-from fsconsole.system.processes import waits_of
+from fsconsole.system.processes import stuck_tasks
 from fsconsole.text import MIB
 from fsconsole.units import format_bytes, format_guess
 
-# Whether a device answers at all: tried by a child that can be given up, since nothing else may wait for it.
+# Asks devices for an answer, in a child that can be given up: nothing else may wait for a device.
 
 ANSWER_LIMIT_S = 60.0
 """A disk that has to spin up takes half of that; a device that is suspended, or whose path is gone, takes for ever."""
 GLANCE_LIMIT_S = 20.0
 """The same for a listing, which is looked at again anyhow: few disks take longer to spin up."""
-_PROGRAM = "dd"
-_BLOCK_BYTES = 4096
-_AT_ONCE = 16
+CHILD = ask_child.__file__
+_START_S = 1.0
+"""What the child may take beside the limit; whoever has answered by then is known even if the child must be killed."""
+_A_CHILD = 256
+"""Devices that one child asks, each in a thread."""
+_CHILDREN = 4
 
 
 def require_answer(path: str, size_bytes: int, executor: Executor, limit_s: float | None = None) -> None:
@@ -36,56 +42,51 @@ def require_answer(path: str, size_bytes: int, executor: Executor, limit_s: floa
     size_bytes 0: only the first is asked for. Raises DeviceSilent, ToolMissing, ToolFailed.
     """
     limit_s = ANSWER_LIMIT_S if limit_s is None else limit_s
-    _ask(path, size_bytes, _Asking(executor, limit_s, waits_of(_PROGRAM)))
+    if path not in _answering({path: size_bytes}, executor, limit_s):
+        raise DeviceSilent(path, format_guess(limit_s))
 
 
 def silent_among(sizes: Mapping[str, int], executor: Executor) -> dict[str, Hazard]:
     """Return which of some devices, by path with their bytes, don't answer within GLANCE_LIMIT_S, as hazards.
 
-    They are asked at the same time: one controller that is dead takes all its disks with it.
+    They are asked at the same time: one controller that is dead takes all its disks with it. Devices that could not
+    be asked are left out: whoever looks at one next is told the same, of that device.
     """
-    asking = _Asking(executor, GLANCE_LIMIT_S, waits_of(_PROGRAM))
-    with ThreadPoolExecutor(_AT_ONCE) as threads:
-        said = threads.map(lambda path: _silence(path, sizes[path], asking), sizes)
-        return {path: hazard for path, hazard in zip(sizes, said, strict=True) if hazard is not None}
+    paths = list(sizes)
+    groups = [
+        {path: sizes[path] for path in paths[first : first + _A_CHILD]}
+        for first in range(0, len(paths), _A_CHILD)
+    ]
+
+    def silent_in(group: Mapping[str, int]) -> Iterable[str]:
+        try:
+            return group.keys() - _answering(group, executor, GLANCE_LIMIT_S)
+        except FsconsoleError:
+            return ()
+
+    with ThreadPoolExecutor(_CHILDREN) as threads:
+        silent = {path for found in threads.map(silent_in, groups) for path in found}
+    waited = format_guess(GLANCE_LIMIT_S)
+    return {
+        path: Hazard("silent", Verdict.REFUSED, path, "does not answer", DeviceSilent(path, waited).hint)
+        for path in paths
+        if path in silent
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    executor: Executor
-    limit_s: float
-    waits_s: Mapping[tuple[str, ...], float]
-    """Who of earlier looks still waits for its answer, and for how long."""
-
-
-def _ask(path: str, size_bytes: int, asking: _Asking) -> None:
-    for block in sorted({0, max(size_bytes // _BLOCK_BYTES - 1, 0)}):
-        # The page cache would answer in its place: a mounted ext4 keeps its first block there.
-        if _gives(path, block, ("iflag=direct",), asking) != 0:
-            _gives(path, block, (), asking)
-
-
-def _gives(path: str, block: int, words: tuple[str, ...], asking: _Asking) -> int:
-    place = (f"if={path}", "of=/dev/null", f"bs={_BLOCK_BYTES}", "count=1", f"skip={block}", "status=none")
-    argv = (_PROGRAM, *place, *words)
-    if asking.waits_s.get(argv, 0.0) >= asking.limit_s:
-        # One more would wait for this very answer too, for ever.
-        raise DeviceSilent(path, format_guess(asking.limit_s))
-    result = asking.executor.run(Command(argv, timeout_s=asking.limit_s))
-    if result.timed_out:
-        raise DeviceSilent(path, format_guess(asking.limit_s))
-    return result.exit_code
-
-
-def _silence(path: str, size_bytes: int, asking: _Asking) -> Hazard | None:
-    try:
-        _ask(path, size_bytes, asking)
-    except DeviceSilent as error:
-        return Hazard("silent", Verdict.REFUSED, path, "does not answer", error.hint)
-    except FsconsoleError:
-        # It could not be asked; whoever looks at it next is told the same, of this one device.
-        return None
-    return None
+def _answering(sizes: Mapping[str, int], executor: Executor, limit_s: float) -> frozenset[str]:
+    """Return the devices that answer within the limit. Raises ToolMissing, ToolFailed."""
+    stuck_s = stuck_tasks(ask_child.NAME)
+    # One more look at what an earlier one still waits for would wait for ever too.
+    asked = [path for path in sizes if stuck_s.get(ask_child.task_name(block_number(path)), 0.0) < limit_s]
+    if not asked:
+        return frozenset()
+    words = (word for path in asked for word in (path, str(sizes[path])))
+    command = Command((sys.executable, "-I", "-S", CHILD, str(limit_s), *words), timeout_s=limit_s + _START_S)
+    result = executor.run(command)
+    if result.exit_code != 0 and not result.timed_out:
+        raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no word")
+    return frozenset(asked[int(place)] for place in result.out.split())
 
 
 BLOCK_BYTES = 2 * MIB

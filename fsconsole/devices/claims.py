@@ -7,33 +7,23 @@ import errno
 import fcntl
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import TypeVar
 
-from fsconsole.devices.discover import discover
-from fsconsole.devices.evidence import Relative, Role, SystemPlace, Use, UseKind
-from fsconsole.devices.uses import DeviceGraph, block_number, number_of, read_graph
+from fsconsole.devices.evidence import Relative, Role, Use, UseKind
+from fsconsole.devices.graph import DeviceGraph, number_of
+from fsconsole.devices.snapshot import take_snapshot
 from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceRefused
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.system.block import open_exclusive
-from fsconsole.system.files import nearest_existing, read_text, read_text_or
+from fsconsole.system.files import read_text, read_text_or
 from fsconsole.system.locks import FileLock, is_locked
-from fsconsole.system.mounts import MountEntry
-from fsconsole.system.processes import (
-    OpenDescriptor,
-    holders_of,
-    holders_of_any,
-    holders_of_file,
-    own_pid_in_host_proc,
-)
+from fsconsole.system.processes import OpenDescriptor, Target, holders_of_any, own_pid_in_host_proc
 
-# Tells who stays on a device from who passes by: udev, and the tools that it starts, look at whatever was written.
-
-_Seen = TypeVar("_Seen")
+# Claims that last: udev, and the tools that it starts, look at whatever was written, and go.
 
 PASSING_BY_S = 0.5
 UDEV_PROBE_S = 10.0
@@ -44,31 +34,32 @@ _UDEV_WORKERS = frozenset({"(udev-worker)", "(systemd-udevd)", "systemd-udevd", 
 """Their names since systemd 252, before, and with eudev; what they start (mdadm, pvscan) has a name of its own."""
 
 
-def lasting(look: Callable[[], _Seen]) -> _Seen:
-    """Return what look() sees: at once where that is nothing, else what is still there at the end of the wait."""
+def lasting(look: Callable[[], bool]) -> bool:
+    """Return what look() says: at once where that is no, else what it says at the end of the wait."""
     deadline = time.monotonic() + PASSING_BY_S
-    while True:
-        seen = look()
-        if not seen or time.monotonic() >= deadline:
-            return seen
+    while look():
+        if time.monotonic() >= deadline:
+            return True
         time.sleep(_PAUSE_S)
+    return False
 
 
 def lasting_holders(look: Callable[[], tuple[OpenDescriptor, ...]]) -> tuple[OpenDescriptor, ...]:
-    """Return the processes that stay: each was there at every look for as long as its kind may pass by.
+    """Return who stays on any target: each was there at every look for as long as its kind may pass by.
 
     Others may come and go meanwhile; where that has no end, who is there at the end of the longest wait counts.
     """
-    first_seen_s: dict[int, float] = {}
+    first_seen_s: dict[tuple[int, Target], float] = {}
     begun_s = time.monotonic()
     while True:
         seen, now_s = look(), time.monotonic()
-        first_seen_s = {holder.pid: first_seen_s.get(holder.pid, now_s) for holder in seen}
-        staying = tuple(h for h in seen if now_s - first_seen_s[h.pid] >= patience_s(h))
-        if staying or not seen:
+        first_seen_s = {(h.pid, h.target): first_seen_s.get((h.pid, h.target), now_s) for h in seen}
+        staying = tuple(h for h in seen if now_s - first_seen_s[h.pid, h.target] >= patience_s(h))
+        open_ended = {holder.target for holder in seen} - {holder.target for holder in staying}
+        if not open_ended:
             return staying
         if now_s - begun_s >= UDEV_PROBE_S:
-            return seen
+            return (*staying, *(holder for holder in seen if holder.target in open_ended))
         time.sleep(_PAUSE_S)
 
 
@@ -140,7 +131,7 @@ def lock_whole_disk(device: Device) -> DeviceLocks:
 
     Raises DeviceLocked where a run or a tool has one of them, DeviceChanged where the device is gone, OSError.
     """
-    graph = read_graph(discover())
+    graph = take_snapshot().graph
     current = graph.by_number.get(number_of(device))
     if current is None:
         raise DeviceChanged(device.path, "it is gone")
@@ -278,11 +269,9 @@ def says_reserved(status: int, answer: bytes) -> bool:
     return status == _GOOD and int.from_bytes(answer[4:_HEADER_BYTES], "big") > 0
 
 
-# Claims of this moment: open descriptors, locks, O_EXCL and reservations.
-#
-# Only a claim that lasts counts: who merely passes by is told apart in passing.py.
+# Claims of this moment: open descriptors, locks, O_EXCL and reservations. Only a claim that lasts counts.
 
-_SAME_BYTES = frozenset({Role.SELF, Role.INSIDE, Role.DISK, Role.UNDER, Role.TWIN})
+SAME_BYTES = frozenset({Role.SELF, Role.INSIDE, Role.DISK, Role.UNDER, Role.TWIN})
 _EXCLUSIVE = frozenset({Role.SELF, Role.UNDER, Role.TWIN})
 """A whole disk may be busy by another partition than ours, what is below md and dm is rightly busy."""
 _CAP_SYS_PTRACE = 19
@@ -292,34 +281,26 @@ _CAP_SYS_PTRACE = 19
 def open_uses(relatives: Iterable[Relative], graph: DeviceGraph, own_pids: frozenset[int]) -> Iterator[Use]:
     """Yield a use for every descriptor that another process of the visible /proc has and keeps on a relative.
 
-    A loop's bytes are those of its file, which a virtual machine may be running from. Raises OSError where other processes may not be looked at.
+    relatives are those of all devices that are asked about: the processes are looked at once for all. A loop's bytes
+    are those of its file, which a virtual machine may be running from. Raises OSError where other processes may not
+    be looked at.
     """
     if not _may_look_at_processes():
         raise PermissionError(errno.EPERM, "the descriptors of other processes may not be looked at")
     ignored = own_pids | {own_pid_in_host_proc()}
-    files = {
-        relative.number: _file_below(relative.number, graph)
-        for relative in relatives
-        if relative.role in _SAME_BYTES
-    }
-    # Mostly nobody has any of them open: one look at all processes says so for all of them.
-    if not holders_of_any(frozenset(files), frozenset(filter(None, files.values())), ignored):
-        return
-    for number, file in files.items():
-        for holder in lasting_holders(partial(holders_of, number, ignored)):
-            yield Use(UseKind.OPEN, number, f"is open in {_process_words(holder)}")
-        if file is None:
-            continue
-        for holder in lasting_holders(partial(holders_of_file, *file, ignored)):
-            yield Use(UseKind.OPEN, number, f"stands on a file that is open in {_process_words(holder)}")
-
-
-def _file_below(number: int, graph: DeviceGraph) -> tuple[int, int] | None:
-    """Return st_dev and st_ino of the file that a loop stands on; None for what is no loop, or one over a device."""
-    device = graph.by_number[number]
-    if device.loop is None or not device.loop.inode or graph.under(device):
-        return None
-    return device.loop.file_device, device.loop.inode
+    files: dict[Target, list[int]] = defaultdict(list)
+    numbers = {relative.number for relative in relatives if relative.role in SAME_BYTES}
+    for number in numbers:
+        device = graph.by_number[number]
+        if device.loop is not None and device.loop.inode and not graph.under(device):
+            files[device.loop.file_device, device.loop.inode].append(number)
+    targets: frozenset[Target] = frozenset((*numbers, *files))
+    for holder in lasting_holders(lambda: holders_of_any(targets, ignored)):
+        process = f"process {holder.pid} ({holder.command})"
+        if isinstance(holder.target, int):
+            yield Use(UseKind.OPEN, holder.target, f"is open in {process}")
+        for number in files.get(holder.target, ()):
+            yield Use(UseKind.OPEN, number, f"stands on a file that is open in {process}")
 
 
 def hidden_processes(own_pids: frozenset[int]) -> tuple[str, ...]:
@@ -328,7 +309,11 @@ def hidden_processes(own_pids: frozenset[int]) -> tuple[str, ...]:
     A security module does that, or a sandbox; on a plain system there are none.
     """
     pids = sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
-    return tuple(f"{pid} ({_name_of(pid)})" for pid in pids if pid not in own_pids and _is_hidden(pid))
+    return tuple(
+        f"{pid} ({read_text_or(f'/proc/{pid}/comm', 'gone')})"
+        for pid in pids
+        if pid not in own_pids and _is_hidden(pid)
+    )
 
 
 def _is_hidden(pid: int) -> bool:
@@ -344,10 +329,6 @@ def _is_hidden(pid: int) -> bool:
     return False
 
 
-def _name_of(pid: int) -> str:
-    return read_text_or(f"/proc/{pid}/comm", "gone")
-
-
 def _may_look_at_processes() -> bool:
     """Return whether CAP_SYS_PTRACE is in effect, which /proc/PID/fd asks for (man 5 proc_pid_fd)."""
     for line in read_text("/proc/self/status").splitlines():
@@ -355,10 +336,6 @@ def _may_look_at_processes() -> bool:
         if key == "CapEff":
             return bool(int(value, 16) >> _CAP_SYS_PTRACE & 1)
     return False
-
-
-def _process_words(holder: OpenDescriptor) -> str:
-    return f"process {holder.pid} ({holder.command})"
 
 
 def lock_uses(device: Device, graph: DeviceGraph) -> Iterator[Use]:
@@ -408,171 +385,3 @@ def reservation_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Itera
         )
         if is_asked and is_reserved(relative.path):
             yield Use(UseKind.RESERVED, relative.number, "is reserved by a SCSI initiator")
-
-
-# The devices that the machine and the run live on: from a folder down to whole disks.
-
-DISKLESS = frozenset(
-    {
-        "tmpfs",
-        "ramfs",
-        "rootfs",
-        "devtmpfs",
-        "proc",
-        "sysfs",
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "ceph",
-        "9p",
-        "virtiofs",
-        "autofs",
-    }
-)
-"""Filesystems that lie on no block device of this machine (man 5 filesystems)."""
-
-_OVERLAY_LAYERS = ("lowerdir", "upperdir", "workdir")
-_SYSTEM_FOLDERS = ("/", "/boot")
-_RUN_FOLDER = "the run folder"
-
-
-class NotDetermined(LookupError):
-    """A folder whose disks can't be found out; its words say why."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceFinder:
-    """Finds the devices below folders, with the mount tables and the mounted btrfs of one instant."""
-
-    graph: DeviceGraph
-    own_mounts: tuple[MountEntry, ...]
-    init_mounts: tuple[MountEntry, ...]
-    """PID 1's: in a chroot or a container its / and /boot may be other ones."""
-    btrfs_members: dict[str, frozenset[int]]
-
-    def system_places(self, runs_dir: str) -> tuple[SystemPlace, ...]:
-        """Return /, /boot and the run folder (or its nearest parent) with all devices below each.
-
-        Raises NotDetermined, and OSError.
-        """
-        folders = [(folder, folder) for folder in _SYSTEM_FOLDERS if _is_there(folder)]
-        folders.append((_RUN_FOLDER, nearest_existing(runs_dir)))
-        own = [SystemPlace(name, self.numbers_below(path)) for name, path in folders]
-        of_init = [
-            SystemPlace(mount.mount_point, self._down(self._numbers_of(mount), mount.mount_point))
-            for mount in self.init_mounts
-            if mount.mount_point in _SYSTEM_FOLDERS
-        ]
-        return (*own, *of_init)
-
-    def numbers_below(self, path: str) -> frozenset[int]:
-        """Return every device from the filesystem that path lies on down to whole disks.
-
-        A loop is followed to the disk of its file. Raises NotDetermined, and OSError.
-        """
-        return self._down(self._first(_mount_id(path), path), path)
-
-    def _down(self, numbers: Iterable[int], path: str) -> frozenset[int]:
-        found: set[int] = set()
-        pending = list(numbers)
-        while pending:
-            number = pending.pop()
-            if number in found:
-                continue
-            device = self._listed(number, path)
-            found.add(number)
-            pending += [number_of(lower) for lower in self.graph.down(device)]
-            if device.loop is not None and self.graph.under(device) is None:
-                pending += self._below_filesystem(device.loop.file_device, device.loop.path)
-        return frozenset(found)
-
-    def _mounts(self) -> tuple[MountEntry, ...]:
-        return self.own_mounts + self.init_mounts
-
-    def _listed(self, number: int, path: str) -> Device:
-        device = self.graph.by_number.get(number)
-        if device is None:
-            raise NotDetermined(
-                f"{path} lies on device {os.major(number)}:{os.minor(number)}, not in the listing"
-            )
-        gaps = self.graph.gaps(device)
-        if gaps:
-            raise NotDetermined(f"{path} lies on {', '.join(gaps)}, not in the listing")
-        return device
-
-    def _first(self, mount_id: int, path: str) -> Iterator[int]:
-        entries = [mount for mount in self._mounts() if mount.mount_id == mount_id]
-        if not entries:
-            raise NotDetermined(f"the mount that {path} lies on is in no mount table")
-        yield from self._numbers_of(entries[0])
-
-    def _below_filesystem(self, number: int, path: str) -> tuple[int, ...]:
-        """Return the devices of a filesystem known by its st_dev alone; path serves for words."""
-        if number in self.graph.by_number:
-            return (number,)
-        for mount in self._mounts():
-            if mount.device_number == number:
-                return tuple(self._numbers_of(mount))
-        # Every subvolume of a btrfs has an st_dev of its own that stands in no table.
-        if self.btrfs_members:
-            return tuple(frozenset().union(*self.btrfs_members.values()))
-        raise NotDetermined(f"the filesystem that {path} lies on is in no mount table")
-
-    def _numbers_of(self, mount: MountEntry) -> Iterator[int]:
-        if os.major(mount.device_number):
-            yield mount.device_number
-        elif mount.filesystem == "btrfs":
-            yield from self._btrfs_numbers(mount)
-        elif mount.filesystem == "overlay":
-            for layer in overlay_layers(mount):
-                yield from self.numbers_below(layer)
-        elif mount.filesystem not in DISKLESS:
-            raise NotDetermined(f"{mount.mount_point} is {mount.filesystem}, which doesn't tell its disks")
-
-    def _btrfs_numbers(self, mount: MountEntry) -> frozenset[int]:
-        source = block_number(mount.source)
-        for numbers in self.btrfs_members.values():
-            if source in numbers:
-                return numbers
-        if not self.btrfs_members:
-            raise NotDetermined(f"{mount.mount_point} is a btrfs, and the kernel lists none")
-        # The source may be a name like /dev/root: then all of them, which refuses too much rather than too little.
-        return frozenset[int]().union(*self.btrfs_members.values())
-
-
-def overlay_layers(mount: MountEntry) -> tuple[str, ...]:
-    """Return the folders that an overlay is made of (Documentation/filesystems/overlayfs.rst). Raises NotDetermined."""
-    layers: list[str] = []
-    for option in mount.super_options:
-        name, _, value = option.partition("=")
-        if name.rstrip("+") in _OVERLAY_LAYERS:
-            layers += [layer for layer in value.split(":") if layer]
-    lost = [layer for layer in layers if not os.path.isdir(layer)]
-    if lost or not layers:
-        raise NotDetermined(f"the overlay on {mount.mount_point} has layers that can't be seen from here")
-    return tuple(layers)
-
-
-def _mount_id(path: str) -> int:
-    """Return the id of the mount that path lies on, by which mountinfo names it (man 5 proc_pid_fdinfo)."""
-    # The dot has an automount take place: what lies on the disk is what would be mounted.
-    fd = os.open(f"{path}/.", os.O_PATH | os.O_CLOEXEC)
-    try:
-        info = read_text(f"/proc/self/fdinfo/{fd}")
-    finally:
-        os.close(fd)
-    for line in info.splitlines():
-        key, _, value = line.partition(":")
-        if key == "mnt_id":
-            return int(value)
-    raise NotDetermined(f"the kernel doesn't say on which mount {path} lies")
-
-
-def _is_there(path: str) -> bool:
-    """Return whether there is such a path. Raises OSError where that can't be told."""
-    try:
-        os.stat(path)
-    except FileNotFoundError:
-        return False
-    return True

@@ -2,62 +2,51 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from fsconsole.devices.claims import (
-    PlaceFinder,
+    SAME_BYTES,
     busy_uses,
     hidden_processes,
     lock_uses,
     open_uses,
     reservation_uses,
 )
-from fsconsole.devices.content import probe_signatures, sample_content
-from fsconsole.devices.discover import discover, find_device
+from fsconsole.devices.content import probe_all, read_ends, sample_content
 from fsconsole.devices.evidence import (
     Evidence,
     FoundSignature,
     GateContext,
+    Relative,
     Role,
     SystemPlace,
     Unread,
     Use,
     UseKind,
 )
+from fsconsole.devices.graph import DeviceGraph, number_of, relatives
 from fsconsole.devices.hazards import (
-    LockedByRun,
-    Mounted,
-    MountedBtrfs,
-    PartitionFound,
-    TooSmall,
+    LOCKED,
+    MOUNTED,
+    MOUNTED_BTRFS,
+    PARTITION,
+    TOO_SMALL,
     find_hazards,
+    is_refused,
     signature_words,
 )
 from fsconsole.devices.identity import differences, differences_across_boots, read_identity
-from fsconsole.devices.uses import (
-    DeviceGraph,
-    active_groups,
-    array_uses,
-    btrfs_uses,
-    export_uses,
-    holder_uses,
-    init_mount_uses,
-    loop_uses,
-    mount_uses,
-    number_of,
-    read_arrays,
-    read_btrfs_members,
-    read_graph,
-    read_loops,
-    relatives,
-    swap_uses,
-    volume_group_uses,
-)
+from fsconsole.devices.places import PlaceFinder
+from fsconsole.devices.snapshot import Snapshot, find_device, take_snapshot
+from fsconsole.devices.uses import active_groups, volume_group_uses
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import (
     ConsentMissing,
@@ -68,62 +57,42 @@ from fsconsole.errors.targets import (
     DeviceRefused,
     DeviceTooSmall,
 )
-from fsconsole.model.device import (
-    ContentSample,
-    Device,
-    DeviceKind,
-    Hazard,
-    Identity,
-    Inspection,
-    Signature,
-    Verdict,
-)
+from fsconsole.model.device import ContentSample, Device, Hazard, Identity, Inspection, Signature
 from fsconsole.model.run import Target
 from fsconsole.system.block import notice_medium
 from fsconsole.system.files import read_text
-from fsconsole.system.mounts import read_mounts, read_swaps
 
-# Reads the evidence for the wipe gate: claims that stand in tables first, the device itself only if those allow it.
+# Evidence: claims that stand in tables first, a device itself only if those allow it.
 
-_END_BYTES = 2**20
-"""Where signatures lie: within the first and the last MiB, but for copies (ZFS labels, md 0.90 and 1.0, GPT)."""
+_READERS = 16
+"""Devices that are read from side by side."""
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 
-def gather(path: str, context: GateContext, is_refused: Callable[[Evidence], bool]) -> Evidence:
-    """Return all evidence on the device at path; what a refusal makes needless is not tried.
+def gather(
+    subjects: Iterable[tuple[Device, str]], snapshot: Snapshot, context: GateContext
+) -> tuple[Evidence, ...]:
+    """Return all evidence on devices of a snapshot, each given with the resolved path that led to it.
 
-    A device that tables show to be in use is read by the signature probe alone, never opened for writing.
-    Raises DeviceMissing, NotABlockDevice; what can't be read otherwise stands in the evidence as unread.
+    What a refusal makes needless is not tried: a device that tables show to be in use is read by the signature probe
+    alone. What can't be read stands in the evidence as unread.
     """
-    real = os.path.realpath(path)
-    notice_medium(real)
-    devices = discover()
-    device = find_device(real, devices)
-    graph, unread = _graph(devices)
-    evidence = Evidence(device, relatives(device, graph), unread=unread)
-    evidence = _from_tables(evidence, graph, context)
-    evidence = replace(evidence, strange_node=strange_node(real, device))
-    if evidence.strange_node:
-        return evidence
-    if not is_refused(evidence):
-        evidence = _from_other_holders(evidence, graph, context)
-    if any(use.kind is UseKind.LOCKED for use in evidence.uses):
-        # Another run measures there: nothing is read from it, nor dropped of what it has in memory.
-        return evidence
-    if not is_refused(evidence):
-        evidence = _with(evidence, "an exclusive open", lambda: busy_uses(evidence.relatives, graph))
-    probed = _from_signatures(evidence, graph, context)
-    if is_refused(evidence):
-        # What is on it serves for words then; that it can't be read is no further reason.
-        return replace(probed, unread=evidence.unread)
-    return probed if is_refused(probed) or context.content_is_ours else _from_content(probed)
+    places = _system_places(snapshot, context)
+    found = tuple(_from_tables(device, real, snapshot, places, context) for device, real in subjects)
+    found = _replaced(found, _from_other_holders(_unrefused(found), snapshot, context))
+    found = _replaced(found, _from_exclusive_opens(_unrefused(found), snapshot.graph))
+    found = _from_signatures(found, snapshot, context)
+    return found if context.content_is_ours else _replaced(found, _from_content(_unrefused(found)))
 
 
-def _graph(devices: tuple[Device, ...]) -> tuple[DeviceGraph, tuple[Unread, ...]]:
-    try:
-        return read_graph(devices), ()
-    except OSError as error:
-        return DeviceGraph(devices, {}), (Unread("what the loop devices stand on", str(error)),)
+def _unrefused(found: Iterable[Evidence]) -> list[Evidence]:
+    return [evidence for evidence in found if not is_refused(evidence)]
+
+
+def _replaced(found: Iterable[Evidence], newer: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    by_path = {evidence.device.path: evidence for evidence in newer}
+    return tuple(by_path.get(evidence.device.path, evidence) for evidence in found)
 
 
 def strange_node(real: str, device: Device) -> str:
@@ -143,126 +112,151 @@ def strange_node(real: str, device: Device) -> str:
     return ""
 
 
-def _from_tables(evidence: Evidence, graph: DeviceGraph, context: GateContext) -> Evidence:
-    """Add what /proc and /sys tell of claims, without opening any device but loops, to ask what they stand on."""
-    device = evidence.device
-    gaps = graph.gaps(device)
-    if gaps:
-        evidence = _unread(evidence, "what it lies on", f"{', '.join(gaps)} is not in the listing")
-    evidence = replace(
-        evidence,
-        partitions=tuple(graph.by_number[r.number] for r in evidence.relatives if r.role is Role.INSIDE),
+def _system_places(snapshot: Snapshot, context: GateContext) -> tuple[SystemPlace, ...] | Unread:
+    try:
+        return PlaceFinder(snapshot).system_places(context.runs_dir)
+    except (OSError, LookupError) as error:
+        return Unread("the disks of /, /boot and the run folder", str(error).rstrip("."))
+
+
+def _from_tables(
+    device: Device,
+    real: str,
+    snapshot: Snapshot,
+    places: tuple[SystemPlace, ...] | Unread,
+    context: GateContext,
+) -> Evidence:
+    """Return what a snapshot tells of one device, without opening it."""
+    graph = snapshot.graph
+    family = relatives(device, graph)
+    below = {layer.name for layer in graph.down(device)}
+    evidence = Evidence(
+        device,
+        family,
+        partitions=tuple(
+            graph.by_number[relative.number] for relative in family if relative.role is Role.INSIDE
+        ),
+        uses=tuple(use for relative in family for use in snapshot.uses.get(relative.number, ())),
+        system_places=() if isinstance(places, Unread) else places,
+        arrays=tuple(array for array in snapshot.arrays if array.name in below),
         min_bytes=context.min_bytes,
         max_bytes=context.max_bytes,
+        strange_node=strange_node(real, device),
+        unread=snapshot.unread,
     )
-    evidence = _with(evidence, "its mounts", lambda: mount_uses(read_mounts("self")))
-    own = evidence.uses
-    evidence = _with(evidence, "the mounts of PID 1", lambda: init_mount_uses(read_mounts("1"), own))
-    evidence = _with(evidence, "the swap areas", lambda: swap_uses(read_swaps()))
-    evidence = _with(evidence, "the mounted btrfs", lambda: btrfs_uses(read_btrfs_members()))
-    evidence = _with(evidence, "its holders", lambda: _holders(evidence, graph))
-    evidence = _with(evidence, "the loop devices", lambda: loop_uses(read_loops(graph.devices), graph))
-    evidence = _with(evidence, "the exports", lambda: export_uses(_loops(graph)))
-    evidence = _from_arrays(evidence, graph)
-    return _from_places(evidence, graph, context)
+    if gaps := graph.gaps(device):
+        evidence = _unread(evidence, "what it lies on", f"{', '.join(gaps)} is not in the listing")
+    # A loop over a file is a disk of its own: that the machine's disks can't be found is no hazard to it, as
+    # whatever is mounted from it is found by its mount and by O_EXCL.
+    if isinstance(places, Unread) and not graph.stands_on_files(device):
+        evidence = _unread(evidence, places.source, places.why)
+    return _with(evidence, "its holders", partial(_require_sysfs, family))
 
 
-def _holders(evidence: Evidence, graph: DeviceGraph) -> Iterator[Use]:
-    """Yield the holders of all devices; where sysfs hides those of a relative, that is an error, not none."""
-    for relative in evidence.relatives:
+def _require_sysfs(family: Iterable[Relative]) -> tuple[Use, ...]:
+    """Raise OSError where sysfs hides the holders of a relative: that is an error, not none."""
+    for relative in family:
         folder = f"/sys/dev/block/{os.major(relative.number)}:{os.minor(relative.number)}"
         os.listdir(f"{folder}/holders")
         read_text(f"{folder}/ro")
-    yield from holder_uses(graph)
+    return ()
 
 
-def _loops(graph: DeviceGraph) -> tuple[tuple[int, Device], ...]:
-    return tuple((number_of(device), device) for device in graph.devices if device.kind is DeviceKind.LOOP)
-
-
-def _from_arrays(evidence: Evidence, graph: DeviceGraph) -> Evidence:
+def _from_other_holders(
+    found: Sequence[Evidence], snapshot: Snapshot, context: GateContext
+) -> Iterable[Evidence]:
+    """Return the evidence with what other processes, runs and machines do with the devices at this moment."""
+    if not found:
+        return ()
+    graph, hidden, why = snapshot.graph, hidden_processes(context.own_pids), ""
+    opened: dict[int, list[Use]] = defaultdict(list)
     try:
-        arrays = read_arrays()
-    except (OSError, FsconsoleError) as error:
-        return _unread(evidence, "the md arrays", str(error))
-    names = {device.name for device in graph.down(evidence.device)}
-    below = tuple(array for array in arrays if array.name in names)
-    return replace(evidence, arrays=below, uses=(*evidence.uses, *array_uses(arrays, graph)))
-
-
-def _from_places(evidence: Evidence, graph: DeviceGraph, context: GateContext) -> Evidence:
-    """Add the disks of /, /boot and the run folder.
-
-    A loop over a file is a disk of its own: that the machine's disks can't be found is no hazard to it, as
-    whatever is mounted from it is found by its mount and by O_EXCL.
-    """
-    try:
-        return replace(evidence, system_places=_places(graph, context))
-    except (OSError, LookupError) as error:
-        if graph.stands_on_files(evidence.device):
-            return evidence
-        return _unread(evidence, "the disks of /, /boot and the run folder", str(error))
-
-
-def _places(graph: DeviceGraph, context: GateContext) -> tuple[SystemPlace, ...]:
-    finder = PlaceFinder(graph, read_mounts("self"), read_mounts("1"), read_btrfs_members())
-    return finder.system_places(context.runs_dir)
-
-
-def _from_other_holders(evidence: Evidence, graph: DeviceGraph, context: GateContext) -> Evidence:
-    """Add what other processes, runs and machines do with the device at this moment."""
-    shared = evidence.relatives
-    evidence = replace(evidence, hidden_processes=hidden_processes(context.own_pids))
-    evidence = _with(evidence, "open descriptors", lambda: open_uses(shared, graph, context.own_pids))
-    if not context.holds_lock:
-        evidence = _with(evidence, "locks", lambda: lock_uses(evidence.device, graph))
-    return _with(evidence, "reservations", lambda: reservation_uses(shared, graph))
-
-
-def _from_signatures(evidence: Evidence, graph: DeviceGraph, context: GateContext) -> Evidence:
-    """Probe the device and its partitions, past what the page cache may still hold of another time."""
-    found: list[FoundSignature] = []
-    for device in (evidence.device, *evidence.partitions):
-        try:
-            _read_anew(device.path, device.size_bytes)
-            found += (FoundSignature(device, s) for s in probe_signatures(context.executor, device.path))
-        except (OSError, FsconsoleError) as error:
-            evidence = _unread(evidence, f"the signatures on {device.path}", _why(error))
-    evidence = replace(evidence, signatures=tuple(found))
-    groups = active_groups(graph.devices)
-    if not groups:
-        return evidence
-    return _with(evidence, "its volume group", lambda: volume_group_uses(found, groups))
-
-
-def _read_anew(path: str, size_bytes: int) -> None:
-    """Drop clean cached pages, and read both ends, where signatures lie: what a probe can't read, it takes for none.
-
-    BLKFLSBUF would drop more, but it used to empty a RAM disk (drivers/block/brd.c). Raises OSError.
-    """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        for offset in (0, max(size_bytes - _END_BYTES, 0)):
-            _read_whole(fd, offset, min(_END_BYTES, size_bytes))
-    finally:
-        os.close(fd)
-
-
-def _read_whole(fd: int, offset: int, length: int) -> None:
-    while length > 0:
-        # A read that meets a bad block in the middle is short; the next one is the error.
-        got = len(os.pread(fd, length, offset))
-        if not got:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        offset, length = offset + got, length - got
-
-
-def _from_content(evidence: Evidence) -> Evidence:
-    try:
-        return replace(evidence, content=sample_content(evidence.device.path, evidence.device.size_bytes))
+        family = {relative for evidence in found for relative in evidence.relatives}
+        for use in open_uses(family, graph, context.own_pids):
+            opened[use.number].append(use)
     except OSError as error:
-        return _unread(evidence, "its content", _why(error))
+        why = str(error)
+
+    def add(evidence: Evidence) -> Evidence:
+        numbers = [relative.number for relative in evidence.relatives if relative.role in SAME_BYTES]
+        uses = (*evidence.uses, *(use for number in numbers for use in opened.get(number, ())))
+        evidence = replace(evidence, hidden_processes=hidden, uses=uses)
+        if why:
+            evidence = _unread(evidence, "open descriptors", why)
+        if not context.holds_lock:
+            evidence = _with(evidence, "locks", lambda: lock_uses(evidence.device, graph))
+        return _with(evidence, "reservations", lambda: reservation_uses(evidence.relatives, graph))
+
+    return _side_by_side(add, found)
+
+
+def _from_exclusive_opens(found: Sequence[Evidence], graph: DeviceGraph) -> Iterable[Evidence]:
+    return _side_by_side(
+        lambda evidence: _with(evidence, "an exclusive open", lambda: busy_uses(evidence.relatives, graph)),
+        found,
+    )
+
+
+def _from_signatures(
+    found: Sequence[Evidence], snapshot: Snapshot, context: GateContext
+) -> tuple[Evidence, ...]:
+    """Probe devices and their partitions, past what the page cache may still hold of another time.
+
+    Where another run has locked a device, it measures there: nothing is read from it, nor dropped of what it has in
+    memory. What is on a device that is refused before serves for words; that it can't be read is no further reason.
+    """
+    groups = active_groups(snapshot.devices)
+    probed = [
+        evidence
+        for evidence in found
+        if not evidence.strange_node and all(use.kind is not UseKind.LOCKED for use in evidence.uses)
+    ]
+    devices = {
+        device.path: device for evidence in probed for device in (evidence.device, *evidence.partitions)
+    }
+    unreadable = dict(zip(devices, _side_by_side(_unreadable_ends, devices.values()), strict=True))
+    signatures = probe_all(context.executor, [path for path, why in unreadable.items() if not why])
+
+    def add(evidence: Evidence) -> Evidence:
+        before, those = evidence, []
+        for device in (evidence.device, *evidence.partitions):
+            read = signatures.get(device.path, ())
+            if why := unreadable[device.path] or (str(read) if isinstance(read, FsconsoleError) else ""):
+                evidence = _unread(evidence, f"the signatures on {device.path}", why)
+            elif not isinstance(read, FsconsoleError):
+                those += [FoundSignature(device, signature) for signature in read]
+        evidence = replace(evidence, signatures=tuple(those))
+        if groups:
+            evidence = _with(evidence, "its volume group", lambda: volume_group_uses(those, groups))
+        return replace(evidence, unread=before.unread) if is_refused(before) else evidence
+
+    return _replaced(found, map(add, probed))
+
+
+def _unreadable_ends(device: Device) -> str:
+    """Return why the ends of a device can't be read; empty where they can."""
+    try:
+        read_ends(device.path, device.size_bytes)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _from_content(found: Sequence[Evidence]) -> Iterable[Evidence]:
+    def add(evidence: Evidence) -> Evidence:
+        try:
+            return replace(evidence, content=sample_content(evidence.device.path, evidence.device.size_bytes))
+        except OSError as error:
+            return _unread(evidence, "its content", error.strerror or str(error))
+
+    return _side_by_side(add, found)
+
+
+def _side_by_side(read: Callable[[_T], _R], found: Collection[_T]) -> Iterable[_R]:
+    if len(found) < 2:
+        return [read(one) for one in found]
+    with ThreadPoolExecutor(_READERS) as threads:
+        return list(threads.map(read, found))
 
 
 def _with(evidence: Evidence, source: str, read: Callable[[], Iterable[Use]]) -> Evidence:
@@ -273,15 +267,11 @@ def _with(evidence: Evidence, source: str, read: Callable[[], Iterable[Use]]) ->
         return _unread(evidence, source, str(error))
 
 
-def _why(error: OSError | FsconsoleError) -> str:
-    return (error.strerror if isinstance(error, OSError) else "") or str(error)
-
-
 def _unread(evidence: Evidence, source: str, why: str) -> Evidence:
     return replace(evidence, unread=(*evidence.unread, Unread(source, why.rstrip("."))))
 
 
-_MOUNTS = frozenset({Mounted.name, MountedBtrfs.name})
+_MOUNTS = frozenset({MOUNTED, MOUNTED_BTRFS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,34 +311,32 @@ def inspect_device(path: str, context: GateContext) -> GateReport:
 
     Raises DeviceMissing, NotABlockDevice, and ToolMissing or ToolFailed where a device-mapper table can't be read.
     """
-    evidence = gather(path, context, _is_refused)
+    real = os.path.realpath(path)
+    notice_medium(real)
+    snapshot = take_snapshot()
+    device = find_device(real, snapshot.devices)
+    (evidence,) = gather([(device, real)], snapshot, context)
     return GateReport(
-        device=evidence.device,
-        identity=read_identity(evidence.device, context.executor),
+        device=device,
+        identity=read_identity(device, context.executor),
         hazards=find_hazards(evidence),
         found=evidence.signatures,
         content=evidence.content,
-        needs_consent=not evidence.device.is_scratch,
+        needs_consent=not device.is_scratch,
         loss=_loss(evidence),
     )
 
 
-def _is_refused(evidence: Evidence) -> bool:
-    return any(hazard.verdict is Verdict.REFUSED for hazard in find_hazards(evidence))
-
-
 def _loss(evidence: Evidence) -> str:
-    words = [_place_words(evidence.device, found) for found in evidence.signatures]
+    words = [
+        signature_words(found) + ("" if found.device == evidence.device else f" on {found.device.path}")
+        for found in evidence.signatures
+    ]
     words += [f"the partition {partition.path}" for partition in evidence.partitions]
     content = evidence.content
     if content is not None and content.blocks_nonzero:
         words.append(f"data in {content.blocks_nonzero} of {content.blocks_read} sampled blocks")
     return "; ".join(dict.fromkeys(words)) or "nothing that a probe and a sample of its blocks show"
-
-
-def _place_words(device: Device, found: FoundSignature) -> str:
-    where = "" if found.device == device else f" on {found.device.path}"
-    return signature_words(found) + where
 
 
 def require(report: GateReport) -> None:
@@ -364,9 +352,9 @@ def require(report: GateReport) -> None:
 def _refusal(path: str, hazard: Hazard) -> FsconsoleError:
     if hazard.check in _MOUNTS:
         return DeviceMounted(path, hazard.reason, hazard.hint)
-    if hazard.check == LockedByRun.name:
+    if hazard.check == LOCKED:
         return DeviceLocked(path)
-    if hazard.check == TooSmall.name:
+    if hazard.check == TOO_SMALL:
         return DeviceTooSmall(path, hazard.reason, hazard.hint)
     return DeviceRefused(path, hazard.reason, hazard.hint)
 
@@ -419,10 +407,7 @@ def _unknown_on_it(report: GateReport, target: Target, ours: frozenset[str]) -> 
         if not is_ours and (found.device.path if same_boot else "", f"holds {words}") not in shown:
             yield f"{found.device.path} holds {words}, which was not there when it was agreed upon"
     for hazard in report.hazards:
-        if (
-            hazard.check == PartitionFound.name
-            and (hazard.device if same_boot else "", hazard.reason) not in shown
-        ):
+        if hazard.check == PARTITION and (hazard.device if same_boot else "", hazard.reason) not in shown:
             yield f"it {hazard.reason}, which was not there when it was agreed upon"
 
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 
-from fsconsole.devices.discover import SYS_ROOT, device_number
-from fsconsole.devices.uses import number_of
+from fsconsole.devices.graph import number_of
+from fsconsole.devices.snapshot import device_number
+from fsconsole.devices.sysfs import SYS_ROOT
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.errors.targets import DeviceMissing, NotABlockDevice
 from fsconsole.model.command import Command, Executor

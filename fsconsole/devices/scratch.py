@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from fsconsole.devices.discover import attached_loops, discover, find_device
 from fsconsole.devices.marker import Marker, proven_marker, write_marker
+from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.devices.state import Claim, device_state
+from fsconsole.devices.sysfs import attached_loops
 from fsconsole.errors.runs import NoSpace
 from fsconsole.errors.targets import BadQuantity, ScratchImpossible, ScratchInUse, ScratchMissing
 from fsconsole.model import DEFAULT_SCRATCH_DIR

@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from fsconsole.devices.discover import discover, find_device, parse_scheduler
-from fsconsole.devices.uses import DeviceGraph, number_of, parse_number, read_graph
+from fsconsole.devices.graph import DeviceGraph, number_of
+from fsconsole.devices.snapshot import find_device, take_snapshot
+from fsconsole.devices.sysfs import parse_scheduler
+from fsconsole.devices.uses import parse_number
 from fsconsole.errors.runs import SettingsLocked
 from fsconsole.errors.targets import DeviceMissing, NotABlockDevice
 from fsconsole.model.device import Device, DeviceKind
@@ -170,15 +172,14 @@ def facts_in_force(paths: Iterable[str]) -> tuple[tuple[str, str], ...]:
     "read_ahead_bytes /dev/sda", "scheduler /dev/sda" (of the disks below an array, each name once), "dirty_limit",
     "dirty_background_limit" (in words: "20 %", "64.0 MiB"). Raises OSError.
     """
-    devices = discover()
-    graph = read_graph(devices)
-    facts = [fact for path in paths for fact in _device_facts(path, devices, graph)]
+    graph = take_snapshot().graph
+    facts = [fact for path in paths for fact in _device_facts(path, graph)]
     return (*facts, *((name, _limit_in_words(path)) for name, path in _QUEUES_LIMITS.items()))
 
 
-def _device_facts(path: str, devices: tuple[Device, ...], graph: DeviceGraph) -> tuple[tuple[str, str], ...]:
+def _device_facts(path: str, graph: DeviceGraph) -> tuple[tuple[str, str], ...]:
     try:
-        device = find_device(path, devices)
+        device = find_device(path, graph.devices)
     except (DeviceMissing, NotABlockDevice):
         return ()
     schedulers = dict.fromkeys(queue.scheduler for queue in queues_of(device, graph) if queue.scheduler)

@@ -1,8 +1,9 @@
-"""How a device stands, in one short text: free, in use and by what, hazardous and why. Pure."""
+"""Sums up a device's state in one short text: free, in use and by what, hazardous and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from fsconsole.model.device import Device, DeviceKind, Hazard, MdArray, Signature, Usage, Verdict
@@ -54,15 +55,30 @@ class DeviceState(Wire, frozen=True):
     text: str
 
 
+class Neighbours:
+    """What stands on devices: holders by name, loop devices over a device, partitions of a disk."""
+
+    def __init__(self, devices: Iterable[Device]) -> None:
+        self.by_name: dict[str, Device] = {}
+        self.loops_over: dict[str, list[Device]] = defaultdict(list)
+        self.partitions: dict[str, list[Device]] = defaultdict(list)
+        for device in devices:
+            self.by_name[device.name] = device
+            if device.loop is not None:
+                self.loops_over[device.loop.path].append(device)
+            if device.parent:
+                self.partitions[device.parent].append(device)
+
+
 def device_state(
-    device: Device, devices: tuple[Device, ...], hazards: tuple[Hazard, ...] | None = None
+    device: Device, devices: Iterable[Device] | Neighbours, hazards: tuple[Hazard, ...] | None = None
 ) -> DeviceState:
-    """Return how a device stands among all devices.
+    """Return how a device stands among all devices, which who asks for many puts into Neighbours once.
 
     hazards is what the gate found on it, and None where the gate wasn't asked: then nothing is called free.
     Its signatures, where they were probed, are in the device; what a scratch device holds is nobody's loss.
     """
-    uses = tuple(_uses(device, devices))
+    uses = tuple(_uses(device, devices if isinstance(devices, Neighbours) else Neighbours(devices)))
     troubles = tuple(_troubles(device))
     if uses:
         return _state(Claim.IN_USE, (*uses, *troubles))
@@ -90,19 +106,19 @@ def _state(claim: Claim, clauses: tuple[str, ...]) -> DeviceState:
     return DeviceState(claim, printable("; ".join(dict.fromkeys(clauses))))
 
 
-def _uses(device: Device, devices: tuple[Device, ...]) -> Iterator[str]:
+def _uses(device: Device, near: Neighbours) -> Iterator[str]:
     if device.mounts:
         yield _mounted(device)
     if device.swap:
         yield "swap"
     for holder in device.holders:
-        yield _held(device, holder, devices)
-    for other in devices:
-        if other.loop is not None and other.loop.path == device.path:
-            yield f"held by {other.name}"
-    in_use = [other.name for other in devices if other.parent == device.name and any(_uses(other, devices))]
-    if in_use:
-        yield f"in use: {_some(in_use)}"
+        yield _held(device, holder, near.by_name.get(holder))
+    for loop in near.loops_over.get(device.path, ()):
+        yield f"held by {loop.name}"
+    partitions = near.partitions.get(device.name, ())
+    if in_use := [partition.name for partition in partitions if any(_uses(partition, near))]:
+        more = f" and {len(in_use) - 3} more" if len(in_use) > 3 else ""
+        yield f"in use: {', '.join(in_use[:3])}{more}"
 
 
 def _mounted(device: Device) -> str:
@@ -116,20 +132,14 @@ _ROLES = (("F", "failed member of"), ("S", "spare of"), ("J", "journal of"), ("R
 """Flags of a member in /proc/mdstat, what says most first; every member of an inactive array has an S."""
 
 
-def _held(device: Device, holder: str, devices: tuple[Device, ...]) -> str:
+def _held(device: Device, name: str, holder: Device | None) -> str:
     # An inactive array holds its members though it may not be listed.
-    found = [d for d in devices if d.name == holder and d.kind is DeviceKind.MD]
-    if not found and not holder.startswith("md"):
-        return f"held by {holder}"
-    array = found[0].md if found else None
+    if not name.startswith("md") and (holder is None or holder.kind is not DeviceKind.MD):
+        return f"held by {name}"
+    array = holder.md if holder is not None else None
     members = array.members if array is not None and array.active else ()
     flags = "".join(member.flags for member in members if f"/dev/{member.name}" == device.path)
-    return next((f"{role} {holder}" for flag, role in _ROLES if flag in flags), f"member of {holder}")
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:3])
-    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
+    return next((f"{role} {name}" for flag, role in _ROLES if flag in flags), f"member of {name}")
 
 
 def _troubles(device: Device) -> Iterator[str]:

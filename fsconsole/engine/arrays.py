@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from fsconsole.devices.claims import UDEV_PROBE_S, lock_whole_disk
 from fsconsole.devices.content import probe_signatures
-from fsconsole.devices.discover import discover
 from fsconsole.devices.identity import differences, lasting_differences, read_identity
 from fsconsole.devices.md import HeldArray, held_arrays, is_started, kernel_name, member_uuid
+from fsconsole.devices.snapshot import discover
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.errors.targets import ArraysLocked, DeviceChanged, DeviceLocked, DeviceSilent
 from fsconsole.model.command import Command, Executor

@@ -14,10 +14,10 @@ from fsconsole.devices import scratch
 from fsconsole.devices.ask import require_answer
 from fsconsole.devices.claims import held_exclusively, needs_hold
 from fsconsole.devices.content import sample_content
-from fsconsole.devices.discover import discover, find_device
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import GateReport, check_consent, consent_code, inspect_device, re_prove, require
 from fsconsole.devices.identity import absence, differences, lasting_differences, read_identity
+from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.engine.arrays import require_own
 from fsconsole.errors.runs import RunLives
 from fsconsole.errors.targets import (

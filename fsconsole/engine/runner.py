@@ -16,8 +16,8 @@ from fsconsole.catalog.filesystem import Catalog, Filesystem
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import Where, split_flags, split_mount, to_argv
 from fsconsole.devices.claims import DeviceLocks, lock_whole_disk
-from fsconsole.devices.discover import find_device
 from fsconsole.devices.settings import facts_in_force, lock_machine_settings
+from fsconsole.devices.snapshot import find_device
 from fsconsole.engine import warnings
 from fsconsole.engine.arrays import lock_arrays
 from fsconsole.engine.control import ControlServer, Requests, end_programs

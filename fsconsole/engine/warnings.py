@@ -10,8 +10,7 @@ from dataclasses import replace
 from fsconsole.catalog.filesystem import Scope
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import Where, not_in_effect, split_flags, split_mount
-from fsconsole.devices.discover import find_device
-from fsconsole.devices.uses import read_arrays
+from fsconsole.devices.snapshot import find_device, read_arrays
 from fsconsole.engine.work import CellWork, StepResult
 from fsconsole.inspect.checks import Verdict, killed_for_memory
 from fsconsole.inspect.features import Feature

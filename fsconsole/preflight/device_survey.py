@@ -1,28 +1,28 @@
-"""The devices with their signatures and states, as far as the operator may look."""
+"""Surveys all devices for the listing: signatures, hazards and states, as far as the operator may look."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
 from fsconsole.devices.ask import silent_among
 from fsconsole.devices.claims import lock_paths
-from fsconsole.devices.content import probe_signatures
-from fsconsole.devices.discover import TreeRow, discover, find_device, tree_rows
+from fsconsole.devices.content import probe_all
 from fsconsole.devices.evidence import GateContext
-from fsconsole.devices.gate import inspect_device
-from fsconsole.devices.state import Claim, DeviceState, device_state
-from fsconsole.devices.uses import read_graph
+from fsconsole.devices.gate import gather
+from fsconsole.devices.graph import DeviceGraph
+from fsconsole.devices.hazards import find_hazards
+from fsconsole.devices.snapshot import Snapshot, find_device, take_snapshot
+from fsconsole.devices.state import Claim, DeviceState, Neighbours, device_state
+from fsconsole.devices.tree import TreeRow, tree_rows
 from fsconsole.errors import FsconsoleError
-from fsconsole.model.device import Device, Hazard
+from fsconsole.model.device import Device, Hazard, Signature
 from fsconsole.plan.arrays import stripes_of
 from fsconsole.system.locks import is_locked
 from fsconsole.system.run import RealExecutor
-
-GATE_LIMIT = 32
-"""Unclaimed devices that one listing shows to the gate, which looks at all processes for each of them."""
 
 _NOT_ROOT = "without root nothing was opened: sudo shows signatures too, and what is free"
 
@@ -46,26 +46,29 @@ class Survey:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What looking at one device gave; hazards None: the gate wasn't asked."""
-
-    device: Device
-    hazards: tuple[Hazard, ...] | None = None
-
-
 def take(paths: tuple[str, ...], runs_dir: str) -> Survey:
     """Look at all devices and return those at paths, or all without any.
 
     Raises DeviceMissing and NotABlockDevice for a path, OSError, KernelUnreadable.
     """
-    devices = discover()
-    wanted = {find_device(path, devices).name for path in paths} or {device.name for device in devices}
-    chosen = [device for device in devices if device.name in wanted]
-    looks, notes = ({}, (_NOT_ROOT,)) if os.geteuid() else _look_at(chosen, devices, runs_dir)
-    seen = tuple(looks[device.name].device if device.name in looks else device for device in devices)
-    rows = tuple(_row(row, seen, looks) for row in tree_rows(seen) if row.device.name in wanted)
-    return Survey(rows, notes)
+    snapshot = take_snapshot()
+    wanted = {find_device(path, snapshot.devices).name for path in paths}
+    chosen = [device for device in snapshot.devices if not paths or device.name in wanted]
+    looks = _Looks({}, {}, (_NOT_ROOT,)) if os.geteuid() else _look_at(chosen, snapshot, runs_dir)
+    found = looks.signatures
+    seen = tuple(replace(device, signatures=found.get(device.name, ())) for device in snapshot.devices)
+    graph, near, names = (
+        DeviceGraph(seen, snapshot.graph.loops_over),
+        Neighbours(seen),
+        {d.name for d in chosen},
+    )
+    rows = []
+    for row in tree_rows(seen):
+        if row.device.name in names:
+            hazards = looks.hazards.get(row.device.name)
+            stripes = stripes_of(row.device, graph.down(row.device)).sentences
+            rows.append(SurveyRow(row, device_state(row.device, near, hazards), hazards or (), stripes))
+    return Survey(tuple(rows), looks.notes)
 
 
 def as_json(survey: Survey) -> str:
@@ -89,57 +92,64 @@ def _object(row: SurveyRow) -> dict[str, object]:
     }
 
 
-def _row(row: TreeRow, devices: tuple[Device, ...], looks: dict[str, _Look]) -> SurveyRow:
-    hazards = looks[row.device.name].hazards if row.device.name in looks else None
-    state = device_state(row.device, devices, hazards)
-    return SurveyRow(row, state, hazards or (), stripes_of(row.device, devices).sentences)
+@dataclass(frozen=True, slots=True)
+class _Looks:
+    """What looking at devices gave, by their names; a device without hazards was not shown to the gate."""
+
+    signatures: Mapping[str, tuple[Signature, ...]]
+    hazards: Mapping[str, tuple[Hazard, ...]]
+    notes: tuple[str, ...] = ()
 
 
-def _look_at(
-    chosen: list[Device], devices: tuple[Device, ...], runs_dir: str
-) -> tuple[dict[str, _Look], tuple[str, ...]]:
-    unclaimed = [device for device in chosen if device_state(device, devices).claim is not Claim.IN_USE]
-    for_the_gate = {device.name for device in unclaimed[:GATE_LIMIT]}
-    looks: dict[str, _Look] = {}
-    notes: list[str] = []
+def _look_at(chosen: Sequence[Device], snapshot: Snapshot, runs_dir: str) -> _Looks:
+    executor, near = RealExecutor(), Neighbours(snapshot.devices)
     # Who reads from a device that doesn't answer waits for ever. What a run measures is not read from meanwhile.
-    measured = _under_a_run(chosen, devices)
-    asked = [device for device in chosen if device.size_bytes and device.name not in measured]
-    silent = silent_among({device.path: device.size_bytes for device in asked}, RealExecutor())
-    for device in chosen:
-        if device.path in silent:
-            looks[device.name] = _Look(device, (silent[device.path],))
-            notes.append(f"{device.path} does not answer, and was not looked at")
-            continue
-        if device.name in measured - for_the_gate:
-            looks[device.name] = _Look(device)
-            continue
-        try:
-            looks[device.name] = _look(device, runs_dir, ask_the_gate=device.name in for_the_gate)
-        except FsconsoleError as error:
-            notes.append(f"{device.path} could not be looked at: {error}")
-    if len(unclaimed) > GATE_LIMIT:
-        notes.append(f"only {GATE_LIMIT} unclaimed devices were proved; name others: `fsconsole devices DEV`")
-    return looks, tuple(notes)
+    measured = _under_a_run(chosen, snapshot.graph)
+    asked = {
+        device.path: device.size_bytes
+        for device in chosen
+        if device.size_bytes and device.name not in measured
+    }
+    silent = silent_among(asked, executor)
+    if any(device.removable for device in chosen):
+        # Only when a drive is opened, as above, does the kernel look whether another medium is in it.
+        snapshot = take_snapshot()
+        chosen = [device for device in snapshot.devices if device.name in {before.name for before in chosen}]
+    hazards: dict[str, tuple[Hazard, ...]] = {
+        device.name: (silent[device.path],) for device in chosen if device.path in silent
+    }
+    notes = [
+        f"{device.path} does not answer, and was not looked at" for device in chosen if device.name in hazards
+    ]
+    signatures: dict[str, tuple[Signature, ...]] = {}
+    answering = [device for device in chosen if device.name not in hazards]
+    in_use = {device.name for device in answering if device_state(device, near).claim is Claim.IN_USE}
+    for_the_gate = [(device, device.path) for device in answering if device.name not in in_use]
+    for evidence in gather(for_the_gate, snapshot, GateContext(executor, runs_dir)):
+        own = (found.signature for found in evidence.signatures if found.device == evidence.device)
+        signatures[evidence.device.name] = tuple(own)
+        hazards[evidence.device.name] = find_hazards(evidence)
+    probed = [d for d in answering if d.name in in_use and d.name not in measured and d.size_bytes]
+    probes = probe_all(executor, [device.path for device in probed])
+    for device in probed:
+        found = probes[device.path]
+        if isinstance(found, FsconsoleError):
+            notes.append(f"{device.path} could not be looked at: {found}")
+        else:
+            signatures[device.name] = found
+    return _Looks(signatures, hazards, tuple(notes))
 
 
-def _under_a_run(chosen: list[Device], devices: tuple[Device, ...]) -> frozenset[str]:
+def _under_a_run(chosen: Sequence[Device], graph: DeviceGraph) -> frozenset[str]:
     """Return the names of the devices that are locked, as a run locks its own."""
-    found = set()
-    # What can't be opened is for the gate to say.
-    with suppress(OSError):
-        graph = read_graph(devices)
-        for device in chosen:
+    locked: dict[str, bool] = {}
+
+    def is_held(path: str) -> bool:
+        if path not in locked:
+            # What can't be opened is for the gate to say.
+            locked[path] = False
             with suppress(OSError):
-                found |= {device.name} if any(map(is_locked, lock_paths(device, graph))) else set()
-    return frozenset(found)
+                locked[path] = is_locked(path)
+        return locked[path]
 
-
-def _look(device: Device, runs_dir: str, *, ask_the_gate: bool) -> _Look:
-    executor = RealExecutor()
-    if not ask_the_gate:
-        found = probe_signatures(executor, device.path) if device.size_bytes else ()
-        return _Look(replace(device, signatures=found))
-    # The listing reads no content: that is for the plan, where consent is given.
-    report = inspect_device(device.path, GateContext(executor, runs_dir, content_is_ours=True))
-    return _Look(replace(device, signatures=report.signatures), report.hazards)
+    return frozenset(device.name for device in chosen if any(map(is_held, lock_paths(device, graph))))

@@ -13,11 +13,11 @@ from fsconsole.catalog.filesystem import Catalog, Known
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.ask import require_answer
 from fsconsole.devices.claims import lock_paths
-from fsconsole.devices.discover import discover, find_device
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import GateReport, consent_code, inspect_device, short_code, shown_on
+from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.settings import queues_of
-from fsconsole.devices.uses import DeviceGraph, read_graph
+from fsconsole.devices.snapshot import find_device, take_snapshot
 from fsconsole.errors.runs import NotRoot
 from fsconsole.errors.targets import DeviceRefused, NotAsShown
 from fsconsole.model.command import Executor
@@ -240,10 +240,10 @@ def _plan(
     )
 
 
-def target_spec(device: Device) -> TargetSpec:
-    """Return what a plan needs to know of a device."""
+def target_spec(device: Device, graph: DeviceGraph | None = None) -> TargetSpec:
+    """Return what a plan needs to know of a device; graph has all devices, and is read where it is not given."""
+    graph = graph or take_snapshot().graph
     # A partition has no queue of its own; its disk's counts (Documentation/block/queue-sysfs.rst).
-    graph = read_graph(discover())
     disk = graph.disk(device).name
     return TargetSpec(
         path=device.path,
@@ -259,12 +259,9 @@ def target_spec(device: Device) -> TargetSpec:
 
 
 def _distinct(paths: Sequence[str]) -> tuple[Device, ...]:
-    everything = discover()
-    found: dict[str, Device] = {}
-    for path in paths:
-        device = find_device(path, everything)
-        found[device.path] = device
-    graph = read_graph(everything)
+    graph = take_snapshot().graph
+    devices = (find_device(path, graph.devices) for path in paths)
+    found = {device.path: device for device in devices}
     for device in found.values():
         _require_apart(device, found.values(), graph)
     return tuple(found.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from fsconsole.devices.hazards import Check, DataFound, PartitionFound, SignatureCheck
+from fsconsole.devices.hazards import CONTENT_CHECKS
 from fsconsole.devices.state import Claim
 from fsconsole.model.device import Device, Hazard, MdArray
 from fsconsole.plan.arrays import stripes_of
@@ -17,8 +17,6 @@ LABEL_WIDTH = 12
 _LEAST_WIDTH = 10
 _MANY_LINES = 40
 _TOO_MANY = "there are too many devices to prove each at once: space looks at this one closely"
-_CONTENT_CHECKS: tuple[type[Check], ...] = (*SignatureCheck.__subclasses__(), PartitionFound, DataFound)
-_CONTENTS = frozenset(check.name for check in _CONTENT_CHECKS)
 _STATES = {Claim.FREE: "$success", Claim.HAZARDOUS: "$warning", Claim.IN_USE: "", Claim.UNKNOWN: ""}
 
 
@@ -68,7 +66,7 @@ def _wiping(entry: Entry, listing: Listing, *, is_root: bool) -> Iterator[Part]:
     for hazard in entry.refusals:
         yield "refused", _reason(hazard, entry.device), "$warning"
     for hazard in entry.questions:
-        yield "to be lost" if hazard.check in _CONTENTS else "hazard", _reason(hazard, entry.device), ""
+        yield "to be lost" if hazard.check in CONTENT_CHECKS else "hazard", _reason(hazard, entry.device), ""
     if entry.device.is_scratch and claim is Claim.FREE:
         yield "to be lost", "nothing of worth: fsconsole made it to be wiped", ""
     elif claim is Claim.FREE and not entry.hazards:

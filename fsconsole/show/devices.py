@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from fsconsole.devices.discover import TreeRow, tree_rows
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim, DeviceState, device_state, holdings
+from fsconsole.devices.tree import TreeRow, tree_rows
 from fsconsole.errors import ChildFailed
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fsconsole import units
 from fsconsole.devices.gate import GateReport
-from fsconsole.devices.hazards import HiddenProcess
+from fsconsole.devices.hazards import HIDDEN_PROCESS
 from fsconsole.model.device import Hazard, Verdict
 from fsconsole.model.plan import Cell, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
 from fsconsole.text import cells_of, pad_right, printable, wrap
@@ -168,7 +168,7 @@ def _arrays(cells: Sequence[Cell], *, is_named: bool) -> _Lines:
 
 
 def _hazard(hazard: Hazard) -> str:
-    word = "not known" if hazard.check == HiddenProcess.name else _VERDICTS[hazard.verdict]
+    word = "not known" if hazard.check == HIDDEN_PROCESS else _VERDICTS[hazard.verdict]
     return f"{word}: {printable(hazard.device)} {printable(hazard.reason)}"
 
 

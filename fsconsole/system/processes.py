@@ -15,49 +15,44 @@ from fsconsole.text import decode
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _INIT_PID = 1
 
-_IsIt = Callable[[os.stat_result], bool]
+Target = int | tuple[int, int]
+"""A block device by its st_rdev, or a file by st_dev and st_ino."""
+_TargetOf = Callable[[os.stat_result], Target]
+"""Tells which target a descriptor leads to; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenDescriptor:
-    """A process that has a device or file open: its pid in the visible /proc, its name, the path as it sees it."""
+    """A process that has a target open: its pid in the visible /proc, its name, the path as it sees it."""
 
     pid: int
     command: str
     path: str
+    target: Target
 
 
 def holders_of(device_number: int, ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
-    """Return who has the block device of that number (st_rdev) open, by any of its nodes, one entry per descriptor.
+    """Return who has the block device of that number (st_rdev) open, as holders_of_any() does."""
+    return holders_of_any(frozenset({device_number}), ignore_pids)
 
-    Processes that end meanwhile are passed over, and those that may not be looked at without root.
+
+def holders_of_any(targets: frozenset[Target], ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
+    """Return who has any of these devices and files open, by any of their names, in one look at all processes.
+
+    One entry per descriptor. Processes that end meanwhile are passed over, and those that may not be looked at
+    without root.
     """
-    return _holders(lambda found: stat.S_ISBLK(found.st_mode) and found.st_rdev == device_number, ignore_pids)
 
+    def target_of(found: os.stat_result) -> Target:
+        if stat.S_ISBLK(found.st_mode) and found.st_rdev in targets:
+            return found.st_rdev
+        return (found.st_dev, found.st_ino) if (found.st_dev, found.st_ino) in targets else 0
 
-def holders_of_file(file_device: int, inode: int, ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
-    """Return who has the file of that st_dev and st_ino open, by any of its names, as holders_of() does."""
-    return _holders(lambda found: (found.st_dev, found.st_ino) == (file_device, inode), ignore_pids)
-
-
-def holders_of_any(
-    device_numbers: frozenset[int], files: frozenset[tuple[int, int]], ignore_pids: frozenset[int]
-) -> tuple[OpenDescriptor, ...]:
-    """Return who has any of these block devices (st_rdev) or files (st_dev, st_ino) open, in one look at all processes."""
-
-    def is_any(found: os.stat_result) -> bool:
-        is_device = stat.S_ISBLK(found.st_mode) and found.st_rdev in device_numbers
-        return is_device or (found.st_dev, found.st_ino) in files
-
-    return _holders(is_any, ignore_pids)
-
-
-def _holders(is_it: _IsIt, ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
     return tuple(
         found
         for pid in numbers_in("/proc")
         if pid not in ignore_pids
-        for found in (*_matching_descriptors(pid, is_it), *_matching_mappings(pid, is_it))
+        for found in (*_matching_descriptors(pid, target_of), *_matching_mappings(pid, target_of))
     )
 
 
@@ -132,7 +127,7 @@ def _listed(directory: str) -> list[str]:
         return []
 
 
-def _matching_descriptors(pid: int, is_it: _IsIt) -> Iterator[OpenDescriptor]:
+def _matching_descriptors(pid: int, target_of: _TargetOf) -> Iterator[OpenDescriptor]:
     """Yield a process's descriptors of what is looked for; any may lead to a block device, whatever its path says."""
     try:
         directory = os.open(f"/proc/{pid}/fd", _DIRECTORY)
@@ -141,15 +136,15 @@ def _matching_descriptors(pid: int, is_it: _IsIt) -> Iterator[OpenDescriptor]:
     try:
         for name in _names_in(directory):
             try:
-                if is_it(os.stat(name, dir_fd=directory)):
-                    yield OpenDescriptor(pid, _command(pid), os.readlink(name, dir_fd=directory))
+                if target := target_of(os.stat(name, dir_fd=directory)):
+                    yield OpenDescriptor(pid, _command(pid), os.readlink(name, dir_fd=directory), target)
             except (FileNotFoundError, ProcessLookupError, PermissionError):
                 continue
     finally:
         os.close(directory)
 
 
-def _matching_mappings(pid: int, is_it: _IsIt) -> Iterator[OpenDescriptor]:
+def _matching_mappings(pid: int, target_of: _TargetOf) -> Iterator[OpenDescriptor]:
     """Yield what of that a process has mapped into its memory, which lasts when the descriptor is closed.
 
     /proc/PID/maps names a mapping's file by path alone, so that each is followed once (man 5 proc_pid_map_files).
@@ -164,8 +159,8 @@ def _matching_mappings(pid: int, is_it: _IsIt) -> Iterator[OpenDescriptor]:
     mapped = {(f[3], f[4], f[5]): decode(f[0]) for f in fields if len(f) == 6 and f[4] != b"0"}
     for (_, _, path), addresses in mapped.items():
         try:
-            if is_it(os.stat(f"/proc/{pid}/map_files/{addresses}")):
-                yield OpenDescriptor(pid, _command(pid), decode(path))
+            if target := target_of(os.stat(f"/proc/{pid}/map_files/{addresses}")):
+                yield OpenDescriptor(pid, _command(pid), decode(path), target)
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
 
@@ -295,13 +290,17 @@ def waiting_below(program: str, word: str) -> tuple[Waiting, ...]:
     )
 
 
-def waits_of(program: str) -> dict[tuple[str, ...], float]:
-    """Return how a program was called where it waits in the visible /proc, each call with the age of its oldest in s."""
-    ages_s: dict[tuple[str, ...], float] = {}
+def stuck_tasks(program: str) -> dict[str, float]:
+    """Return the names of the tasks that wait in the kernel in processes of that name, each with its age in s.
+
+    A process that was killed is found too: its first task has ended, and the others keep their names.
+    """
+    ages_s: dict[str, float] = {}
     for pid in numbers_in("/proc"):
-        if any(name == program for name, _ in _waiting_tasks(f"/proc/{pid}", (pid,))):
-            argv = _arguments(pid)
-            ages_s[argv] = max(age_s(pid), ages_s.get(argv, 0.0))
+        if read_text_or(f"/proc/{pid}/comm", "") == program:
+            for task in numbers_in(f"/proc/{pid}/task"):
+                for name, _ in _waiting_tasks(f"/proc/{pid}", (task,)):
+                    ages_s[name] = max(age_s(pid), ages_s.get(name, 0.0))
     return ages_s
 
 

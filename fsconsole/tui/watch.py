@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from fsconsole.client.children import Children, Done, failure
-from fsconsole.devices.discover import SYS_ROOT, read_device
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.md import parse_mdstat
+from fsconsole.devices.sysfs import SYS_ROOT, read_device
 from fsconsole.errors import ChildFailed, FsconsoleError
 from fsconsole.errors.runs import KernelUnreadable
 from fsconsole.errors.targets import DeviceMissing

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.discover import discover, find_device
+from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Role

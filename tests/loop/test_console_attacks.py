@@ -12,8 +12,8 @@ from textual.widgets import Input
 
 from fsconsole.client.children import RealChildren
 from fsconsole.devices import scratch
-from fsconsole.devices.discover import find_device
 from fsconsole.devices.identity import listed_identity
+from fsconsole.devices.snapshot import find_device
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs

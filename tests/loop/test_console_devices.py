@@ -15,7 +15,7 @@ import pytest
 from textual.widgets import Input
 
 from fsconsole.client.children import RealChildren
-from fsconsole.devices.discover import find_device
+from fsconsole.devices.snapshot import find_device
 from fsconsole.show.terminal import SAFE, Colours, Terminal
 from fsconsole.system import block
 from fsconsole.tui.app import ConsoleApp

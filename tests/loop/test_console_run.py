@@ -9,8 +9,8 @@ import pytest
 
 from fsconsole.client.children import RealChildren
 from fsconsole.devices import scratch
-from fsconsole.devices.discover import find_device
 from fsconsole.devices.identity import listed_identity
+from fsconsole.devices.snapshot import find_device
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import is_alive, open_run
 from fsconsole.model.state import RunStatus

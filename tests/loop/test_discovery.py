@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.discover import discover, find_device
 from fsconsole.devices.marker import Marker, read_marker, write_marker
+from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.errors import ExitCode
 from fsconsole.errors.targets import DeviceMissing
 from fsconsole.model.device import Device, DeviceKind

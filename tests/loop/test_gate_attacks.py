@@ -12,7 +12,7 @@ import pytest
 
 from fsconsole.devices import scratch
 from fsconsole.devices.claims import lock_whole_disk
-from fsconsole.devices.discover import find_device
+from fsconsole.devices.snapshot import find_device
 from fsconsole.errors import ExitCode
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import create_run

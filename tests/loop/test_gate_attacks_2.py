@@ -18,7 +18,7 @@ import pytest
 from fsconsole.client.engine import remove_owned_scratch
 from fsconsole.devices import scratch
 from fsconsole.devices.claims import lock_whole_disk
-from fsconsole.devices.discover import find_device
+from fsconsole.devices.snapshot import find_device
 from fsconsole.engine.cleanup import clean_up
 from fsconsole.engine.proof import Prover
 from fsconsole.errors import ExitCode

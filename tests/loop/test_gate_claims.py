@@ -16,7 +16,7 @@ from fsconsole.devices.claims import (
     lock_whole_disk,
     needs_hold,
 )
-from fsconsole.devices.discover import find_device
+from fsconsole.devices.snapshot import find_device
 from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceRefused
 from fsconsole.system.block import open_exclusive
 from fsconsole.system.locks import is_locked

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices import gate
+from fsconsole.devices import gate, snapshot
 from fsconsole.devices.claims import is_reserved
 from fsconsole.devices.gate import require
 from fsconsole.devices.scratch import create, remove
@@ -334,8 +334,7 @@ UNREADABLE = {
     "read_mounts": "its mounts",
     "read_swaps": "the swap areas",
     "read_btrfs_members": "the mounted btrfs",
-    "read_loops": "the loop devices",
-    "read_graph": "what the loop devices stand on",
+    "read_loops": "what the loop devices stand on",
     "read_arrays": "the md arrays",
     "holder_uses": "its holders",
     "export_uses": "the exports",
@@ -343,7 +342,7 @@ UNREADABLE = {
     "lock_uses": "locks",
     "busy_uses": "an exclusive open",
     "reservation_uses": "reservations",
-    "probe_signatures": "the signatures on",
+    "read_ends": "the signatures on",
     "sample_content": "its content",
 }
 
@@ -355,7 +354,7 @@ def test_whatever_cant_be_read_is_a_refusal(
     def fail(*_: object) -> None:
         raise OSError(5, "unreadable")
 
-    monkeypatch.setattr(gate, reader, fail)
+    monkeypatch.setattr(gate if hasattr(gate, reader) else snapshot, reader, fail)
     report = inspect(device)
     reasons = [hazard.reason for hazard in report.inspection.refusals if hazard.check == "undetermined"]
     assert any(reason.startswith(f"could not be proved free: {UNREADABLE[reader]}") for reason in reasons)

@@ -9,7 +9,7 @@ import pathlib
 import pytest
 
 from fsconsole.devices.ask import read_test
-from fsconsole.devices.discover import find_device
+from fsconsole.devices.snapshot import find_device
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import NotRoot
 from fsconsole.system.block import open_exclusive

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from fsconsole.devices import scratch
-from fsconsole.devices.discover import find_device
 from fsconsole.devices.scratch import Scratch
+from fsconsole.devices.snapshot import find_device
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import NoSpace
 from fsconsole.errors.targets import BadQuantity, ScratchImpossible, ScratchInUse, ScratchMissing

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.devices import scratch
-from fsconsole.devices.discover import find_device
+from fsconsole.devices.snapshot import find_device
 from fsconsole.preflight.prepare import NOT_COUNTED, write_marks
 from tests.conftest import run
 from tests.loop.gate_cases import MIB, loop_over, partitions, write

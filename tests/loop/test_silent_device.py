@@ -1,17 +1,18 @@
 """A device that gives no answer: `plan`, `resume` and `readtest` name it and end, and `devices` shows all others.
 
-Here the program that asks it stands still, in the lab (inside/hotplug) the device itself.
+Here the child that asks it stands still, in the lab (inside/hotplug) the device itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from fsconsole.cli.devices import readtest
-from fsconsole.devices import ask
+from fsconsole.devices import ask, ask_child
 from fsconsole.devices.ask import require_answer
 from fsconsole.devices.state import Claim
 from fsconsole.engine.proof import look_again
@@ -24,17 +25,30 @@ from fsconsole.system.locks import FileLock
 from fsconsole.system.run import RealExecutor
 from tests.conftest import MakeLoopDevice
 from tests.loop.gate_cases import MIB
-from tests.loop.runs import TINY_PLAN, hold_program, new_run
+from tests.loop.runs import TINY_PLAN, new_run
 
 pytestmark = pytest.mark.root
+
+
+HELD = """
+import os, runpy, time
+open_for_real = os.open
+def held(path, flags):
+    while path == {device!r} and os.path.exists({barrier!r}):
+        time.sleep(0.02)
+    return open_for_real(path, flags)
+os.open = held
+runpy.run_path({child!r}, run_name="__main__")
+"""
 
 
 @pytest.fixture
 def silent(loop_device: MakeLoopDevice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A device of which a read doesn't end: not before the barrier is gone."""
-    device, barrier = loop_device(64 * MIB), tmp_path / "barrier"
+    device, barrier, held = loop_device(64 * MIB), tmp_path / "barrier", tmp_path / "held.py"
     barrier.touch()
-    hold_program("dd", f"if={device}", barrier, monkeypatch)
+    held.write_text(HELD.format(device=device, barrier=str(barrier), child=ask_child.__file__))
+    monkeypatch.setattr(ask, "CHILD", str(held))
     for limit in ("ANSWER_LIMIT_S", "GLANCE_LIMIT_S"):
         monkeypatch.setattr(ask, limit, 0.5)
     return device
@@ -92,52 +106,70 @@ def test_an_error_is_an_answer_too(loop_device: MakeLoopDevice, tmp_path: Path) 
     require_answer(str(tmp_path / "nothing here"), 64 * MIB, RealExecutor())
 
 
-class Answers:
-    """An executor whose dd is answered by a test: it gets dd's words and returns an exit code, or None for no answer."""
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
+    made = Reads()
+    monkeypatch.setattr(ask_child.os, "open", lambda _, flags: flags)
+    monkeypatch.setattr(ask_child.os, "close", lambda _: None)
+    monkeypatch.setattr(ask_child.os, "preadv", made.preadv)
+    return made
 
-    def __init__(self, answer: Callable[[tuple[str, ...]], int | None]) -> None:
-        self._answer = answer
-        self.asked: list[tuple[str, ...]] = []
+
+class Reads:
+    """Stands for a device: the flags and places of reads, and an error for direct ones where it takes none."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[bool, int]] = []
+        self.takes_direct = True
+
+    def preadv(self, flags: int, _pages: object, place: int) -> int:
+        is_direct = bool(flags & os.O_DIRECT)
+        self.done.append((is_direct, place))
+        if is_direct and not self.takes_direct:
+            raise OSError(errno.EINVAL, "Invalid argument")
+        return 4096
+
+
+def test_the_first_and_the_last_block_are_asked_for(reads: Reads) -> None:
+    ask_child.ask("/dev/md0", 64 * MIB)
+    assert reads.done == [(True, 0), (True, 64 * MIB - 4096)]
+
+
+def test_the_page_cache_is_asked_only_where_the_device_itself_takes_no_direct_read(reads: Reads) -> None:
+    ask_child.ask("/dev/sda", 0)
+    assert reads.done == [(True, 0)]
+    reads.takes_direct = False
+    ask_child.ask("/dev/sda", 0)
+    assert reads.done[1:] == [(True, 0), (False, 0)]
+
+
+class Answers:
+    """An executor that counts the children it is asked for; none of them has a word to say."""
+
+    def __init__(self, error: ToolFailed | None = None) -> None:
+        self._error = error
+        self.count = 0
 
     def run(self, command: Command) -> CommandResult:
-        self.asked.append(command.argv)
-        code = self._answer(command.argv)
-        used = Usage(0, 0, 0, 0)
-        return CommandResult(
-            command.argv, -9 if code is None else code, b"", b"", used, timed_out=code is None
-        )
-
-
-def test_a_device_whose_last_block_hangs_is_silent_though_its_first_one_comes() -> None:
-    dd = Answers(lambda argv: None if "skip=16383" in argv else 0)
-    with pytest.raises(DeviceSilent):
-        require_answer("/dev/md0", 64 * MIB, dd)
-    assert dd.asked[0] != dd.asked[1]
-
-
-def test_the_page_cache_is_asked_only_where_the_device_itself_takes_no_direct_read() -> None:
-    takes_it, takes_it_not = Answers(lambda _: 0), Answers(lambda argv: int("iflag=direct" in argv))
-    require_answer("/dev/sda", 0, takes_it)
-    require_answer("/dev/sda", 0, takes_it_not)
-    assert ["iflag=direct" in argv for argv in takes_it.asked] == [True]
-    assert ["iflag=direct" in argv for argv in takes_it_not.asked] == [True, False]
+        self.count += 1
+        if self._error is not None:
+            raise self._error
+        return CommandResult(command.argv, -9, b"", b"", Usage(0, 0, 0, 0), timed_out=True)
 
 
 def test_where_an_earlier_look_waits_none_is_begun_and_where_one_has_only_just_begun_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    said = Answers(lambda _: 0)
-    require_answer("/dev/sda", 0, said)
+    stuck = ask_child.task_name(os.stat("/dev/loop-control").st_rdev)
+    monkeypatch.setattr(ask, "block_number", lambda path: os.stat(path).st_rdev)
     for age_s, asked in ((59.0, 1), (61.0, 0)):
-        monkeypatch.setattr(ask, "waits_of", lambda _, age_s=age_s: {said.asked[0]: age_s})
-        dd = Answers(lambda _: None)
+        monkeypatch.setattr(ask, "stuck_tasks", lambda _, age_s=age_s: {stuck: age_s})
+        executor = Answers()
         with pytest.raises(DeviceSilent):
-            require_answer("/dev/sda", 0, dd, limit_s=60.0)
-        assert len(dd.asked) == asked
+            require_answer("/dev/loop-control", 0, executor, limit_s=60.0)
+        assert executor.count == asked
 
 
 def test_a_device_that_could_not_be_asked_is_left_to_whoever_looks_at_it() -> None:
-    def fails(_: tuple[str, ...]) -> int:
-        raise ToolFailed("dd", -1, "Resource temporarily unavailable")
-
-    assert ask.silent_among({"/dev/sda": 0, "/dev/sdb": 0}, Answers(fails)) == {}
+    fails = Answers(ToolFailed("python", -1, "Resource temporarily unavailable"))
+    assert ask.silent_among({"/dev/sda": 0, "/dev/sdb": 0}, fails) == {}

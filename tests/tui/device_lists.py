@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from fsconsole.devices.discover import tree_rows
 from fsconsole.devices.md import parse_mdstat
 from fsconsole.devices.state import device_state
+from fsconsole.devices.tree import tree_rows
 from fsconsole.model.device import (
     Device,
     DeviceKind,

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from fsconsole.devices.content import probe_signatures
 from fsconsole.devices.md import SyncState, is_left_empty, sync_state
-from fsconsole.devices.uses import read_arrays
+from fsconsole.devices.snapshot import read_arrays
 from fsconsole.engine import warnings
 from fsconsole.engine.arrays import OwnArray, dismantle, in_words, require_own
 from fsconsole.engine.hangs import hang_timeout_s

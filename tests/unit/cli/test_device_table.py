@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from fsconsole.cli.device_table import _name, _state, build_table, columns_that_fit
-from fsconsole.devices.discover import tree_rows
 from fsconsole.devices.state import device_state
+from fsconsole.devices.tree import tree_rows
 from fsconsole.model.device import Device, DeviceKind, MountUse, Signature, Usage
 from fsconsole.preflight.device_survey import SurveyRow
 

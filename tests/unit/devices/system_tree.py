@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from fsconsole.devices.discover import discover
+from fsconsole.devices.snapshot import discover
 from fsconsole.model.device import Device
 
 GIB = 2**30
@@ -109,6 +109,12 @@ class SystemTree:
         uuid = "LVM-x1y2z3"
         self.add(f"virtual/block/{name}", number, GIB, {**QUEUE, "dm/name": dm_name, "dm/uuid": uuid})
         self.hold(name, *lower)
+
+    def mounted_btrfs(self, name: str, number: str) -> None:
+        """Have a device belong to a mounted btrfs."""
+        member = self.sys / "fs/btrfs/6a3d/devices" / name
+        member.mkdir(parents=True)
+        (member / "dev").write_text(f"{number}\n")
 
     def _directory(self, name: str) -> Path:
         return (self.sys / "class/block" / name).resolve()

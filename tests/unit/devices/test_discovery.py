@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.discover import (
+from fsconsole.devices.snapshot import find_device
+from fsconsole.devices.sysfs import (
     Hardware,
-    find_device,
     normal_wwn,
     parse_scheduler,
     parse_uevent,
     parse_vpd_serial,
     read_device,
     read_hardware,
-    tree_rows,
 )
+from fsconsole.devices.tree import tree_rows
 from fsconsole.errors.runs import KernelUnreadable
 from fsconsole.errors.targets import DeviceMissing, NotABlockDevice
 from fsconsole.model.device import Device, DeviceKind, MdMember, MountUse
@@ -184,8 +184,8 @@ def test_mounts_are_matched_by_number_and_not_by_name(tree: SystemTree) -> None:
 def test_every_device_of_a_mounted_btrfs_is_in_use(tree: SystemTree) -> None:
     for name, number in (("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")):
         tree.sata(name, number)
-    for name in ("sda", "sdb"):
-        (tree.sys / "fs/btrfs/6a3d/devices" / name).mkdir(parents=True)
+    for name, number in (("sda", "8:0"), ("sdb", "8:16")):
+        tree.mounted_btrfs(name, number)
     (tree.sys / "fs/btrfs/features").mkdir()
     tree.write_proc("self/mountinfo", "30 1 0:45 /@ /srv rw - btrfs /dev/sda rw,subvol=/@\n")
     devices = tree.devices()
@@ -195,7 +195,7 @@ def test_every_device_of_a_mounted_btrfs_is_in_use(tree: SystemTree) -> None:
 
 def test_a_btrfs_mounted_out_of_sight_is_still_mounted(tree: SystemTree) -> None:
     tree.sata("sda", "8:0")
-    (tree.sys / "fs/btrfs/6a3d/devices/sda").mkdir(parents=True)
+    tree.mounted_btrfs("sda", "8:0")
     assert tree.devices()["sda"].mounts == (MountUse("", "btrfs", "btrfs"),)
 
 

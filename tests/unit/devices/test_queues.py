@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.settings import queues_of
-from fsconsole.devices.uses import DeviceGraph
 from fsconsole.model.device import Device, DeviceKind
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.devices.discover import guide, natural_key, tree_rows
+from fsconsole.devices.tree import guide, natural_key, tree_rows
 from fsconsole.model.device import Device, DeviceKind, LoopBacking
 
 

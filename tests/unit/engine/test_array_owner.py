@@ -36,7 +36,7 @@ def executor(stdout: bytes, exit_code: int = 0, *, timed_out: bool = False) -> F
 
 
 def left(outcome: Outcome | None, *showed: tuple[str, str]) -> RunState:
-    verdict = in_words(parse_wipefs(answer(*showed)))
+    verdict = in_words(parse_wipefs(answer(*showed), ("/dev/md9",))["/dev/md9"])
     step = StepState(1, StepKind.ARRAY, "make raid1", 0, outcome=outcome, verdict=verdict)
     members = ("/dev/vda", "/dev/vdb")
     cell = replace(build.cell(0), uuid=OURS, array=ArraySpec("raid1"), members=members)

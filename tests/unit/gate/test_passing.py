@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,9 @@ from fsconsole.errors.targets import DeviceLocked
 from fsconsole.system import locks
 from fsconsole.system.processes import OpenDescriptor
 
-UDEV = OpenDescriptor(10, "(udev-worker)", "/dev/sdb")
-OTHER_UDEV = OpenDescriptor(11, "systemd-udevd", "/dev/sdb")
-CAT = OpenDescriptor(20, "cat", "/dev/sdb")
+UDEV = OpenDescriptor(10, "(udev-worker)", "/dev/sdb", 2064)
+OTHER_UDEV = OpenDescriptor(11, "systemd-udevd", "/dev/sdb", 2064)
+CAT = OpenDescriptor(20, "cat", "/dev/sdb", 2064)
 
 
 class Clock:
@@ -39,7 +40,6 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(claims, "time", made)
-    monkeypatch.setattr(claims, "time", made)
     monkeypatch.setattr(locks, "_PAUSES_S", ())
     return made
 
@@ -50,7 +50,7 @@ def seen_until(clock: Clock, *who: tuple[OpenDescriptor, float]) -> Callable[[],
 
 def test_nobody_is_not_waited_for(clock: Clock) -> None:
     assert lasting_holders(tuple) == ()
-    assert lasting(tuple) == ()
+    assert not lasting(lambda: False)
     assert clock.now_s == 0
 
 
@@ -76,6 +76,12 @@ def test_many_who_pass_by_one_after_the_other_do_not_stay(clock: Clock) -> None:
         return (UDEV if int(clock.now_s * 5) % 2 else CAT,)
 
     assert lasting_holders(one_after_the_other) == ()
+
+
+def test_each_target_is_waited_for_until_it_is_clear_who_stays_on_it(clock: Clock) -> None:
+    other = replace(UDEV, target=2080)
+    assert lasting_holders(seen_until(clock, (CAT, 60), (other, 2 * PASSING_BY_S))) == (CAT,)
+    assert clock.now_s >= 2 * PASSING_BY_S
 
 
 def test_passing_by_without_end_is_staying(clock: Clock) -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.claims import NotDetermined, PlaceFinder, overlay_layers
-from fsconsole.devices.uses import DeviceGraph
+from fsconsole.devices.graph import DeviceGraph
+from fsconsole.devices.places import NotDetermined, PlaceFinder, overlay_layers
+from fsconsole.devices.snapshot import Snapshot
 from fsconsole.model.device import LoopBacking
 from fsconsole.system.files import nearest_existing
 from fsconsole.system.mounts import MountEntry, parse_mountinfo, read_mounts
@@ -20,7 +21,8 @@ DEVICES = (SDA, SDA1, SDB, SDB1, LV, LOOP1)
 def below(line: str, btrfs: dict[str, frozenset[int]] | None = None) -> frozenset[int]:
     """Return what lies below / if PID 1's only mount were this one."""
     (mount,) = parse_mountinfo(line)
-    finder = PlaceFinder(DeviceGraph(DEVICES, {}), read_mounts("self"), (mount,), btrfs or {})
+    graph = DeviceGraph(DEVICES, {})
+    finder = PlaceFinder(Snapshot(graph, read_mounts("self"), (mount,), btrfs or {}, (), {}, ()))
     return finder._down(finder._numbers_of(mount), "/")
 
 

@@ -19,7 +19,8 @@ from fsconsole.devices.content import (
     sample_content,
     sample_offsets,
 )
-from fsconsole.devices.uses import DeviceGraph, active_groups, holder_uses, ids_in, volume_group_uses
+from fsconsole.devices.graph import DeviceGraph
+from fsconsole.devices.uses import active_groups, holder_uses, ids_in, volume_group_uses
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.model.command import CommandResult, Usage
 from fsconsole.model.device import Signature
@@ -28,18 +29,19 @@ from tests.fakes import FakeExecutor
 from tests.unit.gate.made import SDB, device, found, number, signature
 
 DATA = Path(__file__).parents[2] / "data" / "wipefs"
+ALONE = ("/dev/sdb",)
 GROUP = "hF2kVh-3zqN-9rGm-PzPu-2cQy-l1vE-Zb7dTn"
 METADATA = f'vg0 {{\nid = "{GROUP}"\nseqno = 3\nphysical_volumes {{\npv0 {{\nid = "x"\n'.encode()
 
 
 def test_wipefs_of_2_38_is_read_with_labels_that_are_no_text() -> None:
-    (read,) = parse_wipefs((DATA / "2.38-ext4-hostile-label.json").read_bytes())
+    ((read,),) = parse_wipefs((DATA / "2.38-ext4-hostile-label.json").read_bytes(), ALONE).values()
     assert (read.type, read.usage, read.offset_bytes) == ("ext4", SignatureUsage.FILESYSTEM, 0x438)
     assert read.label == 'a"\\b\x1b[x]\\xff'
 
 
 def test_every_copy_of_a_table_is_read() -> None:
-    read = parse_wipefs((DATA / "2.38-gpt.json").read_bytes())
+    (read,) = parse_wipefs((DATA / "2.38-gpt.json").read_bytes(), ALONE).values()
     assert [(s.type, s.usage, s.offset_bytes) for s in read] == [
         ("gpt", SignatureUsage.PARTITION_TABLE, 0x200),
         ("gpt", SignatureUsage.PARTITION_TABLE, 0x3FFFE00),
@@ -49,7 +51,7 @@ def test_every_copy_of_a_table_is_read() -> None:
 
 @pytest.mark.parametrize("empty", [b"", b"\n", b'{"signatures": []}'])
 def test_no_signature_is_none(empty: bytes) -> None:
-    assert parse_wipefs(empty) == ()
+    assert parse_wipefs(empty, ALONE) == {ALONE[0]: ()}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,7 @@ def test_no_signature_is_none(empty: bytes) -> None:
 )
 def test_an_answer_that_is_not_understood_is_no_empty_one(answer: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
-        parse_wipefs(answer)
+        parse_wipefs(answer, ALONE)
 
 
 @given(st.text(), st.integers(0, 2**63))
@@ -66,7 +68,8 @@ def test_any_label_and_offset_come_through(label: str, offset: int) -> None:
     label = label.encode("utf-8", "ignore").decode()
     row = {"type": "ext4", "offset": hex(offset), "usage": "filesystem", "uuid": None, "label": label}
     answer = json.dumps({"signatures": [row]}, ensure_ascii=False).encode()
-    assert parse_wipefs(answer) == (Signature("ext4", SignatureUsage.FILESYSTEM, offset, label),)
+    (read,) = parse_wipefs(answer, ALONE).values()
+    assert read == (Signature("ext4", SignatureUsage.FILESYSTEM, offset, label),)
 
 
 @pytest.mark.parametrize(("code", "out"), [(1, b""), (0, b"not json")])

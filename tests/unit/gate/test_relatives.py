@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fsconsole.devices.evidence import Role
-from fsconsole.devices.uses import DeviceGraph, relatives, same_disk
+from fsconsole.devices.graph import DeviceGraph, relatives, same_disk
 from fsconsole.model.device import Device
 from tests.unit.gate.made import LOOP0, SDA, SDA1, SDB, SDB1, SDB2, SDC, SDC1, device, number
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.discover import discover, find_device
+from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.plan.arrays import geometry_of, stripes_of
 from tests.lab.guest import create_array, run, settle, stop_arrays
 from tests.lab.soak import tried

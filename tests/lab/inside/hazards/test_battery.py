@@ -10,9 +10,9 @@ from uuid import uuid4
 import pytest
 
 from fsconsole.devices.claims import lock_whole_disk
-from fsconsole.devices.discover import find_device
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import GateReport, inspect_device, re_prove, require
+from fsconsole.devices.snapshot import find_device
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import DeviceChanged
 from fsconsole.model.run import Target

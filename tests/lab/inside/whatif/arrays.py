@@ -12,8 +12,8 @@ from pathlib import Path
 
 from fsconsole.client import engine
 from fsconsole.devices.claims import lock_whole_disk
-from fsconsole.devices.discover import find_device
 from fsconsole.devices.md import HeldArray, held_arrays, member_uuid
+from fsconsole.devices.snapshot import find_device
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs

@@ -1,0 +1,409 @@
+"""Reads block devices from sysfs and udev: sizes, queues, hardware names, and the files below loop devices."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from fsconsole.devices.marker import proven_marker
+from fsconsole.errors.targets import DeviceMissing
+from fsconsole.model.device import Device, DeviceKind, LoopBacking
+from fsconsole.system.block import LoopStatus, status
+from fsconsole.system.files import read_int_or, read_text_or
+from fsconsole.text import KIB, SECTOR_BYTES, decode
+
+SYS_ROOT = "/sys"
+_UDEV_DATABASE = "/run/udev/data"
+
+_UDEV_KEYS = (
+    "ID_BUS",
+    "ID_MODEL",
+    "ID_PART_ENTRY_UUID",
+    "ID_SERIAL",
+    "ID_SERIAL_SHORT",
+    "ID_WWN",
+    "ID_WWN_WITH_EXTENSION",
+)
+_LISTING_ATTEMPTS = 5
+_OF_THREAD = threading.local()
+
+
+def block_devices(sys_root: str = SYS_ROOT) -> dict[str, Mapping[str, str]]:
+    """Return the kernel's names of all block devices, each with udev's properties of it.
+
+    The properties are empty where no udevd runs, where libudev is missing, and for a made sysfs tree.
+    Raises OSError where there is no sysfs.
+    """
+    names = os.listdir(f"{sys_root}/class/block")
+    found: dict[str, Mapping[str, str]] = {name: {} for name in sorted(names)}
+    # Looking for libudev starts programs, and without a database it would have nothing to add.
+    if sys_root == SYS_ROOT and os.path.isdir(_UDEV_DATABASE):
+        found.update(_udev_listing())
+    return found
+
+
+def _udev_listing() -> dict[str, Mapping[str, str]]:
+    try:
+        import pyudev  # noqa: PLC0415 - the import itself fails where libudev is not installed
+    except ImportError:
+        return {}
+    # Making one searches for libudev, with programs of its own; it may be used by one thread alone.
+    if not hasattr(_OF_THREAD, "context"):
+        _OF_THREAD.context = pyudev.Context()
+    for _ in range(_LISTING_ATTEMPTS):
+        try:
+            return {
+                str(device.sys_name).replace("/", "!"): _chosen(device.properties)
+                for device in _OF_THREAD.context.list_devices(subsystem="block")
+            }
+        except pyudev.DeviceNotFoundError:
+            # One of them vanished between being listed and being looked at.
+            continue
+    return {}
+
+
+def _chosen(properties: Mapping[str, str]) -> Mapping[str, str]:
+    return {key: properties[key] for key in _UDEV_KEYS if key in properties}
+
+
+# Who makes a disk, its serial number and WWN, and how it is attached: from sysfs, or else from udev.
+#
+# Sysfs comes first, so that an identity is the same whether or not udevd runs.
+
+_TRANSPORTS = (
+    ("usb", re.compile(r"/usb[0-9]+/")),
+    ("ata", re.compile(r"/ata[0-9]+/")),
+    ("nvme", re.compile(r"/nvme(-subsystem)?/|/nvme[0-9]+/")),
+    ("iscsi", re.compile(r"/session[0-9]+/")),
+    ("fc", re.compile(r"/rport-[0-9]")),
+    ("sas", re.compile(r"/end_device-[0-9]")),
+    ("virtio", re.compile(r"/virtio[0-9]+/")),
+    ("mmc", re.compile(r"/mmc_host/")),
+    ("scsi", re.compile(r"/host[0-9]+/")),
+    ("xen", re.compile(r"/vbd-[0-9]+/")),
+)
+"""What a disk's sysfs path runs through, the bus nearest to the medium first: a USB bridge is a SCSI host too."""
+
+_USB_DEVICE = re.compile(r"[0-9]+-[0-9.]+")
+_VPD_HEAD_BYTES = 4
+_UNKNOWN = frozenset({"", "(null)", "0000000000000000"})
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """What a disk says about itself; each field is empty where it says nothing."""
+
+    model: str = ""
+    serial: str = ""
+    wwn: str = ""
+    transport: str = ""
+
+
+def read_hardware(directory: str, sys_path: str, udev: Mapping[str, str]) -> Hardware:
+    """Return the hardware of a whole disk.
+
+    directory is its real sysfs directory, sys_path the same path as the kernel has it (from "/devices").
+    """
+    return Hardware(
+        model=_model(directory, udev),
+        serial=_serial(directory, udev),
+        wwn=_wwn(directory, udev),
+        transport=_transport(sys_path) or udev.get("ID_BUS", ""),
+    )
+
+
+def parse_vpd_serial(page: bytes) -> str:
+    """Return the serial number in a SCSI VPD page 80h (SPC-4, 7.8.15): a head of 4 bytes, its length in two."""
+    length = int.from_bytes(page[2:_VPD_HEAD_BYTES], "big")
+    return decode(page[_VPD_HEAD_BYTES : _VPD_HEAD_BYTES + length]).strip(" \0")
+
+
+def normal_wwn(wwid: str) -> str:
+    """Return a kernel wwid in udev's form: "naa.5000c500a1b2" becomes "0x5000c500a1b2", others stay."""
+    words = " ".join(wwid.split())
+    return f"0x{words[4:]}" if words.startswith("naa.") else words
+
+
+def _model(directory: str, udev: Mapping[str, str]) -> str:
+    # SCSI and NVMe call it model, MMC name; udev's copy has underscores for blanks.
+    from_sysfs = read_text_or(f"{directory}/device/model", "")
+    if not from_sysfs and "/mmc_host/" in directory:
+        from_sysfs = read_text_or(f"{directory}/device/name", "")
+    return from_sysfs or udev.get("ID_MODEL", "").replace("_", " ").strip()
+
+
+def _serial(directory: str, udev: Mapping[str, str]) -> str:
+    candidates = (
+        read_text_or(f"{directory}/serial", ""),
+        read_text_or(f"{directory}/device/serial", ""),
+        _vpd_serial(f"{directory}/device/vpd_pg80"),
+        udev.get("ID_SCSI_SERIAL", ""),
+        udev.get("ID_SERIAL_SHORT", ""),
+        udev.get("ID_SERIAL", ""),
+        _usb_serial(directory),
+    )
+    return _first_known(candidates)
+
+
+def _wwn(directory: str, udev: Mapping[str, str]) -> str:
+    # ID_WWN alone cuts a 128 bit NAA name in half, which all LUNs of one array share.
+    candidates = (
+        normal_wwn(read_text_or(f"{directory}/wwid", "")),
+        normal_wwn(read_text_or(f"{directory}/device/wwid", "")),
+        udev.get("ID_WWN_WITH_EXTENSION", ""),
+        udev.get("ID_WWN", ""),
+    )
+    return _first_known(candidates)
+
+
+def _first_known(candidates: tuple[str, ...]) -> str:
+    return next((text for text in candidates if text not in _UNKNOWN), "")
+
+
+def _vpd_serial(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return parse_vpd_serial(file.read())
+    except OSError:
+        return ""
+
+
+def _usb_serial(directory: str) -> str:
+    """Return the serial number of the USB device that a disk hangs on (Documentation/driver-api/usb)."""
+    while len(directory) > 1:
+        if _USB_DEVICE.fullmatch(os.path.basename(directory)):
+            return read_text_or(f"{directory}/serial", "")
+        directory = os.path.dirname(directory)
+    return ""
+
+
+def _transport(sys_path: str) -> str:
+    return next((name for name, pattern in _TRANSPORTS if pattern.search(sys_path)), "")
+
+
+# One block device as its sysfs directory tells it (Documentation/ABI/stable/sysfs-block).
+
+_LOOP_MAJOR = 7
+_NO_DISK_MAJORS = frozenset({1, 2, 11})
+"""Ram disks, floppies and CD-ROMs (Documentation/admin-guide/devices.txt)."""
+_DEVICE_NUMBER = re.compile(r"([0-9]+):([0-9]+)")
+
+Properties = Mapping[str, Mapping[str, str]]
+"""udev's properties of each device, as block_devices() returns them."""
+
+
+def read_devices(sys_root: str = SYS_ROOT) -> Iterator[Device]:
+    """Yield what sysfs and udev tell of every block device; one that is gone by then is left out.
+
+    Raises OSError where there is no sysfs.
+    """
+    udev = block_devices(sys_root)
+    disks: dict[str, Device] = {}
+    for name in udev:
+        with suppress(DeviceMissing):
+            yield read_device(name, sys_root, udev, disks)
+
+
+def read_device(
+    name: str,
+    sys_root: str = SYS_ROOT,
+    udev: Properties | None = None,
+    disks: dict[str, Device] | None = None,
+) -> Device:
+    """Return what sysfs and udev tell of a device; a partition has its disk's hardware and queue.
+
+    disks keeps whole disks by directory, so that each is read once for all its partitions. Loop backing, md state,
+    mounts and swap are not in here. Raises DeviceMissing where it has gone, and for a hidden one without a device
+    number (a path below an NVMe multipath head).
+    """
+    udev, disks = udev or {}, {} if disks is None else disks
+    link = f"{sys_root}/class/block/{name}"
+    try:
+        directory = os.path.normpath(f"{os.path.dirname(link)}/{os.readlink(link)}")
+    except OSError as error:
+        raise DeviceMissing(device=name) from error
+    if not os.path.exists(f"{directory}/partition"):
+        return _whole_disk(directory, sys_root, udev, disks)
+    parent = os.path.dirname(directory)
+    disk = _whole_disk(parent, sys_root, udev, disks)
+    own = _own_facts(directory)
+    return replace(
+        disk,
+        name=name,
+        path=own.path,
+        kind=DeviceKind.PARTITION,
+        major=own.major,
+        minor=own.minor,
+        size_bytes=own.size_bytes,
+        read_only=own.read_only,
+        parent=disk.name,
+        partition_start_bytes=read_int_or(f"{directory}/start", 0) * SECTOR_BYTES,
+        partition_uuid=(
+            own.uevent.get("PARTUUID") or udev.get(name, {}).get("ID_PART_ENTRY_UUID", "")
+        ).lower(),
+        holders=_entries(f"{directory}/holders"),
+        lower=(),
+        dm_name="",
+        dm_uuid="",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnFacts:
+    """Attributes that a partition has beside its disk's."""
+
+    path: str
+    major: int
+    minor: int
+    size_bytes: int
+    read_only: bool
+    uevent: Mapping[str, str]
+
+
+def _own_facts(directory: str) -> _OwnFacts:
+    name = os.path.basename(directory)
+    number = _DEVICE_NUMBER.fullmatch(read_text_or(f"{directory}/dev", ""))
+    if number is None:
+        raise DeviceMissing(device=name)
+    uevent = parse_uevent(read_text_or(f"{directory}/uevent", ""))
+    return _OwnFacts(
+        "/dev/" + uevent.get("DEVNAME", name.replace("!", "/")),
+        int(number[1]),
+        int(number[2]),
+        read_int_or(f"{directory}/size", 0) * SECTOR_BYTES,
+        read_int_or(f"{directory}/ro", 0) == 1,
+        uevent,
+    )
+
+
+def _whole_disk(directory: str, sys_root: str, udev: Properties, disks: dict[str, Device]) -> Device:
+    if directory in disks:
+        return disks[directory]
+    own, name, queue = _own_facts(directory), os.path.basename(directory), f"{directory}/queue"
+    kind = _kind(directory, own.major)
+    hardware = Hardware()
+    if kind is not DeviceKind.LOOP:
+        hardware = read_hardware(directory, directory.removeprefix(sys_root), udev.get(name, {}))
+    schedulers, scheduler = parse_scheduler(read_text_or(f"{queue}/scheduler", ""))
+    rotational = read_int_or(f"{queue}/rotational", -1)
+    disks[directory] = Device(
+        name=name,
+        path=own.path,
+        kind=kind,
+        major=own.major,
+        minor=own.minor,
+        size_bytes=own.size_bytes,
+        read_only=own.read_only,
+        removable=read_int_or(f"{directory}/removable", 0) == 1,
+        rotational=None if rotational < 0 else rotational == 1,
+        model=hardware.model,
+        serial=hardware.serial,
+        wwn=hardware.wwn,
+        transport=hardware.transport,
+        diskseq=read_int_or(f"{directory}/diskseq", 0),
+        logical_sector_bytes=read_int_or(f"{queue}/logical_block_size", SECTOR_BYTES),
+        physical_sector_bytes=read_int_or(f"{queue}/physical_block_size", SECTOR_BYTES),
+        optimal_io_bytes=read_int_or(f"{queue}/optimal_io_size", 0),
+        minimum_io_bytes=read_int_or(f"{queue}/minimum_io_size", 0),
+        read_ahead_bytes=read_int_or(f"{queue}/read_ahead_kb", 0) * KIB,
+        scheduler=scheduler,
+        schedulers=schedulers,
+        write_cache=read_text_or(f"{queue}/write_cache", ""),
+        partition_uuid=(
+            own.uevent.get("PARTUUID") or udev.get(name, {}).get("ID_PART_ENTRY_UUID", "")
+        ).lower(),
+        holders=_entries(f"{directory}/holders"),
+        lower=_entries(f"{directory}/slaves"),
+        dm_name=read_text_or(f"{directory}/dm/name", ""),
+        dm_uuid=read_text_or(f"{directory}/dm/uuid", ""),
+    )
+    return disks[directory]
+
+
+def parse_scheduler(text: str) -> tuple[tuple[str, ...], str]:
+    """Return all I/O schedulers of queue/scheduler and the chosen one, which stands in brackets."""
+    words = text.split()
+    chosen = next((word[1:-1] for word in words if word.startswith("[") and word.endswith("]")), "")
+    names = tuple(word.strip("[]") for word in words)
+    return names, chosen or (names[0] if len(names) == 1 else "")
+
+
+def parse_uevent(text: str) -> dict[str, str]:
+    """Return the KEY=VALUE lines of a uevent file."""
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {key: value for key, separator, value in pairs if separator}
+
+
+def _kind(directory: str, major: int) -> DeviceKind:
+    if major == _LOOP_MAJOR:
+        return DeviceKind.LOOP
+    if os.path.isdir(f"{directory}/md"):
+        return DeviceKind.MD
+    if os.path.isdir(f"{directory}/dm"):
+        return DeviceKind.DM
+    is_hardware = major not in _NO_DISK_MAJORS and os.path.isdir(f"{directory}/device")
+    return DeviceKind.DISK if is_hardware else DeviceKind.OTHER
+
+
+def _entries(path: str) -> tuple[str, ...]:
+    try:
+        return tuple(sorted(os.listdir(path)))
+    except OSError:
+        return ()
+
+
+# The files below loop devices, and whether such a file is a scratch file of ours.
+
+
+def loop_backing(name: str, told: LoopStatus | None, sys_root: str = SYS_ROOT) -> LoopBacking | None:
+    """Return the file below a loop device, or None where nothing is attached.
+
+    told is the device's own answer; without it (without root, in a made tree) inode and scratch mark stay empty.
+    """
+    directory = f"{sys_root}/class/block/{name}/loop"
+    try:
+        with open(f"{directory}/backing_file", "rb") as file:
+            # Exactly as the kernel has it, bytes that are no UTF-8 included: it must lead to the file.
+            path = os.fsdecode(file.read().removesuffix(b"\n"))
+    except OSError:
+        return None
+    if not path:
+        return None
+    if told is None:
+        return LoopBacking(
+            path=path,
+            file_device=0,
+            inode=0,
+            direct_io=read_int_or(f"{directory}/dio", 0) == 1,
+            autoclear=read_int_or(f"{directory}/autoclear", 0) == 1,
+            offset_bytes=read_int_or(f"{directory}/offset", 0),
+        )
+    return LoopBacking(
+        path=path,
+        file_device=told.device_number_of_file,
+        inode=told.inode,
+        direct_io=told.direct_io,
+        autoclear=told.autoclear,
+        offset_bytes=told.offset_bytes,
+        scratch_id=proven_marker(path, told.device_number_of_file, told.inode).scratch_id,
+    )
+
+
+def attached_loops() -> tuple[tuple[str, LoopBacking], ...]:
+    """Return the device path and the backing of every attached loop device of this machine."""
+    names = sorted(
+        n for n in os.listdir(f"{SYS_ROOT}/class/block") if n.startswith("loop") and n[4:].isdigit()
+    )
+    found = []
+    for name in names:
+        told = None
+        with suppress(OSError):
+            told = status(f"/dev/{name}")
+        backing = loop_backing(name, told)
+        if backing is not None:
+            found.append((f"/dev/{name}", backing))
+    return tuple(found)
