@@ -203,9 +203,10 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
 
 def _started(folder: RunFolder) -> str:
     """Return where a run is, as JSON: its name and its folder."""
-    import json
+    from fsconsole.model.run import StartedRun
+    from fsconsole.model.wire import encode
 
-    return json.dumps({"run": folder.name, "folder": folder.path})
+    return encode(StartedRun(folder.name, folder.path))
 
 
 # fsconsole attach, stop and cleanup: living and dead engines.

@@ -24,14 +24,9 @@ from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.errors.runs import EngineNotListening, EngineSilent, NotRoot, RequestRefused, RunOver
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import is_alive
-from fsconsole.model.events import (
-    MAX_LINE_BYTES,
-    BadMessage,
-    ControlAnswer,
-    Verb,
-    decode_answer,
-    encode_request,
-)
+from fsconsole.model.events import ControlAnswer, ControlRequest, Verb
+from fsconsole.model.run import StartedRun
+from fsconsole.model.wire import MAX_LINE_BYTES, Mismatch, decode, from_line, to_line
 
 _WORD = "fsconsole: "
 _HINT = "hint: "
@@ -218,8 +213,8 @@ def ask(folder: RunFolder, verb: Verb, *, wait_s: float = WAIT_S) -> ControlAnsw
     RequestRefused, and NotRoot where the operator may not ask.
     """
     try:
-        answer = decode_answer(_exchange(folder, encode_request(verb), wait_s))
-    except (OSError, BadMessage) as error:
+        answer = from_line(ControlAnswer, _exchange(folder, to_line(ControlRequest(verb)), wait_s))
+    except (OSError, Mismatch) as error:
         raise _no_answer(folder, error, wait_s) from error
     if not answer.accepted:
         raise RequestRefused(run=folder.name, why=answer.why)
@@ -244,14 +239,14 @@ def _exchange(folder: RunFolder, line: bytes, wait_s: float) -> bytes:
         os.close(directory)
 
 
-def _no_answer(folder: RunFolder, error: OSError | BadMessage, wait_s: float) -> FsconsoleError:
+def _no_answer(folder: RunFolder, error: OSError | Mismatch, wait_s: float) -> FsconsoleError:
     """Return why there is no answer, by what failed and by whether an engine lives. Raises NotRoot."""
     if isinstance(error, PermissionError):
         return NotRoot(what=f"Asking the engine of run {folder.name}")
     if not is_alive(folder):
         return RunOver(run=folder.name)
     # A queue of connections that nobody takes is full at once (man 2 connect, EAGAIN).
-    if isinstance(error, (TimeoutError, BlockingIOError, BadMessage)):
+    if isinstance(error, (TimeoutError, BlockingIOError, Mismatch)):
         return EngineSilent(run=folder.name, waited_s=wait_s)
     return EngineNotListening(run=folder.name)
 
@@ -266,11 +261,10 @@ _LISTENS_SOON_S, _POLL_S = 10.0, 0.1
 def begun_run(done: Done, runs_dir: str) -> RunFolder | None:
     """Return the run that a command told as its first word with --detach --json; None where it told none."""
     try:
-        told = json.loads(done.out.partition("\n")[0])
-        name = told["run"]
-    except (ValueError, KeyError, TypeError):
+        name = decode(StartedRun, done.out.partition("\n")[0]).run
+    except Mismatch:
         return None
-    if not isinstance(name, str) or not name or name != os.path.basename(name):
+    if not name or name != os.path.basename(name):
         return None
     return RunFolder(os.path.join(os.path.abspath(runs_dir), name))
 

@@ -13,14 +13,8 @@ import struct
 import threading
 from collections.abc import Callable
 
-from fsconsole.model.events import (
-    MAX_LINE_BYTES,
-    BadMessage,
-    ControlAnswer,
-    Verb,
-    decode_request,
-    encode_answer,
-)
+from fsconsole.model.events import ControlAnswer, ControlRequest, Verb
+from fsconsole.model.wire import MAX_LINE_BYTES, Mismatch, from_line, to_line
 
 _PEER_CREDENTIALS = struct.Struct("iII")
 """struct ucred: pid, uid, gid (man 7 unix, SO_PEERCRED)."""
@@ -152,16 +146,14 @@ class ControlServer:
         with connection.makefile("rb") as lines:
             line = lines.readline(MAX_LINE_BYTES + 1)
         try:
-            verb = decode_request(line)
-        except BadMessage as error:
-            connection.sendall(
-                encode_answer(ControlAnswer(accepted=False, step=self._place(), why=str(error)))
-            )
+            verb = from_line(ControlRequest, line).verb
+        except Mismatch as error:
+            connection.sendall(to_line(ControlAnswer(accepted=False, step=self._place(), why=str(error))))
             return
         if verb is not Verb.STATUS:
             self._on_request(verb)
             self._wishes.take(verb)
-        connection.sendall(encode_answer(ControlAnswer(accepted=True, step=self._place())))
+        connection.sendall(to_line(ControlAnswer(accepted=True, step=self._place())))
 
 
 def _listen(path: str) -> socket.socket:

@@ -32,3 +32,10 @@ class RunRequest(Wire, frozen=True):
     targets: tuple[Target, ...]
     owned_scratch: str = ""
     """Path of a scratch file that was made for this run alone and goes when it is finished."""
+
+
+class StartedRun(Wire, frozen=True):
+    """The answer of a command that starts a run, with --detach --json."""
+
+    run: str
+    folder: str

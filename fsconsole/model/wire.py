@@ -95,6 +95,22 @@ def decode(kind: type[Value], text: str | bytes) -> Value:
     return from_plain(kind, document)
 
 
+MAX_LINE_BYTES = 4096
+"""Of a message on a socket, with its end."""
+
+
+def to_line(value: object) -> bytes:
+    """Return value as a line of JSON."""
+    return encode(value).encode("ascii") + b"\n"
+
+
+def from_line(kind: type[Value], line: bytes) -> Value:
+    """Return the value of that type that a line holds. Raises Mismatch, also for a line that is too long."""
+    if len(line) > MAX_LINE_BYTES:
+        raise Mismatch("line too long")
+    return decode(kind, line)
+
+
 def from_plain(kind: type[Value], document: object) -> Value:
     """Return the value of that type that dicts, lists and scalars hold; numbers' bounds are not checked. Raises Mismatch."""
     try:

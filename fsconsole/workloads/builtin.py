@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -15,10 +14,11 @@ import fsconsole
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.command import Command, CommandResult
 from fsconsole.model.load import Latencies, ThreadCounters, timed_in
+from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.model.workload import Workload
 from fsconsole.system.memfd import CounterPage
 from fsconsole.system.run import RunningCommand, find_program, spawn
-from fsconsole.workloads.job import DONE, GO, READY, Job, job_to_line
+from fsconsole.workloads.job import GO, HostReport, Job, Stage
 from fsconsole.workloads.protocol import LoadResult, failures_in_words
 from fsconsole.workloads.tree import SourceFiles, directory_name
 
@@ -154,21 +154,21 @@ class BuiltInLoad:
         self._running = running
         self._workload = workload
         self._directory = ""
-        self._last_event: dict[str, object] | None = None
+        self._last_report: HostReport | None = None
         self._ended_ns = 0
         self._result: LoadResult | None = None
 
     def give(self, job: Job) -> None:
         """Hand the job to the host; where it has ended already, wait_ready() says so."""
         with suppress(BrokenPipeError):
-            self._running.send(job_to_line(job))
+            self._running.send(encode(job))
 
     def wait_ready(self) -> None:
         """Wait until all writers stand at the barrier. Raises GeneratorFailed."""
-        event = self._next_event(None)
-        if event.get("event") != READY:
-            self._fail(str(event.get("why", "")))
-        self._directory = str(event.get("directory", ""))
+        report = self._next_report(None)
+        if report.event is not Stage.READY:
+            self._fail(report.why)
+        self._directory = report.directory
 
     def go(self) -> None:
         """Release the writers. Raises GeneratorFailed."""
@@ -200,11 +200,10 @@ class BuiltInLoad:
     def wait(self) -> LoadResult:
         """Wait for the last writer's end and return what they did; a second call returns the same."""
         if self._result is None:
-            event = self._await_end(None)
+            report = self._await_end(None)
             # Its namespaces take a while to go (measured: 12 ms); the drain begins meanwhile.
-            is_whole = event.get("event") == DONE
-            died = "" if is_whole else _ending_in_words(self._running.wait())
-            self._result = self._load_result(event, died)
+            died = "" if report.event is Stage.DONE else _ending_in_words(self._running.wait())
+            self._result = self._load_result(report, died)
         return self._result
 
     def end(self) -> CommandResult:
@@ -217,25 +216,24 @@ class BuiltInLoad:
         self._running.wait()
         self.page.close()
 
-    def _await_end(self, timeout_s: float | None) -> dict[str, object]:
-        if self._last_event is None:
-            self._last_event = self._next_event(timeout_s)
+    def _await_end(self, timeout_s: float | None) -> HostReport:
+        if self._last_report is None:
+            self._last_report = self._next_report(timeout_s)
             self._ended_ns = time.monotonic_ns()
-        return self._last_event
+        return self._last_report
 
-    def _next_event(self, timeout_s: float | None) -> dict[str, object]:
-        """Return the host's next event, or an empty one where it has ended without a word."""
+    def _next_report(self, timeout_s: float | None) -> HostReport:
+        """Return the host's next report, DIED where it has ended without one."""
         try:
-            event = json.loads(self._running.receive(timeout_s))
-        except EOFError:
-            return {}
-        return event if isinstance(event, dict) else {}
+            return decode(HostReport, self._running.receive(timeout_s))
+        except (EOFError, Mismatch):
+            return HostReport(Stage.DIED)
 
     def _fail(self, why: str) -> NoReturn:
         # What it printed is still to be had by end().
         raise GeneratorFailed(why or _ending_in_words(self._running.wait()))
 
-    def _load_result(self, event: dict[str, object], died: str) -> LoadResult:
+    def _load_result(self, report: HostReport, died: str) -> LoadResult:
         """Return what the counters say; a writer that was killed ended when its generator did."""
         threads = self.page.read()
         started = [thread for thread in threads if thread.started_ns]
@@ -248,8 +246,8 @@ class BuiltInLoad:
             first_started_ns=min((thread.started_ns for thread in started), default=0),
             first_ended_ns=min(ends_ns, default=0),
             last_ended_ns=max(ends_ns, default=0),
-            user_s=_seconds(event.get("user_s")),
-            system_s=_seconds(event.get("system_s")),
+            user_s=report.user_s,
+            system_s=report.system_s,
             is_whole=not died,
             failures="; ".join(filter(None, (failures_in_words(threads), died))),
             read_bytes=read_bytes,
@@ -272,7 +270,3 @@ def _ending_in_words(command: CommandResult) -> str:
     code = command.exit_code
     ending = f"signal {-code}" if code < 0 else f"exit code {code}"
     return f"it ended with {ending}" + (f": {said[-1]}" if said else "")
-
-
-def _seconds(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

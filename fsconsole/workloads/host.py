@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import gc
-import json
 import os
 import random
 import signal
@@ -25,10 +24,11 @@ from functools import partial
 from itertools import accumulate, count, islice
 
 from fsconsole.model.load import HeaderWord, SlotWord, ThreadState, slot_word, timed_in
+from fsconsole.model.wire import Mismatch, encode
 from fsconsole.model.workload import Directories, End, Layout, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
 from fsconsole.workloads.content import Content, anonymous_memory, content_of, scrambled
-from fsconsole.workloads.job import DONE, GO, READY, REFUSED, BadJob, Job, job_from_line
+from fsconsole.workloads.job import GO, HostReport, Job, Stage, job_from_line
 from fsconsole.workloads.ops import (
     MAKERS,
     NEVER_NS,
@@ -326,11 +326,12 @@ def main() -> int:
     try:
         job = job_from_line(sys.stdin.readline())
         _carry_out(job)
-    except (BadJob, Refused) as error:
-        _tell(REFUSED, why=str(error))
+    except (Mismatch, Refused) as error:
+        _tell(HostReport(Stage.REFUSED, why=str(error)))
         return 1
     except OSError as error:
-        _tell(REFUSED, why=f"{error.filename or 'the generator'}: {error.strerror or error}")
+        why = f"{error.filename or 'the generator'}: {error.strerror or error}"
+        _tell(HostReport(Stage.REFUSED, why=why))
         return 1
     return 0
 
@@ -356,7 +357,7 @@ def _carry_out(job: Job) -> None:
         raise
     page.words[HeaderWord.GO] = 1
     os.close(release_writer)
-    _tell(DONE, **_reap(workers))
+    _tell(_reap(workers))
 
 
 def _open_ground(job: Job) -> tuple[str, Ground]:
@@ -442,12 +443,12 @@ def _await_go(workers: list[Worker], directory: str) -> None:
                 raise Refused("a worker ended before its threads were ready")
             ready += len(said)
         os.close(worker.ready_reader)
-    _tell(READY, directory=directory)
+    _tell(HostReport(Stage.READY, directory))
     if sys.stdin.readline().strip() != GO:
         raise Refused("the engine did not give the word")
 
 
-def _reap(workers: list[Worker]) -> dict[str, float | list[int]]:
+def _reap(workers: list[Worker]) -> HostReport:
     """Wait for all workers; returns their exit codes (negative: a signal) and the CPU time that they used."""
     exit_codes, user_s, system_s = [], 0.0, 0.0
     for worker in workers:
@@ -455,7 +456,7 @@ def _reap(workers: list[Worker]) -> dict[str, float | list[int]]:
         exit_codes.append(os.waitstatus_to_exitcode(status))
         user_s += usage.ru_utime
         system_s += usage.ru_stime
-    return {"exit_codes": exit_codes, "user_s": user_s, "system_s": system_s}
+    return HostReport(Stage.DONE, exit_codes=tuple(exit_codes), user_s=user_s, system_s=system_s)
 
 
 def _kill(workers: list[Worker]) -> None:
@@ -464,8 +465,8 @@ def _kill(workers: list[Worker]) -> None:
     _reap(workers)
 
 
-def _tell(event: str, **facts: object) -> None:
-    sys.stdout.write(json.dumps({"event": event, **facts}) + "\n")
+def _tell(report: HostReport) -> None:
+    sys.stdout.write(encode(report) + "\n")
     sys.stdout.flush()
 
 

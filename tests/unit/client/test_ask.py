@@ -14,7 +14,8 @@ from fsconsole.client.children import ask
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import EngineNotListening, EngineSilent, NotRoot, RequestRefused, RunOver
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.events import ControlAnswer, Verb, encode_answer
+from fsconsole.model.events import ControlAnswer, Verb
+from fsconsole.model.wire import to_line
 from fsconsole.system.locks import FileLock
 
 SOON_S = 0.05
@@ -101,7 +102,7 @@ def test_an_answer_that_is_none_is_silence(folder, alive, said):
 
 def test_a_request_that_is_not_taken_is_an_error(folder, alive):
     with listening(folder) as listener:
-        thread = answering(listener, encode_answer(ControlAnswer(False, "", "unknown verb 'x'")))
+        thread = answering(listener, to_line(ControlAnswer(False, "", "unknown verb 'x'")))
         with pytest.raises(RequestRefused, match="unknown verb 'x'"):
             ask(folder, Verb.STATUS)
         thread.join()

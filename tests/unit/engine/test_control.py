@@ -16,15 +16,8 @@ from fsconsole.client.children import ask
 from fsconsole.engine.control import ControlServer, Requests
 from fsconsole.errors.runs import RunOver
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.events import (
-    BadMessage,
-    ControlAnswer,
-    Verb,
-    decode_answer,
-    decode_request,
-    encode_answer,
-    encode_request,
-)
+from fsconsole.model.events import ControlAnswer, ControlRequest, Verb
+from fsconsole.model.wire import Mismatch, from_line, to_line
 
 
 @pytest.fixture
@@ -129,7 +122,7 @@ def test_another_user_is_not_heard(served):
             os.setuid(65534)
             connection = socket.socket(socket.AF_UNIX)
             connection.connect(folder.control)
-            connection.sendall(encode_request(Verb.STOP_NOW))
+            connection.sendall(to_line(ControlRequest(Verb.STOP_NOW)))
             code = 0 if connection.recv(100) == b"" else 2
         except PermissionError:
             code = 0
@@ -149,7 +142,7 @@ def test_nonsense_is_answered_and_sets_nothing(served, line):
         connection.connect(folder.control)
         connection.sendall(line)
         connection.shutdown(socket.SHUT_WR)
-        answer = decode_answer(connection.makefile("rb").readline())
+        answer = from_line(ControlAnswer, connection.makefile("rb").readline())
     assert not answer.accepted
     assert heard == []
     assert not requests.stopping
@@ -173,12 +166,12 @@ def test_a_socket_left_by_a_killed_engine_is_replaced(tmp_path):
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_request_or_a_bad_message(line):
-    with contextlib.suppress(BadMessage):
-        assert decode_request(line) in Verb
+    with contextlib.suppress(Mismatch):
+        assert from_line(ControlRequest, line).verb in Verb
 
 
 @given(st.sampled_from(Verb), st.booleans(), st.text(), st.text())
 def test_messages_come_back_as_they_went(verb, accepted, step, why):
-    assert decode_request(encode_request(verb)) is verb
+    assert from_line(ControlRequest, to_line(ControlRequest(verb))).verb is verb
     answer = ControlAnswer(accepted, step, why)
-    assert decode_answer(encode_answer(answer)) == answer
+    assert from_line(ControlAnswer, to_line(answer)) == answer

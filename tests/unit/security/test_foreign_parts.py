@@ -17,7 +17,8 @@ from fsconsole.errors.runs import RunOver
 from fsconsole.journal import last_word
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import is_alive
-from fsconsole.model.events import ControlAnswer, Outcome, RunFinished, Verb, encode_answer
+from fsconsole.model.events import ControlAnswer, Outcome, RunFinished, Verb
+from fsconsole.model.wire import to_line
 from fsconsole.system.locks import FileLock
 from tests.fuzz.cage import Said, assert_harmless, caged, say
 from tests.tui.recorded import recorded
@@ -151,7 +152,7 @@ def _answer(ear: socket.socket, done: threading.Event, heard: list[bytes]) -> No
             connection, _ = ear.accept()
             with connection:
                 heard.append(connection.recv(1000))
-                connection.sendall(encode_answer(ControlAnswer(accepted=True, step=f"step {ACTING}")))
+                connection.sendall(to_line(ControlAnswer(accepted=True, step=f"step {ACTING}")))
 
 
 def test_a_request_goes_through_no_link_to_the_engine_of_another_run(

@@ -14,10 +14,11 @@ import pytest
 
 from fsconsole.model.command import Command
 from fsconsole.model.load import ThreadState
+from fsconsole.model.wire import encode
 from fsconsole.model.workload import Directories, Layout, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
 from fsconsole.system.run import RunningCommand, spawn
-from fsconsole.workloads.job import Job, job_to_line
+from fsconsole.workloads.job import Job
 from fsconsole.workloads.tree import SourceFiles
 
 LIMIT_S = 60.0
@@ -59,7 +60,7 @@ def files_below(tree: Path) -> list[Path]:
 def test_nothing_is_written_before_the_word_and_all_of_it_after(
     tmp_path: Path, page: CounterPage, host: RunningCommand
 ) -> None:
-    host.send(job_to_line(a_job(tmp_path, page)))
+    host.send(encode(a_job(tmp_path, page)))
     assert event(host) == {"event": "ready", "directory": "load"}
     assert [thread.state for thread in page.read()] == [ThreadState.READY] * THREADS
     assert files_below(tmp_path) == []
@@ -88,7 +89,7 @@ def test_files_lie_in_the_directories_asked_for(
 ) -> None:
     job = a_job(tmp_path, page)
     directories = Directories(layout, 3)
-    host.send(job_to_line(replace(job, workload=replace(job.workload, directories=directories))))
+    host.send(encode(replace(job, workload=replace(job.workload, directories=directories))))
     event(host)
     host.send("go")
     event(host)
@@ -101,7 +102,7 @@ def test_a_second_load_of_that_name_gets_a_directory_of_its_own(
     tmp_path: Path, page: CounterPage, host: RunningCommand
 ) -> None:
     (tmp_path / "load").mkdir()
-    host.send(job_to_line(a_job(tmp_path, page)))
+    host.send(encode(a_job(tmp_path, page)))
     assert event(host)["directory"] == "load-2"
     host.send("go")
     event(host)
@@ -117,14 +118,14 @@ def test_a_second_load_of_that_name_gets_a_directory_of_its_own(
             {"workload": asdict(replace(A_CREATE, kind=WorkloadKind.READ))},
             "the counter page is for 4 threads",
         ),
-        ({"workers": 99}, "workers is 99"),
+        ({"workers": 99}, "workers: must be from 1 to 4, is 99"),
         ({"tree": "/proc/nonexistent"}, "No such file"),
     ],
 )
 def test_a_job_that_cannot_be_done_is_refused_with_a_reason(
     tmp_path: Path, page: CounterPage, host: RunningCommand, change: dict[str, object], why: str
 ) -> None:
-    host.send(json.dumps(json.loads(job_to_line(a_job(tmp_path, page))) | change))
+    host.send(json.dumps(json.loads(encode(a_job(tmp_path, page))) | change))
     refused = event(host)
     assert refused["event"] == "refused"
     assert why in str(refused["why"])
@@ -139,7 +140,7 @@ def test_a_tree_that_is_a_symbolic_link_is_refused(
     real, link = tmp_path / "real", tmp_path / "link"
     real.mkdir()
     link.symlink_to(real)
-    host.send(job_to_line(a_job(link, page)))
+    host.send(encode(a_job(link, page)))
     assert event(host)["event"] == "refused"
     assert list(real.iterdir()) == []
 
@@ -163,8 +164,8 @@ def test_files_that_were_begun_and_not_finished_are_worked_on_too(
         (tmp_path / "load" / f"f{number:08d}").write_bytes(bytes(1000))
     with spawn(Command(HOST, inherit_fds=(page_of_a_read.fd,))) as host:
         # Thread 0 finished two files, and its third is not there; thread 1 was cut in its first.
-        host.send(job_to_line(a_read(tmp_path, page_of_a_read, (2, 0, 1, 0))))
-        assert event(host) == {"event": "ready", "directory": ""}
+        host.send(encode(a_read(tmp_path, page_of_a_read, (2, 0, 1, 0))))
+        assert event(host) == {"event": "ready"}
         host.send("go")
         assert event(host)["exit_codes"] == [0, 0]
     assert sum(thread.files_done for thread in page_of_a_read.read()) == 4
@@ -174,14 +175,14 @@ def test_files_that_were_begun_and_not_finished_are_worked_on_too(
 def test_a_load_without_a_file_to_work_on_is_refused(tmp_path: Path, page_of_a_read: CounterPage) -> None:
     (tmp_path / "load").mkdir()
     with spawn(Command(HOST, inherit_fds=(page_of_a_read.fd,))) as host:
-        host.send(job_to_line(a_read(tmp_path, page_of_a_read, (0, 0, 0, 0))))
+        host.send(encode(a_read(tmp_path, page_of_a_read, (0, 0, 0, 0))))
         assert event(host) == {"event": "refused", "why": "there are no files to work on"}
 
 
 def test_without_the_word_no_worker_lives_on_and_nothing_is_written(
     tmp_path: Path, page: CounterPage, host: RunningCommand
 ) -> None:
-    host.send(job_to_line(a_job(tmp_path, page)))
+    host.send(encode(a_job(tmp_path, page)))
     event(host)
     workers = children_of(host.pid)
     assert len(workers) == 2
@@ -195,7 +196,7 @@ def test_without_the_word_no_worker_lives_on_and_nothing_is_written(
 def test_workers_whose_host_was_killed_write_nothing(
     tmp_path: Path, page: CounterPage, host: RunningCommand
 ) -> None:
-    host.send(job_to_line(a_job(tmp_path, page)))
+    host.send(encode(a_job(tmp_path, page)))
     event(host)
     workers = [os.pidfd_open(pid) for pid in children_of(host.pid)]
     os.kill(host.pid, signal.SIGKILL)
@@ -208,7 +209,7 @@ def test_workers_whose_host_was_killed_write_nothing(
 
 
 def test_a_worker_that_was_killed_is_told_of(tmp_path: Path, page: CounterPage, host: RunningCommand) -> None:
-    host.send(job_to_line(a_job(tmp_path, page)))
+    host.send(encode(a_job(tmp_path, page)))
     event(host)
     first, _ = children_of(host.pid)
     os.kill(first, signal.SIGKILL)
@@ -221,7 +222,7 @@ def test_a_worker_that_was_killed_is_told_of(tmp_path: Path, page: CounterPage, 
 def test_a_stop_ends_all_threads_in_good_order(
     tmp_path: Path, page: CounterPage, host: RunningCommand
 ) -> None:
-    host.send(job_to_line(a_job(tmp_path, page)))
+    host.send(encode(a_job(tmp_path, page)))
     event(host)
     page.request_stop()
     host.send("go")
