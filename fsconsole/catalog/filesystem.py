@@ -1,4 +1,4 @@
-"""What the catalog holds on one filesystem: commands, allow-lists, options, rules; all plain values."""
+"""A filesystem of the catalog: commands, allow-lists, options, rules; and what is known of them on this machine."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 
-# What may stand behind a flag or after an equals sign: kinds of values that can name nothing else.
-#
-# No kind accepts a slash, a comma, a leading dash or an empty text, so no accepted value is a path, a second word
-# or a flag.
-
 
 class ArgumentKind(str, Enum):
-    """Kinds of values; the texts stand in the catalog's files."""
+    """Kinds of values behind a flag or an equals sign; the texts stand in the catalog's files.
+
+    None accepts a slash, a comma, a leading dash or an empty text, so no value is a path, a second word or a flag.
+    """
 
     BARE = "bare"
     """No value at all."""
@@ -146,9 +144,7 @@ class Option:
 
     def accepts(self, value: str) -> bool:
         """Tell whether the option can take this value."""
-        if self.argument is not None:
-            return self.argument.accepts(value)
-        return any(value == known for known, _ in self.texts)
+        return self.argument.accepts(value) if self.argument else value in dict(self.texts)
 
     def text(self, value: str) -> str:
         """Return the tool's words for an accepted value."""
@@ -172,9 +168,7 @@ class Option:
     @property
     def wanted(self) -> str:
         """The values it takes, in words."""
-        if self.argument is not None:
-            return self.argument.wanted
-        return "one of " + ", ".join(value for value, _ in self.texts)
+        return self.argument.wanted if self.argument else f"one of {', '.join(dict(self.texts))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,10 +230,8 @@ class Filesystem:
 
     def option(self, name: str, scope: Scope) -> Option | None:
         """Return the option of that name, old or new, or None: the caller words the error with its own key."""
-        for option in self.options:
-            if option.scope is scope and name in (option.name, *option.old_names):
-                return option
-        return None
+        named = (o for o in self.options if o.scope is scope and name in (o.name, *o.old_names))
+        return next(named, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,9 +250,6 @@ class Catalog:
         return {filesystem.name: filesystem for filesystem in self.filesystems}[name]
 
 
-# Kernel releases compared by their numbers.
-
-
 def release_numbers(release: str) -> tuple[int, ...]:
     """Return the leading numbers of a release: "6.1.0-18-amd64" is (6, 1, 0); empty where it has none."""
     match = re.match(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,3}", release)
@@ -276,9 +265,6 @@ def is_after(release: str, until: str) -> bool:
     """Tell whether a release is of a later series than until: 2.6.27.5 is not after 2.6.27."""
     last = release_numbers(until)
     return release_numbers(release)[: len(last)] > last
-
-
-# What was found out about options by trying them: values, so that a plan can be judged without touching anything.
 
 
 class Verdict(str, Enum):

@@ -50,52 +50,32 @@ def declaration_digest(name: str) -> str:
 def parse_filesystem(text: str, path: str) -> Filesystem:
     """Return the filesystem that a declaration's text describes; the same errors as load_catalog."""
     table = Table(path, "", tomli.loads(text))
-    table.only(*_KEYS)
+    texts = ("name", "title", "driver", "package", "base_mkfs", "check_note")
+    table.only(
+        *texts, "tools", "min_bytes", "max_bytes", "metadata_share", "since", "until", "trial_bytes", "commands",
+        "mkfs_flag", "tune_flag", "mount_words", "mount_aliases", "option", "rule",
+    )  # fmt: skip
+    commands = table.table("commands")
+    commands.only(*_COMMANDS)
     return Filesystem(
-        name=table.text("name"),
-        title=table.text("title"),
-        driver=table.text("driver"),
-        package=table.text("package"),
+        **{name: table.text(name) for name in texts},
         tools=table.texts("tools"),
         min_bytes=table.size("min_bytes", low=1, high=_NO_SIZE_LIMIT),
         max_bytes=table.size("max_bytes", low=1, high=_NO_SIZE_LIMIT),
         metadata_share=table.number("metadata_share"),
-        base_mkfs=table.text("base_mkfs"),
-        check_note=table.text("check_note"),
         since=table.text("since", ""),
         until=table.text("until", ""),
         trial_bytes=table.size("trial_bytes", low=1, high=_LARGEST_TRIAL),
-        commands=_commands(table.table("commands")),
-        mkfs_flags=_flags(table.tables("mkfs_flag")),
-        tune_flags=_flags(table.tables("tune_flag")),
-        mount_words=_mount_words(table),
-        options=tuple(_option(item) for item in table.tables("option")),
-        rules=tuple(_rule(item) for item in table.tables("rule")),
+        commands=CommandTemplates(**{name: commands.texts(name) for name in _COMMANDS}),
+        mkfs_flags=tuple(map(_flag, table.tables("mkfs_flag"))),
+        tune_flags=tuple(map(_flag, table.tables("tune_flag"))),
+        mount_words=MountWords(_arguments(table.table("mount_words")), _pairs(table.table("mount_aliases"))),
+        options=tuple(map(_option, table.tables("option"))),
+        rules=tuple(map(_rule, table.tables("rule"))),
     )
 
 
-_KEYS = (
-    "name", "title", "driver", "package", "tools", "min_bytes", "max_bytes", "metadata_share", "base_mkfs",
-    "check_note", "since", "until", "trial_bytes", "commands", "mkfs_flag", "tune_flag", "mount_words", "mount_aliases", "option", "rule",
-)  # fmt: skip
-
-
-def _commands(table: Table) -> CommandTemplates:
-    table.only("mkfs", "identify", "tune", "mount", "unmount", "check", "features", "delete")
-    return CommandTemplates(
-        mkfs=table.texts("mkfs"),
-        identify=table.texts("identify"),
-        tune=table.texts("tune"),
-        mount=table.texts("mount"),
-        unmount=table.texts("unmount"),
-        check=table.texts("check"),
-        features=table.texts("features"),
-        delete=table.texts("delete"),
-    )
-
-
-def _flags(tables: tuple[Table, ...]) -> tuple[Flag, ...]:
-    return tuple(_flag(table) for table in tables)
+_COMMANDS = ("mkfs", "identify", "tune", "mount", "unmount", "check", "features", "delete")
 
 
 def _flag(table: Table) -> Flag:
@@ -110,12 +90,6 @@ def _flag(table: Table) -> Flag:
     )
 
 
-def _mount_words(table: Table) -> MountWords:
-    return MountWords(
-        words=_arguments(table.table("mount_words")), aliases=_pairs(table.table("mount_aliases"))
-    )
-
-
 def _arguments(table: Table) -> tuple[tuple[str, Argument], ...]:
     return tuple((name, _argument(table, name)) for name in table.names())
 
@@ -123,7 +97,7 @@ def _arguments(table: Table) -> tuple[tuple[str, Argument], ...]:
 def _argument(table: Table, name: str) -> Argument:
     if isinstance(table.raw(name), list):
         return Argument(ArgumentKind.CHOICES, table.texts(name))
-    return Argument(table.choice(name, ArgumentKind, ArgumentKind.BARE))
+    return Argument(table.choice(name, ArgumentKind))
 
 
 def _pairs(table: Table) -> tuple[tuple[str, str], ...]:
@@ -131,60 +105,44 @@ def _pairs(table: Table) -> tuple[tuple[str, str], ...]:
 
 
 def _option(table: Table) -> Option:
-    table.only(*_OPTION_KEYS)
-    counted = table.has("texts") or isinstance(table.raw("values"), list)
+    required, texts = (
+        ("name", "group", "help"),
+        ("template", "since", "until", "depends", "tools_since", "shown_in"),
+    )
+    table.only(
+        *required, *texts, "scope", "texts", "values", "old_names", "refusal", "ignored", "trial", "shown"
+    )
     trial = table.table("trial")
     trial.only("values", "mkfs", "mount")
+    counted: tuple[tuple[str, str], ...] = ()
+    if table.has("texts"):
+        counted = _pairs(table.table("texts"))
+    elif isinstance(table.raw("values"), list):
+        template = table.text("template")
+        counted = tuple((value, template.replace("{value}", value)) for value in table.texts("values"))
     return Option(
-        name=table.text("name"),
-        group=table.text("group"),
+        **{name: table.text(name) for name in required},
+        **{name: table.text(name, "") for name in texts},
         scope=Scope(table.text("scope")),
-        help=table.text("help"),
-        texts=_option_texts(table) if counted else (),
-        template=table.text("template", ""),
+        texts=counted,
         argument=None if counted else _argument(table, "values"),
         old_names=table.texts("old_names"),
-        since=table.text("since", ""),
-        until=table.text("until", ""),
         refusals=_by_value(table, "refusal"),
         ignored=table.flag("ignored", default=False),
-        depends=table.text("depends", ""),
-        tools_since=table.text("tools_since", ""),
         trial_values=trial.texts("values"),
         trial_mkfs=trial.text("mkfs", ""),
         trial_mount=trial.text("mount", ""),
         shown=_by_value(table, "shown"),
-        shown_in=table.text("shown_in", ""),
     )
-
-
-_OPTION_KEYS = (
-    "name", "group", "scope", "help", "texts", "template", "values", "old_names", "since", "until", "refusal",
-    "ignored", "depends", "tools_since", "trial", "shown", "shown_in",
-)  # fmt: skip
 
 
 def _by_value(table: Table, name: str) -> tuple[tuple[str, str], ...]:
     """Return (value, text) pairs from a table of them, or from one text for all values."""
-    if not table.has(name):
-        return ()
-    if isinstance(table.raw(name), str):
+    if table.has(name) and isinstance(table.raw(name), str):
         return (("", table.text(name)),)
     return _pairs(table.table(name))
 
 
-def _option_texts(table: Table) -> tuple[tuple[str, str], ...]:
-    if table.has("texts"):
-        return _pairs(table.table("texts"))
-    template = table.text("template")
-    return tuple((value, template.replace("{value}", value)) for value in table.texts("values"))
-
-
 def _rule(table: Table) -> Rule:
     table.only("when", "excludes", "needs", "why")
-    return Rule(
-        when=table.text("when"),
-        excludes=table.texts("excludes"),
-        needs=table.texts("needs"),
-        why=table.text("why"),
-    )
+    return Rule(table.text("when"), table.texts("excludes"), table.texts("needs"), table.text("why"))

@@ -61,9 +61,14 @@ class Word:
     """As it was said, where that is another or an older name."""
 
     @property
+    def whole(self) -> str:
+        """Flag and text: "-O ^flex_bg", "nodelalloc"."""
+        return f"{self.flag} {self.text}".strip()
+
+    @property
     def label(self) -> str:
         """The word as a row's name shows it: "-I 256", "stride=32", "^flex_bg", "nodelalloc"."""
-        return f"{self.flag} {self.text}".strip() if self.kind is FlagKind.VALUE else self.text
+        return self.whole if self.kind is FlagKind.VALUE else self.text
 
     def facts(self, program: str) -> frozenset[str]:
         """Return what rules can ask about: {"mkfs -E stride", "mkfs -E stride=32"}."""
@@ -77,7 +82,11 @@ class Word:
 def split_flags(text: str, flags: Sequence[Flag], where: Where) -> tuple[Word, ...]:
     """Return the words of a text such as "-I 256 -O ^flex_bg"; raises OptionRefused."""
     known = {name: flag for flag in flags for name in flag.names}
-    tokens = _tokens(text, known, where)
+    _check_text(text, known, where)
+    try:
+        tokens = shlex.split(text)
+    except ValueError as error:
+        raise where.refused(text, f"its quotes don't match ({error})", known) from error
     words: list[Word] = []
     while tokens:
         token = tokens.pop(0)
@@ -125,14 +134,6 @@ def to_argv(words: Sequence[Word]) -> tuple[str, ...]:
     return tuple(argv)
 
 
-def _tokens(text: str, valid: Iterable[str], where: Where) -> list[str]:
-    _check_text(text, valid, where)
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise where.refused(text, f"its quotes don't fit together ({error})", valid) from error
-
-
 def _check_text(text: str, valid: Iterable[str], where: Where) -> None:
     if len(text) > _LONGEST:
         raise where.refused(text, f"it is longer than {_LONGEST} characters", valid)
@@ -145,24 +146,18 @@ def _flag_of(token: str, known: dict[str, Flag], where: Where) -> tuple[Flag, st
         raise where.refused(token, "a word on its own could be a second device or a path", known)
     if token in known:
         return known[token], None
-    name, attached = _long(token) if token.startswith("--") else (token[:2], token[2:])
+    name, attached = _pair(token) if token.startswith("--") else (token[:2], token[2:])
     if name not in known or attached is None:
         raise where.refused(token, "this flag is not on the list", known)
     return known[name], attached
-
-
-def _long(token: str) -> tuple[str, str | None]:
-    name, equals, value = token.partition("=")
-    return name, value if equals else None
 
 
 def _flag_words(flag: Flag, value: str | None, where: Where) -> tuple[Word, ...]:
     name = flag.names[0]
     if flag.kind is FlagKind.VALUE:
         if not flag.argument.accepts(value):
-            raise where.refused(
-                f"{name} {value or ''}".strip(), f"{name} takes {_wanted(flag)}", flag.argument.examples
-            )
+            why = f"{name} takes {_wanted(flag)}"
+            raise where.refused(f"{name} {value or ''}".strip(), why, flag.argument.examples)
         return (Word(name, flag.kind, "", value or ""),)
     return tuple(_sub_word(flag, item, where) for item in (value or "").split(","))
 
@@ -207,7 +202,7 @@ def _without_contradictions(words: Sequence[Word], where: Where) -> tuple[Word, 
 
 
 def _stem(key: str) -> str:
-    """Return what a word and its opposite share: "discard" for "nodiscard"."""
+    """Return the part that a word and its opposite share: "discard" for "nodiscard"."""
     return key.removeprefix("no")
 
 
@@ -217,7 +212,7 @@ def _wanted(flag: Flag) -> str:
     return "words separated by commas: " + ", ".join(key for key, _ in flag.keys)
 
 
-# Which options, at which values, a variant's words come to.
+# Options at values that a variant's words set.
 
 _CATALOG = Where("the catalog", "option")
 
@@ -241,7 +236,7 @@ def given_options(
 ) -> tuple[Given, ...]:
     """Return every option that these words set, in the catalog's order."""
     said = {Scope.MKFS: frozenset(mkfs), Scope.MOUNT: frozenset(mount)}
-    in_order = {scope: tuple(sorted(words, key=_whole)) for scope, words in said.items()}
+    in_order = {scope: tuple(sorted(words, key=lambda word: word.whole)) for scope, words in said.items()}
     return tuple(
         given
         for option, counted in _counted(filesystem)
@@ -265,24 +260,19 @@ def _words(filesystem: Filesystem, scope: Scope, text: str) -> frozenset[Word]:
 @lru_cache(maxsize=64)
 def _counted(filesystem: Filesystem) -> tuple[tuple[Option, tuple[Given, ...]], ...]:
     """Return every option with what each of its values comes to; with nothing where they can't be counted."""
-    return tuple(
-        (
-            option,
-            tuple(Given(option, value, option_words(filesystem, option, value)) for value, _ in option.texts),
-        )
-        for option in filesystem.options
-    )
 
+    def given(option: Option) -> Iterator[Given]:
+        for value, _ in option.texts:
+            yield Given(option, value, option_words(filesystem, option, value))
 
-def _whole(word: Word) -> str:
-    return f"{word.flag} {word.text}".strip()
+    return tuple((option, tuple(given(option))) for option in filesystem.options)
 
 
 def _open(filesystem: Filesystem, option: Option, said: tuple[Word, ...]) -> Iterator[Given]:
     """Yield an option at the values that stand where its template has its own."""
     head = option.template.partition("{value}")[0]
     for word in said:
-        whole = _whole(word)
+        whole = word.whole
         value = whole.removeprefix(head)
         if whole.startswith(head) and option.accepts(value):
             yield Given(option, value, option_words(filesystem, option, value))
@@ -333,7 +323,12 @@ def _base(filesystem: Filesystem) -> tuple[Word, ...]:
 def broken_rules(filesystem: Filesystem, chosen: Chosen) -> tuple[Rule, ...]:
     """Return the rules between options that these words break, in the catalog's order."""
     facts = chosen.facts
-    return tuple(rule for rule in filesystem.rules if rule.when in facts and _breaks(rule, facts))
+    return tuple(
+        rule
+        for rule in filesystem.rules
+        if rule.when in facts
+        and (not facts.isdisjoint(rule.excludes) or (rule.needs and facts.isdisjoint(rule.needs)))
+    )
 
 
 def require_rules(filesystem: Filesystem, chosen: Chosen, where: Where) -> None:
@@ -387,11 +382,6 @@ def why_no_driver(filesystem: Filesystem, kernel: str, known: Known) -> str:
     if filesystem.until and (not kernel or is_after(kernel, filesystem.until)):
         return f"{filesystem.name} left the kernel after Linux {filesystem.until}"
     return ""
-
-
-def _breaks(rule: Rule, facts: frozenset[str]) -> bool:
-    excluded = any(word in facts for word in rule.excludes)
-    return excluded or (bool(rule.needs) and not any(word in facts for word in rule.needs))
 
 
 def _facts(program: str, words: Sequence[Word]) -> frozenset[str]:
@@ -453,21 +443,14 @@ def delete_command(filesystem: Filesystem, tree: str) -> tuple[str, ...]:
 def _filled(template: tuple[str, ...], words: tuple[str, ...], **values: str) -> tuple[str, ...]:
     argv: list[str] = []
     for part in template:
-        if part == "{words}":
-            argv.extend(words)
-        else:
-            argv.append(_with_values(part, values))
+        # One placeholder a part: a value that looks like another one stays as it is.
+        name = next((name for name in values if "{" + name + "}" in part), "")
+        filled = part.replace("{" + name + "}", values[name]) if name else part
+        argv.extend(words if part == "{words}" else [filled])
     return tuple(argv)
 
 
-def _with_values(part: str, values: dict[str, str]) -> str:
-    for name, value in values.items():
-        if "{" + name + "}" in part:
-            return part.replace("{" + name + "}", value)
-    return part
-
-
-# Whether options took effect, by what was read back.
+# Options in effect, by what was read back.
 #
 # Each option declares how a value of it shows: "data=journal" is a feature or option of that name and value, "delalloc"
 # one that has no value of its own, "!delalloc" one that must be absent.
@@ -496,7 +479,8 @@ def effect_of(option: Option, value: str, seen: Seen) -> Effect:
     if wanted.startswith("!"):
         return Effect.NOT_IN_EFFECT if wanted[1:] in seen else Effect.IN_EFFECT
     name, equals, expected = wanted.partition("=")
-    same = name in seen and _same(seen[name], expected if equals else _ON)
+    value, expected = seen.get(name, ""), expected if equals else _ON
+    same = name in seen and (value == expected or _bytes(value) == _bytes(expected) != -1)
     return Effect.IN_EFFECT if same else Effect.NOT_IN_EFFECT
 
 
@@ -508,7 +492,17 @@ def not_in_effect(
     kernel_log: Sequence[str],
 ) -> tuple[str, ...]:
     """Return a sentence for each of a variant's words that was accepted and is not in effect."""
-    return tuple(dict.fromkeys(_without_effect(filesystem, mkfs, mount, seen, kernel_log)))
+    removed = removed_words(kernel_log)
+    said: dict[str, None] = {}
+    for given in given_options(filesystem, mkfs, mount):
+        option = given.option
+        found = seen.get(option.scope, {})
+        effect = effect_of(option, given.value, found) if found else Effect.UNKNOWN
+        if effect is Effect.NOT_IN_EFFECT:
+            said[f"{given.text} is not in effect: {_read_back(option, given.value, found)}"] = None
+        elif effect is Effect.UNKNOWN and given.text in removed:
+            said[f"{given.text} is not in effect: the kernel says '{removed[given.text]}'"] = None
+    return tuple(said)
 
 
 def hidden_words(filesystem: Filesystem, words: tuple[Word, ...], mount: tuple[Word, ...]) -> tuple[str, ...]:
@@ -517,10 +511,9 @@ def hidden_words(filesystem: Filesystem, words: tuple[Word, ...], mount: tuple[W
     Two variants that differ in none of these, and of which the same is read back, are the same.
     """
     found = given_options(filesystem, words, mount)
-    visible = {word for given in found if _is_visible(given) for word in given.words}
-    return tuple(
-        sorted({f"{word.flag} {word.text}".strip() for word in (*words, *mount) if word not in visible})
-    )
+    shown = (given for given in found if given.option.shown_in or given.option.shown_as(given.value))
+    visible = {word for given in shown for word in given.words}
+    return tuple(sorted({word.whole for word in (*words, *mount) if word not in visible}))
 
 
 def removed_words(kernel_log: Sequence[str]) -> dict[str, str]:
@@ -529,40 +522,13 @@ def removed_words(kernel_log: Sequence[str]) -> dict[str, str]:
     return {match["word"]: line for match, line in matches if match}
 
 
-def _without_effect(
-    filesystem: Filesystem,
-    mkfs: tuple[Word, ...],
-    mount: tuple[Word, ...],
-    seen: Mapping[Scope, Seen],
-    kernel_log: Sequence[str],
-) -> Iterator[str]:
-    removed = removed_words(kernel_log)
-    for given in given_options(filesystem, mkfs, mount):
-        option = given.option
-        found = seen.get(option.scope, {})
-        effect = effect_of(option, given.value, found) if found else Effect.UNKNOWN
-        if effect is Effect.NOT_IN_EFFECT:
-            yield f"{given.text} is not in effect: {_told(option, given.value, found)}"
-        elif effect is Effect.UNKNOWN and given.text in removed:
-            yield f"{given.text} is not in effect: the kernel says '{removed[given.text]}'"
-
-
-def _told(option: Option, value: str, seen: Seen) -> str:
-    """Return what was read back instead."""
+def _read_back(option: Option, value: str, seen: Seen) -> str:
     wanted = option.shown_as(value)
     name = wanted.removeprefix("!").partition("=")[0]
     where = "mkfs made" if option.scope is Scope.MKFS else "the kernel mounted"
     if name in seen:
         return f"{where} it with {name if seen[name] == _ON else f'{name}={seen[name]}'}"
     return f"{where} it without {name}"
-
-
-def _is_visible(given: Given) -> bool:
-    return bool(given.option.shown_in or given.option.shown_as(given.value))
-
-
-def _same(found: str, expected: str) -> bool:
-    return found == expected or _bytes(found) == _bytes(expected) != -1
 
 
 def _bytes(text: str) -> int:
