@@ -1,4 +1,4 @@
-"""Reads a plan file; every mistake is an error that names the file, the key and what is valid there."""
+"""Reads a plan file; every error names the file, the key and what is valid there."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def list_configs() -> tuple[Path, ...]:
     return tuple(sorted(configs_folder().glob("*" + _SUFFIX)))
 
 
-def find_config(name: str) -> Path:
-    """Return the shipped plan of that name ("demo" or "demo.toml"); raises PlanMissing."""
+def find_config(name: str, why: str = "") -> Path:
+    """Return the shipped plan of that name ("demo" or "demo.toml"); raises PlanMissing with this reason."""
     shipped = {path.stem: path for path in list_configs()}
     found = shipped.get(name.removesuffix(_SUFFIX))
     if found is None:
         known = nearest_words(name, shipped)
-        raise PlanMissing(name, f"there is no such file, and no shipped plan of that name ({known})")
+        raise PlanMissing(name, why or f"no such file, and no shipped plan of that name ({known})")
     return found
 
 
@@ -78,37 +78,29 @@ def resolve_plan(name: str) -> Path:
     try:
         found = path.stat().st_mode
     except FileNotFoundError:
-        return _shipped_or_missing(path, name)
+        return find_config(name, "it is a broken link" if path.is_symlink() else "")
     except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else str(error)
-        raise PlanMissing(name, (said or str(error)).lower()) from error
+        raise PlanMissing(name, _why(error)) from error
     if stat.S_ISDIR(found):
         # A directory that is called like a shipped plan hides none.
-        return _shipped_or_else(name, "it is a directory")
+        return find_config(name, "it is a directory")
     kind = next((words for is_kind, words in _NO_FILES if is_kind(found)), "")
     if kind:
         raise PlanMissing(name, f"it is {kind}, not a file")
     return path
 
 
-def _shipped_or_missing(path: Path, name: str) -> Path:
-    if path.is_symlink():
-        return _shipped_or_else(name, "it is a link to what is not there")
-    return find_config(name)
-
-
-def _shipped_or_else(name: str, why: str) -> Path:
-    try:
-        return find_config(name)
-    except PlanMissing as error:
-        raise PlanMissing(name, why) from error
-
-
 def read_array(table: Table) -> ArrayAxis:
     """Return the arrays of one table; raises PlanUnknownKey, PlanBadValue."""
     table.only(*LEVELS_OF)
     axis = ArrayAxis(**read_keys(table, ARRAY))
-    _require_levels_that_have(table, axis)
+    for key in ARRAY:
+        is_said = table.has(key.name) and (key.name != "assume_clean" or axis.assume_clean)
+        if is_said and not set(axis.levels) & set(key.levels):
+            why = f"{', '.join(axis.levels)} {key.lacks}"
+            raise table.bad(key.name, why, f"this key beside one of {', '.join(key.levels)}")
+    if "ppl" in axis.consistency_policies and "raid5" not in axis.levels:
+        raise table.bad("consistency_policy", "only raid5 has a partial parity log", "ppl beside raid5")
     least = min(map(least_members, axis.levels))
     if axis.members and max(axis.members) < least:
         raise table.bad("members", "too few for the level", f"at least {least} for {axis.levels[0]}")
@@ -120,16 +112,6 @@ def require_one_stripe_cache(settings: Table, arrays: Sequence[ArrayAxis]) -> No
     name = "stripe_cache_size"
     if settings.has(name) and any(axis.stripe_cache_sizes for axis in arrays):
         raise settings.bad(name, "[[array]] sets it too", "this key in one of the two places")
-
-
-def _require_levels_that_have(table: Table, axis: ArrayAxis) -> None:
-    for key in ARRAY:
-        said = table.has(key.name) and not (key.name == "assume_clean" and not axis.assume_clean)
-        if said and not set(axis.levels) & set(key.levels):
-            why = f"{', '.join(axis.levels)} {key.lacks}"
-            raise table.bad(key.name, why, f"this key beside one of {', '.join(key.levels)}")
-    if "ppl" in axis.consistency_policies and "raid5" not in axis.levels:
-        raise table.bad("consistency_policy", "only raid5 has a partial parity log", "ppl beside raid5")
 
 
 def read_checklist(table: Table, catalog: Catalog) -> Checklist:
@@ -226,12 +208,35 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
 
     Raises PlanMissing, PlanNotToml, PlanUnknownKey, PlanBadValue, UnknownFilesystem, OptionRefused.
     """
-    return parse_plan(_read_text(Path(path)), str(path))
+    try:
+        # A FIFO would block the open for ever; a plan is a regular file.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            raw = file.read(MAX_PLAN_FILE_BYTES + 1) if is_file else b""
+    except (OSError, ValueError) as error:
+        raise PlanMissing(str(path), _why(error)) from error
+    if not is_file or len(raw) > MAX_PLAN_FILE_BYTES:
+        too_large = f"it is larger than {MAX_PLAN_FILE_BYTES // MIB} MiB"
+        raise PlanMissing(str(path), too_large if is_file else "it is not a regular file")
+    try:
+        return parse_plan(raw.decode("utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise PlanNotToml(str(path), f"it is not UTF-8 text (at line {line})") from error
 
 
 def parse_plan(text: str, path: str, catalog: Catalog | None = None) -> PlanFile:
     """Return what a plan's text says; path is for the words of errors only. The same errors but PlanMissing."""
-    table = Table(path, "", _parse_toml(text, path))
+    try:
+        table = Table(path, "", tomli.loads(text))
+    except tomli.TOMLDecodeError as error:
+        raise PlanNotToml(path, str(error)) from error
+    except ValueError as error:
+        # Python reads no more than 4,300 digits as a number, which tomli does not turn into an error of its own.
+        raise PlanNotToml(path, "a number in it has too many digits") from error
+    except RecursionError as error:
+        raise PlanNotToml(path, "its brackets are nested too deeply") from error
     known = catalog if catalog is not None else load_catalog()
     table.only(*TOP)
     SCHEMA_KEY.kind.read(table, SCHEMA_KEY.name)
@@ -257,46 +262,6 @@ def parse_plan(text: str, path: str, catalog: Catalog | None = None) -> PlanFile
     return plan
 
 
-def _read_text(path: Path) -> str:
-    raw = _read_bytes(path)
-    if len(raw) > MAX_PLAN_FILE_BYTES:
-        raise PlanMissing(str(path), f"it is larger than {MAX_PLAN_FILE_BYTES // MIB} MiB")
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise PlanNotToml(str(path), f"it is not UTF-8 text (at line {line})") from error
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        # A FIFO would block the open for ever; a plan is a regular file.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError) as error:
-        raise PlanMissing(str(path), _why(error)) from error
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise PlanMissing(str(path), "it is not a regular file")
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read(MAX_PLAN_FILE_BYTES + 1)
-    except OSError as error:
-        raise PlanMissing(str(path), _why(error)) from error
-    finally:
-        os.close(descriptor)
-
-
 def _why(error: OSError | ValueError) -> str:
     said = error.strerror if isinstance(error, OSError) else str(error)
     return (said or str(error)).lower()
-
-
-def _parse_toml(text: str, path: str) -> dict[str, object]:
-    try:
-        return tomli.loads(text)
-    except tomli.TOMLDecodeError as error:
-        raise PlanNotToml(path, str(error)) from error
-    except ValueError as error:
-        # Python reads no more than 4,300 digits as a number, which tomli does not turn into an error of its own.
-        raise PlanNotToml(path, "a number in it has too many digits") from error
-    except RecursionError as error:
-        raise PlanNotToml(path, "its brackets are nested too deeply") from error
