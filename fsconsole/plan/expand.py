@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import random
 import uuid
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 from fsconsole import units
@@ -42,58 +42,6 @@ from fsconsole.plan.read_workload import workload_of
 from fsconsole.plan.rows import Row, Rows, list_rows
 from fsconsole.plan.settings import objections
 from fsconsole.plan.steps import cell_steps, raw_bytes, raw_reasons
-
-# What a plan may ask for and this version does not carry out, in words: never dropped in silence.
-
-
-def plan_reasons(plan: PlanFile) -> tuple[str, ...]:
-    """Return why no cell of the plan can run, in clauses; empty where nothing stands against it."""
-    reasons = []
-    if plan.repeats == AUTO_REPEATS:
-        reasons.append('repeats = "auto" is not run by this version; give a number')
-    if plan.after.crash:
-        reasons.append("crash = true is not run by this version")
-    return tuple(reasons)
-
-
-def workload_reasons(workloads: tuple[Workload, ...]) -> tuple[str, ...]:
-    """Return why these workloads can't run."""
-    kinds = dict.fromkeys(w.kind.value for w in workloads if w.kind not in BUILT_IN)
-    return tuple(f"workloads of kind {kind} are not run by this version" for kind in kinds)
-
-
-def axis_reasons(setting: Setting, workloads: tuple[Workload, ...], target: TargetSpec) -> tuple[str, ...]:
-    """Return why this choice of settings, for the cell and for its workloads, can't run."""
-    reasons = [*objections(dict(setting.values), target)]
-    for workload in workloads:
-        if workload.settings:
-            reasons += objections(dict(setting.values) | dict(workload.settings), target)
-    return tuple(dict.fromkeys(reasons))
-
-
-def size_reasons(target: TargetSpec, filesystem: Filesystem | None, wanted_bytes: int) -> tuple[str, ...]:
-    """Return why the target does not fit; nothing is said of a target whose size isn't known."""
-    if filesystem is None or target.size_bytes == 0:
-        return ()
-    size = units.format_bytes(target.size_bytes)
-    if target.size_bytes < filesystem.min_bytes:
-        least = units.format_bytes(filesystem.min_bytes)
-        return (f"{filesystem.name} needs at least {least}, {target.path} has {size}",)
-    if target.size_bytes > filesystem.max_bytes:
-        most = units.format_bytes(filesystem.max_bytes)
-        return (f"{filesystem.name} takes at most {most}, {target.path} has {size}",)
-    if wanted_bytes > usable_bytes(target, filesystem):
-        wanted = units.format_bytes(wanted_bytes)
-        return (f'the workloads write {wanted}, {target.path} has {size}: use scale = "fit"',)
-    return ()
-
-
-def usable_bytes(target: TargetSpec, filesystem: Filesystem) -> int:
-    """Return about what an empty filesystem offers on the target, in bytes."""
-    return int(target.size_bytes * (1 - filesystem.metadata_share))
-
-
-# The axes of a plan beside its variants: thread counts, settings, arrays.
 
 
 def workload_choices(plan: PlanFile) -> tuple[tuple[Workload, ...], ...]:
@@ -151,11 +99,11 @@ def _combinations(axes: Sequence[Sized]) -> int:
 def _require_few(plan: PlanFile, key: str, count: int) -> None:
     """Refuse what would take for ever to be counted out: more choices of one kind than a plan may have cells."""
     if count > planfile.MAX_CELLS:
-        wanted = f"at most {planfile.MAX_CELLS} combinations"
-        raise PlanBadValue(plan.path, key, str(count), "too many combinations", wanted)
+        what = "cells" if key == "(all axes)" else "combinations"
+        raise PlanBadValue(
+            plan.path, key, str(count), f"too many {what}", f"at most {planfile.MAX_CELLS} {what}"
+        )
 
-
-# What a plan will cost, before it costs anything.
 
 ROTATING_BYTES_PER_S = 150e6
 FLASH_BYTES_PER_S = 500e6
@@ -193,19 +141,6 @@ def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
     return equalise + int(share * size_bytes) + written_bytes(cell.workloads)
 
 
-# What the filesystems of a plan are made on: its targets, or arrays of them.
-
-
-def sites_of(plan_file: PlanFile, targets: Sequence[TargetSpec], support: ArraySupport) -> tuple[Site, ...]:
-    """Return every site of a plan. Raises PlanBadValue."""
-    arrays = [spec for spec in array_choices(plan_file) if spec is not None]
-    if not arrays:
-        return tuple(Site(target) for target in targets)
-    return tuple(
-        site_of(spec, members_of(spec, targets), array_reasons(spec, targets, support)) for spec in arrays
-    )
-
-
 def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     plan_file: PlanFile,
     targets: Sequence[TargetSpec],
@@ -216,41 +151,20 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     known: Known = NOTHING_KNOWN,
     support: ArraySupport = EVERY_LEVEL,
     assumed_bytes_per_s: float = FLASH_BYTES_PER_S,
+    listed: Rows | None = None,
 ) -> Plan:
     """Return the plan with all its cells and their exact commands; at least one target.
 
     kernel is the release that will mount the filesystems, empty for one of today; known is what was found out of
-    this machine by trying, support which arrays it makes. Raises OptionRefused, PlanBadValue.
+    this machine by trying, support which arrays it makes; listed are the rows, where they are known already.
+    Raises OptionRefused, PlanBadValue.
     """
-    listed = list_rows(plan_file, catalog, kernel, known)
-    return plan_of_rows(
-        plan_file,
-        listed,
-        targets,
-        catalog,
-        run_id=run_id,
-        support=support,
-        assumed_bytes_per_s=assumed_bytes_per_s,
-    )
-
-
-def plan_of_rows(  # noqa: PLR0913 (each is a fact of its own)
-    plan_file: PlanFile,
-    listed: Rows,
-    targets: Sequence[TargetSpec],
-    catalog: Catalog,
-    *,
-    run_id: str,
-    support: ArraySupport = EVERY_LEVEL,
-    assumed_bytes_per_s: float = FLASH_BYTES_PER_S,
-) -> Plan:
-    """Return the plan whose rows are known already. Raises PlanBadValue."""
+    rows = list_rows(plan_file, catalog, kernel, known) if listed is None else listed
     sites = sites_of(plan_file, targets, support)
-    choices = _scaled_choices(plan_file, sites, listed.rows, catalog)
-    unordered = _unordered(plan_file, sites, listed.rows, choices, catalog)
+    choices = _scaled_choices(plan_file, sites, rows.rows, catalog)
     cells = tuple(
-        _finished(cell, index, site, catalog, run_id)
-        for index, (cell, site) in enumerate(_ordered(unordered, plan_file))
+        _finished(cell, index, site, plan_file, catalog, run_id)
+        for index, (cell, site) in enumerate(_ordered_cells(plan_file, sites, rows.rows, choices))
     )
     devices = (*targets, *(member for site in sites for member in site.members))
     sizes = {device.path: device.size_bytes for device in devices}
@@ -263,7 +177,17 @@ def plan_of_rows(  # noqa: PLR0913 (each is a fact of its own)
         targets=tuple(target.path for target in targets),
         cells=cells,
         estimate=estimate(cells, sizes, catalog, assumed_bytes_per_s),
-        notes=listed.notes + _notes(plan_file, targets, sites, choices),
+        notes=rows.notes + _notes(plan_file, targets, sites, choices),
+    )
+
+
+def sites_of(plan_file: PlanFile, targets: Sequence[TargetSpec], support: ArraySupport) -> tuple[Site, ...]:
+    """Return every target, or every array of them. Raises PlanBadValue."""
+    arrays = [spec for spec in array_choices(plan_file) if spec is not None]
+    if not arrays:
+        return tuple(map(Site, targets))
+    return tuple(
+        site_of(spec, members_of(spec, targets), array_reasons(spec, targets, support)) for spec in arrays
     )
 
 
@@ -278,16 +202,16 @@ def require_runnable(plan: Plan, path: str) -> None:
 
 def cell_uuid(run_id: str, index: int) -> str:
     """Return the UUID that this run gives to the filesystem of a cell: the same when computed again."""
-    return _uuid_of(run_id, f"cell {index}")
+    return str(uuid.uuid5(_namespace(run_id), f"cell {index}"))
 
 
 def array_uuid(run_id: str, index: int) -> str:
     """Return the UUID that this run gives to the array of a cell, likewise."""
-    return _uuid_of(run_id, f"array {index}")
+    return str(uuid.uuid5(_namespace(run_id), f"array {index}"))
 
 
-def _uuid_of(run_id: str, thing: str) -> str:
-    return str(uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, f"fsconsole:{run_id}"), thing))
+def _namespace(run_id: str) -> uuid.UUID:
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"fsconsole:{run_id}")
 
 
 def _scaled_choices(
@@ -301,24 +225,17 @@ def _scaled_choices(
     return tuple(scaled(choice, plan_file.scale, room) for choice in workload_choices(plan_file))
 
 
-_Placed = tuple[Cell, Site]
-"""A cell without its position, UUID and steps, and what it is made on."""
-
-
-def _unordered(
+def _ordered_cells(
     plan_file: PlanFile,
     sites: tuple[Site, ...],
     rows: tuple[Row, ...],
     choices: tuple[tuple[Workload, ...], ...],
-    catalog: Catalog,
-) -> list[_Placed]:
+) -> list[tuple[Cell, Site]]:
+    """Return the cells in their order, without position, UUID and steps, with what each is made on."""
     settings = setting_choices(plan_file)
     repeats = max(1, plan_file.repeats)
-    count = len(sites) * len(settings) * len(choices) * len(rows) * repeats
-    if count > planfile.MAX_CELLS:
-        wanted = f"at most {planfile.MAX_CELLS} cells"
-        raise PlanBadValue(plan_file.path, "(all axes together)", str(count), "too many cells", wanted)
-    return [
+    _require_few(plan_file, "(all axes)", len(sites) * len(settings) * len(choices) * len(rows) * repeats)
+    cells = [
         (
             Cell(
                 index=-1,
@@ -333,7 +250,7 @@ def _unordered(
                 equalise=_possible(plan_file.equalise, site.target),
                 uuid="",
                 steps=(),
-                unavailable=_unavailable(plan_file, site, setting, workloads, row, catalog),
+                unavailable=row.unavailable,
             ),
             site,
         )
@@ -341,47 +258,63 @@ def _unordered(
             sites, settings, choices, rows, range(1, repeats + 1)
         )
     ]
-
-
-def _ordered(cells: list[_Placed], plan_file: PlanFile) -> list[_Placed]:
     if plan_file.order is Order.INTERLEAVED:
-        return sorted(cells, key=lambda placed: placed[0].repeat)
-    if plan_file.order is Order.SHUFFLED:
+        cells.sort(key=lambda placed: placed[0].repeat)
+    elif plan_file.order is Order.SHUFFLED:
         random.Random(plan_file.seed).shuffle(cells)  # noqa: S311 (an order, not a secret)
     return cells
 
 
-def _finished(cell: Cell, index: int, site: Site, catalog: Catalog, run_id: str) -> Cell:
-    placed = replace(cell, index=index, uuid=cell_uuid(run_id, index))
-    steps = cell_steps(placed, site, filesystem_of(cell, catalog), array_uuid(run_id, index))
-    return replace(placed, steps=steps)
+def _finished(  # noqa: PLR0913, PLR0917 (each is a fact of its own)
+    cell: Cell, index: int, site: Site, plan_file: PlanFile, catalog: Catalog, run_id: str
+) -> Cell:
+    filesystem = filesystem_of(cell, catalog)
+    reasons = filter(None, (cell.unavailable, *_reasons(cell, site, plan_file, filesystem)))
+    placed = replace(cell, index=index, uuid=cell_uuid(run_id, index), unavailable="; ".join(reasons))
+    return replace(placed, steps=cell_steps(placed, site, filesystem, array_uuid(run_id, index)))
+
+
+def _reasons(cell: Cell, site: Site, plan_file: PlanFile, filesystem: Filesystem | None) -> Iterator[str]:
+    """Yield why a cell can't run: what this version doesn't carry out is never dropped in silence."""
+    if plan_file.repeats == AUTO_REPEATS:
+        yield 'repeats = "auto" is not run by this version; give a number'
+    if plan_file.after.crash:
+        yield "crash = true is not run by this version"
+    for kind in dict.fromkeys(load.kind.value for load in cell.workloads if load.kind not in BUILT_IN):
+        yield f"workloads of kind {kind} are not run by this version"
+    yield from site.reasons
+    choices = [dict(cell.setting.values) | dict(load.settings) for load in cell.workloads if load.settings]
+    objected = (objections(choice, site.target) for choice in (dict(cell.setting.values), *choices))
+    yield from dict.fromkeys(chain.from_iterable(objected))
+    if filesystem is None:
+        yield from raw_reasons(site.target, cell.workloads)
+    elif site.target.size_bytes:
+        yield _size_reason(site.target, filesystem, written_bytes(cell.workloads))
+
+
+def _size_reason(target: TargetSpec, filesystem: Filesystem, wanted_bytes: int) -> str:
+    size = units.format_bytes(target.size_bytes)
+    if target.size_bytes < filesystem.min_bytes:
+        least = units.format_bytes(filesystem.min_bytes)
+        return f"{filesystem.name} needs at least {least}, {target.path} has {size}"
+    if target.size_bytes > filesystem.max_bytes:
+        most = units.format_bytes(filesystem.max_bytes)
+        return f"{filesystem.name} takes at most {most}, {target.path} has {size}"
+    if wanted_bytes > usable_bytes(target, filesystem):
+        wanted = units.format_bytes(wanted_bytes)
+        return f'the workloads write {wanted}, {target.path} has {size}: use scale = "fit"'
+    return ""
+
+
+def usable_bytes(target: TargetSpec, filesystem: Filesystem) -> int:
+    """Return about what an empty filesystem offers on the target, in bytes."""
+    return int(target.size_bytes * (1 - filesystem.metadata_share))
 
 
 def _possible(equalise: Equalise, target: TargetSpec) -> Equalise:
     """Return what this device can do: without discard, every cell finds the blocks as the last one left them."""
     discards = equalise is not Equalise.DISCARD or target.can_discard
     return equalise if discards else Equalise.NONE
-
-
-def _unavailable(  # noqa: PLR0913, PLR0917 (each is an axis of its own)
-    plan_file: PlanFile,
-    site: Site,
-    setting: Setting,
-    workloads: tuple[Workload, ...],
-    row: Row,
-    catalog: Catalog,
-) -> str:
-    filesystem = None if row.variant.is_raw else catalog.get(row.variant.filesystem)
-    reasons = (
-        *((row.unavailable,) if row.unavailable else ()),
-        *plan_reasons(plan_file),
-        *workload_reasons(workloads),
-        *site.reasons,
-        *axis_reasons(setting, workloads, site.target),
-        *size_reasons(site.target, filesystem, written_bytes(workloads)),
-        *(raw_reasons(site.target, workloads) if filesystem is None else ()),
-    )
-    return "; ".join(reasons)
 
 
 def _notes(
@@ -407,13 +340,9 @@ def _notes(
     return tuple(notes)
 
 
-# A cell's steps made once more from what the cell says: to compare them, or for a device that has another name now.
-
-
 def filesystem_of(cell: Cell, catalog: Catalog) -> Filesystem | None:
     """Return the cell's filesystem; None for a raw row, and for one that the catalog doesn't hold."""
-    found = (filesystem for filesystem in catalog.filesystems if filesystem.name == cell.variant.filesystem)
-    return next(found, None)
+    return next((known for known in catalog.filesystems if known.name == cell.variant.filesystem), None)
 
 
 def rebuilt_steps(
@@ -441,9 +370,6 @@ def _moved(cell: Cell, now: Mapping[str, TargetSpec], catalog: Catalog, run_id: 
     return replace(cell, members=paths, steps=steps)
 
 
-# What is left of a plan that was begun, and what that costs.
-
-
 def plan_left(state: RunState, catalog: Catalog) -> Plan:
     """Return a run's plan with the cells alone that an engine would take up, and with the estimate of those."""
     whole = state.request.plan
@@ -451,16 +377,13 @@ def plan_left(state: RunState, catalog: Catalog) -> Plan:
     cells = tuple(cell for cell, found in known if found.status in OPEN_STATUSES)
     sizes = {target.path: target.identity.size_bytes for target in state.request.targets}
     # The engine refuses any other cell of a damaged run folder: here it is listed all the same.
-    counted = [cell for cell in cells if sizes.keys() >= set(cell.devices) and _is_known(cell, catalog)]
+    counted = [
+        cell
+        for cell in cells
+        if sizes.keys() >= set(cell.devices) and (cell.variant.is_raw or filesystem_of(cell, catalog))
+    ]
     cost = estimate(counted, sizes, catalog, whole.estimate.assumed_bytes_per_s)
     return replace(whole, cells=cells, estimate=cost)
-
-
-def _is_known(cell: Cell, catalog: Catalog) -> bool:
-    return cell.variant.is_raw or filesystem_of(cell, catalog) is not None
-
-
-# How large a device must be, and may be, for a plan to make sense on it.
 
 
 def least_bytes(plan: PlanFile, catalog: Catalog) -> int:

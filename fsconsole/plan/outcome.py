@@ -1,4 +1,4 @@
-"""What is known of this machine's filesystems and options, as `fsconsole catalog --json` tells it."""
+"""This machine as `fsconsole catalog --json` describes it, and the outcome of a draft on it: rows, cells, bytes, time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fsconsole.catalog.words import why_no_driver, why_refused
 from fsconsole.errors import ChildFailed, FsconsoleError
 from fsconsole.model.plan import Plan
 from fsconsole.plan.arrays import EVERY_LEVEL, ArraySupport
-from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, plan_of_rows
+from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, build_plan
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, TargetSpec
 from fsconsole.plan.rows import Candidate, Machine, labels_of, list_candidates, rows_of
 
@@ -91,14 +91,14 @@ def here_of(kernel: str, document: object) -> Here:
     """Return what a catalog's JSON tells of this machine. Raises ChildFailed where it is no such document."""
     try:
         entries = cast("list[dict[str, object]]", document)
+        told = [(str(each["filesystem"]), str(each["unavailable"]), each["kernel"]) for each in entries]
         return Here(
             kernel,
-            Known(tuple(_told(entries)), tuple(_absent(entries))),
-            {
-                str(entry["filesystem"]): str(entry["unavailable"])
-                for entry in entries
-                if entry["unavailable"]
-            },
+            Known(
+                tuple(_told(entries)),
+                tuple((name, why) for name, why, kernel in told if kernel == _NO_DRIVER),
+            ),
+            {name: why for name, why, _ in told if why},
             frozenset(str(entry["filesystem"]) for entry in entries if entry["probed"]),
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -117,12 +117,6 @@ def levels_of(document: object) -> Mapping[str, Lack]:
     return {level: lack for level, lack in told.items() if lack.why}
 
 
-def _absent(entries: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, str]]:
-    for entry in entries:
-        if entry["kernel"] == _NO_DRIVER:
-            yield str(entry["filesystem"]), str(entry["unavailable"])
-
-
 def _told(entries: Iterable[Mapping[str, object]]) -> Iterator[Answer]:
     for entry in entries:
         for option in cast("list[dict[str, object]]", entry["options"]):
@@ -135,9 +129,6 @@ def _told(entries: Iterable[Mapping[str, object]]) -> Iterator[Answer]:
                     verdict=Verdict(answer["verdict"]),
                     words=answer["words"],
                 )
-
-
-# What a draft comes to: its rows, cells, bytes and time; worked out beside the screen, and shown by it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,23 +166,18 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
     rate = ROTATING_BYTES_PER_S if any(disk.is_rotating for disk in disks) else FLASH_BYTES_PER_S
     try:
         candidates = list_candidates(plan_file, catalog, Machine(kernel, known))
-        labels = _labels(candidates)
+        # Rows are named as the grid will have them; what is left out is named beside all.
+        of_rows = iter(labels_of([candidate.row for candidate in candidates if candidate.is_row]))
+        of_all = labels_of([candidate.row for candidate in candidates])
+        labels = tuple(
+            next(of_rows) if candidate.is_row else label
+            for candidate, label in zip(candidates, of_all, strict=True)
+        )
         rows = rows_of(plan_file, candidates)
         specs = [disk.spec for disk in disks] or [NO_DEVICE]
-        plan = plan_of_rows(
-            plan_file, rows, specs, catalog, run_id="draft", support=support, assumed_bytes_per_s=rate
+        plan = build_plan(
+            plan_file, specs, catalog, run_id="draft", support=support, assumed_bytes_per_s=rate, listed=rows
         )
     except FsconsoleError as error:
         return Outcome(candidates, labels, None, str(error), error.hint)
     return Outcome(candidates, labels, plan)
-
-
-def _labels(candidates: Sequence[Candidate]) -> tuple[str, ...]:
-    """Return the rows' names as the grid will have them; what is left out is named beside all."""
-    kept = [candidate for candidate in candidates if candidate.is_row]
-    of_rows = iter(labels_of([candidate.row for candidate in kept]))
-    of_all = labels_of([candidate.row for candidate in candidates])
-    return tuple(
-        next(of_rows) if candidate.is_row else label
-        for candidate, label in zip(candidates, of_all, strict=True)
-    )

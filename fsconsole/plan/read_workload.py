@@ -136,9 +136,9 @@ def _without_files(table: Table, loads: Sequence[Workload], number: int) -> Iter
     if source is None:
         names = [other.name for other in loads[:number] if other.kind is WorkloadKind.CREATE]
         if load.of:
-            yield "of", "no create of that name before it", nearest_words(load.of, names)
+            yield "of", "no create of that name comes before it", nearest_words(load.of, names)
         elif not load.creates:
-            yield "kind", "no create before it whose files it could use", "a create before it"
+            yield "kind", "no create comes before it whose files it could use", "a create before it"
         return
     for other in range(source + 1, number):
         if loads[other].deletes and source_of(loads, other) == source:

@@ -1,4 +1,4 @@
-"""Every combination of the checklists and every variant in words, with why it is no row of the grid, where it isn't."""
+"""Rows of the grid: every combination of checklists and every custom variant, or why it is left out."""
 
 from __future__ import annotations
 
@@ -21,32 +21,7 @@ from fsconsole.catalog.words import (
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.plan import RAW, Variant
 from fsconsole.plan import planfile
-from fsconsole.plan.planfile import Checklist, PlanFile, VariantText
-
-# Names of rows, made from only what differs between the rows of one filesystem.
-
-
-def with_labels(given: Sequence[tuple[str, str]], words: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return a label for each row of (filesystem, label of its own or ""), with words[i] those of row i.
-
-    A label of the plan's own is kept. Words that all rows of a filesystem share are not named.
-    """
-    shared = {filesystem: _shared(given, words, filesystem) for filesystem in {name for name, _ in given}}
-    return tuple(
-        label or _label(filesystem, words[number], shared[filesystem])
-        for number, (filesystem, label) in enumerate(given)
-    )
-
-
-def _shared(
-    given: Sequence[tuple[str, str]], words: Sequence[Sequence[str]], filesystem: str
-) -> frozenset[str]:
-    sets = [set(words[number]) for number, (name, _) in enumerate(given) if name == filesystem]
-    return frozenset(set.intersection(*sets))
-
-
-def _label(filesystem: str, words: Sequence[str], shared: frozenset[str]) -> str:
-    return " ".join((filesystem, *(word for word in words if word not in shared)))
+from fsconsole.plan.planfile import PlanFile, VariantText
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,32 +76,55 @@ class Candidate:
 
 def list_candidates(plan: PlanFile, catalog: Catalog, machine: Machine) -> tuple[Candidate, ...]:
     """Return all that the plan names, in its order. Raises OptionRefused, PlanBadValue."""
-    return tuple(
-        _with_doubles((*_of_checklists(plan, catalog, machine), *_of_variants(plan, catalog, machine)))
-    )
+    candidates = []
+    seen: set[tuple[str, frozenset[str]]] = set()
+    for candidate in (*_of_checklists(plan, catalog, machine), *_of_variants(plan, catalog, machine)):
+        meaning = candidate.row.meaning
+        is_double = candidate.is_row and meaning in seen
+        seen |= {meaning} if candidate.is_row else set()
+        candidates.append(replace(candidate, is_double=is_double))
+    return tuple(candidates)
 
 
 def labels_of(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return a label for each row, made from what differs."""
+    """Return a label for each row: the plan's own, or made from words that not all rows of the filesystem share."""
     words = [[word.label for word in row.chosen.own] for row in rows]
-    return with_labels([(row.variant.filesystem, row.variant.label) for row in rows], words)
+    shared: dict[str, set[str]] = {}
+    for row, own in zip(rows, words, strict=True):
+        name = row.variant.filesystem
+        shared[name] = shared.get(name, set(own)) & set(own)
+    return tuple(
+        row.variant.label
+        or " ".join(
+            (row.variant.filesystem, *(word for word in own if word not in shared[row.variant.filesystem]))
+        )
+        for row, own in zip(rows, words, strict=True)
+    )
 
 
 def _of_checklists(plan: PlanFile, catalog: Catalog, machine: Machine) -> Iterator[Candidate]:
     for number, checklist in enumerate(plan.checklists):
         where = Where(plan.path, f"filesystem[{number}]")
-        _require_countable(checklist, where)
+        count = math.prod(len(values) for _, values in (*checklist.mkfs, *checklist.mount))
+        if count > planfile.MAX_CELLS:
+            wanted = f"at most {planfile.MAX_CELLS} combinations"
+            raise PlanBadValue(where.path, where.key, "...", f"its values make {count} combinations", wanted)
         filesystem = catalog.get(checklist.filesystem)
         for mkfs in _combinations(checklist.mkfs):
             for mount in _combinations(checklist.mount):
                 values = {**mkfs, **mount}
-                row, broken = _row(_text(filesystem, mkfs, mount), catalog, where, machine)
+                text = VariantText(
+                    filesystem.name,
+                    " ".join(_words(filesystem, Scope.MKFS, mkfs)),
+                    ",".join(_words(filesystem, Scope.MOUNT, mount)),
+                )
+                row, broken = _row(text, catalog, where, machine)
                 yield Candidate(
                     row=row,
                     number=number,
                     of_checklist=True,
                     values=tuple(values.items()),
-                    is_excluded=_is_excluded(values, checklist),
+                    is_excluded=any(values.items() >= dict(pairs).items() for pairs in checklist.exclude),
                     broken=broken[0].why if broken else "",
                 )
 
@@ -139,42 +137,10 @@ def _of_variants(plan: PlanFile, catalog: Catalog, machine: Machine) -> Iterator
         yield Candidate(row=row, number=number, of_checklist=False)
 
 
-def _with_doubles(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
-    seen: set[tuple[str, frozenset[str]]] = set()
-    for candidate in candidates:
-        if not candidate.is_row:
-            yield candidate
-            continue
-        meaning = candidate.row.meaning
-        yield replace(candidate, is_double=meaning in seen)
-        seen.add(meaning)
-
-
 def _combinations(axes: tuple[tuple[str, tuple[str, ...]], ...]) -> Iterator[dict[str, str]]:
     names = [name for name, _ in axes]
     for values in product(*(values for _, values in axes)):
         yield dict(zip(names, values, strict=True))
-
-
-def _require_countable(checklist: Checklist, where: Where) -> None:
-    count = math.prod(len(values) for _, values in (*checklist.mkfs, *checklist.mount))
-    if count > planfile.MAX_CELLS:
-        wanted = f"at most {planfile.MAX_CELLS} combinations"
-        raise PlanBadValue(where.path, where.key, "...", f"its values make {count} combinations", wanted)
-
-
-def _is_excluded(values: dict[str, str], checklist: Checklist) -> bool:
-    return any(
-        all(values.get(name) == value for name, value in combination) for combination in checklist.exclude
-    )
-
-
-def _text(filesystem: Filesystem, mkfs: dict[str, str], mount: dict[str, str]) -> VariantText:
-    return VariantText(
-        filesystem=filesystem.name,
-        mkfs=" ".join(_words(filesystem, Scope.MKFS, mkfs)),
-        mount=",".join(_words(filesystem, Scope.MOUNT, mount)),
-    )
 
 
 def _words(filesystem: Filesystem, scope: Scope, values: dict[str, str]) -> Iterator[str]:
@@ -200,9 +166,6 @@ def _row(text: VariantText, catalog: Catalog, where: Where, machine: Machine) ->
     return Row(variant, chosen, "; ".join(reasons)), broken_rules(filesystem, chosen)
 
 
-# The rows of the grid: what a plan names, without what is left out, and sentences on that.
-
-
 @dataclass(frozen=True, slots=True)
 class Rows:
     """All rows of a plan, and sentences on what was left out and why."""
@@ -224,8 +187,18 @@ def rows_of(plan: PlanFile, candidates: Sequence[Candidate]) -> Rows:
     """Return the rows among a plan's candidates. Raises PlanBadValue."""
     named = [candidate for candidate in candidates if not candidate.is_excluded]
     rows = with_unique_labels(plan, tuple(candidate.row for candidate in named if candidate.is_row))
-    notes = (*(_note(candidate) for candidate in named if not candidate.is_row), *_old_names(plan, named))
-    return Rows((*_raw_rows(plan), *rows), notes)
+    if plan.raw:
+        rows = (Row(Variant(label=RAW, filesystem=RAW), Chosen((), (), (), ())), *rows)
+    left_out = (
+        f"left out: {candidate.row.name}: {candidate.broken or 'the same variant is there already'}"
+        for candidate in named
+        if not candidate.is_row
+    )
+    # Names that the plan uses and the rows don't show.
+    words = [word for each in named if not each.broken for word in each.row.chosen.own if word.given]
+    renamed = [pair for checklist in plan.checklists for pair in checklist.renamed]
+    old = dict.fromkeys((*renamed, *((word.given, word.text) for word in words)))
+    return Rows(rows, (*left_out, *(f"{given} is read as {today}" for given, today in old)))
 
 
 def with_unique_labels(plan: PlanFile, rows: tuple[Row, ...]) -> tuple[Row, ...]:
@@ -241,22 +214,3 @@ def with_unique_labels(plan: PlanFile, rows: tuple[Row, ...]) -> tuple[Row, ...]
         replace(row, variant=replace(row.variant, label=label))
         for row, label in zip(rows, labels, strict=True)
     )
-
-
-def _note(candidate: Candidate) -> str:
-    return f"left out: {candidate.row.name}: {candidate.broken or 'the same variant is there already'}"
-
-
-def _old_names(plan: PlanFile, candidates: Sequence[Candidate]) -> tuple[str, ...]:
-    """Return a sentence for each name that the plan uses and the rows don't show."""
-    rows = [candidate.row for candidate in candidates if not candidate.broken]
-    words = [(word.given, word.text) for row in rows for word in row.chosen.own if word.given]
-    options = [pair for checklist in plan.checklists for pair in checklist.renamed]
-    return tuple(f"{given} is read as {today}" for given, today in dict.fromkeys((*options, *words)))
-
-
-def _raw_rows(plan: PlanFile) -> tuple[Row, ...]:
-    if not plan.raw:
-        return ()
-    nothing = Chosen(mkfs=(), own_mkfs=(), mount=(), tune=())
-    return (Row(Variant(label=RAW, filesystem=RAW), nothing),)

@@ -14,14 +14,19 @@ from fsconsole.plan.planfile import TargetSpec
 from fsconsole.text import KIB
 from fsconsole.units import parse_bytes
 
-_VM = "/proc/sys/vm"
+_UNITS = {"read_ahead": KIB}
+"""Bytes of one of what the kernel's file counts."""
 _IN_BYTES = frozenset({"read_ahead", "dirty_bytes", "dirty_background_bytes"})
 
 
 def writes_of(values: Mapping[str, str], target: TargetSpec) -> tuple[Write, ...]:
     """Return what is written, and where, for settings of a target, in the order of writing."""
     return tuple(
-        Write(name, path, _as_written(name, values[name]))
+        Write(
+            name,
+            path,
+            values[name] if name not in _IN_BYTES else str(parse_bytes(values[name]) // _UNITS.get(name, 1)),
+        )
         for name in SETTING_NAMES
         if name in values
         for path in _paths(name, target)
@@ -40,7 +45,8 @@ def objections(values: Mapping[str, str], target: TargetSpec) -> tuple[str, ...]
             )
     if "stripe_cache_size" in values and not target.has_stripe_cache:
         reasons.append(f"{target.path} has no stripe cache: only md arrays of level 4, 5 and 6 have one")
-    if _is_background_above(values):
+    limits = [parse_bytes(values.get(name, "0")) for name in ("dirty_background_bytes", "dirty_bytes")]
+    if all(limits) and limits[0] >= limits[1]:
         reasons.append(
             "dirty_background_bytes is not below dirty_bytes: the kernel would take half of dirty_bytes"
         )
@@ -55,24 +61,11 @@ def own_values(setting: Setting, own: Sequence[tuple[str, str]]) -> dict[str, st
     return values
 
 
-def _as_written(name: str, value: str) -> str:
-    if name not in _IN_BYTES:
-        return value
-    size_bytes = parse_bytes(value)
-    return str(size_bytes // KIB if name == "read_ahead" else size_bytes)
-
-
 def _paths(name: str, target: TargetSpec) -> tuple[str, ...]:
     if name in MACHINE_WIDE:
-        return (f"{_VM}/{name}",)
+        return (f"/proc/sys/vm/{name}",)
     if name == "stripe_cache_size":
         return (f"/sys/block/{target.sysfs_name}/md/{name}",)
     if name == "read_ahead":
         return (f"/sys/block/{target.sysfs_name}/queue/read_ahead_kb",)
     return tuple(f"/sys/block/{queue.disk}/queue/{name}" for queue in target.scheduled)
-
-
-def _is_background_above(values: Mapping[str, str]) -> bool:
-    limits = [values.get(name) for name in ("dirty_background_bytes", "dirty_bytes")]
-    background, most = (None if text is None else parse_bytes(text) for text in limits)
-    return background is not None and most is not None and background >= most
