@@ -58,8 +58,6 @@ def array_objections(spec: ArraySpec) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-# The array of a cell as the device that its filesystem is made on: its path, its members, about its size.
-
 ARRAY_PATH = "/dev/md400"
 """The same for every run, so that a plan tells it exactly: a number needs no udev for its node, and neither mdadm
 (127 downwards, then 511 downwards) nor anybody else comes to this one soon. Only one run at a time makes arrays."""
@@ -123,7 +121,15 @@ def usable_bytes(spec: ArraySpec, sizes_bytes: Sequence[int]) -> int:
     if len(sizes_bytes) < least_members(spec.level) or 0 in sizes_bytes:
         return 0
     chunk_bytes = 1 if spec.level in ("linear", "raid1") else spec.chunk_bytes or _CHUNK_BYTES
-    data = [_data_bytes(spec, size) // chunk_bytes * chunk_bytes for size in sizes_bytes]
+    least_bytes = _LEAST_HEADROOM_CHUNKS * (spec.chunk_bytes or _CHUNK_BYTES)
+    headroom = [
+        max(least_bytes, min(_MOST_HEADROOM_BYTES, size // _HEADROOM_SHARE)) + _TABLES_BYTES
+        for size in sizes_bytes
+    ]
+    data = [
+        max(0, size - taken) // chunk_bytes * chunk_bytes
+        for size, taken in zip(sizes_bytes, headroom, strict=True)
+    ]
     least, count = min(data), len(data)
     if spec.level in ("linear", "raid0"):
         return sum(data) if least else 0
@@ -132,12 +138,6 @@ def usable_bytes(spec: ArraySpec, sizes_bytes: Sequence[int]) -> int:
     if spec.level == "raid10":
         return least * count // 2 // chunk_bytes * chunk_bytes
     return least * (count - (2 if spec.level == "raid6" else 1))
-
-
-def _data_bytes(spec: ArraySpec, size_bytes: int) -> int:
-    least_bytes = _LEAST_HEADROOM_CHUNKS * (spec.chunk_bytes or _CHUNK_BYTES)
-    headroom = max(least_bytes, min(_MOST_HEADROOM_BYTES, size_bytes // _HEADROOM_SHARE))
-    return max(0, size_bytes - _TABLES_BYTES - headroom)
 
 
 def array_reasons(
@@ -152,23 +152,12 @@ def array_reasons(
     elif len(members) < least_members(spec.level) and not spec.members:
         least = least_members(spec.level)
         reasons.append(f"{spec.level} needs at least {least} members, and there are {len(members)} targets")
-    elif _is_too_small(spec, members):
-        least = min(member.size_bytes for member in members)
+    elif 0 not in (sizes := [member.size_bytes for member in members]) and usable_bytes(spec, sizes) == 0:
         chunk = format_bytes_exact(spec.chunk_bytes or _CHUNK_BYTES)
-        reasons.append(
-            f"a member of {format_bytes(least)} has no room for {spec.level} with chunks of {chunk}"
-        )
+        least_size = format_bytes(min(sizes))
+        reasons.append(f"a member of {least_size} has no room for {spec.level} with chunks of {chunk}")
     return tuple(reasons)
 
-
-def _is_too_small(spec: ArraySpec, members: Sequence[TargetSpec]) -> bool:
-    sizes = [member.size_bytes for member in members]
-    return 0 not in sizes and usable_bytes(spec, sizes) == 0
-
-
-# How an array spreads what is written over its disks, and the words by which mkfs learns of it; pure.
-#
-# Documentation/admin-guide/md.rst, man 8 mke2fs (stride, stripe_width), man 8 mkfs.xfs (su, sw).
 
 BLOCK_BYTES = 4096
 """What ext4 and xfs take for a block, unless a plan says otherwise."""
@@ -179,7 +168,10 @@ _NOT_IN_THE_ROW = frozenset("SJ")
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """A chunk goes to each data disk in turn; all of them in a row are a stripe."""
+    """A chunk goes to each data disk in turn; all of them in a row are a stripe.
+
+    Documentation/admin-guide/md.rst, man 8 mke2fs (stride, stripe_width), man 8 mkfs.xfs (su, sw).
+    """
 
     chunk_bytes: int
     data_disks: int
@@ -228,8 +220,6 @@ def geometry_of(array: MdArray) -> Geometry | None:
     return geometry(array.level, array.chunk_bytes, len(array.slots) or len(in_the_row), array.near_copies)
 
 
-# What to know of a device's stripes before it is formatted, in sentences; pure.
-
 _LEFT_ALONE = {
     (True, False): "mkfs sees that itself",
     # Below, mkfs.xfs takes no stripes unless they are named: "small data volume".
@@ -264,15 +254,13 @@ def stripes_of(device: Device, devices: Iterable[Device]) -> Stripes:
     cautions = tuple(dict.fromkeys(text for layer in layers for text in _off(layer, by_name)))
     if shape is None:
         return Stripes(device.path, cautions=cautions)
+    told = (shape.chunk_bytes, shape.stripe_bytes) == (device.minimum_io_bytes, device.optimal_io_bytes)
+    left_alone = _LEFT_ALONE[told, device.size_bytes < GIB]
+    words = f"ext4 {shape.ext4_words}; xfs {shape.xfs_words}; {left_alone}"
     chunk = format_bytes_exact(shape.chunk_bytes)
     data = f"{shape.data_disks} data disks" if shape.data_disks > 1 else "1 data disk"
     whole = format_bytes_exact(shape.stripe_bytes)
-    return Stripes(device.path, f"{chunk} on each of {data}, {whole} in all", _words(shape, device), cautions)
-
-
-def _words(shape: Geometry, device: Device) -> str:
-    told = (shape.chunk_bytes, shape.stripe_bytes) == (device.minimum_io_bytes, device.optimal_io_bytes)
-    return f"ext4 {shape.ext4_words}; xfs {shape.xfs_words}; {_LEFT_ALONE[told, device.size_bytes < GIB]}"
+    return Stripes(device.path, f"{chunk} on each of {data}, {whole} in all", words, cautions)
 
 
 def _geometry_below(device: Device, by_name: dict[str, Device]) -> Geometry | None:

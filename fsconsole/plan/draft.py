@@ -1,7 +1,7 @@
-"""A plan in the making: what is ticked and what is not, as a frozen value over a plan file.
+"""Drafts: a plan file with what is ticked and what is not, as a frozen value; each change makes another one.
 
-Everything a plan file can say is kept, also what no tick shows; what is unticked stays where it was, so that ticking it
-again brings it back as it stood.
+Everything a plan file can say is kept, also what no tick shows; what is unticked keeps its values, so that ticking it
+again restores them. A changed key is judged by the plan reader's own code.
 """
 
 from __future__ import annotations
@@ -149,52 +149,36 @@ def toggled_combination(draft: Draft, number: int, values: Values) -> Draft:
     The only combination there is can't be excluded: its checklist is unticked instead.
     """
     checklist = draft.plan.checklists[number]
-    compared = _compared(checklist)
+    compared = [(name, each) for name, each in (*checklist.mkfs, *checklist.mount) if len(each) > 1]
+    names = [name for name, _ in compared]
+    own = tuple(pair for pair in values if pair[0] in names)
     matching = tuple(pairs for pairs in checklist.exclude if _holds(pairs, values))
     if not compared and not matching:
         return dropped_checklist(draft, number)
     if not matching:
-        own = tuple(pair for pair in values if pair[0] in compared)
         return _with_checklist(draft, number, replace(checklist, exclude=(*checklist.exclude, own)))
     kept = tuple(pairs for pairs in checklist.exclude if pairs not in matching)
     # An exclusion that left out others too still has to leave out those.
-    others = (other for other in _combinations(checklist) if other != _only(values, compared))
+    others = (tuple(zip(names, choice, strict=True)) for choice in product(*(each for _, each in compared)))
     still = tuple(
         other
         for other in others
-        if any(_holds(pairs, (*values, *other)) for pairs in matching)
+        if other != own
+        and any(_holds(pairs, (*values, *other)) for pairs in matching)
         and not any(_holds(pairs, (*values, *other)) for pairs in kept)
     )
     return _with_checklist(draft, number, replace(checklist, exclude=(*kept, *still)))
 
 
-def _compared(checklist: Checklist) -> tuple[str, ...]:
-    return tuple(name for name, values in (*checklist.mkfs, *checklist.mount) if len(values) > 1)
-
-
-def _combinations(checklist: Checklist) -> tuple[Values, ...]:
-    """Return all choices among the options that are compared; the others are the same in each."""
-    axes = [(name, values) for name, values in (*checklist.mkfs, *checklist.mount) if len(values) > 1]
-    names = [name for name, _ in axes]
-    return tuple(tuple(zip(names, choice, strict=True)) for choice in product(*(each for _, each in axes)))
-
-
-def _only(values: Values, names: tuple[str, ...]) -> Values:
-    return tuple(pair for pair in values if pair[0] in names)
-
-
 def _holds(pairs: Values, values: Values) -> bool:
     """Tell whether an exclusion meets a combination; of a name given twice the last value counts."""
-    given = dict(values)
-    return all(given.get(name) == value for name, value in pairs)
+    return dict(values).items() >= dict(pairs).items()
 
 
 def _with_checklist(draft: Draft, number: int, checklist: Checklist) -> Draft:
     kept = (*draft.plan.checklists[:number], checklist, *draft.plan.checklists[number + 1 :])
     return changed(draft, replace(draft.plan, checklists=kept))
 
-
-# Workloads, settings and the other keys of a draft, each checked by the plan reader's own code as it is changed.
 
 PLACE = "the plan"
 """Stands for a file's name in errors about a draft."""
@@ -282,7 +266,12 @@ def with_key(draft: Draft, key: str, value: object) -> Draft:
 
     Raises PlanBadValue.
     """
-    document = tomli.loads(plan_to_toml(_smallest(draft.plan)))
+    # Something to do whatever is ticked, so that one key alone is judged.
+    load, checklists = _create("load", 1, MIB), (Checklist("ext4"),)
+    smallest = replace(
+        draft.plan, workloads=(load,), checklists=checklists, variants=(), settings=(), arrays=()
+    )
+    document = tomli.loads(plan_to_toml(smallest))
     place, _, name = key.rpartition(".")
     (document[place] if place else document)[name] = value
     read = parse_plan(tomli_w.dumps(document), PLACE)
@@ -299,25 +288,14 @@ def with_key(draft: Draft, key: str, value: object) -> Draft:
     return changed(draft, whole)
 
 
-def _smallest(plan: PlanFile) -> PlanFile:
-    """Return the plan with something to do whatever is ticked, so that it is one key alone that is judged."""
-    load = _create("load", 1, MIB)
-    return replace(
-        plan, workloads=(load,), checklists=(Checklist("ext4"),), variants=(), settings=(), arrays=()
-    )
-
-
 def _free_name(name: str, others: Sequence[Workload]) -> str:
     taken = {workload.name for workload in others}
     candidates = (name, *(f"{name} {number}" for number in range(2, len(taken) + 3)))
     return next(candidate for candidate in candidates if candidate not in taken)
 
 
-# The arrays of a draft, each key checked by the plan reader's own code as it is changed.
-#
-# A table without a level is kept while its other keys are ticked, and comes into no plan file.
-
 NO_ARRAY = ArrayAxis(())
+"""A table without a level is kept while its other keys are ticked, and comes into no plan file."""
 YES = "yes"
 _KINDS = {key.name: key.kind for key in ARRAY}
 
@@ -332,11 +310,10 @@ def array_at(plan: PlanFile, number: int) -> ArrayAxis:
 
 def words_of(axis: ArrayAxis) -> dict[str, tuple[str, ...]]:
     """Return the values of a table as words."""
-    table = toml_of(axis, ARRAY)
-    said = {name: tuple(map(str, values)) for name, values in table.items() if isinstance(values, list)}
-    return {name: values for name, values in said.items() if values} | (
-        {"assume_clean": (YES,)} if axis.assume_clean else {}
-    )
+    said = toml_of(axis, ARRAY)
+    return {
+        name: tuple(map(str, values)) if isinstance(values, list) else (YES,) for name, values in said.items()
+    }
 
 
 def checked_array_value(name: str, value: str) -> str:
@@ -381,9 +358,6 @@ def _read(said: Words, number: int) -> ArrayAxis:
         for kind in (_KINDS[name],)
     }
     return read_array(Table(PLACE, f"array[{number}]", table))
-
-
-# The variants of a draft that are in the tools' own words: added, changed, doubled and removed.
 
 
 def with_variant(draft: Draft, number: int, variant: VariantText) -> Draft:

@@ -43,7 +43,12 @@ def making_steps(spec: ArraySpec, members: Sequence[str], uuid: str) -> Iterator
     )
     if resyncs(spec):
         yield Step(StepKind.ARRAY_SYNC, f"wait until {ARRAY_PATH} is in step")
-    writes = tuple(_knobs(spec))
+    knobs = (
+        ("stripe_cache_size", "stripe_cache_size", spec.stripe_cache_size or -1),
+        ("group_thread_count", "group_thread_cnt", spec.group_thread_count),
+    )
+    folder = f"/sys/block/{ARRAY_NAME}/md"
+    writes = tuple(Write(name, f"{folder}/{file}", str(value)) for name, file, value in knobs if value >= 0)
     if writes:
         words = ", ".join(f"{write.name} = {write.value}" for write in writes)
         yield Step(StepKind.SETTINGS, f"set {words}", changes=f"knobs of {ARRAY_PATH}", writes=writes)
@@ -87,16 +92,6 @@ def zero_command(member: str) -> tuple[str, ...]:
     return ("mdadm", "--zero-superblock", f"--metadata={METADATA}", member)
 
 
-def _knobs(spec: ArraySpec) -> Iterator[Write]:
-    folder = f"/sys/block/{ARRAY_NAME}/md"
-    if spec.stripe_cache_size:
-        yield Write("stripe_cache_size", f"{folder}/stripe_cache_size", str(spec.stripe_cache_size))
-    if spec.group_thread_count >= 0:
-        yield Write("group_thread_count", f"{folder}/group_thread_cnt", str(spec.group_thread_count))
-
-
-# The steps of a cell's workloads: what is made ready, the load, what is brought to the device, the extents.
-
 Argv = tuple[str, ...]
 
 
@@ -138,17 +133,16 @@ _MOST_COUNTS = 8
 
 def workload_title(workload: Workload) -> str:
     """Return a workload in one line, with its numbers."""
-    head = f"{workload.name}: {_what(workload)} {_files(workload)} by {_threads(workload)}"
+    weights = ", ".join(f"{weight} {kind.value}" for kind, weight in workload.weights)
+    what = workload.kind.value + (f" ({weights})" if weights else "")
+    head = f"{workload.name}: {what} {_files(workload)} by {_threads(workload)}"
     return ", ".join([head + _blocks(workload), *_words(workload)])
 
 
-def _what(workload: Workload) -> str:
-    weights = ", ".join(f"{weight} {kind.value}" for kind, weight in workload.weights)
-    return workload.kind.value + (f" ({weights})" if weights else "")
-
-
 def _files(workload: Workload) -> str:
-    size = _sizes(workload)
+    size = units.format_bytes_exact(workload.file_size_bytes)
+    if workload.file_size_max_bytes > workload.file_size_bytes:
+        size += f" to {units.format_bytes_exact(workload.file_size_max_bytes)}"
     if workload.kind is WorkloadKind.CREATE:
         files = _counted(workload.files, "file") if workload.files else "files"
         return f"{files} of {size}"
@@ -166,13 +160,6 @@ def _threads(workload: Workload) -> str:
     if len(counts) > _MOST_COUNTS:
         return f"{min(counts)} to {max(counts)} threads ({len(counts):,} values)"
     return f"{' or '.join(map(str, counts))} thread{'' if counts == (1,) else 's'}"
-
-
-def _sizes(workload: Workload) -> str:
-    smallest = units.format_bytes_exact(workload.file_size_bytes)
-    if workload.file_size_max_bytes <= workload.file_size_bytes:
-        return smallest
-    return f"{smallest} to {units.format_bytes_exact(workload.file_size_max_bytes)}"
 
 
 def _blocks(workload: Workload) -> str:
@@ -200,15 +187,11 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-# What a raw row does: streams straight on the device, one and as many as the workload has threads, and a read test.
-#
-# Commands are programs of this interpreter (-I: nothing of the operator's environment is imported), so that a row
-# can be repeated by hand.
-
 BLOCK_BYTES = MIB
 """One direct write or read: large enough that its own cost is small on any disk."""
 _UNSAID_BYTES = GIB
 """Where a plan's workloads write nothing by themselves."""
+# Programs of this interpreter (-I: nothing of the operator's environment is imported): a raw row can be repeated by hand.
 _STREAM = (sys.executable, "-I", "-m", "fsconsole.workloads.raw")
 _READTEST = (sys.executable, "-I", "-m", "fsconsole", "readtest")
 

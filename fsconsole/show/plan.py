@@ -1,9 +1,9 @@
-"""The arrays of a draft as lines to be ticked: levels, then knobs, then what they come to."""
+"""Lines of the Plan screen: arrays, sections, totals, cells with their commands, filesystems, options, variants."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import cast
@@ -17,7 +17,7 @@ from fsconsole.plan.draft import NO_ARRAY, Draft, Values, values_of, words_of
 from fsconsole.plan.expand import array_choices
 from fsconsole.plan.keys import ARRAY, Key
 from fsconsole.plan.outcome import Disk, Here, Lack, Outcome
-from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
+from fsconsole.plan.planfile import Checklist, PlanFile, VariantText
 from fsconsole.plan.rows import Candidate
 from fsconsole.show.lines import Line, Mark, mark_of
 from fsconsole.text import cells_of, printable, shorten_middle
@@ -38,7 +38,14 @@ def array_lines(
     levels are not made on this machine.
     """
     tables = plan.arrays or (NO_ARRAY,)
-    lines = [line for number, axis in enumerate(tables) for line in _table(axis, number, len(tables), lacks)]
+    lines = []
+    for number, axis in enumerate(tables):
+        which, said = f" ({number + 1})" if len(tables) > 1 else "", words_of(axis)
+        about = f"Level{which}: all ticked devices are members"
+        lines.append(Line(f"levels {number}", about, is_heading=True))
+        lines += [_level(level, number, lacks.get(level), is_ticked=level in axis.levels) for level in LEVELS]
+        lines.append(Line(f"knobs {number}", f"Knobs{which}", is_heading=True))
+        lines += [knob_line(key, f"{name} {number}", said.get(name, ())) for name, key in KNOBS.items()]
     return (*lines, *_made(plan, counted))
 
 
@@ -65,17 +72,6 @@ def knob_line(key: Key, line_key: str, values: tuple[str, ...]) -> Line:
     return Line(line_key, key.name, mark_of(len(values)), value, tuple(told))
 
 
-def _table(axis: ArrayAxis, number: int, of: int, lacks: Mapping[str, Lack]) -> Iterator[Line]:
-    which = f" ({number + 1})" if of > 1 else ""
-    yield Line(f"levels {number}", f"Level{which}: all ticked devices are members", is_heading=True)
-    for level in LEVELS:
-        yield _level(level, number, lacks.get(level), is_ticked=level in axis.levels)
-    yield Line(f"knobs {number}", f"Knobs{which}", is_heading=True)
-    said = words_of(axis)
-    for key in KNOBS.values():
-        yield knob_line(key, f"{key.name} {number}", said.get(key.name, ()))
-
-
 def _level(level: str, number: int, lack: Lack | None, *, is_ticked: bool) -> Line:
     key, mark = f"{level} {number}", Mark.ON if is_ticked else Mark.OFF
     if lack is None:
@@ -95,42 +91,27 @@ def _level(level: str, number: int, lack: Lack | None, *, is_ticked: bool) -> Li
 
 def _made(plan: PlanFile, counted: Plan | None) -> Iterator[Line]:
     specs = _specs(plan)
-    if not specs:
-        return
-    yield Line(f"{MADE} heading", "They come to", is_heading=True)
-    stuck = _stuck(counted)
+    # Arrays of which no cell can run, with the reasons of the first.
+    reasons: dict[ArraySpec, str] = {}
+    for cell in counted.cells if counted is not None else ():
+        if cell.array is not None and reasons.setdefault(cell.array, cell.unavailable):
+            reasons[cell.array] = reasons[cell.array] if cell.unavailable else ""
+    if specs:
+        yield Line(f"{MADE} heading", "Arrays", is_heading=True)
     for number, spec in enumerate(specs[:_MOST_LINES]):
-        yield _array(spec, number, stuck.get(spec) or "; ".join(array_objections(spec)))
+        why = reasons.get(spec) or "; ".join(array_objections(spec))
+        yield Line(
+            f"{MADE} {number}",
+            array_words(spec, 0),
+            Mark.BARRED if why else Mark.NONE,
+            "can't be made" if why else "",
+            (f"It can't be made: {why}." if why else "Made and stopped again in every cell of its own.",),
+            is_faint=bool(why),
+            wraps=True,
+        )
     if len(specs) > _MOST_LINES:
         more = f"... and {len(specs) - _MOST_LINES:,} more, which are not listed."
         yield Line(f"{MADE} more", more, is_heading=True)
-
-
-def _array(spec: ArraySpec, number: int, why: str) -> Line:
-    told = (
-        f"It can't be made: {why}." if why else "It is made, and taken apart again, in every cell of its own."
-    )
-    return Line(
-        f"{MADE} {number}",
-        array_words(spec, 0),
-        Mark.BARRED if why else Mark.NONE,
-        "can't be made" if why else "",
-        (told,),
-        is_faint=bool(why),
-        wraps=True,
-    )
-
-
-def _stuck(counted: Plan | None) -> dict[ArraySpec, str]:
-    """Return the arrays of which no cell can run, with the reasons of the first."""
-    able: set[ArraySpec] = set()
-    reasons: dict[ArraySpec, str] = {}
-    for cell in counted.cells if counted is not None else ():
-        if cell.array is not None:
-            reasons.setdefault(cell.array, cell.unavailable)
-            if not cell.unavailable:
-                able.add(cell.array)
-    return {spec: why for spec, why in reasons.items() if spec not in able}
 
 
 def _specs(plan: PlanFile) -> tuple[ArraySpec, ...]:
@@ -141,9 +122,6 @@ def _specs(plan: PlanFile) -> tuple[ArraySpec, ...]:
         return ()
 
 
-# What stands beside a plan's lists: its sections on the left, and what it comes to at the bottom.
-
-
 def section_lines(draft: Draft, outcome: Outcome | None, *, with_variants: bool) -> tuple[Line, ...]:
     """Return the sections: with_variants where these have no pane of their own."""
     rows = sum(candidate.is_row for candidate in outcome.candidates) if outcome else 0
@@ -151,8 +129,15 @@ def section_lines(draft: Draft, outcome: Outcome | None, *, with_variants: bool)
     variants = (Line("variants", "Variants", value=f"{rows:,}"),) if with_variants else ()
     return (
         Line("filesystems", "Filesystems", value=str(len(ticked))),
-        *(_options(draft, number) for number in draft.checklists),
-        Line("words", "In words", value=str(len(draft.variants) or "")),
+        *(
+            Line(
+                f"options {number}",
+                f"  {checklist_name(draft, number)}",
+                value=str(_ticked(draft, number) or ""),
+            )
+            for number in draft.checklists
+        ),
+        Line("words", "Custom options", value=str(len(draft.variants) or "")),
         *variants,
         Line("workloads", "Workloads", value=str(len(draft.plan.workloads))),
         Line("arrays", "Arrays", value=str(made_count(draft.plan) or "")),
@@ -179,7 +164,7 @@ def totals(
         return outcome.problem, outcome.hint
     plan = outcome.plan
     if not plan.cells:
-        advice = "To begin: tick a filesystem, or one of the variants; raw is under Run."
+        advice = "To start: tick a filesystem, or one of the variants; raw is under Run."
         return shorten_middle("0 variants, 0 cells. No variant is ticked.", width), shorten_middle(
             advice, width
         )
@@ -217,10 +202,9 @@ def unable(outcome: Outcome) -> str:
     return f"No cell of this plan can run: {reasons or 'no variant is ticked'}."
 
 
-def _options(draft: Draft, number: int) -> Line:
+def _ticked(draft: Draft, number: int) -> int:
     checklist = draft.plan.checklists[number]
-    ticked = len(checklist.mkfs) + len(checklist.mount)
-    return Line(f"options {number}", f"  {checklist_name(draft, number)}", value=str(ticked or ""))
+    return len(checklist.mkfs) + len(checklist.mount)
 
 
 def _devices(disks: Sequence[Disk], missing: Sequence[str], width: int, *, together: bool = False) -> str:
@@ -241,17 +225,34 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-# The cells of a plan as lines, and the exact commands of one, from what `fsconsole plan --json` prints.
-
 _Object = Mapping[str, object]
 _KIND_WIDTH = 16
 
 
 def cell_lines(cells: Sequence[Cell]) -> tuple[Line, ...]:
     """Return a line for each cell, in the order in which they run: its variant, and what else it differs in."""
-    columns = [column for column in zip(*map(_aspects, cells), strict=True) if len(set(column)) > 1]
-    differing: Iterable[tuple[str, ...]] = zip(*columns, strict=True) if columns else [()] * len(cells)
-    return tuple(_line(cell, told) for cell, told in zip(cells, differing, strict=True))
+    # Equally many words for all cells of a plan, beside their variant.
+    aspects = [
+        (
+            f"#{cell.repeat}",
+            f"threads {','.join(str(load.threads) for load in cell.workloads)}",
+            *(f"{name}={value}" for name, value in cell.setting.values),
+            *array_aspects(cell.array, len(cell.members)),
+            cell.target,
+        )
+        for cell in cells
+    ]
+    differing = [number for number, column in enumerate(zip(*aspects, strict=True)) if len(set(column)) > 1]
+    return tuple(
+        Line(
+            _key(cell.index),
+            f"{cell.index + 1}. {cell.variant.label}",
+            value=", ".join((*(told[n] for n in differing), *(["can't run"] if cell.unavailable else []))),
+            is_faint=bool(cell.unavailable),
+            wraps=True,
+        )
+        for cell, told in zip(cells, aspects, strict=True)
+    )
 
 
 def commands_by_cell(document: object) -> dict[str, tuple[str, ...]]:
@@ -272,20 +273,6 @@ def _key(index: int) -> str:
     return f"cell {index + 1}"
 
 
-def _line(cell: Cell, told: tuple[str, ...]) -> Line:
-    value = ", ".join((*told, *(["can't run"] if cell.unavailable else [])))
-    name = f"{cell.index + 1}. {cell.variant.label}"
-    return Line(_key(cell.index), name, value=value, is_faint=bool(cell.unavailable), wraps=True)
-
-
-def _aspects(cell: Cell) -> tuple[str, ...]:
-    """Return what cells may differ in beside their variant; equally many words for all cells of a plan."""
-    counts = ",".join(str(load.threads) for load in cell.workloads)
-    settings = (f"{name}={value}" for name, value in cell.setting.values)
-    array = array_aspects(cell.array, len(cell.members))
-    return (f"#{cell.repeat}", f"threads {counts}", *settings, *array, cell.target)
-
-
 def _text(cell: _Object, unavailable: str) -> Iterator[str]:
     if unavailable:
         yield f"It can't run: {unavailable}"
@@ -295,9 +282,6 @@ def _text(cell: _Object, unavailable: str) -> Iterator[str]:
             yield f"  $ {shlex.join(argv)}"
         for write in cast("list[_Object]", step["writes"]):
             yield f"  write {write['value']} to {write['path']}"
-
-
-# Filesystems and their options as lines to be ticked, with what this machine says of each.
 
 
 def filesystem_lines(draft: Draft, catalog: Catalog, here: Here) -> tuple[Line, ...]:
@@ -352,6 +336,7 @@ def _option(checklist: Checklist, filesystem: Filesystem, option: Option, here: 
     values = values_of(checklist, option.scope, option.name)
     barred = not values and not taken_values(filesystem, option, here) and bool(option.values_to_try)
     told = ",".join(values) or ("not here" if barred else "")
+    texts = [text for _, text in option.texts] or [option.template]
     return Line(
         key=key_of(option),
         name=option.name,
@@ -359,18 +344,17 @@ def _option(checklist: Checklist, filesystem: Filesystem, option: Option, here: 
         value=f"{option.scope.value:<5} {told}".rstrip(),
         about=tuple(_about(filesystem, option, here, barred=barred)),
         is_faint=barred,
-        found_by=" ".join((option.group, option.help, *option.old_names, *_texts(option))),
+        found_by=" ".join((option.group, option.help, *option.old_names, *texts)),
     )
-
-
-def _texts(option: Option) -> tuple[str, ...]:
-    """Return an option in the tool's words."""
-    return tuple(text for _, text in option.texts) or (option.template,)
 
 
 def _about(filesystem: Filesystem, option: Option, here: Here, *, barred: bool) -> Iterator[str]:
     purpose = f"{option.help}."
-    refused = tuple(_refused(filesystem, option, here))
+    # The words of each refusal, with the values that meet it.
+    by_words: dict[str, list[str]] = {}
+    for value in option.values_to_try:
+        by_words.setdefault(here.refusal(filesystem, option, value), []).append(value)
+    refused = [f"{', '.join(values)}: {words}." for words, values in by_words.items() if words]
     yield from (*refused, purpose) if barred else (purpose, *refused)
     for answer in here.answers(filesystem, option):
         if answer.verdict is Verdict.IGNORED:
@@ -386,19 +370,6 @@ def _about(filesystem: Filesystem, option: Option, here: Here, *, barred: bool) 
     if option.since:
         yield f"Since Linux {option.since}."
 
-
-def _refused(filesystem: Filesystem, option: Option, here: Here) -> Iterator[str]:
-    """Yield the words of each refusal, with the values that meet it."""
-    refused: dict[str, list[str]] = {}
-    for value in option.values_to_try:
-        words = here.refusal(filesystem, option, value)
-        if words:
-            refused.setdefault(words, []).append(value)
-    for words, values in refused.items():
-        yield f"{', '.join(values)}: {words}."
-
-
-# The variants of a draft as they arise, each a line that can be unticked; what is left out says why.
 
 MOST_LINES = 20_000
 """More than a plan may have cells; what several lists leave out comes on top of them."""
@@ -417,7 +388,15 @@ class RowLine:
 def row_lines(draft: Draft, outcome: Outcome) -> tuple[RowLine, ...]:
     """Return a line for all that the draft names; the outcome is that of this draft."""
     on = [_candidate(draft, outcome, place) for place in range(min(len(outcome.candidates), MOST_LINES))]
-    return (*on, *_unticked(draft))
+    off = [
+        RowLine(
+            Line(f"off {number}", variant_words(draft.plan.variants[number]), Mark.OFF, wraps=True),
+            number,
+            of_checklist=False,
+        )
+        for number in sorted(draft.off_variants)
+    ]
+    return (*on, *off)
 
 
 def left_over(outcome: Outcome) -> str:
@@ -467,15 +446,9 @@ def _plan_rows_about(candidate: Candidate) -> Iterator[str]:
         yield "Left out: a variant above comes to the same filesystem."
     if row.unavailable:
         yield f"It can't run here: {row.unavailable}."
-    yield f"mkfs {' '.join(row.variant.mkfs_words) or '(as it comes)'}"
-    yield f"mount {','.join(row.variant.mount_words) or '(as it comes)'}"
+    yield f"mkfs {' '.join(row.variant.mkfs_words) or '(defaults)'}"
+    yield f"mount {','.join(row.variant.mount_words) or '(defaults)'}"
     if row.variant.tune_words:
         yield f"tune {' '.join(row.variant.tune_words)}"
     if row.variant.as_printed:
         yield f"As printed: {row.variant.as_printed}"
-
-
-def _unticked(draft: Draft) -> Iterator[RowLine]:
-    for number in sorted(draft.off_variants):
-        words = variant_words(draft.plan.variants[number])
-        yield RowLine(Line(f"off {number}", words, Mark.OFF, wraps=True), number, of_checklist=False)

@@ -134,7 +134,10 @@ def complaints(tables: Sequence[Mapping[str, object]], number: int, shown: Seque
     try:
         checked_workloads(tables)
     except PlanBadValue as error:
-        return _field_of(error.key, number, shown), _other(error.key, number) + f"{error.why}: {error.wanted}"
+        place = error.key.partition(".")[0]
+        other = int(place.removeprefix("workload[").rstrip("]"))
+        lead = "" if other == number else f"workload {other + 1}: "
+        return _field_of(error.key, number, shown), f"{lead}{error.why}: {error.wanted}"
     except PlanUnknownKey as error:
         said = f"unknown key {error.key.rpartition('.')[2]}; did you mean {error.nearest}?"
         return _field_of(error.key, number, shown), said
@@ -144,16 +147,9 @@ def complaints(tables: Sequence[Mapping[str, object]], number: int, shown: Seque
 
 
 def _field_of(key: str, number: int, shown: Sequence[str]) -> str:
-    parts = key.split(".")
-    found = parts[1] if parts[0] == f"workload[{number}]" and len(parts) > 1 else ""
-    return found if found in shown else shown[0]
-
-
-def _other(key: str, number: int) -> str:
-    place = key.split(".", maxsplit=1)[0]
-    if place == f"workload[{number}]":
-        return ""
-    return f"workload {int(place.removeprefix('workload[').rstrip(']')) + 1}: "
+    place, _, name = key.partition(".")
+    name = name.partition(".")[0]
+    return name if place == f"workload[{number}]" and name in shown else shown[0]
 
 
 def _text_of(value: object) -> str:
@@ -166,8 +162,6 @@ def _text_of(value: object) -> str:
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-# Variants in the tools' own words.
-
 ADD = "add"
 """Key of the line that adds one."""
 
@@ -179,7 +173,12 @@ def words_lines(draft: Draft) -> tuple[Line, ...]:
             f"words {number}",
             variant_words(variant),
             Mark.OFF if number in draft.off_variants else Mark.ON,
-            about=_about(variant),
+            about=(
+                f"{variant.filesystem}: mkfs {variant.mkfs or '(defaults)'}",
+                f"mount {variant.mount or '(defaults)'}",
+                *([f"tune {variant.tune}"] if variant.tune else []),
+                *([f"as printed: {variant.as_printed}"] if variant.as_printed else []),
+            ),
             wraps=True,
         )
         for number, variant in enumerate(draft.plan.variants)
@@ -226,12 +225,3 @@ def words_complaint(texts: Mapping[str, str], number: int, catalog: Catalog) -> 
 def _field(key: str) -> str:
     name = key.rpartition(".")[2]
     return name if any(name == each.name for each in keys.VARIANT) else "type"
-
-
-def _about(variant: VariantText) -> tuple[str, ...]:
-    rare = (("tune", variant.tune), ("as printed:", variant.as_printed))
-    return (
-        f"{variant.filesystem}: mkfs {variant.mkfs or '(as it comes)'}",
-        f"mount {variant.mount or '(as it comes)'}",
-        *(f"{name} {text}" for name, text in rare if text),
-    )

@@ -91,7 +91,7 @@ def test_no_cell_at_all_says_why_and_what_to_do() -> None:
             await hand.look_at(name)
             await hand.keys("space")
         await hand.settled()
-        seen = await hand.sees("No variant is ticked", "To begin: tick a filesystem")
+        seen = await hand.sees("No variant is ticked", "To start: tick a filesystem")
         assert "0 cells" in seen
         await hand.keys("c")
         await hand.sees("There is no cell: no variant is ticked.")

@@ -97,7 +97,7 @@ def test_sections_name_a_second_list_of_a_filesystem_and_leave_out_what_is_untic
         "ext4",
         "xfs",
         "ext4 (2)",
-        "In words",
+        "Custom options",
         "Variants",
         "Workloads",
         "Arrays",
@@ -108,7 +108,7 @@ def test_sections_name_a_second_list_of_a_filesystem_and_leave_out_what_is_untic
         line.name.strip()
         for line in view.section_lines(drafts.dropped_checklist(draft, 0), None, with_variants=False)
     ]
-    assert names == ["Filesystems", "xfs", "ext4", "In words", "Workloads", "Arrays", "Settings", "Run"]
+    assert names == ["Filesystems", "xfs", "ext4", "Custom options", "Workloads", "Arrays", "Settings", "Run"]
 
 
 @pytest.mark.parametrize("filesystem", CATALOG.filesystems, ids=lambda filesystem: filesystem.name)
