@@ -1,1 +1,1 @@
-"""What a filesystem did: extents, effective features, check verdicts."""
+"""Reads filesystems back: extents, effective features, check verdicts."""

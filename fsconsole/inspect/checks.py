@@ -1,4 +1,4 @@
-"""What a filesystem check found, from its exit code and its words. Pure."""
+"""Verdicts of filesystem checks, and the kernel log lines that matter to a cell. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _XFS_NOT_RUN = re.compile(
     r"|^usage: xfs_repair",
     re.MULTILINE | re.IGNORECASE,
 )
-"""xfs_repair exits 1 for these too: no such device, mounted, too short; and for a log that was not replayed, where
+"""xfs_repair exits 1 for these, too: no such device, mounted, too short; and for a log that was not replayed, where
 even a sound filesystem shows differences (xfsprogs repair/, man 8 xfs_repair)."""
 
 _BTRFS_DONE = re.compile(r"^found \d+ bytes used", re.MULTILINE)
@@ -29,8 +29,8 @@ _BTRFS_NOT_RUN = re.compile(
 )
 _F2FS_DAMAGE = re.compile(r"\[Fail\]|^\[ASSERT\]", re.MULTILINE)
 _F2FS_BROKE_OFF = 255
-"""fsck.f2fs exits as fsck does; 255 is where it broke off: only its words say whether it had found anything by then.
-What --dry-run only pretends to correct, it calls corrected (f2fs-tools fsck/main.c)."""
+"""fsck.f2fs exits as fsck does; 255: it aborted, and only its output tells whether it had found anything by then.
+It reports as corrected what --dry-run only pretends to correct (f2fs-tools fsck/main.c)."""
 
 _JFS_REPAIRED = re.compile(r"^Errors detected", re.MULTILINE)
 """fsck.jfs -f exits 0 for what it repaired."""
@@ -39,20 +39,20 @@ _NON_CONTIGUOUS = re.compile(r"\d+/\d+ files \((\d+(?:\.\d+)?)% non-contiguous\)
 
 
 class Verdict(str, Enum):
-    """What a check says of a filesystem; the values are printed and stored."""
+    """Result of a check; the values are printed and stored."""
 
     CLEAN = "clean"
     REPAIRED = "repaired"
     ERRORS = "errors"
     FAILED = "failed"
-    """The check could not be carried out, so nothing is known."""
+    """The check could not run: nothing is known."""
 
 
 def verdict_of(filesystem: str, exit_code: int, output: str) -> Verdict:
     """Return the verdict of the filesystem's own check; an exit code below 0 is a signal.
 
-    A filesystem that has no rule of its own here is read by the rule for fsck (man 8 fsck), as e2fsck is; so is
-    reiserfsck --check, whose 6 says that what it left uncorrected could be repaired (man 8 reiserfsck).
+    Filesystems without a rule of their own follow fsck (man 8 fsck), as e2fsck does, and reiserfsck --check, whose 6
+    means uncorrected but repairable errors (man 8 reiserfsck).
     """
     if exit_code < 0:
         return Verdict.FAILED
@@ -61,7 +61,7 @@ def verdict_of(filesystem: str, exit_code: int, output: str) -> Verdict:
 
 
 def non_contiguous_percent(output: str) -> float | None:
-    """Return the share of fragmented files that e2fsck prints at its end, or None where it printed none."""
+    """Return e2fsck's share of fragmented files, or None if it printed none."""
     found = _NON_CONTIGUOUS.search(output)
     return float(found[1]) if found else None
 
@@ -75,7 +75,7 @@ def _fsck(exit_code: int) -> Verdict:
 
 
 def _xfs(exit_code: int, output: str) -> Verdict:
-    """Read `xfs_repair -n`: 0 clean, 1 anything else. Without -n it exits 0 repaired or not, and 2 for a dirty log."""
+    """Judge `xfs_repair -n`: 0 clean, 1 anything else. Without -n it exits 0 repaired or not, and 2 for a dirty log."""
     if exit_code == 0:
         return Verdict.CLEAN
     if exit_code != 1 or _XFS_NOT_RUN.search(output):
@@ -84,7 +84,7 @@ def _xfs(exit_code: int, output: str) -> Verdict:
 
 
 def _btrfs(exit_code: int, output: str) -> Verdict:
-    """Read `btrfs check --readonly`: its words count as much as its exit code, which is 0 after usage, too."""
+    """Judge `btrfs check --readonly` by its output, too: its exit code is 0 even after a usage message."""
     if _BTRFS_NOT_RUN.search(output) or exit_code > 1:
         return Verdict.FAILED
     if exit_code == 1 or _BTRFS_DAMAGE.search(output):
@@ -93,20 +93,18 @@ def _btrfs(exit_code: int, output: str) -> Verdict:
 
 
 def _f2fs(exit_code: int, output: str) -> Verdict:
-    """Read `fsck.f2fs -f --dry-run`."""
+    """Judge `fsck.f2fs -f --dry-run`."""
     if exit_code != 0 and _F2FS_DAMAGE.search(output):
         return Verdict.ERRORS
     return Verdict.FAILED if exit_code == _F2FS_BROKE_OFF else _fsck(exit_code)
 
 
 def _jfs(exit_code: int, output: str) -> Verdict:
-    """Read `fsck.jfs -f -n`, and one without -n too."""
+    """Judge `fsck.jfs -f`, with -n or without."""
     if exit_code == 0 and _JFS_REPAIRED.search(output):
         return Verdict.REPAIRED
     return _fsck(exit_code)
 
-
-# Which lines of the kernel's log tell of an error that a reader of figures must know of. Pure.
 
 _ERRORS = re.compile(
     r"EXT[234]-fs error"
@@ -131,7 +129,7 @@ _NO_REFUSAL = re.compile(
     r"|scanned by|mounting ext[23] file system using"
     r"|BTRFS info .*: (?:using|enabling|turning|use |disk space|has skinny|first mount|checking UUID|last unmount)"
 )
-"""What the drivers also say when all is well."""
+"""Messages of successful mounts."""
 
 _DRIVERS = {"ext2": "ext4|ext2", "ext3": "ext4|ext3"}
 
@@ -141,14 +139,14 @@ _FILESYSTEM_ON = re.compile(
     r"|(?:journal on device|file data on) (?P<journal>[\w!-]+)-\d+\b"
     r"|dev (?P<loop>loop\d+),"
 )
-"""How drivers name the filesystem's device; the block layer's errors on other disks may well be about this one
-(a member, a shared cable), but not those on other loop devices."""
+"""How drivers name the filesystem's device. Block layer errors on other disks may concern this one (a member, a shared
+cable), but not those on other loop devices."""
 
 
 def worth_a_warning(lines: Sequence[str], device: str) -> tuple[str, ...]:
-    """Return the lines that tell of damage, lost writes, I/O errors or tasks that hung, in their order.
+    """Return the lines about damage, lost writes, I/O errors or hung tasks, in order.
 
-    device is the target's kernel name: what is said about a filesystem on another one is not about the cell.
+    device is the target's kernel name: lines about a filesystem on another device are left out.
     """
     return tuple(line for line in lines if _ERRORS.search(line) and not _is_about_another(line, device))
 
@@ -159,27 +157,24 @@ def _is_about_another(line: str, device: str) -> bool:
 
 
 def refusal_words(filesystem: str, lines: Sequence[str]) -> tuple[str, ...]:
-    """Return what the kernel itself said about a mount that it refused, oldest line first.
-
-    mount(8) says the same words for nearly every refusal; these are the reason.
-    """
+    """Return the kernel's reasons for a refused mount, oldest first; mount(8) has one message for nearly all."""
     driver = f"(?:{_DRIVERS.get(filesystem, re.escape(filesystem))})"
     about = re.compile("|".join(part.format(driver=driver) for part in _REFUSAL_ABOUT), re.IGNORECASE)
     return tuple(line for line in lines if about.search(line) and not _NO_REFUSAL.search(line))
 
 
 _KILLED = re.compile(r"[Oo]ut of memory[^:]*: Kill(?:ed)? process \d+ \((?P<name>.*?)\)[ ,]")
-"""mm/oom_kill.c; of a memory cgroup it begins with "Memory cgroup out of memory", before 5.3 it says "Kill"."""
+"""mm/oom_kill.c; for a memory cgroup "Memory cgroup out of memory", before 5.3 "Kill"."""
 
 
 def naming(lines: Sequence[str], device: str) -> tuple[str, ...]:
-    """Return the lines that have a device's kernel name in them as a word of its own."""
+    """Return the lines that contain a device's kernel name as a whole word."""
     named = re.compile(rf"(?<![\w-]){re.escape(device)}(?!\w)")
     return tuple(line for line in lines if named.search(line))
 
 
 def killed_for_memory(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the programs that the kernel killed since there was no memory left, each once."""
+    """Return the names of the programs that the kernel's OOM killer ended, each once."""
     found = (_KILLED.search(line) for line in lines)
     return tuple(dict.fromkeys(match["name"] for match in found if match is not None))
 
@@ -190,15 +185,12 @@ _AFTERMATH = re.compile(r"open_ctree failed|superblock contains fatal errors|SB 
 
 
 def words_about(lines: Sequence[str], device: str, words: str) -> tuple[str, ...]:
-    """Return the lines that are about a device, or about one of the option words that it was mounted with.
-
-    The log is everybody's: what is said about another device, or another word, belongs to another's mount.
-    """
+    """Return the lines about a device or one of its mount options; other lines belong to other mounts."""
     return tuple(line for line in lines if not _is_about_another(line, device) and _is_about(line, words))
 
 
 def without_device(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return lines without the device's name in them, and without those that only follow from another."""
+    """Return the lines with the device's name removed, and without mere consequences of another line."""
     bare = tuple(dict.fromkeys(_SAID_OF_DEVICE.sub("", line, count=1) for line in lines))
     return tuple(line for line in bare if not _AFTERMATH.search(line)) or bare
 

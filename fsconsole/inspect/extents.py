@@ -1,4 +1,4 @@
-"""The extents of every file below a directory, read by one process through descriptors."""
+"""Extents of every file of a tree, counted as filefrag counts them, and the space of an empty filesystem."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.system.block import ExtentFlag, RawExtent, device_size_bytes, extents
 
-# Extents of one file, counted as filefrag counts them, and the statistics over many files. Pure.
-
-# As plain numbers: an operation on members of an enum costs as much as the kernel's answer for a file.
+# Plain numbers: an operation on enum members costs as much as the FIEMAP call for a file.
 _ENCODED = int(ExtentFlag.ENCODED)
 _NOWHERE_YET = int(ExtentFlag.DELALLOC | ExtentFlag.UNKNOWN)
 
@@ -26,9 +24,9 @@ class FileLayout:
 
     runs: tuple[int, ...]
     is_compressed: bool = False
-    """Encoded extents are pieces of the encoding (btrfs: one per 128 KiB), not fragments."""
+    """Encoded extents are units of the compression (btrfs: one per 128 KiB), not fragments."""
     is_unwritten: bool = False
-    """Delayed allocation: part of the file has no place on the disk yet, so there is nothing to count."""
+    """Delayed allocation: part of the file has no blocks yet, so its extents can't be counted."""
 
 
 def layout_of(extents: Iterable[RawExtent]) -> FileLayout:
@@ -48,8 +46,8 @@ def layout_of(extents: Iterable[RawExtent]) -> FileLayout:
 def merge(extents: Iterable[RawExtent]) -> Iterator[tuple[int, int]]:
     """Yield (bytes, flags of all parts) of each physically contiguous run.
 
-    After a hole in the file a run goes on in either of two places on the disk: right after the extent before,
-    or as far after it as the hole is long (e2fsprogs misc/filefrag.c, filefrag_fiemap).
+    After a hole in the file a run continues right after the previous extent, or as far after it as the hole is long
+    (e2fsprogs misc/filefrag.c, filefrag_fiemap).
     """
     run_bytes, flags = 0, 0
     before: RawExtent | None = None
@@ -74,14 +72,14 @@ def _goes_on(before: RawExtent, extent: RawExtent) -> bool:
 class ExtentSurvey:
     """Counts over all files of a tree, in bounded memory.
 
-    It grows with the number of different values, not of files: n different run sizes need more than
-    n * n / 2 blocks of disk, so 10 TB in 4 KiB blocks have fewer than 75,000 of them.
+    It grows with the number of distinct values, not of files: n distinct run sizes need more than n * n / 2 blocks of
+    disk, so 10 TB in 4 KiB blocks have fewer than 75,000.
     """
 
     files: int = 0
-    """All regular files whose extents were read, compressed ones too."""
+    """Regular files whose extents were read, compressed ones included."""
     compressed: int = 0
-    """Files with encoded extents; they are left out of the two counts below."""
+    """Files with encoded extents, which the two counts below leave out."""
     per_file: Counter[int] = field(default_factory=Counter)
     """Number of files by number of extents."""
     sizes: Counter[int] = field(default_factory=Counter)
@@ -105,7 +103,7 @@ class ExtentSurvey:
 
 
 def layout_measurements(survey: ExtentSurvey) -> tuple[Measurement, ...]:
-    """Return the figures of a survey; without a file that counts, only how many there were."""
+    """Return the figures of a survey; without countable files only their number."""
     figures = [
         Measurement(Metric.FILES_MAPPED, float(survey.files)),
         Measurement(Metric.FILES_COMPRESSED, float(survey.compressed)),
@@ -124,10 +122,7 @@ def layout_measurements(survey: ExtentSurvey) -> tuple[Measurement, ...]:
 
 
 def median(counts: Counter[int]) -> float:
-    """Return the median of values that are given with how often each occurs; of an even number, the mean of two.
-
-    Raises ValueError where there is no value.
-    """
+    """Return the median of counted values; the mean of the middle two for an even number. Raises ValueError for none."""
     total = counts.total()
     if total == 0:
         raise ValueError("no values")
@@ -187,7 +182,7 @@ def _files(directory: int, device: int, place: str) -> Iterator[tuple[int, str]]
 
 
 def _open(name: str, flags: int, directory: int, device: int, path: str) -> int:
-    """Return a descriptor of an entry of a directory, proved to lie on the tree's own filesystem."""
+    """Return a descriptor of a directory's entry, checked to be on the tree's own filesystem."""
     try:
         fd = os.open(name, flags, dir_fd=directory)
     except OSError as error:
@@ -210,37 +205,27 @@ def _layout(fd: int, path: str) -> FileLayout:
             ) from error
         raise ExtentsUnreadable(path=path, why=os.strerror(error.errno or 0)) from error
     if layout.is_unwritten:
-        raise ExtentsUnreadable(path=path, why="it was not flushed before, and has no place on the disk yet")
+        raise ExtentsUnreadable(path=path, why="it was not flushed, and has no blocks on the disk yet")
     return layout
 
 
-# The room that an empty filesystem offers, and what it keeps to itself.
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """Room in bytes, of a device and of the filesystem on it."""
-
-    device_bytes: int
-    free_bytes: int
-    """f_bfree of statfs: what root can write; blocks reserved for root are free, not overhead (man 3 statvfs)."""
-
-
 def space_measurements(mount_point: str, device: str) -> tuple[Measurement, ...]:
-    """Return USABLE and OVERHEAD of a filesystem that was just made and mounted. Raises OSError."""
+    """Return USABLE in bytes and OVERHEAD in percent of a new filesystem, just mounted. Raises OSError.
+
+    Usable is f_bfree, what root can write: blocks reserved for root are no overhead (man 3 statvfs).
+    """
     fd = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size_bytes = device_size_bytes(fd)
     finally:
         os.close(fd)
     room = os.statvfs(mount_point)
-    return measurements(Space(size_bytes, room.f_bfree * room.f_frsize))
+    return usable_and_overhead(size_bytes, room.f_bfree * room.f_frsize)
 
 
-def measurements(space: Space) -> tuple[Measurement, ...]:
-    """Return USABLE in bytes, and OVERHEAD as the share of the device that is not free, in per cent."""
-    kept_bytes = space.device_bytes - space.free_bytes
+def usable_and_overhead(size_bytes: int, free_bytes: int) -> tuple[Measurement, ...]:
+    """Return USABLE in bytes, and OVERHEAD as the share of the device that is not free, in percent."""
     return (
-        Measurement(Metric.USABLE, float(space.free_bytes)),
-        Measurement(Metric.OVERHEAD, 100 * kept_bytes / space.device_bytes),
+        Measurement(Metric.USABLE, float(free_bytes)),
+        Measurement(Metric.OVERHEAD, 100 * (size_bytes - free_bytes) / size_bytes),
     )

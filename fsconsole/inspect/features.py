@@ -1,4 +1,4 @@
-"""What mkfs really made and what is really mounted, read back. The parsers are pure; read_mount_options is not."""
+"""Effective features and mount options, read back from the filesystems' own tools and from the kernel."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from fsconsole.system.files import read_text_or
 from fsconsole.system.mounts import MountEntry, read_mounts
 
-# The line in which a filesystem check first says what is wrong, among all that it says anyway. Pure.
-
 _ROUTINE = re.compile(
     r"\s*$"
     r"|e2fsck \d|Pass \d|\S+: \d+/\d+ files \("
@@ -22,22 +20,20 @@ _ROUTINE = re.compile(
     r"|Filesystem size in|\*\*Phase|reiserfsck|Will (?:read-only|put log)|#+$|Replaying journal: "
     r"|ext2fs_open2: |[Uu]sage: "
 )
-"""What e2fsck, xfs_repair, btrfs check, fsck.f2fs, fsck.jfs and reiserfsck say of sound filesystems too."""
+"""Output of e2fsck, xfs_repair, btrfs check, fsck.f2fs, fsck.jfs and reiserfsck on sound filesystems."""
 _MOST_CHARACTERS = 200
 
 
 def first_complaint(output: str) -> str:
-    """Return the first line of a check's output that is no routine; empty where every line is."""
+    """Return the first line of a check's output that is not routine; empty if all are."""
     for line in output.splitlines():
         if not _ROUTINE.match(line):
             return line.strip()[:_MOST_CHARACTERS]
     return ""
 
 
-# What dump.f2fs, nilfs-tune, jfs_tune and debugreiserfs say that mkfs made. Pure.
-
 ON = "on"
-"""The value of a feature or option that has none of its own."""
+"""The value of a feature or option without one."""
 
 
 def dump_f2fs(text: str) -> Iterator[tuple[str, str]]:
@@ -106,7 +102,7 @@ _REISERFS_VALUES: Mapping[str, re.Pattern[str]] = {
 MKFS = "mkfs"
 MOUNT = "mount"
 EXT_OPTIONS = "/proc/fs/ext4/{device}/options"
-"""All options in effect, defaults too, for ext2, ext3 and ext4 where the ext4 driver serves them
+"""All effective options including defaults, for ext2, ext3 and ext4 under the ext4 driver
 (Documentation/filesystems/ext4/, fs/ext4/super.c ext4_seq_options_show)."""
 
 
@@ -120,9 +116,9 @@ class Feature:
 
 
 def parse_mkfs_features(filesystem: str, text: str) -> tuple[Feature, ...]:
-    """Return what the filesystem's own tool says was made; empty for a filesystem without a parser here.
+    """Return the features that the filesystem's own tool prints; empty without a parser for it.
 
-    Left out is what differs between two equal mkfs: identifiers, times, checksums, what is in use.
+    Leaves out what differs between two identical mkfs calls: identifiers, times, checksums, used space.
     """
     parsers = {
         "ext2": _dumpe2fs,
@@ -141,7 +137,7 @@ def parse_mkfs_features(filesystem: str, text: str) -> tuple[Feature, ...]:
 
 
 def parse_options(words: Iterable[str]) -> tuple[Feature, ...]:
-    """Return mount options, "commit=5" or "delalloc" each, as features; one that stands twice counts once."""
+    """Return mount options ("commit=5", "delalloc") as features, duplicates once."""
     found: dict[str, Feature] = {}
     for word in words:
         name, equals, value = word.strip().partition("=")
@@ -159,9 +155,9 @@ def parse_mount_line(line: str) -> tuple[Feature, ...]:
 
 
 def read_mount_options(device: str, mount_point: str) -> tuple[Feature, ...]:
-    """Return the driver and the options in effect of what is mounted at mount_point; empty where nothing is.
+    """Return the driver and the effective options of a mount; empty if nothing is mounted there.
 
-    ext2, ext3 and ext4 list defaults too; xfs and btrfs leave theirs out. Raises OSError.
+    ext2, ext3 and ext4 list defaults, too; xfs and btrfs don't. Raises OSError.
     """
     entries = [entry for entry in read_mounts() if entry.mount_point == mount_point]
     if not entries:
@@ -171,7 +167,7 @@ def read_mount_options(device: str, mount_point: str) -> tuple[Feature, ...]:
 
 
 def effective_options(entry: MountEntry, ext_options: str) -> tuple[Feature, ...]:
-    """Return the driver and all options of a mount; ext_options is the text of EXT_OPTIONS, where there is one."""
+    """Return the driver and all options of a mount; ext_options is the text of EXT_OPTIONS, if it exists."""
     driver = Feature(MOUNT, "driver", "ext4" if ext_options else entry.filesystem)
     words = (*entry.super_options, *entry.options, *ext_options.splitlines())
     return (driver, *parse_options(words))
@@ -194,7 +190,7 @@ _DUMPE2FS_VALUES: Mapping[str, str] = {
     "Total journal size": "journal_size",
     "Checksum type": "checksum",
 }
-"""Lines of dumpe2fs -h that mkfs options decide; the journal's size is named differently since 1.46."""
+"""Lines of dumpe2fs -h that depend on mkfs options; the journal's size has another label since 1.46."""
 
 
 def _dumpe2fs(text: str) -> Iterator[tuple[str, str]]:
@@ -217,7 +213,7 @@ def _xfs_info(text: str) -> Iterator[tuple[str, str]]:
         if not equals:
             continue
         section = head.strip() or section
-        # What follows the section's name is the device's name, "internal log", "version 2", or blanks.
+        # After the section's name comes the device's name, "internal log", "version 2", or blanks.
         yield from ((f"{section}.{name}", value) for name, value in _XFS_PAIR.findall(rest))
 
 

@@ -87,8 +87,6 @@ def _u64(fd: int, request: int) -> int:
     return int.from_bytes(answer, sys.byteorder)
 
 
-# The extents of a file, from the kernel (Documentation/filesystems/fiemap.rst).
-
 _FS_IOC_FIEMAP = 0xC020660B
 _HEAD = struct.Struct("=2Q4I")
 """struct fiemap: start, length, flags, mapped extents, room for extents, reserved."""
@@ -158,8 +156,6 @@ def _query(fd: int, start: int, room: int) -> list[RawExtent]:
     return list(map(RawExtent._make, _EXTENT.iter_unpack(filled)))
 
 
-# What tells a file from another one with the same inode number (include/uapi/linux/fs.h).
-
 _FS_IOC_GETVERSION = 2 << 30 | struct.calcsize("l") << 16 | ord("v") << 8 | 1
 """_IOR('v', 1, long); the kernel writes an int of it."""
 _INT_BYTES = 4
@@ -179,8 +175,6 @@ def generation(fd: int) -> int:
         raise
     return int.from_bytes(answer[:_INT_BYTES], sys.byteorder)
 
-
-# Loop devices by ioctl (man 4 loop, include/uapi/linux/loop.h).
 
 _LOOP_SET_FD = 0x4C00
 _LOOP_CLR_FD = 0x4C01
@@ -395,8 +389,6 @@ def _get_info(fd: int) -> bytes:
 def _set_info(fd: int, info: bytes) -> None:
     fcntl.ioctl(fd, _LOOP_SET_STATUS64, info)
 
-
-# Getting data out of the page cache: onto the device, or out of memory.
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syncfs.argtypes = (ctypes.c_int,)

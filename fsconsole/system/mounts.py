@@ -99,8 +99,6 @@ def _read(path: str) -> str:
         return os.fsdecode(file.read())
 
 
-# The engine's own mount and PID namespace: how to start it, and what it mounts inside.
-
 DEBUGFS = "/sys/kernel/debug"
 """Where the host has debugfs mounted, if it has (Documentation/filesystems/debugfs.rst)."""
 
@@ -185,8 +183,6 @@ def _mount(executor: Executor, filesystem: str, path: str, options: str) -> Comm
 def _mount_command(filesystem: str, path: str, options: str) -> Command:
     return Command(("mount", "-t", filesystem, "-o", options, filesystem, path), timeout_s=_MOUNT_TIMEOUT_S)
 
-
-# The transient systemd service that an engine runs in where systemd is PID 1, so that no logout ends it.
 
 _ASK_TIMEOUT_S = 10.0
 _GONE = frozenset({"inactive", "failed", "unknown"})

@@ -193,11 +193,6 @@ def _reaped(pid: int) -> bool:
         return False
 
 
-# Processes that wait inside the kernel (state D) and can't be ended until what they wait for answers; and sleepers.
-#
-# A few filesystems wait for their disk so that a signal would wake them (nilfs2's log writer: state S). Such a process
-# looks like one that waits for another program: it is told by all of them sleeping, with no CPU time used.
-
 _UNINTERRUPTIBLE, _INTERRUPTIBLE = "D", "S"
 _ENDED = "ZX"
 """Ended, and not yet waited for (man 5 proc_pid_stat)."""
@@ -235,7 +230,11 @@ def waiting_in(proc: str, own_task: int) -> tuple[Waiting, ...]:
 
 
 class Sleepers:
-    """Who sleeps in this process's own PID namespace, whose proc is mounted at proc, look after look."""
+    """Processes that sleep in this process's own PID namespace, whose proc is mounted at proc, from poll to poll.
+
+    Some filesystems wait for their disk in state S (nilfs2's log writer). Such a process looks like one that waits for
+    another program: it is recognised when all of them sleep and use no CPU time.
+    """
 
     def __init__(self, proc: str) -> None:
         self._proc = proc

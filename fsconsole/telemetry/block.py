@@ -1,4 +1,4 @@
-"""A block device's own counters, from /sys/class/block/NAME/stat (Documentation/block/stat.rst)."""
+"""Rates of block devices and their lower devices, from /sys/class/block/NAME/stat (Documentation/block/stat.rst)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class DeviceCounters:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A device with its part in the sample."""
+    """A sampled device and its role: I/O of an array or loop device counts on its lower devices again."""
 
     name: str
     role: Role = Role.TARGET
@@ -78,7 +78,7 @@ def device_rates(
     interval_s: float,
     in_flight: int,
 ) -> DeviceRates:
-    """Return a device's rates over the measured interval. Raises Restarted where it is another device by now."""
+    """Return a device's rates over the measured interval. Raises Restarted if it is another device now."""
 
     def count(first: int, last: int) -> int:
         return counter_delta(first, last, LONG_WIDTH)
@@ -109,20 +109,17 @@ def _in_flight(requests: int) -> int:
     return 0 if requests >= _UNDERFLOW else requests
 
 
-# The gauge of one block device, which may vanish, come back, or be another one by the same name.
-
-
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """The kernel's files of a device; those that a kernel lacks are None."""
+    """A device's kernel files; None if the kernel lacks it."""
 
     stat: KeptFile
     inflight: KeptFile | None
     size: KeptFile
     diskseq: KeptFile | None
-    """Grows with each new content of a name, since 5.15 (Documentation/ABI/stable/sysfs-block)."""
+    """Increases with each new device of a name, since 5.15 (Documentation/ABI/stable/sysfs-block)."""
     iostats: KeptFile | None
-    """0 where nothing of a disk is counted (Documentation/block/queue-sysfs.rst)."""
+    """0: I/O statistics are disabled (Documentation/block/queue-sysfs.rst)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +130,9 @@ class _Reading:
 
 
 class DeviceGauge:
-    """A block device's rates since the reading before; directory is /sys/class/block.
+    """A block device's rates since the previous reading; directory is /sys/class/block.
 
-    Nothing is opened before the first reading. A device that is gone is looked for again at each.
+    Opens its files at the first reading; a device that is gone is looked for again at each.
     """
 
     def __init__(self, device: Watched, directory: str) -> None:
@@ -147,7 +144,7 @@ class DeviceGauge:
         self._before: _Reading | None = None
 
     def read(self) -> DeviceRates | None:
-        """Return its rates; None the first time. Raises OSError (it is gone), Unreadable, Restarted."""
+        """Return its rates; None the first time. Raises OSError (gone), Unreadable, Restarted."""
         try:
             now, in_flight = self._read()
         except OSError:
@@ -164,7 +161,7 @@ class DeviceGauge:
         return device_rates(self.device, before.counters, now.counters, interval_s, in_flight)
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         self._open.close()
         self._files = self._before = None
 
@@ -174,7 +171,7 @@ class DeviceGauge:
         diskseq = b"" if files.diskseq is None else files.diskseq.read()
         is_known = self._before is not None and diskseq and diskseq == self._before.diskseq
         if not is_known and files.size.read().strip() == b"0":
-            # A loop device without a file, or a stopped array, keeps its name, its folder and its counters.
+            # A detached loop device or a stopped array keeps its name, its directory and its counters.
             raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
         if self._before is None or counters == self._before.counters:
             _require_counted(files.iostats)
@@ -199,9 +196,9 @@ class DeviceGauge:
 
 
 def _require_counted(iostats: KeptFile | None) -> None:
-    """Raise Unreadable where counters stand still because nobody keeps them: that is no idle disk."""
+    """Raise Unreadable if statistics are disabled: unchanged counters are no idle disk then."""
     if iostats is not None and iostats.read().strip() == b"0":
-        raise Unreadable("its I/O is not counted: queue/iostats is 0")
+        raise Unreadable("I/O statistics are disabled: queue/iostats is 0")
 
 
 def _kept(path: str, stack: ExitStack) -> KeptFile | None:
@@ -212,16 +209,11 @@ def _text(file: KeptFile) -> str:
     return file.read().decode("ascii", errors="replace")
 
 
-# What a watched device stands on, from sysfs alone: array members, volumes' disks, the disk below a loop device.
-#
-# A loop device's I/O counts on the loop and on the disk below it, an array's on its members too: what a sample
-# shows of them is marked, so that nobody adds it up.
-
 SYS = "/sys"
 
 
 def watched_tree(name: str, sys: str = SYS) -> tuple[Watched, ...]:
-    """Return a target and everything that it stands on, each device once, right below what stands on it first."""
+    """Return a target and its lower devices, each once, right below its first upper device."""
     found: dict[str, Watched] = {}
     _add(Watched(name), sys, found)
     return tuple(found.values())
@@ -238,7 +230,7 @@ def _add(device: Watched, sys: str, found: dict[str, Watched]) -> None:
 def _lower(name: str, sys: str) -> Iterator[Watched]:
     folder = f"{sys}/class/block/{name}"
     try:
-        # Documentation/ABI/testing/sysfs-block: md and dm list there what they are made of.
+        # md and dm list their members there (Documentation/ABI/testing/sysfs-block).
         members = sorted(os.listdir(f"{folder}/slaves"))
     except OSError:
         members = []
@@ -250,7 +242,7 @@ def _lower(name: str, sys: str) -> Iterator[Watched]:
 
 
 def _disk_of_file(path: str, sys: str) -> str:
-    """Return the whole disk that a file, or device, lies on; empty where that can't be told."""
+    """Return the whole disk of a file or device; empty if unknown."""
     try:
         seen = os.stat(path)
     except (OSError, ValueError):
@@ -262,7 +254,7 @@ def _disk_of_file(path: str, sys: str) -> str:
 
 
 def _disk_of_source(path: str, sys: str) -> str:
-    """Return the disk of a filesystem that has a number of its own (btrfs), by its mount table's entry."""
+    """Return the disk of a filesystem with an anonymous device number (btrfs), from the mount table."""
     holders = [entry for entry in read_mounts() if is_below(path, entry.mount_point)]
     nearest = max(holders, key=lambda entry: len(entry.mount_point), default=None)
     if nearest is None or nearest.filesystem != "btrfs":
@@ -271,7 +263,7 @@ def _disk_of_source(path: str, sys: str) -> str:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Return whether a path lies in a folder, or in one below it."""
+    """Return whether a path is in a directory or below it."""
     return folder in {"/", path} or path.startswith(folder + "/")
 
 
@@ -289,19 +281,16 @@ def disk_name(name: str, sys: str = SYS) -> str:
     return os.path.basename(os.path.dirname(folder)) if os.path.exists(f"{folder}/partition") else name
 
 
-# Whether a device answers: how much I/O of it, and of what it is made of, has ended.
-
 _ENDED = (0, 2, 4, 6, 11, 13, 15)
 """Reads, sectors read, writes, sectors written, discards, sectors discarded, flushes (Documentation/block/stat.rst).
-The times among the other fields go on while a request only waits."""
+The time fields advance while a request only waits."""
 
 
 def ended_io(names: tuple[str, ...], sys: str = SYS) -> tuple[tuple[str, ...], ...]:
-    """Return the counters of block devices by their kernel names; equal to earlier ones where no I/O has ended since.
+    """Return counters of completed I/O of block devices; unchanged counters mean that no I/O completed.
 
-    What others use too does not count, or their I/O would be taken for an answer of ours: the disk below a loop device's
-    file with what that is made of, and the disk of a volume group with other volumes on it. A device that is gone has no
-    counters.
+    Shared lower devices are left out, since others' I/O would look like progress: the disk below a loop device's file,
+    and the disk of a volume group with other volumes on it. A device that is gone has no counters.
     """
     trees = [watched for name in names for watched in watched_tree(name, sys)]
     ours = _ours(trees, sys)
@@ -309,17 +298,17 @@ def ended_io(names: tuple[str, ...], sys: str = SYS) -> tuple[tuple[str, ...], .
 
 
 def _ours(trees: Sequence[Watched], sys: str) -> set[str]:
-    """Return the names of those that were asked for, and of those below that nothing else stands on."""
+    """Return the names of the targets, and of lower devices that nothing else uses."""
     asked = {one.name for one in trees if one.role is Role.TARGET}
     members = {one.name for one in trees if one.role is Role.MEMBER} - asked
-    # What is below a shared device is shared as well: until no more are found.
+    # A lower device of a shared one is shared as well.
     while shared := {name for name in members if not _holders(name, sys) <= asked | members}:
         members -= shared
     return asked | members
 
 
 def _holders(name: str, sys: str) -> set[str]:
-    """Return what md and dm have made of a device; empty where that can't be read."""
+    """Return the md and dm devices on a device; empty if unreadable."""
     try:
         # Documentation/ABI/testing/sysfs-block: the counterpart of slaves.
         return set(os.listdir(f"{sys}/class/block/{name}/holders"))

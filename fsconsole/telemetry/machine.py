@@ -1,4 +1,4 @@
-"""CPU time from /proc/stat (man 5 proc_stat): shares over an interval, and busy seconds of a step."""
+"""Machine-wide gauges: CPU (/proc/stat), dirty pages (/proc/meminfo, vmstat), bdi (debugfs), pressure (PSI)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,12 @@ from fsconsole.telemetry.rates import (
 )
 from fsconsole.text import KIB
 
-# One filesystem's writeback as the kernel sees it, from debugfs bdi/NAME/stats (mm/backing-dev.c).
-
 
 def parse_bdi(text: str) -> BdiStats:
-    """Return the figures of a stats file; sizes are in kB of 1024 bytes there. Raises Unreadable.
+    """Return the figures of debugfs bdi/NAME/stats (mm/backing-dev.c), whose sizes are in KiB. Raises Unreadable.
 
-    Lines that later kernels add are passed over, and what an older one lacks is None: what was dirtied and
-    written, and the bandwidth, came with 3.2.
+    Unknown lines are skipped; a figure that the kernel lacks is None (BdiDirtied, BdiWritten and the bandwidth came
+    with 3.2).
     """
     values = kernel_numbers(text, ":")
     sizes = {name: value * KIB for name, value in values.items()}
@@ -173,7 +171,7 @@ def _times(columns: str) -> CpuTimes:
 
 
 def _difference(before: CpuTimes, after: CpuTimes) -> CpuTimes:
-    # The kernel corrects iowait and idle downwards by a little: such a step counts as none.
+    # The kernel may correct iowait and idle downwards a little: that counts as zero.
     user, nice, system, idle, iowait, irq, softirq = [
         last - first if last > first else 0 for first, last in zip(before[:7], after[:7], strict=True)
     ]
@@ -192,14 +190,12 @@ def _busy(times: CpuTimes) -> int:
     return times.user + times.nice + times.system + times.irq + times.softirq
 
 
-# Dirty pages and their thresholds, from /proc/meminfo and /proc/vmstat.
-
 PROC_MEMINFO = "/proc/meminfo"
 PROC_VMSTAT = "/proc/vmstat"
 
 
 def parse_writeback(meminfo: str, vmstat: str) -> Writeback:
-    """Return what both files say. Raises Unreadable.
+    """Parse /proc/meminfo and /proc/vmstat. Raises Unreadable.
 
     Dirty and Writeback are in kB of 1024 bytes (man 5 proc_meminfo); nr_dirty_threshold and
     nr_dirty_background_threshold are in pages, and absent from kernels before 2.6.37 (mm/vmstat.c).
@@ -219,17 +215,14 @@ def parse_writeback(meminfo: str, vmstat: str) -> Writeback:
 
 
 def read_writeback() -> Writeback:
-    """Return the machine's dirty pages now. Raises OSError, Unreadable."""
+    """Return the dirty pages now. Raises OSError, Unreadable."""
     return parse_writeback(read_text(PROC_MEMINFO), read_text_or(PROC_VMSTAT, ""))
 
 
-# Where the kernel shows the writeback of a mounted filesystem.
-
-
 def bdi_stats_path(debug: str, mount_point: str) -> str | None:
-    """Return the stats file of the filesystem mounted there, or None where this machine doesn't offer it.
+    """Return the bdi stats file of a mounted filesystem, or None if this machine lacks it.
 
-    debug is where debugfs is mounted; empty where it isn't. Raises OSError where mounts can't be read.
+    debug is the mount point of debugfs, empty without one. Raises OSError if the mounts can't be read.
     """
     mounted = [entry for entry in read_mounts() if entry.mount_point == mount_point]
     if not debug or not mounted:
@@ -240,28 +233,23 @@ def bdi_stats_path(debug: str, mount_point: str) -> str | None:
 
 
 def bdi_name(entry: MountEntry, sys: str = "/sys") -> str:
-    """Return the name of a mount's backing device info; empty where sysfs doesn't tell it.
+    """Return the name of a mount's backing device info (bdi); empty if sysfs lacks it.
 
-    It is MAJOR:MINOR of the whole disk; btrfs makes one of its own for each filesystem, btrfs-N
-    (super_setup_bdi, fs/super.c), found through the device that it was mounted from.
+    It is MAJOR:MINOR of the whole disk; btrfs creates its own for each filesystem, btrfs-N (super_setup_bdi,
+    fs/super.c), found through the mounted device.
     """
-    link = _btrfs_link(entry, sys) if entry.filesystem == "btrfs" else _disk_link(entry.device_number, sys)
+    if entry.filesystem == "btrfs":
+        link = _btrfs_member_link(os.path.basename(os.path.realpath(entry.source)), sys)
+    else:
+        numbers = f"{os.major(entry.device_number)}:{os.minor(entry.device_number)}"
+        link = _first_link(os.path.realpath(f"{sys}/dev/block/{numbers}"))
     return os.path.basename(os.readlink(link)) if link else ""
 
 
-def _disk_link(device_number: int, sys: str) -> str:
-    numbers = f"{os.major(device_number)}:{os.minor(device_number)}"
-    return _first_link(os.path.realpath(f"{sys}/dev/block/{numbers}"))
-
-
 def _first_link(directory: str) -> str:
-    # A partition's directory lies in that of its disk, which alone has the link.
+    # A partition's directory is in its disk's, which alone has the link.
     candidates = (f"{directory}/bdi", f"{os.path.dirname(directory)}/bdi")
     return next((link for link in candidates if os.path.islink(link)), "")
-
-
-def _btrfs_link(entry: MountEntry, sys: str) -> str:
-    return _btrfs_member_link(os.path.basename(os.path.realpath(entry.source)), sys)
 
 
 def _btrfs_member_link(member: str, sys: str) -> str:
@@ -274,10 +262,10 @@ def _btrfs_member_link(member: str, sys: str) -> str:
 
 
 def device_bdi_path(debug: str, name: str, sys: str = "/sys") -> str | None:
-    """Return the stats file of a device's writeback, or None where this machine doesn't offer it.
+    """Return the bdi stats file of a device, or None if this machine lacks it.
 
-    A member of a mounted btrfs has that of the filesystem; any other device that of its disk, where writes to the
-    device itself count too. debug is where debugfs is mounted, which root alone may read.
+    A member of a mounted btrfs has the filesystem's; any other device its disk's, which counts writes to the device
+    itself, too. debug is the mount point of debugfs, readable by root only.
     """
     link = _btrfs_member_link(name, sys) or _first_link(os.path.realpath(f"{sys}/class/block/{name}"))
     bdi = os.path.basename(os.readlink(link)) if link else ""
@@ -285,40 +273,38 @@ def device_bdi_path(debug: str, name: str, sys: str = "/sys") -> str | None:
     return path if bdi and os.access(path, os.R_OK) else None
 
 
-# Stalls of tasks that wait for I/O, CPU or memory, from /proc/pressure/* (Documentation/accounting/psi.rst).
-
 PROC_PRESSURE = "/proc/pressure"
 RESOURCES = ("io", "cpu", "memory")
 
 Stalls = Mapping[str, int]
-"""Microseconds since boot by "some" and "full"; full of the CPU says nothing of a whole machine (psi.rst)."""
+"""Microseconds since boot by "some" and "full" (Documentation/accounting/psi.rst); CPU "full" is undefined."""
 
 
 def parse_stalls(text: str) -> Stalls:
-    """Return the totals of a pressure file. Raises Unreadable."""
+    """Return the totals of a /proc/pressure file. Raises Unreadable."""
     totals = {}
     for line in text.splitlines():
         kind, *words = line.split() or [""]
         total = next((word[6:] for word in words if word.startswith("total=")), "")
         if not is_number(total):
-            raise Unreadable(f"a line of pressure without a total: {line!r}")
+            raise Unreadable(f"a pressure line without a total: {line!r}")
         totals[kind] = int(total)
     if "some" not in totals:
-        raise Unreadable("a file of pressure that doesn't say of some")
+        raise Unreadable("a pressure file without a line 'some'")
     return totals
 
 
 def stalled_percent(before: Stalls, after: Stalls, kind: str, interval_s: float) -> float | None:
-    """Return the share of an interval in which some task, or all of them, waited; None where it isn't told."""
+    """Return the share of an interval in which some task, or all, waited; None if unknown."""
     if kind not in before or kind not in after:
         return None
     return share_percent(forward_delta(before[kind], after[kind]) / 1e6, interval_s)
 
 
 class StallGauge:
-    """Shares of the time since the reading before, for one resource.
+    """Stalled shares of the time since the previous reading, for one resource.
 
-    The totals are brought up to date at each reading; the averages beside them only every 2 s (kernel/sched/psi.c).
+    The totals are current at each reading; the averages are updated every 2 s only (kernel/sched/psi.c).
     """
 
     def __init__(self, directory: str, resource: str) -> None:
@@ -336,7 +322,7 @@ class StallGauge:
         return some, full
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._file.close()
 
 
@@ -344,7 +330,7 @@ Shares = tuple[float | None, float | None] | None
 
 
 def pressure_of(io: Shares, cpu: Shares, memory: Shares) -> Pressure | None:
-    """Return what three gauges read as one; None where none has anything to say."""
+    """Return the three readings as one; None if all are."""
     if io is None and cpu is None and memory is None:
         return None
     nothing = (None, None)

@@ -1,4 +1,4 @@
-"""The thread that reads all gauges on a fixed schedule and hands each sample on."""
+"""Samples all gauges on a fixed schedule in a thread of its own."""
 
 from __future__ import annotations
 
@@ -43,11 +43,9 @@ from fsconsole.telemetry.machine import (
 )
 from fsconsole.telemetry.rates import MOST, Unreadable
 
-# Readers of one source each, with what they need of the reading before: every rate is over its own interval.
-
 
 class Counters(Protocol):
-    """Whatever counts a load, such as system.memfd.CounterPage."""
+    """Counters of a load, such as system.memfd.CounterPage."""
 
     def read(self) -> tuple[ThreadCounters, ...]:
         """Return the counters of every thread as they are now."""
@@ -55,7 +53,7 @@ class Counters(Protocol):
 
 
 class CpuGauge:
-    """CPU shares since the reading before."""
+    """CPU shares since the previous reading."""
 
     def __init__(self, path: str) -> None:
         self._file = KeptFile(path)
@@ -70,7 +68,7 @@ class CpuGauge:
         return cpu_shares(before.total, after.total), per_cpu_shares(before, after)
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._file.close()
 
 
@@ -86,7 +84,7 @@ class WritebackGauge:
         return parse_writeback(_text(self._meminfo), "" if self._vmstat is None else _text(self._vmstat))
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         self._meminfo.close()
         if self._vmstat is not None:
             self._vmstat.close()
@@ -103,23 +101,23 @@ class BdiGauge:
         return parse_bdi(_text(self._file))
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._file.close()
 
 
 class LoadGauge:
-    """A load's progress; its first rate counts from the moment when the gauge was made."""
+    """A load's progress; its first rate counts from the gauge's creation."""
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
         self._before = (time.monotonic_ns(), sum(thread.bytes_done for thread in counters.read()))
 
     def read(self) -> LoadProgress:
-        """Return the sums over all threads. Raises ValueError where a counter holds what it can't."""
+        """Return the sums over all threads. Raises Unreadable for an absurd counter."""
         now_ns, threads = time.monotonic_ns(), self._counters.read()
         bytes_done = sum(thread.bytes_done for thread in threads)
         if max(bytes_done, sum(thread.operations + thread.files_done for thread in threads)) > MOST:
-            raise Unreadable("a load that has done more than can be done")
+            raise Unreadable("a load counter beyond any possible value")
         (before_ns, bytes_before), self._before = self._before, (now_ns, bytes_done)
         return LoadProgress(
             bytes_done=bytes_done,
@@ -130,21 +128,19 @@ class LoadGauge:
         )
 
     def close(self) -> None:
-        """Let go of the counters, which belong to somebody else."""
+        """No-op: the caller owns the counters."""
 
 
 def _text(file: KeptFile) -> str:
     return file.read().decode("ascii", errors="replace")
 
 
-# The gauges of all watched devices: targets, and below each what it stands on, without any of them twice.
-
 _LOOK_AGAIN_S = 10.0
-"""A member that is added to an array while it is watched appears after this long."""
+"""Interval at which lower devices are read again: a member added to an array appears then."""
 
 
-class DeviceRack:
-    """Device gauges in the order of a sample; not safe for use by several threads at once."""
+class DeviceGauges:
+    """Gauges of the targets and their lower devices, each once, in a sample's order; not thread-safe."""
 
     def __init__(self, sys: str) -> None:
         self._sys = sys
@@ -153,7 +149,7 @@ class DeviceRack:
         self._looked_s = 0.0
 
     def watch(self, name: str) -> None:
-        """Add a target by its kernel name; one that is watched already begins anew."""
+        """Add a target by its kernel name; one that is watched already starts again."""
         former = self._gauges.get(name)
         if former is not None:
             former.close()
@@ -162,31 +158,31 @@ class DeviceRack:
         self._arrange()
 
     def unwatch(self, name: str) -> None:
-        """Take a target away that will be gone; what it stood on stays where that is a target itself."""
+        """Remove a target; its lower devices stay if they are targets themselves."""
         if name in self._targets:
             self._targets.remove(name)
             self._arrange()
 
     def gauges(self) -> tuple[DeviceGauge, ...]:
-        """Return all gauges, a target's members right behind it."""
-        # What stands below a device that is gone goes with it, and comes back with it.
+        """Return all gauges, a target's members right after it."""
+        # Lower devices vanish with their target, and return with it.
         if self.vanished() or time.monotonic() - self._looked_s > _LOOK_AGAIN_S:
             self._arrange()
         return tuple(self._gauges.values())
 
     def vanished(self) -> tuple[str, ...]:
-        """Return the targets that were gone at the last reading."""
+        """Return the targets that were missing at the last reading."""
         return tuple(name for name in self._targets if name in self._gauges and self._gauges[name].is_gone)
 
     def close(self) -> None:
-        """Give all files back and forget the targets."""
+        """Close all files and drop the targets."""
         for gauge in self._gauges.values():
             gauge.close()
         self._gauges.clear()
         self._targets.clear()
 
     def _arrange(self) -> None:
-        """Look at the layers as they are now; gauges that stay keep what they read before."""
+        """Read the layers again; gauges that stay keep their previous reading."""
         self._looked_s = time.monotonic()
         former, self._gauges = self._gauges, {}
         for device in arranged([watched_tree(name, self._sys) for name in self._targets]):
@@ -198,7 +194,7 @@ class DeviceRack:
 
 
 def arranged(trees: list[tuple[Watched, ...]]) -> tuple[Watched, ...]:
-    """Return the devices of all trees, each once: a target that another one stands on is that one's member."""
+    """Return the devices of all trees, each once; a target below another one is its member."""
     lower = {device.name for tree in trees for device in tree[1:]}
     found: dict[str, Watched] = {}
     for tree in trees:
@@ -208,14 +204,12 @@ def arranged(trees: list[tuple[Watched, ...]]) -> tuple[Watched, ...]:
     return tuple(found.values())
 
 
-# All gauges of a run on one panel: what is watched changes as the run goes on.
-
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The kernel files that are read whatever is watched."""
+    """Paths of the machine-wide kernel files."""
 
     stat: str = PROC_STAT
     meminfo: str = PROC_MEMINFO
@@ -226,7 +220,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """What all gauges showed at one instant; None: not to be had here, or not this time."""
+    """Readings of all gauges at one instant; None if unavailable."""
 
     cpu: tuple[CpuShares, tuple[NumberedCpu, ...]] | None
     writeback: Writeback | None
@@ -236,49 +230,49 @@ class Readings:
     load: LoadProgress | None
 
 
-class Panel:
-    """The gauges, safe to be read by one thread while another changes what is watched."""
+class Gauges:
+    """All gauges; thread-safe: one thread reads while another changes what is watched."""
 
     def __init__(self, sources: Sources) -> None:
         self._lock = threading.Lock()
         self._sources = sources
         self._problems: Counter[str] = Counter()
-        self._cpu = self._opened("cpu", lambda: CpuGauge(sources.stat))
-        self._writeback = self._opened("writeback", lambda: WritebackGauge(sources.meminfo, sources.vmstat))
+        self._cpu = self._try("cpu", lambda: CpuGauge(sources.stat))
+        self._writeback = self._try("writeback", lambda: WritebackGauge(sources.meminfo, sources.vmstat))
         self._pressure = {name: self._opened_pressure(name) for name in RESOURCES}
-        self._devices = DeviceRack(sources.sys)
+        self._devices = DeviceGauges(sources.sys)
         self._bdi: BdiGauge | None = None
         self._load: LoadGauge | None = None
 
     def watch_device(self, name: str) -> None:
-        """Add a block device by its kernel name, with what it stands on; one that isn't there counts as a problem."""
+        """Add a block device by its kernel name, with its lower devices; a missing one counts as a problem."""
         with self._lock:
             self._devices.watch(name)
 
     def unwatch_device(self, name: str) -> None:
-        """Take a block device away."""
+        """Remove a block device."""
         with self._lock:
             self._devices.unwatch(name)
 
     def vanished(self) -> tuple[str, ...]:
-        """Return which of the devices that were asked for were gone at the last reading."""
+        """Return the watched devices that were missing at the last reading."""
         with self._lock:
             return self._devices.vanished()
 
     def watch_bdi(self, path: str | None) -> None:
-        """Watch the stats file of a mounted filesystem, or none any more."""
+        """Watch a mounted filesystem's bdi stats file, or none."""
         with self._lock:
             if self._bdi is not None:
                 self._bdi.close()
-            self._bdi = None if path is None else self._opened("bdi", lambda: BdiGauge(path))
+            self._bdi = None if path is None else self._try("bdi", lambda: BdiGauge(path))
 
     def watch_load(self, counters: Counters | None) -> None:
-        """Watch a load's counters, or none any more; once this returns the former ones may be unmapped."""
+        """Watch a load's counters, or none; after this returns the former ones may be unmapped."""
         with self._lock:
-            self._load = None if counters is None else self._opened("load", lambda: LoadGauge(counters))
+            self._load = None if counters is None else self._try("load", lambda: LoadGauge(counters))
 
     def read(self) -> Readings:
-        """Read all gauges. One that fails is None, and its reason is counted."""
+        """Read all gauges; one that fails is None, and its reason is counted."""
         with self._lock:
             gauges = self._devices.gauges()
             rates = [self._try(gauge.device.name, gauge.read) for gauge in gauges]
@@ -292,18 +286,18 @@ class Panel:
             )
 
     def dirty_bytes(self) -> int:
-        """Return Dirty + Writeback now; 0 where they can't be read."""
+        """Return Dirty + Writeback now; 0 if unreadable."""
         with self._lock:
             writeback = self._try("writeback", self._writeback.read) if self._writeback else None
         return 0 if writeback is None else writeback.dirty_bytes + writeback.writeback_bytes
 
     def problems(self) -> tuple[tuple[str, int], ...]:
-        """Return why gauges were absent, and how often each reason was met, the commonest first."""
+        """Return why gauges were absent and how often, the most frequent reason first."""
         with self._lock:
             return tuple(self._problems.most_common())
 
     def close(self) -> None:
-        """Give all files back; nothing can be read after that."""
+        """Close all files; nothing can be read after that."""
         with self._lock:
             for gauge in (self._cpu, self._writeback, self._bdi, *self._pressure.values()):
                 if gauge is not None:
@@ -313,15 +307,11 @@ class Panel:
             self._devices.close()
 
     def _opened_pressure(self, resource: str) -> StallGauge | None:
-        return self._opened(f"pressure {resource}", lambda: StallGauge(self._sources.pressure, resource))
+        return self._try(f"pressure {resource}", lambda: StallGauge(self._sources.pressure, resource))
 
     def _read_pressure(self, resource: str) -> tuple[float | None, float | None] | None:
         gauge = self._pressure.get(resource)
         return self._try(f"pressure {resource}", gauge.read) if gauge else None
-
-    def _opened(self, name: str, make: Callable[[], T]) -> T | None:
-        """Return a new gauge, or None where this machine lacks its source."""
-        return self._try(name, make)
 
     def _try(self, name: str, act: Callable[[], T]) -> T | None:
         try:
@@ -332,33 +322,30 @@ class Panel:
 
 
 def _reason(error: OSError | ValueError) -> str:
-    """Return a reason without the figures of the moment, so that equal reasons are counted as one."""
+    """Return a reason without its figures, so that equal reasons count as one."""
     if isinstance(error, OSError) and error.errno is not None:
         return os.strerror(error.errno)
     return type(error).__name__
 
 
-# How long a load stood still: the device wrote nothing while writers waited.
-
-
 class StallClock:
-    """Adds up the sampling intervals in which writers ran, none of them got anything done, and no target wrote.
+    """Adds up the sampling intervals in which writers ran without progress and no target wrote.
 
-    What is shorter than an interval is not seen, so the figure is rather too small than too large.
+    Stalls shorter than an interval are missed, so the figure is a lower bound.
     """
 
     def __init__(self) -> None:
         self.reset(0)
 
     def reset(self, now_ns: int) -> None:
-        """Begin anew with a load whose counters are at zero; now_ns is CLOCK_MONOTONIC."""
+        """Restart with a load whose counters are at zero; now_ns is CLOCK_MONOTONIC."""
         self._since_ns = now_ns
         self._done = (0, 0)
         self._stalled_s = 0.0
         self._has_seen = False
 
     def note(self, sample: Sample) -> None:
-        """Take one more sample in; one without a load, or without its target's rates, says nothing."""
+        """Add a sample; one without a load or its target's rates is ignored."""
         load, targets = sample.load, sample.targets
         if load is None or not targets:
             return
@@ -366,11 +353,11 @@ class StallClock:
         self._has_seen = True
         wrote = any(target.write_bytes_s for target in targets)
         if load.threads_running and not wrote and self._done == before:
-            # The first interval began before the load did.
+            # The first interval started before the load.
             self._stalled_s += min(sample.interval_s, (sample.monotonic_ns - self._since_ns) / 1e9)
 
     def stalled_s(self) -> float | None:
-        """Return the seconds since the reset; None where no sample could tell."""
+        """Return the stalled seconds since the reset; None without a usable sample."""
         return self._stalled_s if self._has_seen else None
 
 
@@ -387,7 +374,7 @@ class Sampler:
     ) -> None:
         self._period_ns = round(period_s * 1e9)
         self._sink = sink
-        self._panel = Panel(sources or Sources())
+        self._gauges = Gauges(sources or Sources())
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._stopping = threading.Event()
         self._lock = threading.Lock()
@@ -406,7 +393,7 @@ class Sampler:
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
-        self._panel.close()
+        self._gauges.close()
 
     def set_place(self, cell: int | None, step: str) -> None:
         """Say to what the next samples belong: a cell's index, and the word of the step."""
@@ -428,34 +415,34 @@ class Sampler:
 
     def watch_device(self, name: str) -> None:
         """Add a block device by its kernel name, with what it stands on."""
-        self._panel.watch_device(name)
+        self._gauges.watch_device(name)
 
     def unwatch_device(self, name: str) -> None:
         """Take a block device away that the run itself is about to end."""
-        self._panel.unwatch_device(name)
+        self._gauges.unwatch_device(name)
 
     def vanished(self) -> tuple[str, ...]:
         """Return which of the devices that were asked for were gone at the last sample."""
-        return self._panel.vanished()
+        return self._gauges.vanished()
 
     def watch_bdi(self, path: str | None) -> None:
         """Watch the writeback of a mounted filesystem by its debugfs stats file, or none any more."""
-        self._panel.watch_bdi(path)
+        self._gauges.watch_bdi(path)
 
     def watch_load(self, counters: Counters | None) -> None:
         """Watch a load's counters, or none any more; once this returns the former ones may be unmapped."""
-        self._panel.watch_load(counters)
+        self._gauges.watch_load(counters)
 
     def reset_peak_dirty(self) -> None:
         """Begin a load's window: the highest Dirty + Writeback counts from what is dirty now, stalls from zero."""
-        dirty_bytes = self._panel.dirty_bytes()
+        dirty_bytes = self._gauges.dirty_bytes()
         with self._lock:
             self._peak_dirty_bytes = dirty_bytes
             self._stalls.reset(time.monotonic_ns())
 
     def peak_dirty_bytes(self) -> int:
         """Return the highest Dirty + Writeback since the reset, this moment's included."""
-        self._note_dirty(self._panel.dirty_bytes())
+        self._note_dirty(self._gauges.dirty_bytes())
         with self._lock:
             return self._peak_dirty_bytes
 
@@ -467,11 +454,11 @@ class Sampler:
 
     def problems(self) -> tuple[tuple[str, int], ...]:
         """Return why sources were absent, and how often each reason was met."""
-        return self._panel.problems()
+        return self._gauges.problems()
 
     def _run(self) -> None:
         start_ns = self._last_ns = time.monotonic_ns()
-        self._panel.read()
+        self._gauges.read()
         while True:
             now_ns = time.monotonic_ns()
             due_ns = next_due_ns(start_ns, self._period_ns, now_ns)
@@ -481,7 +468,7 @@ class Sampler:
 
     def _take(self) -> None:
         now_ns, wall_ns = time.monotonic_ns(), time.time_ns()
-        readings = self._panel.read()
+        readings = self._gauges.read()
         sample = self._sample(readings, now_ns, wall_ns)
         if sample is not None:
             self._note_dirty(sample.writeback.pending_bytes)

@@ -1,4 +1,4 @@
-"""The built-in generator as the engine sees it: started confined, released by a word, read by its counters."""
+"""The built-in generator's engine side: starts the host process confined, releases it, reads its counters."""
 
 from __future__ import annotations
 
@@ -22,26 +22,25 @@ from fsconsole.workloads.job import GO, HostReport, Job, Stage
 from fsconsole.workloads.protocol import LoadResult, failures_in_words
 from fsconsole.workloads.tree import SourceFiles, directory_name
 
-# The cage of every generator: it can write below its tree and nowhere else, and reach no device.
+# Confinement of every generator: it can write below its tree only, and reach no device. bubblewrap (man 1 bwrap)
+# gives it a private /dev, a read-only root, no network, and no capability to mount, create device nodes or reach
+# hardware.
 #
-# bubblewrap (man 1 bwrap) gives it a private /dev, everything outside the tree read-only, no network, and no
-# capability to mount, to make device nodes or to reach hardware.
-#
-# /proc is a new one, made read-only afterwards (measured: --proc alone leaves /proc/sys/vm/drop_caches writable).
-# The surrounding one would be a way out: it shows bwrap's own process, which has root's user id and no
-# capabilities, so that any generator may enter /proc/PID/root of it, and write there to the whole machine.
+# /proc is a new mount, made read-only afterwards (measured: --proc alone leaves /proc/sys/vm/drop_caches writable).
+# The outer /proc would be a way out: it shows bwrap's own process, which has root's uid and no capabilities, so any
+# generator may enter its /proc/PID/root and write to the whole machine.
 
 _PRIVATE_MOUNTS = ("unshare", "--mount", "--mount-proc", "--propagation", "private", "--")
-"""bwrap leaves its mounts slaves of the host's: what the host mounts later would appear inside, writable.
-And it looks its child up in /proc: in the engine's PID namespace the host's /proc has another process, or none,
-under that number (measured: it then died without a word to its child)."""
+"""bwrap leaves its mounts slaves of the host's: later mounts of the host would appear inside, writable. And it looks
+up its child in /proc: in the engine's PID namespace the host's /proc has another process, or none, under that pid
+(measured: bwrap then died without telling its child)."""
 
 _NAMESPACES = (
     "--unshare-pid", "--as-pid-1", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--die-with-parent",
     "--new-session",
 )  # fmt: skip
-"""The generator itself is PID 1: with an init of its own bwrap ends without having waited for its child, and
-the rusage of the generator is lost. A session of its own keeps the operator's terminal out of its reach."""
+"""The generator itself is PID 1: with its own init bwrap would exit without waiting for its child, and the
+generator's rusage would be lost. --new-session keeps the operator's terminal out of its reach."""
 
 _CAPABILITIES = (
     "--cap-drop", "ALL",
@@ -58,12 +57,11 @@ _ALWAYS_HIDDEN = "/run"
 def confined_argv(
     argv: Sequence[str], *, tree: str, hidden: Sequence[str], readable: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the command that runs argv, as root, with tree as the only place where it can write.
+    """Return the command that runs argv as root, able to write below tree only.
 
-    All paths are absolute, exist, and hold no symbolic links. hidden directories appear empty (the run
-    folder has the engine's control socket); readable ones appear even where a hidden one is above them,
-    but never what is hidden below. Raises ValueError for a path that is not absolute and normal, and for
-    / as tree.
+    All paths must exist and contain no symbolic links. hidden directories appear empty (the run folder has the
+    engine's control socket); readable ones stay visible below a hidden one, but never a hidden one below them.
+    Raises ValueError for a path that is not absolute and normal, and for / as tree.
     """
     for path in (tree, *hidden, *readable):
         if not isabs(path) or normpath(path) != path:
@@ -73,13 +71,15 @@ def confined_argv(
     emptied = {_ALWAYS_HIDDEN, *hidden} - {tree}
     root = ("--ro-bind", "/", "/")
     mounts: dict[str, tuple[str, ...]] = {
-        path: ("--ro-bind", path, path) for path in readable if _is_below_any(path, emptied)
+        path: ("--ro-bind", path, path)
+        for path in readable
+        if any(path.startswith(f"{directory}/") for directory in emptied)
     }
     mounts |= {path: ("--tmpfs", path) for path in emptied}
     mounts |= {"/dev": ("--dev", "/dev"), "/proc": ("--proc", "/proc"), tree: ("--bind", tree, tree)}
-    # What lies deeper is mounted later, or what is above it would cover it.
-    in_order = [word for path in sorted(mounts, key=_depth_first) for word in mounts[path]]
-    # The empty directories are in memory: left writable, they could be filled until the machine has none.
+    # Parents first: a later mount on a parent would cover its children.
+    in_order = [word for path in sorted(mounts, key=lambda path: path.split("/")) for word in mounts[path]]
+    # The empty directories are tmpfs: left writable, they could fill the memory.
     sealed = [word for path in sorted({"/proc", *emptied}) for word in ("--remount-ro", path)]
     return (
         *_PRIVATE_MOUNTS, "bwrap", *_NAMESPACES, *root, *in_order, *sealed, "--chdir", "/", *_CAPABILITIES,
@@ -87,23 +87,15 @@ def confined_argv(
     )  # fmt: skip
 
 
-def _is_below_any(path: str, directories: set[str]) -> bool:
-    return any(path.startswith(f"{directory}/") for directory in directories)
-
-
-def _depth_first(path: str) -> tuple[str, ...]:
-    return tuple(path.split("/"))
-
-
 _HOST = (sys.executable, "-I", "-m", "fsconsole.workloads.host")
-"""Isolated (-I): nothing of the operator's environment or of the directory at hand is imported."""
+"""Isolated (-I): imports nothing from the operator's environment or working directory."""
 _WORKERS_PER_CPU = 4
-"""Threads of one process take turns at its interpreter, which costs a sixth more CPU with eight of them; a process
-costs some 5 ms and 6 MiB. With no more than these, 16 writers on 2 CPUs take what C threads take."""
+"""Threads of one process share the interpreter lock, which costs a sixth more CPU with eight of them; a process costs
+about 5 ms and 6 MiB. With this many, 16 writers on 2 CPUs are as fast as C threads."""
 
 
 class BuiltInGenerator:
-    """Makes loads with processes times threads of this interpreter."""
+    """Runs loads in processes and threads of this interpreter."""
 
     def __init__(self, start: Callable[[Command], RunningCommand] = spawn) -> None:
         self._start = start
@@ -117,10 +109,7 @@ class BuiltInGenerator:
         hidden: Sequence[str],
         source: SourceFiles | None = None,
     ) -> BuiltInLoad:
-        """Start the host process, confined to tree, and give it its job. Raises ToolMissing.
-
-        All directories are made, and all writers wait at the barrier, by the time wait_ready() returns.
-        """
+        """Start the host process, confined to tree, and send it its job. Raises ToolMissing."""
         find_program("bwrap")
         page = CounterPage.create(workload.threads, len(timed_in(workload)))
         argv = confined_argv(
@@ -159,7 +148,7 @@ class BuiltInLoad:
         self._result: LoadResult | None = None
 
     def give(self, job: Job) -> None:
-        """Hand the job to the host; where it has ended already, wait_ready() says so."""
+        """Send the job to the host; wait_ready() reports a host that has exited."""
         with suppress(BrokenPipeError):
             self._running.send(encode(job))
 
@@ -230,7 +219,7 @@ class BuiltInLoad:
             return HostReport(Stage.DIED)
 
     def _fail(self, why: str) -> NoReturn:
-        # What it printed is still to be had by end().
+        # end() still returns its output.
         raise GeneratorFailed(why or _ending_in_words(self._running.wait()))
 
     def _load_result(self, report: HostReport, died: str) -> LoadResult:
@@ -256,13 +245,10 @@ class BuiltInLoad:
 
 
 def interpreter_places() -> tuple[str, ...]:
-    """Return the directories that this interpreter and this package are read from, without symbolic links."""
-    places = (sys.prefix, sys.base_prefix, dirname(realpath(sys.executable)), _package_parent())
+    """Return the directories of this interpreter and this package, without symbolic links."""
+    package_parent = dirname(dirname(realpath(fsconsole.__file__)))
+    places = (sys.prefix, sys.base_prefix, dirname(realpath(sys.executable)), package_parent)
     return tuple(sorted({realpath(place) for place in places}))
-
-
-def _package_parent() -> str:
-    return dirname(dirname(realpath(fsconsole.__file__)))
 
 
 def _ending_in_words(command: CommandResult) -> str:

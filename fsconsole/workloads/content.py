@@ -1,4 +1,4 @@
-"""What is written into files: pieces of memory full of random data, no two of them alike.
+"""Data that is written into files: pieces of a random buffer at rotating offsets.
 
 A filesystem, a volume or an array may look for blocks that it has seen before, and for data that it can compress. So
 every piece begins at another place of a pool, neighbours far apart, and every 4 KiB of it begin with eight bytes of
@@ -171,8 +171,6 @@ def _with_zeros(data: bytes, zeros: int) -> bytes:
     kept, gap = PAGE_BYTES - zeros, bytes(zeros)
     return b"".join(data[start : start + kept] + gap for start in range(0, len(data), PAGE_BYTES))
 
-
-# Numbers that look random and come out the same each time: sizes, seeds of threads.
 
 _MASK = 2**64 - 1
 

@@ -42,8 +42,6 @@ from fsconsole.workloads.ops import (
 )
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, SourceFiles, file_name, namer, subdirectories
 
-# Which operation one thread carries out next, and on which file.
-
 Pick = tuple[Operation, int, str, int]
 """An operation, and what its run() is given: an open directory, a name below it, a number."""
 
@@ -175,8 +173,6 @@ class _Mix:
             return operation, self._ground.own_fd, self._own_name(-1 - number), -1 - number
         return operation, self._ground.source_fd, self._source_name(number), number
 
-
-# One process of the built-in generator: its threads, the barrier that they wait at, and how each ends.
 
 _STACK_BYTES = 512 * 1024
 """A writer needs little; thousands of default stacks of 8 MiB would count against a memory limit."""

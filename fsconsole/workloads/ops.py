@@ -1,4 +1,4 @@
-"""What operations on files have in common: the thread's own means, its clock, and the protocol."""
+"""Operations of the built-in generator on one file: create, append, read, random access, stat, delete."""
 
 from __future__ import annotations
 
@@ -159,9 +159,6 @@ class Syncs:
         return self.due
 
 
-# Operations on files as a whole, which move none of their data: stat and delete.
-
-
 class Stat:
     """Asks for what the inode says."""
 
@@ -193,8 +190,6 @@ class Delete:
         self._means.words[self._means.operations_word] += 1
         return True
 
-
-# Reading files from their beginnings to their ends.
 
 READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -254,8 +249,6 @@ class Read:
             words[slot_word(means.thread, SlotWord.READ_BYTES)] += bytes_done - bytes_before
         return left <= 0
 
-
-# Reading and writing blocks at drawn places of files that are there.
 
 _WRITE_FLAGS = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 Transfer = Callable[[int, int, int], int]
@@ -361,8 +354,6 @@ def random_write(means: Means) -> RandomAccess:
 
     return RandomAccess(means, Timed.RANDOM_WRITE, _WRITE_FLAGS, transfer, Syncs(means))
 
-
-# Creating files and writing them full, and writing on at their ends: the inner loop of most loads.
 
 NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW

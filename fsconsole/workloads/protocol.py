@@ -1,4 +1,4 @@
-"""What every generator of a load offers to the engine, and what came of a load."""
+"""Interface of load generators, and the figures of a load."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ENDED_WELL = frozenset({ThreadState.DONE, ThreadState.STOPPED})
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What a load did, from its writers' own counters; times are CLOCK_MONOTONIC, 0 where no writer started."""
+    """Result of a load, from its writers' counters; times are CLOCK_MONOTONIC, 0 if no writer started."""
 
     threads: tuple[ThreadCounters, ...]
     written_bytes: int
@@ -34,14 +34,14 @@ class LoadResult:
     last_ended_ns: int
     user_s: float
     system_s: float
-    """CPU time of the writers alone; that of the whole generator, from its start, is in end()'s usage."""
+    """CPU time of the writers alone; end() has that of the whole generator."""
     is_whole: bool
-    """True where the generator itself said that all its writers had ended."""
+    """True if the generator itself reported that all its writers ended."""
     failures: str = ""
-    """Why writers ended early, in words; empty where none did."""
+    """Why writers ended early; empty if none did."""
     read_bytes: int = 0
     directory: str = ""
-    """Where below the tree the load made files; empty where it made none."""
+    """Directory of the load's new files below the tree; empty if it made none."""
 
     @property
     def moved_bytes(self) -> int:
@@ -55,15 +55,12 @@ class LoadResult:
 
     @property
     def stopped(self) -> bool:
-        """True where at least one writer ended because the engine asked for it."""
+        """True if at least one writer ended at the engine's request."""
         return any(thread.state is ThreadState.STOPPED for thread in self.threads)
 
     @property
     def is_failure(self) -> bool:
-        """True where the figures are no measurement: a writer was killed or met an error, or nothing was done.
-
-        Writers that filled the filesystem are a result, with a reason.
-        """
+        """True if a writer was killed or failed, or nothing was done; a full filesystem is a result, no failure."""
         early = [thread for thread in self.threads if thread.state not in _ENDED_WELL]
         if not self.is_whole or any(thread.errno not in _FULL for thread in early):
             return True
@@ -71,7 +68,7 @@ class LoadResult:
 
 
 class LoadHandle(Protocol):
-    """A prepared load; kill() must be called in the end, whatever happened before."""
+    """A prepared load; kill() must be called in the end."""
 
     @property
     def page(self) -> CounterPage:
@@ -107,16 +104,16 @@ class LoadHandle(Protocol):
         ...
 
     def end(self) -> CommandResult:
-        """Wait until the generator is gone as a program too; its exit code is negative where it was killed."""
+        """Wait for the generator's exit; the exit code is negative if it was killed."""
         ...
 
     def kill(self) -> None:
-        """End whatever still runs and give everything back; a second call does nothing."""
+        """Kill what still runs and release everything; a second call does nothing."""
         ...
 
 
 class Generator(Protocol):
-    """Something that makes a load."""
+    """A load generator."""
 
     def prepare(
         self,
@@ -129,8 +126,8 @@ class Generator(Protocol):
     ) -> LoadHandle:
         """Start the generator, confined to tree, up to its barrier.
 
-        tree_device is the st_dev that tree must have; hidden directories are not to be seen by the
-        generator; source is what it works on. Raises ToolMissing.
+        tree_device is the st_dev that tree must have; the generator can't see hidden directories; source are the
+        files that it works on. Raises ToolMissing.
         """
         ...
 
@@ -148,11 +145,8 @@ def failures_in_words(threads: Sequence[ThreadCounters]) -> str:
     )
 
 
-# The figures of a load, from its writers' own stamps and the end of the drain. Pure.
-
-
 def load_measurements(result: LoadResult) -> tuple[Measurement, ...]:
-    """Return what is known when the last writer has ended; no rate where no time passed."""
+    """Return the figures at the last writer's end; no rate if no time passed."""
     elapsed_s = result.elapsed_s
     first_done_s = (result.first_ended_ns - result.first_started_ns) / 1e9
     figures = [Measurement(Metric.FIRST_DONE, first_done_s), Measurement(Metric.LAST_DONE, elapsed_s)]
@@ -176,7 +170,7 @@ def load_measurements(result: LoadResult) -> tuple[Measurement, ...]:
 
 
 def drain_measurements(result: LoadResult, drain_s: float, drain_done_ns: int) -> tuple[Measurement, ...]:
-    """Return the drain's own time, and what is counted down to the device; drain_done_ns is CLOCK_MONOTONIC."""
+    """Return the drain's time and the durable rate; drain_done_ns is CLOCK_MONOTONIC."""
     figures = [Measurement(Metric.DRAIN, drain_s)]
     durable_s = (drain_done_ns - result.first_started_ns) / 1e9
     if result.first_started_ns and durable_s > 0 and result.written_bytes:
@@ -185,9 +179,9 @@ def drain_measurements(result: LoadResult, drain_s: float, drain_done_ns: int) -
 
 
 def generator_measurements(result: LoadResult, done_ns: int) -> tuple[Measurement, ...]:
-    """Return the generator's own CPU time over what passed until done_ns, the end of the drain where there is one.
+    """Return the generator's CPU share until done_ns, the end of the drain if there is one.
 
-    FFSB prints its rusage over a time that ends with its own sync() (FFSB main.c).
+    As FFSB, whose time ends with its own sync() (FFSB main.c).
     """
     elapsed_s = (done_ns - result.first_started_ns) / 1e9
     if not result.first_started_ns or elapsed_s <= 0:
@@ -196,7 +190,7 @@ def generator_measurements(result: LoadResult, done_ns: int) -> tuple[Measuremen
 
 
 def latency_measurements(latencies: tuple[Latencies, ...]) -> tuple[Measurement, ...]:
-    """Return what tiobench prints of a load: over all calls that moved data, or of one without any over its operations."""
+    """Return tiobench's latency figures: over all calls that moved data, else over all operations."""
     calls = [part for part in latencies if part.operation in CALLS and part.buckets]
     parts = calls or [part for part in latencies if part.operation is not Timed.FSYNC and part.buckets]
     if not parts:
@@ -217,8 +211,7 @@ def latency_measurements(latencies: tuple[Latencies, ...]) -> tuple[Measurement,
 def cpu_measurements(busy_s: float, available_s: float, moved_bytes: int) -> tuple[Measurement, ...]:
     """Return the machine's CPU figures from the first operation to the end of the load, or of its drain.
 
-    busy_s and available_s are CPU seconds over all CPUs, available being all but stolen time: the difference
-    of two readings of /proc/stat.
+    busy_s and available_s (all but stolen time) are CPU seconds over all CPUs, from two readings of /proc/stat.
     """
     figures = []
     if available_s > 0:

@@ -22,12 +22,10 @@ from dataclasses import asdict, dataclass, fields
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.system.block import device_size_bytes
 
-# What raw streams say of themselves, as one line of JSON. Pure.
-
 
 @dataclass(frozen=True, slots=True)
 class StreamReport:
-    """What the streams of one program did together; instants are CLOCK_MONOTONIC nanoseconds."""
+    """Result of all streams of one program; instants are CLOCK_MONOTONIC nanoseconds."""
 
     streams: int
     moved_bytes: int
@@ -35,18 +33,13 @@ class StreamReport:
     first_ended_ns: int
     last_ended_ns: int
     flushed_ns: int
-    """After the device's flush; the same as last_ended_ns where nothing was written."""
+    """After the device's flush; last_ended_ns if nothing was written."""
 
     @property
     def bytes_per_s(self) -> float:
         """Throughput from the first stream's start to the end of the flush; 0 where no time passed."""
         elapsed_ns = self.flushed_ns - self.first_started_ns
         return self.moved_bytes / (elapsed_ns / 1e9) if elapsed_ns > 0 else 0.0
-
-
-def to_line(report: StreamReport) -> str:
-    """Return the report as its line."""
-    return json.dumps(asdict(report))
 
 
 def from_line(text: str) -> StreamReport:
@@ -90,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
         said = error.strerror if isinstance(error, OSError) else ""
         sys.stderr.write(f"{job.device}: {said or error}\n")
         return 1
-    sys.stdout.write(to_line(report) + "\n")
+    sys.stdout.write(json.dumps(asdict(report)) + "\n")
     return 0
 
 

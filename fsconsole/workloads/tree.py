@@ -11,8 +11,6 @@ from itertools import accumulate, islice
 from fsconsole.model.wire import Wire
 from fsconsole.model.workload import Directories, Layout
 
-# Where the files of a load lie below its tree, and how they are called.
-
 DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_NAME_CHARACTERS = 60
 _UNWANTED = re.compile(r"[^A-Za-z0-9._-]+")
@@ -47,8 +45,6 @@ def namer(directories: Directories, *, threads: int) -> Callable[[int], str]:
         return lambda number: f"d{number // each:06d}/f{number:08d}"
     return "f%08d".__mod__
 
-
-# Removing a tree entry by entry: what rm -rf does, without a program's start.
 
 _BATCH = 100_000
 """Entries at a time, so that a directory of millions does not fill the memory; as many as rm takes."""

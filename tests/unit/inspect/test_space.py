@@ -3,13 +3,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.inspect.extents import Space, measurements
+from fsconsole.inspect.extents import usable_and_overhead
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 
 
 def test_overhead_is_the_share_of_the_device_that_is_not_free() -> None:
-    assert measurements(Space(device_bytes=1000, free_bytes=984)) == (
+    assert usable_and_overhead(1000, 984) == (
         Measurement(Metric.USABLE, 984.0),
         Measurement(Metric.OVERHEAD, 1.6),
     )
@@ -17,5 +17,5 @@ def test_overhead_is_the_share_of_the_device_that_is_not_free() -> None:
 
 @given(st.integers(1, 2**60), st.floats(0, 1))
 def test_overhead_is_never_below_0_nor_above_100(device_bytes: int, share: float) -> None:
-    _, overhead = measurements(Space(device_bytes, int(device_bytes * share)))
+    _, overhead = usable_and_overhead(device_bytes, int(device_bytes * share))
     assert 0 <= overhead.value <= 100

@@ -9,7 +9,7 @@ import pytest
 
 from fsconsole.model.sample import Role
 from fsconsole.telemetry.block import Watched, block_name, disk_name, is_below, watched_tree
-from fsconsole.telemetry.sampler import DeviceRack, arranged
+from fsconsole.telemetry.sampler import DeviceGauges, arranged
 from tests.unit.telemetry.made_sys import MadeSys
 
 
@@ -18,7 +18,7 @@ def sys(tmp_path: Path) -> MadeSys:
     return MadeSys(tmp_path)
 
 
-def names(rack: DeviceRack) -> list[str]:
+def names(rack: DeviceGauges) -> list[str]:
     return [gauge.device.name for gauge in rack.gauges()]
 
 
@@ -98,7 +98,7 @@ def test_a_target_that_another_target_stands_on_is_its_member_so_that_nothing_co
 def test_a_rack_keeps_the_gauges_that_stay_and_closes_the_others(sys: MadeSys) -> None:
     sys.add("sda")
     sys.add("sdb")
-    rack = DeviceRack(str(sys.root))
+    rack = DeviceGauges(str(sys.root))
     rack.watch("sda")
     (first,) = rack.gauges()
     first.read()
@@ -118,7 +118,7 @@ def test_a_member_that_is_added_later_appears_and_one_that_is_taken_away_goes(
     for disk in ("sda", "sdb", "sdc"):
         sys.add(disk)
     array = sys.add("md0", members=("sda", "sdb"))
-    rack = DeviceRack(str(sys.root))
+    rack = DeviceGauges(str(sys.root))
     rack.watch("md0")
     assert names(rack) == ["md0", "sda", "sdb"]
     (array / "slaves/sdc").symlink_to(sys.root / "class/block/sdc")
@@ -130,7 +130,7 @@ def test_a_member_that_is_added_later_appears_and_one_that_is_taken_away_goes(
 def test_only_what_was_asked_for_is_missed(sys: MadeSys) -> None:
     sys.add("sda")
     sys.add("md0", members=("sda",))
-    rack = DeviceRack(str(sys.root))
+    rack = DeviceGauges(str(sys.root))
     rack.watch("md0")
     sys.remove("sda")
     for gauge in rack.gauges():
@@ -145,7 +145,7 @@ def test_only_what_was_asked_for_is_missed(sys: MadeSys) -> None:
 def test_an_array_that_comes_and_goes_has_its_members_below_it_only_while_it_is_there(sys: MadeSys) -> None:
     for disk in ("sda", "sdb"):
         sys.add(disk)
-    rack = DeviceRack(str(sys.root))
+    rack = DeviceGauges(str(sys.root))
     for disk in ("sda", "sdb"):
         rack.watch(disk)
     sys.add("md400", members=("sda", "sdb"))
