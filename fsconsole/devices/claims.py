@@ -44,23 +44,30 @@ def lasting(look: Callable[[], bool]) -> bool:
     return False
 
 
-def lasting_holders(look: Callable[[], tuple[OpenDescriptor, ...]]) -> tuple[OpenDescriptor, ...]:
+def lasting_holders(
+    look: Callable[[frozenset[int]], tuple[OpenDescriptor, ...]],
+) -> tuple[OpenDescriptor, ...]:
     """Return who stays on any target: each was there at every look for as long as its kind may pass by.
 
+    look is given the processes to look at, and none for all: while somebody is waited for, only he is looked at.
     Others may come and go meanwhile; where that has no end, who is there at the end of the longest wait counts.
     """
     first_seen_s: dict[tuple[int, Target], float] = {}
     begun_s = time.monotonic()
+    known: frozenset[int] = frozenset()
     while True:
-        seen, now_s = look(), time.monotonic()
+        seen, now_s = look(known), time.monotonic()
         first_seen_s = {(h.pid, h.target): first_seen_s.get((h.pid, h.target), now_s) for h in seen}
         staying = tuple(h for h in seen if now_s - first_seen_s[h.pid, h.target] >= patience_s(h))
-        open_ended = {holder.target for holder in seen} - {holder.target for holder in staying}
-        if not open_ended:
-            return staying
-        if now_s - begun_s >= UDEV_PROBE_S:
-            return (*staying, *(holder for holder in seen if holder.target in open_ended))
-        time.sleep(_PAUSE_S)
+        undecided = {holder.target for holder in seen} - {holder.target for holder in staying}
+        if undecided and now_s - begun_s < UDEV_PROBE_S:
+            known = frozenset(holder.pid for holder in seen)
+            time.sleep(_PAUSE_S)
+        elif known:
+            # Whoever was waited for has gone or stays: who has come meanwhile?
+            known = frozenset()
+        else:
+            return (*staying, *(holder for holder in seen if holder.target in undecided))
 
 
 def patience_s(holder: OpenDescriptor) -> float:
@@ -295,7 +302,7 @@ def open_uses(relatives: Iterable[Relative], graph: DeviceGraph, own_pids: froze
         if device.loop is not None and device.loop.inode and not graph.under(device):
             files[device.loop.file_device, device.loop.inode].append(number)
     targets: frozenset[Target] = frozenset((*numbers, *files))
-    for holder in lasting_holders(lambda: holders_of_any(targets, ignored)):
+    for holder in lasting_holders(partial(holders_of_any, targets, ignored)):
         process = f"process {holder.pid} ({holder.command})"
         if isinstance(holder.target, int):
             yield Use(UseKind.OPEN, holder.target, f"is open in {process}")

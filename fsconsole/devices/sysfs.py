@@ -197,13 +197,16 @@ Properties = Mapping[str, Mapping[str, str]]
 
 
 def read_devices(sys_root: str = SYS_ROOT) -> Iterator[Device]:
-    """Yield what sysfs and udev tell of every block device; one that is gone by then is left out.
+    """Yield what sysfs and udev tell of every block device; one without a size that is no array is left out.
 
-    Raises OSError where there is no sysfs.
+    So is one that is gone by then, and detached loop devices, of which there may be hundreds. Raises OSError where there is no sysfs.
     """
     udev = block_devices(sys_root)
     disks: dict[str, Device] = {}
     for name in udev:
+        link = f"{sys_root}/class/block/{name}"
+        if read_text_or(f"{link}/size", "0") == "0" and not os.path.isdir(f"{link}/md"):
+            continue
         with suppress(DeviceMissing):
             yield read_device(name, sys_root, udev, disks)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -36,8 +36,10 @@ def holders_of(device_number: int, ignore_pids: frozenset[int]) -> tuple[OpenDes
     return holders_of_any(frozenset({device_number}), ignore_pids)
 
 
-def holders_of_any(targets: frozenset[Target], ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
-    """Return who has any of these devices and files open, by any of their names, in one look at all processes.
+def holders_of_any(
+    targets: frozenset[Target], ignore_pids: frozenset[int], pids: Collection[int] = ()
+) -> tuple[OpenDescriptor, ...]:
+    """Return who has any of these devices and files open, by any of their names, in one look at all processes or pids.
 
     One entry per descriptor. Processes that end meanwhile are passed over, and those that may not be looked at
     without root.
@@ -50,7 +52,7 @@ def holders_of_any(targets: frozenset[Target], ignore_pids: frozenset[int]) -> t
 
     return tuple(
         found
-        for pid in numbers_in("/proc")
+        for pid in pids or numbers_in("/proc")
         if pid not in ignore_pids
         for found in (*_matching_descriptors(pid, target_of), *_matching_mappings(pid, target_of))
     )

@@ -44,12 +44,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def seen_until(clock: Clock, *who: tuple[OpenDescriptor, float]) -> Callable[[], tuple[OpenDescriptor, ...]]:
-    return lambda: tuple(holder for holder, until_s in who if clock.now_s < until_s)
+def seen_until(
+    clock: Clock, *who: tuple[OpenDescriptor, float]
+) -> Callable[[frozenset[int]], tuple[OpenDescriptor, ...]]:
+    return lambda _: tuple(holder for holder, until_s in who if clock.now_s < until_s)
 
 
 def test_nobody_is_not_waited_for(clock: Clock) -> None:
-    assert lasting_holders(tuple) == ()
+    assert lasting_holders(lambda _: ()) == ()
     assert not lasting(lambda: False)
     assert clock.now_s == 0
 
@@ -70,7 +72,7 @@ def test_a_user_beside_a_probe_counts_as_soon_as_alone(clock: Clock) -> None:
 
 
 def test_many_who_pass_by_one_after_the_other_do_not_stay(clock: Clock) -> None:
-    def one_after_the_other() -> tuple[OpenDescriptor, ...]:
+    def one_after_the_other(_: frozenset[int]) -> tuple[OpenDescriptor, ...]:
         if clock.now_s > UDEV_PROBE_S / 2:
             return ()
         return (UDEV if int(clock.now_s * 5) % 2 else CAT,)
@@ -84,8 +86,20 @@ def test_each_target_is_waited_for_until_it_is_clear_who_stays_on_it(clock: Cloc
     assert clock.now_s >= 2 * PASSING_BY_S
 
 
+def test_who_comes_while_another_is_waited_for_is_seen_once_that_one_has_gone(clock: Clock) -> None:
+    looks: list[frozenset[int]] = []
+
+    def look(pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
+        looks.append(pids)
+        here = (UDEV,) if clock.now_s < PASSING_BY_S else (CAT,)
+        return tuple(holder for holder in here if not pids or holder.pid in pids)
+
+    assert lasting_holders(look) == (CAT,)
+    assert looks.count(frozenset()) < len(looks) / 2
+
+
 def test_passing_by_without_end_is_staying(clock: Clock) -> None:
-    assert lasting_holders(lambda: (UDEV if int(clock.now_s) % 2 else OTHER_UDEV,)) != ()
+    assert lasting_holders(lambda _: (UDEV if int(clock.now_s) % 2 else OTHER_UDEV,)) != ()
     assert clock.now_s < UDEV_PROBE_S + 1
 
 
