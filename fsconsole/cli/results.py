@@ -13,7 +13,7 @@ import typer
 from fsconsole.errors import Misused
 from fsconsole.journal.folder import LATEST
 from fsconsole.model import DEFAULT_RUNS_DIR
-from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.model.metrics import Metric
 
 if TYPE_CHECKING:
     from fsconsole.journal.folder import RunFolder
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _WIDEST = 200
 _ALL_COLUMNS = ", ".join(
     # A name with a comma could not be given to --columns.
-    definition.metric.value if "," in definition.column else definition.column
-    for definition in DEFINITIONS.values()
+    definition.value if "," in definition.column else definition.column
+    for definition in Metric
 )
 
 

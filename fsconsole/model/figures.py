@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
+from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.wire import Wire
 
 
@@ -15,7 +15,7 @@ class Measurement(Wire, frozen=True):
     @property
     def unit(self) -> Unit:
         """The base unit of value."""
-        return DEFINITIONS[self.metric].unit
+        return self.metric.unit
 
 
 class PublishedRow(Wire, frozen=True):

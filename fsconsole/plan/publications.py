@@ -10,7 +10,7 @@ import tomli
 from fsconsole.catalog.tables import Table, nearest_words
 from fsconsole.errors.targets import PlanMissing, PlanNotToml
 from fsconsole.model.figures import Measurement, Publication, PublishedRow
-from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
+from fsconsole.model.metrics import Metric, Unit
 from fsconsole.plan.read import configs_folder
 from fsconsole.text import KIB, MIB
 
@@ -73,8 +73,8 @@ def _column(table: Table) -> tuple[Metric, float]:
     metric = table.choice("metric", Metric, Metric.WRITE)
     unit = table.text("unit")
     base, factor = _UNITS.get(unit, (None, 0.0))
-    if base is not DEFINITIONS[metric].unit:
-        wanted = [name for name, (known, _) in _UNITS.items() if known is DEFINITIONS[metric].unit]
+    if base is not metric.unit:
+        wanted = [name for name, (known, _) in _UNITS.items() if known is metric.unit]
         raise table.bad("unit", f"{metric.value} is not counted in it", " or ".join(map(repr, wanted)))
     return metric, factor
 

@@ -10,7 +10,7 @@ from string import ascii_lowercase
 
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Publication, PublishedRow
-from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
+from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.plan import arrays_in_words
 from fsconsole.model.run import Target
 from fsconsole.model.state import RunState
@@ -139,7 +139,7 @@ class Scale:
 def scale_for(metric: Metric, values: Iterable[float]) -> Scale:
     """Return the scale for a column with these values, in the metric's base unit."""
     listed = tuple(map(float, values))
-    base = DEFINITIONS[metric].unit
+    base = metric.unit
     unit, factor = _unit(base, max(listed, default=0.0))
     whole = base in (Unit.COUNT, Unit.BYTES) and factor == 1 and all(value.is_integer() for value in listed)
     if whole:
@@ -311,7 +311,7 @@ def content_of(grid: Grid, columns: Sequence[Metric]) -> Content:
     scales = {
         metric: scale_for(metric, (*_medians(grid, metric), *_published(grid, metric))) for metric in columns
     }
-    heads = [_head(DEFINITIONS[metric].column, scales[metric].unit) for metric in columns]
+    heads = [_head(metric.column, scales[metric].unit) for metric in columns]
     heads += [Head("spread", "%")] * repeated + [Head("n", "")] * uneven + [Head("warn", "")] * marked
     marks = marks_of_rows(grid)
     lines: list[Line] = []
@@ -405,7 +405,7 @@ def _spread(summary: Summary | None) -> str:
 
 
 def _caption(grid: Grid) -> tuple[str, ...]:
-    column = DEFINITIONS[grid.sorted_by].column
+    column = grid.sorted_by.column
     order = "highest" if highest_first(grid.sorted_by) != grid.is_reversed else "lowest"
     sorted_by = f"Sorted by {column}, {order} first."
     if not grid.repeats:

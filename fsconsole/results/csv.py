@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import array_words
 from fsconsole.model.state import RunState
 from fsconsole.results.figures import CellFigures
@@ -36,7 +36,7 @@ def summary_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(M
     """Return median, n and spread of each column, one line per row of the grid, in its order."""
     head = ["run", *_KEY_HEAD, "cells", "check verdict", "notes"]
     for metric in columns:
-        name = DEFINITIONS[metric].column
+        name = metric.column
         head += [_head(metric), f"{name} n", f"{name} spread [%]"]
     return _written(head, [_row_line(state, row, columns) for row in grid.rows])
 
@@ -56,8 +56,7 @@ _KEY_HEAD = (
 
 
 def _head(metric: Metric) -> str:
-    definition = DEFINITIONS[metric]
-    return f"{definition.column} [{definition.unit.value}]"
+    return f"{metric.column} [{metric.unit.value}]"
 
 
 def _cell_line(state: RunState, row: Row, figures: CellFigures, columns: Sequence[Metric]) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fsconsole.errors.runs import UnknownColumn
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement, Publication, PublishedRow
-from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
+from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.results.figures import (
     CellFigures,
@@ -113,7 +113,7 @@ def with_read(columns: tuple[Metric, ...]) -> tuple[Metric, ...]:
 
 def highest_first(metric: Metric) -> bool:
     """Return True for rates, which are sorted from the highest; all else is sorted from the lowest."""
-    return DEFINITIONS[metric].unit in _MORE_IS_FIRST
+    return metric.unit in _MORE_IS_FIRST
 
 
 def column_named(name: str) -> Metric:
@@ -139,16 +139,14 @@ def _plain(name: str) -> str:
     return name.strip().casefold().replace("_", " ").replace("-", " ")
 
 
-_NAMES = {_plain(d.metric.value): d.metric for d in DEFINITIONS.values()} | {
-    _plain(d.column): d.metric for d in DEFINITIONS.values()
-}
+_NAMES = {_plain(d.value): d for d in Metric} | {_plain(d.column): d for d in Metric}
 
 
 def _nearest(name: str) -> str:
     """Return column heads, those most like name first."""
     close = difflib.get_close_matches(_plain(name)[:100], _NAMES, n=_NEAREST_SHOWN, cutoff=0.4)
     metrics = dict.fromkeys([_NAMES[match] for match in close] or DEFAULT_COLUMNS)
-    return ", ".join(DEFINITIONS[metric].column for metric in metrics)
+    return ", ".join(metric.column for metric in metrics)
 
 
 # Variants that came out equal: what was read back of them is the same, and all that differs would show in it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from fsconsole.model.figures import Measurement
-from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellState, RunState, StepState
 from fsconsole.model.wire import to_plain
 from fsconsole.results.figures import Summary
@@ -28,10 +28,7 @@ def render_json(state: RunState, grid: Grid, *, standing: str) -> str:
         "run": _run(state, standing),
         "machine": [to_plain(started) for started in state.started],
         "targets": [to_plain(target) for target in state.request.targets],
-        "metrics": {
-            d.metric.value: {"column": d.column, "unit": d.unit.value, "help": d.help}
-            for d in DEFINITIONS.values()
-        },
+        "metrics": {d.value: {"column": d.column, "unit": d.unit.value, "help": d.help} for d in Metric},
         "sorted_by": grid.sorted_by.value,
         "rows": [_row(row) for row in grid.rows],
         "cells": [_cell(state, cell) for cell in state.cells],
@@ -80,7 +77,7 @@ def _row(row: Row) -> Json:
 
 def _summary(metric: Metric, summary: Summary) -> Json:
     return {
-        "unit": DEFINITIONS[metric].unit.value,
+        "unit": metric.unit.value,
         "median": summary.median,
         "n": summary.n,
         "spread_percent": summary.spread_percent,

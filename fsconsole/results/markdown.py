@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.model.metrics import Metric
 from fsconsole.model.state import RunState
 from fsconsole.results.content import UNITS_NOTE, content_of, facts, heading, worded
 from fsconsole.results.grid import DEFAULT_COLUMNS, Grid
@@ -31,7 +31,7 @@ def render_markdown(
         said = escaped(f"({warning.place}): {'; '.join(warning.reasons)}. {warning.hint}")
         lines.append(f"- {warning.mark} **{escaped(warning.kind)}** {said}".replace("-  **", "- **"))
     lines += ["", "### Columns", ""]
-    lines += [f"- **{escaped(DEFINITIONS[m].column)}**: {escaped(DEFINITIONS[m].help)}" for m in columns]
+    lines += [f"- **{escaped(m.column)}**: {escaped(m.help)}" for m in columns]
     lines += ["", *(f"- {escaped(fact)}" for fact in (*facts(state), UNITS_NOTE))]
     return "\n".join(lines) + "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.model.metrics import Metric
 from fsconsole.model.state import RunState
 from fsconsole.results.content import UNITS_NOTE, Worded, content_of, facts, heading, worded
 from fsconsole.results.grid import DEFAULT_COLUMNS, Grid
@@ -54,11 +54,10 @@ def _wrapped(sentences: Sequence[str], width: int) -> list[str]:
 
 
 def _legend(columns: Sequence[Metric], width: int) -> list[str]:
-    definitions = [DEFINITIONS[metric] for metric in columns]
-    widest = max(cells_of(definition.column) for definition in definitions)
+    widest = max(cells_of(metric.column) for metric in columns)
     lines = ["", "Columns"]
-    for definition in definitions:
-        lines += _hanging(f"  {definition.column:<{widest}}  ", definition.help, width)
+    for metric in columns:
+        lines += _hanging(f"  {metric.column:<{widest}}  ", metric.help, width)
     return lines
 
 

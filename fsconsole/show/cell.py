@@ -24,7 +24,6 @@ from fsconsole.journal.past import CurvePoint
 from fsconsole.model.events import CommandFinished, LatencySeen
 from fsconsole.model.figures import Measurement
 from fsconsole.model.load import LatencyBucket, bucket_bounds_ns
-from fsconsole.model.metrics import DEFINITIONS
 from fsconsole.model.plan import Cell, StepKind, Variant, cell_array_words
 from fsconsole.model.run import Target
 from fsconsole.model.state import CellState, RunState, StepState
@@ -112,9 +111,9 @@ def _step_lines(step: StepState, width: int) -> Iterator[TextLine]:
     for number, line in enumerate(hanging("", said, width)):
         yield TextLine(line, "" if number else "strong")
     for measurement in step.measurements:
-        definition = DEFINITIONS[measurement.metric]
-        lead = f"  {definition.column:<{_COLUMN_CELLS}} {figure_words(measurement):>{_FIGURE_CELLS}}  "
-        for line in hanging(lead, definition.help, width):
+        metric = measurement.metric
+        lead = f"  {metric.column:<{_COLUMN_CELLS}} {figure_words(measurement):>{_FIGURE_CELLS}}  "
+        for line in hanging(lead, metric.help, width):
             yield TextLine(line)
 
 
@@ -444,9 +443,8 @@ def extent_words(cell: CellState, width: int) -> tuple[str, ...]:
         if step.kind is StepKind.EXTENTS and step.measurements:
             found.append(step.title)
             for one in step.measurements:
-                definition = DEFINITIONS[one.metric]
-                lead = f"  {definition.column:<14} {figure_words(one):>12}  "
-                found += hanging(lead, definition.help, width)
+                lead = f"  {one.metric.column:<14} {figure_words(one):>12}  "
+                found += hanging(lead, one.metric.help, width)
     return tuple(found)
 
 

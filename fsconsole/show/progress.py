@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
@@ -123,7 +123,7 @@ def cell_head(state: RunState, index: int, name: str, status: CellStatus, *, is_
 def rates_words(cell: CellState, width: int) -> str:
     """Return as many of a cell's rates as fit, and what its check found unless that is nothing."""
     verdict = f"check: {printable(check_verdict(cell))}" if check_verdict(cell) else ""
-    known = [(DEFINITIONS[metric].column, cell.value(metric)) for metric in _RATES]
+    known = [(metric.column, cell.value(metric)) for metric in _RATES]
     rates = [f"{name} {significant(value / 1e6):>4}" for name, value in known if value is not None]
     for shown in range(len(rates), 0, -1):
         text = GAP.join([" ".join((*rates[:shown], "MB/s")), *([verdict] if verdict else [])])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from fsconsole.client.runs import Look
 from fsconsole.model.figures import Publication
-from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
+from fsconsole.model.metrics import Metric, Unit
 from fsconsole.results.content import MISSING, Worded, content_of, heading, worded_for
 from fsconsole.results.grid import (
     DEFAULT_SORT,
@@ -93,11 +93,10 @@ def choice_table(grid: Grid, chosen: tuple[Metric, ...]) -> TableValue:
 def _rows(grid: Grid, chosen: tuple[Metric, ...]) -> Iterator[TableRow]:
     present = {metric for row in grid.rows for metric, _ in row.figures}
     for group, metric in grouped():
-        definition = DEFINITIONS[metric]
         is_chosen = metric in chosen
         place = str(chosen.index(metric) + 1) if is_chosen else ""
-        name = f"[{'x' if is_chosen else ' '}] {definition.column}"
-        cells = (_unit(definition.unit), place, group if metric in present else f"{group}, no figures here")
+        name = f"[{'x' if is_chosen else ' '}] {metric.column}"
+        cells = (_unit(metric.unit), place, group if metric in present else f"{group}, no figures here")
         yield TableRow(metric.value, name, cells, tone="strong" if is_chosen else "")
 
 
@@ -267,7 +266,7 @@ def _mark(grid: Grid, glyphs: Glyphs) -> str:
 
 def _caption(grid: Grid, baseline: Row | None) -> str:
     """Return what the figures are and how rows are sorted: a line of 80 columns, but for a baseline's name."""
-    column = DEFINITIONS[grid.sorted_by].column
+    column = grid.sorted_by.column
     order = "highest" if highest_first(grid.sorted_by) != grid.is_reversed else "lowest"
     if not grid.rows:
         return "The plan has no cells."
@@ -282,8 +281,7 @@ def _caption(grid: Grid, baseline: Row | None) -> str:
 
 def column_help(metric: Metric) -> str:
     """Return what a column means, in a sentence."""
-    definition = DEFINITIONS[metric]
-    return f"{definition.column}: {definition.help}"
+    return f"{metric.column}: {metric.help}"
 
 
 def broken(text: str, width: int) -> list[str]:

@@ -13,7 +13,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.events import Outcome
-from fsconsole.model.metrics import DEFINITIONS, Metric, Unit
+from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.plan import Plan, StepKind
 from fsconsole.model.state import CellState, CellStatus, RunStatus
 from fsconsole.model.workload import Layout
@@ -118,7 +118,7 @@ def test_every_figure_of_a_cell_is_there_and_makes_sense(whole, filesystem):
     assert value[Metric.DELETE] <= value[Metric.DELETE_DURABLE]
     for metric in (Metric.MKFS, Metric.MOUNT, Metric.UNMOUNT, Metric.CHECK, Metric.DELETE):
         assert 0 < value[metric] < 60, metric
-    percents = [metric for metric in value if DEFINITIONS[metric].unit is Unit.PERCENT]
+    percents = [metric for metric in value if metric.unit is Unit.PERCENT]
     # The generator's own CPU share may exceed 100: it is of one CPU, as FFSB counts.
     assert all(0 <= value[metric] <= 100 for metric in percents if metric is not Metric.CPU_GENERATOR)
     assert all(figure >= 0 for figure in value.values())

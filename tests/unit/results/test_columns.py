@@ -4,7 +4,7 @@ import pytest
 
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import UnknownColumn
-from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.model.metrics import Metric
 from fsconsole.results.grid import (
     COLUMNS_WITH_RAW,
     DEFAULT_COLUMNS,
@@ -17,7 +17,7 @@ from fsconsole.results.grid import (
 
 @pytest.mark.parametrize("metric", list(Metric))
 def test_a_column_is_found_by_its_head_and_by_its_stored_name(metric: Metric) -> None:
-    assert column_named(DEFINITIONS[metric].column) is metric
+    assert column_named(metric.column) is metric
     assert column_named(metric.value.upper().replace("_", "-")) is metric
 
 

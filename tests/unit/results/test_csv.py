@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.metrics import DEFINITIONS, Metric
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
 from fsconsole.model.state import RunState
 from fsconsole.results.csv import cells_csv, guarded, summary_csv
@@ -25,7 +25,7 @@ def _summary(state: RunState) -> list[dict[str, str]]:
 
 
 def _head(metric: Metric) -> str:
-    return f"{DEFINITIONS[metric].column} [{DEFINITIONS[metric].unit.value}]"
+    return f"{metric.column} [{metric.unit.value}]"
 
 
 def test_every_cell_is_a_line_in_plan_order() -> None:
