@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -99,6 +97,8 @@ def readtest(
     """
     from fsconsole.devices.ask import read_test, require_answer
     from fsconsole.devices.snapshot import find_device
+    from fsconsole.model.answers import ReadTestAnswer
+    from fsconsole.model.wire import encode
     from fsconsole.system.run import RealExecutor
     from fsconsole.text import printable
     from fsconsole.units import format_bytes, format_rate, format_seconds
@@ -108,16 +108,16 @@ def readtest(
         require_answer(found.path, found.size_bytes, RealExecutor())
     result = read_test(found, seconds)
     if as_json:
-        document = {
-            "device": found.path,
-            "read_bytes": result.read_bytes,
-            "elapsed_s": result.elapsed_s,
-            "bytes_per_s": result.bytes_per_s,
-            "passes": result.passes,
-            "read_ahead_bytes": found.read_ahead_bytes,
-            "scheduler": found.scheduler,
-        }
-        typer.echo(json.dumps(document))
+        answer = ReadTestAnswer(
+            device=found.path,
+            read_bytes=result.read_bytes,
+            elapsed_s=result.elapsed_s,
+            bytes_per_s=result.bytes_per_s,
+            passes=result.passes,
+            read_ahead_bytes=found.read_ahead_bytes,
+            scheduler=found.scheduler,
+        )
+        typer.echo(encode(answer))
         return
     moved = f"{format_bytes(result.read_bytes)} in {format_seconds(result.elapsed_s)}"
     line = (
@@ -160,11 +160,12 @@ def create(
 def list_(*, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: _Json = False) -> None:
     """List attached scratch devices, and the files in DIR that lost theirs in a reboot."""
     from fsconsole.devices import scratch
+    from fsconsole.model.wire import encode
 
     _need_root("The list of scratch devices")
     found = scratch.listing(directory)
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in found], indent=1))
+        typer.echo(encode(tuple(found), indent=1))
     elif found:
         _tell_all(found)
     else:
@@ -196,7 +197,9 @@ def _need_root(what: str) -> None:
 
 def _tell_one(made: Scratch, *, as_json: bool) -> None:
     """Print the device alone to standard output, for scripts, and the rest beside it."""
-    typer.echo(json.dumps(asdict(made), indent=1) if as_json else made.device)
+    from fsconsole.model.wire import encode
+
+    typer.echo(encode(made, indent=1) if as_json else made.device)
     if not made.direct_io:
         below = printable(os.path.dirname(made.path))
         typer.echo(f"warning: no direct I/O in {below}: the host's cache will flatter the figures", err=True)

@@ -188,25 +188,20 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
     """
     from fsconsole.cli.viewer import watch
     from fsconsole.client.engine import start_engine
+    from fsconsole.model.run import StartedRun
+    from fsconsole.model.wire import encode
 
     start_engine(folder)
     interrupts.pass_on_to(folder)
     if detach:
-        sys.stdout.write(f"{_started(folder) if as_json else folder.name}\n")
+        told = encode(StartedRun(folder.name, folder.path)) if as_json else folder.name
+        sys.stdout.write(f"{told}\n")
         # Whoever reads it must have it, whatever becomes of this process.
         sys.stdout.flush()
         # From here on that is who can stop the run; a death by a signal would look like a start that was undone.
         if interrupts.leave():
             return
     raise typer.Exit(watch(folder, as_json=as_json, interrupts=interrupts))
-
-
-def _started(folder: RunFolder) -> str:
-    """Return where a run is, as JSON: its name and its folder."""
-    from fsconsole.model.run import StartedRun
-    from fsconsole.model.wire import encode
-
-    return encode(StartedRun(folder.name, folder.path))
 
 
 # fsconsole attach, stop and cleanup: living and dead engines.
@@ -349,18 +344,19 @@ def resume(
 
 def _show_renewal(renewal: Renewal, runs: str, *, as_json: bool) -> None:
     from fsconsole.catalog.loader import load_catalog
-    from fsconsole.cli.plan_show import plan_object
+    from fsconsole.cli.plan_show import plan_answer, target_answer
     from fsconsole.cli.results import terminal_width
+    from fsconsole.model.wire import encode
     from fsconsole.plan.expand import plan_left
     from fsconsole.show.plan_text import renewal_lines
 
     left = plan_left(renewal.state, load_catalog())
     if as_json:
-        typer.echo(json.dumps(plan_object(left, renewal.reports, renewal.consent), indent=2))
+        typer.echo(encode(plan_answer(left, renewal.reports, renewal.consent), indent=2))
         return
     agreeing = ("--consent", renewal.consent) if renewal.consent else ()
     command = shlex.join(_command(renewal, runs, *agreeing))
-    lines = renewal_lines(left, renewal.reports, command, width=terminal_width())
+    lines = renewal_lines(left, tuple(map(target_answer, renewal.reports)), command, width=terminal_width())
     typer.echo("\n".join(lines))
 
 

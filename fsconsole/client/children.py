@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import os
 import signal
 import socket
@@ -26,7 +25,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import is_alive
 from fsconsole.model.events import ControlAnswer, ControlRequest, Verb
 from fsconsole.model.run import StartedRun
-from fsconsole.model.wire import MAX_LINE_BYTES, Mismatch, decode, from_line, to_line
+from fsconsole.model.wire import MAX_LINE_BYTES, Mismatch, Value, decode, from_line, to_line
 
 _WORD = "fsconsole: "
 _HINT = "hint: "
@@ -136,14 +135,19 @@ async def carried_out(children: Children, *words: str) -> Done:
     return done
 
 
-async def answer(children: Children, *words: str) -> object:
-    """Return what a command says in JSON. Raises ChildFailed."""
+async def answer(children: Children, kind: type[Value], *words: str) -> Value:
+    """Return what a command answers with --json. Raises ChildFailed."""
     done = await carried_out(children, *words, "--json")
+    return decoded(kind, done.out, *words)
+
+
+def decoded(kind: type[Value], out: str, *words: str) -> Value:
+    """Return the answer that the command of these words printed. Raises ChildFailed."""
     try:
-        document: object = json.loads(done.out)
-    except ValueError as error:
-        raise ChildFailed(words=" ".join(words), said="its answer is not JSON") from error
-    return document
+        return decode(kind, out)
+    except Mismatch as error:
+        said = f"The answer of `fsconsole {words[0]} --json` can't be read: {error}."
+        raise ChildFailed(words=" ".join(words), said=said, hint_given=_VERSION_HINT) from error
 
 
 def failure(done: Done) -> ChildFailed:
@@ -253,6 +257,7 @@ def _no_answer(folder: RunFolder, error: OSError | Mismatch, wait_s: float) -> F
 
 # What became of a command that was to begin a run, by its own word: also where it was cut short.
 
+_VERSION_HINT = "Command and console must be of one version: leave with q, and start it again."
 _UNDONE = frozenset({int(ExitCode.INTERRUPTED), -signal.SIGTERM, -signal.SIGINT})
 """How a command ends that was cut before it had a run: it takes back what it made, and tells no run."""
 _LISTENS_SOON_S, _POLL_S = 10.0, 0.1

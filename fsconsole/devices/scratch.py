@@ -8,7 +8,6 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 
 from fsconsole.devices.marker import Marker, proven_marker, write_marker
 from fsconsole.devices.snapshot import discover, find_device
@@ -18,6 +17,7 @@ from fsconsole.errors.runs import NoSpace
 from fsconsole.errors.targets import BadQuantity, ScratchImpossible, ScratchInUse, ScratchMissing
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.device import LoopBacking
+from fsconsole.model.wire import Wire
 from fsconsole.system import block
 from fsconsole.system.block import open_exclusive
 from fsconsole.system.locks import lock_descriptor
@@ -114,8 +114,7 @@ BLOCK_BYTES = 4096
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-@dataclass(frozen=True, slots=True)
-class Scratch:
+class Scratch(Wire, frozen=True):
     """A scratch file, and the loop device over it while one is attached."""
 
     device: str

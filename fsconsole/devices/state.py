@@ -70,6 +70,29 @@ class Neighbours:
                 self.partitions[device.parent].append(device)
 
 
+class ListedDevice(Device, frozen=True, kw_only=True):
+    """A device in the answer of `fsconsole devices --json`."""
+
+    is_scratch: bool
+    state: DeviceState
+    hazards: tuple[Hazard, ...]
+    stripes: tuple[str, ...]
+    """Notes on its stripes, in sentences."""
+
+    @classmethod
+    def of(
+        cls, device: Device, state: DeviceState, hazards: tuple[Hazard, ...], stripes: tuple[str, ...]
+    ) -> ListedDevice:
+        """Return a device with its state, hazards and notes on its stripes."""
+        told = {name: getattr(device, name) for name in Device.__struct_fields__}
+        return cls(**told, is_scratch=device.is_scratch, state=state, hazards=hazards, stripes=stripes)
+
+    @property
+    def device(self) -> Device:
+        """The device alone."""
+        return Device(**{name: getattr(self, name) for name in Device.__struct_fields__})
+
+
 def device_state(
     device: Device, devices: Iterable[Device] | Neighbours, hazards: tuple[Hazard, ...] | None = None
 ) -> DeviceState:

@@ -69,12 +69,14 @@ def to_plain(value: object) -> object:
     return msgspec.to_builtins(value)
 
 
-def encode(value: object) -> str:
-    """Return value as JSON in ASCII. Raises ValueError for NaN, infinity and integers of more than 64 bits.
+def encode(value: object, *, indent: int | None = None) -> str:
+    """Return value as JSON in ASCII, on one line without an indent. Raises ValueError for NaN, infinity and integers of more than 64 bits.
 
     Written by json: msgspec turns NaN into null and refuses the lone surrogates of a file name that is not UTF-8.
     """
-    text = json.dumps(to_plain(value), allow_nan=False, separators=(",", ":"))
+    text = json.dumps(
+        to_plain(value), allow_nan=False, indent=indent, separators=(",", ":" if indent is None else ": ")
+    )
     if _is_unusual(text.encode("ascii")):
         json.loads(text, parse_int=_within_64_bits)
     return text

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import cast
 
 from fsconsole.catalog.filesystem import (
     NOTHING_KNOWN,
@@ -18,7 +17,8 @@ from fsconsole.catalog.filesystem import (
     Verdict,
 )
 from fsconsole.catalog.words import why_no_driver, why_refused
-from fsconsole.errors import ChildFailed, FsconsoleError
+from fsconsole.errors import FsconsoleError
+from fsconsole.model.answers import CatalogAnswer, LevelAnswer
 from fsconsole.model.plan import Plan
 from fsconsole.plan.arrays import EVERY_LEVEL, ArraySupport
 from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, build_plan
@@ -87,48 +87,33 @@ def _answers(here: Here) -> Mapping[tuple[str, Scope, str], tuple[Answer, ...]]:
     return {key: tuple(answers) for key, answers in found.items()}
 
 
-def here_of(kernel: str, document: object) -> Here:
-    """Return what a catalog's JSON tells of this machine. Raises ChildFailed where it is no such document."""
-    try:
-        entries = cast("list[dict[str, object]]", document)
-        told = [(str(each["filesystem"]), str(each["unavailable"]), each["kernel"]) for each in entries]
-        return Here(
-            kernel,
-            Known(
-                tuple(_told(entries)),
-                tuple((name, why) for name, why, kernel in told if kernel == _NO_DRIVER),
-            ),
-            {name: why for name, why, _ in told if why},
-            frozenset(str(entry["filesystem"]) for entry in entries if entry["probed"]),
+def here_of(kernel: str, catalog: Sequence[CatalogAnswer]) -> Here:
+    """Return what the catalog's answer tells of this machine."""
+    answers = (
+        Answer(
+            filesystem=entry.filesystem,
+            scope=Scope(option.kind),
+            option=option.name,
+            value=answer.value,
+            verdict=Verdict(answer.verdict),
+            words=answer.words,
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ChildFailed(words="catalog", said="its answer is not understood") from error
+        for entry in catalog
+        for option in entry.options
+        for answer in option.probe
+    )
+    absent = ((entry.filesystem, entry.unavailable) for entry in catalog if entry.kernel == _NO_DRIVER)
+    return Here(
+        kernel,
+        Known(tuple(answers), tuple(absent)),
+        {entry.filesystem: entry.unavailable for entry in catalog if entry.unavailable},
+        frozenset(entry.filesystem for entry in catalog if entry.probed),
+    )
 
 
-def levels_of(document: object) -> Mapping[str, Lack]:
-    """Return what the JSON of `catalog --arrays` tells. Raises ChildFailed where it is no such document."""
-    try:
-        entries = cast("list[dict[str, object]]", document)
-        told = {
-            str(entry["level"]): Lack(str(entry["unavailable"]), str(entry["remedy"])) for entry in entries
-        }
-    except (KeyError, TypeError) as error:
-        raise ChildFailed(words="catalog --arrays", said="its answer is not understood") from error
-    return {level: lack for level, lack in told.items() if lack.why}
-
-
-def _told(entries: Iterable[Mapping[str, object]]) -> Iterator[Answer]:
-    for entry in entries:
-        for option in cast("list[dict[str, object]]", entry["options"]):
-            for answer in cast("list[dict[str, str]]", option["probe"]):
-                yield Answer(
-                    filesystem=str(entry["filesystem"]),
-                    scope=Scope(option["kind"]),
-                    option=str(option["name"]),
-                    value=answer["value"],
-                    verdict=Verdict(answer["verdict"]),
-                    words=answer["words"],
-                )
+def levels_of(levels: Iterable[LevelAnswer]) -> Mapping[str, Lack]:
+    """Return the levels of arrays that this machine lacks."""
+    return {level.level: Lack(level.unavailable, level.remedy) for level in levels if level.unavailable}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -12,7 +11,9 @@ from fsconsole.catalog.filesystem import Answer, Catalog, Filesystem, Option
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.tables import nearest_words
 from fsconsole.errors.targets import UnknownFilesystem
+from fsconsole.model.answers import CatalogAnswer, OptionAnswer, ProbeAnswer, ToolAnswer
 from fsconsole.model.command import Executor
+from fsconsole.model.wire import encode
 from fsconsole.preflight.findings import CACHE_DIR, Findings, keep_findings, read_findings, versions_now
 from fsconsole.preflight.machine import FilesystemSupport, filesystem_support
 from fsconsole.preflight.probe import probe
@@ -68,8 +69,8 @@ def take(names: Sequence[str], *, probe: bool) -> Survey:
 
 
 def as_json(survey: Survey) -> str:
-    """Return the survey as a JSON list; its keys only ever grow in number."""
-    return json.dumps([_entry(entry) for entry in survey.entries], indent=2)
+    """Return the survey as a JSON list."""
+    return encode(tuple(map(_entry, survey.entries)), indent=2)
 
 
 def _wanted(names: Sequence[str], catalog: Catalog) -> tuple[Filesystem, ...]:
@@ -110,47 +111,43 @@ def _progress(name: str, tried: int, total: int) -> None:
         sys.stderr.flush()
 
 
-def _entry(entry: Entry) -> dict[str, object]:
+def _entry(entry: Entry) -> CatalogAnswer:
     filesystem, findings = entry.filesystem, entry.findings
-    return {
-        "filesystem": filesystem.name,
-        "title": filesystem.title,
-        "driver": filesystem.driver,
-        "driver_in_use": findings.driver if findings is not None else "",
-        "kernel": entry.support.driver.value,
-        "package": filesystem.package,
-        "tools": [
-            {"name": tool.name, "path": tool.path, "version": tool.version} for tool in entry.support.tools
-        ],
-        "unavailable": entry.unavailable,
-        "check": filesystem.check_note,
-        "since": filesystem.since,
-        "until": filesystem.until,
-        "probed": findings is not None,
-        "trouble": findings.trouble if findings is not None else "",
-        "options": [_option(entry, option) for option in filesystem.options],
-        "rules": [asdict(rule) for rule in filesystem.rules],
-    }
+    return CatalogAnswer(
+        filesystem=filesystem.name,
+        title=filesystem.title,
+        driver=filesystem.driver,
+        driver_in_use=findings.driver if findings is not None else "",
+        kernel=entry.support.driver.value,
+        package=filesystem.package,
+        tools=tuple(ToolAnswer(tool.name, tool.path, tool.version) for tool in entry.support.tools),
+        unavailable=entry.unavailable,
+        check=filesystem.check_note,
+        since=filesystem.since,
+        until=filesystem.until,
+        probed=findings is not None,
+        trouble=findings.trouble if findings is not None else "",
+        options=tuple(_option(entry, option) for option in filesystem.options),
+        rules=tuple(asdict(rule) for rule in filesystem.rules),
+    )
 
 
-def _option(entry: Entry, option: Option) -> dict[str, object]:
-    return {
-        "name": option.name,
-        "group": option.group,
-        "kind": option.scope.value,
-        "values": [value for value, _ in option.texts],
-        "takes": option.wanted,
-        "words": [text for _, text in option.texts] or [option.template],
-        "help": option.help,
-        "since": option.since,
-        "until": option.until,
-        "tools_since": option.tools_since,
-        "old_names": list(option.old_names),
-        "refusals": dict(option.refusals),
-        "without_effect": option.ignored,
-        "depends": option.depends,
-        "probe": [
-            {"value": answer.value, "verdict": answer.verdict.value, "words": answer.words}
-            for answer in entry.answers_to(option)
-        ],
-    }
+def _option(entry: Entry, option: Option) -> OptionAnswer:
+    answers = entry.answers_to(option)
+    return OptionAnswer(
+        name=option.name,
+        group=option.group,
+        kind=option.scope.value,
+        values=tuple(value for value, _ in option.texts),
+        takes=option.wanted,
+        words=tuple(text for _, text in option.texts) or (option.template,),
+        help=option.help,
+        since=option.since,
+        until=option.until,
+        tools_since=option.tools_since,
+        old_names=option.old_names,
+        refusals=dict(option.refusals),
+        without_effect=option.ignored,
+        depends=option.depends,
+        probe=tuple(ProbeAnswer(one.value, one.verdict.value, one.words) for one in answers),
+    )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from fsconsole.devices.ask import silent_among
 from fsconsole.devices.claims import lock_paths
@@ -16,10 +15,11 @@ from fsconsole.devices.gate import gather
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.hazards import find_hazards
 from fsconsole.devices.snapshot import Snapshot, find_device, take_snapshot
-from fsconsole.devices.state import Claim, DeviceState, Neighbours, device_state
+from fsconsole.devices.state import Claim, DeviceState, ListedDevice, Neighbours, device_state
 from fsconsole.devices.tree import TreeRow, tree_rows
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.device import Device, Hazard, Signature
+from fsconsole.model.wire import encode
 from fsconsole.plan.arrays import stripes_of
 from fsconsole.system.locks import is_locked
 from fsconsole.system.run import RealExecutor
@@ -72,24 +72,16 @@ def take(paths: tuple[str, ...], runs_dir: str) -> Survey:
 
 
 def as_json(survey: Survey) -> str:
-    """Return a JSON list with an object for each device: all fields of model.device.Device, state, hazards, stripes."""
-    return json.dumps([_object(row) for row in survey.rows], indent=1)
+    """Return a JSON list with a ListedDevice for each device."""
+    rows = survey.rows
+    return encode(
+        tuple(ListedDevice.of(row.row.device, row.state, row.hazards, row.stripes) for row in rows), indent=1
+    )
 
 
 def stripes_told(survey: Survey) -> tuple[str, ...]:
     """Return what there is to know of all devices' stripes, each sentence once."""
     return tuple(dict.fromkeys(sentence for row in survey.rows for sentence in row.stripes))
-
-
-def _object(row: SurveyRow) -> dict[str, object]:
-    device = row.row.device
-    return {
-        **asdict(device),
-        "is_scratch": device.is_scratch,
-        "state": {"claim": row.state.claim, "text": row.state.text},
-        "hazards": [asdict(hazard) for hazard in row.hazards],
-        "stripes": list(row.stripes),
-    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from fsconsole.catalog.filesystem import Answer, Option, Rule, Verdict
+from fsconsole.model.answers import LevelAnswer
+from fsconsole.model.wire import encode
 from fsconsole.plan.arrays import ABOUT_LEVELS
 from fsconsole.preflight.catalog_survey import Entry, Survey
 from fsconsole.preflight.machine import LevelHere
@@ -18,8 +19,9 @@ _NAME_WIDTH = 10
 
 
 def levels_as_json(levels: Sequence[LevelHere]) -> str:
-    """Return the levels as a JSON list; its keys only ever grow in number."""
-    return json.dumps([_entry(level) for level in levels], indent=2)
+    """Return the levels as a JSON list."""
+    told = (LevelAnswer(one.level, ABOUT_LEVELS[one.level], one.why, one.remedy) for one in levels)
+    return encode(tuple(told), indent=2)
 
 
 def lines(levels: Sequence[LevelHere], width: int) -> Iterator[str]:
@@ -31,15 +33,6 @@ def lines(levels: Sequence[LevelHere], width: int) -> Iterator[str]:
         parts = [part for text in told for part in wrap(printable(text), width - _NAME_WIDTH)]
         leads = [level.level, *[""] * (len(parts) - 1)]
         yield from (pad_right(lead, _NAME_WIDTH) + part for lead, part in zip(leads, parts, strict=True))
-
-
-def _entry(level: LevelHere) -> dict[str, object]:
-    return {
-        "level": level.level,
-        "about": ABOUT_LEVELS[level.level],
-        "unavailable": level.why,
-        "remedy": level.remedy,
-    }
 
 
 _OPTION_WIDTH = 24

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
+from fsconsole.client.children import decoded
 from fsconsole.devices.identity import listed_identity
-from fsconsole.devices.state import Claim, DeviceState, device_state, holdings
+from fsconsole.devices.state import Claim, DeviceState, ListedDevice, device_state, holdings
 from fsconsole.devices.tree import TreeRow, tree_rows
-from fsconsole.errors import ChildFailed
 from fsconsole.model import DEFAULT_SCRATCH_DIR
+from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
-from fsconsole.model.wire import Mismatch, decode, from_plain
 from fsconsole.show.tables import Sheet, SheetCell, SheetColumn, SheetRow
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle
@@ -102,14 +102,9 @@ def widest(title: str, texts: Sequence[str]) -> int:
 
 WORDS = ("devices", "--json")
 _NOTE = "note: "
-_VERSION_HINT = "Command and console must be of one version: leave with q, and start it again."
-_ADDED = ("is_scratch", "state", "hazards", "stripes")
-"""What the command prints beside the fields of Device."""
-
 _NEW = DeviceState(Claim.UNKNOWN, "new; looking")
 
 Key = tuple[str, Identity]
-_Found = tuple[Device, DeviceState, tuple[Hazard, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +175,11 @@ class Listing:
 
 def parse_listing(out: str, err: str = "") -> Listing:
     """Return what the command printed. Raises ChildFailed where it is something else."""
-    try:
-        found = _read_all(decode(object, out))
-    except Mismatch as mismatch:
-        said = f"The answer of `fsconsole devices --json` can't be read: it {mismatch}."
-        raise ChildFailed(words=" ".join(WORDS), said=said, hint_given=_VERSION_HINT) from mismatch
-    notes = tuple(line.removeprefix(_NOTE) for line in err.splitlines() if line.startswith(_NOTE))
-    return Listing(_in_order(found), notes)
+    found = {one.name: one for one in decoded(tuple[ListedDevice, ...], out, *WORDS)}
+    rows = tree_rows(tuple(one.device for one in found.values()))
+    entries = (Entry(row, found[row.device.name].state, found[row.device.name].hazards) for row in rows)
+    notes = (line.removeprefix(_NOTE) for line in err.splitlines() if line.startswith(_NOTE))
+    return Listing(tuple(entries), tuple(notes))
 
 
 def with_progress(listing: Listing, arrays: tuple[MdArray, ...]) -> Listing:
@@ -224,29 +217,6 @@ def with_proofs(listing: Listing, proofs: dict[Key, Entry]) -> Listing:
         for entry in listing.entries
     )
     return replace(listing, entries=entries)
-
-
-def _read_all(document: object) -> list[_Found]:
-    if not isinstance(document, list):
-        raise Mismatch("is not a list")
-    return [_read(item) for item in document]
-
-
-def _read(item: object) -> _Found:
-    if not isinstance(item, dict):
-        raise Mismatch("holds something that is no device")
-    device = from_plain(Device, {name: value for name, value in item.items() if name not in _ADDED})
-    state = from_plain(DeviceState, item.get("state"))
-    hazards = item.get("hazards")
-    if not isinstance(hazards, list):
-        raise Mismatch("holds a device without hazards")
-    return device, state, tuple(from_plain(Hazard, hazard) for hazard in hazards)
-
-
-def _in_order(found: list[_Found]) -> tuple[Entry, ...]:
-    known = {device.name: (state, hazards) for device, state, hazards in found}
-    rows = tree_rows(tuple(device for device, _, _ in found))
-    return tuple(Entry(row, *known[row.device.name]) for row in rows)
 
 
 def _moved(device: Device, now: dict[str, MdArray]) -> Device:
@@ -354,20 +324,15 @@ _WORDS = {
 """What tells most comes first. A name is not among them: what stands under one is what is compared."""
 _MOST_TOLD = 2
 _BYTES = frozenset({"size_bytes", "partition_start_bytes"})
-_NOT_TOLD = frozenset({"boot_id", "dm_table"})
-"""The table of a device-mapper device takes root, and a command for each. A volume that got another one between tick
-and plan passes here; the codes that bind a start to its plan have the table in them."""
 
 
-def who_told(identity: Mapping[str, object]) -> Identity:
-    """Return who a target is by the identity that `fsconsole plan --json` tells. Raises ChildFailed."""
-    names = [field.name for field in fields(Identity) if field.name not in _NOT_TOLD]
-    try:
-        return from_plain(Identity, {"boot_id": "", **{name: identity[name] for name in names}})
-    except KeyError as error:
-        raise _untold(f"no {error}") from error
-    except Mismatch as error:
-        raise _untold("no figures") from error
+def within_boot(identity: Identity) -> Identity:
+    """Return who a device is, without what the list of devices doesn't tell.
+
+    A dm table takes root and a command for each device. A volume that got another one between tick and plan passes
+    here; the codes that bind a start to its plan have the table in them.
+    """
+    return replace(identity, boot_id="", dm_table="")
 
 
 def others(before: Identity, now: Identity) -> str:
@@ -384,10 +349,6 @@ def _told(one: Identity, name: str) -> str:
     if name == "device_number":
         return f"{os.major(int(str(value)))}:{os.minor(int(str(value)))}"
     return str(value) if value else "none"
-
-
-def _untold(why: str) -> ChildFailed:
-    return ChildFailed(words="plan", said=f"The plan's answer does not tell who a target is: {why}.")
 
 
 # Which devices may be targets, and what becomes of ticks when devices change. Pure.
@@ -519,16 +480,11 @@ def removal_told(entry: Entry) -> str:
     return f"It is detached, and its file of {format_bytes(entry.device.size_bytes)} is deleted: {file}"
 
 
-def read_test_told(document: object) -> str:
-    """Return what `fsconsole readtest --json` measured, in words. Raises ChildFailed where it is something else."""
-    names = ("bytes_per_s", "read_bytes", "elapsed_s", "read_ahead_bytes")
-    found = document if isinstance(document, dict) else {}
-    figures = [float(found[name]) for name in names if isinstance(found.get(name), (int, float))]
-    if len(figures) < len(names):
-        raise ChildFailed(words="readtest", said="The answer of `fsconsole readtest` lacks a figure.")
-    rate, read_bytes, elapsed_s, ahead_bytes = figures
-    scheduler = printable(str(found.get("scheduler") or "none"))
+def read_test_told(answer: ReadTestAnswer) -> str:
+    """Return what `fsconsole readtest` measured, in words."""
+    moved = f"{format_bytes(answer.read_bytes)} in {format_seconds(answer.elapsed_s)}"
+    ahead, scheduler = format_bytes(answer.read_ahead_bytes), printable(answer.scheduler or "none")
     return (
-        f"{format_rate(rate)} through the page cache ({format_bytes(read_bytes)} in {format_seconds(elapsed_s)};"
-        f" read-ahead {format_bytes(ahead_bytes)}, scheduler {scheduler})"
+        f"{format_rate(answer.bytes_per_s)} through the page cache"
+        f" ({moved}; read-ahead {ahead}, scheduler {scheduler})"
     )

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import cast
 
 from fsconsole import units
 from fsconsole.catalog.filesystem import Catalog, Filesystem, Option, Verdict
-from fsconsole.errors import ChildFailed, FsconsoleError
+from fsconsole.errors import FsconsoleError
+from fsconsole.model.answers import CellAnswer, PlanAnswer
 from fsconsole.model.plan import ArraySpec, Cell, Plan, array_aspects, array_words
 from fsconsole.plan.arrays import ABOUT_LEVELS, LEVELS, array_objections
 from fsconsole.plan.draft import NO_ARRAY, Draft, Values, values_of, words_of
@@ -225,7 +225,6 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-_Object = Mapping[str, object]
 _KIND_WIDTH = 16
 
 
@@ -255,33 +254,24 @@ def cell_lines(cells: Sequence[Cell]) -> tuple[Line, ...]:
     )
 
 
-def commands_by_cell(document: object) -> dict[str, tuple[str, ...]]:
-    """Return the steps of each cell of a plan's answer as lines of text, by the key of its line. Raises ChildFailed."""
-    try:
-        cells = cast("list[_Object]", cast("_Object", document)["cells"])
-        return {
-            _key(int(cast("int", cell["index"]))): tuple(
-                map(printable, _text(cell, str(cell["unavailable"])))
-            )
-            for cell in cells
-        }
-    except (KeyError, TypeError, ValueError) as error:
-        raise ChildFailed(words="plan", said="its answer is not understood") from error
+def commands_by_cell(answer: PlanAnswer) -> dict[str, tuple[str, ...]]:
+    """Return the steps of each cell of a plan's answer as lines of text, by the key of its line."""
+    return {_key(cell.index): tuple(map(printable, _text(cell))) for cell in answer.cells}
 
 
 def _key(index: int) -> str:
     return f"cell {index + 1}"
 
 
-def _text(cell: _Object, unavailable: str) -> Iterator[str]:
-    if unavailable:
-        yield f"It can't run: {unavailable}"
-    for step in cast("list[_Object]", cell["steps"]):
-        yield f"{step['kind']!s:<{_KIND_WIDTH}}{step['title']}"
-        for argv in cast("list[list[str]]", step["commands"]):
+def _text(cell: CellAnswer) -> Iterator[str]:
+    if cell.unavailable:
+        yield f"It can't run: {cell.unavailable}"
+    for step in cell.steps:
+        yield f"{step.kind.value:<{_KIND_WIDTH}}{step.title}"
+        for argv in step.commands:
             yield f"  $ {shlex.join(argv)}"
-        for write in cast("list[_Object]", step["writes"]):
-            yield f"  write {write['value']} to {write['path']}"
+        for write in step.writes:
+            yield f"  write {write.value} to {write.path}"
 
 
 def filesystem_lines(draft: Draft, catalog: Catalog, here: Here) -> tuple[Line, ...]:

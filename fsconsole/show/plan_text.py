@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fsconsole import units
-from fsconsole.devices.gate import GateReport
 from fsconsole.devices.hazards import HIDDEN_PROCESS
-from fsconsole.model.device import Hazard, Verdict
+from fsconsole.model.answers import TargetAnswer
+from fsconsole.model.device import Verdict
 from fsconsole.model.plan import Cell, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
 from fsconsole.text import cells_of, pad_right, printable, wrap
 
-_VERDICTS = {Verdict.REFUSED: "REFUSED", Verdict.ASKED: "would be LOST"}
 _STEP_WIDTH = 16
 _WIDEST_NUMBERS = 16
 """The cells of twenty repeats push one variant to the right, rather than all."""
@@ -75,36 +74,36 @@ _Lines = Iterator[_Line | _CommandLine | _OwnCommand]
 
 
 def plan_lines(
-    plan: Plan, reports: Sequence[GateReport], agreeing: str, *, every: bool, width: int
+    plan: Plan, targets: Sequence[TargetAnswer], agreeing: str, *, every: bool, width: int
 ) -> Iterator[str]:
     """Yield the plan line by line: targets, cells in order, commands, costs, and the command that agrees to it.
 
     Cells have a line each; the first that can run is shown with its commands, with every all are. No line takes
     more than width cells, except for commands.
     """
-    for line in _all_lines(plan, reports, agreeing, every=every):
+    for line in _all_lines(plan, targets, agreeing, every=every):
         yield from line.fitted(width)
 
 
-def renewal_lines(plan: Plan, reports: Sequence[GateReport], command: str, *, width: int) -> Iterator[str]:
+def renewal_lines(plan: Plan, targets: Sequence[TargetAnswer], command: str, *, width: int) -> Iterator[str]:
     """Yield what is left of a run, what is on the devices that must be agreed to anew, and the command that goes on.
 
-    plan holds only the cells that are left; reports are empty where nothing has to be asked.
+    plan holds only the cells that are left; targets are empty where nothing has to be asked.
     """
-    for line in _renewal_lines(plan, reports, command):
+    for line in _renewal_lines(plan, targets, command):
         yield from line.fitted(width)
 
 
-def _renewal_lines(plan: Plan, reports: Sequence[GateReport], command: str) -> _Lines:
+def _renewal_lines(plan: Plan, targets: Sequence[TargetAnswer], command: str) -> _Lines:
     yield from _head(plan)
-    if reports:
-        yield from _targets(reports)
+    if targets:
+        yield from _targets(targets)
     yield from _arrays(plan.cells, is_named=True)
     yield from _cells(plan.cells)
     yield _Line("")
-    if any(hazard.verdict is Verdict.REFUSED for report in reports for hazard in report.hazards):
+    if any(target.refused for target in targets):
         yield _Line("No consent is possible while a device is refused.")
-    elif reports:
+    elif targets:
         yield _Line("To agree to all that would be lost, and go on:")
         yield _OwnCommand(printable(command))
     else:
@@ -113,10 +112,10 @@ def _renewal_lines(plan: Plan, reports: Sequence[GateReport], command: str) -> _
     yield _Line("Nothing was touched.")
 
 
-def _all_lines(plan: Plan, reports: Sequence[GateReport], agreeing: str, *, every: bool) -> _Lines:
+def _all_lines(plan: Plan, targets: Sequence[TargetAnswer], agreeing: str, *, every: bool) -> _Lines:
     yield from _head(plan)
-    yield from _targets(reports)
-    yield from _arrays(plan.cells, is_named=bool(reports))
+    yield from _targets(targets)
+    yield from _arrays(plan.cells, is_named=bool(targets))
     yield from _cells(plan.cells)
     able = [cell for cell in plan.cells if not cell.unavailable]
     for cell in plan.cells if every else able[:1]:
@@ -125,7 +124,7 @@ def _all_lines(plan: Plan, reports: Sequence[GateReport], agreeing: str, *, ever
         for step in cell.steps:
             yield from _step(step)
     yield from _costs(plan)
-    yield from _consent(reports, agreeing)
+    yield from _consent(targets, agreeing)
 
 
 def _head(plan: Plan) -> _Lines:
@@ -139,20 +138,40 @@ def _head(plan: Plan) -> _Lines:
         yield _Line(printable(note), "note: ")
 
 
-def _targets(reports: Sequence[GateReport]) -> _Lines:
-    if not reports:
+def _targets(targets: Sequence[TargetAnswer]) -> _Lines:
+    if not targets:
         yield _Line("No device was named: nothing was looked at, and DEVICE stands for one below.")
         return
     yield _Line("")
     yield _Line("Devices to be wiped:")
-    for report in reports:
-        scratch = "" if report.needs_consent else ", a scratch device"
-        size = units.format_bytes(report.device.size_bytes)
-        yield _Line(f"{printable(report.device.path)}  {size}{scratch}", "  ")
-        for hazard in report.hazards:
-            yield _Line(_hazard(hazard), "    ")
-        if not report.hazards:
-            yield _Line(f"holds {printable(report.loss)}", "    ")
+    for target in targets:
+        for text, _ in target_told(target):
+            yield _Line(text.lstrip(), " " * (2 + len(text) - len(text.lstrip())))
+
+
+def target_told(target: TargetAnswer, *, is_meant: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield a target line by line, printable, each with its tone: facts, what would be lost, hazards."""
+    kind = "scratch device, " if target.scratch else ""
+    yield printable(f"{target.path}  {kind}{target_facts(target)}"), "strong"
+    if target.stands_on:
+        yield printable(f"  {target.stands_on}"), ""
+    if not target.refused:
+        lead = "would be LOST:" if is_meant and not target.scratch else "holds"
+        yield printable(f"  {lead} {target.loss}"), "" if target.scratch else "bad"
+    for hazard in target.hazards:
+        said = f"{hazard.device} {hazard.reason}. {hazard.hint}".rstrip()
+        if hazard.verdict is not Verdict.ASKED:
+            yield printable(f"  REFUSED: {said}"), "bad"
+        elif not hazard.reason.startswith("holds "):
+            # What it holds was just said.
+            lead = "not known" if hazard.check == HIDDEN_PROCESS else "note"
+            yield printable(f"  {lead}: {said}"), ""
+
+
+def target_facts(target: TargetAnswer) -> str:
+    """Return a target's size, model and serial number, as far as they are known."""
+    serial = f"serial {target.serial}" if target.serial else ""
+    return ", ".join(filter(None, (units.format_bytes(target.size_bytes), target.model, serial)))
 
 
 def _arrays(cells: Sequence[Cell], *, is_named: bool) -> _Lines:
@@ -165,11 +184,6 @@ def _arrays(cells: Sequence[Cell], *, is_named: bool) -> _Lines:
         yield _Line("Arrays, made of the devices together, one in each cell, and taken apart after it:")
         for words, members in sorted(told):
             yield _Line(": ".join(filter(None, (words, printable(members)))), "  ")
-
-
-def _hazard(hazard: Hazard) -> str:
-    word = "not known" if hazard.check == HIDDEN_PROCESS else _VERDICTS[hazard.verdict]
-    return f"{word}: {printable(hazard.device)} {printable(hazard.reason)}"
 
 
 def _cells(cells: Sequence[Cell]) -> _Lines:
@@ -234,13 +248,13 @@ def _costs(plan: Plan) -> _Lines:
     yield _Line("The filesystem UUIDs above are an example: every run makes new ones.")
 
 
-def _consent(reports: Sequence[GateReport], agreeing: str) -> _Lines:
-    refused = any(hazard.verdict is Verdict.REFUSED for report in reports for hazard in report.hazards)
+def _consent(targets: Sequence[TargetAnswer], agreeing: str) -> _Lines:
+    refused = any(target.refused for target in targets)
     if refused:
         yield _Line("No consent is possible while a device is refused.")
     elif agreeing:
         yield _Line("To agree to all that would be lost:")
         yield _OwnCommand(printable(agreeing))
-    elif reports:
+    elif targets:
         yield _Line("No consent is needed: only scratch devices would be wiped.")
     yield _Line("Nothing was touched.")

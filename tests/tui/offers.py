@@ -6,7 +6,8 @@ import json
 from typing import cast
 
 from fsconsole.model.device import Identity
-from fsconsole.show.devices import who_told
+from fsconsole.model.wire import from_plain
+from fsconsole.show.devices import within_boot
 
 LOSS = "ext4 '[/x]', UUID 2b9570c7-4191-4350-b671-b53e98ae2219, 64.0 MiB"
 
@@ -32,7 +33,7 @@ def identity(**other: object) -> dict[str, object]:
 
 def ticks_of(*targets: dict[str, object]) -> dict[str, Identity]:
     """Return these targets as they were ticked."""
-    return {str(one["path"]): who_told(cast("dict[str, object]", one["identity"])) for one in targets}
+    return {str(one["path"]): within_boot(from_plain(Identity, one["identity"])) for one in targets}
 
 
 def target(
@@ -63,6 +64,10 @@ def document(
 ) -> dict[str, object]:
     return {
         "title": "two tiny [/x] cells",
+        "order": "shuffled",
+        "seed": 1,
+        "repeats": 1,
+        "assumed_bytes_per_s": 1e8,
         "arrays": [{"words": words, "members": [_path(one) for one in targets]} for words in arrays],
         "targets": list(targets),
         "cell_count": len(unavailable),

@@ -77,7 +77,7 @@ def test_what_would_be_lost_is_shown_before_anything_else(size: tuple[int, int])
     async def act(shown: Shown) -> None:
         await shows(
             shown.pilot,
-            "will be wiped; it holds ext4 '[/x]'",
+            "would be LOST: ext4 '[/x]'",
             "may be open",
             "type sdb",
             "2 cells",
@@ -219,7 +219,7 @@ def test_a_run_that_does_not_start_is_told_and_can_be_tried_again() -> None:
 
 def test_an_answer_that_is_no_json_is_a_sentence() -> None:
     async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "answer can't be read")
+        await shows(shown.pilot, "can't be read")
 
     confirming({"plan": "nonsense"}, act)
 
@@ -234,7 +234,7 @@ def test_a_resume_that_must_be_agreed_to_shows_what_is_on_its_devices(tmp_path: 
 
     answers: dict[str, Done | str] = {
         "resume killed --exact --show": said(DISK, consent="CODE"),
-        "resume killed --exact --consent": '{"run": "killed"}\n',
+        "resume killed --exact --consent": '{"run": "killed", "folder": "/elsewhere"}\n',
     }
     shown = confirming(answers, act, screen=ResumeScreen(folder))
     assert shown.ended == [RunFolder("/runs/killed")]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from fsconsole.model.answers import LevelAnswer
+from fsconsole.model.wire import decode
 from fsconsole.plan.arrays import LEVELS
 from fsconsole.plan.outcome import Lack, levels_of
 from fsconsole.plan.planfile import ArrayAxis
@@ -102,7 +103,9 @@ def test_what_the_command_says_is_what_the_console_reads(monkeypatch: pytest.Mon
     assert [level.level for level in told] == list(LEVELS)
     why = "this kernel makes no linear: /proc/mdstat does not name it, and there is no module md-linear"
     remedy = "Use a kernel that has it, or an array that is there as the target."
-    assert levels_of(json.loads(catalog.levels_as_json(told))) == {"linear": Lack(why, remedy)}
+    assert levels_of(decode(tuple[LevelAnswer, ...], catalog.levels_as_json(told))) == {
+        "linear": Lack(why, remedy)
+    }
     lines = list(catalog.lines(told, 80))
     assert max(map(len, lines)) <= 80
     assert f"not here: {why} {remedy}" in " ".join(" ".join(lines).split())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -14,11 +13,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
-from fsconsole.client.children import Done, begun_run, failure, not_begun, not_stopped, was_undone
+from fsconsole.client.children import begun_run, failure, not_begun, not_stopped, was_undone
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
+from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.device import Identity
-from fsconsole.show.confirm import Offer, asking_words, changes, may_begin, offer_of, offer_rows, strays
+from fsconsole.show.confirm import asking_words, changes, may_begin, offer_of, offer_rows, strays
 from fsconsole.tui.screens.dialogs import Modal
 from fsconsole.tui.session import Session
 from fsconsole.tui.terminal import plain
@@ -64,7 +64,7 @@ class ConfirmScreen(Modal[RunFolder | None]):
         self.start_words: Sequence[str] = ("run", plan_path, *devices)
         self._ticks = dict(ticks)
         self._source_sha256 = source_sha256
-        self._offer: Offer | None = None
+        self._offer: PlanAnswer | None = None
         self._changed: tuple[str, ...] = ()
         self._strayed: tuple[str, ...] = ()
         self._doing = Doing.NOTHING
@@ -108,15 +108,15 @@ class ConfirmScreen(Modal[RunFolder | None]):
         finally:
             self._at_rest()
 
-    async def _offered(self) -> Offer:
+    async def _offered(self) -> PlanAnswer:
         """Return what the command says; a refused device ends it with an error, and is shown all the same."""
         done = await self.session.children.run(*self.look_words, "--json", "--runs", self.session.runs_dir)
         try:
-            return offer_of(json.loads(done.out))
-        except ValueError as error:
-            raise failure(done) if done.exit_code else _strange(done) from error
+            return offer_of(done.out)
+        except ChildFailed as error:
+            raise (failure(done) if done.exit_code else error) from error
 
-    def _show(self, offer: Offer) -> None:
+    def _show(self, offer: PlanAnswer) -> None:
         self._offer = offer
         self._strayed = self._drop_strays(offer)
         typed = self.query_one("#typed", Input)
@@ -131,7 +131,7 @@ class ConfirmScreen(Modal[RunFolder | None]):
         self._paint()
         self._say(asking_words(offer, self._strayed))
 
-    def _drop_strays(self, offer: Offer) -> tuple[str, ...]:
+    def _drop_strays(self, offer: PlanAnswer) -> tuple[str, ...]:
         found = strays(offer, self._ticks, self._source_sha256)
         for path, _ in found:
             self.session.ticks.pop(path, None)
@@ -186,7 +186,7 @@ class ConfirmScreen(Modal[RunFolder | None]):
         self._begin(self._offer)
 
     @work(group="confirm")
-    async def _begin(self, offer: Offer) -> None:
+    async def _begin(self, offer: PlanAnswer) -> None:
         # Not exclusive: a second worker would end the first one's child in the middle, and the run begin unseen.
         try:
             with self.session.starting(self.action_back):
@@ -196,7 +196,7 @@ class ConfirmScreen(Modal[RunFolder | None]):
         finally:
             self._at_rest()
 
-    async def _start(self, offer: Offer) -> None:
+    async def _start(self, offer: PlanAnswer) -> None:
         words = (
             *self.start_words,
             *self.bound_to(offer),
@@ -226,12 +226,12 @@ class ConfirmScreen(Modal[RunFolder | None]):
         else:
             self.dismiss(folder)
 
-    def bound_to(self, offer: Offer) -> tuple[str, ...]:
+    def bound_to(self, offer: PlanAnswer) -> tuple[str, ...]:
         """Return the words that bind a start to what was agreed to, and to what was shown."""
         consent = ("--consent", offer.consent) if offer.consent else ()
         return (*consent, "--seen", offer.seen)
 
-    async def _look_again(self, offer: Offer) -> None:
+    async def _look_again(self, offer: PlanAnswer) -> None:
         await self._look()
         if self._offer is not None and self._offer is not offer:
             self._changed = changes(offer, self._offer)
@@ -266,14 +266,10 @@ class ResumeScreen(ConfirmScreen):
         self.look_words = ("resume", folder.name, "--exact", "--show")
         self.start_words = ("resume", folder.name, "--exact")
 
-    def bound_to(self, offer: Offer) -> tuple[str, ...]:
+    def bound_to(self, offer: PlanAnswer) -> tuple[str, ...]:
         """Return the consent: it is asked for every device that is shown, scratch devices too."""
         return ("--consent", offer.consent) if offer.consent else ()
 
-    def _drop_strays(self, offer: Offer) -> tuple[str, ...]:
+    def _drop_strays(self, offer: PlanAnswer) -> tuple[str, ...]:
         # Its devices were not ticked: the run knows who they are, and the command proves them.
         return ()
-
-
-def _strange(done: Done) -> ChildFailed:
-    return ChildFailed(words=" ".join(done.words), said="The command's answer can't be read.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -24,15 +23,18 @@ from fsconsole.client.children import (
     answer,
     begun_run,
     carried_out,
+    decoded,
     failure,
     not_begun,
     not_stopped,
     was_undone,
 )
 from fsconsole.devices.identity import listed_identity
-from fsconsole.errors import ChildFailed, FsconsoleError
+from fsconsole.devices.scratch import Scratch
+from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model import DEFAULT_SCRATCH_DIR
+from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.show.device_details import details
 from fsconsole.show.devices import (
     DEMO_QUESTION,
@@ -62,7 +64,7 @@ from fsconsole.tui.widgets.table import SheetTable
 
 async def read_test(children: Children, path: str) -> str:
     """Read from a device and return the figure in words. Raises ChildFailed."""
-    return read_test_told(await answer(children, "readtest", path))
+    return read_test_told(await answer(children, ReadTestAnswer, "readtest", path))
 
 
 async def remove_scratch(children: Children, scratch_id: str) -> None:
@@ -97,15 +99,7 @@ async def start_demo(children: Children, runs_dir: str, end: asyncio.Event) -> D
     return Demo(folder, await asyncio.to_thread(not_stopped, folder))
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A scratch device: its node now, and the id that it keeps."""
-
-    device: str
-    scratch_id: str
-
-
-async def make_scratch(children: Children, size: str, directory: str, end: asyncio.Event) -> Made | None:
+async def make_scratch(children: Children, size: str, directory: str, end: asyncio.Event) -> Scratch | None:
     """Make a scratch device; None where that was ended before it was made. Raises ChildFailed."""
     words = ("scratch", "create", "--size", size, "--dir", directory, "--json")
     done = await children.run_or_end(end, *words)
@@ -113,13 +107,7 @@ async def make_scratch(children: Children, size: str, directory: str, end: async
         if end.is_set():
             return None
         raise failure(done)
-    try:
-        told = json.loads(done.out)
-        return Made(str(told["device"] or ""), str(told["scratch_id"] or ""))
-    except (ValueError, KeyError, TypeError) as error:
-        raise ChildFailed(
-            words="scratch create", said="`fsconsole scratch create` told no device."
-        ) from error
+    return decoded(Scratch, done.out, "scratch", "create")
 
 
 def is_first_start(listing: Listing, runs_dir: str) -> bool:
@@ -175,7 +163,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         super().__init__()
         self._udev = UdevWatch(lambda: self.post_message(self.News()))
         self._settling: Timer | None = None
-        self._made: Made | None = None
+        self._made: Scratch | None = None
         self._read_tests: dict[str, str] = {}
         self._job: Worker[None] | None = None
         self._job_words = ""
@@ -426,7 +414,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self.say(f"{path} and its file are removed.")
         self.action_look()
 
-    def _was_made(self, made: Made | None) -> None:
+    def _was_made(self, made: Scratch | None) -> None:
         if made is not None:
             self._made = made
             self.action_look()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual import events, on, work
 from textual.binding import Binding, BindingType
@@ -19,8 +19,8 @@ from textual.widgets import Static
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.client.children import answer
-from fsconsole.errors import ChildFailed
 from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
+from fsconsole.model.answers import CatalogAnswer, LevelAnswer
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.outcome import Disk, Here, Outcome, here_of, levels_of, work_out
@@ -107,7 +107,7 @@ To compare with and without an option that has one value, make a second list of 
         self.missing: tuple[str, ...] = ()
         self.catalog = load_catalog()
         self.here = Here(kernel_release())
-        self._told: dict[str, Mapping[str, object]] = {}
+        self._told: dict[str, CatalogAnswer] = {}
         self._asked_for: tuple[str, ...] = ()
         self._is_counting = self._is_stale = self._has_asked = self._knows_all = False
         self._has_asked_levels = False
@@ -386,13 +386,10 @@ To compare with and without an option that has one value, make a second list of 
             # The question about all, which this one put an end to, or which failed.
             await self.ask_catalog()
         with self.complaining():
-            entries = cast("list[dict[str, object]]", await answer(self.session.children, "catalog", *words))
-            try:
-                told = self._told | {str(entry["filesystem"]): entry for entry in entries}
-                here = here_of(self.here.kernel, list(told.values()))
-            except (KeyError, TypeError) as error:
-                said = f"The catalog gave no answer: {error}."
-                raise ChildFailed(words="catalog", said=said) from error
+            kind = tuple[CatalogAnswer, ...]
+            entries = await answer(self.session.children, kind, "catalog", *words)
+            told = self._told | {entry.filesystem: entry for entry in entries}
+            here = here_of(self.here.kernel, list(told.values()))
             self._told, self.here = told, replace(here, levels=self.here.levels)
             self._knows_all = self._knows_all or not words
             self.show_draft()
@@ -406,7 +403,9 @@ To compare with and without an option that has one value, make a second list of 
 
     async def _ask_levels(self) -> None:
         with self.complaining():
-            levels = levels_of(await answer(self.session.children, "catalog", "--arrays"))
+            levels = levels_of(
+                await answer(self.session.children, tuple[LevelAnswer, ...], "catalog", "--arrays")
+            )
             self.here = replace(self.here, levels=levels)
             self.show_draft()
             self.count()

@@ -17,6 +17,7 @@ from fsconsole.catalog.filesystem import Catalog
 from fsconsole.client.children import Children, answer
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import PlanBadValue
+from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.plan import Cell
 from fsconsole.plan import draft as parts
 from fsconsole.plan.draft import Draft
@@ -145,12 +146,12 @@ class CommandsScreen(Dialog[None]):
         self.query_one("#steps", Static).update(lines(*map(plain, text)))
         self.query_one("#commands").scroll_home(animate=False)
 
-    async def _plan(self, which: Sequence[str]) -> object:
+    async def _plan(self, which: Sequence[str]) -> PlanAnswer:
         path = planfiles.keep_for_run(self._text)
         try:
             devices = [word for target in self._targets for word in ("--device", target)]
             looked_at = (*devices, "--runs", self._runs_dir) if devices else ()
-            return await answer(self._children, "plan", path, *which, *looked_at)
+            return await answer(self._children, PlanAnswer, "plan", path, *which, *looked_at)
         finally:
             planfiles.forget(path)
 

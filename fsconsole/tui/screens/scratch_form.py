@@ -17,12 +17,12 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Input, Static
 
 from fsconsole.client.children import Children
-from fsconsole.devices.scratch import BLOCK_BYTES, MIN_BYTES, kept_free
+from fsconsole.devices.scratch import BLOCK_BYTES, MIN_BYTES, Scratch, kept_free
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import BadQuantity
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.text import printable
-from fsconsole.tui.screens.devices import Made, make_scratch, remove_scratch
+from fsconsole.tui.screens.devices import make_scratch, remove_scratch
 from fsconsole.tui.screens.dialogs import Modal
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.panes import Footer
@@ -112,7 +112,7 @@ def scratch_files(directory: str) -> frozenset[str]:
     return frozenset(found)
 
 
-class ScratchForm(Modal[Made | None]):
+class ScratchForm(Modal[Scratch | None]):
     """Asks for size and directory, and makes the device; ends with it, or with None where none was made."""
 
     CSS_PATH = "scratch_form.tcss"

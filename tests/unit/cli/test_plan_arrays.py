@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.cli.plan_show import plan_object
+from fsconsole.cli.plan_show import plan_answer
 from fsconsole.model.plan import ArraySpec, Plan
 from fsconsole.show.plan_text import plan_lines, renewal_lines
 from fsconsole.text import KIB
@@ -42,16 +42,13 @@ def test_cells_have_a_column_for_what_their_arrays_differ_in() -> None:
 def test_without_arrays_nothing_is_said_of_them() -> None:
     plan = build.request([build.cell(0)]).plan
     assert not any("rray" in line for line in lines_of(plan))
-    assert plan_object(plan, (), "")["arrays"] == []
+    assert plan_answer(plan, (), "").arrays == ()
 
 
 def test_programs_are_told_of_each_array_and_of_the_members_of_each_cell() -> None:
-    told = plan_object(plan_of(RAID5, RAID10), (), "")
-    assert told["arrays"] == [
-        {"words": f"{level} 64KiB, 4 members, assume-clean", "members": list(MEMBERS)}
-        for level in ("raid5", "raid10")
+    told = plan_answer(plan_of(RAID5, RAID10), (), "")
+    assert [(array.words, array.members) for array in told.arrays] == [
+        (f"{level} 64KiB, 4 members, assume-clean", MEMBERS) for level in ("raid5", "raid10")
     ]
-    cells = told["cells"]
-    assert isinstance(cells, list)
-    assert cells[0]["members"] == list(MEMBERS)
-    assert cells[0]["array"]["level"] == "raid5"
+    assert told.cells[0].members == MEMBERS
+    assert told.cells[0].array == RAID5

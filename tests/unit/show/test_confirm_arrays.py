@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from typing import cast
 
 import pytest
 
 from fsconsole.errors import ChildFailed
-from fsconsole.show.confirm import Offer, asking_words, may_begin, offer_of, offer_rows
+from fsconsole.model.answers import PlanAnswer
+from fsconsole.show.confirm import asking_words, may_begin, offer_of, offer_rows
 from tests.tui.offers import document, target
 
 ARRAYS = ("raid5 64KiB, 4 members, assume-clean", "raid10 64KiB, 4 members, assume-clean")
 
 
-def offer(count: int = 4, arrays: tuple[str, ...] = ARRAYS) -> Offer:
-    return offer_of(document(*(target(f"/dev/nvme{n}n1") for n in range(count)), arrays=arrays))
+def read(document: object) -> PlanAnswer:
+    return offer_of(json.dumps(document))
 
 
-def text_of(found: Offer, width: int = 74) -> str:
+def offer(count: int = 4, arrays: tuple[str, ...] = ARRAYS) -> PlanAnswer:
+    return read(document(*(target(f"/dev/nvme{n}n1") for n in range(count)), arrays=arrays))
+
+
+def text_of(found: PlanAnswer, width: int = 74) -> str:
     return "\n".join(row.text for row in offer_rows(found, (), width))
 
 
-def words_of(found: Offer) -> str:
+def words_of(found: PlanAnswer) -> str:
     return " ".join(text_of(found).split())
 
 
@@ -64,7 +70,7 @@ def test_only_some_of_many_arrays_are_listed_and_the_rest_counted() -> None:
 
 
 def test_scratch_devices_become_members_without_being_asked_for() -> None:
-    made = offer_of(document(*(target(f"/dev/loop{n}", scratch=True) for n in range(3)), arrays=ARRAYS[:1]))
+    made = read(document(*(target(f"/dev/loop{n}", scratch=True) for n in range(3)), arrays=ARRAYS[:1]))
     assert may_begin(made, "")
     assert "Members of arrays, all 3: loop0 loop1 loop2" in words_of(made)
 
@@ -73,7 +79,7 @@ def test_a_device_that_becomes_no_member_is_not_named_as_one() -> None:
     told = document(*(target(f"/dev/sd{letter}") for letter in "bcde"), arrays=ARRAYS[:1])
     (array,) = cast("list[dict[str, object]]", told["arrays"])
     array["members"] = ["/dev/sdb", "/dev/sdc", "/dev/sdd"]
-    text = words_of(offer_of(told))
+    text = words_of(read(told))
     assert "one consent for all 3: sdb sdc sdd /dev/sdb" in text
 
 
@@ -87,4 +93,4 @@ def test_an_answer_whose_arrays_are_no_list_of_objects_is_refused() -> None:
 
     for strange in ({}, "raid5", ["raid5"], None):
         with pytest.raises(ChildFailed):
-            offer_of(document() | {"arrays": strange})
+            read(document() | {"arrays": strange})

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
+from fsconsole.devices.state import Claim, DeviceState, ListedDevice
 from fsconsole.model.device import Device
+from fsconsole.model.wire import encode
 from fsconsole.show.device_details import details
 from fsconsole.show.devices import Listing, parse_listing
 from tests.unit.plan.test_geometry import ARRAY, DISK, MEMBER, PART
 
 
 def listing_of(*devices: Device) -> Listing:
-    state = {"claim": "free", "text": "free"}
-    told = [
-        {**asdict(device), "state": state, "hazards": [], "stripes": ["a sentence"]} for device in devices
-    ]
-    return parse_listing(json.dumps(told))
+    state = DeviceState(Claim.FREE, "free")
+    return parse_listing(
+        encode(tuple(ListedDevice.of(device, state, (), ("a sentence",)) for device in devices))
+    )
 
 
 def pane(listing: Listing, path: str) -> dict[str, str]:

@@ -18,7 +18,6 @@ from fsconsole.show.devices import (
     lay_out,
     lost_ticks,
     parse_listing,
-    read_test_told,
     refusal,
     with_progress,
     with_proofs,
@@ -213,12 +212,6 @@ def test_why_a_device_could_not_be_looked_at_stands_in_its_pane() -> None:
     )
     assert "note        /dev/sdg could not be looked at: I/O error" in told(unproved, FREE.path)
     assert "too many" not in told(unproved, FREE.path)
-
-
-@pytest.mark.parametrize("document", [None, [], {}, {"bytes_per_s": "fast"}, {"folder": 3}])
-def test_answers_that_lack_something_are_errors(document: object) -> None:
-    with pytest.raises(ChildFailed):
-        read_test_told(document)
 
 
 def test_every_device_of_the_box_is_told() -> None:

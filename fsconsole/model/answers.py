@@ -1,0 +1,312 @@
+"""The answers of `fsconsole plan|catalog|readtest|run ... --json`: encoded by the commands, decoded by the console.
+
+Scripts read them too: keys are only ever added.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from fsconsole.model.device import DeviceKind, Hazard, Identity, Verdict
+from fsconsole.model.plan import (
+    ArraySpec,
+    Cell,
+    DeleteWith,
+    Equalise,
+    Order,
+    Plan,
+    Step,
+    StepKind,
+    Write,
+    arrays_in_words,
+)
+from fsconsole.model.wire import Wire
+from fsconsole.model.workload import DataKind, End, Layout, Workload, WorkloadKind
+
+
+class StepAnswer(Wire, frozen=True):
+    """One step with its exact commands."""
+
+    kind: StepKind
+    title: str
+    commands: tuple[tuple[str, ...], ...]
+    changes: str
+    undo: str
+    writes: tuple[Write, ...]
+    workload: int | None
+
+
+class VariantAnswer(Wire, frozen=True):
+    """A filesystem with its options."""
+
+    label: str
+    filesystem: str
+    mkfs: tuple[str, ...]
+    mount: tuple[str, ...]
+    tune: tuple[str, ...]
+    as_printed: str
+
+
+class WorkloadAnswer(Wire, frozen=True):
+    """A workload with all defaults filled in."""
+
+    name: str
+    kind: WorkloadKind
+    threads: int
+    files: int
+    file_size_bytes: int
+    block_size_bytes: int
+    directories: int | Layout
+    data: DataKind
+    zero_share: float
+    file_size_max_bytes: int
+    direct: bool
+    fsync_every: int
+    limit_bytes: int
+    duration_s: float
+    end: End
+    weights: dict[WorkloadKind, int]
+    of: int | None
+    cold: bool
+    settings: dict[str, str] = msgspec.field(name="with")
+    total_bytes: int | None
+
+
+class AfterAnswer(Wire, frozen=True):
+    """What follows the workloads."""
+
+    check: bool
+    crash: bool
+    delete: DeleteWith
+
+
+class CellAnswer(Wire, frozen=True):
+    """One cell of a plan."""
+
+    index: int
+    target: str
+    array: ArraySpec | None
+    members: tuple[str, ...]
+    setting: dict[str, str]
+    variant: VariantAnswer
+    raw: bool
+    repeat: int
+    workloads: tuple[WorkloadAnswer, ...]
+    equalise: Equalise
+    after: AfterAnswer
+    uuid: str
+    unavailable: str
+    steps: tuple[StepAnswer, ...]
+
+
+class ArrayAnswer(Wire, frozen=True):
+    """An array in words, with the paths of its members."""
+
+    words: str
+    members: tuple[str, ...]
+
+
+class TargetAnswer(Wire, frozen=True):
+    """One device that would be wiped, and what would be lost with it."""
+
+    path: str
+    name: str
+    identity: Identity
+    seen: str
+    """The code of what was shown of it; empty where no start is bound to it."""
+    stands_on: str
+    """The file below a loop device, the name of an LV; empty for a device of its own."""
+    kind: DeviceKind
+    model: str
+    serial: str
+    size_bytes: int
+    scratch: bool
+    loss: str
+    hazards: tuple[Hazard, ...]
+
+    @property
+    def refused(self) -> bool:
+        """Whether it is never wiped."""
+        return any(hazard.verdict is not Verdict.ASKED for hazard in self.hazards)
+
+
+class PlanAnswer(Wire, frozen=True):
+    """A plan on its targets, with the code that agrees to the loss of what is on them."""
+
+    title: str
+    order: Order
+    seed: int
+    repeats: int
+    arrays: tuple[ArrayAnswer, ...]
+    """Made of targets together, one in each cell; empty where each target is tested by itself."""
+    targets: tuple[TargetAnswer, ...]
+    cell_count: int
+    runnable: int
+    unavailable: tuple[str, ...]
+    """Why cells can't run here, each reason once."""
+    cells: tuple[CellAnswer, ...]
+    notes: tuple[str, ...]
+    bytes_to_write: int
+    estimate_s: float
+    assumed_bytes_per_s: float
+    consent: str
+    seen: str
+    """Codes of the plan and of each target, to which a start is bound; empty for a run that is resumed."""
+    source_sha256: str
+    uuids: str = "new for every run"
+
+    @property
+    def refused(self) -> bool:
+        """Whether a target is one that is never wiped."""
+        return any(target.refused for target in self.targets)
+
+    @property
+    def to_type(self) -> str:
+        """The names of all targets but scratch devices; empty where none need be typed."""
+        return " ".join(target.path.rpartition("/")[2] for target in self.targets if not target.scratch)
+
+    @property
+    def members(self) -> frozenset[str]:
+        """Paths of the targets that are a member of an array."""
+        return frozenset(path for array in self.arrays for path in array.members)
+
+
+def cell_answer(cell: Cell) -> CellAnswer:
+    """Return a cell as an answer tells it."""
+    variant = cell.variant
+    return CellAnswer(
+        index=cell.index,
+        target=cell.target,
+        array=cell.array,
+        members=cell.members,
+        setting=dict(cell.setting.values),
+        variant=VariantAnswer(
+            variant.label,
+            variant.filesystem,
+            variant.mkfs_words,
+            variant.mount_words,
+            variant.tune_words,
+            variant.as_printed,
+        ),
+        raw=variant.is_raw,
+        repeat=cell.repeat,
+        workloads=tuple(map(_workload, cell.workloads)),
+        equalise=cell.equalise,
+        after=AfterAnswer(cell.after.check, cell.after.crash, cell.after.delete),
+        uuid=cell.uuid,
+        unavailable=cell.unavailable,
+        steps=tuple(map(_step, cell.steps)),
+    )
+
+
+def array_answers(plan: Plan) -> tuple[ArrayAnswer, ...]:
+    """Return the arrays of a plan, each once."""
+    return tuple(ArrayAnswer(words, members) for words, members in arrays_in_words(plan.cells))
+
+
+def _workload(workload: Workload) -> WorkloadAnswer:
+    return WorkloadAnswer(
+        name=workload.name,
+        kind=workload.kind,
+        threads=workload.threads,
+        files=workload.files,
+        file_size_bytes=workload.file_size_bytes,
+        block_size_bytes=workload.block_size_bytes,
+        directories=workload.directories.files_per_directory or workload.directories.layout,
+        data=workload.data,
+        zero_share=workload.zero_share,
+        file_size_max_bytes=workload.largest_file_bytes,
+        direct=workload.direct,
+        fsync_every=workload.fsync_every,
+        limit_bytes=workload.limit_bytes,
+        duration_s=workload.duration_s,
+        end=workload.end,
+        weights=dict(workload.weights),
+        of=workload.source,
+        cold=workload.cold,
+        settings=dict(workload.settings),
+        total_bytes=workload.total_bytes,
+    )
+
+
+def _step(step: Step) -> StepAnswer:
+    return StepAnswer(
+        step.kind, step.title, step.commands, step.changes, step.undo, step.writes, step.workload
+    )
+
+
+class ToolAnswer(Wire, frozen=True):
+    """A program of a filesystem; path is empty where it isn't installed."""
+
+    name: str
+    path: str
+    version: str
+
+
+class ProbeAnswer(Wire, frozen=True):
+    """The result of trying an option with one value."""
+
+    value: str
+    verdict: str
+    words: str
+
+
+class OptionAnswer(Wire, frozen=True):
+    """An option of the catalog, with the results of trying it."""
+
+    name: str
+    group: str
+    kind: str
+    values: tuple[str, ...]
+    takes: str
+    words: tuple[str, ...]
+    help: str
+    since: str
+    until: str
+    tools_since: str
+    old_names: tuple[str, ...]
+    refusals: dict[str, str]
+    without_effect: bool
+    depends: str
+    probe: tuple[ProbeAnswer, ...]
+
+
+class CatalogAnswer(Wire, frozen=True):
+    """A filesystem of the catalog as this machine has it."""
+
+    filesystem: str
+    title: str
+    driver: str
+    driver_in_use: str
+    kernel: str
+    package: str
+    tools: tuple[ToolAnswer, ...]
+    unavailable: str
+    check: str
+    since: str
+    until: str
+    probed: bool
+    trouble: str
+    options: tuple[OptionAnswer, ...]
+    rules: tuple[dict[str, object], ...]
+
+
+class LevelAnswer(Wire, frozen=True):
+    """A level of [[array]] as this machine has it."""
+
+    level: str
+    about: str
+    unavailable: str
+    remedy: str
+
+
+class ReadTestAnswer(Wire, frozen=True):
+    """The throughput of `fsconsole readtest`."""
+
+    device: str
+    read_bytes: int
+    elapsed_s: float
+    bytes_per_s: float
+    passes: int
+    read_ahead_bytes: int
+    scheduler: str
