@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.units import fixed, format_elapsed, format_guess, format_seconds, shared_decimals
+from fsconsole.errors.targets import BadQuantity
+from fsconsole.units import fixed, format_elapsed, format_guess, format_seconds, parse_bytes, shared_decimals
 
 
 @pytest.mark.parametrize(
@@ -52,3 +53,9 @@ def test_a_duration_is_as_fine_as_it_is_known(
     assert format_seconds(elapsed_s) == duration
     assert format_elapsed(elapsed_s) == clock
     assert format_guess(elapsed_s) == guess
+
+
+@pytest.mark.parametrize("text", [str(2**63), "8388608TiB", "0.5", "1.0001KiB"])
+def test_a_size_is_a_whole_number_of_bytes_below_8_eib(text: str) -> None:
+    with pytest.raises(BadQuantity, match="whole number of bytes below 8 EiB"):
+        parse_bytes(text)

@@ -197,3 +197,19 @@ def test_a_variant_of_accepted_words_is_a_plain_value() -> None:
 def test_a_word_on_its_own_is_refused_for_what_it_could_be() -> None:
     with pytest.raises(OptionRefused, match="could be a second device or a path"):
         mkfs_argv("btrfs", "-d single /dev/sdb")
+
+
+def test_words_are_refused_beyond_2000_characters() -> None:
+    longest = "noatime," * 249 + "noatime "
+    assert len(longest) == 2000
+    assert mount_words("ext4", longest) == ("noatime",)
+    with pytest.raises(OptionRefused, match="longer than 2000 characters"):
+        mount_words("ext4", f"{longest} ")
+
+
+@pytest.mark.parametrize("text", ["\n", "\t", "\u2003"])
+def test_blanks_that_are_no_spaces_are_no_empty_text(text: str) -> None:
+    with pytest.raises(OptionRefused, match="only printable ASCII"):
+        mount_words("ext4", text)
+    with pytest.raises(OptionRefused, match="only printable ASCII"):
+        mkfs_argv("ext4", text)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -8,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.devices.marker import UNMARKED, Marker, parse_marker, proven_marker, read_marker
+from fsconsole.devices.marker import (
+    UNMARKED,
+    Marker,
+    marker_of,
+    parse_marker,
+    proven_marker,
+    read_marker,
+    write_marker,
+)
 from fsconsole.devices.scratch import kept_free, need_room
 from fsconsole.errors.runs import NoSpace
 from fsconsole.text import GIB, TIB
@@ -73,3 +82,24 @@ def test_the_last_of_a_disk_is_never_taken(tmp_path: Path) -> None:
     free_bytes = found.f_bavail * found.f_frsize
     with pytest.raises(NoSpace):
         need_room(str(tmp_path), free_bytes - 4096)
+
+
+def test_a_long_purpose_is_cut_to_what_an_attribute_can_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[bytes] = []
+    monkeypatch.setattr(os, "setxattr", lambda _fd, _name, value: written.append(value))
+    with (tmp_path / "scratch").open("wb") as file:
+        write_marker(file.fileno(), Marker("0a1b2c3d", "x" * 5000))
+    assert parse_marker(written[0]).purpose == "x" * 200
+
+
+def test_a_mark_that_cant_be_read_is_not_taken_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_fd: int, _name: str) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "getxattr", broken)
+    with (tmp_path / "scratch").open("wb") as file, pytest.raises(OSError, match="Input/output error"):
+        marker_of(file.fileno())

@@ -32,6 +32,7 @@ class Life:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.happened: list[str] = []
+        self.releases: list[tuple[str, ...]] = []
         self.sync = SyncState("idle", True, MEMBERS, (), 0.0, True)
         self.interrupting = False
         self.stack = ExitStack()
@@ -49,7 +50,10 @@ class Life:
         run = SimpleNamespace(
             prover=SimpleNamespace(wiping=lambda *_: nullcontext()),
             sampler=SimpleNamespace(watch_device=lambda _: None, tell_progress=lambda _: None),
-            requests=SimpleNamespace(cell_releases=lambda: None, interrupting=self.interrupting),
+            requests=SimpleNamespace(
+                cell_releases=lambda: self.releases.append(tuple(self.happened)),
+                interrupting=self.interrupting,
+            ),
             request=SimpleNamespace(run_id="run"),
             known_of_all=frozenset(),
             executor=None,
@@ -72,6 +76,8 @@ def test_what_an_array_lacks_is_told_while_it_is_still_there(life: Life) -> None
     take_apart(work, STEP)
     life.stack.close()
     assert life.happened == ["told", "taken apart"]
+    # From before anything is given back: a stop ends none of the programs that do it.
+    assert life.releases == [()]
 
 
 @pytest.mark.parametrize("assume_clean", [False, True])

@@ -149,6 +149,7 @@ def test_only_a_member_of_an_active_group_is_in_use(
     ("status", "answer", "reserved"),
     [
         (0x00, bytes(24), False),
+        (0x00, bytes(8) + b"\x10" * 16, False),
         (0x00, bytes(7) + b"\x10" + bytes(16), True),
         (0x18, bytes(24), True),
         (0x02, bytes(7) + b"\x10" + bytes(16), False),

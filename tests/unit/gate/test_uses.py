@@ -160,3 +160,9 @@ def test_an_exporter_whose_configuration_is_hidden_is_not_passed_over(tmp_path: 
     (tmp_path / "module" / module).mkdir(parents=True)
     with pytest.raises(LookupError, match="mount configfs"):
         list(export_uses((), str(tmp_path)))
+
+
+def test_an_export_that_cant_be_read_is_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "sys" / EXPORTS[0][0]).mkdir(parents=True)
+    with pytest.raises(IsADirectoryError):
+        list(export_uses((), str(tmp_path / "sys")))

@@ -33,6 +33,7 @@ def test_points_say_what_the_samples_say(name: str, tmp_path: Path) -> None:
         for point, one in zip(points, of_cell, strict=True):
             assert point.pending_bytes == one.writeback.pending_bytes
             assert point.busy_percent == pytest.approx(one.cpu.busy)
+            assert point.iowait_percent == pytest.approx(one.cpu.iowait)
             assert point.write_bytes_s == pytest.approx(sum(d.write_bytes_s for d in one.targets))
             assert point.load_bytes_s == (one.load.bytes_s if one.load else None)
 

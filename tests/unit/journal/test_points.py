@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -58,3 +60,11 @@ def test_only_targets_count_and_none_is_not_zero(folder: RunFolder) -> None:
 def test_a_journal_that_is_gone_is_told(folder: RunFolder) -> None:
     with pytest.raises(JournalUnusable):
         points_before(folder.journal + "x", 5, 5)
+
+
+def test_a_sample_that_is_no_number_is_told_and_not_drawn(folder: RunFolder) -> None:
+    write(folder)
+    with closing(sqlite3.connect(folder.journal)) as journal, journal:
+        journal.execute("UPDATE sample SET monotonic_ns = 'soon' WHERE monotonic_ns = 5000000000")
+    with pytest.raises(JournalUnusable, match="'soon' is not a whole number"):
+        points_before(folder.journal, 2**62, 100)

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.plan import Equalise, StepKind
-from fsconsole.plan.expand import cell_uuid, least_bytes, most_bytes, require_runnable
+from fsconsole.plan.expand import (
+    FLASH_BYTES_PER_S,
+    ROTATING_BYTES_PER_S,
+    cell_uuid,
+    estimate,
+    least_bytes,
+    most_bytes,
+    require_runnable,
+)
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.text import GIB, KIB, MIB, TIB
 from tests.unit.plan.examples import DESIGN, DEVICE, SMALLEST, VARIANT, WORKLOAD, build, labels, parse
@@ -248,3 +256,13 @@ def test_bytes_to_write_count_workload_inode_tables_and_equalising() -> None:
         plan = build(f"schema = 1\nequalise = '{how}'\n" + VARIANT + WORKLOAD)
         assert plan.estimate.bytes_to_write == load + tables + passes
         assert plan.estimate.elapsed_s > plan.estimate.bytes_to_write / plan.estimate.assumed_bytes_per_s
+
+
+def test_a_disk_that_turns_is_taken_for_a_slower_one() -> None:
+    plan = build(SMALLEST)
+    sizes = {DEVICE.path: DEVICE.size_bytes}
+    turning, flash = (
+        estimate(plan.cells, sizes, load_catalog(), rate)
+        for rate in (ROTATING_BYTES_PER_S, FLASH_BYTES_PER_S)
+    )
+    assert turning.elapsed_s > flash.elapsed_s

@@ -57,3 +57,8 @@ def test_reads_stand_behind_durable_and_the_grid_grows_no_wider(columns: tuple[M
     assert len(shown) <= len(columns)
     assert shown[shown.index(Metric.DURABLE) + 1] is Metric.READ
     assert set(columns) - set(shown) <= {Metric.MKFS, Metric.CHECK, Metric.DELETE}
+
+
+def test_beside_a_raw_row_mkfs_gives_way_to_both_shares_of_it() -> None:
+    shares = {Metric.OF_RAW_1, Metric.OF_RAW_N}
+    assert set(COLUMNS_WITH_RAW) == {*DEFAULT_COLUMNS, *shares} - {Metric.MKFS}

@@ -12,7 +12,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Setting, Step, StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.workload import Workload, WorkloadKind
-from fsconsole.results.grid import build_grid
+from fsconsole.results.grid import build_grid, sort_grid
 from fsconsole.text import KIB, MIB
 from tests.unit.results import build
 
@@ -192,3 +192,14 @@ def test_two_workloads_in_one_cell_are_two_rows_that_share_mkfs_and_check() -> N
         ("ext4 data=ordered, large files", [(Metric.WRITE, 200e6), (Metric.MKFS, 0.5)]),
         ("ext4 data=ordered, small files", [(Metric.WRITE, 3.0 * MIB), (Metric.MKFS, 0.5)]),
     ]
+    # Sorted anew by what they share, they come in the plan's order, whatever the order was before.
+    backwards = sort_grid(grid, Metric.WRITE, is_reversed=True)
+    assert backwards.rows == grid.rows[::-1]
+    assert sort_grid(backwards, Metric.MKFS).rows == grid.rows
+
+
+def test_rows_that_differ_in_another_workload_are_told_apart_by_its_threads() -> None:
+    others = [replace(build.LARGE_FILES, name="others", threads=threads) for threads in (1, 4)]
+    cells = [replace(build.cell(i), workloads=(build.LARGE_FILES, other)) for i, other in enumerate(others)]
+    names = _names(build.run(cells, [build.done(0), build.done(1)]))
+    assert len(set(names)) == len(names) == 4

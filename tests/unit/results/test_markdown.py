@@ -50,3 +50,18 @@ def test_warnings_and_facts_stand_below() -> None:
 
 def test_a_plan_without_cells_says_so() -> None:
     assert "The plan has no cells." in _markdown(build.run([], []))
+
+
+def test_every_heading_stands_between_empty_lines() -> None:
+    lines = ["", *_markdown(build.demo()).split("\n")]
+    headings = [at for at, line in enumerate(lines) if line.startswith("#")]
+    assert len(headings) == 3
+    assert all(not lines[at - 1] and not lines[at + 1] for at in headings)
+
+
+def test_notes_are_the_last_column() -> None:
+    table = [line for line in _markdown(build.demo()).splitlines() if line.startswith("|")]
+    assert table[0].endswith("| notes |")
+    assert [line.count(" | ") for line in table] == [table[0].count(" | ")] * len(table)
+    assert table[2].endswith("|  |")
+    assert table[4].endswith("no room |")

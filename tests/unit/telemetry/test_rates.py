@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from fsconsole.telemetry.rates import (
     INT_WIDTH,
     LONG_WIDTH,
+    MOST,
     Restarted,
     counter_delta,
     forward_delta,
@@ -95,3 +96,9 @@ def test_no_text_makes_the_reader_of_lines_fail(text: str) -> None:
 @given(st.text(max_size=30))
 def test_what_is_called_a_number_is_one(word: str) -> None:
     assert not is_number(word) or int(word) >= 0
+
+
+def test_a_number_is_read_as_long_as_its_bytes_can_be_kept() -> None:
+    most = MOST // 1024
+    assert kernel_number(f"Dirty: {most} kB", "Dirty:") == most
+    assert kernel_number(f"Dirty: {most + 1} kB", "Dirty:") is None
