@@ -125,7 +125,7 @@ class Option:
     until: str = ""
     """Last kernel that takes it; empty: taken today."""
     refusals: tuple[tuple[str, str], ...] = ()
-    """(value, words) where it is refused since then: the kernel's own, or the tool's; value "" stands for all."""
+    """(value, error of the kernel or the tool) where it is refused since then; value "" means all."""
     ignored: bool = False
     """True where kernels accept it and do nothing: those after until, or all of today where that is empty."""
     depends: str = ""
@@ -140,7 +140,7 @@ class Option:
     shown: tuple[tuple[str, str], ...] = ()
     """(value, how it shows when it is in effect), value "" for all values; see effects.py."""
     shown_in: str = ""
-    """What is read back that it changes, where its value stands there in other terms."""
+    """The field of the read-back features that it changes, where that has other values."""
 
     def accepts(self, value: str) -> bool:
         """Tell whether the option can take this value."""
@@ -200,7 +200,7 @@ class CommandTemplates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filesystem:
-    """All that is known of one filesystem; two are the same only as objects, so that what is worked out is kept."""
+    """One filesystem; compared by identity, so that results can be cached."""
 
     name: str
     title: str

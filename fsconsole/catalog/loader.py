@@ -42,7 +42,7 @@ def load_catalog() -> Catalog:
 
 
 def declaration_digest(name: str) -> str:
-    """Return a digest of a shipped filesystem's declarations: what is known of other declarations may not hold."""
+    """Return a digest of a shipped filesystem's declarations, which cached probe results belong to."""
     text = (files("fsconsole.catalog") / "filesystems" / f"{name}.toml").read_bytes()
     return hashlib.sha256(text).hexdigest()
 

@@ -64,7 +64,7 @@ class Table:
         return f"{self.place}.{name}" if self.place else name
 
     def bad(self, name: str, why: str, wanted: str) -> PlanBadValue:
-        """Return the error that says what is wrong with this key's value, or with its absence."""
+        """Return the error for this key's value, or for its absence."""
         value = shown(self._values[name]) if name in self._values else "(missing)"
         return PlanBadValue(self.path, self.key(name), value, why, wanted)
 

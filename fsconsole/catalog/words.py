@@ -192,7 +192,7 @@ def _pair(item: str) -> tuple[str, str | None]:
 
 
 def _without_contradictions(words: Sequence[Word], where: Where) -> tuple[Word, ...]:
-    """Drop what is said twice; raise OptionRefused where one key is given two values."""
+    """Drop repeated words; raise OptionRefused where one key is given two values."""
     found: dict[tuple[str, str], Word] = {}
     for word in words:
         earlier = found.setdefault((word.flag, _stem(word.key)), word)
@@ -259,7 +259,7 @@ def _words(filesystem: Filesystem, scope: Scope, text: str) -> frozenset[Word]:
 
 @lru_cache(maxsize=64)
 def _counted(filesystem: Filesystem) -> tuple[tuple[Option, tuple[Given, ...]], ...]:
-    """Return every option with what each of its values comes to; with nothing where they can't be counted."""
+    """Return every option with the words of each of its values; none where values can't be listed."""
 
     def given(option: Option) -> Iterator[Given]:
         for value, _ in option.texts:
@@ -395,7 +395,7 @@ def _below(where: Where, name: str) -> Where:
 # Command templates filled in: the argv that is listed, and executed.
 
 ALWAYS_MOUNTED_WITH = ("nosuid", "nodev")
-"""A filesystem under test may hold set-uid files and device nodes of nobody's choosing."""
+"""A filesystem under test may hold arbitrary set-uid files and device nodes."""
 
 
 def make_commands(

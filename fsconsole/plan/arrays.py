@@ -30,21 +30,21 @@ PARITY = ("raid4", "raid5", "raid6")
 BITMAPS = ("none", "internal")
 POLICIES = ("resync", "bitmap", "ppl")
 MAX_MEMBERS = 256
-"""What mdadm takes for raid6; more disks than that nobody compares by hand."""
+"""The most that mdadm takes for raid6."""
 
 
 def least_members(level: str) -> int:
-    """Return how many members mdadm wants without --force."""
+    """Return the least number of members that mdadm takes without --force."""
     return 4 if level == "raid6" else 2
 
 
 def resyncs(spec: ArraySpec) -> bool:
-    """Return whether md brings the array's members in step when it is made."""
+    """Return whether md resyncs the array when it is created."""
     return spec.level in REDUNDANT and not spec.assume_clean
 
 
 def array_objections(spec: ArraySpec) -> tuple[str, ...]:
-    """Return why mdadm would not make such an array, whatever the devices, in clauses; empty where it would."""
+    """Return why mdadm refuses such an array on any devices, in clauses; empty where it takes it."""
     reasons = []
     least = least_members(spec.level)
     if spec.members and spec.members < least:
@@ -227,7 +227,7 @@ _LEFT_ALONE = {
     (False, False): "the kernel tells mkfs otherwise, so name it",
     (False, True): "the kernel tells mkfs otherwise, so name it",
 }
-"""What mkfs does when it is told nothing: by whether the kernel tells the same, and whether the device is small."""
+"""What mkfs does without these words: by whether the kernel reports the same stripes, and whether the device is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class Stripes:
     path: str
     shape: str = ""
     words: str = ""
-    """What mkfs is to be told, and whether it finds that out by itself."""
+    """The words for mkfs, and whether it finds the stripes without them."""
     cautions: tuple[str, ...] = ()
 
     @property
@@ -247,7 +247,7 @@ class Stripes:
 
 
 def stripes_of(device: Device, devices: Iterable[Device]) -> Stripes:
-    """Return what there is to say of a device; devices are all of the machine, of which it may be made."""
+    """Return advice for a device; devices are all of the machine."""
     by_name = {each.name: each for each in devices}
     layers = tuple(_down(device, by_name))
     shape = _geometry_below(device, by_name)
@@ -281,7 +281,7 @@ def _down(device: Device, by_name: dict[str, Device]) -> Iterator[Device]:
 
 
 def _off(device: Device, by_name: dict[str, Device]) -> Iterator[str]:
-    """Yield what is wrong with where a partition begins."""
+    """Yield misalignments of a partition."""
     if device.kind is not DeviceKind.PARTITION or device.parent not in by_name:
         return
     disk, start = by_name[device.parent], device.partition_start_bytes

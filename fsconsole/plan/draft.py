@@ -18,9 +18,22 @@ from fsconsole.catalog.tables import Table
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.plan.arrays import LEVELS
-from fsconsole.plan.keys import ARRAY, LEVELS_OF, SETTING_NAMES, WORKLOAD, read_settings, toml_of
+from fsconsole.plan.keys import (
+    AFTER,
+    ARRAY,
+    FILESYSTEM,
+    LEVELS_OF,
+    RUN,
+    SCHEMA_KEY,
+    SETTING_NAMES,
+    VARIANT,
+    WORKLOAD,
+    read_settings,
+    toml_of,
+)
 from fsconsole.plan.planfile import (
     DEFAULT_BLOCK_SIZE_BYTES,
+    SCHEMA,
     ArrayAxis,
     Checklist,
     PlanFile,
@@ -30,7 +43,6 @@ from fsconsole.plan.planfile import (
 )
 from fsconsole.plan.read import parse_plan, read_array, require_one_stripe_cache
 from fsconsole.plan.read_workload import read_workloads
-from fsconsole.plan.write import plan_to_toml
 from fsconsole.text import MIB
 
 Values = tuple[tuple[str, str], ...]
@@ -39,7 +51,7 @@ Values = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A plan file with all that was ever ticked, and the positions of what is unticked now."""
+    """A plan file with everything ever ticked, and the positions of what is unticked now."""
 
     plan: PlanFile
     off_checklists: frozenset[int] = frozenset()
@@ -80,6 +92,20 @@ class Draft:
 
 Change = Callable[[], Draft]
 """Makes another draft, or raises FsconsoleError."""
+
+
+def plan_to_toml(plan: PlanFile) -> str:
+    """Return the text of a plan file that reads as this plan."""
+    document = {SCHEMA_KEY.name: SCHEMA} | toml_of(plan, RUN)
+    tables: dict[str, object] = {
+        "settings": {name: list(values) for name, values in plan.settings},
+        "array": [toml_of(axis, ARRAY) for axis in plan.arrays],
+        "filesystem": [toml_of(checklist, FILESYSTEM) for checklist in plan.checklists],
+        "variant": [toml_of(variant, VARIANT) for variant in plan.variants],
+        "workload": [toml_of(workload, WORKLOAD) for workload in plan.workloads],
+        "after": toml_of(plan.after, AFTER),
+    }
+    return tomli_w.dumps(document | {name: said for name, said in tables.items() if said})
 
 
 def new_draft() -> Draft:
@@ -181,7 +207,7 @@ def _with_checklist(draft: Draft, number: int, checklist: Checklist) -> Draft:
 
 
 PLACE = "the plan"
-"""Stands for a file's name in errors about a draft."""
+"""The file name in errors about a draft."""
 STARTS: tuple[tuple[WorkloadKind, str, dict[str, object]], ...] = (
     (WorkloadKind.CREATE, "write new files", {"threads": 4, "file_size": "256MiB"}),
     (WorkloadKind.APPEND, "add to files that are there", {"threads": 4, "file_size": "16MiB"}),

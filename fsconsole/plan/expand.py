@@ -67,7 +67,7 @@ def setting_choices(plan: PlanFile) -> tuple[Setting, ...]:
 def array_choices(plan: PlanFile) -> tuple[ArraySpec | None, ...]:
     """Return every array that the plan asks for, none twice; or None alone: the targets as they are.
 
-    What a level hasn't, such as the chunk of raid1, is left as it comes there, so that levels can share a table.
+    A knob that a level lacks, such as the chunk of raid1, keeps its default, so that levels can share a table.
     Raises PlanBadValue.
     """
     tables = [[_values(axis, key, name) for key, name in _ARRAY_FIELDS] for axis in plan.arrays]
@@ -77,7 +77,7 @@ def array_choices(plan: PlanFile) -> tuple[ArraySpec | None, ...]:
 
 
 def as_the_level_has_it(spec: ArraySpec) -> ArraySpec:
-    """Return the array with defaults for whatever its level hasn't."""
+    """Return the array with defaults for the knobs that its level lacks."""
     lacking = [name for key, name in _ARRAY_FIELDS if spec.level not in key.levels]
     return replace(spec, **{name: getattr(_AS_IT_COMES, name) for name in lacking})
 
@@ -206,7 +206,7 @@ def cell_uuid(run_id: str, index: int) -> str:
 
 
 def array_uuid(run_id: str, index: int) -> str:
-    """Return the UUID that this run gives to the array of a cell, likewise."""
+    """Return the UUID that this run gives to the array of a cell."""
     return str(uuid.uuid5(_namespace(run_id), f"array {index}"))
 
 
@@ -348,7 +348,7 @@ def filesystem_of(cell: Cell, catalog: Catalog) -> Filesystem | None:
 def rebuilt_steps(
     cell: Cell, devices: Sequence[TargetSpec], filesystem: Filesystem | None, run_id: str
 ) -> tuple[Step, ...]:
-    """Return the steps that a cell comes to on its devices: one target, or the members of its array in their order."""
+    """Return the steps of a cell on these devices: one target, or the members of its array in order."""
     return cell_steps(cell, site_of(cell.array, devices), filesystem, array_uuid(run_id, cell.index))
 
 

@@ -315,7 +315,7 @@ class Key:
     levels: tuple[str, ...] = LEVELS
     """Levels of arrays that have such a thing; the others keep their default."""
     lacks: str = ""
-    """What is said of the others: "raid1 has no chunks"."""
+    """The reason for the others, after the level: "raid1 has no chunks"."""
 
     @property
     def attributes(self) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ _NO_DRIVER = "not in this kernel"
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Why something can't be had here, as a clause, and what to do about it, in a sentence."""
+    """Why something is unavailable on this machine, as a clause, and the remedy, as a sentence."""
 
     why: str
     remedy: str
@@ -39,7 +39,7 @@ class Lack:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Here:
-    """This machine; two are the same only as objects, so that what is worked out is kept."""
+    """This machine; compared by identity, so that results can be cached."""
 
     kernel: str
     known: Known = NOTHING_KNOWN
@@ -48,11 +48,11 @@ class Here:
     tried: frozenset[str] = frozenset()
     """Filesystems whose options were tried on this machine."""
     levels: Mapping[str, Lack] = field(default_factory=dict)
-    """What is in the way of arrays, by their level; a level that is made here is absent, and so is what wasn't asked."""
+    """Levels of arrays that this machine can't make; empty where that was not asked."""
 
     @property
     def arrays(self) -> ArraySupport:
-        """What stands against arrays here, as a plan takes it."""
+        """The levels that this machine lacks, as a plan takes them."""
         return ArraySupport(tuple((level, lack.why) for level, lack in self.levels.items()))
 
     def why_not(self, filesystem: Filesystem) -> str:
@@ -126,7 +126,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a draft; problem, hint: why there is no plan, in the reader's own words, empty where there is."""
+    """The plan of a draft; problem and hint are the reader's error where there is none."""
 
     candidates: tuple[Candidate, ...] = ()
     labels: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
     known: Known = NOTHING_KNOWN,
     support: ArraySupport = EVERY_LEVEL,
 ) -> Outcome:
-    """Return what a draft comes to on these disks, or on one that nothing is known of."""
+    """Return the outcome of a draft on these disks, or on an unknown one."""
     candidates: tuple[Candidate, ...] = ()
     labels: tuple[str, ...] = ()
     rate = ROTATING_BYTES_PER_S if any(disk.is_rotating for disk in disks) else FLASH_BYTES_PER_S

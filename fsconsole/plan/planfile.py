@@ -162,7 +162,7 @@ class TargetSpec:
     has_stripe_cache: bool = True
     """False where the device is known to be no md array of level 4, 5 or 6 (Documentation/admin-guide/md.rst)."""
     notes: tuple[str, ...] = ()
-    """What is to be known of it before it is formatted: its stripes, and what is wrong with where it begins."""
+    """Notes for the operator: its stripes, and misalignment."""
 
     @property
     def sysfs_name(self) -> str:
@@ -176,4 +176,4 @@ class TargetSpec:
 
 
 NO_DEVICE = TargetSpec("DEVICE", 0)
-"""Stands where no device was named yet."""
+"""A placeholder where no device was named yet."""

@@ -58,7 +58,7 @@ def configs_folder() -> Path:
 
 
 def list_configs() -> tuple[Path, ...]:
-    """Return the shipped plan files, by name; what lies in folders below is not a plan by itself."""
+    """Return the shipped plan files, by name; subfolders hold other files."""
     return tuple(sorted(configs_folder().glob("*" + _SUFFIX)))
 
 

@@ -34,7 +34,7 @@ class Row:
 
     @property
     def meaning(self) -> tuple[str, frozenset[str]]:
-        """Equal for two rows that come to the same filesystem."""
+        """Equal for two rows that make the same filesystem."""
         return (self.variant.filesystem, self.chosen.facts)
 
     @property
@@ -66,7 +66,7 @@ class Candidate:
     broken: str = ""
     """The words of the rule between options that leaves it out; empty where none does."""
     is_double: bool = False
-    """One before it comes to the same filesystem."""
+    """An earlier candidate makes the same filesystem."""
 
     @property
     def is_row(self) -> bool:

@@ -20,7 +20,7 @@ _IN_BYTES = frozenset({"read_ahead", "dirty_bytes", "dirty_background_bytes"})
 
 
 def writes_of(values: Mapping[str, str], target: TargetSpec) -> tuple[Write, ...]:
-    """Return what is written, and where, for settings of a target, in the order of writing."""
+    """Return the writes for settings of a target, in order."""
     return tuple(
         Write(
             name,
@@ -54,7 +54,7 @@ def objections(values: Mapping[str, str], target: TargetSpec) -> tuple[str, ...]
 
 
 def own_values(setting: Setting, own: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return what is set for a workload alone; a scheduler of its own takes the cell's number of requests with it."""
+    """Return a workload's own settings; with a scheduler of its own the cell's nr_requests is written again after it."""
     values, of_cell = dict(own), dict(setting.values)
     if "scheduler" in values and "nr_requests" in of_cell:
         return {"nr_requests": of_cell["nr_requests"]} | values

@@ -74,7 +74,7 @@ def create_command(spec: ArraySpec, members: Sequence[str], uuid: str) -> tuple[
 
 
 def stop_command(path: str) -> tuple[str, ...]:
-    """Return the command that stops an array; its members keep what is written on them."""
+    """Return the command that stops an array and leaves its members unchanged."""
     return ("mdadm", "--stop", path)
 
 
@@ -96,7 +96,7 @@ Argv = tuple[str, ...]
 
 
 def load_steps(number: int, workload: Workload, device: str, mount: Argv, unmount: Argv) -> Iterator[Step]:
-    """Yield the steps of one workload; what changes nothing leaves nothing to be brought to the device."""
+    """Yield the steps of one workload; one that changes nothing has no drain."""
     yield Step(StepKind.QUIESCE, "wait until Dirty and Writeback are near zero", workload=number)
     if workload.cold:
         yield Step(

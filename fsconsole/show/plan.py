@@ -23,7 +23,7 @@ from fsconsole.show.lines import Line, Mark, mark_of
 from fsconsole.text import cells_of, printable, shorten_middle
 
 MADE = "made"
-"""Begins the keys of the lines that tell what arrays there will be."""
+"""Prefix of the keys of lines that list the resulting arrays."""
 KNOBS = {key.name: key for key in ARRAY if key.name != "level"}
 NOTHING_LACKS: Mapping[str, Lack] = MappingProxyType({})
 _MOST_LINES = 200
@@ -75,7 +75,7 @@ def knob_line(key: Key, line_key: str, values: tuple[str, ...]) -> Line:
 def _level(level: str, number: int, lack: Lack | None, *, is_ticked: bool) -> Line:
     key, mark = f"{level} {number}", Mark.ON if is_ticked else Mark.OFF
     if lack is None:
-        told = "Several levels are compared; none: no array is made, each device stands for itself."
+        told = "Several levels are compared; none: no array, each device is a target."
         return Line(key, level, mark, about=(ABOUT_LEVELS[level], told), found_by="level")
     # A level of a plan file for another machine can be unticked; none can be ticked anew.
     return Line(
@@ -157,7 +157,7 @@ def checklist_name(draft: Draft, number: int) -> str:
 def totals(
     outcome: Outcome | None, disks: Sequence[Disk], missing: Sequence[str], width: int
 ) -> tuple[str, str]:
-    """Return what the draft comes to, and for which devices: two lines of at most width cells."""
+    """Return the totals of the draft, and its devices: two lines of at most width cells."""
     if outcome is None:
         return "counting ...", _devices(disks, missing, width)
     if outcome.plan is None:
@@ -305,7 +305,7 @@ def option_of(filesystem: Filesystem, key: str) -> Option:
 
 
 def taken_values(filesystem: Filesystem, option: Option, here: Here) -> tuple[str, ...]:
-    """Return the values that nothing is known to speak against."""
+    """Return the values that this machine is not known to refuse."""
     return tuple(value for value in option.values_to_try if not here.refusal(filesystem, option, value))
 
 
@@ -433,7 +433,7 @@ def _plan_rows_about(candidate: Candidate) -> Iterator[str]:
     if candidate.broken:
         yield f"Left out: {candidate.broken}."
     if candidate.is_double:
-        yield "Left out: a variant above comes to the same filesystem."
+        yield "Left out: same as a variant above."
     if row.unavailable:
         yield f"It can't run here: {row.unavailable}."
     yield f"mkfs {' '.join(row.variant.mkfs_words) or '(defaults)'}"

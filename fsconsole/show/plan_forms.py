@@ -121,7 +121,7 @@ def form_fields(table: Mapping[str, object]) -> tuple[FormField, ...]:
 
 
 def table_of(kind: str, texts: Mapping[str, str]) -> dict[str, object]:
-    """Return the table that typed texts come to; what is empty is not said."""
+    """Return the table of typed texts, without the empty ones."""
     said = {key: _WORKLOAD[key].kind.typed(text.strip()) for key, text in texts.items() if text.strip()}
     return {"kind": kind, **said}
 
@@ -202,7 +202,7 @@ def words_fields(variant: VariantText, catalog: Catalog) -> tuple[FormField, ...
 
 
 def variant_of(texts: Mapping[str, str], number: int, catalog: Catalog) -> VariantText:
-    """Return the variant that typed texts come to. Raises PlanBadValue, UnknownFilesystem, OptionRefused."""
+    """Return the variant of typed texts. Raises PlanBadValue, UnknownFilesystem, OptionRefused."""
     said = {key: text for key, text in texts.items() if text}
     return read_variant(Table(PLACE, f"variant[{number}]", {**said, "type": texts["type"].strip()}), catalog)
 

@@ -10,9 +10,7 @@ from fsconsole.catalog.filesystem import (
     Answer,
     Argument,
     ArgumentKind,
-    Filesystem,
     Known,
-    Option,
     Scope,
     Verdict,
     is_after,
@@ -41,144 +39,122 @@ ELSEWHERE = {
 """What names devices, files or identities by other letters."""
 
 
-def option_id(value: object) -> str:
-    return value.name if isinstance(value, (Filesystem, Option)) else str(value)
-
-
-def sample_values(option: Option) -> list[str]:
-    return list(option.values_to_try)
-
-
 def test_the_filesystems_of_the_studies_are_there() -> None:
     assert load_catalog().names == (
         "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "nilfs2", "jfs", "reiserfs",
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=option_id)
-def test_every_value_of_every_option_passes_the_allow_list(filesystem: Filesystem, option: Option) -> None:
-    for value in sample_values(option):
-        assert option.accepts(value)
-        text = option.text(value)
-        mkfs, mount = (text, "") if option.scope is Scope.MKFS else ("", text)
-        assert choose(filesystem, mkfs, mount, "", WHERE).own
+def test_every_option_passes_the_allow_list_at_all_its_values_and_is_told_in_one_line() -> None:
+    for filesystem, option in OPTIONS:
+        assert option.help
+        assert "\n" not in option.help
+        assert option.group
+        assert option.values_to_try
+        assert choose(filesystem, option.trial_mkfs, option.trial_mount, "", WHERE)
+        for value in option.values_to_try:
+            assert option.accepts(value)
+            text = option.text(value)
+            mkfs, mount = (text, "") if option.scope is Scope.MKFS else ("", text)
+            assert choose(filesystem, mkfs, mount, "", WHERE).own
+        declared = {value for value, _ in (*option.refusals, *option.shown)}
+        assert declared <= {"", *(value for value, _ in option.texts)}, option.name
+        assert option.depends in ("", "device", "build")
+        assert not (option.ignored and option.refusals)
 
 
-@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
-def test_no_two_options_share_a_name_old_or_new(filesystem: Filesystem) -> None:
-    names = [name for option in filesystem.options for name in (option.name, *option.old_names)]
-    assert len(names) == len(set(names))
+def test_no_two_options_share_a_name_old_or_new() -> None:
+    for filesystem in FILESYSTEMS:
+        names = [name for option in filesystem.options for name in (option.name, *option.old_names)]
+        assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=option_id)
-def test_every_option_says_what_it_does_in_one_line(filesystem: Filesystem, option: Option) -> None:
-    assert option.help
-    assert "\n" not in option.help
-    assert option.group
+def test_every_mount_word_belongs_to_an_option() -> None:
+    for filesystem in FILESYSTEMS:
+        texts = [
+            text
+            for o in filesystem.options
+            if o.scope is Scope.MOUNT
+            for _, text in o.texts or (("", o.template),)
+        ]
+        aliases = dict(filesystem.mount_words.aliases)
+        told = {aliases.get(word, word).partition("=")[0] for text in texts for word in text.split(",")}
+        told |= {value for o in filesystem.options if o.template == "{value}" for value, _ in o.texts}
+        words = {name for name, _ in filesystem.mount_words.words}
+        assert words - told <= UNTOLD.get(filesystem.name, set())
 
 
-@pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=option_id)
-def test_every_option_can_be_tried(filesystem: Filesystem, option: Option) -> None:
-    assert option.values_to_try
-    assert choose(filesystem, option.trial_mkfs, option.trial_mount, "", WHERE)
+def test_a_filesystem_without_a_check_says_so() -> None:
+    for filesystem in FILESYSTEMS:
+        assert bool(filesystem.commands.check) == (not filesystem.check_note.startswith("none"))
 
 
-@pytest.mark.parametrize(("filesystem", "option"), OPTIONS, ids=option_id)
-def test_what_is_declared_of_values_is_of_values_that_there_are(
-    filesystem: Filesystem, option: Option
-) -> None:
-    declared = {value for value, _ in (*option.refusals, *option.shown)}
-    assert declared <= {"", *(value for value, _ in option.texts)}
-    assert option.depends in ("", "device", "build")
-    assert not (option.ignored and option.refusals)
+def test_every_filesystem_gets_the_uuid_that_the_run_gives_it() -> None:
+    for filesystem in FILESYSTEMS:
+        variant = Variant("", filesystem.name)
+        argvs = make_commands(filesystem, variant, "DEVICE", "THE-UUID")
+        assert sum("THE-UUID" in word for argv in argvs for word in argv) == 1
+        assert all("DEVICE" in argv for argv in argvs)
 
 
-@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
-def test_every_mount_word_belongs_to_an_option(filesystem: Filesystem) -> None:
-    texts = [
-        text
-        for o in filesystem.options
-        if o.scope is Scope.MOUNT
-        for _, text in o.texts or (("", o.template),)
-    ]
-    aliases = dict(filesystem.mount_words.aliases)
-    told = {aliases.get(word, word).partition("=")[0] for text in texts for word in text.split(",")}
-    told |= {value for o in filesystem.options if o.template == "{value}" for value, _ in o.texts}
-    words = {name for name, _ in filesystem.mount_words.words}
-    assert words - told <= UNTOLD.get(filesystem.name, set())
+def test_no_argument_kind_or_choice_could_name_a_path_or_a_second_word() -> None:
+    for filesystem in FILESYSTEMS:
+        flags = chain(filesystem.mkfs_flags, filesystem.tune_flags)
+        arguments = [argument for flag in flags for argument in (flag.argument, *dict(flag.keys).values())]
+        arguments += dict(filesystem.mount_words.words).values()
+        for choice in chain.from_iterable(argument.choices for argument in arguments):
+            assert not set(choice) & set("/ ,\\'\"$`\t\n")
+            assert not choice.startswith("-")
 
 
-@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
-def test_a_filesystem_without_a_check_says_so(filesystem: Filesystem) -> None:
-    assert bool(filesystem.commands.check) == (not filesystem.check_note.startswith("none"))
+def test_no_kind_of_argument_accepts_what_it_is_not() -> None:
+    for kind in [kind for kind in ArgumentKind if kind is not ArgumentKind.CHOICES]:
+        for value in ["", "/dev/sda", "-1", "1,2", "1 2", "٣", "1\n", "=", "1/2", "x"]:
+            assert not Argument(kind).accepts(value)
 
 
-@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
-def test_every_filesystem_gets_the_uuid_that_the_run_gives_it(filesystem: Filesystem) -> None:
-    variant = Variant("", filesystem.name)
-    argvs = make_commands(filesystem, variant, "DEVICE", "THE-UUID")
-    assert sum("THE-UUID" in word for argv in argvs for word in argv) == 1
-    assert all("DEVICE" in argv for argv in argvs)
+def test_mount_words_that_reach_elsewhere_or_grant_are_not_listed() -> None:
+    for filesystem in FILESYSTEMS:
+        forbidden = {
+            "suid", "dev", "exec", "ro", "rw", "remount", "bind", "rbind", "move", "loop", "offset", "device", "logdev",
+            "rtdev", "journal_dev", "journal_path", "context", "fscontext", "defcontext", "helper", "uid", "gid", "user",
+            "users", "owner", "group", "subvol", "subvolid", "sb", "resuid", "usrjquota", "grpjquota", "abort", "noload",
+            "norecovery", "rescue", "degraded", "fatal_errors", "x-mount.mkdir", "_netdev", "defaults", "nouuid",
+        }  # fmt: skip
+        assert not forbidden & set(dict(filesystem.mount_words.words))
+        assert "panic" not in str(filesystem.mount_words)
 
 
-@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
-def test_no_argument_kind_or_choice_could_name_a_path_or_a_second_word(filesystem: Filesystem) -> None:
-    flags = chain(filesystem.mkfs_flags, filesystem.tune_flags)
-    arguments = [argument for flag in flags for argument in (flag.argument, *dict(flag.keys).values())]
-    arguments += dict(filesystem.mount_words.words).values()
-    for choice in chain.from_iterable(argument.choices for argument in arguments):
-        assert not set(choice) & set("/ ,\\'\"$`\t\n")
-        assert not choice.startswith("-")
+def test_flags_that_name_devices_files_identities_or_force_are_not_listed() -> None:
+    for filesystem in FILESYSTEMS:
+        names = {name for flag in filesystem.mkfs_flags for name in flag.names}
+        keys = {key for flag in filesystem.mkfs_flags for key, _ in flag.keys}
+        usual = {"-F", "-f", "-U", "-L", "-S", "-t", "-o", "-p", "-c", "-q", "-r", "-u", "--uuid", "--force"}
+        assert names & usual == HARMLESS_HERE.get(filesystem.name, set())
+        assert not names & ELSEWHERE.get(filesystem.name, set())
+        assert (
+            not {"device", "logdev", "rtdev", "file", "name", "uuid", "journal_dev", "location", "offset"}
+            & keys
+        )
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ArgumentKind if kind is not ArgumentKind.CHOICES])
-@pytest.mark.parametrize("value", ["", "/dev/sda", "-1", "1,2", "1 2", "٣", "1\n", "=", "1/2", "x"])
-def test_no_kind_of_argument_accepts_what_it_is_not(kind: ArgumentKind, value: str) -> None:
-    assert not Argument(kind).accepts(value)
+def test_rules_speak_of_words_that_exist() -> None:
+    for filesystem in FILESYSTEMS:
+        words = dict(filesystem.mount_words.words)
+        flags = {name: flag for flag in filesystem.mkfs_flags for name in flag.names}
+        for rule in filesystem.rules:
+            for fact in (rule.when, *rule.excludes, *rule.needs):
+                program, first, *rest = fact.split(" ")
+                if program == "mount":
+                    assert first.partition("=")[0] in words, fact
+                elif rest and flags[first].keys:
+                    assert rest[0].partition("=")[0].removeprefix("^") in dict(flags[first].keys), fact
+                else:
+                    assert first in flags, fact
 
 
-@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
-def test_mount_words_that_reach_elsewhere_or_grant_are_not_listed(filesystem: Filesystem) -> None:
-    forbidden = {
-        "suid", "dev", "exec", "ro", "rw", "remount", "bind", "rbind", "move", "loop", "offset", "device", "logdev",
-        "rtdev", "journal_dev", "journal_path", "context", "fscontext", "defcontext", "helper", "uid", "gid", "user",
-        "users", "owner", "group", "subvol", "subvolid", "sb", "resuid", "usrjquota", "grpjquota", "abort", "noload",
-        "norecovery", "rescue", "degraded", "fatal_errors", "x-mount.mkdir", "_netdev", "defaults", "nouuid",
-    }  # fmt: skip
-    assert not forbidden & set(dict(filesystem.mount_words.words))
-    assert "panic" not in str(filesystem.mount_words)
-
-
-@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
-def test_flags_that_name_devices_files_identities_or_force_are_not_listed(filesystem: Filesystem) -> None:
-    names = {name for flag in filesystem.mkfs_flags for name in flag.names}
-    keys = {key for flag in filesystem.mkfs_flags for key, _ in flag.keys}
-    usual = {"-F", "-f", "-U", "-L", "-S", "-t", "-o", "-p", "-c", "-q", "-r", "-u", "--uuid", "--force"}
-    assert names & usual == HARMLESS_HERE.get(filesystem.name, set())
-    assert not names & ELSEWHERE.get(filesystem.name, set())
-    assert (
-        not {"device", "logdev", "rtdev", "file", "name", "uuid", "journal_dev", "location", "offset"} & keys
-    )
-
-
-@pytest.mark.parametrize("filesystem", FILESYSTEMS, ids=option_id)
-def test_rules_speak_of_words_that_exist(filesystem: Filesystem) -> None:
-    words = dict(filesystem.mount_words.words)
-    flags = {name: flag for flag in filesystem.mkfs_flags for name in flag.names}
-    for rule in filesystem.rules:
-        for fact in (rule.when, *rule.excludes, *rule.needs):
-            program, first, *rest = fact.split(" ")
-            if program == "mount":
-                assert first.partition("=")[0] in words, fact
-            elif rest and flags[first].keys:
-                assert rest[0].partition("=")[0].removeprefix("^") in dict(flags[first].keys), fact
-            else:
-                assert first in flags, fact
-
-
-@pytest.mark.parametrize(
-    ("name", "mkfs", "mount"),
-    [
+def test_combinations_that_the_tools_refused_are_known() -> None:
+    for name, mkfs, mount in [
         ("ext4", "", "journal_async_commit"),
         ("ext4", "", "journal_async_commit,data=ordered"),
         ("ext4", "", "data=journal,delalloc"),
@@ -194,16 +170,13 @@ def test_rules_speak_of_words_that_exist(filesystem: Filesystem) -> None:
         ("xfs", "", "sunit=256,swidth=2560"),
         ("btrfs", "", "nodatacow,compress=zstd"),
         ("btrfs", "", "space_cache=v1"),
-    ],
-)
-def test_combinations_that_the_tools_refused_are_known(name: str, mkfs: str, mount: str) -> None:
-    filesystem = load_catalog().get(name)
-    assert broken_rules(filesystem, choose(filesystem, mkfs, mount, "", WHERE))
+    ]:
+        filesystem = load_catalog().get(name)
+        assert broken_rules(filesystem, choose(filesystem, mkfs, mount, "", WHERE))
 
 
-@pytest.mark.parametrize(
-    ("name", "mkfs", "mount"),
-    [
+def test_combinations_that_the_tools_took_break_no_rule() -> None:
+    for name, mkfs, mount in [
         ("ext4", "", "journal_async_commit,data=writeback"),
         ("ext4", "", "data=journal,nodelalloc"),
         ("ext4", "-O ^has_journal", "barrier=0"),
@@ -211,11 +184,9 @@ def test_combinations_that_the_tools_refused_are_known(name: str, mkfs: str, mou
         ("ext4", "-O bigalloc -C 65536", ""),
         ("xfs", "-d su=128k,sw=10", "swalloc"),
         ("btrfs", "-R ^free-space-tree", "space_cache=v1"),
-    ],
-)
-def test_combinations_that_the_tools_took_break_no_rule(name: str, mkfs: str, mount: str) -> None:
-    filesystem = load_catalog().get(name)
-    assert not broken_rules(filesystem, choose(filesystem, mkfs, mount, "", WHERE))
+    ]:
+        filesystem = load_catalog().get(name)
+        assert not broken_rules(filesystem, choose(filesystem, mkfs, mount, "", WHERE))
 
 
 def test_what_2008_used_and_today_refuses_is_said_in_the_kernels_words() -> None:
@@ -257,20 +228,15 @@ def test_what_hangs_on_the_device_is_not_refused_by_what_a_loop_device_said() ->
     assert refusals(ext4, choose(ext4, "", "dax", "", WHERE), "6.18", refused) == ()
 
 
-@pytest.mark.parametrize(
-    ("kernel", "why"),
-    [
+def test_a_filesystem_that_left_the_kernel_is_unavailable_from_then_on() -> None:
+    for kernel, why in [
         ("6.18.44", ("reiserfs left the kernel after Linux 6.12",)),
         ("", ("reiserfs left the kernel after Linux 6.12",)),
         ("6.12.9-amd64", ()),
         ("2.6.26", ()),
-    ],
-)
-def test_a_filesystem_that_left_the_kernel_is_unavailable_from_then_on(
-    kernel: str, why: tuple[str, ...]
-) -> None:
-    reiserfs = load_catalog().get("reiserfs")
-    assert refusals(reiserfs, choose(reiserfs, "", "", "", WHERE), kernel) == why
+    ]:
+        reiserfs = load_catalog().get("reiserfs")
+        assert refusals(reiserfs, choose(reiserfs, "", "", "", WHERE), kernel) == why
 
 
 def test_a_filesystem_that_had_not_come_yet_is_unavailable_before() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from fsconsole.catalog.filesystem import Option, Scope
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import (
@@ -39,26 +37,23 @@ def hidden(name: str, mkfs: str = "", mount: str = "") -> set[str]:
     return set(hidden_words(filesystem, chosen.own_mkfs, chosen.mount))
 
 
-@pytest.mark.parametrize(
-    ("asked", "value", "seen", "effect"),
-    [
-        (option("ext4", Scope.MKFS, "flex_bg"), "on", {"flex_bg": "on"}, Effect.IN_EFFECT),
-        (option("ext4", Scope.MKFS, "flex_bg"), "on", {"extent": "on"}, Effect.NOT_IN_EFFECT),
-        (option("ext4", Scope.MKFS, "flex_bg"), "off", {"extent": "on"}, Effect.IN_EFFECT),
-        (option("ext4", Scope.MKFS, "flex_bg"), "off", {"flex_bg": "on"}, Effect.NOT_IN_EFFECT),
-        (option("ext4", Scope.MKFS, "inode_size"), "256", {"inode_size": "256"}, Effect.IN_EFFECT),
-        (option("ext4", Scope.MKFS, "inode_size"), "256", {"inode_size": "128"}, Effect.NOT_IN_EFFECT),
-        (option("ext4", Scope.MKFS, "lazy_init"), "on", {"extent": "on"}, Effect.UNKNOWN),
-        (option("ext4", Scope.MOUNT, "barrier"), "off", {"nobarrier": "on"}, Effect.IN_EFFECT),
-        (option("ext4", Scope.MOUNT, "commit"), "60", {"commit": "5"}, Effect.NOT_IN_EFFECT),
-        (option("xfs", Scope.MOUNT, "allocsize"), "64m", {"allocsize": "65536k"}, Effect.IN_EFFECT),
-        (option("xfs", Scope.MOUNT, "dax"), "on", {"dax": "never"}, Effect.NOT_IN_EFFECT),
-        (option("btrfs", Scope.MOUNT, "datacow"), "off", {"compress": "zstd:3"}, Effect.NOT_IN_EFFECT),
-        (option("btrfs", Scope.MOUNT, "compress"), "zstd", {"compress": "zstd:3"}, Effect.IN_EFFECT),
-    ],
-)
-def test_an_option_is_in_effect_when_it_shows_as_declared(asked, value, seen, effect) -> None:
-    assert effect_of(asked, value, seen) is effect
+def test_an_option_is_in_effect_when_it_shows_as_declared() -> None:
+    for filesystem, scope, name, value, seen, effect in [
+        ("ext4", Scope.MKFS, "flex_bg", "on", {"flex_bg": "on"}, Effect.IN_EFFECT),
+        ("ext4", Scope.MKFS, "flex_bg", "on", {"extent": "on"}, Effect.NOT_IN_EFFECT),
+        ("ext4", Scope.MKFS, "flex_bg", "off", {"extent": "on"}, Effect.IN_EFFECT),
+        ("ext4", Scope.MKFS, "flex_bg", "off", {"flex_bg": "on"}, Effect.NOT_IN_EFFECT),
+        ("ext4", Scope.MKFS, "inode_size", "256", {"inode_size": "256"}, Effect.IN_EFFECT),
+        ("ext4", Scope.MKFS, "inode_size", "256", {"inode_size": "128"}, Effect.NOT_IN_EFFECT),
+        ("ext4", Scope.MKFS, "lazy_init", "on", {"extent": "on"}, Effect.UNKNOWN),
+        ("ext4", Scope.MOUNT, "barrier", "off", {"nobarrier": "on"}, Effect.IN_EFFECT),
+        ("ext4", Scope.MOUNT, "commit", "60", {"commit": "5"}, Effect.NOT_IN_EFFECT),
+        ("xfs", Scope.MOUNT, "allocsize", "64m", {"allocsize": "65536k"}, Effect.IN_EFFECT),
+        ("xfs", Scope.MOUNT, "dax", "on", {"dax": "never"}, Effect.NOT_IN_EFFECT),
+        ("btrfs", Scope.MOUNT, "datacow", "off", {"compress": "zstd:3"}, Effect.NOT_IN_EFFECT),
+        ("btrfs", Scope.MOUNT, "compress", "zstd", {"compress": "zstd:3"}, Effect.IN_EFFECT),
+    ]:
+        assert effect_of(option(filesystem, scope, name), value, seen) is effect
 
 
 def test_a_word_that_the_kernel_says_it_ignores_is_told_with_its_line() -> None:

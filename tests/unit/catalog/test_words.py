@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -26,79 +27,49 @@ def mount_words(name: str, text: str) -> tuple[str, ...]:
     return tuple(word.text for word in choose(load_catalog().get(name), "", text, "", WHERE).mount)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("btrfs", "/dev/sdb"),
-        ("btrfs", "-d single /dev/sdb"),
-        ("btrfs", "-d raid1"),
-        ("btrfs", "-K sdb"),
-        ("btrfs", "--rootdir /etc"),
-        ("btrfs", "-r /etc"),
-        ("btrfs", "-- /dev/sdb"),
-        ("xfs", "-l logdev=/dev/sdb"),
-        ("xfs", "-l internal,logdev=/dev/sdb"),
-        ("xfs", "-r rtdev=/dev/sdb"),
-        ("xfs", "-d file,name=/etc/passwd,size=1g"),
-        ("xfs", "-d name=/dev/sdb"),
-        ("xfs", "-m uuid=11111111-1111-1111-1111-111111111111"),
-        ("xfs", "-c options=/etc/passwd"),
-        ("xfs", "-p /etc/passwd"),
-        ("xfs", "-N"),
-        ("xfs", "-f"),
-        ("xfs", "-L name"),
-        ("ext4", "-J device=/dev/sdb"),
-        ("ext4", "-J size=4,device=/dev/sdb"),
-        ("ext4", "-O journal_dev"),
-        ("ext4", "-O has_journal,journal_dev"),
-        ("ext4", "-d /etc"),
-        ("ext4", "-n"),
-        ("ext4", "-F"),
-        ("ext4", "-DF"),
-        ("ext4", "-S"),
-        ("ext4", "-U clear"),
-        ("ext4", "-L \x1b[31m"),
-        ("ext4", "-t ext2"),
-        ("ext4", "-b 4096 1000"),
-        ("ext4", "-b -4096"),
-        ("ext4", "-E offset=4096"),
-        ("ext4", "-E stride=1/2"),
-        ("ext4", "-e panic"),
-        ("ext4", "-I256,512"),
-        ("ext4", "-I"),
-        ("ext4", "-O 'flex_bg /dev/sdb'"),
-        ("ext4", "-m $(reboot)"),
-        ("ext4", "-I 256;reboot"),
-        ("ext4", "-I '256"),
-        ("ext4", "-"),
-        ("ext4", "--"),
-        ("ext4", "''"),
-    ],
-)
-def test_words_that_name_another_device_or_change_the_deed_are_refused(name: str, text: str) -> None:
-    with pytest.raises(OptionRefused) as caught:
-        mkfs_argv(name, text)
-    assert caught.value.key == "variant[2].mkfs"
-    assert caught.value.nearest
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    "text",
-    [
-        "suid", "dev", "noatime,suid", "remount", "ro", "rw", "loop", "bind", "device=/dev/sdb", "logdev=/dev/sdb",
-        "rtdev=/dev/sdb", "journal_path=/dev/sdb", "journal_dev=0x811", "context=x", "x-mount.mkdir", "helper=x",
-        "uid=0", "noatime /mnt", "-o noatime", "noatime,", ",", "noatime=1", "noatime,,relatime", "commit=-1",
-        "errors=panic", "/dev/sdb", "noatime\nsuid", "noatime\\,suid", "NOATIME", "noatime,dev", "commit=1e3",
-    ],
+ANOTHER_DEED = {
+    "btrfs": (
+        "/dev/sdb", "-d single /dev/sdb", "-d raid1", "-K sdb", "--rootdir /etc", "-r /etc", "-- /dev/sdb",
+    ),
+    "xfs": (
+        "-l logdev=/dev/sdb", "-l internal,logdev=/dev/sdb", "-r rtdev=/dev/sdb", "-d file,name=/etc/passwd,size=1g",
+        "-d name=/dev/sdb", "-m uuid=11111111-1111-1111-1111-111111111111", "-c options=/etc/passwd",
+        "-p /etc/passwd", "-N", "-f", "-L name",
+    ),
+    "ext4": (
+        "-J device=/dev/sdb", "-J size=4,device=/dev/sdb", "-O journal_dev", "-O has_journal,journal_dev", "-d /etc",
+        "-n", "-F", "-DF", "-S", "-U clear", "-L \x1b[31m", "-t ext2", "-b 4096 1000", "-b -4096", "-E offset=4096",
+        "-E stride=1/2", "-e panic", "-I256,512", "-I", "-O 'flex_bg /dev/sdb'", "-m $(reboot)", "-I 256;reboot",
+        "-I '256", "-", "--", "''",
+    ),
+}  # fmt: skip
+ELSEWHERE_OR_GRANTING = (
+    "suid", "dev", "noatime,suid", "remount", "ro", "rw", "loop", "bind", "device=/dev/sdb", "logdev=/dev/sdb",
+    "rtdev=/dev/sdb", "journal_path=/dev/sdb", "journal_dev=0x811", "context=x", "x-mount.mkdir", "helper=x",
+    "uid=0", "noatime /mnt", "-o noatime", "noatime,", ",", "noatime=1", "noatime,,relatime", "commit=-1",
+    "errors=panic", "/dev/sdb", "noatime\nsuid", "noatime\\,suid", "NOATIME", "noatime,dev", "commit=1e3",
 )  # fmt: skip
-def test_mount_words_that_reach_elsewhere_or_grant_are_refused(name: str, text: str) -> None:
-    with pytest.raises(OptionRefused) as caught:
-        mount_words(name, text)
-    assert caught.value.key == "variant[2].mount"
+
+
+def test_words_that_name_another_device_or_change_the_deed_are_refused() -> None:
+    for name, texts in ANOTHER_DEED.items():
+        for text in texts:
+            with pytest.raises(OptionRefused) as caught:
+                mkfs_argv(name, text)
+            assert caught.value.key == "variant[2].mkfs"
+            assert caught.value.nearest
+
+
+def test_mount_words_that_reach_elsewhere_or_grant_are_refused() -> None:
+    for name, text in product(NAMES, ELSEWHERE_OR_GRANTING):
+        with pytest.raises(OptionRefused) as caught:
+            mount_words(name, text)
+        assert caught.value.key == "variant[2].mount"
 
 
 def test_the_error_names_the_word_and_the_nearest_valid_one() -> None:
+    with pytest.raises(OptionRefused, match="could be a second device or a path"):
+        mkfs_argv("btrfs", "-d single /dev/sdb")
     with pytest.raises(OptionRefused) as caught:
         mkfs_argv("ext4", "-O flexbg")
     assert caught.value.word == "flexbg"
@@ -194,11 +165,6 @@ def test_a_variant_of_accepted_words_is_a_plain_value() -> None:
     assert hash(variant)
 
 
-def test_a_word_on_its_own_is_refused_for_what_it_could_be() -> None:
-    with pytest.raises(OptionRefused, match="could be a second device or a path"):
-        mkfs_argv("btrfs", "-d single /dev/sdb")
-
-
 def test_words_are_refused_beyond_2000_characters() -> None:
     longest = "noatime," * 249 + "noatime "
     assert len(longest) == 2000
@@ -207,9 +173,7 @@ def test_words_are_refused_beyond_2000_characters() -> None:
         mount_words("ext4", f"{longest} ")
 
 
-@pytest.mark.parametrize("text", ["\n", "\t", "\u2003"])
-def test_blanks_that_are_no_spaces_are_no_empty_text(text: str) -> None:
-    with pytest.raises(OptionRefused, match="only printable ASCII"):
-        mount_words("ext4", text)
-    with pytest.raises(OptionRefused, match="only printable ASCII"):
-        mkfs_argv("ext4", text)
+def test_blanks_that_are_no_spaces_are_no_empty_text() -> None:
+    for text, words in product(["\n", "\t", "\u2003"], (mount_words, mkfs_argv)):
+        with pytest.raises(OptionRefused, match="only printable ASCII"):
+            words("ext4", text)

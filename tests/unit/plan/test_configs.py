@@ -1,4 +1,4 @@
-"""The shipped plans are found, and each can be run."""
+"""Shipped plans and publications, and the words of older papers."""
 
 from __future__ import annotations
 
@@ -8,23 +8,28 @@ from pathlib import Path
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.errors.targets import PlanMissing
+from fsconsole.errors.targets import PlanBadValue, PlanMissing, PlanNotToml, PlanUnknownKey
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import Plan
+from fsconsole.plan.draft import plan_to_toml
 from fsconsole.plan.expand import build_plan, require_runnable
-from fsconsole.plan.planfile import TargetSpec
+from fsconsole.plan.planfile import NO_DEVICE, TargetSpec
+from fsconsole.plan.publications import find_publication, list_publications, read_publication
 from fsconsole.plan.read import find_config, list_configs, parse_plan, read_plan, resolve_plan
+from fsconsole.show.plan_text import plan_lines
 from fsconsole.text import GIB, KIB, MIB
 
 SCRATCH = TargetSpec("/dev/loop3", 2 * GIB, is_scratch=True, backing_file="/srv/scratch.img")
 FOUR = tuple(replace(SCRATCH, path=f"/dev/loop{number}") for number in range(3, 7))
 
 
-@pytest.mark.parametrize("path", list_configs(), ids=lambda path: path.stem)
-def test_every_shipped_plan_can_be_run_on_scratch_devices(path: Path) -> None:
-    plan_file = read_plan(path)
-    targets = FOUR if plan_file.arrays else FOUR[:1]
-    plan = build_plan(plan_file, targets, load_catalog(), run_id="run", kernel="6.18.0")
-    require_runnable(plan, str(path))
-    assert plan.title
+def test_every_shipped_plan_can_be_run_on_scratch_devices() -> None:
+    for path in list_configs():
+        plan_file = read_plan(path)
+        targets = FOUR if plan_file.arrays else FOUR[:1]
+        plan = build_plan(plan_file, targets, load_catalog(), run_id="run", kernel="6.18.0")
+        require_runnable(plan, str(path))
+        assert plan.title
 
 
 def test_the_plan_of_arrays_compares_raid5_with_raid10_over_chunks_and_all_of_it_can_run() -> None:
@@ -81,8 +86,119 @@ def test_a_shipped_plan_is_found_by_its_name_and_a_file_by_its_path(
     assert resolve_plan("mine.toml") == Path("mine.toml")
 
 
-@pytest.mark.parametrize("name", ["dmo", "", "../demo", "/etc", "a\0b", "x" * 5000])
-def test_a_name_that_is_nothing_is_an_error_that_names_the_shipped_plans(name: str) -> None:
-    with pytest.raises(PlanMissing) as caught:
-        resolve_plan(name)
-    assert str(caught.value).isprintable()
+def test_a_name_that_is_nothing_is_an_error_that_names_the_shipped_plans() -> None:
+    for name in ["dmo", "", "../demo", "/etc", "a\0b", "x" * 5000]:
+        with pytest.raises(PlanMissing) as caught:
+            resolve_plan(name)
+        assert str(caught.value).isprintable()
+
+
+HEAD = 'schema = 1\ntitle = "t"\nsource = "s"\ndate = "2008"\nmachine = "m"\nworkload = "w"\n'
+COLUMNS = '[columns]\nspeed = { metric = "durable", unit = "MiB/s" }\n'
+
+
+def test_every_shipped_publication_says_whose_it_is_and_has_figures_in_every_row() -> None:
+    for path in list_publications():
+        publication = read_publication(path)
+        assert all((publication.title, publication.source, publication.date, publication.machine))
+        assert all(row.figures for row in publication.rows)
+
+
+def test_both_tables_of_the_large_file_study_are_whole() -> None:
+    rows = find_publication("bull-2008").rows
+    assert [sum(row.table == table for row in rows) for table in ("unpatched", "patched")] == [13, 18]
+    assert sum(row.value(Metric.DELETE) is not None for row in rows) == 18
+    assert sum(row.value(Metric.CHECK) is not None for row in rows) == 11 + 11
+
+
+def test_what_ffsb_calls_mb_is_counted_in_mib() -> None:
+    row = next(
+        row for row in find_publication("bull-2008").rows
+        if row.as_printed == "ext4 -I 256 data=writeback" and row.table == "patched"
+    )  # fmt: skip
+    assert row.value(Metric.DURABLE) == 76.9 * MIB
+    assert row.value(Metric.CPU_GENERATOR) == 30.9
+    assert row.value(Metric.DELETE) == 13.8
+    assert row.value(Metric.WRITE) is None
+
+
+def test_a_name_that_is_not_shipped_is_told_with_the_nearest() -> None:
+    with pytest.raises(PlanMissing, match="bull-2008"):
+        find_publication("bull-2009")
+
+
+def test_a_wrong_file_is_told_by_its_key(tmp_path: Path) -> None:
+    for text, error, words in [
+        ("schema = ", PlanNotToml, "Invalid value"),
+        (HEAD + "colour = 1\n", PlanUnknownKey, "colour"),
+        (HEAD + '[columns]\nspeed = { metric = "durable", unit = "s" }\n', PlanBadValue, "not counted in it"),
+        (HEAD + '[columns]\nspeed = { metric = "fast", unit = "s" }\n', PlanBadValue, "not a valid value"),
+        (HEAD + COLUMNS + '[[row]]\nas_printed = "x"\nspeed = "quick"\n', PlanBadValue, "must be a number"),
+        (HEAD + COLUMNS + '[[row]]\nas_printed = "x"\nsped = 1\n', PlanUnknownKey, "row[0].sped"),
+        (HEAD + COLUMNS + "[[row]]\nspeed = 1\n", PlanBadValue, "missing"),
+    ]:
+        path = tmp_path / "p.toml"
+        path.write_text(text)
+        with pytest.raises(error) as caught:
+            read_publication(path)
+        assert words in str(caught.value)
+
+
+WORKLOAD = '[[workload]]\nkind = "create"\nthreads = 1\nfile_size = "1MiB"\n'
+OF_2008 = """
+schema = 1
+[[variant]]
+type = "ext4"
+mkfs = "-I 256 -O ^flex_bg,uninit_groups,^metadata_csum,^64bit"
+mount = "data=writeback"
+as_printed = "-I 256 -O uninit_groups, data=writeback"
+[[variant]]
+type = "ext4"
+mkfs = "-I 256 -O ^flex_bg,^uninit_bg,^metadata_csum,^64bit"
+mount = "data=writeback,nomballoc"
+as_printed = "-I 256, data=writeback,nomballoc"
+"""
+
+
+def build_of(text: str) -> Plan:
+    plan_file = parse_plan(text + WORKLOAD, "plan.toml")
+    return build_plan(plan_file, (NO_DEVICE,), load_catalog(), run_id="r", kernel="6.18.1")
+
+
+def test_old_words_are_shown_under_todays_names_with_a_note_each() -> None:
+    plan = build_of(OF_2008)
+    assert plan.notes == ("uninit_groups is read as uninit_bg",)
+    words = {
+        word for cell in plan.cells for word in " ".join(cell.variant.mkfs_words).replace(",", " ").split()
+    }
+    assert "uninit_bg" in words
+    assert "uninit_groups" not in words
+
+
+def test_an_old_name_in_a_checklist_has_its_note_too() -> None:
+    plan = build_of('schema = 1\n[[filesystem]]\ntype = "ext4"\nmkfs = { uninit_groups = ["on", "off"] }\n')
+    assert plan.notes == ("uninit_groups is read as uninit_bg",)
+    assert len(plan.cells) == 2
+
+
+def test_todays_names_need_no_note() -> None:
+    assert build_of('schema = 1\n[[variant]]\ntype = "ext4"\nmkfs = "-O uninit_bg"\n').notes == ()
+
+
+def test_what_2008_had_and_today_has_not_is_listed_with_the_kernels_words() -> None:
+    base, nomballoc = sorted(build_of(OF_2008).cells, key=lambda cell: cell.unavailable)
+    assert base.unavailable == ""
+    assert "ext4: Unknown parameter 'nomballoc'" in nomballoc.unavailable
+    assert "last taken by Linux 2.6.27" in nomballoc.unavailable
+
+
+def test_the_papers_own_words_are_kept_and_shown() -> None:
+    plan = build_of(OF_2008)
+    assert {cell.variant.as_printed for cell in plan.cells} == {
+        "-I 256 -O uninit_groups, data=writeback",
+        "-I 256, data=writeback,nomballoc",
+    }
+    shown = "\n".join(plan_lines(plan, (), "", every=False, width=80))
+    assert "as printed: -I 256 -O uninit_groups, data=writeback" in shown
+    plan_file = parse_plan(OF_2008 + WORKLOAD, "plan.toml")
+    assert parse_plan(plan_to_toml(plan_file), "again.toml") == plan_file

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.errors.targets import (
+    BadQuantity,
     OptionRefused,
     PlanBadValue,
     PlanMissing,
@@ -23,6 +24,8 @@ from fsconsole.model.workload import DataKind, Directories, Layout, WorkloadKind
 from fsconsole.plan.planfile import AUTO_REPEATS, ArrayAxis, Scale, ScaleKind
 from fsconsole.plan.read import parse_plan, read_plan
 from fsconsole.text import GIB, KIB, MIB
+from fsconsole.tui.screens.scratch_form import judge
+from fsconsole.units import parse_bytes
 from tests.unit.plan.examples import DESIGN, SMALLEST, VARIANT, WORKLOAD, parse
 
 
@@ -39,6 +42,10 @@ def then(*lines: str) -> str:
 
 def with_workload(*lines: str) -> str:
     return "schema = 1\n" + VARIANT + '[[workload]]\nkind = "create"\n' + "\n".join(lines)
+
+
+def with_checklist(line: str) -> str:
+    return f"schema = 1\n[[filesystem]]\ntype = 'ext4'\n{line}\n{WORKLOAD}"
 
 
 def test_every_key_of_the_design_is_read() -> None:
@@ -74,19 +81,15 @@ def test_what_is_not_said_has_the_defaults_of_the_manual() -> None:
     assert plan.after == After()
 
 
-def test_true_and_false_are_on_and_off() -> None:
-    text = "schema = 1\n[[filesystem]]\ntype = 'ext4'\nmount = { delalloc = [true, false] }\n" + WORKLOAD
-    assert parse(text).checklists[0].mount == (("delalloc", ("on", "off")),)
+def test_true_and_false_are_on_and_off_and_an_old_name_is_read_as_the_new_one() -> None:
+    (checklist,) = parse(with_checklist("mount = { delalloc = [true, false] }")).checklists
+    assert checklist.mount == (("delalloc", ("on", "off")),)
+    (checklist,) = parse(with_checklist("mkfs = { uninit_groups = 'on' }")).checklists
+    assert checklist.mkfs == (("uninit_bg", ("on",)),)
 
 
-def test_an_options_old_name_is_read_as_its_new_one() -> None:
-    text = "schema = 1\n[[filesystem]]\ntype = 'ext4'\nmkfs = { uninit_groups = 'on' }\n" + WORKLOAD
-    assert parse(text).checklists[0].mkfs == (("uninit_bg", ("on",)),)
-
-
-@pytest.mark.parametrize(
-    ("text", "key", "nearest"),
-    [
+def test_an_unknown_key_is_named_with_its_place_and_the_nearest_valid_one() -> None:
+    for text, key, nearest in [
         ("schem = 1\n" + VARIANT + WORKLOAD, "schem", "schema"),
         (SMALLEST + "[after]\nchekc = true", "after.chekc", "check"),
         (with_workload('file_size = "1MiB"', "thread = 2"), "workload[0].thread", "threads"),
@@ -95,135 +98,96 @@ def test_an_options_old_name_is_read_as_its_new_one() -> None:
             "variant[0].mkfs_words",
             "mkfs",
         ),
-        (
-            "schema = 1\n[[filesystem]]\ntype = 'ext4'\nmount = { date = ['ordered'] }\n" + WORKLOAD,
-            "filesystem[0].mount.date",
-            "data",
-        ),
-        (
-            "schema = 1\n[[filesystem]]\ntype = 'ext4'\nmkfs = { data = ['ordered'] }\n" + WORKLOAD,
-            "filesystem[0].mkfs.data",
-            "",
-        ),
-        (
-            "schema = 1\n[[filesystem]]\ntype = 'ext4'\nexclude = [{ flexbg = 'on' }]\n" + WORKLOAD,
-            "filesystem[0].exclude[0].flexbg",
-            "flex_bg",
-        ),
+        (with_checklist("mount = { date = ['ordered'] }"), "filesystem[0].mount.date", "data"),
+        (with_checklist("mkfs = { data = ['ordered'] }"), "filesystem[0].mkfs.data", ""),
+        (with_checklist("exclude = [{ flexbg = 'on' }]"), "filesystem[0].exclude[0].flexbg", "flex_bg"),
         (SMALLEST + "[settings]\nreadahead = '2MiB'", "settings.readahead", "read_ahead"),
-    ],
-)
-def test_an_unknown_key_is_named_with_its_place_and_the_nearest_valid_one(
-    text: str, key: str, nearest: str
-) -> None:
-    error = refusal(text)
-    assert isinstance(error, PlanUnknownKey)
-    assert error.key == key
-    assert error.nearest.startswith(nearest)
-    assert error.exit_code is ExitCode.PLAN_UNKNOWN_KEY
-    assert str(error).startswith("plan.toml: ")
+    ]:
+        error = refusal(text)
+        assert isinstance(error, PlanUnknownKey)
+        assert error.key == key
+        assert error.nearest.startswith(nearest)
+        assert error.exit_code is ExitCode.PLAN_UNKNOWN_KEY
+        assert str(error).startswith("plan.toml: ")
 
 
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        ("schema = 2\n" + VARIANT + WORKLOAD, "schema"),
-        (VARIANT + WORKLOAD, "schema"),
-        ("schema = 1\n" + WORKLOAD, "filesystem"),
-        ("schema = 1\n" + VARIANT, "workload"),
-        ("schema = 1\nrepeats = 0\n" + VARIANT + WORKLOAD, "repeats"),
-        ("schema = 1\nrepeats = true\n" + VARIANT + WORKLOAD, "repeats"),
-        ("schema = 1\nrepeats = 'many'\n" + VARIANT + WORKLOAD, "repeats"),
-        ("schema = 1\norder = 'random'\n" + VARIANT + WORKLOAD, "order"),
-        ("schema = 1\nseed = -1\n" + VARIANT + WORKLOAD, "seed"),
-        ("schema = 1\nscale = 0\n" + VARIANT + WORKLOAD, "scale"),
-        ("schema = 1\nscale = nan\n" + VARIANT + WORKLOAD, "scale"),
-        ("schema = 1\nscale = 1.5\n" + VARIANT + WORKLOAD, "scale"),
-        ("schema = 1\nscale = 'factor'\n" + VARIANT + WORKLOAD, "scale"),
-        ("schema = 1\nraw = 'yes'\n" + VARIANT + WORKLOAD, "raw"),
-        ("schema = 1\nvariant = 'ext4'\n" + WORKLOAD, "variant"),
-        ("schema = 1\nvariant = ['ext4']\n" + WORKLOAD, "variant"),
-        (with_workload('file_size = "1MiB"', "threads = 0"), "workload[0].threads"),
-        (with_workload('file_size = "1MiB"', "threads = [4, 0]"), "workload[0].threads"),
-        (with_workload('file_size = "1MiB"', "threads = []"), "workload[0].threads"),
-        (with_workload('file_size = "1MiB"', "threads = 5000"), "workload[0].threads"),
-        (with_workload('file_size = "1MiB"', "threads = 1.5"), "workload[0].threads"),
-        (with_workload('file_size = "1MiB"', "files = 20000000"), "workload[0].files"),
-        (with_workload('file_size = "1MiB"', "files = 2", "threads = 4"), "workload[0].files"),
-        (with_workload('file_size = "1MiB"', 'block_size = "2MiB"'), "workload[0].block_size"),
-        (with_workload('file_size = "4KiB"'), "workload[0].file_size"),
-        (with_workload('file_size = "1MiB"', "block_size = 0"), "workload[0].block_size"),
-        (with_workload("threads = 2"), "workload[0].file_size"),
-        (with_workload('file_size = "big"'), "workload[0].file_size"),
-        (with_workload('file_size = "1.0001B"'), "workload[0].file_size"),
-        (with_workload(f'file_size = "{"9" * 400}"'), "workload[0].file_size"),
-        (with_workload(f"file_size = {'9' * 400}"), "workload[0].file_size"),
-        (with_workload('file_size = "100TiB"'), "workload[0].file_size"),
-        (with_workload("file_size = 2026-11-21"), "workload[0].file_size"),
-        (with_workload('file_size = "1MiB"', 'directories = "many"'), "workload[0].directories"),
-        (with_workload('file_size = "1MiB"', "directories = 0"), "workload[0].directories"),
-        (with_workload('file_size = "1MiB"', 'name = " "'), "workload[0].name"),
-        (with_workload('file_size = "1MiB"', "with = { read_ahead = ['1MiB', '2MiB'] }"), "workload[0].with.read_ahead"),
-        ("schema = 1\n" + VARIANT + "[[workload]]\nfile_size = 65536\n", "workload[0].kind"),
-        ("schema = 1\n" + VARIANT + "[[workload]]\nkind = 'write'\n", "workload[0].kind"),
-        (with_workload("file_size = ['1MiB']"), "workload[0].file_size"),
-        (with_workload("file_size = ['2MiB', '1MiB']"), "workload[0].file_size"),
-        (with_workload("file_size = ['1MiB', '2MiB', '3MiB']"), "workload[0].file_size"),
-        (with_workload("file_size = ['4KiB', '32KiB']"), "workload[0].file_size"),
-        (with_workload('file_size = "1MiB"', "data = 0"), "workload[0].data"),
-        (with_workload('file_size = "1MiB"', "data = 1.5"), "workload[0].data"),
-        (with_workload('file_size = "1MiB"', "data = 'compressible'"), "workload[0].data"),
-        (with_workload('file_size = "1MiB"', "data = 'randm'"), "workload[0].data"),
-        (with_workload('file_size = "1MiB"', "duration = 60"), "workload[0].duration"),
-        (with_workload('file_size = "1MiB"', "duration = '0s'"), "workload[0].duration"),
-        (with_workload('file_size = "1MiB"', "duration = '1y'"), "workload[0].duration"),
-        (with_workload('file_size = "1MiB"', "duration = '99999h'"), "workload[0].duration"),
-        (with_workload('file_size = "1MiB"', "end = 'at-once'"), "workload[0].end"),
-        (with_workload('file_size = "1MiB"', "bytes = 0"), "workload[0].bytes"),
-        (with_workload('file_size = "1MiB"', "fsync_every = -1"), "workload[0].fsync_every"),
-        (with_workload('file_size = "1MiB"', "weights = { read = 1 }"), "workload[0].weights"),
-        (with_workload('file_size = "1MiB"', "of = 'create'"), "workload[0].of"),
-        (with_workload('file_size = "1MiB"', "direct = true", "block_size = 1000"), "workload[0].block_size"),
-        (with_workload('file_size = "1000000"', "direct = true"), "workload[0].file_size"),
-        (with_workload('file_size = "1MiB"', "direct = 'yes'"), "workload[0].direct"),
-        (with_workload('file_size = "1GiB"', "block_size = '1GiB'", "threads = 64"), "workload[0].block_size"),
-        (with_workload('file_size = "1MiB"', "directories = 10", "duration = '1s'"), "workload[0].directories"),
-        (with_workload('file_size = "1MiB"', "directories = 1", "files = 2000000"), "workload[0].directories"),
-        (then("kind = 'mix'"), "workload[1].weights"),
-        (then("kind = 'mix'", "weights = { read = 1 }"), "workload[1].duration"),
-        (then("kind = 'mix'", "weights = { fio = 1 }", "files = 9"), "workload[1].weights.fio"),
-        (then("kind = 'mix'", "weights = { read = 0 }", "files = 9"), "workload[1].weights.read"),
-        (then("kind = 'mix'", "weights = { create = 1 }", "files = 9"), "workload[1].file_size"),
-        (then("kind = 'mix'", "weights = { read = 1 }", "files = 9", "directories = 5"), "workload[1].directories"),
-        (then("kind = 'stat'", "bytes = '1GiB'"), "workload[1].bytes"),
-        (then("kind = 'delete'", "direct = true"), "workload[1].direct"),
-        (then("kind = 'read'", "fsync_every = 5"), "workload[1].fsync_every"),
-        (then("kind = 'random-read'", "block_size = '2MiB'"), "workload[1].block_size"),
-        (then("kind = 'append'"), "workload[1].file_size"),
-        (then("kind = 'read'", "of = 'largefiles'"), "workload[1].of"),
-        (then("kind = 'delete'", "[[workload]]", "kind = 'stat'"), "workload[2].kind"),
-        (then("kind = 'delete'", "[[workload]]", "kind = 'append'", "file_size = '1MiB'"), "workload[2].kind"),
-        (
-            then("kind = 'mix'", "weights = { stat = 1, delete = 1 }", "files = 9", "[[workload]]", "kind = 'read'"),
-            "workload[2].kind",
-        ),
-        *(
-            ("schema = 1\n" + VARIANT + f"[[workload]]\nkind = '{kind}'\nfile_size = '1MiB'\n", "workload[0].kind")
-            for kind in ("read", "random-read", "random-write", "append", "stat", "delete")
-        ),
-        ("schema = 1\n[[filesystem]]\ntype = 'ext4'\nmount = { data = [] }\n" + WORKLOAD, "filesystem[0].mount.data"),
-        ("schema = 1\n[[filesystem]]\ntype = 'ext4'\nexclude = [{}]\n" + WORKLOAD, "filesystem[0].exclude[0]"),
-        (SMALLEST + "[settings]\nscheduler = '../x'", "settings.scheduler"),
-        (SMALLEST + "[settings]\ndirty_ratio = 101", "settings.dirty_ratio"),
-        (SMALLEST + "[[array]]\nlevel = 'raid7'\nchunk = '64KiB'", "array[0].level"),
-    ],
+# The first key of each is the one that is refused.
+BAD_AT_THE_TOP = (
+    "repeats = 0", "repeats = true", "repeats = 'many'", "order = 'random'", "seed = -1", "scale = 0", "scale = nan",
+    "scale = 1.5", "scale = 'factor'", "raw = 'yes'",
 )  # fmt: skip
-def test_a_value_that_cannot_be_is_refused_with_its_key(text: str, key: str) -> None:
-    error = refusal(text)
-    assert isinstance(error, PlanBadValue)
-    assert error.key == key
-    assert error.exit_code is ExitCode.PLAN_BAD_VALUE
-    assert error.wanted
+BAD_SIZES = (
+    '"big"', '"1.0001B"', f'"{"9" * 400}"', "9" * 400, '"100TiB"', "2026-11-21", '"4KiB"', "['1MiB']",
+    "['2MiB', '1MiB']", "['1MiB', '2MiB', '3MiB']", "['4KiB', '32KiB']",
+)  # fmt: skip
+BAD_IN_A_CREATE_OF_1_MIB = (
+    "threads = 0", "threads = [4, 0]", "threads = []", "threads = 5000", "threads = 1.5", "files = 20000000",
+    "files = 2\nthreads = 4", 'block_size = "2MiB"', "block_size = 0", 'directories = "many"', "directories = 0",
+    'name = " "', "data = 0", "data = 1.5", "data = 'compressible'", "data = 'randm'", "duration = 60",
+    "duration = '0s'", "duration = '1y'", "duration = '99999h'", "end = 'at-once'", "bytes = 0", "fsync_every = -1",
+    "weights = { read = 1 }", "of = 'create'", "block_size = 1000\ndirect = true", "direct = 'yes'",
+    "directories = 10\nduration = '1s'", "directories = 1\nfiles = 2000000",
+)  # fmt: skip
+BAD_AFTER_A_CREATE = (
+    ("weights", "kind = 'mix'"),
+    ("duration", "kind = 'mix'\nweights = { read = 1 }"),
+    ("weights.fio", "kind = 'mix'\nweights = { fio = 1 }\nfiles = 9"),
+    ("weights.read", "kind = 'mix'\nweights = { read = 0 }\nfiles = 9"),
+    ("file_size", "kind = 'mix'\nweights = { create = 1 }\nfiles = 9"),
+    ("directories", "kind = 'mix'\nweights = { read = 1 }\nfiles = 9\ndirectories = 5"),
+    ("bytes", "kind = 'stat'\nbytes = '1GiB'"),
+    ("direct", "kind = 'delete'\ndirect = true"),
+    ("fsync_every", "kind = 'read'\nfsync_every = 5"),
+    ("block_size", "kind = 'random-read'\nblock_size = '2MiB'"),
+    ("file_size", "kind = 'append'"),
+    ("of", "kind = 'read'\nof = 'largefiles'"),
+)
+DELETES = ("kind = 'delete'", "kind = 'mix'\nweights = { stat = 1, delete = 1 }\nfiles = 9")
+BAD_VALUES = [
+    ("schema = 2\n" + VARIANT + WORKLOAD, "schema"),
+    (VARIANT + WORKLOAD, "schema"),
+    ("schema = 1\n" + WORKLOAD, "filesystem"),
+    ("schema = 1\n" + VARIANT, "workload"),
+    *((f"schema = 1\n{line}\n{VARIANT}{WORKLOAD}", line.split()[0]) for line in BAD_AT_THE_TOP),
+    *((f"schema = 1\nvariant = {value}\n{WORKLOAD}", "variant") for value in ("'ext4'", "['ext4']")),
+    (with_workload("threads = 2"), "workload[0].file_size"),
+    *((with_workload(f"file_size = {value}"), "workload[0].file_size") for value in BAD_SIZES),
+    *(
+        (with_workload('file_size = "1MiB"', lines), f"workload[0].{lines.split()[0]}")
+        for lines in BAD_IN_A_CREATE_OF_1_MIB
+    ),
+    (with_workload('file_size = "1000000"', "direct = true"), "workload[0].file_size"),
+    (with_workload('file_size = "1GiB"', "block_size = '1GiB'", "threads = 64"), "workload[0].block_size"),
+    (
+        with_workload("file_size = 65536", "with = { read_ahead = ['1MiB', '2MiB'] }"),
+        "workload[0].with.read_ahead",
+    ),
+    ("schema = 1\n" + VARIANT + "[[workload]]\nfile_size = 65536\n", "workload[0].kind"),
+    ("schema = 1\n" + VARIANT + "[[workload]]\nkind = 'write'\n", "workload[0].kind"),
+    *((then(lines), f"workload[1].{key}") for key, lines in BAD_AFTER_A_CREATE),
+    *(
+        (then(delete, "[[workload]]", f"kind = '{kind}'", "file_size = '1MiB'"), "workload[2].kind")
+        for delete in DELETES
+        for kind in ("stat", "append", "read")
+    ),
+    *(
+        (f"schema = 1\n{VARIANT}[[workload]]\nkind = '{kind}'\nfile_size = '1MiB'\n", "workload[0].kind")
+        for kind in ("read", "random-read", "random-write", "append", "stat", "delete")
+    ),
+    (with_checklist("mount = { data = [] }"), "filesystem[0].mount.data"),
+    (with_checklist("exclude = [{}]"), "filesystem[0].exclude[0]"),
+    (SMALLEST + "[settings]\nscheduler = '../x'", "settings.scheduler"),
+    (SMALLEST + "[settings]\ndirty_ratio = 101", "settings.dirty_ratio"),
+    (SMALLEST + "[[array]]\nlevel = 'raid7'\nchunk = '64KiB'", "array[0].level"),
+]
+
+
+def test_a_value_that_cannot_be_is_refused_with_its_key() -> None:
+    for text, key in BAD_VALUES:
+        error = refusal(text)
+        assert isinstance(error, PlanBadValue), text
+        assert (error.key, error.exit_code) == (key, ExitCode.PLAN_BAD_VALUE), text
+        assert error.wanted
 
 
 def test_an_unknown_filesystem_is_named_with_the_nearest_known() -> None:
@@ -233,21 +197,30 @@ def test_an_unknown_filesystem_is_named_with_the_nearest_known() -> None:
     assert error.nearest.startswith("ext4")
 
 
-@pytest.mark.parametrize(
-    ("table", "key", "word"),
-    [
+def test_a_refused_word_is_named_with_its_key() -> None:
+    for table, key, word in [
         ("[[variant]]\ntype = 'btrfs'\nmkfs = '-d single /dev/sdb'", "variant[0].mkfs", "/dev/sdb"),
         ("[[variant]]\ntype = 'ext4'\nmount = 'noatime,suid'", "variant[0].mount", "suid"),
-        ("[[variant]]\ntype = 'ext4'\nmount = 'journal_async_commit'", "variant[0].mount", "journal_async_commit"),
-        ("[[filesystem]]\ntype = 'ext4'\nmount = { data = ['orderd'] }", "filesystem[0].mount.data", "orderd"),
-        ("[[filesystem]]\ntype = 'ext4'\nmkfs = { stride = ['/dev/sdb'] }", "filesystem[0].mkfs.stride", "/dev/sdb"),
-    ],
-)  # fmt: skip
-def test_a_refused_word_is_named_with_its_key(table: str, key: str, word: str) -> None:
-    error = refusal("schema = 1\n" + table + WORKLOAD)
-    assert isinstance(error, OptionRefused)
-    assert (error.key, error.word) == (key, word)
-    assert error.exit_code is ExitCode.OPTION_REFUSED
+        (
+            "[[variant]]\ntype = 'ext4'\nmount = 'journal_async_commit'",
+            "variant[0].mount",
+            "journal_async_commit",
+        ),
+        (
+            "[[filesystem]]\ntype = 'ext4'\nmount = { data = ['orderd'] }",
+            "filesystem[0].mount.data",
+            "orderd",
+        ),
+        (
+            "[[filesystem]]\ntype = 'ext4'\nmkfs = { stride = ['/dev/sdb'] }",
+            "filesystem[0].mkfs.stride",
+            "/dev/sdb",
+        ),
+    ]:
+        error = refusal("schema = 1\n" + table + WORKLOAD)
+        assert isinstance(error, OptionRefused)
+        assert (error.key, error.word) == (key, word)
+        assert error.exit_code is ExitCode.OPTION_REFUSED
 
 
 def test_a_syntax_error_says_line_and_column() -> None:
@@ -256,9 +229,9 @@ def test_a_syntax_error_says_line_and_column() -> None:
     assert "line 2, column" in str(error)
 
 
-@pytest.mark.parametrize("text", ["a = " + "[" * 5000, "a = 1\na = 2", "\x00", "a = \ud7ff", "[[a]]\n[a]"])
-def test_text_that_is_no_toml_is_an_error_of_its_own(text: str) -> None:
-    assert isinstance(refusal(text), PlanNotToml)
+def test_text_that_is_no_toml_is_an_error_of_its_own() -> None:
+    for text in ["a = " + "[" * 5000, "a = 1\na = 2", "\x00", "a = \ud7ff", "[[a]]\n[a]"]:
+        assert isinstance(refusal(text), PlanNotToml)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -351,3 +324,45 @@ def test_whatever_a_table_says_the_reader_ends_with_a_plan_or_one_of_its_errors(
 def test_any_text_ends_with_one_of_the_readers_errors(text: str) -> None:
     with pytest.raises(FsconsoleError):
         parse_plan(text, "plan.toml")
+
+
+TOP_KEYS = ("scale", "repeats", "seed", "schema", "title", "order", "equalise")
+LOAD_KEYS = ("threads", "file_size", "data", "directories", "duration", "weights", "files", "block")
+HUGE = st.builds(
+    lambda sign, digit, digits: sign + digit * digits,
+    st.sampled_from(("", "-")),
+    st.sampled_from("19"),
+    st.integers(290, 5000),
+) | st.builds(lambda digit, digits: "0x" + digit * digits, st.sampled_from("1f"), st.integers(250, 5000))
+
+
+def test_a_scale_too_large_for_a_float_is_a_bad_value() -> None:
+    for digits in [309, 4300]:
+        with pytest.raises(PlanBadValue, match="scale") as caught:
+            parse("scale = " + "9" * digits + "\n" + SMALLEST)
+        assert "is too large" in str(caught.value)
+
+
+def test_more_digits_than_python_reads_are_told_in_words() -> None:
+    with pytest.raises(PlanNotToml, match="too many digits"):
+        parse("scale = " + "9" * 4301 + "\n" + SMALLEST)
+
+
+@given(st.sampled_from(TOP_KEYS), HUGE)
+def test_huge_numbers_at_the_top_of_a_plan_end_with_its_errors(key: str, number: str) -> None:
+    with pytest.raises(FsconsoleError) as caught:
+        parse(f"{key} = {number}\n{SMALLEST}")
+    assert str(caught.value).isprintable()
+
+
+@given(st.sampled_from(LOAD_KEYS), HUGE)
+def test_huge_numbers_in_a_workload_end_with_the_plans_errors(key: str, number: str) -> None:
+    with pytest.raises(FsconsoleError):
+        parse(f'{SMALLEST}[[workload]]\nkind = "create"\n{key} = {number}\n')
+
+
+@given(st.integers(290, 400), st.sampled_from(["", "K", "GiB", "MB"]))
+def test_a_size_too_large_for_a_float_is_no_size(digits: int, unit: str) -> None:
+    with pytest.raises(BadQuantity):
+        parse_bytes("9" * digits + unit)
+    assert not judge("9" * digits + unit, "/var/tmp", None).is_good

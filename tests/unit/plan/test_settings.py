@@ -122,9 +122,8 @@ def test_read_ahead_is_bytes_in_the_plan_and_kib_in_sysfs(value: int) -> None:
     assert int(write.value) * KIB == value
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
+def test_what_no_kernel_takes_is_an_error_of_the_plan() -> None:
+    for line, why in [
         ("read_ahead = '1KiB'", "in pages"),
         ("read_ahead = '2GiB'", "too large"),
         ("nr_requests = 3", "at least 4"),
@@ -137,11 +136,9 @@ def test_read_ahead_is_bytes_in_the_plan_and_kib_in_sysfs(value: int) -> None:
         ("scheduler = '[none]'", "not a valid name"),
         ("scheduler = []", "list is empty"),
         ("dirty_ratio = 10\ndirty_bytes = '1GiB'", "one limit"),
-    ],
-)
-def test_what_no_kernel_takes_is_an_error_of_the_plan(line: str, why: str) -> None:
-    with pytest.raises(PlanBadValue, match=why):
-        parse(with_settings(line))
+    ]:
+        with pytest.raises(PlanBadValue, match=why):
+            parse(with_settings(line))
 
 
 def test_a_scheduler_that_the_kernel_does_not_offer_makes_its_cells_unavailable_with_the_list() -> None:

@@ -1,14 +1,16 @@
-"""A cell's steps are those of a filesystem's life, in order, with the commands that will be executed."""
+"""Steps of a cell, in order, with the commands that will be executed; streams of a raw row."""
 
 from __future__ import annotations
 
 import dataclasses
 
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fsconsole.model.plan import Step, StepKind
+from fsconsole.model.plan import Cell, Step, StepKind
 from fsconsole.plan.planfile import TargetSpec
-from fsconsole.text import GIB
+from fsconsole.plan.steps import BLOCK_BYTES, raw_bytes, stream_bytes
+from fsconsole.text import GIB, MIB
 from tests.unit.plan.examples import DEVICE, SMALLEST, VARIANT, WORKLOAD, build
 
 LIFE = [
@@ -66,9 +68,8 @@ def test_a_cold_load_is_unmounted_synced_and_mounted_right_before_it() -> None:
     assert sync == ("sync",)
 
 
-@pytest.mark.parametrize(
-    ("lines", "title"),
-    [
+def test_the_title_of_every_kind_says_what_it_does() -> None:
+    for lines, title in [
         ("kind = 'read'", "read: read every file by 1 thread in reads of 64KiB"),
         (
             "kind = 'random-write'\nblock_size = '4KiB'\ndirect = true\nfile_size = '64KiB'\nduration = '90s'\nthreads = 3",
@@ -86,13 +87,13 @@ def test_a_cold_load_is_unmounted_synced_and_mounted_right_before_it() -> None:
         ),
         ("kind = 'stat'\nfiles = 1000", "stat: stat 1000 files by 1 thread"),
         ("kind = 'delete'", "delete: delete every file by 1 thread"),
-    ],
-)
-def test_the_title_of_every_kind_says_what_it_does(lines: str, title: str) -> None:
-    _, found = (
-        step.title for step in steps(f"{SMALLEST}[[workload]]\n{lines}\n") if step.kind is StepKind.WORKLOAD
-    )
-    assert found == title
+    ]:
+        _, found = (
+            step.title
+            for step in steps(f"{SMALLEST}[[workload]]\n{lines}\n")
+            if step.kind is StepKind.WORKLOAD
+        )
+        assert found == title
 
 
 def test_a_built_in_delete_is_a_step_without_a_command() -> None:
@@ -125,22 +126,19 @@ def test_mkfs_is_forced_once_carries_the_uuid_and_all_words_before_the_device() 
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("filesystem", "program", "check"),
-    [
+def test_each_filesystem_has_its_own_tools() -> None:
+    for filesystem, program, check in [
         ("ext2", "mkfs.ext2", ("e2fsck", "-f", "-y", "/dev/loop7")),
         ("ext3", "mkfs.ext3", ("e2fsck", "-f", "-y", "/dev/loop7")),
         ("ext4", "mkfs.ext4", ("e2fsck", "-f", "-y", "/dev/loop7")),
         ("xfs", "mkfs.xfs", ("xfs_repair", "-n", "/dev/loop7")),
         ("btrfs", "mkfs.btrfs", ("btrfs", "check", "--readonly", "/dev/loop7")),
-    ],
-)
-def test_each_filesystem_has_its_own_tools(filesystem: str, program: str, check: tuple[str, ...]) -> None:
-    text = f"schema = 1\n[[variant]]\ntype = '{filesystem}'\n" + WORKLOAD
-    (mkfs,) = commands(text, StepKind.MKFS)
-    assert mkfs[0] == program
-    assert mkfs[-1] == "/dev/loop7"
-    assert commands(text, StepKind.CHECK) == (check,)
+    ]:
+        text = f"schema = 1\n[[variant]]\ntype = '{filesystem}'\n" + WORKLOAD
+        (mkfs,) = commands(text, StepKind.MKFS)
+        assert mkfs[0] == program
+        assert mkfs[-1] == "/dev/loop7"
+        assert commands(text, StepKind.CHECK) == (check,)
 
 
 def test_every_mount_is_nosuid_and_nodev_before_the_variants_words() -> None:
@@ -164,15 +162,14 @@ def test_a_scratch_file_gets_its_blocks_back_after_the_discard() -> None:
     assert commands(SMALLEST, StepKind.EQUALISE) == (("blkdiscard", "-f", "/dev/loop7"),)
 
 
-@pytest.mark.parametrize(
-    ("how", "argv"),
-    [
+def test_zeroing_and_preconditioning_write_the_whole_device() -> None:
+    for how, argv in [
         ("zero", ("blkdiscard", "-z", "-f", "/dev/loop7")),
         ("precondition", ("shred", "-n", "2", "/dev/loop7")),
-    ],
-)
-def test_zeroing_and_preconditioning_write_the_whole_device(how: str, argv: tuple[str, ...]) -> None:
-    assert commands(f"schema = 1\nequalise = '{how}'\n" + VARIANT + WORKLOAD, StepKind.EQUALISE) == (argv,)
+    ]:
+        assert commands(f"schema = 1\nequalise = '{how}'\n" + VARIANT + WORKLOAD, StepKind.EQUALISE) == (
+            argv,
+        )
 
 
 def test_tuning_words_are_a_second_command_of_the_mkfs_step() -> None:
@@ -195,3 +192,123 @@ def test_the_same_file_and_run_give_the_same_steps() -> None:
     first, second = build(SMALLEST, run_id="a").cells[0], build(SMALLEST, run_id="b").cells[0]
     assert first == build(SMALLEST, run_id="a").cells[0]
     assert dataclasses.replace(first, uuid="", steps=()) == dataclasses.replace(second, uuid="", steps=())
+
+
+RAW = "schema = 1\nraw = true\n"
+SIZED = WORKLOAD.replace('"1MiB"', '"8MiB"')
+
+
+def raw_cell(text: str, target: TargetSpec = DEVICE) -> Cell:
+    (cell,) = (cell for cell in build(text, target).cells if cell.variant.is_raw)
+    return cell
+
+
+def argvs(cell: Cell, kind: StepKind) -> list[tuple[str, ...]]:
+    return [step.commands[0] for step in cell.steps if step.kind is kind]
+
+
+def words_of(argv: tuple[str, ...]) -> dict[str, int]:
+    return {name: int(argv[argv.index(f"--{name}") + 1]) for name in ("streams", "bytes", "block")}
+
+
+def test_one_stream_and_as_many_as_threads_write_what_the_workload_writes_and_read_it_back() -> None:
+    cell = raw_cell(RAW + SIZED)
+    for kind, act in ((StepKind.RAW_WRITE, "write"), (StepKind.RAW_READ, "read")):
+        one, many = argvs(cell, kind)
+        assert one[1:6] == ("-I", "-m", "fsconsole.workloads.raw", act, "/dev/loop7")
+        assert words_of(one) == {"streams": 1, "bytes": 32 * MIB, "block": MIB}
+        assert words_of(many) == {"streams": 4, "bytes": 8 * MIB, "block": MIB}
+    kinds = [step.kind for step in cell.steps]
+    assert kinds.index(StepKind.RAW_READ) > max(
+        n for n, kind in enumerate(kinds) if kind is StepKind.RAW_WRITE
+    )
+
+
+def test_with_one_thread_there_is_one_stream() -> None:
+    assert len(argvs(raw_cell(RAW + SIZED.replace("threads = 4", "threads = 1")), StepKind.RAW_WRITE)) == 1
+
+
+def test_each_workload_has_its_own_number_of_streams_which_is_its_steps_workload() -> None:
+    cell = raw_cell(RAW + SIZED + SIZED.replace("threads = 4", "threads = 16").replace("large", "more"))
+    steps: list[Step] = [step for step in cell.steps if step.kind is StepKind.RAW_WRITE]
+    assert [(step.workload, words_of(step.commands[0])["streams"]) for step in steps] == [
+        (None, 1), (0, 4), (1, 16),
+    ]  # fmt: skip
+
+
+def test_the_read_test_is_kept_with_the_run_and_ends_the_row() -> None:
+    cell = raw_cell(RAW + SIZED)
+    (argv,) = argvs(cell, StepKind.READTEST)
+    assert argv[1:] == ("-I", "-m", "fsconsole", "readtest", "/dev/loop7", "--json", "--watched")
+    assert [step.kind.value for step in cell.steps][-2:] == ["readtest", "release"]
+
+
+def test_a_raw_row_says_what_it_overwrites_and_is_equalised_as_all_are() -> None:
+    cell = raw_cell(RAW + SIZED)
+    assert {step.changes for step in cell.steps if step.kind is StepKind.RAW_WRITE} == {
+        "overwrites /dev/loop7"
+    }
+    assert [step.changes for step in cell.steps if step.kind is StepKind.EQUALISE] == [
+        "discards all of /dev/loop7"
+    ]
+
+
+@given(
+    device=st.integers(1, 4096).map(lambda blocks: blocks * MIB + 512),
+    threads=st.integers(1, 64),
+    size=st.integers(1, 2**33),
+)
+def test_no_stream_leaves_its_part_of_the_device(device: int, threads: int, size: int) -> None:
+    load = f"[[workload]]\nkind = 'create'\nthreads = {threads}\nfile_size = {size}\nblock_size = 1\n"
+    cell = raw_cell(RAW + load, TargetSpec("/dev/x", device))
+    each = stream_bytes(device, cell.workloads, threads)
+    assert each % BLOCK_BYTES == 0
+    if device // threads < MIB:
+        assert f"no room for {threads} raw streams" in cell.unavailable
+        return
+    assert cell.unavailable == ""
+    assert each <= device // threads // BLOCK_BYTES * BLOCK_BYTES
+    assert each * threads <= max(size * threads, threads * BLOCK_BYTES)
+
+
+def test_what_raw_rows_write_is_in_the_estimate() -> None:
+    cell = raw_cell(RAW + SIZED)
+    assert raw_bytes(DEVICE.size_bytes, cell.workloads) == 2 * 32 * MIB
+    assert build(RAW + "equalise = 'none'\n" + SIZED).estimate.bytes_to_write == 64 * MIB
+
+
+def test_where_no_workload_writes_by_itself_a_gib_is_written() -> None:
+    text = RAW + "[[workload]]\nkind = 'fio'\n"
+    assert words_of(argvs(raw_cell(text), StepKind.RAW_WRITE)[0])["bytes"] == GIB
+
+
+def test_every_setting_and_number_of_threads_has_its_raw_row() -> None:
+    for repeats in [1, 3]:
+        text = (
+            f"schema = 1\nraw = true\nrepeats = {repeats}\n[settings]\nscheduler = ['none', 'mq-deadline']\n"
+            + VARIANT
+            + WORKLOAD.replace("threads = 4", "threads = [1, 4]")
+        )
+        cells = build(text).cells
+        places = {
+            raw: {(c.setting, c.workloads, c.repeat) for c in cells if c.variant.is_raw is raw}
+            for raw in (True, False)
+        }
+        assert places[True] == places[False]
+        assert len(places[True]) == 4 * repeats
+
+
+def test_a_workloads_own_settings_hold_for_the_streams_that_stand_for_it() -> None:
+    cell = raw_cell(RAW + SIZED + SIZED.replace("large", "more") + "with = { nr_requests = 8 }\n")
+    around = [step.kind.value for step in cell.steps if step.workload == 1]
+    own = ["settings", "raw-write", "settings-back", "settings", "raw-read", "settings-back"]
+    assert around == ["quiesce", *own]
+    assert {write.name for write in cell.writes} == {"nr_requests"}
+
+
+def test_workloads_of_the_same_threads_share_their_streams() -> None:
+    cell = raw_cell(
+        RAW + SIZED + SIZED.replace("large", "more") + SIZED.replace("threads = 4", "threads = 2")
+    )
+    streams = [words_of(argv)["streams"] for argv in argvs(cell, StepKind.RAW_WRITE)]
+    assert streams == [1, 4, 2]

@@ -21,6 +21,7 @@ from fsconsole.model.workload import (
     WorkloadKind,
 )
 from fsconsole.plan import keys
+from fsconsole.plan.draft import plan_to_toml
 from fsconsole.plan.planfile import (
     ArrayAxis,
     Checklist,
@@ -30,7 +31,6 @@ from fsconsole.plan.planfile import (
     VariantText,
 )
 from fsconsole.plan.read import list_configs, read_plan
-from fsconsole.plan.write import plan_to_toml
 from tests.unit.plan.examples import DESIGN, SMALLEST, parse
 
 NAMES = st.text(min_size=1, max_size=20).filter(lambda text: bool(text.strip()))

@@ -11,9 +11,9 @@ import pytest
 from fsconsole.model.metrics import Metric
 from fsconsole.model.sample import Role
 from fsconsole.model.state import CellStatus
+from fsconsole.plan.draft import plan_to_toml
 from fsconsole.plan.planfile import PlanFile, Scale, ScaleKind
 from fsconsole.plan.read import find_config, read_plan
-from fsconsole.plan.write import plan_to_toml
 from tests.lab.soak import tried
 from tests.lab.whole import Whole, run_on_array
 
