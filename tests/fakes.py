@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 
 from fsconsole.errors.runs import ToolMissing
-from fsconsole.model.command import Command, CommandResult, Usage
+from fsconsole.model.command import Command, CommandResult, ResourceUsage
 from fsconsole.system.run import package_of
 
 
@@ -25,7 +25,7 @@ def _result(item: dict[str, object]) -> CommandResult:
         item[name] = base64.b64decode(said["base64"]) if isinstance(said, dict) else str(said).encode()
     for name in ("argv", "kernel_log"):
         item[name] = tuple(item[name])
-    return CommandResult(**{**item, "usage": Usage(*item["usage"])})
+    return CommandResult(**{**item, "usage": ResourceUsage(*item["usage"])})
 
 
 class FakeExecutor:

@@ -16,7 +16,7 @@ from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.text import pad_left, pad_right, printable, wrap
 
 if TYPE_CHECKING:
-    from fsconsole.client.runs import Listed
+    from fsconsole.client.runs import ListedRun
 
 
 WIDTH = 80
@@ -102,7 +102,7 @@ def delete(ctx: typer.Context, run: _Run, *, runs_dir: _RunsDirOfGroup = "") -> 
     typer.echo(f"deleted {printable(folder.path)}", err=True)
 
 
-def runs_text(listed: Sequence[Listed], directory: str) -> str:
+def runs_text(listed: Sequence[ListedRun], directory: str) -> str:
     """Return the list as text of 80 columns: a line of facts per run, its title and standing below."""
     from fsconsole.results.content import instant
 
@@ -120,8 +120,8 @@ def runs_text(listed: Sequence[Listed], directory: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def runs_json(listed: Sequence[Listed]) -> str:
-    """Return the list as JSON, with keys as the fields of Listed; created_wall_ns null: unknown."""
+def runs_json(listed: Sequence[ListedRun]) -> str:
+    """Return the list as JSON, with keys as the fields of ListedRun; created_wall_ns null: unknown."""
     from fsconsole.model.wire import to_plain
     from fsconsole.results.json import ascii_json
 

@@ -22,7 +22,7 @@ from fsconsole.client.engine import remove_owned_scratch
 from fsconsole.client.follow import POLL_S, View, follow
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import EngineNotListening, RunOver
-from fsconsole.journal.events import NAMES, Batch, Entry
+from fsconsole.journal.events import NAMES, Batch, JournalEntry
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import Verb
 from fsconsole.model.sample import Sample
@@ -65,7 +65,7 @@ class JsonView:
             self._stream.flush()
 
 
-def _observation_line(entry: Entry) -> str:
+def _observation_line(entry: JournalEntry) -> str:
     name = NAMES[type(entry.observation)]
     document = {"event": name, "time": _iso(entry.wall_ns)}
     return ascii_json(document | _fields(entry.observation))

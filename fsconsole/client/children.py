@@ -1,4 +1,4 @@
-"""fsconsole's own commands as children of the console: how it acts on anything.
+"""Runs fsconsole's own commands as children of the console, and sends requests to a living engine.
 
 Each is started with this interpreter, isolated, without a terminal; what it prints with --json is parsed. Its errors
 come back as they were worded: a sentence and a hint.
@@ -83,7 +83,13 @@ class RealChildren:
 
     async def _carry_out(self, words: tuple[str, ...], end: asyncio.Event | None = None) -> Done:
         process = await self._start(words)
-        asking = None if end is None else asyncio.create_task(_ask_to_end(process, end))
+
+        async def ask_to_end(end: asyncio.Event) -> None:
+            await end.wait()
+            with suppress(ProcessLookupError):
+                process.terminate()
+
+        asking = None if end is None else asyncio.create_task(ask_to_end(end))
         try:
             out, err = await process.communicate()
         except asyncio.CancelledError:
@@ -98,7 +104,9 @@ class RealChildren:
         """Yield lines without their ends."""
         process = await self._start(words)
         try:
-            async for line in _stdout(process):
+            if process.stdout is None:
+                raise TypeError("a child was started without a pipe")
+            async for line in process.stdout:
                 yield _text(line).rstrip("\n")
             _, err = await process.communicate()
             if process.returncode:
@@ -158,18 +166,6 @@ def failure(done: Done) -> ChildFailed:
     return ChildFailed(words=" ".join(done.words), said=(said or last)[-1], hint_given=" ".join(hints))
 
 
-def _stdout(process: asyncio.subprocess.Process) -> asyncio.StreamReader:
-    if process.stdout is None:
-        raise TypeError("a child was started without a pipe")
-    return process.stdout
-
-
-async def _ask_to_end(process: asyncio.subprocess.Process, end: asyncio.Event) -> None:
-    await end.wait()
-    with suppress(ProcessLookupError):
-        process.terminate()
-
-
 async def _end(process: asyncio.subprocess.Process, patience_s: float = _PATIENCE_S) -> None:
     """End a child and wait for that, however often the waiting is cancelled: closing the console does so twice.
 
@@ -181,7 +177,8 @@ async def _end(process: asyncio.subprocess.Process, patience_s: float = _PATIENC
     with suppress(ProcessLookupError):
         process.terminate()
     if not await _has_ended(process, patience_s):
-        _kill(process)
+        with suppress(ProcessLookupError):
+            process.kill()
         await _has_ended(process, _PATIENCE_AFTER_KILL_S)
 
 
@@ -195,16 +192,9 @@ async def _has_ended(process: asyncio.subprocess.Process, patience_s: float) -> 
     return process.returncode is not None
 
 
-def _kill(process: asyncio.subprocess.Process) -> None:
-    with suppress(ProcessLookupError):
-        process.kill()
-
-
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", errors="backslashreplace")
 
-
-# Asking a living engine for something.
 
 WAIT_S = 5.0
 """How long an engine may take to answer; one that executes has a thread for nothing else."""
@@ -218,8 +208,15 @@ def ask(folder: RunFolder, verb: Verb, *, wait_s: float = WAIT_S) -> ControlAnsw
     """
     try:
         answer = from_line(ControlAnswer, _exchange(folder, to_line(ControlRequest(verb)), wait_s))
+    except PermissionError as error:
+        raise NotRoot(what=f"Asking the engine of run {folder.name}") from error
     except (OSError, Mismatch) as error:
-        raise _no_answer(folder, error, wait_s) from error
+        if not is_alive(folder):
+            raise RunOver(run=folder.name) from error
+        # A queue of connections that nobody takes is full at once (man 2 connect, EAGAIN).
+        if isinstance(error, (TimeoutError, BlockingIOError, Mismatch)):
+            raise EngineSilent(run=folder.name, waited_s=wait_s) from error
+        raise EngineNotListening(run=folder.name) from error
     if not answer.accepted:
         raise RequestRefused(run=folder.name, why=answer.why)
     return answer
@@ -242,20 +239,6 @@ def _exchange(folder: RunFolder, line: bytes, wait_s: float) -> bytes:
     finally:
         os.close(directory)
 
-
-def _no_answer(folder: RunFolder, error: OSError | Mismatch, wait_s: float) -> FsconsoleError:
-    """Return why there is no answer, by what failed and by whether an engine lives. Raises NotRoot."""
-    if isinstance(error, PermissionError):
-        return NotRoot(what=f"Asking the engine of run {folder.name}")
-    if not is_alive(folder):
-        return RunOver(run=folder.name)
-    # A queue of connections that nobody takes is full at once (man 2 connect, EAGAIN).
-    if isinstance(error, (TimeoutError, BlockingIOError, Mismatch)):
-        return EngineSilent(run=folder.name, waited_s=wait_s)
-    return EngineNotListening(run=folder.name)
-
-
-# What became of a command that was to begin a run, by its own word: also where it was cut short.
 
 _VERSION_HINT = "Command and console must be of one version: leave with q, and start it again."
 _UNDONE = frozenset({int(ExitCode.INTERRUPTED), -signal.SIGTERM, -signal.SIGINT})

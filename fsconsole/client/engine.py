@@ -1,4 +1,4 @@
-"""Starting an engine as a process of its own, which no closing terminal can reach."""
+"""Starts an engine as a process of its own, which no closing terminal can reach, and tidies up after runs."""
 
 from __future__ import annotations
 
@@ -32,8 +32,6 @@ from fsconsole.system.mounts import (
 )
 from fsconsole.system.run import RealExecutor, find_program, search_path
 
-# The request for a run, and a run that is taken back before its engine was started.
-
 
 def create_request(
     run_id: str, plan: Plan, targets: tuple[Target, ...], *, owned_scratch: str = ""
@@ -45,9 +43,6 @@ def create_request(
 def withdraw(folder: RunFolder) -> None:
     """Remove the folder of a run that no engine has been started for. Raises OSError."""
     shutil.rmtree(folder.path)
-
-
-# The scratch device that was made for one run alone, and goes with it.
 
 
 def purpose_of(run_id: str) -> str:
@@ -99,7 +94,7 @@ _PASSED_ON = ("LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
 """What the engine prints when it can't even write its journal: its last resort."""
 
 
-class Child:
+class EngineChild:
     """An engine below this process: its starter is what it runs in, and ends when it ends."""
 
     silence = "it said nothing"
@@ -116,7 +111,7 @@ class Child:
         _kill_group(self._pid)
 
 
-class Service:
+class EngineService:
     """An engine below systemd, which outlives the login session that asked for it."""
 
     def __init__(self, argv: tuple[str, ...], unit: Unit, executor: Executor) -> None:
@@ -154,9 +149,11 @@ def start_engine(folder: RunFolder) -> None:
     argv = engine_argv((sys.executable, "-I", "-m", "fsconsole.engine", folder.path))
     log_path = folder.engine_log
     if is_systemd_booted() and sees_what_init_sees():
-        _await_life(folder, Service(argv, unit_of(folder, attempts, log_path), RealExecutor()), attempts)
+        _await_life(
+            folder, EngineService(argv, unit_of(folder, attempts, log_path), RealExecutor()), attempts
+        )
     else:
-        _await_life(folder, Child(argv, log_path), attempts)
+        _await_life(folder, EngineChild(argv, log_path), attempts)
 
 
 def unit_of(folder: RunFolder, attempts: int, log_path: str) -> Unit:
@@ -190,7 +187,7 @@ def _spawn(argv: tuple[str, ...], log_path: str, environment: Mapping[str, str])
         os.close(log)
 
 
-def _await_life(folder: RunFolder, starter: Child | Service, attempts: int) -> None:
+def _await_life(folder: RunFolder, starter: EngineChild | EngineService, attempts: int) -> None:
     """Wait for the engine's own word: a service's starter ends long before the engine begins."""
     deadline = time.monotonic() + _START_LIMIT_S
     while True:

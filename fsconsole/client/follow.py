@@ -1,4 +1,4 @@
-"""Following a run by its journal, as long as its engine lives: one poll after the other, nothing held between them."""
+"""Follows a run by polling its journal as long as its engine lives; nothing is held between polls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POLL_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PollResult:
     """What one poll found: the run as it stands, what is new of it, and whether its engine lives."""
 
     state: RunState
@@ -33,7 +33,7 @@ class Seen:
     """True where its engine has said its last word, and no other one has begun."""
 
 
-class Follower:
+class RunFollower:
     """Polls one run. Making one, and every poll, raises JournalNewer, JournalUnusable or NotRoot; polling goes on after it."""
 
     def __init__(self, folder: RunFolder) -> None:
@@ -47,7 +47,7 @@ class Follower:
         """The id of the last sample that no poll gives."""
         self._is_first = True
 
-    def poll(self) -> Seen:
+    def poll(self) -> PollResult:
         """Return what is there now."""
         # Asked before reading: what a dying engine wrote last is in the journal by then.
         alive = is_alive(self.folder)
@@ -57,7 +57,7 @@ class Follower:
         said = not self._is_first and any(isinstance(seen, RunFinished) for seen in batch.observations)
         self._is_first = False
         over = said or (self.state.status is RunStatus.FINISHED and not alive)
-        return Seen(self.state, batch, alive, over)
+        return PollResult(self.state, batch, alive, over)
 
     def last_word(self) -> Batch:
         """Return the word that an engine left where its journal took none; an empty batch where it left none. Raises JournalUnusable, NotRoot."""
@@ -83,7 +83,7 @@ def follow(folder: RunFolder, view: View, *, until: Callable[[RunState], bool] =
     A signal handler of the caller's may run at any time. Raises EngineDied where the engine's lock is free and
     its last word is missing, JournalUnusable, and whatever the reader raises.
     """
-    follower = Follower(folder)
+    follower = RunFollower(folder)
     while True:
         seen = follower.poll()
         view.show(seen.state, seen.batch)
@@ -95,7 +95,7 @@ def follow(folder: RunFolder, view: View, *, until: Callable[[RunState], bool] =
             time.sleep(POLL_S)
 
 
-def _last_state(follower: Follower, view: View, state: RunState) -> RunState:
+def _last_state(follower: RunFollower, view: View, state: RunState) -> RunState:
     """Return the state of a run whose engine ended, by the word that it left where its journal took none."""
     batch = follower.last_word()
     if not batch.entries:

@@ -1,12 +1,13 @@
-"""A run as it is right now, and in a line for a list: read from its folder, nothing is changed."""
+"""Reads runs for lists and views, their raw outputs, and writes what a command printed into a file."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import ExportFailed, JournalNewer, JournalUnusable, NotRoot
@@ -17,8 +18,6 @@ from fsconsole.model.state import RunState, RunStatus
 from fsconsole.results.figures import as_left, cells_over, status_words
 from fsconsole.system.mounts import read_mounts
 from fsconsole.text import decode
-
-# Whether the disk of a run's folder still takes what is written.
 
 _NO_WRITES = frozenset({"ro", "emergency_ro", "shutdown"})
 """Mount options; ext4 that met an error shows the second, and is "rw" all the same (man 5 ext4, errors)."""
@@ -49,7 +48,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedRun:
     """One run of a list; a damaged one has an empty title and its damage as standing."""
 
     run_id: str
@@ -76,16 +75,18 @@ def look(folder: RunFolder) -> Look:
     return Look(state, alive, status_words(state, alive=alive, read_only=read_only))
 
 
-def look_at(folder: RunFolder) -> Listed:
+def look_at(folder: RunFolder) -> ListedRun:
     """Return one run's line; whatever is wrong with its folder is said in it."""
     try:
         seen = look(folder)
     except FsconsoleError as error:
-        what = _what_is_wrong(error)
-        return Listed(folder.name, "", None, 0, 0, f"{what}: {error}", what)
+        what = "damaged"
+        if isinstance(error, (NotRoot, JournalNewer)):
+            what = "unreadable" if isinstance(error, NotRoot) else "newer"
+        return ListedRun(folder.name, "", None, 0, 0, f"{what}: {error}", what)
     state = seen.state
     ended = state.status in (RunStatus.FINISHED, RunStatus.INTERRUPTED, RunStatus.NEW)
-    return Listed(
+    return ListedRun(
         run_id=folder.name,
         title=state.request.plan.title,
         created_wall_ns=state.request.created_wall_ns,
@@ -113,36 +114,27 @@ def _size_bytes(path: str) -> int:
     return total
 
 
-def _what_is_wrong(error: FsconsoleError) -> str:
-    if isinstance(error, NotRoot):
-        return "unreadable"
-    return "newer" if isinstance(error, JournalNewer) else "damaged"
-
-
-# All runs of a directory, read one after the other, and again only where something has changed.
-
 Stamp = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRun:
     """A run's line and size, with what its files were like when they were read."""
 
-    listed: Listed
+    listed: ListedRun
     size_bytes: int
     stamp: Stamp
 
 
-def read_runs(folders: Sequence[RunFolder], known: dict[str, Known]) -> dict[str, Known]:
+def read_runs(folders: Sequence[RunFolder], known: dict[str, KnownRun]) -> dict[str, KnownRun]:
     """Return these runs by name; of those that are as they were, what was known."""
-    return {folder.name: _read(folder, known.get(folder.name)) for folder in folders}
-
-
-def _read(folder: RunFolder, known: Known | None) -> Known:
-    stamp = _stamp(folder)
-    if known is not None and known.stamp == stamp:
-        return known
-    return Known(look_at(folder), size_bytes(folder), stamp)
+    found = {}
+    for folder in folders:
+        entry, stamp = known.get(folder.name), _stamp(folder)
+        if entry is None or entry.stamp != stamp:
+            entry = KnownRun(look_at(folder), size_bytes(folder), stamp)
+        found[folder.name] = entry
+    return found
 
 
 def _stamp(folder: RunFolder) -> Stamp:
@@ -170,8 +162,6 @@ def targets_of(folder: RunFolder) -> tuple[str, ...]:
     except FsconsoleError:
         return ()
 
-
-# The raw outputs of a run, read: plain files that tools have filled with anything.
 
 MAX_BYTES = 2 * 1024 * 1024
 """Of one output; what is longer is read in an editor."""
@@ -203,8 +193,6 @@ def read_output(folder: RunFolder, name: str) -> tuple[str, int]:
     return decode(raw), max(0, status.st_size - len(raw))
 
 
-# Writing what a command printed into a file: whole or not at all.
-
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -217,7 +205,7 @@ def save(path: str, text: str, *, overwrite: bool) -> None:
     try:
         with ExitStack() as undo:
             fd = os.open(place, _NEW, 0o640)
-            undo.callback(_unlink, place)
+            undo.callback(Path(place).unlink, missing_ok=True)
             with os.fdopen(fd, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
                 file.flush()
@@ -227,8 +215,3 @@ def save(path: str, text: str, *, overwrite: bool) -> None:
             undo.pop_all()
     except OSError as error:
         raise ExportFailed(path=path, why=error.strerror or str(error)) from error
-
-
-def _unlink(path: str) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(path)

@@ -22,7 +22,7 @@ class Cursor(Wire, frozen=True):
     sample: int = 0
 
 
-class Entry(Wire, frozen=True):
+class JournalEntry(Wire, frozen=True):
     """One observation with its row id and the instant at which it was made."""
 
     id: int
@@ -35,7 +35,7 @@ class Batch(Wire, frozen=True):
     """All that was new at one poll, in the order of writing; cursor is where the next poll goes on."""
 
     cursor: Cursor
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[JournalEntry, ...] = ()
     samples: tuple[Sample, ...] = ()
     more: bool = False
     """True where the limit on samples cut the batch: read again at once."""
@@ -95,7 +95,7 @@ def event_row(observation: Observation, wall_ns: int, monotonic_ns: int) -> Even
     return EventRow(wall_ns, monotonic_ns, NAMES[type(observation)], encode(replace(observation, **texts)))
 
 
-def read_entries(connection: sqlite3.Connection, after: int) -> Iterator[Entry]:
+def read_entries(connection: sqlite3.Connection, after: int) -> Iterator[JournalEntry]:
     """Give the observations with ids above after. Raises Mismatch, sqlite3.Error."""
     query = "SELECT id, wall_ns, monotonic_ns, kind, body FROM event WHERE id > ? ORDER BY id"
     for number, wall_ns, monotonic_ns, kind, body in connection.execute(query, (after,)):
@@ -107,4 +107,4 @@ def read_entries(connection: sqlite3.Connection, after: int) -> Iterator[Entry]:
             observation = decode(KINDS[kind], body)
         except Mismatch as mismatch:
             raise mismatch.within(f"{kind} {number}") from mismatch
-        yield Entry(number, wall_ns, monotonic_ns, observation)
+        yield JournalEntry(number, wall_ns, monotonic_ns, observation)

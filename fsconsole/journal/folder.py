@@ -1,4 +1,4 @@
-"""Where the parts of one run lie."""
+"""The parts of a run's folder, raw outputs, and checks of a folder that somebody else may have written."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import os
 import re
 import sqlite3
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 
 from fsconsole.errors.runs import JournalFull, JournalUnusable
 from fsconsole.system.files import memory_bytes
 from fsconsole.units import format_bytes
-
-# SQLite's failures in the journal's own words.
 
 _FULL = "database or disk is full"
 """SQLITE_FULL, which SQLite's Unix layer also makes of ENOSPC (sqlite.org/rescode.html#full)."""
@@ -101,8 +100,6 @@ class RunFolder:
         return os.path.join(self.path, "raw")
 
 
-# The tools' own outputs, as plain files beside the journal.
-
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 80
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -160,8 +157,6 @@ def read_tail(folder: RunFolder, output: str, limit: int) -> tuple[bytes, int]:
         os.close(fd)
 
 
-# What a rollback journal beside a database may ask of who plays it back: nothing outside the database.
-
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
 """What a rollback journal begins with, and ends with where it names a super-journal (SQLite's pager.c)."""
 
@@ -191,8 +186,6 @@ def require_room(path: str, size_bytes: int) -> None:
         raise JournalUnusable(path=path, why=f"of its {format_bytes(size_bytes)} no copy fits into memory")
 
 
-# Whether what stands in a run's folder can have been written by root alone, who is about to act upon it.
-
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -202,19 +195,11 @@ def require_own(folder: RunFolder) -> None:
     A journal holds the consent to a wipe: in a folder that somebody else has filled, it is worth nothing. A
     symbolic link leads to where nobody looked. Raises JournalUnusable, OSError.
     """
-    for path in _parts(folder):
-        try:
-            found = os.lstat(path)
-        except FileNotFoundError:
-            continue
-        why = _objection(found)
-        if why:
-            raise JournalUnusable(folder.journal, f"{path} {why}")
-
-
-def _parts(folder: RunFolder) -> tuple[str, ...]:
     journals = tuple(folder.journal + suffix for suffix in ("", *BESIDE_JOURNAL))
-    return (folder.path, *journals, folder.lock, folder.last_word, folder.engine_log, folder.raw)
+    for path in (folder.path, *journals, folder.lock, folder.last_word, folder.engine_log, folder.raw):
+        with suppress(FileNotFoundError):
+            if why := _objection(os.lstat(path)):
+                raise JournalUnusable(folder.journal, f"{path} {why}")
 
 
 def _objection(found: os.stat_result) -> str:

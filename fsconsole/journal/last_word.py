@@ -10,7 +10,7 @@ import os
 import time
 
 from fsconsole.errors.runs import JournalUnusable, NotRoot
-from fsconsole.journal.events import Batch, Cursor, Entry
+from fsconsole.journal.events import Batch, Cursor, JournalEntry
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import RunFinished
 from fsconsole.model.wire import Mismatch, Wire, decode, encode
@@ -59,7 +59,12 @@ def blank(folder: RunFolder) -> None:
 def read(folder: RunFolder) -> tuple[LastWord, ...]:
     """Return the word; none where there is none, or where it is not whole. Raises JournalUnusable, NotRoot."""
     try:
-        text = _raw(folder).rstrip(b"\0").decode("ascii", errors="replace")
+        # A pipe in the place of the file would be waited for.
+        fd = os.open(folder.last_word, os.O_RDONLY | os.O_NONBLOCK | _FLAGS)
+        try:
+            text = os.pread(fd, ROOM_BYTES, 0).rstrip(b"\0")
+        finally:
+            os.close(fd)
     except FileNotFoundError:
         return ()
     except PermissionError as error:
@@ -74,16 +79,9 @@ def read(folder: RunFolder) -> tuple[LastWord, ...]:
 
 def as_batch(words: tuple[LastWord, ...]) -> Batch:
     """Return the word as the journal's reader would hand it on; its row is none of the journal's."""
-    return Batch(Cursor(), tuple(Entry(0, word.wall_ns, word.monotonic_ns, word.finished) for word in words))
-
-
-def _raw(folder: RunFolder) -> bytes:
-    # A pipe in the place of the file would be waited for.
-    fd = os.open(folder.last_word, os.O_RDONLY | os.O_NONBLOCK | _FLAGS)
-    try:
-        return os.pread(fd, ROOM_BYTES, 0)
-    finally:
-        os.close(fd)
+    return Batch(
+        Cursor(), tuple(JournalEntry(0, word.wall_ns, word.monotonic_ns, word.finished) for word in words)
+    )
 
 
 def _overwrite(folder: RunFolder, text: bytes) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from fsconsole.errors.runs import JournalUnusable
+from fsconsole.journal.events import Cursor
 from fsconsole.journal.fold import fold, start
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.last_word import as_batch, read
@@ -17,12 +17,10 @@ from fsconsole.model.sample import Role, Sample
 from fsconsole.model.state import RunState, RunStatus
 from fsconsole.text import SECTOR_BYTES
 
-# The samples of one cell, as lean as a plot needs them: a cell may last for hours.
-
 MAX_POINTS = 4000
 """More than any terminal has columns; beyond it neighbours are averaged."""
 
-# Columns: journal.sample_schema; only the targets' rates may be added up.
+# Only the targets' rates may be added up.
 _SELECT = """SELECT monotonic_ns, writeback_dirty_bytes + writeback_writeback_bytes,
         writeback_threshold_bytes, writeback_background_threshold_bytes,
         cpu_user_centi + cpu_nice_centi + cpu_system_centi + cpu_irq_centi + cpu_softirq_centi,
@@ -60,25 +58,21 @@ def read_curve(folder: RunFolder, cell: int, begun_monotonic_ns: int) -> tuple[C
 
 def read_latencies(folder: RunFolder, cell: int, attempt: int) -> tuple[LatencySeen, ...]:
     """Return how long operations took in a cell's loads. Raises as JournalReader."""
-    reader = JournalReader(folder.journal)
-    entries = reader.read_since(reader.recent(0), max_samples=0).entries
+    batch = JournalReader(folder.journal).read_since(Cursor(), max_samples=0)
     return tuple(
-        entry.observation
-        for entry in entries
-        if isinstance(entry.observation, LatencySeen)
-        and (entry.observation.cell, entry.observation.attempt) == (cell, attempt)
+        seen
+        for seen in batch.observations
+        if isinstance(seen, LatencySeen) and (seen.cell, seen.attempt) == (cell, attempt)
     )
 
 
-def _latest(
-    rows: Sequence[tuple[float | None, ...]], begun_monotonic_ns: int
-) -> list[tuple[float | None, ...]]:
+def _latest(rows: Sequence[tuple[float | None, ...]], begun_ns: int) -> list[tuple[float | None, ...]]:
     """Return the last rows whose clock only rises: after a reboot it begins anew, and earlier attempts lie before."""
     kept: list[tuple[float | None, ...]] = []
     after = float("inf")
     for row in reversed(rows):
         at = row[0] or 0.0
-        if not begun_monotonic_ns <= at <= after:
+        if not begun_ns <= at <= after:
             break
         kept.append(row)
         after = at
@@ -137,8 +131,6 @@ def read_state(folder: RunFolder) -> RunState:
     return state if state.status is RunStatus.FINISHED else fold(state, as_batch(read(folder)))
 
 
-# The few figures of samples that curves are drawn of, read without all the others.
-#
 # A run of 12 hours has 86,400 samples at 2 Hz, each with a row per CPU and device. Whoever wants the curves of its last
 # cells reads the latest samples one by one, and of those before only the highest figures of each slot of time: SQLite
 # gathers them five times as fast as samples are read, and without keeping Python's other threads waiting.
@@ -222,7 +214,15 @@ def highest_before(
                 break
             cell = _whole(found[0], path)
             span = {"first": first, "last": last, "cell": cell, "began_ns": began_ns(cell)}
-            points += _highest(connection, path, span, slot_ns, most)
+            (length_ns,) = connection.execute(_LENGTH, span).fetchone()
+            if length_ns is None:
+                continue
+            wide_ns = slot_ns
+            while _whole(length_ns, path) >= most * wide_ns:
+                wide_ns *= 2
+            for slot, *figures in connection.execute(_HIGHEST, {**span, "slot_ns": wide_ns}):
+                at_ns = span["began_ns"] + _whole(slot, path) * wide_ns
+                points.append(_points_point((slot, at_ns, *figures), path))
     return tuple(points)
 
 
@@ -235,18 +235,6 @@ def best_before(path: str, last: int) -> tuple[float, float]:
         (first,) = connection.execute(_BOOT, (last + 1,)).fetchone()
         write, read = connection.execute(_BEST, (first, last)).fetchone()
     return _rate(write, path) or 0.0, _rate(read, path) or 0.0
-
-
-def _highest(
-    connection: sqlite3.Connection, path: str, span: dict[str, int], slot_ns: int, most: int
-) -> Iterator[Point]:
-    (length_ns,) = connection.execute(_LENGTH, span).fetchone()
-    if length_ns is None:
-        return
-    while _whole(length_ns, path) >= most * slot_ns:
-        slot_ns *= 2
-    for slot, *figures in connection.execute(_HIGHEST, {**span, "slot_ns": slot_ns}):
-        yield _points_point((slot, span["began_ns"] + _whole(slot, path) * slot_ns, *figures), path)
 
 
 def _points_point(row: tuple[object, ...], path: str) -> Point:

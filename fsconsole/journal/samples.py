@@ -35,7 +35,7 @@ _SMALLER: Mapping[str, tuple[str, float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FigureColumn:
     """Where one figure is stored: a field of a sample or of a group of it, and how many stored units are one of its own."""
 
     name: str
@@ -45,7 +45,7 @@ class Column:
     declared: str
 
 
-def _column(group: str, field: str, hint: object, *, is_optional: bool = False) -> Column:
+def _column(group: str, field: str, hint: object, *, is_optional: bool = False) -> FigureColumn:
     kinds = get_args(hint) or (hint,)
     name, scale = f"{group}_{field}" if group else field, 1.0
     if float in kinds:
@@ -53,10 +53,10 @@ def _column(group: str, field: str, hint: object, *, is_optional: bool = False) 
         unit, scale = _SMALLER[ending]
         name = name.removesuffix(ending) + unit
     needed = "" if is_optional or NoneType in kinds else " NOT NULL"
-    return Column(name, group, field, scale, f"{name} INTEGER{needed}")
+    return FigureColumn(name, group, field, scale, f"{name} INTEGER{needed}")
 
 
-def _columns() -> Iterable[Column]:
+def _columns() -> Iterable[FigureColumn]:
     for name, hint in get_type_hints(Sample).items():
         kinds = get_args(hint) or (hint,)
         if isinstance(kinds[0], type) and issubclass(kinds[0], Wire) and Ellipsis not in kinds:
@@ -79,11 +79,11 @@ _FIGURES_OF_CPU, _FIGURES_OF_DEVICE = (
 )
 
 
-def _declared(columns: Iterable[Column]) -> str:
+def _declared(columns: Iterable[FigureColumn]) -> str:
     return ", ".join(column.declared for column in columns)
 
 
-def _names(columns: Iterable[Column]) -> str:
+def _names(columns: Iterable[FigureColumn]) -> str:
     return ", ".join(column.name for column in columns)
 
 
@@ -153,7 +153,7 @@ def sample_row(sample: Sample) -> SampleRow:
     )  # fmt: skip
 
 
-def _stored(figures: Iterable[float | None], columns: Iterable[Column]) -> list[int | None]:
+def _stored(figures: Iterable[float | None], columns: Iterable[FigureColumn]) -> list[int | None]:
     try:
         stored = [
             figure if figure is None or (isinstance(figure, int) and column.scale == 1.0)
@@ -203,11 +203,11 @@ def _document(step: object, stored: Iterable[object]) -> dict[str, object]:
     }
 
 
-def _restored(columns: Iterable[Column], stored: Iterable[object]) -> dict[str, object]:
+def _restored(columns: Iterable[FigureColumn], stored: Iterable[object]) -> dict[str, object]:
     return {column.field: _figure(column, value) for column, value in zip(columns, stored, strict=True)}
 
 
-def _figure(column: Column, stored: object) -> object:
+def _figure(column: FigureColumn, stored: object) -> object:
     """Return a stored figure in its field's unit; what is no whole number as text, which no figure may be."""
     if column.scale == 1.0 or stored is None:
         return stored

@@ -1,4 +1,4 @@
-"""The run folders: made, listed, found, exported."""
+"""Run folders: create, list, find, rename, export, delete."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from fsconsole.errors.runs import (
     ExportFailed,
@@ -38,8 +39,6 @@ from fsconsole.system.files import nearest_existing
 from fsconsole.system.locks import FileLock, is_locked
 from fsconsole.units import format_bytes
 
-# A journal copied whole into one file, also while its run goes on.
-
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -54,7 +53,7 @@ def export_journal(folder: RunFolder, path: str) -> None:
             fd = os.open(path, _NEW, 0o640)
             undo.callback(os.close, fd)
             unlink = undo.enter_context(ExitStack())
-            unlink.callback(_unlink, path)
+            unlink.callback(Path(path).unlink, missing_ok=True)
             with closing(sqlite3.connect(path, isolation_level=None)) as target:
                 source.backup(target)
                 target.execute("PRAGMA journal_mode = DELETE").fetchall()
@@ -66,45 +65,36 @@ def export_journal(folder: RunFolder, path: str) -> None:
             raise ExportFailed(path=path, why=str(error)) from error
 
 
-def _unlink(path: str) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(path)
-
-
-# A run's folder removed: through descriptors, so that no link leads anywhere else meanwhile.
-
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def delete_run(folder: RunFolder) -> None:
-    """Remove a run with all that is in its folder; no link is followed, and no other filesystem entered.
+    """Remove a run with all that is in its folder, through descriptors: no link is followed, no other filesystem entered.
 
     Raises RunLives where an engine carries it out, RunMissing, RunsReadOnly where it can't be removed.
     """
     runs_dir, name = os.path.split(os.path.abspath(folder.path))
     try:
-        runs_fd = os.open(runs_dir, _DIRECTORY)
-        try:
-            _delete_locked(folder, runs_dir, name, runs_fd)
-        finally:
-            os.close(runs_fd)
+        with ExitStack() as stack:
+            runs_fd = os.open(runs_dir, _DIRECTORY)
+            stack.callback(os.close, runs_fd)
+            if name not in os.listdir(runs_fd) or not stat.S_ISDIR(os.lstat(name, dir_fd=runs_fd).st_mode):
+                raise RunMissing(run=name, runs_dir=runs_dir)
+            stack.enter_context(_locked(folder))
+            # Under a name that no list has: a run is there as a whole, or not at all.
+            hidden = f".{name}.{os.getpid()}.gone"
+            os.rename(name, hidden, src_dir_fd=runs_fd, dst_dir_fd=runs_fd)
+            _remove_tree(hidden, runs_fd)
+            os.fsync(runs_fd)
     except OSError as error:
-        raise RunsReadOnly(path=runs_dir, why=error.strerror or str(error)) from error
+        raise RunsReadOnly(path=runs_dir, why=_said(error)) from error
 
 
-def _delete_locked(folder: RunFolder, runs_dir: str, name: str, runs_fd: int) -> None:
-    if name not in os.listdir(runs_fd) or not stat.S_ISDIR(os.lstat(name, dir_fd=runs_fd).st_mode):
-        raise RunMissing(run=name, runs_dir=runs_dir)
+def _locked(folder: RunFolder) -> FileLock:
     try:
-        lock = FileLock.acquire(folder.lock)
+        return FileLock.acquire(folder.lock)
     except BlockingIOError as error:
-        raise RunLives(run=name) from error
-    with lock:
-        # Under a name that no list has: a run is there as a whole, or not at all.
-        hidden = f".{name}.{os.getpid()}.gone"
-        os.rename(name, hidden, src_dir_fd=runs_fd, dst_dir_fd=runs_fd)
-        _remove_tree(hidden, runs_fd)
-        os.fsync(runs_fd)
+        raise RunLives(run=folder.name) from error
 
 
 def _remove_tree(name: str, parent_fd: int) -> None:
@@ -135,27 +125,25 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-# Another title for a run: a fact in its journal, so that every reader and every copy has it.
-
-_LONGEST = 200
+_LONGEST_TITLE = 200
 
 
 def title_complaint(title: str) -> str:
     """Return what is wrong with a title; nothing where it is one."""
-    return "" if title.strip() and len(title) <= _LONGEST else f"A title has 1 to {_LONGEST} characters."
+    return (
+        ""
+        if title.strip() and len(title) <= _LONGEST_TITLE
+        else f"A title has 1 to {_LONGEST_TITLE} characters."
+    )
 
 
 def rename_run(folder: RunFolder, title: str) -> None:
-    """Write down that a run is called otherwise from now on; what it does stays the same.
+    """Record another title in a run's journal, so that every reader and every copy has it.
 
     Raises RunLives where an engine carries it out (it alone writes then), and what the journal's writer raises.
     """
     require_own(folder)
-    try:
-        lock = FileLock.acquire(folder.lock)
-    except BlockingIOError as error:
-        raise RunLives(run=folder.name) from error
-    with lock:
+    with _locked(folder):
         state = read_journal(folder)
         request = replace(state.request, plan=replace(state.request.plan, title=title))
         journal = JournalWriter(folder)
@@ -164,8 +152,6 @@ def rename_run(folder: RunFolder, title: str) -> None:
         finally:
             journal.close(finished=True)
 
-
-# The directory of all runs: opened and made without following a symbolic link anywhere on the way.
 
 GROUP = "fsconsole"
 """Members of this group, where it exists, may read all runs."""
@@ -182,14 +168,17 @@ def group_id() -> int | None:
 
 
 def open_or_make(path: str) -> int:
-    """Return a descriptor (O_RDONLY) of the directory; what is missing is made, 0750. Raises OSError, RunsReadOnly."""
+    """Return a descriptor (O_RDONLY) of the directory of all runs; what is missing is made, 0750.
+
+    No symbolic link on the way is followed. Raises OSError, RunsReadOnly.
+    """
     walked = os.open("/", _WALK)
     try:
-        for name in _parts(path):
+        for name in [part for part in os.path.abspath(path).split("/") if part]:
             following = _step(walked, name, path)
             os.close(walked)
             walked = following
-        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=walked)
+        return os.open(".", _DIRECTORY, dir_fd=walked)
     finally:
         os.close(walked)
 
@@ -197,7 +186,7 @@ def open_or_make(path: str) -> int:
 def make_directory(name: str, parent: int) -> None:
     """Make a directory for root and the readers' group. Raises OSError."""
     os.mkdir(name, 0o700, dir_fd=parent)
-    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    fd = os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
     try:
         group = group_id()
         if group is None or os.geteuid() != 0:
@@ -208,10 +197,6 @@ def make_directory(name: str, parent: int) -> None:
             os.fchmod(fd, 0o2750)
     finally:
         os.close(fd)
-
-
-def _parts(path: str) -> list[str]:
-    return [part for part in os.path.abspath(path).split("/") if part]
 
 
 def _step(parent: int, name: str, whole: str) -> int:
@@ -291,11 +276,8 @@ def open_run(runs_dir: str, wanted: str = LATEST) -> RunFolder:
     Raises RunMissing, RunAmbiguous, NotRoot.
     """
     runs = list_runs(runs_dir)
-    if wanted == LATEST:
-        found = runs[:1]
-    else:
-        exact = tuple(run for run in runs if run.name == wanted)
-        found = exact or tuple(run for run in runs if wanted and run.name.startswith(wanted))
+    exact = runs[:1] if wanted == LATEST else tuple(run for run in runs if run.name == wanted)
+    found = exact or tuple(run for run in runs if wanted and run.name.startswith(wanted))
     if not found:
         raise RunMissing(run=wanted, runs_dir=runs_dir)
     if len(found) > 1:
@@ -328,7 +310,7 @@ def is_alive(folder: RunFolder) -> bool:
 
 
 def _fill(folder: RunFolder, document: str) -> None:
-    fd = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    fd = os.open(folder.path, _DIRECTORY | os.O_NOFOLLOW)
     try:
         make_directory(os.path.basename(folder.raw), fd)
         _write_journal(folder.journal, document)

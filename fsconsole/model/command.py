@@ -21,7 +21,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ResourceUsage:
     """Resources of a finished process and all its waited-for descendants (man 2 wait4, man 2 getrusage)."""
 
     elapsed_s: float
@@ -38,7 +38,7 @@ class CommandResult:
     exit_code: int
     stdout: bytes
     stderr: bytes
-    usage: Usage
+    usage: ResourceUsage
     timed_out: bool = False
     kernel_log: tuple[str, ...] = field(default=())
     """Lines that the kernel logged while it ran (man 4 kmsg)."""

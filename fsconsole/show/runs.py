@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fsconsole.client.runs import Listed
+from fsconsole.client.runs import ListedRun
 from fsconsole.results.content import instant
 from fsconsole.show.lines import TextLine
 from fsconsole.show.results import broken, hanging
@@ -32,7 +32,7 @@ class Run:
     """A run of the list; listed is None until its folder has been read."""
 
     name: str
-    listed: Listed | None
+    listed: ListedRun | None
     size_bytes: int = 0
 
     @property
@@ -111,7 +111,7 @@ def _row(run: Run) -> TableRow:
     return TableRow(run.name, run.title, (begun, cells, standing, format_bytes(run.size_bytes)), tone=tone)
 
 
-def _standing(listed: Listed) -> str:
+def _standing(listed: ListedRun) -> str:
     """Return where a run stands, and which keys help."""
     said, is_open, _ = printable(listed.standing).partition(_RESUME)
     if listed.status == "dead":

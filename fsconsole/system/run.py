@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from fsconsole.errors.runs import SystemRefused, ToolFailed, ToolMissing
-from fsconsole.model.command import Command, CommandResult, Usage
+from fsconsole.model.command import Command, CommandResult, ResourceUsage
 from fsconsole.system.files import Closing, KeptFile
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.processes import reap_orphans, visible_pid
@@ -148,7 +148,7 @@ class Child:
         """Return the seconds since it was started."""
         return (time.monotonic_ns() - self.started_ns) / 1e9
 
-    def collect(self) -> tuple[int, Usage]:
+    def collect(self) -> tuple[int, ResourceUsage]:
         """Wait for the program's end and return its exit code and what it used.
 
         ru_maxrss of a program counts the memory of the process that started it, up to its exec
@@ -161,14 +161,14 @@ class Child:
         self._forget(exit_code)
         own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         peak_bytes = used.ru_maxrss * 1024 if used.ru_maxrss > own_peak else self.memory.peak_bytes
-        return exit_code, Usage(elapsed_s, used.ru_utime, used.ru_stime, peak_bytes)
+        return exit_code, ResourceUsage(elapsed_s, used.ru_utime, used.ru_stime, peak_bytes)
 
-    def abandon(self, exit_code: int) -> Usage:
+    def abandon(self, exit_code: int) -> ResourceUsage:
         """Leave a program that doesn't end to a thread that waits for it; returns the time spent on it."""
         pid = self.pid
         threading.Thread(target=lambda: os.waitpid(pid, 0), name=f"abandoned-{pid}", daemon=True).start()
         self._forget(exit_code)
-        return Usage(self.elapsed_s(), 0.0, 0.0, 0)
+        return ResourceUsage(self.elapsed_s(), 0.0, 0.0, 0)
 
     def _forget(self, exit_code: int) -> None:
         self.process.returncode = exit_code
@@ -333,7 +333,7 @@ class Ending:
     """How a child ended; note is what must stand beside its errors, for one that didn't."""
 
     exit_code: int
-    usage: Usage
+    usage: ResourceUsage
     timed_out: bool
     note: bytes = b""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from fsconsole.client.follow import POLL_S, Follower, Seen
+from fsconsole.client.follow import POLL_S, PollResult, RunFollower
 from fsconsole.client.runs import is_read_only
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import JournalUnusable
@@ -54,7 +54,7 @@ class Watch:
     """One run, looked at again and again: its state, and as much of its past as is shown."""
 
     def __init__(self, folder: RunFolder) -> None:
-        self._follower = Follower(folder)
+        self._follower = RunFollower(folder)
         self._folder = folder
         self._keeper = Keeper()
         self._names: Names | None = None
@@ -109,7 +109,7 @@ class Watch:
             self._known = (state.cells, known_of(state))
         return self._known[1]
 
-    def _with_last_word(self, seen: Seen) -> RunState:
+    def _with_last_word(self, seen: PollResult) -> RunState:
         """Return the state with the word that the journal didn't take; a following engine takes it back."""
         if seen.alive or seen.state.status is RunStatus.FINISHED:
             return seen.state

@@ -19,7 +19,7 @@ from fsconsole.engine.proof import look_again
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.errors.targets import DeviceSilent
-from fsconsole.model.command import Command, CommandResult, Usage
+from fsconsole.model.command import Command, CommandResult, ResourceUsage
 from fsconsole.preflight import device_survey
 from fsconsole.system.locks import FileLock
 from fsconsole.system.run import RealExecutor
@@ -154,7 +154,7 @@ class Answers:
         self.count += 1
         if self._error is not None:
             raise self._error
-        return CommandResult(command.argv, -9, b"", b"", Usage(0, 0, 0, 0), timed_out=True)
+        return CommandResult(command.argv, -9, b"", b"", ResourceUsage(0, 0, 0, 0), timed_out=True)
 
 
 def test_where_an_earlier_look_waits_none_is_begun_and_where_one_has_only_just_begun_it_is(

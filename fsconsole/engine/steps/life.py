@@ -21,7 +21,7 @@ from fsconsole.inspect.checks import (
 )
 from fsconsole.inspect.extents import layout_measurements, space_measurements, survey_tree
 from fsconsole.inspect.features import first_complaint, parse_mkfs_features, read_mount_options
-from fsconsole.model.command import CommandResult, Usage
+from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
@@ -61,7 +61,7 @@ def check(work: CellWork, step: Step) -> StepResult:
     return StepResult(tuple(figures), verdict=verdict.value, reason=reason)
 
 
-def _timed(usage: Usage, elapsed: Metric, user: Metric, system: Metric) -> tuple[Measurement, ...]:
+def _timed(usage: ResourceUsage, elapsed: Metric, user: Metric, system: Metric) -> tuple[Measurement, ...]:
     return (
         Measurement(elapsed, usage.elapsed_s),
         Measurement(user, usage.user_s),
@@ -202,7 +202,7 @@ def _delete_here(work: CellWork, root: int) -> StepResult:
     except RemovalStopped as stopped:
         raise Interrupted from stopped
     elapsed_s, after = time.monotonic() - began_s, resource.getrusage(resource.RUSAGE_THREAD)
-    usage = Usage(elapsed_s, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, 0)
+    usage = ResourceUsage(elapsed_s, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, 0)
     return StepResult(_timed(usage, Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM))
 
 

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from fsconsole.client.children import carried_out, failure
-from fsconsole.client.runs import Known, read_runs, targets_of
+from fsconsole.client.runs import KnownRun, read_runs, targets_of
 from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs, title_complaint
@@ -58,7 +58,7 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
     def __init__(self) -> None:
         super().__init__()
         self._folders: tuple[RunFolder, ...] = ()
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownRun] = {}
         self._sought = ""
         self._reading = False
         self._is_listed = True

@@ -12,7 +12,7 @@ from fsconsole.client import follow as module
 from fsconsole.client.follow import follow
 from fsconsole.errors.runs import EngineDied
 from fsconsole.journal import last_word
-from fsconsole.journal.events import Batch, Cursor, Entry
+from fsconsole.journal.events import Batch, Cursor, JournalEntry
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive
@@ -145,7 +145,7 @@ def test_a_state_is_read_whole(tmp_path: Path) -> None:
 
 
 def test_every_observation_is_one_line_of_json() -> None:
-    entries = tuple(Entry(i, build.CREATED_NS + i * 10**6, i, seen) for i, seen in enumerate(WHOLE))
+    entries = tuple(JournalEntry(i, build.CREATED_NS + i * 10**6, i, seen) for i, seen in enumerate(WHOLE))
     lines = [json.loads(line) for line in json_lines(Batch(Cursor(), entries, (build.sample(),)))]
     assert [line["event"] for line in lines][:4] == [
         "run_started",
@@ -177,6 +177,6 @@ def test_lines_are_flushed_one_by_one() -> None:
         def flush(self) -> None:
             flushed.append(self.getvalue())
 
-    entries = tuple(Entry(i, 0, 0, seen) for i, seen in enumerate(WHOLE[:3]))
+    entries = tuple(JournalEntry(i, 0, 0, seen) for i, seen in enumerate(WHOLE[:3]))
     JsonView(Stream()).show(build.demo(), Batch(Cursor(), entries))
     assert [text.count("\n") for text in flushed] == [1, 2, 3]

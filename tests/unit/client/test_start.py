@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.client import engine
-from fsconsole.client.engine import Child, Service, unit_of
+from fsconsole.client.engine import EngineChild, EngineService, unit_of
 from fsconsole.journal.folder import RunFolder
 from fsconsole.system.mounts import Unit
 from tests.conftest import wait_until
@@ -34,9 +34,9 @@ def put(directory: Path, name: str, script: str) -> None:
     program.chmod(0o755)
 
 
-def service(tmp_path: Path, executor: FakeExecutor) -> Service:
+def service(tmp_path: Path, executor: FakeExecutor) -> EngineService:
     unit = Unit("fsconsole-lives.service", "a run", str(tmp_path / "engine.log"))
-    return Service(("engine",), unit, executor)
+    return EngineService(("engine",), unit, executor)
 
 
 def test_a_service_that_systemd_does_not_take_is_over(tmp_path: Path, programs: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_service_that_is_given_up_is_killed_and_so_is_a_starter_that_hangs(
 
 
 def test_a_child_is_watched_and_killed_with_all_of_its_group(tmp_path: Path) -> None:
-    child = Child(("sh", "-c", "sleep 600 & wait"), str(tmp_path / "engine.log"))
+    child = EngineChild(("sh", "-c", "sleep 600 & wait"), str(tmp_path / "engine.log"))
     assert not child.is_over()
     child.kill()
     wait_until(child.is_over, "it ends")
@@ -94,7 +94,7 @@ def test_an_engine_gets_the_operators_path_and_none_of_their_secrets(
     monkeypatch.setenv("TOKEN", "secret")
     monkeypatch.setenv("PYTHONPATH", "/tmp/elsewhere")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    child = Child(("env",), str(tmp_path / "engine.log"))
+    child = EngineChild(("env",), str(tmp_path / "engine.log"))
     log = tmp_path / "engine.log"
     wait_until(lambda: "LC_ALL=C.UTF-8\n" in log.read_text() and "PATH=" in log.read_text(), "it is printed")
     words = log.read_text()

@@ -7,7 +7,7 @@ import pytest
 from fsconsole.devices.md import HeldArray
 from fsconsole.engine import arrays
 from fsconsole.engine.arrays import OwnArray, assemble_stopped
-from fsconsole.model.command import Command, CommandResult, Usage
+from fsconsole.model.command import Command, CommandResult, ResourceUsage
 
 OURS, OTHER_OURS, THEIRS = "0000aaaa", "0000bbbb", "0000cccc"
 ON = {"/dev/vda": OURS, "/dev/vdb": OURS, "/dev/vdc": OTHER_OURS, "/dev/vdd": THEIRS, "/dev/vde": ""}
@@ -22,7 +22,7 @@ class Recorder:
 
     def run(self, command: Command) -> CommandResult:
         self.calls.append(command.argv)
-        return CommandResult(command.argv, 1, b"", b"mdadm: failed to RUN_ARRAY", Usage(0, 0, 0, 0))
+        return CommandResult(command.argv, 1, b"", b"mdadm: failed to RUN_ARRAY", ResourceUsage(0, 0, 0, 0))
 
 
 def member_uuid(path: str) -> str:

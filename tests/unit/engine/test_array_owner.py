@@ -11,7 +11,7 @@ from fsconsole.devices.content import parse_wipefs
 from fsconsole.devices.md import HeldArray
 from fsconsole.engine import arrays
 from fsconsole.engine.arrays import LeftoverOwner, in_words
-from fsconsole.model.command import CommandResult, Usage
+from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.events import Outcome
 from fsconsole.model.plan import ArraySpec, StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState, StepState
@@ -31,7 +31,7 @@ def answer(*found: tuple[str, str]) -> bytes:
 def executor(stdout: bytes, exit_code: int = 0, *, timed_out: bool = False) -> FakeExecutor:
     columns = "DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL,LENGTH"
     argv = ("wipefs", "--no-act", "--json", "--output", columns, "/dev/md127")
-    result = CommandResult(argv, exit_code, stdout, b"", Usage(0, 0, 0, 0), timed_out=timed_out)
+    result = CommandResult(argv, exit_code, stdout, b"", ResourceUsage(0, 0, 0, 0), timed_out=timed_out)
     return FakeExecutor({argv: result})
 
 

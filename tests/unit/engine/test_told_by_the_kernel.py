@@ -9,7 +9,7 @@ import pytest
 from fsconsole.engine.steps import life
 from fsconsole.engine.warnings import with_killed
 from fsconsole.engine.work import StepFailed, StepResult
-from fsconsole.model.command import CommandResult, Usage
+from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.plan import Step, StepKind
 
@@ -29,7 +29,7 @@ class Work:
         self.mounted_device: int | None = 5
         self._result = CommandResult(
             argv=("tool",), exit_code=exit_code, stdout=b"", stderr=err.encode(),
-            usage=Usage(0.5, 0.0, 0.0, 0), kernel_log=lines,
+            usage=ResourceUsage(0.5, 0.0, 0.0, 0), kernel_log=lines,
         )  # fmt: skip
 
     def warn(self, *warning: tuple[WarningKind, str, str]) -> None:

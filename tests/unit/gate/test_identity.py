@@ -6,7 +6,7 @@ import pytest
 
 from fsconsole.devices.identity import _WORDS, differences, differences_across_boots, read_identity
 from fsconsole.errors.runs import ToolFailed
-from fsconsole.model.command import CommandResult, Usage
+from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.device import Identity
 from tests.fakes import FakeExecutor
 from tests.unit.gate.made import SCRATCH, SDB, UUID, device, identity, number
@@ -86,7 +86,7 @@ def test_the_table_of_a_volume_belongs_to_its_identity() -> None:
 
     def answering(code: int) -> FakeExecutor:
         return FakeExecutor(
-            {TABLE: CommandResult(TABLE, code, b"0 8 linear 8:1 0\n", b"", Usage(0, 0, 0, 0))}
+            {TABLE: CommandResult(TABLE, code, b"0 8 linear 8:1 0\n", b"", ResourceUsage(0, 0, 0, 0))}
         )
 
     assert read_identity(volume, answering(0)).dm_table == "0 8 linear 8:1 0"

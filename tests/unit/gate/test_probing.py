@@ -22,7 +22,7 @@ from fsconsole.devices.content import (
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.uses import active_groups, holder_uses, ids_in, volume_group_uses
 from fsconsole.errors.runs import ToolFailed
-from fsconsole.model.command import CommandResult, Usage
+from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.device import Signature
 from fsconsole.model.device import Usage as SignatureUsage
 from tests.fakes import FakeExecutor
@@ -82,7 +82,7 @@ def test_a_probe_that_fails_is_an_error(code: int, out: bytes) -> None:
         "DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL,LENGTH",
         "/dev/sdb",
     )
-    executor = FakeExecutor({argv: CommandResult(argv, code, out, b"", Usage(0, 0, 0, 0))})
+    executor = FakeExecutor({argv: CommandResult(argv, code, out, b"", ResourceUsage(0, 0, 0, 0))})
     with pytest.raises(ToolFailed):
         probe_signatures(executor, "/dev/sdb")
 

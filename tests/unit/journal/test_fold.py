@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fsconsole.journal.events import Batch, Cursor, Entry
+from fsconsole.journal.events import Batch, Cursor, JournalEntry
 from fsconsole.journal.fold import fold, start
 from fsconsole.model.device import Identity
 from fsconsole.model.events import (
@@ -38,7 +38,7 @@ IDENTITY = Identity("loop9", "b007", 1, 2**30)
 
 
 def batch(*observations: Observation, samples: tuple[Sample, ...] = ()) -> Batch:
-    entries = tuple(Entry(n, n * 10, n * 100, seen) for n, seen in enumerate(observations, 1))
+    entries = tuple(JournalEntry(n, n * 10, n * 100, seen) for n, seen in enumerate(observations, 1))
     return Batch(Cursor(len(entries), len(samples)), entries, samples)
 
 

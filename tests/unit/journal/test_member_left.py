@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.journal.events import Batch, Cursor, Entry
+from fsconsole.journal.events import Batch, Cursor, JournalEntry
 from fsconsole.journal.fold import fold, start
 from fsconsole.model.events import CellFinished, CellStarted, MemberLeft, Observation, Outcome
 from fsconsole.model.state import CellState
@@ -12,7 +12,7 @@ FIRST, SECOND = MemberLeft(1, 1, 0, "aa"), MemberLeft(1, 1, 1, "bb")
 
 
 def cell(make_request: RequestMaker, *seen: Observation) -> CellState:
-    entries = tuple(Entry(number, number, number, one) for number, one in enumerate(seen))
+    entries = tuple(JournalEntry(number, number, number, one) for number, one in enumerate(seen))
     return fold(start(make_request()), Batch(Cursor(), entries)).cells[1]
 
 

@@ -14,7 +14,7 @@ from fsconsole.catalog.filesystem import Answer, Known, Scope, Verdict
 from fsconsole.catalog.loader import declaration_digest, load_catalog
 from fsconsole.catalog.words import Where, broken_rules, choose
 from fsconsole.errors.runs import ToolMissing
-from fsconsole.model.command import CommandResult, Usage
+from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import NO_DEVICE
 from fsconsole.plan.read import parse_plan
@@ -215,5 +215,5 @@ def test_each_declaration_has_a_digest_of_its_own() -> None:
     ],
 )
 def test_the_reason_is_found_between_a_tools_banner_and_its_help(said: str, reason: str) -> None:
-    result = CommandResult(("/sbin/mkfs.x", "img"), 1, b"", said.encode(), Usage(0.0, 0.0, 0.0, 0))
+    result = CommandResult(("/sbin/mkfs.x", "img"), 1, b"", said.encode(), ResourceUsage(0.0, 0.0, 0.0, 0))
     assert tool_words(result) == reason

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.client.runs import Listed, look_at, read_runs
+from fsconsole.client.runs import ListedRun, look_at, read_runs
 from fsconsole.journal.store import list_runs
 from fsconsole.show.runs import Run, count_words, matches, run_lines, runs_table
 from tests.tui.recorded import all_recorded
 
-DAMAGED = Listed("bad", "", None, 0, 0, "damaged: The journal x can't be used: no.", "damaged")
-DONE = Listed(
+DAMAGED = ListedRun("bad", "", None, 0, 0, "damaged: The journal x can't be used: no.", "damaged")
+DONE = ListedRun(
     "r1",
     "ext4 [/x]",
     1_795_248_600 * 10**9,
