@@ -123,7 +123,7 @@ class Table:
             if member.value == value:
                 return member
         words = nearest_words(shown(value), [str(member.value) for member in kind])
-        raise self.bad(name, f"not a valid value; choose from {words}", words)
+        raise self.bad(name, "not a valid value", f"one of {words}")
 
     def table(self, name: str) -> Table:
         """Return the table below this key; missing is empty."""
@@ -166,7 +166,7 @@ class Table:
 
     def as_integer(self, name: str, value: object, low: int, high: int) -> int:
         """Return a value that is a whole number between low and high."""
-        wanted = f"a whole number from {low} to {high}"
+        wanted = f"a whole number from {low} to {high}" if low < high else str(low)
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.bad(name, "must be a whole number", wanted)
         if not low <= value <= high:

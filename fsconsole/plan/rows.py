@@ -79,10 +79,11 @@ def list_candidates(plan: PlanFile, catalog: Catalog, machine: Machine) -> tuple
     candidates = []
     seen: set[tuple[str, frozenset[str]]] = set()
     for candidate in (*_of_checklists(plan, catalog, machine), *_of_variants(plan, catalog, machine)):
-        meaning = candidate.row.meaning
-        is_double = candidate.is_row and meaning in seen
-        seen |= {meaning} if candidate.is_row else set()
-        candidates.append(replace(candidate, is_double=is_double))
+        if not candidate.is_row:
+            candidates.append(candidate)
+            continue
+        candidates.append(replace(candidate, is_double=candidate.row.meaning in seen))
+        seen.add(candidate.row.meaning)
     return tuple(candidates)
 
 
