@@ -114,43 +114,25 @@ def read_test(device: Device, wanted_s: float = DEFAULT_S) -> ReadTest:
     The device is opened for reading only and may be in use; what is dirty on it is written out, as hdparm has
     it. Emptying the cache is not timed. Raises NotRoot, DeviceUnreadable.
     """
+    total, place = ReadTest(0, 0.0, 0), 0
     try:
         descriptor = os.open(device.path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise _unreadable(device, 0, error) from error
-    try:
-        return _passes(device, descriptor, wanted_s)
-    finally:
-        os.close(descriptor)
-
-
-def _passes(device: Device, descriptor: int, wanted_s: float) -> ReadTest:
-    total = ReadTest(0, 0.0, 0)
-    try:
-        size_bytes = device_size_bytes(descriptor)
-    except OSError as error:
-        raise _unreadable(device, 0, error) from error
-    with mmap.mmap(-1, BLOCK_BYTES) as buffer:
-        while size_bytes and total.elapsed_s < wanted_s:
-            read_bytes, elapsed_s = _one_pass(device, descriptor, buffer, wanted_s - total.elapsed_s)
-            total = ReadTest(total.read_bytes + read_bytes, total.elapsed_s + elapsed_s, total.passes + 1)
-    return total
-
-
-def _one_pass(device: Device, descriptor: int, buffer: mmap.mmap, wanted_s: float) -> tuple[int, float]:
-    """Read from the beginning until the time is over, or to the end; return bytes and seconds."""
-    place = 0
-    try:
-        flush_buffers(descriptor)
-        begin_s = time.monotonic()
-        while time.monotonic() - begin_s < wanted_s:
-            count = os.preadv(descriptor, [buffer], place)
-            if count == 0:
-                break
-            place += count
+        try:
+            with mmap.mmap(-1, BLOCK_BYTES) as buffer:
+                while device_size_bytes(descriptor) and total.elapsed_s < wanted_s:
+                    flush_buffers(descriptor)
+                    begin_s, place = time.monotonic(), 0
+                    while time.monotonic() - begin_s < wanted_s - total.elapsed_s:
+                        if not (count := os.preadv(descriptor, [buffer], place)):
+                            break
+                        place += count
+                    elapsed_s = total.elapsed_s + time.monotonic() - begin_s
+                    total = ReadTest(total.read_bytes + place, elapsed_s, total.passes + 1)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise _unreadable(device, place, error) from error
-    return place, time.monotonic() - begin_s
+    return total
 
 
 def _unreadable(device: Device, place: int, error: OSError) -> DeviceUnreadable | NotRoot:

@@ -6,6 +6,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import struct
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -205,33 +206,10 @@ _GOOD = 0x00
 _HEADER_BYTES = 8
 
 
-class _SgIoHdr(ctypes.Structure):
-    """struct sg_io_hdr (include/scsi/sg.h)."""
-
-    _fields_ = (
-        ("interface_id", ctypes.c_int),
-        ("dxfer_direction", ctypes.c_int),
-        ("cmd_len", ctypes.c_ubyte),
-        ("mx_sb_len", ctypes.c_ubyte),
-        ("iovec_count", ctypes.c_ushort),
-        ("dxfer_len", ctypes.c_uint),
-        ("dxferp", ctypes.c_void_p),
-        ("cmdp", ctypes.c_void_p),
-        ("sbp", ctypes.c_void_p),
-        ("timeout", ctypes.c_uint),
-        ("flags", ctypes.c_uint),
-        ("pack_id", ctypes.c_int),
-        ("usr_ptr", ctypes.c_void_p),
-        ("status", ctypes.c_ubyte),
-        ("masked_status", ctypes.c_ubyte),
-        ("msg_status", ctypes.c_ubyte),
-        ("sb_len_wr", ctypes.c_ubyte),
-        ("host_status", ctypes.c_ushort),
-        ("driver_status", ctypes.c_ushort),
-        ("resid", ctypes.c_int),
-        ("duration", ctypes.c_uint),
-        ("info", ctypes.c_uint),
-    )
+_SG_IO_HDR = struct.Struct("@iiBBHIPPPIIiPBBBBHHiII0P")
+"""struct sg_io_hdr (include/scsi/sg.h): interface, direction, lengths of command and sense, scatter lists, length of
+the answer; answer, command, sense; timeout, flags, id; pointer; status and what else is told of the end."""
+_STATUS_FIELD = 13
 
 
 def is_reserved(path: str) -> bool:
@@ -240,19 +218,12 @@ def is_reserved(path: str) -> bool:
     False where the device doesn't know the command: no SCSI disk, or one without reservations.
     Raises OSError.
     """
-    command = (ctypes.c_ubyte * 10)(0x5E, 0x01, 0, 0, 0, 0, 0, 0, _ANSWER_BYTES, 0)
-    answer = (ctypes.c_ubyte * _ANSWER_BYTES)()
-    sense = (ctypes.c_ubyte * 32)()
-    header = _SgIoHdr(
-        interface_id=ord("S"),
-        dxfer_direction=_FROM_DEVICE,
-        cmd_len=len(command),
-        mx_sb_len=len(sense),
-        dxfer_len=len(answer),
-        dxferp=ctypes.addressof(answer),
-        cmdp=ctypes.addressof(command),
-        sbp=ctypes.addressof(sense),
-        timeout=_TIMEOUT_MS,
+    command = ctypes.create_string_buffer(bytes((0x5E, 0x01, 0, 0, 0, 0, 0, 0, _ANSWER_BYTES, 0)), 10)
+    answer, sense = ctypes.create_string_buffer(_ANSWER_BYTES), ctypes.create_string_buffer(32)
+    lengths = (len(command), len(sense), 0, len(answer))
+    places = (ctypes.addressof(answer), ctypes.addressof(command), ctypes.addressof(sense))
+    header = bytearray(
+        _SG_IO_HDR.pack(ord("S"), _FROM_DEVICE, *lengths, *places, _TIMEOUT_MS, *[0] * 12),
     )
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -263,7 +234,7 @@ def is_reserved(path: str) -> bool:
         raise
     finally:
         os.close(fd)
-    return says_reserved(header.status, bytes(answer))
+    return says_reserved(_SG_IO_HDR.unpack(header)[_STATUS_FIELD], answer.raw)
 
 
 def says_reserved(status: int, answer: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""What the wipe gate is told and what it knows about one device: values only; gather.py reads them."""
+"""Values of the wipe gate: its context, and the evidence on one device."""
 
 from __future__ import annotations
 

@@ -81,9 +81,12 @@ def gather(
     places = _system_places(snapshot, context)
     found = tuple(_from_tables(device, real, snapshot, places, context) for device, real in subjects)
     found = _replaced(found, _from_other_holders(_unrefused(found), snapshot, context))
-    found = _replaced(found, _from_exclusive_opens(_unrefused(found), snapshot.graph))
+    claims = partial(_with_exclusive_opens, graph=snapshot.graph)
+    found = _replaced(found, _side_by_side(claims, _unrefused(found)))
     found = _from_signatures(found, snapshot, context)
-    return found if context.content_is_ours else _replaced(found, _from_content(_unrefused(found)))
+    if context.content_is_ours:
+        return found
+    return _replaced(found, _side_by_side(_with_content, _unrefused(found)))
 
 
 def _unrefused(found: Iterable[Evidence]) -> list[Evidence]:
@@ -190,11 +193,8 @@ def _from_other_holders(
     return _side_by_side(add, found)
 
 
-def _from_exclusive_opens(found: Sequence[Evidence], graph: DeviceGraph) -> Iterable[Evidence]:
-    return _side_by_side(
-        lambda evidence: _with(evidence, "an exclusive open", lambda: busy_uses(evidence.relatives, graph)),
-        found,
-    )
+def _with_exclusive_opens(evidence: Evidence, graph: DeviceGraph) -> Evidence:
+    return _with(evidence, "an exclusive open", lambda: busy_uses(evidence.relatives, graph))
 
 
 def _from_signatures(
@@ -242,14 +242,11 @@ def _unreadable_ends(device: Device) -> str:
     return ""
 
 
-def _from_content(found: Sequence[Evidence]) -> Iterable[Evidence]:
-    def add(evidence: Evidence) -> Evidence:
-        try:
-            return replace(evidence, content=sample_content(evidence.device.path, evidence.device.size_bytes))
-        except OSError as error:
-            return _unread(evidence, "its content", error.strerror or str(error))
-
-    return _side_by_side(add, found)
+def _with_content(evidence: Evidence) -> Evidence:
+    try:
+        return replace(evidence, content=sample_content(evidence.device.path, evidence.device.size_bytes))
+    except OSError as error:
+        return _unread(evidence, "its content", error.strerror or str(error))
 
 
 def _side_by_side(read: Callable[[_T], _R], found: Collection[_T]) -> Iterable[_R]:
@@ -344,19 +341,15 @@ def require(report: GateReport) -> None:
 
     Raises DeviceMounted, DeviceLocked, DeviceTooSmall or DeviceRefused, with the reason and the remedy.
     """
-    refusals = sorted(report.inspection.refusals, key=lambda hazard: hazard.check not in _MOUNTS)
-    if refusals:
-        raise _refusal(report.device.path, refusals[0])
-
-
-def _refusal(path: str, hazard: Hazard) -> FsconsoleError:
-    if hazard.check in _MOUNTS:
-        return DeviceMounted(path, hazard.reason, hazard.hint)
-    if hazard.check == LOCKED:
-        return DeviceLocked(path)
-    if hazard.check == TOO_SMALL:
-        return DeviceTooSmall(path, hazard.reason, hazard.hint)
-    return DeviceRefused(path, hazard.reason, hazard.hint)
+    path = report.device.path
+    for hazard in sorted(report.inspection.refusals, key=lambda hazard: hazard.check not in _MOUNTS):
+        if hazard.check in _MOUNTS:
+            raise DeviceMounted(path, hazard.reason, hazard.hint)
+        if hazard.check == LOCKED:
+            raise DeviceLocked(path)
+        if hazard.check == TOO_SMALL:
+            raise DeviceTooSmall(path, hazard.reason, hazard.hint)
+        raise DeviceRefused(path, hazard.reason, hazard.hint)
 
 
 def re_prove(
@@ -374,26 +367,25 @@ def re_prove(
     DeviceChanged, ConsentMissing, and what require() raises.
     """
     own_uuids = frozenset(uuid.lower() for uuid in ours if uuid)
-    changes = _identity_changes(report, proved_as or target.identity, own_uuids)
+    found = frozenset(signature.uuid.lower() for signature in report.signatures)
+    known = proved_as or target.identity
+    if report.identity.boot_id == known.boot_id:
+        changes = differences(known, report.identity)
+    else:
+        changes = differences_across_boots(known, report.identity, found, own_uuids)
     if changes:
         raise DeviceChanged(target.path, "; ".join(changes))
     require(report)
     if report.needs_consent and not target.consent:
         raise ConsentMissing(target.path, report.loss)
-    changes = (
-        *_unknown_on_it(report, target, own_uuids),
-        *_missing_on_it(report, last_made),
-        *_content_changes(report, target),
-    )
+    changes = tuple(_unknown_on_it(report, target, own_uuids))
+    if last_made and last_made.lower() not in found:
+        # Whatever is there instead, signature or none.
+        changes += (f"the filesystem that this run made on it, UUID {last_made}, is no longer there",)
+    if report.content is not None and report.content.digest != target.content_digest:
+        changes += ("what is written on it has changed since it was agreed upon",)
     if changes:
         raise DeviceChanged(target.path, "; ".join(changes))
-
-
-def _identity_changes(report: GateReport, known: Identity, ours: frozenset[str]) -> tuple[str, ...]:
-    if report.identity.boot_id == known.boot_id:
-        return differences(known, report.identity)
-    found = frozenset(signature.uuid.lower() for signature in report.signatures)
-    return differences_across_boots(known, report.identity, found, ours)
 
 
 def _unknown_on_it(report: GateReport, target: Target, ours: frozenset[str]) -> Iterator[str]:
@@ -407,19 +399,9 @@ def _unknown_on_it(report: GateReport, target: Target, ours: frozenset[str]) -> 
         if not is_ours and (found.device.path if same_boot else "", f"holds {words}") not in shown:
             yield f"{found.device.path} holds {words}, which was not there when it was agreed upon"
     for hazard in report.hazards:
-        if hazard.check == PARTITION and (hazard.device if same_boot else "", hazard.reason) not in shown:
+        is_shown = (hazard.device if same_boot else "", hazard.reason) in shown
+        if hazard.check == PARTITION and not is_shown:
             yield f"it {hazard.reason}, which was not there when it was agreed upon"
-
-
-def _missing_on_it(report: GateReport, last_made: str) -> Iterator[str]:
-    """Yield words where this run's last filesystem has gone: whatever is there instead, signature or none."""
-    if last_made and last_made.lower() not in {s.uuid.lower() for s in report.signatures}:
-        yield f"the filesystem that this run made on it, UUID {last_made}, is no longer there"
-
-
-def _content_changes(report: GateReport, target: Target) -> Iterator[str]:
-    if report.content is not None and report.content.digest != target.content_digest:
-        yield "what is written on it has changed since it was agreed upon"
 
 
 # Consent codes: short words for one device's identity and exactly what was shown on it.

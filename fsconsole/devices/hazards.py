@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,10 +27,7 @@ class Check:
 
     name: str
     verdict: Verdict
-    find: Callable[[Evidence], Iterator[Case]]
-    hint: str
-    waits: bool = False
-    """True where waiting helps (a resync)."""
+    find: Callable[[Evidence], Iterable[Case]]
 
 
 # Refused: something uses the device, or a device that shares bytes with it.
@@ -52,11 +49,10 @@ _LINKS = {
 
 
 def _about(relative: Relative, clause: str) -> str:
-    """Return a clause about a relative as one about the device itself."""
     return _LINKS[relative.role].format(path=relative.path) + clause
 
 
-def _used(name: str, kind: UseKind, hint: str, roles: frozenset[Role] = _SHARING) -> Check:
+def _used(name: str, kind: UseKind, roles: frozenset[Role] = _SHARING) -> Check:
     """Return the check that refuses a device for the uses of one kind on its relatives in these roles."""
 
     def find(evidence: Evidence) -> Iterator[Case]:
@@ -69,7 +65,7 @@ def _used(name: str, kind: UseKind, hint: str, roles: frozenset[Role] = _SHARING
             if use.number in by_number and use.by not in own:
                 yield Case(_about(by_number[use.number], use.clause))
 
-    return Check(name, Verdict.REFUSED, find, hint)
+    return Check(name, Verdict.REFUSED, find)
 
 
 # Refused: the disk is one that the machine or the run lives on, or one in use by another path.
@@ -95,15 +91,25 @@ def _second_path(evidence: Evidence) -> Iterator[Case]:
 # Refused: the device can't be written now, has the wrong size, or could not be looked at.
 
 
-def _strange_node(evidence: Evidence) -> Iterator[Case]:
-    if evidence.strange_node:
-        yield Case(evidence.strange_node)
+def _states(evidence: Evidence, name: str) -> Iterator[str]:
+    """Yield the device's own state under a check's name."""
+    device, size = evidence.device, format_bytes(evidence.device.size_bytes)
+    if name == "strange-node" and evidence.strange_node:
+        yield evidence.strange_node
+    elif name == "read-only" and device.read_only:
+        yield "is read-only"
+    elif name == TOO_SMALL and device.size_bytes < max(evidence.min_bytes, 1):
+        yield f"has {size}, and {format_bytes(max(evidence.min_bytes, 1))} are needed"
+    elif name == "too-large" and 0 < evidence.max_bytes < device.size_bytes:
+        yield f"has {size}, and {format_bytes(evidence.max_bytes)} are the limit"
+    elif name == "inactive-array":
+        yield from ("is an inactive array" for a in evidence.arrays if a.name == device.name and not a.active)
+    elif name == RESYNCING:
+        yield from (_resync_words(array, device.name) for array in evidence.arrays if array.action)
 
 
-def _resyncing(evidence: Evidence) -> Iterator[Case]:
-    for array in evidence.arrays:
-        if array.action:
-            yield Case(_resync_words(array, evidence.device.name))
+def _state(name: str) -> Check:
+    return Check(name, Verdict.REFUSED, lambda evidence: map(Case, _states(evidence, name)))
 
 
 def _resync_words(array: MdArray, name: str) -> str:
@@ -113,29 +119,6 @@ def _resync_words(array: MdArray, name: str) -> str:
         return f"{what} resync {array.action.lower()}"
     what = "is" if is_itself else f"has the array /dev/{array.name}"
     return f"{what} in {array.action}, at {array.progress_percent:.1f} %"
-
-
-def _inactive_array(evidence: Evidence) -> Iterator[Case]:
-    for array in evidence.arrays:
-        if array.name == evidence.device.name and not array.active:
-            yield Case("is an inactive array")
-
-
-def _read_only(evidence: Evidence) -> Iterator[Case]:
-    if evidence.device.read_only:
-        yield Case("is read-only")
-
-
-def _too_small(evidence: Evidence) -> Iterator[Case]:
-    size_bytes, wanted_bytes = evidence.device.size_bytes, max(evidence.min_bytes, 1)
-    if size_bytes < wanted_bytes:
-        yield Case(f"has {format_bytes(size_bytes)}, and {format_bytes(wanted_bytes)} are needed")
-
-
-def _too_large(evidence: Evidence) -> Iterator[Case]:
-    size_bytes, limit_bytes = evidence.device.size_bytes, evidence.max_bytes
-    if limit_bytes and size_bytes > limit_bytes:
-        yield Case(f"has {format_bytes(size_bytes)}, and {format_bytes(limit_bytes)} are the limit")
 
 
 _IO_ERROR = os.strerror(errno.EIO)
@@ -175,15 +158,17 @@ def signature_words(found: FoundSignature) -> str:
     return f"{words}, {format_bytes(found.device.size_bytes)}"
 
 
-def _signed(name: str, usage: Usage, hint: str) -> Check:
+def _signed(name: str, usage: Usage) -> Check:
     """Return the check that asks about the signatures of one usage, on the device and on its partitions."""
-
-    def find(evidence: Evidence) -> Iterator[Case]:
-        for found in evidence.signatures:
-            if found.signature.usage is usage:
-                yield Case(f"holds {signature_words(found)}", found.device.path)
-
-    return Check(name, Verdict.ASKED, find, hint)
+    return Check(
+        name,
+        Verdict.ASKED,
+        lambda evidence: (
+            Case(f"holds {signature_words(found)}", found.device.path)
+            for found in evidence.signatures
+            if found.signature.usage is usage
+        ),
+    )
 
 
 def _partition(evidence: Evidence) -> Iterator[Case]:
@@ -206,174 +191,107 @@ def _hidden_process(evidence: Evidence) -> Iterator[Case]:
         yield Case(f"may be open in process {process}, which does not show what it has open")
 
 
-MOUNTED, MOUNTED_BTRFS, LOCKED, TOO_SMALL = "mounted", "mounted-btrfs", "locked", "too-small"
+MOUNTED, MOUNTED_BTRFS, LOCKED, TOO_SMALL, RESYNCING = (
+    "mounted",
+    "mounted-btrfs",
+    "locked",
+    "too-small",
+    "resyncing",
+)
 PARTITION, DATA, HIDDEN_PROCESS = "partition", "data", "hidden-process"
 
 _OF_SIGNATURES = (
-    _signed(
-        "partition-table",
-        Usage.PARTITION_TABLE,
-        "`fdisk --list DEVICE` shows the partitions that would be lost.",
-    ),
-    _signed(
-        "filesystem", Usage.FILESYSTEM, "Mount it read-only to see what is on it: `mount -o ro DEVICE /mnt`."
-    ),
-    _signed("raid-signature", Usage.RAID, "`mdadm --examine DEVICE` or `pvs` shows what it belongs to."),
-    # A lost LUKS header loses the data, passphrase or not.
-    _signed("encryption", Usage.CRYPTO, "`cryptsetup luksDump DEVICE` shows the header."),
-    _signed("other-signature", Usage.OTHER, "`wipefs DEVICE` lists the signatures."),
+    _signed("filesystem", Usage.FILESYSTEM),
+    _signed("raid-signature", Usage.RAID),
+    _signed("encryption", Usage.CRYPTO),
+    _signed("other-signature", Usage.OTHER),
 )
-CONTENT_CHECKS = frozenset({check.name for check in _OF_SIGNATURES} | {PARTITION, DATA})
+CONTENT_CHECKS = frozenset({check.name for check in _OF_SIGNATURES} | {"partition-table", PARTITION, DATA})
 """Names of the checks of what is on a device."""
 
 ALL_CHECKS: tuple[Check, ...] = (
-    Check(
-        "strange-node",
-        Verdict.REFUSED,
-        _strange_node,
-        "`fsconsole devices` lists the true names; remove the node if nobody needs it.",
-    ),
-    _used(
-        MOUNTED,
-        UseKind.MOUNT,
-        "If nobody needs what is on it, unmount it: `umount DEVICE`; `findmnt` shows where it is.",
-    ),
+    _state("strange-node"),
+    _used(MOUNTED, UseKind.MOUNT),
     # Of the devices of a mounted btrfs the mount table names one only.
-    _used(
-        MOUNTED_BTRFS,
-        UseKind.BTRFS,
-        "`btrfs filesystem show` lists its devices; unmount it, if nobody needs what is on it.",
-    ),
-    _used("swap", UseKind.SWAP, "`swapoff DEVICE` frees it, where there is memory enough."),
-    Check(
-        "system-disk",
-        Verdict.REFUSED,
-        _system_disk,
-        "Nothing on that disk is ever wiped; choose another disk, or `fsconsole scratch create`.",
-    ),
-    _used(
-        "held",
-        UseKind.HOLDER,
-        "`lsblk DEVICE` shows what stands on it; take that apart first, if nobody needs it.",
-        _NOT_BELOW,
-    ),
-    _used(
-        "array-member",
-        UseKind.ARRAY,
-        "`cat /proc/mdstat` shows the array; `mdadm --stop` frees its members, if nobody needs it.",
-        _NOT_BELOW,
-    ),
+    _used(MOUNTED_BTRFS, UseKind.BTRFS),
+    _used("swap", UseKind.SWAP),
+    Check("system-disk", Verdict.REFUSED, _system_disk),
+    _used("held", UseKind.HOLDER, _NOT_BELOW),
+    _used("array-member", UseKind.ARRAY, _NOT_BELOW),
     # Even where none of the group's active volumes lies on it.
-    _used(
-        "active-volume-group",
-        UseKind.VOLUME_GROUP,
-        "`pvs` and `lvs` show the group; `vgchange --activate n` frees it, if nobody needs it.",
-        frozenset({Role.SELF, Role.INSIDE}),
-    ),
+    _used("active-volume-group", UseKind.VOLUME_GROUP, frozenset({Role.SELF, Role.INSIDE})),
     # A loop over the device or over a file on it; O_EXCL does not see that.
-    _used(
-        "under-loop",
-        UseKind.LOOP,
-        "`losetup --list` shows it; `losetup --detach LOOP` frees it, if nobody needs it.",
-    ),
-    _used(
-        "shared-backing-file",
-        UseKind.SAME_FILE,
-        "Detach the other one: `losetup --detach LOOP`.",
-        frozenset({Role.SELF, Role.UNDER, Role.BELOW, Role.DISK}),
-    ),
-    Check(
-        "second-path",
-        Verdict.REFUSED,
-        _second_path,
-        "Two names with one WWN or serial number are one disk: `lsblk -o NAME,WWN,SERIAL`.",
-    ),
-    _used(
-        "exported",
-        UseKind.EXPORT,
-        "Remove the export first (nvmetcli, targetcli), if no other machine needs it.",
-    ),
-    _used(
-        "reserved",
-        UseKind.RESERVED,
-        "`sg_persist --in --read-reservation DEVICE` shows the holder; ask whoever runs that cluster.",
-    ),
-    _used(
-        LOCKED,
-        UseKind.LOCKED,
-        "`fsconsole runs` shows living runs; wait, or stop the other one with `fsconsole stop`.",
-    ),
-    _used(
-        "open-elsewhere",
-        UseKind.OPEN,
-        "`fuser --verbose DEVICE` shows the process; end it, if nobody needs it.",
-    ),
+    _used("under-loop", UseKind.LOOP),
+    _used("shared-backing-file", UseKind.SAME_FILE, _SHARING - {Role.INSIDE}),
+    Check("second-path", Verdict.REFUSED, _second_path),
+    _used("exported", UseKind.EXPORT),
+    _used("reserved", UseKind.RESERVED),
+    _used(LOCKED, UseKind.LOCKED),
+    _used("open-elsewhere", UseKind.OPEN),
     # O_EXCL says EBUSY (man 2 open): mounted in some mount namespace, or claimed by a driver or a program.
-    _used(
-        "busy",
-        UseKind.BUSY,
-        "`lsblk DEVICE`, `fuser --verbose DEVICE` and `lsns --type mnt` help to find who it is; what was "
-        "unmounted during a run's load stays busy until that load ends.",
-        frozenset({Role.SELF, Role.UNDER}),
-    ),
-    Check("resyncing", Verdict.REFUSED, _resyncing, "It can be waited for: `cat /proc/mdstat`.", waits=True),
-    Check(
-        "inactive-array",
-        Verdict.REFUSED,
-        _inactive_array,
-        "`mdadm --run DEVICE` starts it if enough members are there; `cat /proc/mdstat` shows them.",
-    ),
-    Check(
-        "read-only",
-        Verdict.REFUSED,
-        _read_only,
-        "A switch on the medium, or `blockdev --setrw DEVICE`, if it may be written at all.",
-    ),
-    Check(
-        TOO_SMALL,
-        Verdict.REFUSED,
-        _too_small,
-        'Choose a larger device, smaller files, or `scale = "fit"` in the plan.',
-    ),
-    Check("too-large", Verdict.REFUSED, _too_large, "Choose a smaller device, or a partition of it."),
+    _used("busy", UseKind.BUSY, frozenset({Role.SELF, Role.UNDER})),
+    _state(RESYNCING),
+    _state("inactive-array"),
+    _state("read-only"),
+    _state(TOO_SMALL),
+    _state("too-large"),
     # What can't be told from a device in use is not free.
-    Check(
-        "undetermined",
-        Verdict.REFUSED,
-        _undetermined,
-        "Run as root; `fsconsole doctor` shows what this system hides.",
-    ),
-    _OF_SIGNATURES[0],
-    Check(PARTITION, Verdict.ASKED, _partition, "`fdisk --list DEVICE` shows the partitions."),
-    *_OF_SIGNATURES[1:],
-    Check(
-        DATA,
-        Verdict.ASKED,
-        _data,
-        "A new disk reads as zeros, and so does one after `blkdiscard` or zeroing.",
-    ),
-    Check(HIDDEN_PROCESS, Verdict.ASKED, _hidden_process, "`ps` tells what the process is."),
+    Check("undetermined", Verdict.REFUSED, _undetermined),
+    _signed("partition-table", Usage.PARTITION_TABLE),
+    Check(PARTITION, Verdict.ASKED, _partition),
+    *_OF_SIGNATURES,
+    Check(DATA, Verdict.ASKED, _data),
+    Check(HIDDEN_PROCESS, Verdict.ASKED, _hidden_process),
 )
 """In the order in which they are told: what says most about a device comes first."""
+
+_HINTS = {
+    "strange-node": "`fsconsole devices` lists the true names; remove the node if nobody needs it.",
+    MOUNTED: "If nobody needs what is on it, unmount it: `umount DEVICE`; `findmnt` shows where it is.",
+    MOUNTED_BTRFS: "`btrfs filesystem show` lists its devices; unmount it, if nobody needs what is on it.",
+    "swap": "`swapoff DEVICE` frees it, where there is memory enough.",
+    "system-disk": "Nothing on that disk is ever wiped; choose another disk, or `fsconsole scratch create`.",
+    "held": "`lsblk DEVICE` shows what stands on it; take that apart first, if nobody needs it.",
+    "array-member": "`cat /proc/mdstat` shows the array; `mdadm --stop` frees its members, if nobody needs it.",
+    "active-volume-group": "`pvs` and `lvs` show the group; `vgchange --activate n` frees it, if nobody needs it.",
+    "under-loop": "`losetup --list` shows it; `losetup --detach LOOP` frees it, if nobody needs it.",
+    "shared-backing-file": "Detach the other one: `losetup --detach LOOP`.",
+    "second-path": "Two names with one WWN or serial number are one disk: `lsblk -o NAME,WWN,SERIAL`.",
+    "exported": "Remove the export first (nvmetcli, targetcli), if no other machine needs it.",
+    "reserved": "`sg_persist --in --read-reservation DEVICE` shows the holder; ask whoever runs that cluster.",
+    LOCKED: "`fsconsole runs` shows living runs; wait, or stop the other one with `fsconsole stop`.",
+    "open-elsewhere": "`fuser --verbose DEVICE` shows the process; end it, if nobody needs it.",
+    "busy": "`lsblk DEVICE`, `fuser --verbose DEVICE` and `lsns --type mnt` help to find who it is; what was "
+    "unmounted during a run's load stays busy until that load ends.",
+    RESYNCING: "It can be waited for: `cat /proc/mdstat`.",
+    "inactive-array": "`mdadm --run DEVICE` starts it if enough members are there; `cat /proc/mdstat` shows them.",
+    "read-only": "A switch on the medium, or `blockdev --setrw DEVICE`, if it may be written at all.",
+    TOO_SMALL: 'Choose a larger device, smaller files, or `scale = "fit"` in the plan.',
+    "too-large": "Choose a smaller device, or a partition of it.",
+    "undetermined": "Run as root; `fsconsole doctor` shows what this system hides.",
+    "partition-table": "`fdisk --list DEVICE` shows the partitions that would be lost.",
+    PARTITION: "`fdisk --list DEVICE` shows the partitions.",
+    "filesystem": "Mount it read-only to see what is on it: `mount -o ro DEVICE /mnt`.",
+    "raid-signature": "`mdadm --examine DEVICE` or `pvs` shows what it belongs to.",
+    # A lost header loses the data, passphrase or not.
+    "encryption": "`cryptsetup luksDump DEVICE` shows the header.",
+    "other-signature": "`wipefs DEVICE` lists the signatures.",
+    DATA: "A new disk reads as zeros, and so does one after `blkdiscard` or zeroing.",
+    HIDDEN_PROCESS: "`ps` tells what the process is.",
+}
 
 
 def find_hazards(evidence: Evidence) -> tuple[Hazard, ...]:
     """Return the hazards of all checks, each once."""
-    path = evidence.device.path
-    return tuple(
-        dict.fromkeys(
-            Hazard(
-                check.name,
-                check.verdict,
-                case.device or path,
-                case.reason,
-                case.hint or check.hint,
-                check.waits,
+    hazards: dict[Hazard, None] = {}
+    for check in ALL_CHECKS:
+        for case in check.find(evidence):
+            device, hint = case.device or evidence.device.path, case.hint or _HINTS[check.name]
+            hazard = Hazard(
+                check.name, check.verdict, device, case.reason, hint, waits=check.name == RESYNCING
             )
-            for check in ALL_CHECKS
-            for case in check.find(evidence)
-        )
-    )
+            hazards[hazard] = None
+    return tuple(hazards)
 
 
 def is_refused(evidence: Evidence) -> bool:

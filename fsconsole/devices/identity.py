@@ -1,4 +1,4 @@
-"""Who a device is: read, compared within one boot and across boots."""
+"""Reads the identity of a device, and compares it within one boot and across boots."""
 
 from __future__ import annotations
 
@@ -124,9 +124,6 @@ def _differences(expected: Identity, found: Identity, names: Iterable[str]) -> t
         for name in names
         if getattr(expected, name) != getattr(found, name)
     )
-
-
-# Whether a path still leads to the very disk that it led to before: asked without opening anything.
 
 
 def absence(path: str, identity: Identity) -> str:

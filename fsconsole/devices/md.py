@@ -1,4 +1,4 @@
-"""What md has written on a device, and which arrays the kernel holds together: whose array is whose.
+"""Reads md arrays: superblocks on members, the state of an array in sysfs, and /proc/mdstat.
 
 An array's number and name say nothing: udev puts leftovers together under another one. Its UUID stands on each
 member (struct mdp_superblock_1 in include/uapi/linux/raid/md_p.h), its members in sysfs
@@ -12,7 +12,7 @@ import re
 import struct
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsconsole.errors.runs import KernelUnreadable
 from fsconsole.model.device import MdArray, MdMember
@@ -132,14 +132,10 @@ def sync_state(name: str, sys: str = "/sys") -> SyncState:
         action=action,
         is_in_step=is_whole and action == "idle",
         members=members,
-        faulty=tuple(member for member in members if _is_faulty(f"{folder}/dev-{member}")),
+        faulty=tuple(m for m in members if "faulty" in read_text_or(f"{folder}/dev-{m}/state", "")),
         done_percent=_done_percent(completed),
         is_at_work=_BETWEEN in completed,
     )
-
-
-def _is_faulty(folder: str) -> bool:
-    return "faulty" in read_text_or(f"{folder}/state", "")
 
 
 def _done_percent(text: str) -> float:
@@ -180,15 +176,6 @@ def parse_mdstat(text: str) -> tuple[MdArray, ...]:
     return tuple(_array(block) for block in _blocks(text))
 
 
-@dataclass(frozen=True, slots=True)
-class _Headline:
-    name: str
-    active: bool
-    read_only: bool
-    level: str
-    members: tuple[MdMember, ...]
-
-
 def _blocks(text: str) -> Iterator[list[str]]:
     """Yield each array's headline with the indented lines below it."""
     block: list[str] = []
@@ -207,18 +194,13 @@ def _blocks(text: str) -> Iterator[list[str]]:
 def _array(block: list[str]) -> MdArray:
     # An array without any member has its metadata on the same line: an mdadm that was killed leaves one.
     first, super_, metadata_words = block[0].partition(_SUPER)
-    headline = _headline(first)
     details = "\n".join((super_ + metadata_words, *block[1:]))
     blocks, chunk, health, near = (pattern.search(details) for pattern in (_BLOCKS, _CHUNK, _HEALTH, _NEAR))
     metadata, bitmap = _METADATA.search(details), _BITMAP.search(details)
     action, progress_percent = _action(details[: bitmap.start()] if bitmap else details)
     finish, speed = _FINISH.search(details), _SPEED.search(details)
-    return MdArray(
-        name=headline.name,
-        active=headline.active,
-        read_only=headline.read_only,
-        level=headline.level,
-        members=headline.members,
+    return replace(
+        _headline(first),
         size_bytes=int(blocks[1]) * KIB if blocks else 0,
         chunk_bytes=int(chunk[1]) * KIB if chunk else 0,
         slots=health[3] if health else "",
@@ -233,7 +215,7 @@ def _array(block: list[str]) -> MdArray:
     )
 
 
-def _headline(line: str) -> _Headline:
+def _headline(line: str) -> MdArray:
     match = _HEADLINE.fullmatch(line)
     if match is None:
         raise KernelUnreadable(path=MDSTAT_PATH, line=line)
@@ -241,7 +223,8 @@ def _headline(line: str) -> _Headline:
     read_only = bool(words) and words[0] in _READ_ONLY
     words = words[1:] if read_only else words
     has_level = match["state"] != "inactive" and bool(words) and not _MEMBER.fullmatch(words[0])
-    return _Headline(
+    return MdArray(
+        size_bytes=0,
         name=match["name"],
         active=match["state"] != "inactive",
         read_only=read_only,

@@ -1,4 +1,4 @@
-"""Scratch devices: loop devices over files that fsconsole made and marked; the safe thing to wipe."""
+"""Makes, lists and removes scratch devices: loop devices over files that fsconsole made and marked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 from fsconsole.devices.marker import Marker, proven_marker, write_marker
 from fsconsole.devices.snapshot import discover, find_device
@@ -25,8 +25,6 @@ from fsconsole.system.processes import holders_of, own_pid_in_host_proc
 from fsconsole.text import GIB, MIB
 from fsconsole.units import format_bytes
 
-# Whether anything still uses a scratch device: asked before it is taken away.
-
 _PASSING_BY_S = 0.5
 """udev's workers lock and open a device for some milliseconds after it appears; a user stays."""
 _PAUSE_S = 0.02
@@ -39,48 +37,32 @@ def held_for_removal(device_path: str) -> Iterator[None]:
     In use is what is mounted in any namespace, swapped on, held by md or dm, locked by a run, or open in
     another process.
     """
-    _need_unclaimed(device_path)
-    fd = _open_exclusive(device_path)
+    devices = discover()
+    state = device_state(find_device(device_path, devices), devices)
+    if state.claim is Claim.IN_USE:
+        raise ScratchInUse(name=device_path, why=state.text)
     try:
-        _need_alone(fd, device_path)
+        fd = open_exclusive(device_path)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        raise ScratchInUse(name=device_path, why="mounted or claimed in another namespace") from error
+    try:
+        deadline = time.monotonic() + _PASSING_BY_S
+        while why := _locked_or_open(fd):
+            if time.monotonic() > deadline:
+                raise ScratchInUse(name=device_path, why=why)
+            time.sleep(_PAUSE_S)
         yield
     finally:
         os.close(fd)
 
 
-def _need_unclaimed(device_path: str) -> None:
-    devices = discover()
-    state = device_state(find_device(device_path, devices), devices)
-    if state.claim is Claim.IN_USE:
-        raise ScratchInUse(name=device_path, why=state.text)
-
-
-def _open_exclusive(device_path: str) -> int:
-    try:
-        return open_exclusive(device_path)
-    except OSError as error:
-        if error.errno != errno.EBUSY:
-            raise
-        raise ScratchInUse(name=device_path, why="mounted or claimed in another namespace") from error
-
-
-def _need_alone(fd: int, device_path: str) -> None:
-    deadline = time.monotonic() + _PASSING_BY_S
-    while why := _locked(fd) or _opened(fd):
-        if time.monotonic() > deadline:
-            raise ScratchInUse(name=device_path, why=why)
-        time.sleep(_PAUSE_S)
-
-
-def _locked(fd: int) -> str:
+def _locked_or_open(fd: int) -> str:
     try:
         lock_descriptor(fd)
     except BlockingIOError:
         return "a run has locked it"
-    return ""
-
-
-def _opened(fd: int) -> str:
     others = holders_of(os.fstat(fd).st_rdev, frozenset({own_pid_in_host_proc()}))
     return f"open in process {others[0].pid} ({others[0].command})" if others else ""
 
@@ -111,6 +93,7 @@ MIN_BYTES = MIB
 BLOCK_BYTES = 4096
 """Sizes are whole blocks, so that direct I/O reaches the file's last byte on disks with 4 KiB sectors."""
 
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -151,7 +134,15 @@ def create(size_bytes: int, directory: str = DEFAULT_SCRATCH_DIR, *, purpose: st
         os.makedirs(folder, mode=0o700, exist_ok=True)
         need_room(folder, size_bytes)
         with ExitStack() as undo:
-            _make_file(path, size_bytes, marker, undo)
+            fd = os.open(path, _CREATE, 0o600)
+            undo.callback(os.unlink, path)
+            try:
+                # Marked before it is filled: what a kill leaves can still be listed and removed.
+                write_marker(fd, marker)
+                os.posix_fallocate(fd, 0, size_bytes)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
             made = _attach_proven(path, undo)
             undo.pop_all()
     except OSError as error:
@@ -189,7 +180,8 @@ def find(name: str, directory: str = DEFAULT_SCRATCH_DIR) -> Scratch:
     Raises ScratchMissing.
     """
     for scratch in listing(directory):
-        if name in _names_of(scratch):
+        paths = [path for path in (scratch.path, scratch.device) if path]
+        if name in {scratch.scratch_id, *paths, *map(os.path.basename, paths)}:
             return scratch
     for scratch in _marked([os.path.realpath(name)] if "/" in name else [], attached_loops()):
         return scratch
@@ -214,19 +206,6 @@ def remove(scratch: Scratch) -> None:
         for device in devices:
             block.detach(device)
         os.unlink(now.path)
-
-
-def _make_file(path: str, size_bytes: int, marker: Marker, undo: ExitStack) -> None:
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(path, flags, 0o600)
-    undo.callback(os.unlink, path)
-    try:
-        # Marked before it is filled: what a kill leaves can still be listed and removed.
-        write_marker(fd, marker)
-        os.posix_fallocate(fd, 0, size_bytes)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _attach_proven(path: str, undo: ExitStack) -> Scratch:
@@ -262,10 +241,8 @@ def _of_file(path: str, loops: Loops) -> Scratch:
 
 def _marked(paths: Iterable[str], loops: Loops) -> Iterator[Scratch]:
     for path in paths:
-        try:
+        with suppress(ScratchMissing):
             yield _of_file(path, loops)
-        except ScratchMissing:
-            continue
 
 
 def _files_in(directory: str) -> tuple[str, ...]:
@@ -277,19 +254,8 @@ def _files_in(directory: str) -> tuple[str, ...]:
 
 
 def _loops_over(found: os.stat_result, loops: Loops) -> Loops:
-    """Return those loop devices that stand on a file."""
-    return tuple(
-        (device, backing)
-        for device, backing in loops
-        if (backing.file_device, backing.inode) == (found.st_dev, found.st_ino)
-    )
-
-
-def _names_of(scratch: Scratch) -> frozenset[str]:
-    names = {scratch.path, os.path.basename(scratch.path), scratch.scratch_id}
-    if scratch.device:
-        names |= {scratch.device, os.path.basename(scratch.device)}
-    return frozenset(names)
+    place = (found.st_dev, found.st_ino)
+    return tuple(pair for pair in loops if (pair[1].file_device, pair[1].inode) == place)
 
 
 def _worded(error: OSError, path: str, size_bytes: int) -> NoSpace | ScratchImpossible:

@@ -57,7 +57,9 @@ def _udev_listing() -> dict[str, Mapping[str, str]]:
     for _ in range(_LISTING_ATTEMPTS):
         try:
             return {
-                str(device.sys_name).replace("/", "!"): _chosen(device.properties)
+                str(device.sys_name).replace("/", "!"): {
+                    key: device.properties[key] for key in _UDEV_KEYS if key in device.properties
+                }
                 for device in _OF_THREAD.context.list_devices(subsystem="block")
             }
         except pyudev.DeviceNotFoundError:
@@ -66,13 +68,7 @@ def _udev_listing() -> dict[str, Mapping[str, str]]:
     return {}
 
 
-def _chosen(properties: Mapping[str, str]) -> Mapping[str, str]:
-    return {key: properties[key] for key in _UDEV_KEYS if key in properties}
-
-
-# Who makes a disk, its serial number and WWN, and how it is attached: from sysfs, or else from udev.
-#
-# Sysfs comes first, so that an identity is the same whether or not udevd runs.
+# Hardware names come from sysfs, or else from udev: an identity is the same whether or not udevd runs.
 
 _TRANSPORTS = (
     ("usb", re.compile(r"/usb[0-9]+/")),
@@ -108,11 +104,22 @@ def read_hardware(directory: str, sys_path: str, udev: Mapping[str, str]) -> Har
 
     directory is its real sysfs directory, sys_path the same path as the kernel has it (from "/devices").
     """
+    # SCSI and NVMe call it model, MMC name; udev's copy has underscores for blanks.
+    model = read_text_or(f"{directory}/device/model", "")
+    if not model and "/mmc_host/" in directory:
+        model = read_text_or(f"{directory}/device/name", "")
+    transport = next((name for name, pattern in _TRANSPORTS if pattern.search(sys_path)), "")
     return Hardware(
-        model=_model(directory, udev),
+        model=model or udev.get("ID_MODEL", "").replace("_", " ").strip(),
         serial=_serial(directory, udev),
-        wwn=_wwn(directory, udev),
-        transport=_transport(sys_path) or udev.get("ID_BUS", ""),
+        # ID_WWN alone cuts a 128 bit NAA name in half, which all LUNs of one array share.
+        wwn=_first_known(
+            normal_wwn(read_text_or(f"{directory}/wwid", "")),
+            normal_wwn(read_text_or(f"{directory}/device/wwid", "")),
+            udev.get("ID_WWN_WITH_EXTENSION", ""),
+            udev.get("ID_WWN", ""),
+        ),
+        transport=transport or udev.get("ID_BUS", ""),
     )
 
 
@@ -128,48 +135,23 @@ def normal_wwn(wwid: str) -> str:
     return f"0x{words[4:]}" if words.startswith("naa.") else words
 
 
-def _model(directory: str, udev: Mapping[str, str]) -> str:
-    # SCSI and NVMe call it model, MMC name; udev's copy has underscores for blanks.
-    from_sysfs = read_text_or(f"{directory}/device/model", "")
-    if not from_sysfs and "/mmc_host/" in directory:
-        from_sysfs = read_text_or(f"{directory}/device/name", "")
-    return from_sysfs or udev.get("ID_MODEL", "").replace("_", " ").strip()
-
-
 def _serial(directory: str, udev: Mapping[str, str]) -> str:
-    candidates = (
+    page = b""
+    with suppress(OSError), open(f"{directory}/device/vpd_pg80", "rb") as file:
+        page = file.read()
+    return _first_known(
         read_text_or(f"{directory}/serial", ""),
         read_text_or(f"{directory}/device/serial", ""),
-        _vpd_serial(f"{directory}/device/vpd_pg80"),
+        parse_vpd_serial(page),
         udev.get("ID_SCSI_SERIAL", ""),
         udev.get("ID_SERIAL_SHORT", ""),
         udev.get("ID_SERIAL", ""),
         _usb_serial(directory),
     )
-    return _first_known(candidates)
 
 
-def _wwn(directory: str, udev: Mapping[str, str]) -> str:
-    # ID_WWN alone cuts a 128 bit NAA name in half, which all LUNs of one array share.
-    candidates = (
-        normal_wwn(read_text_or(f"{directory}/wwid", "")),
-        normal_wwn(read_text_or(f"{directory}/device/wwid", "")),
-        udev.get("ID_WWN_WITH_EXTENSION", ""),
-        udev.get("ID_WWN", ""),
-    )
-    return _first_known(candidates)
-
-
-def _first_known(candidates: tuple[str, ...]) -> str:
+def _first_known(*candidates: str) -> str:
     return next((text for text in candidates if text not in _UNKNOWN), "")
-
-
-def _vpd_serial(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return parse_vpd_serial(file.read())
-    except OSError:
-        return ""
 
 
 def _usb_serial(directory: str) -> str:
@@ -179,10 +161,6 @@ def _usb_serial(directory: str) -> str:
             return read_text_or(f"{directory}/serial", "")
         directory = os.path.dirname(directory)
     return ""
-
-
-def _transport(sys_path: str) -> str:
-    return next((name for name, pattern in _TRANSPORTS if pattern.search(sys_path)), "")
 
 
 # One block device as its sysfs directory tells it (Documentation/ABI/stable/sysfs-block).

@@ -1,4 +1,4 @@
-"""What `fsconsole catalog` knows of each filesystem: declarations, this machine, and what trying brought to light."""
+"""Surveys the filesystems of the catalog: declarations, support on this machine, and findings of trials."""
 
 from __future__ import annotations
 

@@ -43,7 +43,9 @@ class Finding:
 def diagnose(machine: Machine) -> tuple[Finding, ...]:
     """Return all findings, in the order in which they are printed."""
     return (
-        _root(machine),
+        Finding("root", Status.OK, "runs as root")
+        if machine.is_root
+        else Finding("root", Status.MISSING, "formatting and mounting need root", "Run it again with sudo."),
         Finding("python", Status.OK, ".".join(map(str, machine.python))),
         Finding("kernel", Status.OK, machine.kernel),
         _memory(machine),
@@ -53,9 +55,27 @@ def diagnose(machine: Machine) -> tuple[Finding, ...]:
         _loop(machine.loop),
         *_filesystems(machine.filesystems),
         _arrays(machine.array_tool, machine.array_levels),
-        _debugfs(machine),
-        _udev(machine),
-        _kernel_log(machine),
+        _optional(
+            "debugfs",
+            is_there=machine.has_debugfs,
+            found="in the kernel; the engine mounts it where it isn't",
+            lacks="not in this kernel",
+            remedy="The gauges of each filesystem's own writeback are absent; all others work.",
+        ),
+        _optional(
+            "udevd",
+            is_there=machine.udev_runs,
+            found="running",
+            lacks="not running",
+            remedy="Devices come from sysfs alone: serial numbers and WWNs of some disks may be absent.",
+        ),
+        _optional(
+            "kernel log",
+            is_there=machine.kernel_log_readable,
+            found="/dev/kmsg is readable",
+            lacks="/dev/kmsg can't be read",
+            remedy="Reasons of refused mounts stay unknown; root can read it, unless a container hides it.",
+        ),
         _runs(machine.runs),
         _terminal(machine.terminal),
     )
@@ -64,12 +84,6 @@ def diagnose(machine: Machine) -> tuple[Finding, ...]:
 def run_is_possible(findings: tuple[Finding, ...]) -> bool:
     """Tell whether nothing that every run needs is missing."""
     return not any(finding.prevents_runs for finding in findings)
-
-
-def _root(machine: Machine) -> Finding:
-    if machine.is_root:
-        return Finding("root", Status.OK, "runs as root")
-    return Finding("root", Status.MISSING, "formatting and mounting need root", "Run it again with sudo.")
 
 
 def _memory(machine: Machine) -> Finding:
@@ -139,39 +153,14 @@ def _lack(tools: tuple[Tool, ...]) -> str:
 
 
 def _install(tools: tuple[Tool, ...]) -> str:
-    return (
-        "Install "
-        + ", ".join(dict.fromkeys(tool.package for tool in tools))
-        + " (Debian's name of the package)."
-    )
+    packages = ", ".join(dict.fromkeys(tool.package for tool in tools))
+    return f"Install {packages} (Debian's name of the package)."
 
 
-def _debugfs(machine: Machine) -> Finding:
-    if machine.has_debugfs:
-        return Finding(
-            "debugfs", Status.OK, "in the kernel; the engine mounts it where it isn't", essential=False
-        )
-    return Finding(
-        "debugfs",
-        Status.LIMITED,
-        "not in this kernel",
-        "The gauges of each filesystem's own writeback are absent; all others work.",
-        essential=False,
-    )
-
-
-def _udev(machine: Machine) -> Finding:
-    if machine.udev_runs:
-        return Finding("udevd", Status.OK, "running", essential=False)
-    remedy = "Devices come from sysfs alone: serial numbers and WWNs of some disks may be absent."
-    return Finding("udevd", Status.LIMITED, "not running", remedy, essential=False)
-
-
-def _kernel_log(machine: Machine) -> Finding:
-    if machine.kernel_log_readable:
-        return Finding("kernel log", Status.OK, "/dev/kmsg is readable", essential=False)
-    remedy = "Reasons of refused mounts stay unknown; root can read it, unless a container hides it."
-    return Finding("kernel log", Status.LIMITED, "/dev/kmsg can't be read", remedy, essential=False)
+def _optional(check: str, *, is_there: bool, found: str, lacks: str, remedy: str) -> Finding:
+    if is_there:
+        return Finding(check, Status.OK, found, essential=False)
+    return Finding(check, Status.LIMITED, lacks, remedy, essential=False)
 
 
 def _runs(runs: RunsDisk) -> Finding:

@@ -1,24 +1,22 @@
-"""What trying a filesystem's options brought to light, as values and as JSON."""
+"""Keeps what trying a filesystem's options has shown, from one call to the next."""
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 
-from fsconsole.catalog.filesystem import Answer, Catalog, Filesystem, Known, Scope, Verdict
+from fsconsole.catalog.filesystem import Answer, Catalog, Filesystem, Known
 from fsconsole.catalog.loader import declaration_digest
 from fsconsole.errors.runs import ToolMissing
 from fsconsole.model.command import Command, Executor
+from fsconsole.model.wire import Wire, decode, encode
 from fsconsole.preflight.machine import Driver, driver_of, registered_filesystems, why_absent
 from fsconsole.system.files import kernel_release
 from fsconsole.system.run import find_program
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(Wire, frozen=True):
     """What the answers hold for: another kernel, tool or catalog may answer otherwise."""
 
     kernel: str
@@ -28,8 +26,7 @@ class Versions:
     """A digest of the filesystem's declarations."""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Wire, frozen=True):
     """All answers about one filesystem."""
 
     filesystem: str
@@ -40,46 +37,6 @@ class Findings:
     """Why options could not be tried, or only mkfs's; empty where all were."""
     answers: tuple[Answer, ...]
 
-
-def to_json(findings: Findings) -> dict[str, object]:
-    """Return findings as JSON values."""
-    return asdict(findings)
-
-
-def from_json(document: object) -> Findings:
-    """Return findings from JSON values. Raises ValueError for any other shape."""
-    match document:
-        case {
-            "filesystem": str(filesystem),
-            "versions": {"kernel": str(kernel), "tools": str(tools), "catalog": str(catalog)},
-            "driver": str(driver),
-            "trouble": str(trouble),
-            "answers": [*answers],
-        }:
-            found = tuple(answer_from_json(answer) for answer in answers)
-            return Findings(filesystem, Versions(kernel, tools, catalog), driver, trouble, found)
-        case _:
-            raise ValueError("these are no findings")
-
-
-def answer_from_json(document: object) -> Answer:
-    """Return one answer from JSON values. Raises ValueError for any other shape."""
-    match document:
-        case {
-            "filesystem": str(filesystem),
-            "scope": str(scope),
-            "option": str(option),
-            "value": str(value),
-            "verdict": str(verdict),
-            "words": str(words),
-            "shows": str(shows),
-        }:
-            return Answer(filesystem, Scope(scope), option, value, Verdict(verdict), words, shows)
-        case _:
-            raise ValueError("this is no answer")
-
-
-# Where findings are kept from one call to the next, and how it is known that they still hold.
 
 CACHE_DIR = "/var/cache/fsconsole"
 _VERSION_S = 10.0
@@ -101,8 +58,8 @@ def versions_now(executor: Executor, filesystem: Filesystem) -> Versions:
 def read_findings(filesystem: str, versions: Versions, directory: str = CACHE_DIR) -> Findings | None:
     """Return what is kept about a filesystem, or None where nothing is, or nothing that still holds."""
     try:
-        with open(_path(filesystem, directory), encoding="utf-8") as file:
-            found = from_json(json.load(file))
+        with open(_path(filesystem, directory), "rb") as file:
+            found = decode(Findings, file.read())
     except (OSError, ValueError):
         return None
     return found if found.versions == versions else None
@@ -114,7 +71,7 @@ def keep_findings(findings: Findings, directory: str = CACHE_DIR) -> None:
     descriptor, draft = tempfile.mkstemp(prefix=".options-", dir=directory)
     try:
         with open(descriptor, "w", encoding="utf-8") as file:
-            json.dump(to_json(findings), file, indent=1)
+            file.write(encode(findings))
             file.flush()
             os.fsync(file.fileno())
         os.chmod(draft, 0o644)

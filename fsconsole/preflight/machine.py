@@ -1,4 +1,4 @@
-"""What this machine offers to a run, as values."""
+"""Examines this machine: programs, kernel drivers, md levels, namespaces, loop devices, room for runs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import engine_argv
 from fsconsole.system.run import find_program, package_of
 from fsconsole.workloads.builtin import confined_argv
-
-# Which arrays this machine can make: mdadm, and the kernel's personalities.
 
 MDADM = "mdadm"
 
@@ -199,7 +197,9 @@ class Machine:
     """What the kernel, or a module of it, makes arrays of."""
 
 
-# Which filesystems the kernel can mount, and what it has to say of the others.
+def registered_filesystems() -> frozenset[str]:
+    """Return what the running kernel has registered, "debugfs" and the like too."""
+    return parse_filesystems(read_text_or("/proc/filesystems", ""))
 
 
 def parse_filesystems(text: str) -> frozenset[str]:
@@ -214,11 +214,6 @@ def parse_aliases(text: str) -> frozenset[str]:
     """
     names = (line.split()[1] for line in text.splitlines() if line.startswith("alias fs-"))
     return frozenset(name.removeprefix("fs-") for name in names)
-
-
-def registered_filesystems() -> frozenset[str]:
-    """Return what the running kernel has registered, "debugfs" and the like too."""
-    return parse_filesystems(read_text_or("/proc/filesystems", ""))
 
 
 def driver_of(name: str, registered: frozenset[str] | None = None) -> Driver:
@@ -241,8 +236,6 @@ def why_absent(filesystem: Filesystem, kernel: str) -> str:
     )
 
 
-# Looks at this machine, and tries out what a run will lean on; leaves nothing behind.
-
 _PROGRAMS = ("bwrap", "mount", "umount", "unshare", "wipefs")
 _TRIAL_S = 10.0
 _LOOP_FILE_BYTES = 2**20
@@ -256,6 +249,7 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> Machine:
     import psutil  # noqa: PLC0415 - most that load this module look at nothing but drivers
 
     memory = psutil.virtual_memory()
+    columns, lines = os.get_terminal_size(sys.stdout.fileno()) if sys.stdout.isatty() else (0, 0)
     registered = registered_filesystems()
     with KernelLog() as kernel_log:
         return Machine(
@@ -269,14 +263,16 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> Machine:
             filesystems=tuple(
                 filesystem_support(executor, filesystem, registered) for filesystem in catalog.filesystems
             ),
-            namespace=_as_root(_try_namespace, executor),
+            namespace=_as_root(
+                lambda run: _failure(run.run(Command(engine_argv(("true",)), timeout_s=_TRIAL_S))), executor
+            ),
             confinement=_as_root(_try_confinement, executor),
             loop=_as_root(_try_loop, executor),
             has_debugfs="debugfs" in registered,
             udev_runs=os.path.exists(_UDEV_CONTROL),
             kernel_log_readable=kernel_log.readable,
             runs=_runs_disk(os.path.abspath(runs_dir)),
-            terminal=_terminal(),
+            terminal=Terminal(os.environ.get("TERM", ""), columns, lines, sys.stdout.encoding),
             array_tool=look_for_tool(executor, MDADM),
             array_levels=levels_here(),
         )
@@ -322,10 +318,6 @@ def _as_root(attempt: Callable[[Executor], str], executor: Executor) -> Trial:
         return Trial(tried=True, why=error.strerror or str(error))
 
 
-def _try_namespace(executor: Executor) -> str:
-    return _failure(executor.run(Command(engine_argv(("true",)), timeout_s=_TRIAL_S)))
-
-
 def _try_confinement(executor: Executor) -> str:
     """Have a confined program write inside its tree and beside it: the one must work, the other must not.
 
@@ -361,24 +353,15 @@ def _runs_disk(path: str) -> RunsDisk:
         if os.path.lexists(there):
             return RunsDisk(path, f"{there} is not a directory", 0, 0)
         there = os.path.dirname(there)
-    usage = shutil.disk_usage(there)
-    return RunsDisk(path, _trouble(there), usage.free, usage.total)
+    usage, trouble = shutil.disk_usage(there), ""
+    if os.path.realpath(there) != there:
+        trouble = f"{there} leads through a symbolic link, to {os.path.realpath(there)}"
+    elif os.statvfs(there).f_flag & os.ST_RDONLY:
+        trouble = f"{there} is on a read-only filesystem"
+    elif not os.access(there, os.W_OK | os.X_OK):
+        trouble = f"{there} can't be written"
+    return RunsDisk(path, trouble, usage.free, usage.total)
 
-
-def _trouble(directory: str) -> str:
-    if os.path.realpath(directory) != directory:
-        return f"{directory} leads through a symbolic link, to {os.path.realpath(directory)}"
-    if os.statvfs(directory).f_flag & os.ST_RDONLY:
-        return f"{directory} is on a read-only filesystem"
-    return "" if os.access(directory, os.W_OK | os.X_OK) else f"{directory} can't be written"
-
-
-def _terminal() -> Terminal:
-    columns, lines = os.get_terminal_size(sys.stdout.fileno()) if sys.stdout.isatty() else (0, 0)
-    return Terminal(os.environ.get("TERM", ""), columns, lines, sys.stdout.encoding)
-
-
-# Whether every program that a plan will call is there, before anything is touched.
 
 ENGINE_PROGRAMS = ("unshare", "bwrap", "mount", "umount", "wipefs")
 """What gate and engine call beside the commands of the plan's steps."""

@@ -1,4 +1,4 @@
-"""A plan file and devices brought together: what `plan` shows is, by the same code, what `run` executes."""
+"""Applies a plan file to devices: what `plan` shows is, by the same code, what `run` executes."""
 
 from __future__ import annotations
 

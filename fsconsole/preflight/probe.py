@@ -6,7 +6,6 @@ however it, or whoever asked, ends.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -18,9 +17,10 @@ from dataclasses import dataclass
 from fsconsole.catalog.filesystem import Answer, Filesystem
 from fsconsole.errors.runs import KernelLacks, NoRoomToTry, ToolFailed
 from fsconsole.model.command import Command, Executor
-from fsconsole.preflight.findings import Findings, answer_from_json, versions_now
+from fsconsole.model.wire import decode, encode
+from fsconsole.preflight.findings import Findings, versions_now
 from fsconsole.preflight.machine import Driver, driver_of, why_absent
-from fsconsole.preflight.probe_child import NO_ROOM, list_trials
+from fsconsole.preflight.probe_child import NO_ROOM, Order, Report, list_trials
 from fsconsole.system.block import attach_held
 from fsconsole.system.files import kernel_release
 from fsconsole.system.mounts import engine_argv
@@ -62,14 +62,9 @@ def probe(
     as_root = os.geteuid() == 0
     if as_root:
         _require_loop_devices()
-    order: dict[str, object] = {
-        "as_root": as_root,
-        "room_bytes": room_bytes,
-        "mountable": mountable if as_root else [],
-        "filesystems": list(totals),
-    }
+    order = Order(as_root, room_bytes, tuple(mountable if as_root else ()), tuple(totals))
     argv = engine_argv(_ARGV) if as_root else _ARGV
-    gathered = _ask(argv, order, room_bytes, lambda name, count: progress(name, count, totals[name]))
+    gathered = _ask(argv, order, lambda name, count: progress(name, count, totals[name]))
     return tuple(
         Findings(
             filesystem.name,
@@ -100,39 +95,30 @@ def _require_loop_devices() -> None:
             ) from error
 
 
-def _ask(
-    argv: tuple[str, ...], order: dict[str, object], room_bytes: int, progress: Callable[[str, int], None]
-) -> dict[str, _Gathered]:
+def _ask(argv: tuple[str, ...], order: Order, progress: Callable[[str, int], None]) -> dict[str, _Gathered]:
     gathered: dict[str, _Gathered] = {}
-    images: list[str] = []
     with ExitStack() as stack:
         # Removed when the child has ended: it does so itself, unless it is killed.
-        stack.callback(_remove_all, images)
+        images = stack.enter_context(ExitStack())
         child = stack.enter_context(spawn(Command(argv)))
-        child.send(json.dumps(order))
-        for line in _lines(child, room_bytes):
-            name = str(line.get("filesystem", ""))
-            if name:
-                gathered[name] = _Gathered(str(line["driver"]), str(line["trouble"]), [])
-            elif "answer" in line:
-                answer = answer_from_json(line["answer"])
-                gathered[answer.filesystem].answers.append(answer)
-                progress(answer.filesystem, len(gathered[answer.filesystem].answers))
-            elif line.get("images"):
-                images.append(str(line["images"]))
+        child.send(encode(order))
+        for report in _reports(child, order.room_bytes):
+            if report.filesystem:
+                gathered[report.filesystem] = _Gathered(report.driver, report.trouble, [])
+            elif report.answer is not None:
+                answers = gathered[report.answer.filesystem].answers
+                answers.append(report.answer)
+                progress(report.answer.filesystem, len(answers))
+            elif report.images:
+                images.callback(shutil.rmtree, report.images, ignore_errors=True)
     return gathered
 
 
-def _remove_all(directories: Sequence[str]) -> None:
-    for directory in directories:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _lines(child: RunningCommand, room_bytes: int) -> Iterator[dict[str, object]]:
+def _reports(child: RunningCommand, room_bytes: int) -> Iterator[Report]:
     """Yield what the child says until it has said all; raises what its end means."""
     while True:
         try:
-            yield json.loads(child.receive(_ANSWER_S))
+            yield decode(Report, child.receive(_ANSWER_S))
         except EOFError:
             break
         except TimeoutError as error:

@@ -1,13 +1,12 @@
-"""The process that tries options: `python -m fsconsole.preflight.probe_child`, in a namespace of its own as root.
+"""Tries a filesystem's options: `python -m fsconsole.preflight.probe_child`, in a namespace of its own as root.
 
-It reads its order, one line of JSON, from stdin and answers in lines of JSON. It ends when stdin is closed, however
+It reads an Order, one line of JSON, from stdin and answers in lines of JSON, each a Report. It ends when stdin is closed, however
 whoever started it ended; images, mounts and loop devices go with its namespace.
 """
 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import shutil
@@ -17,7 +16,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from fsconsole.catalog import words
 from fsconsole.catalog.filesystem import Answer, Filesystem, Option, Scope, Verdict
@@ -37,12 +36,33 @@ from fsconsole.inspect.checks import refusal_words, without_device, words_about
 from fsconsole.inspect.features import parse_mkfs_features, read_mount_options
 from fsconsole.model.command import Command, CommandResult, Executor
 from fsconsole.model.plan import Variant
+from fsconsole.model.wire import Wire, decode, encode
 from fsconsole.system.block import attach_held
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import PRIVATE_ROOT, enter_private
 from fsconsole.system.run import RealExecutor
 
-# What there is to be tried: every option of a filesystem at every value, as words of mkfs and mount. Pure.
+
+class Order(Wire, frozen=True):
+    """What to try: the filesystems, and which of them the kernel can mount."""
+
+    as_root: bool
+    room_bytes: int
+    """The most that the images may take."""
+    mountable: tuple[str, ...]
+    filesystems: tuple[str, ...]
+
+
+class Report(Wire, frozen=True):
+    """One line of what was found: a folder of images, a filesystem without options, or the answer to one option."""
+
+    images: str = ""
+    """A folder to remove if the child is killed."""
+    filesystem: str = ""
+    driver: str = ""
+    trouble: str = ""
+    answer: Answer | None = None
+
 
 _CATALOG = Where("the catalog", "option")
 
@@ -58,7 +78,7 @@ class Trial:
 
 def plain_variant(filesystem: Filesystem) -> Variant:
     """Return the filesystem without a single option: what must work before anything is said of options."""
-    return _variant(filesystem, choose(filesystem, "", "", "", _CATALOG))
+    return _variant(filesystem, _chosen(filesystem, (), ()))
 
 
 def list_trials(filesystem: Filesystem) -> tuple[Trial, ...]:
@@ -83,15 +103,9 @@ def _chosen(filesystem: Filesystem, mkfs: Sequence[str], mount: Sequence[str]) -
 
 
 def _variant(filesystem: Filesystem, chosen: Chosen) -> Variant:
-    return Variant(
-        label="",
-        filesystem=filesystem.name,
-        mkfs_words=to_argv(chosen.mkfs),
-        mount_words=tuple(word.text for word in chosen.mount),
-    )
+    mount_words = tuple(word.text for word in chosen.mount)
+    return Variant("", filesystem.name, mkfs_words=to_argv(chosen.mkfs), mount_words=mount_words)
 
-
-# Options tried for real: mkfs on a sparse image, a mount through a loop device, and what is then in effect.
 
 _COMMAND_S = 30.0
 _LEAST_FREE_BYTES = 2**20
@@ -132,25 +146,22 @@ def try_plain(bench: Bench, filesystem: Filesystem) -> Seen:
 def answer(bench: Bench, filesystem: Filesystem, trial: Trial) -> Answer:
     """Return what comes of one trial. Raises OSError (ENOSPC) where the images find no room."""
     option = trial.option
+
+    def answered(verdict: Verdict, words: str, shows: str = "") -> Answer:
+        return Answer(filesystem.name, option.scope, option.name, trial.value, verdict, words, shows)
+
     if option.scope is Scope.MOUNT and not bench.mount_point:
-        return _answer(filesystem, trial, Verdict.UNTRIED, "nothing can be mounted here")
+        return answered(Verdict.UNTRIED, "nothing can be mounted here")
     seen = _try(bench, filesystem, trial.variant, wants_features=option.scope is Scope.MKFS)
     if seen.refusal:
-        return _answer(filesystem, trial, Verdict.REFUSED, seen.refusal)
+        return answered(Verdict.REFUSED, seen.refusal)
     found = (seen.features or {}).get(option.scope, {})
     effect = effect_of(option, trial.value, found) if found else Effect.UNKNOWN
     said = _said_to_do_nothing(seen.kernel_log, option.text(trial.value))
     if effect is Effect.NOT_IN_EFFECT or (effect is Effect.UNKNOWN and said):
-        return _answer(
-            filesystem, trial, Verdict.IGNORED, said or _instead(option.shown_as(trial.value), found)
-        )
+        return answered(Verdict.IGNORED, said or _instead(option.shown_as(trial.value), found))
     shows = option.shown_as(trial.value) if effect is Effect.IN_EFFECT else ""
-    return _answer(filesystem, trial, Verdict.TAKEN, "", shows)
-
-
-def _answer(filesystem: Filesystem, trial: Trial, verdict: Verdict, words: str, shows: str = "") -> Answer:
-    option = trial.option
-    return Answer(filesystem.name, option.scope, option.name, trial.value, verdict, words, shows)
+    return answered(Verdict.TAKEN, "", shows)
 
 
 def _try(bench: Bench, filesystem: Filesystem, variant: Variant, *, wants_features: bool = True) -> Seen:
@@ -160,7 +171,8 @@ def _try(bench: Bench, filesystem: Filesystem, variant: Variant, *, wants_featur
     try:
         os.truncate(descriptor, filesystem.trial_bytes)
         seen = _made(bench, filesystem, variant, image, wants_features=wants_features)
-        if _free_bytes(bench.images) < _LEAST_FREE_BYTES:
+        room = os.statvfs(bench.images)
+        if room.f_bavail * room.f_frsize < _LEAST_FREE_BYTES:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), bench.images)
         return seen
     finally:
@@ -241,26 +253,21 @@ def _run(bench: Bench, argv: tuple[str, ...]) -> CommandResult:
     return result
 
 
-def _free_bytes(path: str) -> int:
-    room = os.statvfs(path)
-    return room.f_bavail * room.f_frsize
-
-
 OK, NO_ROOM, ABANDONED = 0, 3, 4
 """Exit codes: done; the images found no room; whoever asked is gone."""
 
 
 def main() -> int:
     """Carry out one order; returns the exit code."""
-    order = json.loads(sys.stdin.buffer.readline())
-    images = "" if order["as_root"] else tempfile.mkdtemp(prefix="fsconsole-probe-")
+    order = decode(Order, sys.stdin.buffer.readline())
+    images = "" if order.as_root else tempfile.mkdtemp(prefix="fsconsole-probe-")
     threading.Thread(target=_end_with_stdin, args=(images,), daemon=True).start()
-    _say({"images": images})
+    _say(Report(images=images))
     executor = RealExecutor(kernel_log=KernelLog())
     if images:
         bench = Bench(executor, images, has_loops=False, mount_point="")
     else:
-        bench = _private_bench(executor, int(order["room_bytes"]))
+        bench = _private_bench(executor, order.room_bytes)
     try:
         return _carry_out(order, bench)
     finally:
@@ -268,11 +275,11 @@ def main() -> int:
             shutil.rmtree(images, ignore_errors=True)
 
 
-def _carry_out(order: Mapping[str, list[str]], bench: Bench) -> int:
+def _carry_out(order: Order, bench: Bench) -> int:
     catalog = load_catalog()
     try:
-        for name in order["filesystems"]:
-            mountable = name in order["mountable"]
+        for name in order.filesystems:
+            mountable = name in order.mountable
             _try_all(bench if mountable else replace(bench, mount_point=""), catalog.get(name))
     except OSError as error:
         if error.errno != errno.ENOSPC:
@@ -284,11 +291,10 @@ def _carry_out(order: Mapping[str, list[str]], bench: Bench) -> int:
 def _try_all(bench: Bench, filesystem: Filesystem) -> None:
     plain = try_plain(bench, filesystem)
     in_effect = (plain.features or {}).get(Scope.MOUNT, {})
-    _say({"filesystem": filesystem.name, "driver": in_effect.get("driver", ""), "trouble": plain.refusal})
+    _say(Report(filesystem=filesystem.name, driver=in_effect.get("driver", ""), trouble=plain.refusal))
     if not plain.refusal:
         for trial in list_trials(filesystem):
-            _say({"answer": asdict(answer(bench, filesystem, trial))})
-    _say({"end": filesystem.name})
+            _say(Report(answer=answer(bench, filesystem, trial)))
 
 
 def _private_bench(executor: Executor, room_bytes: int) -> Bench:
@@ -303,8 +309,8 @@ def _private_bench(executor: Executor, room_bytes: int) -> Bench:
     return Bench(executor, images, has_loops=True, mount_point=places.mount_point)
 
 
-def _say(line: dict[str, object]) -> None:
-    sys.stdout.write(json.dumps(line) + "\n")
+def _say(report: Report) -> None:
+    sys.stdout.write(encode(report) + "\n")
     sys.stdout.flush()
 
 

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
-from fsconsole.devices.state import Claim, DeviceState, device_state, holdings
+from fsconsole.devices.state import Claim, DeviceState, device_state, holdings, stands_on, volume_name
 from fsconsole.model.device import (
     Device,
     DeviceKind,
@@ -17,6 +15,8 @@ from fsconsole.model.device import (
     Usage,
     Verdict,
 )
+from tests.tui.device_lists import ARRAY as ARRAY_OF_DISKS
+from tests.tui.device_lists import FREE, MULTIPATH, SCRATCH, SYSTEM, VOLUMES
 
 DISK = Device("sda", "/dev/sda", DeviceKind.DISK, 8, 0, 2**30)
 EXT4 = Signature("ext4", Usage.FILESYSTEM, 1080, "label", "0a1b")
@@ -39,42 +39,34 @@ def test_nothing_is_called_free_unless_the_gate_was_asked() -> None:
     assert state(DISK, hazards=None) == DeviceState(Claim.UNKNOWN, "no use seen")
 
 
-@pytest.mark.parametrize(
-    ("device", "text"),
-    [
+def test_what_uses_a_device_is_named() -> None:
+    many = (MountUse("/a", "xfs", "self"), MountUse("/b", "xfs", "init"))
+    for device, text in (
         (replace(DISK, mounts=(MountUse("/", "ext4", "self"),)), "ext4 mounted on /"),
-        (
-            replace(DISK, mounts=(MountUse("/a", "xfs", "self"), MountUse("/b", "xfs", "init"))),
-            "xfs mounted on /a and 1 more",
-        ),
+        (replace(DISK, mounts=many), "xfs mounted on /a and 1 more"),
         (replace(DISK, mounts=(MountUse("", "btrfs", "btrfs"),)), "btrfs mounted out of sight"),
         (replace(DISK, swap=True), "swap"),
         (replace(DISK, holders=("md0",)), "member of md0"),
         (replace(DISK, holders=("dm-0", "dm-1")), "held by dm-0; held by dm-1"),
-    ],
-)
-def test_what_uses_a_device_is_named(device: Device, text: str) -> None:
-    assert state(device) == DeviceState(Claim.IN_USE, text)
-    assert state(device, hazards=None).claim is Claim.IN_USE
+    ):
+        assert state(device) == DeviceState(Claim.IN_USE, text)
+        assert state(device, hazards=None).claim is Claim.IN_USE
 
 
-@pytest.mark.parametrize(
-    ("flags", "active", "text"),
-    [
-        ("", True, "member of md0"),
-        ("W", True, "member of md0"),
-        ("S", True, "spare of md0"),
-        ("F", True, "failed member of md0"),
-        ("WF", True, "failed member of md0"),
-        ("J", True, "journal of md0"),
-        ("R", True, "replacement in md0"),
-        ("S", False, "member of md0"),
-    ],
-)
-def test_what_a_member_is_in_its_array_is_told(flags: str, active: bool, text: str) -> None:
-    array = replace(ARRAY, members=(MdMember("sdb", 0, ""), MdMember("sda", 1, flags)), active=active)
-    md0 = Device("md0", "/dev/md0", DeviceKind.MD, 9, 0, 2**30, lower=("sda", "sdb"), md=array)
-    assert state(replace(DISK, holders=("md0",)), md0) == DeviceState(Claim.IN_USE, text)
+def test_what_a_member_is_in_its_array_is_told() -> None:
+    told = {
+        "": "member of",
+        "W": "member of",
+        "S": "spare of",
+        "F": "failed member of",
+        "WF": "failed member of",
+    }
+    told |= {"J": "journal of", "R": "replacement in", "inactive": "member of"}
+    for flags, words in told.items():
+        members = (MdMember("sdb", 0, ""), MdMember("sda", 1, flags.replace("inactive", "S")))
+        array = replace(ARRAY, members=members, active=flags != "inactive")
+        md0 = Device("md0", "/dev/md0", DeviceKind.MD, 9, 0, 2**30, lower=("sda", "sdb"), md=array)
+        assert state(replace(DISK, holders=("md0",)), md0) == DeviceState(Claim.IN_USE, f"{words} md0"), flags
 
 
 def test_a_disk_is_in_use_when_a_partition_is() -> None:
@@ -91,18 +83,16 @@ def test_a_device_below_a_loop_is_held_by_it() -> None:
     assert state(DISK, loop) == DeviceState(Claim.IN_USE, "held by loop0")
 
 
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
+def test_the_troubles_of_an_array_are_told() -> None:
+    for changes, text in (
         ({"action": "resync", "progress_percent": 41.3}, "resync 41 %"),
         ({"action": "PENDING"}, "resync pending"),
         ({"degraded": 1, "slots": "U_"}, "degraded U_"),
         ({"active": False}, "inactive array"),
-    ],
-)
-def test_the_troubles_of_an_array_are_told(changes: dict[str, object], text: str) -> None:
-    device = replace(DISK, name="md0", kind=DeviceKind.MD, md=replace(ARRAY, **changes))
-    assert state(device) == DeviceState(Claim.HAZARDOUS, text)
+    ):
+        array = replace(ARRAY, **changes)  # type: ignore[arg-type]
+        device = replace(DISK, name="md0", kind=DeviceKind.MD, md=array)
+        assert state(device) == DeviceState(Claim.HAZARDOUS, text)
 
 
 def test_read_only_is_a_hazard_and_told_once() -> None:
@@ -144,3 +134,24 @@ def test_what_a_scratch_device_holds_makes_it_no_less_free() -> None:
     refused = hazard("is locked by another run or tool", Verdict.REFUSED)
     assert state(scratch, hazards=(refused,)).claim is Claim.HAZARDOUS
     assert state(scratch, hazards=None).claim is not Claim.FREE
+
+
+def test_a_device_is_called_what_its_owner_calls_it() -> None:
+    for device, words in (
+        (SCRATCH, "loop over /var/lib/fsconsole/scratch/scratch-0a1b2c3d.img"),
+        (VOLUMES[0], "LV vg/home"),
+        (MULTIPATH, "multipath mpatha"),
+        (replace(MULTIPATH, dm_uuid="CRYPT-LUKS2-1234", dm_name="safe"), "encrypted volume safe"),
+        (replace(MULTIPATH, dm_uuid="", dm_name="made by hand"), "dm made by hand"),
+        (ARRAY_OF_DISKS, "md raid5 of"),
+        (SYSTEM[1], "partition of sda"),
+        (FREE, ""),
+        (Device("ram0", "/dev/ram0", DeviceKind.OTHER, 1, 0, 4096), ""),
+    ):
+        assert stands_on(device).startswith(words)
+        assert bool(stands_on(device)) is bool(words)
+
+
+def test_doubled_dashes_of_a_volume_are_dashes() -> None:
+    names = ("vg-lv", "my--vg-lv--old", "vg---lv", "alone")
+    assert [volume_name(name) for name in names] == ["vg/lv", "my-vg/lv-old", "vg-/lv", "alone"]

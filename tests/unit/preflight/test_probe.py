@@ -15,6 +15,7 @@ from fsconsole.catalog.loader import declaration_digest, load_catalog
 from fsconsole.catalog.words import Where, broken_rules, choose
 from fsconsole.errors.runs import ToolMissing
 from fsconsole.model.command import CommandResult, ResourceUsage
+from fsconsole.model.wire import decode, encode
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import NO_DEVICE
 from fsconsole.plan.read import parse_plan
@@ -22,10 +23,8 @@ from fsconsole.preflight import findings
 from fsconsole.preflight.findings import (
     Findings,
     Versions,
-    from_json,
     keep_findings,
     read_findings,
-    to_json,
     what_is_known,
 )
 from fsconsole.preflight.machine import why_absent
@@ -78,7 +77,7 @@ def test_what_a_rule_asks_for_is_said_beside() -> None:
 
 
 def test_findings_come_back_from_json_as_they_were() -> None:
-    assert from_json(json.loads(json.dumps(to_json(FOUND)))) == FOUND
+    assert decode(Findings, encode(FOUND)) == FOUND
 
 
 @pytest.mark.parametrize(
@@ -92,10 +91,10 @@ def test_findings_come_back_from_json_as_they_were() -> None:
     ],
 )
 def test_findings_of_another_shape_are_refused(damage) -> None:
-    document = json.loads(json.dumps(to_json(FOUND)))
+    document = json.loads(encode(FOUND))
     damage(document)
     with pytest.raises(ValueError, match=r"."):
-        from_json(document)
+        decode(Findings, json.dumps(document))
 
 
 def test_what_is_kept_is_found_again_while_nothing_has_changed(tmp_path: Path) -> None:
