@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,8 +15,10 @@ from fsconsole.text import printable
 from fsconsole.units import format_bytes, parse_bytes
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from fsconsole.devices.scratch import Scratch
-    from fsconsole.preflight.device_survey import Survey
+    from fsconsole.preflight.device_survey import Survey, SurveyRow
 
 
 def register(app: typer.Typer) -> None:
@@ -69,14 +71,43 @@ def devices(
 
 
 def _print_table(survey: Survey) -> None:
-    from fsconsole.cli.device_table import print_table
+    """Print as many columns as fit a terminal, or all of them elsewhere."""
+    import sys
 
-    print_table(survey.rows)
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    width = console.width if console.is_terminal else sys.maxsize
+    for line in table_lines(survey.rows, width, ascii_only=console.options.ascii_only):
+        console.print(line)
+
+
+def table_lines(rows: Sequence[SurveyRow], width: int, *, ascii_only: bool) -> Iterator[Text]:
+    """Yield the table of devices; a state that is too long goes on in the next line."""
+    from rich.text import Text
+
+    from fsconsole.show.devices import Entry, lay_out
+    from fsconsole.show.terminal import ASCII, SAFE
+    from fsconsole.text import pad_right, wrap
+
+    entries = [Entry(row.row, row.state, row.hazards) for row in rows]
+    sheet = lay_out(entries, None, width, ASCII if ascii_only else SAFE)
+    *columns, state = sheet.columns
+    yield Text("".join(pad_right(column.title, column.width) for column in columns) + state.title, "bold")
+    for row in sheet.rows:
+        *cells, last = row.cells
+        lead = "".join(
+            pad_right(cell.text, column.width) for cell, column in zip(cells, columns, strict=True)
+        )
+        for part in wrap(last.text, state.width, max_lines=_STATE_LINES):
+            yield Text.assemble(lead, (part, last.style))
+            lead = " " * sum(column.width for column in columns)
 
 
 # fsconsole readtest: a few seconds of buffered reading, as hdparm -t, with the read-ahead in force.
 
 _LONGEST_S = 3600.0
+_STATE_LINES = 100
 
 
 def readtest(

@@ -52,15 +52,6 @@ def tree_rows(devices: tuple[Device, ...]) -> tuple[TreeRow, ...]:
     return (*rows.values(), *stranded)
 
 
-def guide(row: TreeRow, *, ascii_only: bool = False) -> str:
-    """Return the lines that lead to a row's name, three columns for each level; all of them are in CP437."""
-    bar, tee, corner = ("|  ", "|- ", "`- ") if ascii_only else ("│  ", "├─ ", "└─ ")
-    if not row.last_of:
-        return ""
-    above = "".join("   " if last else bar for last in row.last_of[:-1])
-    return above + (corner if row.last_of[-1] else tee)
-
-
 def natural_key(name: str) -> NaturalKey:
     """Return a sort key in which sda2 is before sda10, and sdz before sdaa."""
     parts = _PARTS.findall(name)

@@ -238,27 +238,33 @@ def _bare(entry: Entry) -> Device:
 GAP = 2
 STATE_ROOM = 26
 """What the state keeps before others come in; it has all that is left over."""
+_WHOLE_STATE_ROOM = 34
 _NAME_ROOM = 34
 """A longer name (a volume's own, deep in the tree) loses its middle; the details have it whole."""
 _TICK_WIDTH = 4
 STYLES = {Claim.FREE: "green", Claim.HAZARDOUS: "yellow", Claim.IN_USE: "", Claim.UNKNOWN: ""}
 
 
-def lay_out(entries: Sequence[Entry], ticked: Collection[str], width: int, glyphs: Glyphs) -> Sheet:
-    """Return the table in width cells."""
-    names = [shorten_middle(name_in_tree(entry.row, glyphs), _NAME_ROOM) for entry in entries]
-    states = [printable(entry.state.text) for entry in entries]
+def lay_out(entries: Sequence[Entry], ticked: Collection[str] | None, width: int, glyphs: Glyphs) -> Sheet:
+    """Return the table in width cells; ticked None: without ticks, and names and states are whole."""
+    is_whole = ticked is None
+    names = [name_in_tree(entry.row, glyphs) for entry in entries]
+    names = names if is_whole else [shorten_middle(name, _NAME_ROOM) for name in names]
+    states = [printable(_state_text(entry)) for entry in entries]
     devices = [entry.device for entry in entries]
     name_width = widest("device", names)
-    room = width - _TICK_WIDTH - name_width - GAP
-    columns = fitting(devices, room - min(widest("state", states), STATE_ROOM), GAP)
+    room = width - (0 if is_whole else _TICK_WIDTH) - name_width - GAP
+    least = _WHOLE_STATE_ROOM if is_whole else STATE_ROOM
+    columns = fitting(devices, room - min(widest("state", states), least), GAP)
     texts = [texts_of(column, devices) for column in columns]
     widths = [widest(column.title, cells) for column, cells in zip(columns, texts, strict=True)]
     state_width = max(room - sum(widths) - GAP * len(widths), len("state"))
+    if not is_whole:
+        states = [shorten_middle(state, state_width) for state in states]
     heads = [_padded(column, column.title, size) for column, size in zip(columns, widths, strict=True)]
     return Sheet(
         columns=(
-            SheetColumn("", _TICK_WIDTH),
+            *(() if is_whole else (SheetColumn("", _TICK_WIDTH),)),
             SheetColumn("device", name_width + GAP),
             *(SheetColumn(head, size + GAP) for head, size in zip(heads, widths, strict=True)),
             SheetColumn("state", state_width),
@@ -267,13 +273,13 @@ def lay_out(entries: Sequence[Entry], ticked: Collection[str], width: int, glyph
             SheetRow(
                 entry.device.path,
                 (
-                    _tick(entry, ticked),
+                    *(() if ticked is None else (_tick(entry, ticked),)),
                     SheetCell(names[index]),
                     *(
                         SheetCell(_padded(column, cells[index], size))
                         for column, cells, size in zip(columns, texts, widths, strict=True)
                     ),
-                    SheetCell(shorten_middle(states[index], state_width), STYLES[entry.state.claim]),
+                    SheetCell(states[index], STYLES[entry.state.claim]),
                 ),
             )
             for index, entry in enumerate(entries)
@@ -281,18 +287,25 @@ def lay_out(entries: Sequence[Entry], ticked: Collection[str], width: int, glyph
     )
 
 
+def _state_text(entry: Entry) -> str:
+    others = entry.row.also_under
+    more = f" and {len(others) - 2} more" if len(others) > 2 else ""
+    return f"{entry.state.text}; also under {', '.join(others[:2])}{more}" if others else entry.state.text
+
+
 def name_in_tree(row: TreeRow, glyphs: Glyphs) -> str:
     """Return a device's name behind the lines that lead to it, a volume's own name behind it."""
     device = row.device
     mapped = f" ({device.dm_name})" if device.dm_name else ""
-    return _guide(row.last_of, glyphs) + printable(device.name + mapped)
+    return guide(row, glyphs) + printable(device.name + mapped)
 
 
-def _guide(last_of: tuple[bool, ...], glyphs: Glyphs) -> str:
-    if not last_of:
+def guide(row: TreeRow, glyphs: Glyphs) -> str:
+    """Return the lines of the tree that lead to a device."""
+    if not row.last_of:
         return ""
-    above = "".join("   " if last else glyphs.trunk for last in last_of[:-1])
-    return above + (glyphs.last_branch if last_of[-1] else glyphs.branch)
+    above = "".join("   " if last else glyphs.trunk for last in row.last_of[:-1])
+    return above + (glyphs.last_branch if row.last_of[-1] else glyphs.branch)
 
 
 def _tick(entry: Entry, ticked: Collection[str]) -> SheetCell:

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import io
 import itertools
 from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
 
-from fsconsole.cli.device_table import _name, _state, build_table, columns_that_fit
+from fsconsole.cli.devices import table_lines
 from fsconsole.devices.state import device_state
 from fsconsole.devices.tree import tree_rows
 from fsconsole.model.device import Device, DeviceKind, MountUse, Signature, Usage
@@ -33,12 +31,7 @@ MACHINE = (
 
 def printed(width: int, *, ascii_only: bool = False) -> list[str]:
     rows = [SurveyRow(row, device_state(row.device, MACHINE, ())) for row in tree_rows(MACHINE)]
-    names = [_name(row, ascii_only=ascii_only) for row in rows]
-    states = [_state(row) for row in rows]
-    out = io.StringIO()
-    console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)
-    console.print(build_table(rows, names, states, columns_that_fit(rows, names, states, width)))
-    return out.getvalue().splitlines()
+    return [line.plain.rstrip() for line in table_lines(rows, width, ascii_only=ascii_only)]
 
 
 @pytest.mark.parametrize("width", [50, 80, 120, 300])

@@ -3,8 +3,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.devices.tree import guide, natural_key, tree_rows
+from fsconsole.devices.tree import natural_key, tree_rows
 from fsconsole.model.device import Device, DeviceKind, LoopBacking
+from fsconsole.show.devices import guide
+from fsconsole.show.terminal import ASCII, SAFE
 
 
 def device(
@@ -27,7 +29,7 @@ MACHINE = (
 
 
 def test_what_lies_on_a_device_stands_below_it() -> None:
-    drawn = [guide(row) + row.device.name for row in tree_rows(MACHINE)]
+    drawn = [guide(row, SAFE) + row.device.name for row in tree_rows(MACHINE)]
     assert drawn == [
         "sda",
         "├─ sda1",
@@ -46,7 +48,7 @@ def test_an_array_stands_under_its_first_member_and_names_the_others() -> None:
 
 
 def test_the_guides_can_do_without_box_characters() -> None:
-    drawn = [guide(row, ascii_only=True) for row in tree_rows(MACHINE)]
+    drawn = [guide(row, ASCII) for row in tree_rows(MACHINE)]
     assert drawn[1:5] == ["|- ", "`- ", "   `- ", "      `- "]
     assert all(text.isascii() for text in drawn)
 
@@ -58,13 +60,16 @@ def test_a_line_goes_down_past_the_children_of_an_elder() -> None:
         device("sda2", DeviceKind.PARTITION, "sda"),
         device("md0", DeviceKind.MD, lower=("sda1",)),
     )
-    assert [guide(row) for row in tree_rows(devices)] == ["", "├─ ", "│  └─ ", "└─ "]
+    assert [guide(row, SAFE) for row in tree_rows(devices)] == ["", "├─ ", "│  └─ ", "└─ "]
 
 
 def test_a_loop_over_a_device_stands_below_it() -> None:
     backing = LoopBacking("/dev/sda", 5, 7, direct_io=True, autoclear=False)
     loop = Device("loop0", "/dev/loop0", DeviceKind.LOOP, 7, 0, 1, loop=backing)
-    assert [guide(row) + row.device.name for row in tree_rows((loop, device("sda")))] == ["sda", "└─ loop0"]
+    assert [guide(row, SAFE) + row.device.name for row in tree_rows((loop, device("sda")))] == [
+        "sda",
+        "└─ loop0",
+    ]
 
 
 def test_a_ring_of_parents_hides_nothing() -> None:
@@ -74,7 +79,7 @@ def test_a_ring_of_parents_hides_nothing() -> None:
 
 def test_a_parent_that_is_not_listed_makes_a_root() -> None:
     rows = tree_rows((device("sda1", DeviceKind.PARTITION, "sda"),))
-    assert guide(rows[0]) == ""
+    assert guide(rows[0], SAFE) == ""
 
 
 def test_disks_count_on_in_letters_and_in_numbers() -> None:
