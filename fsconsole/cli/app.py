@@ -1,4 +1,4 @@
-"""The command line as a parser: commands are loaded when they are called, so that help waits for none of them.
+"""The parser of the command line; a command's module is loaded when it is called, so that help is fast.
 
 The parser's contexts and formatters have no public type.
 """
@@ -120,7 +120,7 @@ def make_app(listed: Iterable[Listed]) -> typer.Typer:
     app = typer.Typer(
         cls=Chosen,
         help="Compare filesystems on your own disks, with figures you can trace.",
-        epilog="Without a command, the console is shown. Nothing is wiped without your consent: `fsconsole plan` shows what would be lost.",
+        epilog="Without a command, fsconsole starts its console. Nothing is wiped without your consent: `fsconsole plan` shows what would be lost.",
         invoke_without_command=True,
         add_completion=False,
         rich_markup_mode=None,
@@ -152,17 +152,20 @@ def _options(
     ctx: typer.Context,
     _version: Annotated[
         bool,
-        typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and end."),
+        typer.Option("--version", is_eager=True, callback=_print_version, help="Show version and exit."),
     ] = False,
-    ascii_only: Annotated[bool, typer.Option("--ascii", help="The console in plain ASCII.")] = False,
+    ascii_only: Annotated[bool, typer.Option("--ascii", help="Console in plain ASCII.")] = False,
     runs_dir: Annotated[
         str,
         typer.Option(
-            "--runs", metavar="DIR", show_default="/var/lib/fsconsole/runs", help="The console's runs."
+            "--runs",
+            metavar="DIR",
+            show_default="/var/lib/fsconsole/runs",
+            help="Where the console keeps runs.",
         ),
     ] = "",
     slow_link: Annotated[
-        bool, typer.Option("--slow-link", help="The console for a slow line: ASCII, painted seldom.")
+        bool, typer.Option("--slow-link", help="Low-bandwidth mode: ASCII, fewer redraws.")
     ] = False,
 ) -> None:
     """Options of fsconsole itself; without a command it shows the console, where there is a terminal."""

@@ -1,4 +1,4 @@
-"""fsconsole catalog: the filesystems and options that there are, and what this machine takes of them."""
+"""`fsconsole catalog`: filesystems and options, and what this machine supports."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ def register(app: typer.Typer) -> None:
 
 def catalog(
     filesystem: Annotated[
-        list[str] | None, typer.Argument(metavar="[FS]...", help="Only these; without it one line for each.")
+        list[str] | None,
+        typer.Argument(metavar="[FS]...", help="Filesystems to show in full; default: a summary of all."),
     ] = None,
     *,
     probe: Annotated[
         bool,
-        typer.Option("--probe", help="Try every option now, on a small image in memory; nothing is left."),
+        typer.Option("--probe", help="Try every option on a small image in memory."),
     ] = False,
     arrays: Annotated[
         bool,
-        typer.Option("--arrays", help="The levels of [[array]] instead: which of them this machine makes."),
+        typer.Option("--arrays", help="Show the RAID levels of [[array]] that this machine supports."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list with all fields.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list with all fields.")] = False,
 ) -> None:
-    """Show filesystems and options: values, help, what kernel and tools take, and refusals in their own words.
+    """List filesystems and options: values, help, kernel and tool support, and refusals in their own words.
 
-    What --probe finds out is kept for later calls, and for `fsconsole plan`, as long as kernel, tools and catalog
-    stay what they are. Without root mkfs alone can be tried, and nothing is kept.
+    --probe results are cached, also for `fsconsole plan`, until kernel, tools or catalog change. Without root only
+    mkfs is tried, and nothing is cached.
     """
     from fsconsole.cli.complaint import say
     from fsconsole.preflight import catalog_survey

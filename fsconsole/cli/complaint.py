@@ -1,4 +1,4 @@
-"""Errors and notes as the operator sees them: whole sentences on stderr."""
+"""Errors and notes on stderr, wrapped to the terminal."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _fitted(line: str) -> str:
     return textwrap.fill(kept, width, break_long_words=False, break_on_hyphens=False).replace(_UNBROKEN, " ")
 
 
-# What the parser says of words that it can't use, as every other error is told: a sentence and a hint.
+# Usage errors of the parser, worded as all other errors: a sentence and a hint.
 
 _OF_PYDANTIC = "Value error, "
 """How the parser's checker of values begins, which says nothing to an operator."""

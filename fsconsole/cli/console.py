@@ -1,4 +1,4 @@
-"""The console, by the command line's own options."""
+"""Start of the console."""
 
 from __future__ import annotations
 

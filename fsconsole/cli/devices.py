@@ -1,4 +1,4 @@
-"""fsconsole devices: every block device as a tree, with how it stands."""
+"""`fsconsole devices`, `readtest` and `scratch`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def register(app: typer.Typer) -> None:
     app.command("devices")(devices)
     app.command(name="readtest")(readtest)
     group = typer.Typer(
-        help="Make and remove scratch devices: loop devices over marked files, safe to wipe.",
+        help="Create and remove scratch devices: loop devices over marked files, safe to wipe.",
         cls=Group,
         invoke_without_command=True,
         rich_markup_mode=None,
     )
     group.callback()(show_help_for_nothing)
-    group.command(name="create", short_help="Make a scratch device of a file, allocated and marked.")(create)
-    group.command(name="list", short_help="List scratch devices, and files without one.")(list_)
+    group.command(name="create", short_help="Create a scratch device.")(create)
+    group.command(name="list", short_help="List scratch devices and detached files.")(list_)
     group.command(name="attach")(attach)
     group.command(name="remove", short_help="Detach a scratch device and delete its file.")(remove)
     app.add_typer(group, name="scratch")
@@ -41,20 +41,20 @@ def register(app: typer.Typer) -> None:
 
 def devices(
     device: Annotated[
-        list[str] | None, typer.Argument(metavar="DEV", help="Only these devices; all without it.")
+        list[str] | None, typer.Argument(metavar="DEV", help="Only these devices; default: all.")
     ] = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list with all fields.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list with all fields.")] = False,
     runs: Annotated[
-        str, typer.Option("--runs", metavar="DIR", help="Where runs are kept; its disk is never wiped.")
+        str, typer.Option("--runs", metavar="DIR", help="Directory of runs; its disk is never wiped.")
     ] = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Show disks, partitions, arrays, volumes and loop devices as a tree, and how each stands.
+    """List disks, partitions, arrays, volumes and loop devices as a tree, with their state.
 
-    A state is free, in use and by what, or hazardous and why. Nothing is written. Without root the devices
-    aren't opened and nothing is called free. A device that gives no answer is named, and not waited for. Of devices
-    that are named, their stripes are told too. On a terminal, columns that find no room are left out; --json has
-    them all. What is on a device beside signatures is sampled by `fsconsole plan`.
+    State: free, in use (by what) or hazardous (why). Read-only. Without root no device is opened and none is
+    called free. Devices that don't answer are skipped with a note. For devices given by name, RAID stripes are shown
+    too. Columns that don't fit the terminal are left out; --json has them all. Only `fsconsole plan` samples content
+    besides signatures.
     """
     from fsconsole.cli.complaint import say
     from fsconsole.preflight import device_survey
@@ -104,27 +104,27 @@ def table_lines(rows: Sequence[SurveyRow], width: int, *, ascii_only: bool) -> I
             lead = " " * sum(column.width for column in columns)
 
 
-# fsconsole readtest: a few seconds of buffered reading, as hdparm -t, with the read-ahead in force.
+# fsconsole readtest
 
 _LONGEST_S = 3600.0
 _STATE_LINES = 100
 
 
 def readtest(
-    device: Annotated[str, typer.Argument(metavar="DEV", help="A block device; it may be in use.")],
+    device: Annotated[str, typer.Argument(metavar="DEV", help="Block device; may be in use.")],
     *,
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="S", min=0.1, max=_LONGEST_S, help="How long to read.")
     ] = 3.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     is_watched: Annotated[
-        bool, typer.Option("--watched", hidden=True, help="Whoever calls it has a limit of his own.")
+        bool, typer.Option("--watched", hidden=True, help="The caller has its own timeout.")
     ] = False,
 ) -> None:
-    """Read a device from its beginning through the page cache, as `hdparm -t`, and print the throughput.
+    """Read a device from its start through the page cache, as `hdparm -t`, and print the throughput.
 
-    It is opened for reading only and may be in use; what is dirty on it is written out first. A device that is
-    read to its end is read again from the beginning, with an empty cache.
+    The device is opened read-only and may be in use; its dirty pages are written out first. At the device's end,
+    reading starts over with an empty cache.
     """
     from fsconsole.devices.ask import read_test, require_answer
     from fsconsole.devices.snapshot import find_device
@@ -158,13 +158,13 @@ def readtest(
     typer.echo(printable(line))
 
 
-# fsconsole scratch: safe devices to try things on, made of files.
+# fsconsole scratch
 
 _Directory = Annotated[
-    str, typer.Option("--dir", metavar="DIR", help="Where scratch files lie; its disk sets the speed.")
+    str, typer.Option("--dir", metavar="DIR", help="Directory of scratch files; its disk sets the speed.")
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="Its device, its id, or its file.")]
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="Its device, id or file.")]
 
 
 def create(
@@ -173,9 +173,9 @@ def create(
     directory: _Directory = DEFAULT_SCRATCH_DIR,
     as_json: _Json = False,
 ) -> None:
-    """Make a file, allocate it wholly, mark it, and attach a loop device with direct I/O.
+    """Create a fully allocated, marked file and attach a loop device with direct I/O.
 
-    1 GiB or 5 % of the filesystem below, whichever is more, is left free.
+    Leaves 1 GiB or 5 % of the filesystem free, whichever is more.
     """
     import signal
 
@@ -189,7 +189,7 @@ def create(
 
 
 def list_(*, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: _Json = False) -> None:
-    """List attached scratch devices, and the files in DIR that lost theirs in a reboot."""
+    """List scratch devices, and files in DIR that are detached (after a reboot)."""
     from fsconsole.devices import scratch
     from fsconsole.model.wire import encode
 
@@ -204,7 +204,7 @@ def list_(*, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: _Json = False
 
 
 def attach(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: _Json = False) -> None:
-    """Attach a scratch file again, after a reboot."""
+    """Reattach a scratch file after a reboot."""
     from fsconsole.devices import scratch
 
     _need_root("A scratch device")
@@ -212,7 +212,7 @@ def attach(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json:
 
 
 def remove(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR) -> None:
-    """Detach a scratch device and delete its file; refused while anything uses it."""
+    """Detach a scratch device and delete its file. Refused while it is in use."""
     from fsconsole.devices import scratch
 
     _need_root("Removing a scratch device")

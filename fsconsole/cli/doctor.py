@@ -1,4 +1,4 @@
-"""fsconsole doctor: what this machine offers, what it lacks, and what to do about it."""
+"""`fsconsole doctor`: requirements, and fixes for those that are missing."""
 
 from __future__ import annotations
 
@@ -25,14 +25,12 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all findings as one JSON object.")] = False,
-    runs: Annotated[
-        str, typer.Option("--runs", metavar="DIR", help="Where runs would be kept.")
-    ] = DEFAULT_RUNS_DIR,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    runs: Annotated[str, typer.Option("--runs", metavar="DIR", help="Directory of runs.")] = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Look at rights, kernel, tools, namespaces and disks, and tell what is missing.
+    """Check privileges, kernel, tools, namespaces and disks, and suggest fixes.
 
-    Exit code 0: a run is possible here; 1: it is not.
+    Exit code 0: runs are possible; 1: they are not.
     """
     from fsconsole.catalog.loader import load_catalog
     from fsconsole.preflight.doctor import diagnose, run_is_possible
@@ -54,7 +52,9 @@ def _json(findings: tuple[Finding, ...], *, possible: bool) -> str:
 
 def _text(findings: tuple[Finding, ...], *, possible: bool) -> str:
     lines = [line for finding in findings for line in _lines(finding)]
-    ending = "A run is possible here." if possible else "No run is possible here: see the lines in capitals."
+    ending = (
+        "Runs are possible here." if possible else "Runs are not possible here: see the lines in capitals."
+    )
     return "\n".join([*lines, "", ending])
 
 

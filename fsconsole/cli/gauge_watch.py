@@ -1,4 +1,4 @@
-"""Watching devices: a sampler of its own, whose samples go to a view."""
+"""The views of `fsconsole gauges`, and its sampler."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ from fsconsole.text import printable
 if TYPE_CHECKING:
     from rich.live import Live
 
-
-# Samples on a terminal, as plain pages, or as lines of JSON.
 
 _PLAIN_WIDTH = 80
 _PAINT_S = 0.2
@@ -149,7 +147,7 @@ class Wanted:
 
     @property
     def title(self) -> str:
-        """What stands above a page."""
+        """The title of a page."""
         watched = ", ".join(self.paths) or "this machine"
         return printable(f"gauges of {watched}, {self.hz:g} per second")
 
@@ -212,7 +210,7 @@ class _BdiWatch:
         self._looked_s = 0.0
 
     def look(self, sampler: Sampler) -> None:
-        """Look, every now and then, where that writeback is told."""
+        """Find that writeback, at most every two seconds."""
         now_s = time.monotonic()
         if now_s - self._looked_s < _LOOK_FOR_BDI_S:
             return

@@ -1,4 +1,4 @@
-"""fsconsole gauges: what devices, CPUs and dirty pages do right now, without a run."""
+"""`fsconsole gauges`: options and help."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ def register(app: typer.Typer) -> None:
 def gauges(
     device: Annotated[
         list[str] | None,
-        typer.Option("--device", metavar="DEV", help="Watch this device; any number of times."),
+        typer.Option("--device", metavar="DEV", help="Device to watch; repeatable."),
     ] = None,
     *,
     hz: Annotated[float, typer.Option("--hz", min=0.5, max=10.0, help="Samples per second.")] = 2.0,
     count: Annotated[
-        int | None, typer.Option("--count", min=1, metavar="N", help="End after so many samples.")
+        int | None, typer.Option("--count", min=1, metavar="N", help="Exit after N samples.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each sample.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per sample.")] = False,
 ) -> None:
-    """Show live what devices, CPUs, dirty pages and waiting tasks do, until Ctrl-C.
+    """Show live gauges of devices, CPUs, dirty pages and pressure, until Ctrl-C.
 
-    An array or volume is followed by its members, a loop device by the disk below it; their bytes are the same
-    ones again. Nothing is opened but files of the kernel. The writeback of a device (bdi) is shown to root where
-    debugfs is mounted. Without a terminal each sample is printed below the one before.
+    Members of an array or volume, and the disk below a loop device, are listed below it; they carry the same bytes
+    again. Only kernel files are opened. Writeback of a device (bdi) needs root and a mounted debugfs. Without a
+    terminal, each sample is printed below the one before.
     """
     from fsconsole.cli.gauge_watch import Wanted, gauge_view, watch
 

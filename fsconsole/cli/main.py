@@ -1,4 +1,4 @@
-"""The command fsconsole: the list of its commands, and the one place where errors meet the operator.
+"""Entry point: the list of commands, and the one place that reports errors.
 
 Nothing is loaded here that a help text doesn't need: neither the commands nor the errors.
 """
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 COMMANDS = (
-    ("devices", "fsconsole.cli.devices", "Show all block devices as a tree, and how each stands."),
-    ("readtest", "fsconsole.cli.devices", "Read from a device for 3 s, as hdparm -t; nothing is written."),
-    ("gauges", "fsconsole.cli.gauges", "Show live what devices, CPUs and dirty pages do."),
-    ("catalog", "fsconsole.cli.catalog", "Show filesystems and options, and what this machine takes."),
-    ("scratch", "fsconsole.cli.devices", "Make, list and remove scratch devices, safe to wipe."),
-    ("plan", "fsconsole.cli.plan", "Show what a run would do, what would be lost, the consent code."),
-    ("run", "fsconsole.cli.run", "Carry out a plan on the devices named, which are wiped."),
-    ("resume", "fsconsole.cli.run", "Finish a run that was stopped, or whose engine died."),
-    ("demo", "fsconsole.cli.run", "Compare four variants on a scratch device; touch no disk."),
-    ("attach", "fsconsole.cli.run", "Show a run that goes on."),
-    ("stop", "fsconsole.cli.run", "Stop a run after the cell at hand, or at once; skip, pause."),
-    ("cleanup", "fsconsole.cli.run", "Give back what killed engines left."),
-    ("runs", "fsconsole.cli.runs", "List all runs, the newest first; rename or delete one."),
-    ("results", "fsconsole.cli.results", "Print the figures of a run, also of one that still goes on."),
-    ("doctor", "fsconsole.cli.doctor", "Tell what this machine lacks for runs, and the remedy."),
+    ("devices", "fsconsole.cli.devices", "List block devices as a tree, with their state."),
+    ("readtest", "fsconsole.cli.devices", "Time buffered reads for 3 s, as hdparm -t. Read-only."),
+    ("gauges", "fsconsole.cli.gauges", "Live gauges of devices, CPUs and dirty pages."),
+    ("catalog", "fsconsole.cli.catalog", "List filesystems and options, and what this machine supports."),
+    ("scratch", "fsconsole.cli.devices", "Create, list and remove scratch devices, safe to wipe."),
+    ("plan", "fsconsole.cli.plan", "Dry run: cells, commands, data loss, and the consent code."),
+    ("run", "fsconsole.cli.run", "Run a plan. Wipes the given devices."),
+    ("resume", "fsconsole.cli.run", "Resume a stopped or interrupted run."),
+    ("demo", "fsconsole.cli.run", "Compare four variants on a scratch device. Touches no disk."),
+    ("attach", "fsconsole.cli.run", "Follow a running run."),
+    ("stop", "fsconsole.cli.run", "Stop after the current cell, or immediately; skip; pause."),
+    ("cleanup", "fsconsole.cli.run", "Clean up after killed runs."),
+    ("runs", "fsconsole.cli.runs", "List runs, newest first; rename or delete one."),
+    ("results", "fsconsole.cli.results", "Print the results of a finished or running run."),
+    ("doctor", "fsconsole.cli.doctor", "Check requirements and suggest fixes."),
 )
 """Name, module and one line of help (64 characters at most), in the order of help.
 

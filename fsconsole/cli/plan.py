@@ -1,4 +1,4 @@
-"""fsconsole plan: everything that a run would do, and to what, before anything is done."""
+"""`fsconsole plan`: options and help."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A plan file, or the name of a shipped plan (see --list).")
+        str, typer.Argument(metavar="FILE", help="Plan file, or name of a shipped plan (see --list).")
     ] = "",
     device: Annotated[
         list[str] | None,
-        typer.Option("--device", "-d", metavar="DEV", help="A device to be wiped; may be given again."),
+        typer.Option("--device", "-d", metavar="DEV", help="Device to wipe; repeatable."),
     ] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    list_plans: Annotated[bool, typer.Option("--list", help="List the shipped plans and end.")] = False,
+    list_plans: Annotated[bool, typer.Option("--list", help="List the shipped plans and exit.")] = False,
     commands: Annotated[
-        bool, typer.Option("--commands", help="Print the commands of every cell, not of one alone.")
+        bool, typer.Option("--commands", help="Print the commands of all cells, not just the first.")
     ] = False,
     cell: Annotated[
         str,
-        typer.Option("--cell", metavar="N", help="In JSON give this cell alone, counted from 1; 0: none."),
+        typer.Option("--cell", metavar="N", help="With --json: only this cell, counted from 1; 0: no cells."),
     ] = "",
     runs: Annotated[
-        str, typer.Option("--runs", metavar="DIR", help="Where runs are kept; its disk is never wiped.")
+        str, typer.Option("--runs", metavar="DIR", help="Directory of runs; its disk is never wiped.")
     ] = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Show what a run would do: cells, exact commands, what would be lost, and the consent code.
+    """Dry run: show cells, exact commands, what would be lost, and the consent code.
 
-    Nothing is touched. With --device the devices are read, which needs root, and the code for
-    `fsconsole run --consent` is printed; without it the commands have the word DEVICE.
+    Changes nothing. With --device (needs root) the devices are read and the code for `fsconsole run --consent` is
+    printed; without it, commands show the word DEVICE.
 
-    Checks are forced and full: `e2fsck -f -y`, which repairs what it finds; `xfs_repair -n` and
-    `btrfs check --readonly`, which report. Filesystem UUIDs are new for every run.
+    Checks are forced and full: `e2fsck -f -y` repairs what it finds; `xfs_repair -n` and `btrfs check --readonly`
+    only report. Every run uses new filesystem UUIDs.
     """
     from fsconsole.cli import plan_show  # here, so that --help stays fast
 

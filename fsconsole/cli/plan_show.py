@@ -1,4 +1,4 @@
-"""What the command plan prints, put together."""
+"""`fsconsole plan`: its answer as JSON and as text."""
 
 from __future__ import annotations
 

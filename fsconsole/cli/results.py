@@ -58,33 +58,33 @@ class Wanted:
 
 
 def results(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run's name, or how it begins.")] = LATEST,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a prefix of it.")] = LATEST,
     *,
-    output: Annotated[Format, typer.Option("--format", help="How to print the figures.")] = Format.TABLE,
+    output: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
     sort: Annotated[
         str,
-        typer.Option(
-            metavar="COL", help="Column to sort by: rates from the highest, all else from the lowest."
-        ),
+        typer.Option(metavar="COL", help="Sort column; rates: highest first, others: lowest first."),
     ] = "durable",
     columns: Annotated[
         str,
-        typer.Option(metavar="A,B,C", help="Columns to show, instead of what fits 80 columns; json has all."),
+        typer.Option(metavar="A,B,C", help="Columns to show; default: those that fit 80 columns."),
     ] = "",
-    summary: Annotated[bool, typer.Option("--summary", help="With csv: a line per row of the grid.")] = False,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="With csv: one line per row of the grid.")
+    ] = False,
     explain: Annotated[
         bool,
-        typer.Option("--explain", help="With table: what columns mean, and what to do about warnings."),
+        typer.Option("--explain", help="With table: explain columns and warnings."),
     ] = False,
     beside: Annotated[
         str,
-        typer.Option("--with", metavar="NAME", help="Lay published figures beside: bull-2008. Not with csv."),
+        typer.Option("--with", metavar="NAME", help="Add published figures: bull-2008. Not with csv."),
     ] = "",
     runs_dir: Annotated[
-        str, typer.Option("--runs", metavar="DIR", help="Where runs are kept.")
+        str, typer.Option("--runs", metavar="DIR", help="Directory of runs.")
     ] = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Print the figures of a run, also of one that still goes on."""
+    """Print the results of a finished or running run."""
     from fsconsole.journal.store import open_run
 
     if beside and output is Format.CSV:

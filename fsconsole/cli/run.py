@@ -1,4 +1,4 @@
-"""fsconsole run and demo: plans carried out, with a viewer in front of the engine."""
+"""`fsconsole run`, `demo`, `attach`, `stop`, `cleanup` and `resume`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ DEMO_PLAN = "demo"
 _DEMO_SIZE = "2GiB"
 
 Detach = Annotated[
-    bool, typer.Option("--detach", help="Return at once; the run goes on, `fsconsole attach` shows it.")
+    bool, typer.Option("--detach", help="Start in the background; `fsconsole attach` follows it.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON line per event.")]
-RunsDir = Annotated[str, typer.Option("--runs", metavar="DIR", help="Where runs are kept.")]
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, or how it begins.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object per event.")]
+RunsDir = Annotated[str, typer.Option("--runs", metavar="DIR", help="Directory of runs.")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a prefix of it.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -49,29 +49,29 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A plan file, or a shipped plan's name.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Plan file, or name of a shipped plan.")],
     *,
     device: Annotated[
-        list[str], typer.Option("--device", "-d", metavar="DEV", help="A device to be wiped; repeatable.")
+        list[str], typer.Option("--device", "-d", metavar="DEV", help="Device to wipe; repeatable.")
     ],
     consent: Annotated[
-        str, typer.Option("--consent", metavar="CODE", help="The code that `fsconsole plan` printed.")
+        str, typer.Option("--consent", metavar="CODE", help="Consent code printed by `fsconsole plan`.")
     ] = "",
     seen: Annotated[
-        str, typer.Option("--seen", metavar="CODE", help='What `fsconsole plan --json` calls "seen".')
+        str, typer.Option("--seen", metavar="CODE", help='"seen" code of `fsconsole plan --json`.')
     ] = "",
     detach: Detach = False,
     as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Carry out a plan: format, load, check and delete on the devices named. They are wiped.
+    """Run a plan: format, load, check and delete on the given devices. Wipes them.
 
-    Scratch devices need no consent; any other device needs the code that `fsconsole plan` prints for it as it
-    is now. Ctrl-C, or SIGTERM, stops after the cell at hand, twice at once; a closed terminal only ends the view.
-    With --detach it stops at once a run that is just being started.
+    Scratch devices need no consent; any other device needs the code that `fsconsole plan` prints for its current
+    content. Ctrl-C or SIGTERM stops after the current cell, twice: immediately; closing the terminal only ends the
+    view. With --detach, Ctrl-C during the start stops the run immediately.
 
-    With --seen nothing begins where plan, devices or what is on them are other than `fsconsole plan --json` showed
-    them, scratch devices too: so the console starts exactly what it has shown. It takes the place of no consent.
+    --seen refuses to start if plan, devices or their content differ from what `fsconsole plan --json` showed, also
+    for scratch devices: the console uses it to start exactly what it has shown. It does not replace --consent.
     """
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.client.engine import create_request
@@ -97,14 +97,16 @@ def run(
 def demo(
     *,
     directory: Annotated[
-        str, typer.Option("--dir", metavar="DIR", help="Where the scratch file lies.")
+        str, typer.Option("--dir", metavar="DIR", help="Directory of the scratch file.")
     ] = DEFAULT_SCRATCH_DIR,
-    size: Annotated[str, typer.Option("--size", metavar="SIZE", help="Of the scratch file.")] = _DEMO_SIZE,
+    size: Annotated[
+        str, typer.Option("--size", metavar="SIZE", help="Size of the scratch file.")
+    ] = _DEMO_SIZE,
     detach: Detach = False,
     as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Compare four variants on a scratch device made for it: no disk is touched, nothing is left but the figures."""
+    """Compare four variants on a temporary scratch device. Touches no disk; only the results stay."""
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.client.engine import create_request, purpose_of
     from fsconsole.devices import scratch
@@ -204,11 +206,8 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
     raise typer.Exit(watch(folder, as_json=as_json, interrupts=interrupts))
 
 
-# fsconsole attach, stop and cleanup: living and dead engines.
-
-
 def attach(run: RunName = LATEST, *, as_json: AsJson = False, runs: RunsDir = DEFAULT_RUNS_DIR) -> None:
-    """Show a run that goes on; Ctrl-C ends the view, not the run."""
+    """Follow a running run. Ctrl-C ends the view, not the run."""
     from fsconsole.cli.viewer import watch
     from fsconsole.errors.runs import RunOver
     from fsconsole.journal.store import is_alive, open_run
@@ -222,39 +221,38 @@ def attach(run: RunName = LATEST, *, as_json: AsJson = False, runs: RunsDir = DE
 def stop(
     run: RunName = LATEST,
     *,
-    now: Annotated[bool, typer.Option("--now", help="End the cell at hand too; it can be resumed.")] = False,
-    skip: Annotated[bool, typer.Option("--skip", help="End the cell at hand, go on with the next.")] = False,
-    pause: Annotated[bool, typer.Option("--pause", help="Wait before the next cell.")] = False,
-    go_on: Annotated[bool, typer.Option("--continue", help="End a pause.")] = False,
+    now: Annotated[
+        bool, typer.Option("--now", help="Stop immediately; the current cell can be resumed.")
+    ] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Skip the current cell.")] = False,
+    pause: Annotated[bool, typer.Option("--pause", help="Pause before the next cell.")] = False,
+    go_on: Annotated[bool, typer.Option("--continue", help="End the pause.")] = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Ask a run to stop after the cell at hand; with an option, for something else."""
+    """Stop a run after the current cell, or immediately (--now); or skip, pause, continue."""
     from fsconsole.client.children import ask_when_it_listens
     from fsconsole.journal.store import open_run
     from fsconsole.model.events import Verb
+    from fsconsole.show.run import answer_words
 
     wishes = {Verb.STOP_NOW: now, Verb.SKIP: skip, Verb.PAUSE: pause, Verb.CONTINUE: go_on}
     chosen = [verb for verb, wanted in wishes.items() if wanted]
     if len(chosen) > 1:
-        what = "Only one of --now, --skip, --pause and --continue can be asked for at a time."
+        what = "--now, --skip, --pause and --continue exclude each other."
         raise Misused(what=what, nearest="", command="fsconsole stop")
     verb = chosen[0] if chosen else Verb.STOP_AFTER
     folder = open_run(runs, run)
     answer = ask_when_it_listens(folder, verb)
-    sys.stdout.write(
-        f"{folder.name}: {verb.value} taken; it is in {printable(answer.step) or 'its beginning'}\n"
-    )
+    sys.stdout.write(f"{folder.name}: {answer_words(verb, answer)}\n")
 
 
 def cleanup(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="One run's whole name; without it all runs.")
-    ] = "",
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Full name of one run; default: all runs.")] = "",
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run.")] = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Give back what killed engines left, of all runs or of one, and mark them; living runs are left alone."""
+    """Clean up after killed runs: mounts, arrays, scratch devices. Running runs are left alone."""
     from dataclasses import asdict
 
     from fsconsole.engine.cleanup import clean_folder
@@ -269,7 +267,7 @@ def cleanup(
         line = f"{printable(one.run)}: {printable(one.did)}{hint}"
         sys.stdout.write((json.dumps(asdict(one)) if as_json else line) + "\n")
     if not cleaned and not as_json:
-        sys.stdout.write("Nothing was left behind.\n")
+        sys.stdout.write("Nothing to clean up.\n")
 
 
 def _scratch_given_back(folders: Iterable[RunFolder]) -> Iterator[Cleaned]:
@@ -282,39 +280,34 @@ def _scratch_given_back(folders: Iterable[RunFolder]) -> Iterator[Cleaned]:
             if remove_abandoned_scratch(folder):
                 yield Cleaned(folder.name, "removed its scratch device", resumable=False)
         except ScratchInUse as error:
-            yield Cleaned(folder.name, f"left as it is: {error}", resumable=False)
+            yield Cleaned(folder.name, f"not removed: {error}", resumable=False)
         except (JournalUnusable, JournalNewer):
             # Told of already, by what looked at the run itself.
             continue
-
-
-# fsconsole resume: a run that was cut short, taken up again.
 
 
 def resume(
     run: RunName = LATEST,
     *,
     consent: Annotated[
-        str, typer.Option("--consent", metavar="CODE", help="The code that --show printed.")
+        str, typer.Option("--consent", metavar="CODE", help="Consent code printed by --show.")
     ] = "",
     only_show: Annotated[
-        bool, typer.Option("--show", help="Show what is left to do, and what must be agreed to; do nothing.")
+        bool, typer.Option("--show", help="Show what is left and what needs consent; change nothing.")
     ] = False,
     exact: Annotated[
         bool,
-        typer.Option(
-            "--exact", help="Take RUN as a whole name: neither as its beginning nor as a word for the newest."
-        ),
+        typer.Option("--exact", help='Take RUN as a full name, not as a prefix or "latest".'),
     ] = False,
     detach: Detach = False,
     as_json: AsJson = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Go on with a run that was stopped, or whose engine died; cells reported done are kept as they are.
+    """Resume a stopped or interrupted run; finished cells are kept.
 
-    Devices are found again after a reboot, by WWN, serial number or the file of a scratch device. Where it can't be
-    proved that what is on a device was agreed upon or made by the run, you are asked again; files that somebody put
-    into a filesystem of the run's own are not looked for.
+    After a reboot, devices are found by WWN, serial number or scratch file. If a device's content is neither what
+    you agreed to nor what the run left, consent is required again. Files added to a filesystem of the run are not
+    detected.
     """
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.client.runs import require_writable

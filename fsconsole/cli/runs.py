@@ -1,4 +1,4 @@
-"""`fsconsole runs`: what runs there are, where each stands; renamed and deleted."""
+"""`fsconsole runs`: list, rename and delete runs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 WIDTH = 80
 
 
-_RunsDir = Annotated[str, typer.Option("--runs", metavar="DIR", help="Where runs are kept.")]
+_RunsDir = Annotated[str, typer.Option("--runs", metavar="DIR", help="Directory of runs.")]
 _RunsDirOfGroup = Annotated[
-    str, typer.Option("--runs", metavar="DIR", help="Where runs are kept.", show_default=DEFAULT_RUNS_DIR)
+    str, typer.Option("--runs", metavar="DIR", help="Directory of runs.", show_default=DEFAULT_RUNS_DIR)
 ]
 """Empty: as given before the command's name, or by itself."""
-_Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, in full.")]
+_Run = Annotated[str, typer.Argument(metavar="RUN", help="Full name of a run.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
     group.callback()(runs)
     group.command("rename")(rename)
-    group.command("delete", short_help="Remove a run with all its figures and outputs.")(delete)
+    group.command("delete", short_help="Delete a run with its results and outputs.")(delete)
     app.add_typer(group, name="runs")
 
 
@@ -44,7 +44,7 @@ def runs(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
     runs_dir: _RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """List all runs, the newest first; rename or delete one."""
+    """List runs, newest first; rename or delete one."""
     from fsconsole.client.runs import look_at
     from fsconsole.journal.store import list_runs
 
@@ -60,11 +60,11 @@ def runs(
 def rename(
     ctx: typer.Context,
     run: _Run,
-    title: Annotated[str, typer.Argument(metavar="TITLE", help="What it is called from now on.")],
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")],
     *,
     runs_dir: _RunsDirOfGroup = "",
 ) -> None:
-    """Give a run another title; its name, which is its folder, stays."""
+    """Change a run's title; its name, which is its folder, stays."""
     from fsconsole.journal.store import open_exact, rename_run, title_complaint
 
     need_root("Renaming a run")
@@ -76,9 +76,9 @@ def rename(
 
 
 def delete(ctx: typer.Context, run: _Run, *, runs_dir: _RunsDirOfGroup = "") -> None:
-    """Remove a run for good: its folder, and the scratch device that was made for it alone.
+    """Delete a run: its folder, and the scratch device that was created for it.
 
-    A run that is being carried out is refused. What a killed engine left is given back first.
+    Refused for a running run. A killed run is cleaned up first.
     """
     from fsconsole.client.engine import remove_scratch_of
     from fsconsole.engine.cleanup import clean_folder
@@ -110,7 +110,7 @@ def runs_text(listed: Sequence[ListedRun], directory: str) -> str:
         return printable(f"There are no runs in {directory}.") + "\n"
     names = [printable(run.run_id) for run in listed]
     widest = max(map(len, names))
-    lines = [f"{pad_right('run', widest)}  {'begun':<20}  {'cells':>7}"]
+    lines = [f"{pad_right('run', widest)}  {'started':<20}  {'cells':>7}"]
     for name, run in zip(names, listed, strict=True):
         begun = instant(run.created_wall_ns) if run.created_wall_ns is not None else "-"
         cells = f"{run.cells_over}/{run.cells}" if run.created_wall_ns is not None else "-"

@@ -1,4 +1,4 @@
-"""A viewer in front of an engine: it shows, passes on Ctrl-C, and can go away at any time."""
+"""The viewer of a run: live view, plain lines or JSON; passes Ctrl-C on to the engine."""
 
 from __future__ import annotations
 
@@ -33,8 +33,6 @@ from fsconsole.results.json import ascii_json
 from fsconsole.show.gauges import LEAD, gauge_lines, text_line
 from fsconsole.show.progress import finished_lines, place_words, plain_lines, step_words
 from fsconsole.text import printable, shorten_middle, wrap
-
-# A run's observations as lines of JSON.
 
 
 def json_lines(batch: Batch) -> Iterator[str]:
@@ -89,12 +87,12 @@ def _iso(wall_ns: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest_ns // 10**6:03d}Z"
 
 
-# Ctrl-C, SIGTERM and SIGHUP from the beginning of a command that starts an engine to the end of its view.
+# Signals from the start of a command that starts an engine to the end of its view.
 #
-# A signal never leaves a run that goes on unseen by accident. Until hold() it ends the command, by an exception
+# A signal never leaves a run in progress without a view by accident. Until hold() it ends the command, by an exception
 # that undoes what was made; from then on it is noted, and either require_none() ends the command by it or, when
-# the engine has been started, pass_on_to() hands it to the engine: Ctrl-C and SIGTERM ask it to stop after the cell
-# at hand, and again to stop now. SIGHUP only ends the view.
+# the engine has been started, pass_on_to() hands it to the engine: Ctrl-C and SIGTERM ask it to stop after the current
+# cell, and again to stop now. SIGHUP only ends the view.
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -111,7 +109,7 @@ class Interrupts:
     """The signals of one command; a context that gives them back, for the main thread alone.
 
     What was ignored when the program began (nohup, a shell's background jobs) stays ignored. With at_once the first
-    signal asks to stop now: of a run that nobody meant to watch, nobody wants the cell at hand.
+    signal asks to stop now: a detached run is not worth finishing its cell for.
     """
 
     def __init__(self, *, at_once: bool = False) -> None:
@@ -212,15 +210,12 @@ def _ending(number: int) -> BaseException:
 
 def _confirm(verb: Verb) -> None:
     if verb is Verb.STOP_AFTER:
-        sys.stderr.write("stopping after this cell; Ctrl-C again stops at once\n")
+        sys.stderr.write("stopping after this cell; Ctrl-C again stops immediately\n")
         sys.stderr.flush()
 
 
-# The live view of a run in a terminal, and its plain lines for everywhere else.
-
-
 def render(state: RunState, now_ns: int, width: int) -> RenderableType:
-    """Return where a run stands, at most 16 lines of at most width cells; now_ns is CLOCK_MONOTONIC."""
+    """Return the live view, at most 16 lines of at most width cells; now_ns is CLOCK_MONOTONIC."""
     lines = [Text(shorten_middle(line, width), no_wrap=True) for line in _lines(state, now_ns, width)]
     lines[0].stylize("bold")
     return Group(Text(), *lines)
@@ -265,7 +260,7 @@ class LiveView:
         self._painted_s = 0.0
 
     def show(self, state: RunState, _batch: Batch) -> None:
-        """Print what is new and paint where the run stands."""
+        """Print what is new and paint the live view."""
         console = self._live.console
         for line in finished_lines(self._previous, state):
             # Wrapped, not shortened: the reason of a failure would go.

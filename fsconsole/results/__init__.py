@@ -1,1 +1,1 @@
-"""From folded runs to grids; pure."""
+"""Results of a run: statistics, grid, exports. Pure."""

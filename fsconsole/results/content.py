@@ -1,4 +1,4 @@
-"""The grid's table as printable text, before any format lays it out."""
+"""Content of a results page: run header, scaled figures, warnings; the formats lay it out."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from fsconsole.results.table import Head, Line
 from fsconsole.text import GIB, KIB, MIB, TIB, printable, shorten_middle
 from fsconsole.units import fixed, format_bytes, shared_decimals
 
-# What stands around the table: which run it was, on which device, under which kernel, and when.
+# Run header: devices, kernel, date.
 
 _MOST_ARRAYS = 6
 UNITS_NOTE = "MB = 10^6 bytes, MiB = 2^20 bytes."
 
 
 def heading(state: RunState, standing: str) -> tuple[str, ...]:
-    """Return the run's title, where it has one, and its name and where it stands."""
+    """Return the run's title, where it has one, and its name and status."""
     request = state.request
     place = f"Run {request.run_id}: {standing}. {cells_in_words(state)}."
     return tuple(printable(line) for line in (request.plan.title, place) if line.strip())
@@ -39,8 +39,8 @@ def facts(state: RunState) -> tuple[str, ...]:
         *(_target(target, _known(state)) for target in state.request.targets),
         *_arrays(state),
         *_machines(state),
-        f"Begun {instant(state.request.created_wall_ns)} with fsconsole {printable(state.request.version)}.",
-        *(f"Of the plan: {printable(note)}" for note in state.request.plan.notes),
+        f"Started {instant(state.request.created_wall_ns)} with fsconsole {printable(state.request.version)}.",
+        *(f"Note: {printable(note)}" for note in state.request.plan.notes),
     )
 
 

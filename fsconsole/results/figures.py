@@ -1,4 +1,4 @@
-"""What one cell measured, taken from its finished steps only."""
+"""Figures of cells, names of rows, statistics over repeats, status words, warnings."""
 
 from __future__ import annotations
 
@@ -269,13 +269,13 @@ def spread_percent(values: tuple[float, ...]) -> float | None:
     return spread if math.isfinite(spread) else None
 
 
-# Where a run stands, in words.
+# Status of runs and cells in words.
 
 _WORDS = {status: status.value for status in CellStatus} | {CellStatus.UNKNOWN: "interrupted"}
 
 
 def cell_word(status: CellStatus) -> str:
-    """Return where a cell stands in a word for people."""
+    """Return a cell's status in a word."""
     return _WORDS[status]
 
 
@@ -292,7 +292,7 @@ def cells_over(state: RunState) -> int:
 
 
 def cells_in_words(state: RunState) -> str:
-    """Return how many cells stand where: "4 cells: 2 done, 1 failed, 1 pending"."""
+    """Return the cells counted by status: "4 cells: 2 done, 1 failed, 1 pending"."""
     counted = {status: sum(cell.status is status for cell in state.cells) for status in CellStatus}
     words = ", ".join(f"{number} {cell_word(status)}" for status, number in counted.items() if number)
     total = f"{len(state.cells)} cell{'s' if len(state.cells) != 1 else ''}"
@@ -308,7 +308,7 @@ def status_words(state: RunState, *, alive: bool, read_only: bool = False) -> st
     if alive:
         return _living(state)
     if state.status is RunStatus.NEW:
-        return f"never begun: {resume}"
+        return f"never started: {resume}"
     if read_only:
         return (
             f"ended {_place_of_death(state)}, and could not say why: its disk is read-only now; "

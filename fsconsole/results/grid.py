@@ -335,7 +335,7 @@ def _row(name: str, keys: tuple[RowKey, ...], cells: tuple[CellFigures, ...]) ->
 
 
 def _grid_place(row: Row) -> tuple[int, int]:
-    """Return where a row stands in the plan's order."""
+    """Return a row's place in the plan's order."""
     return (min(cell.cell for cell in row.cells), row.key.workload or 0)
 
 

@@ -18,7 +18,7 @@ _ACTIVE = re.compile(r"([\\`*_\[\]<>|~&#!$@]|:(?=//))")
 def render_markdown(
     state: RunState, grid: Grid, *, standing: str, columns: Sequence[Metric] = DEFAULT_COLUMNS
 ) -> str:
-    """Return the whole report; standing is where the run stands, in words (analysis.status)."""
+    """Return the whole report; standing is the run's status in words."""
     content = content_of(grid, columns)
     first, *others = heading(state, standing)
     lines = [f"## {escaped(first)}", "", *(part for other in others for part in (escaped(other), ""))]

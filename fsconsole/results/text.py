@@ -1,4 +1,4 @@
-"""The grid as plain text of fixed width; the table stands low, so that a console of 24 lines still shows it."""
+"""The grid as plain text of fixed width; the table comes last, so that 24 lines still show it."""
 
 from __future__ import annotations
 

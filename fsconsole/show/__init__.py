@@ -1,1 +1,1 @@
-"""What screens show, as values: pure functions from state to rows, words and gauges."""
+"""Presentation for console and command line: pure functions from state to rows, sentences and gauges."""

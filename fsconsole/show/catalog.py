@@ -1,4 +1,4 @@
-"""The catalog in plain lines, for reading."""
+"""The text of `fsconsole catalog`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lines(levels: Sequence[LevelHere], width: int) -> Iterator[str]:
     for level in levels:
         told = [ABOUT_LEVELS[level.level]]
         if level.why:
-            told += [f"not here: {level.why}", level.remedy]
+            told += [f"not supported: {level.why}", level.remedy]
         parts = [part for text in told for part in wrap(printable(text), width - _NAME_WIDTH)]
         leads = [level.level, *[""] * (len(parts) - 1)]
         yield from (pad_right(lead, _NAME_WIDTH) + part for lead, part in zip(leads, parts, strict=True))

@@ -1,4 +1,4 @@
-"""One cell in words: what it is, its measurements, its warnings, and on what machine it ran. Pure."""
+"""The tabs of the Cell screen: steps, measurements, warnings, machine, effective features, outputs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def figure_words(measurement: Measurement) -> str:
 def figure_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
     """Return all measurements of a cell, step by step, each with how it is taken."""
     if not cell.steps:
-        return (TextLine("No step of it has begun."),)
+        return (TextLine("No step has started."),)
     return tuple(line for step in cell.steps for line in _step_lines(step, width))
 
 
@@ -98,7 +98,7 @@ def environment_lines(state: RunState, cell: Cell, width: int) -> tuple[TextLine
             lines += list(_named(_identity(target), width))
     lines += [TextLine(""), TextLine("The run", "strong")]
     begun = instant(state.request.created_wall_ns)
-    lines += list(_named((("name", state.request.run_id), ("begun", begun)), width))
+    lines += list(_named((("name", state.request.run_id), ("started", begun)), width))
     return tuple(lines)
 
 
@@ -395,7 +395,7 @@ def _effects(variant: Variant, known: CellState, catalog: Catalog, width: int) -
         found = _given(variant, catalog)
     except FsconsoleError as error:
         yield TextLine("")
-        for line in broken(f"What they are in effect can't be told: {error}", width):
+        for line in broken(f"Effective features are unknown: {error}", width):
             yield TextLine(line)
         return
     if not found:

@@ -1,4 +1,4 @@
-"""What gauges, plots and histograms are given; made by the views, drawn by the widgets."""
+"""Values of gauges, plots and histograms; the console's widgets draw them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class GaugeValue:
 
     label: str
     value: float | None
-    """None: not to be had here."""
+    """None: not available."""
     maximum: float
     text: str
     """The figure in words, with its unit."""

@@ -1,4 +1,4 @@
-"""What is shown before a device is wiped, from what `fsconsole plan --json` answered, and what must be typed."""
+"""The Confirm screen: what would be lost, the names to type, and changes since the plan was made."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from fsconsole.show.lines import TextLine, block
 from fsconsole.show.plan_text import target_facts, target_told
 from fsconsole.text import printable
 from fsconsole.units import format_bytes, format_guess
-
-# What Confirm says where all targets together become members of arrays: one consent for the set.
 
 _MOST_ARRAYS = 8
 _MOST_CHARACTERS = 400
@@ -33,11 +31,11 @@ def array_rows(arrays: Sequence[str], width: int) -> list[TextLine]:
     others = len(arrays) - _MOST_ARRAYS
     more = [f"and {others} more, in `fsconsole plan`"] if others > 0 else []
     rows = [row for words in (*arrays[:_MOST_ARRAYS], *more) for row in block(f"  {words}", width)]
-    return [TextLine(""), *block("Arrays, one in each cell, taken apart after it:", width), *rows]
+    return [TextLine(""), *block("Arrays, one in each cell, stopped after it:", width), *rows]
 
 
 def wanted_words(to_type: str) -> str:
-    """Return what must be typed, or where it stands where it is longer than its place."""
+    """Return the names to type, or where to find them if there are too many."""
     names = printable(to_type)
     if len(names) <= _MOST_CHARACTERS:
         return names
@@ -101,17 +99,17 @@ def offer_rows(
 def asking_words(offer: PlanAnswer, strayed: Sequence[str] = ()) -> str:
     """Return what the operator must do to begin."""
     if strayed:
-        return "This is not what was chosen: nothing can begin. Escape goes back; what changed was unticked."
+        return "These are not the devices that you ticked: nothing can start. Escape goes back; changed devices were unticked."
     if offer.refused:
-        return "A target is refused: nothing can begin. Escape goes back."
+        return "A target is refused: nothing can start. Escape goes back."
     if not offer.runnable:
         return "No cell of this plan can run here. Escape goes back."
     if offer.to_type:
         together = " all of them, as members of arrays" if offer.arrays else ""
         return f"To wipe{together}, type {wanted_words(offer.to_type)} and press ctrl+s."
     if not offer.targets:
-        return "Nothing is left to agree to. Ctrl+s goes on with the run, which wipes its devices again."
-    return "Only scratch devices are wiped. Ctrl+s begins."
+        return "No consent is required. Ctrl+s resumes the run, which wipes its devices again."
+    return "Only scratch devices are wiped. Ctrl+s starts."
 
 
 def may_begin(offer: PlanAnswer, typed: str) -> bool:
@@ -150,7 +148,7 @@ def _changes(before: TargetAnswer | None, after: TargetAnswer) -> Iterator[str]:
 def _of_changes(changed: Sequence[str], width: int) -> list[TextLine]:
     if not changed:
         return []
-    rows = [TextLine("Looked at again; it is not what was agreed to:", "bad")]
+    rows = [TextLine("Checked again: it has changed since you agreed:", "bad")]
     for words in changed:
         rows += block(words, width, "bad")
     return [*rows, TextLine("")]

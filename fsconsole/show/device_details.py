@@ -1,4 +1,4 @@
-"""One device in words: whether it may be wiped and what would be lost, who it is, what is on it, its settings. Pure."""
+"""The details of one device: state, hazards, identity, contents, stripes, settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fsconsole.units import format_bytes, format_bytes_exact, format_percent, fo
 LABEL_WIDTH = 12
 _LEAST_WIDTH = 10
 _MANY_LINES = 40
-_TOO_MANY = "there are too many devices to prove each at once: space looks at this one closely"
+_TOO_MANY = "too many devices to check all at once: space checks this one"
 _STATES = {Claim.FREE: "$success", Claim.HAZARDOUS: "$warning", Claim.IN_USE: "", Claim.UNKNOWN: ""}
 
 
@@ -26,7 +26,7 @@ Part = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the pane, safe to print: what it is about (empty where it goes on), the text and its style."""
+    """A printable line of the pane: label (empty on continuation lines), text, style."""
 
     label: str
     text: str
@@ -68,16 +68,16 @@ def _wiping(entry: Entry, listing: Listing, *, is_root: bool) -> Iterator[Part]:
     for hazard in entry.questions:
         yield "to be lost" if hazard.check in CONTENT_CHECKS else "hazard", _reason(hazard, entry.device), ""
     if entry.device.is_scratch and claim is Claim.FREE:
-        yield "to be lost", "nothing of worth: fsconsole made it to be wiped", ""
+        yield "to be lost", "nothing: it is a scratch device", ""
     elif claim is Claim.FREE and not entry.hazards:
-        yield "to be lost", "nothing seen; its content is sampled before anything is agreed to", ""
+        yield "to be lost", "nothing seen; its content is sampled before you consent", ""
     notes = [note for note in listing.notes if note.startswith(f"{entry.device.path} ")]
     for note in notes:
         yield "note", note, ""
     if not entry.is_proved and not notes:
         yield (
-            "not proved",
-            _TOO_MANY if is_root else f"only root can see whether it is free: {NEEDS_ROOT}",
+            "not checked",
+            _TOO_MANY if is_root else f"only root can check whether it is free: {NEEDS_ROOT}",
             "",
         )
 
@@ -120,7 +120,7 @@ def _contents(device: Device) -> Iterator[Part]:
         unique = f", UUID {signature.uuid}" if signature.uuid else ""
         yield "signature", f"{signature.type}{label}{unique}, at byte {signature.offset_bytes}", ""
     for mount in device.mounts:
-        where = mount.mount_point or "out of sight of this machine's mount table"
+        where = mount.mount_point or "outside this machine's mount table"
         by = " (by PID 1)" if mount.seen_in == "init" else ""
         yield "mounted", f"{where}, as {mount.filesystem}{by}", ""
     if device.holders:

@@ -1,4 +1,4 @@
-"""What `fsconsole devices --json` says, as values: each device with its place in the tree, its state and its hazards."""
+"""The list of devices: columns, ticks, identity within a boot, and sentences of the Devices screen."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from fsconsole.show.tables import Sheet, SheetCell, SheetColumn, SheetRow
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle
 from fsconsole.units import format_bytes, format_bytes_exact, format_guess, format_rate, format_seconds
-
-# The columns of a list of devices, and which of them find room. Pure.
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ def widest(title: str, texts: Sequence[str]) -> int:
 
 WORDS = ("devices", "--json")
 _NOTE = "note: "
-_NEW = DeviceState(Claim.UNKNOWN, "new; looking")
+_NEW = DeviceState(Claim.UNKNOWN, "new; reading")
 
 Key = tuple[str, Identity]
 
@@ -233,8 +231,6 @@ def _bare(entry: Entry) -> Device:
     return replace(entry.device, signatures=())
 
 
-# The list of devices as a table: a tick, the name in the tree, as many columns as fit, the state. Pure.
-
 GAP = 2
 STATE_ROOM = 26
 """What the state keeps before others come in; it has all that is left over."""
@@ -319,7 +315,7 @@ def _padded(column: Column, text: str, width: int) -> str:
     return pad_left(text, width) if column.right else pad_right(text, width)
 
 
-# Who a device is within one boot: what was ticked is compared with what stands under its name later. Pure.
+# Identity within one boot: a ticked device is compared with the one that has its name later.
 
 _WORDS = {
     "serial": "serial number",
@@ -364,8 +360,6 @@ def _told(one: Identity, name: str) -> str:
     return str(value) if value else "none"
 
 
-# Which devices may be targets, and what becomes of ticks when devices change. Pure.
-
 NEEDS_ROOT = "leave with q, then `sudo fsconsole`."
 _SYSTEM = frozenset({"/", "/boot", "/boot/efi", "/usr", "/var"})
 
@@ -379,7 +373,7 @@ def refusal(entry: Entry, listing: Listing, *, is_root: bool) -> str:
     if entry.state.claim is Claim.IN_USE:
         return f"{path} is in use ({entry.state.text}): it can't be ticked. {remedy(entry, listing)}"
     if not entry.is_proved and not is_root:
-        return f"Only root can see whether {path} is free: {NEEDS_ROOT}"
+        return f"Only root can check whether {path} is free: {NEEDS_ROOT}"
     return ""
 
 
@@ -414,7 +408,7 @@ def _holder_remedy(holder: str, listing: Listing) -> str:
 
 
 def lost_ticks(ticks: Mapping[str, Identity], listing: Listing) -> dict[str, str]:
-    """Return the targets that don't stand any more, with a sentence for each; ticks has who each was when ticked."""
+    """Return the ticked targets that changed, with a sentence each; ticks has the identities when ticked."""
     found = ((path, _lost(listing.at(path), one)) for path, one in ticks.items())
     return {path: f"{path} was unticked: {why}." for path, why in found if why}
 
@@ -423,7 +417,7 @@ def _lost(entry: Entry | None, ticked: Identity) -> str:
     if entry is None:
         return "it is gone"
     if other := others(ticked, listed_identity(entry.device)):
-        return f"another device stands there now ({other})"
+        return f"another device has its name now ({other})"
     if entry.refusals:
         return f"it {entry.refusals[0].reason}"
     if entry.state.claim is Claim.IN_USE:
@@ -440,8 +434,6 @@ def ticks_told(count: int, *, makes_arrays: bool = False) -> str:
         return "1 target ticked: arrays want more" if makes_arrays else "1 target ticked"
     return f"{count} targets ticked: {what}"
 
-
-# Sentences of the Devices screen. Pure.
 
 OFFER = "d: a first comparison on a scratch device of 2 GiB, touches no disk"
 DEMO_SIZE = "2GiB"
@@ -463,11 +455,11 @@ def about(  # noqa: PLR0913 (each is a fact of its own)
 ) -> str:
     """Return how many devices there are and how many are ticked; how old that is, where it may not be so any more."""
     if age_s is None:
-        return "The devices could not be looked at; f5 tries again" if failed else "Looking at the devices..."
+        return "The devices could not be read; f5 tries again" if failed else "Reading the devices..."
     count = len(listing.entries)
     devices = "1 device" if count == 1 else f"{count} devices"
-    age = f"this is {format_guess(age_s)} old"
-    now = f"; looking again, {age}" if looking else f"; the last look failed, {age}" if failed else ""
+    age = f"{format_guess(age_s)} old"
+    now = f"; reading again, {age}" if looking else f"; the last reading failed, {age}" if failed else ""
     return f"{devices}, {ticks_told(ticked, makes_arrays=makes_arrays)}{now}"
 
 

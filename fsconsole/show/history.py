@@ -1,4 +1,4 @@
-"""The past of a run as curves: the cell at hand, the one before it, and the last minute; memory stays flat.
+"""The history of a run as curves: the current cell, the previous one, and the last minute, in bounded memory.
 
 A cell's curve has a bounded number of slots; where a cell outlasts them, two become one with the higher of each figure,
 so that a peak is never lost and hours cost as much as minutes.
@@ -195,9 +195,6 @@ def _higher(one: float | None, other: float | None) -> float | None:
     if one is None or other is None:
         return one if other is None else other
     return max(one, other)
-
-
-# A run at one instant, with all that the Run screen shows of it.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Lines of a list that can be ticked, as values: a mark, a name, what it is set to, and sentences on it."""
+"""Lines of text and of lists: mark, name, value and explanation, wrapped to a width."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ class TextLine:
     """"strong", "weak", "bad" or nothing."""
 
 
-# Sentences broken into rows, whose further lines stand in by two cells.
-
 _MOST_LINES = 8
 
 
@@ -40,14 +38,14 @@ _INDENT = "  "
 
 
 class Mark(Enum):
-    """How a line stands; NONE for one that can't be ticked."""
+    """The mark of a line; NONE for one that can't be ticked."""
 
     NONE = ""
     OFF = "[ ]"
     ON = "[x]"
     COMPARE = "[*]"
     BARRED = "[-]"
-    """Not to be had here; the sentences on it say why."""
+    """Not available; its explanation says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +124,6 @@ def _names(line: Line, width: int) -> list[str]:
     )
 
 
-# Which lines of a list have some words in them.
-
-
 def matching(shown: Sequence[Line], text: str) -> tuple[Line, ...]:
     """Return the lines that have all words of a text in them, in any case, below their headings; all for no word."""
     words = text.casefold().split()
@@ -159,14 +154,12 @@ def _has(line: Line, words: Sequence[str]) -> bool:
     return all(word in hay for word in words)
 
 
-# Lines laid out in rows of a width; their texts are made when they are asked for.
-
 _MOST_WRAPPED = 500
 """In longer lists every line takes one row: how many rows a line takes would have to be found out for all."""
 
 
 class LineRows:
-    """Which line stands in which row, and with which text."""
+    """Maps lines of a list to rows of a width; texts are made on demand."""
 
     def __init__(self, lines: Sequence[Line], width: int) -> None:
         self.lines = tuple(lines)
@@ -197,7 +190,7 @@ class LineRows:
         return self._ends[place] - self.first_of(place) if self._ends else 1
 
     def place_at(self, row: int) -> int:
-        """Return which line stands in a row."""
+        """Return the line at a row."""
         return bisect_right(self._ends, row) if self._ends else row
 
     def text(self, place: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A plan in plain lines, for reading."""
+"""The text of `fsconsole plan` and of `fsconsole resume --show`, and a target's lines for Confirm."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def plan_lines(
 
 
 def renewal_lines(plan: Plan, targets: Sequence[TargetAnswer], command: str, *, width: int) -> Iterator[str]:
-    """Yield what is left of a run, what is on the devices that must be agreed to anew, and the command that goes on.
+    """Yield what is left of a run, the loss that needs consent again, and the command that resumes it.
 
     plan holds only the cells that are left; targets are empty where nothing has to be asked.
     """
@@ -104,10 +104,10 @@ def _renewal_lines(plan: Plan, targets: Sequence[TargetAnswer], command: str) ->
     if any(target.refused for target in targets):
         yield _Line("No consent is possible while a device is refused.")
     elif targets:
-        yield _Line("To agree to all that would be lost, and go on:")
+        yield _Line("To agree to the loss and resume:")
         yield _OwnCommand(printable(command))
     else:
-        yield _Line("Nothing has to be agreed to anew. To go on:")
+        yield _Line("No new consent is required. To resume:")
         yield _OwnCommand(printable(command))
     yield _Line("Nothing was touched.")
 
@@ -140,10 +140,10 @@ def _head(plan: Plan) -> _Lines:
 
 def _targets(targets: Sequence[TargetAnswer]) -> _Lines:
     if not targets:
-        yield _Line("No device was named: nothing was looked at, and DEVICE stands for one below.")
+        yield _Line("No device was given: nothing was read, and commands show the word DEVICE.")
         return
     yield _Line("")
-    yield _Line("Devices to be wiped:")
+    yield _Line("Devices to wipe:")
     for target in targets:
         for text, _ in target_told(target):
             yield _Line(text.lstrip(), " " * (2 + len(text) - len(text.lstrip())))
@@ -181,7 +181,7 @@ def _arrays(cells: Sequence[Cell], *, is_named: bool) -> _Lines:
         told = {(array_words(cell.array, 0), "") for cell in cells if cell.array is not None}
     if told:
         yield _Line("")
-        yield _Line("Arrays, made of the devices together, one in each cell, and taken apart after it:")
+        yield _Line("Arrays, made of the devices together, one in each cell, and stopped after it:")
         for words, members in sorted(told):
             yield _Line(": ".join(filter(None, (words, printable(members)))), "  ")
 
@@ -192,7 +192,7 @@ def _cells(cells: Sequence[Cell]) -> _Lines:
     What is the same for all has no column, except for the variant.
     """
     yield _Line("")
-    yield _Line("Cells, numbered in the order in which they run:")
+    yield _Line("Cells, numbered in run order:")
     rows: dict[tuple[Variant, str, tuple[str, ...]], list[Cell]] = {}
     for cell in cells:
         rows.setdefault((cell.variant, cell.unavailable, _cell_words(cell)), []).append(cell)
@@ -242,7 +242,7 @@ def _costs(plan: Plan) -> _Lines:
     estimate = plan.estimate
     yield _Line("")
     yield _Line(
-        f"To be written: {units.format_bytes(estimate.bytes_to_write)}; about "
+        f"To write: {units.format_bytes(estimate.bytes_to_write)}; about "
         f"{units.format_guess(estimate.elapsed_s)}, if a disk takes {units.format_rate(estimate.assumed_bytes_per_s)}."
     )
     yield _Line("The filesystem UUIDs above are an example: every run makes new ones.")
@@ -253,7 +253,7 @@ def _consent(targets: Sequence[TargetAnswer], agreeing: str) -> _Lines:
     if refused:
         yield _Line("No consent is possible while a device is refused.")
     elif agreeing:
-        yield _Line("To agree to all that would be lost:")
+        yield _Line("To agree to the loss:")
         yield _OwnCommand(printable(agreeing))
     elif targets:
         yield _Line("No consent is needed: only scratch devices would be wiped.")

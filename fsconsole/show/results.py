@@ -1,4 +1,4 @@
-"""The grid as its screen shows it: rows and heads of the table, and what is said of the row at the cursor. Pure."""
+"""The Results screen: the grid's table, the pane on the selected row, the choice of columns, exports."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ from fsconsole.show.tables import Column, TableRow, TableValue
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, printable, shorten_middle, wrap
 from fsconsole.units import fixed
-
-# The choice of columns: which there are, by groups, and in which order they are shown. Pure.
 
 _FIRST_OF_GROUP = {
     "write and read": (
@@ -169,7 +167,7 @@ def with_baseline(choice: Choice, key: str) -> Choice:
 
 
 def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
-    """Return what a run is called and where it stands, two lines each at most."""
+    """Return a run's title and status, at most two lines each."""
     # What the command line says of resuming is a key here.
     standing, is_open, _ = look.standing.partition(": fsconsole resume ")
     said = heading(look.state, f"{standing} (5 Runs takes it up again)" if is_open else standing)
@@ -208,7 +206,7 @@ def warning_lines(warning: Worded, width: int) -> list[TextLine]:
 
 
 def published_lines(publication: Publication, width: int) -> tuple[TextLine, ...]:
-    """Return what is said while the cursor stands on a published row."""
+    """Return the pane on a published row."""
     sentences = (
         f"Published: {publication.source}, {publication.date}; not of this run and not ranked with it.",
         f"There: {publication.workload}; {publication.machine}.",
@@ -291,9 +289,6 @@ def broken(text: str, width: int) -> list[str]:
 
 def _plain(lines: Sequence[str] | Iterator[str]) -> list[TextLine]:
     return [TextLine(line) for line in lines]
-
-
-# Exports of a grid: which there are, and what is asked of the command that makes them. Pure.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A run in words: its title and what is left, a row for each cell, the step at hand."""
+"""The Run screen: title, cells, current step, log, plot; and runs in progress at the start of the console."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ from fsconsole.units import (
     format_seconds,
 )
 
-# Runs that go on, and what is said of them as the console starts.
-
 
 @dataclass(frozen=True, slots=True)
 class Going:
@@ -52,16 +50,16 @@ def going(runs_dir: str, now_ns: int) -> tuple[Going, ...]:
 
 
 def question(runs: Sequence[Going]) -> str:
-    """Return what stands above the runs that go on."""
-    return "A run goes on:" if len(runs) == 1 else f"{len(runs)} runs go on, the newest first:"
+    """Return the heading above the runs in progress."""
+    return "A run is in progress:" if len(runs) == 1 else f"{len(runs)} runs are in progress, newest first:"
 
 
 def line_of(runs: Sequence[Going]) -> str:
     """Return in one sentence that runs go on, where there is no place for a question."""
     newest = f"{runs[0].title}, {runs[0].place}"
     if len(runs) == 1:
-        return f"A run goes on: {newest}; 3 shows it."
-    return f"{len(runs)} runs go on; the newest is {newest}. 3 shows it, 5 lists all."
+        return f"A run is in progress: {newest}; 3 shows it."
+    return f"{len(runs)} runs are in progress; the newest is {newest}. 3 shows it, 5 lists all."
 
 
 def _going(folder: RunFolder, now_ns: int) -> Going:
@@ -75,34 +73,34 @@ def _going(folder: RunFolder, now_ns: int) -> Going:
     return Going(folder, printable(title), printable(place))
 
 
-# What is asked of an engine, and what its answer means, in words.
-
 _TAKEN = {
-    Verb.PAUSE: "It will wait before the next cell; p goes on.",
-    Verb.CONTINUE: "It goes on.",
-    Verb.SKIP: "This cell ends now, and the next one begins.",
-    Verb.STOP_AFTER: "It will stop after this cell; `fsconsole resume` finishes it later.",
-    Verb.STOP_NOW: "It stops now; what this cell measured is lost, `fsconsole resume` does it again.",
+    Verb.PAUSE: "Pausing before the next cell",
+    Verb.CONTINUE: "Continuing",
+    Verb.SKIP: "Skipping the current cell",
+    Verb.STOP_AFTER: "Stopping after the current cell",
+    Verb.STOP_NOW: "Stopping now",
 }
 
 
 def answer_words(verb: Verb, answer: ControlAnswer) -> str:
-    """Return what an engine that took a request will do, and where it is."""
-    return f"{_TAKEN[verb]} It is in {answer.step or 'its beginning'}."
+    """Return the effect of a request that an engine took, and its current step: "Stopping now (cell 7, mkfs)."."""
+    stops = verb in (Verb.STOP_AFTER, Verb.STOP_NOW)
+    later = " `fsconsole resume` finishes the run later." if stops else ""
+    return f"{_TAKEN[verb]} ({printable(answer.step).replace(': ', ', ') or 'starting'}).{later}"
 
 
 def cleaned_words(printed: str) -> str:
     """Return what a cleanup did, of what it printed."""
-    return " ".join(printed.split("\n")).strip() or "Nothing was left behind."
+    return " ".join(printed.split("\n")).strip() or "Nothing to clean up."
 
 
 def farewell(run: str, runs_dir: str, default_runs_dir: str) -> str:
-    """Return what is said on leaving a run that goes on."""
+    """Return the message on leaving a run in progress."""
     kept = "" if runs_dir == default_runs_dir else f" --runs {runs_dir}"
-    return f"Run {run} goes on; `fsconsole` or `fsconsole attach {run}{kept}` shows it again."
+    return f"Run {run} is still running; `fsconsole` or `fsconsole attach {run}{kept}` shows it again."
 
 
-# How the lines of the Run screen are shared out: what matters finds room on 24 of them.
+# Heights of the parts of the Run screen, so that 24 lines show what matters.
 
 _CELLS, _GAUGES, _PLOT = 5, 7, 4
 """What each part gets before any gets more."""
@@ -149,7 +147,7 @@ _TONES = {
 
 
 def title_line(snapshot: Snapshot, now_ns: int, width: int) -> str:
-    """Return the run's title and where it stands, with what is left; now_ns is CLOCK_MONOTONIC."""
+    """Return the run's title, status and time left; now_ns is CLOCK_MONOTONIC."""
     standing = printable(standing_words(snapshot, now_ns))
     title = printable(snapshot.state.request.plan.title or snapshot.folder.name)
     title += f" ({snapshot.names.of_all})" if snapshot.names.of_all else ""
@@ -160,7 +158,7 @@ def title_line(snapshot: Snapshot, now_ns: int, width: int) -> str:
 
 
 def standing_words(snapshot: Snapshot, now_ns: int) -> str:
-    """Return where the run stands in few words."""
+    """Return the run's status in few words."""
     state = snapshot.state
     if snapshot.finished or not snapshot.alive:
         words = status_words(state, alive=snapshot.alive, read_only=snapshot.read_only)
@@ -175,19 +173,19 @@ def step_line(snapshot: Snapshot, now_ns: int) -> str:
     if snapshot.finished:
         return "The run is over; enter shows its results."
     if snapshot.dead and state.status is RunStatus.NEW:
-        return "No engine has begun on this run; r starts one."
+        return "Never started; r starts it."
     if snapshot.dead and state.status is RunStatus.INTERRUPTED:
-        return "What its engine left has been given back: r resumes."
+        return "Interrupted and cleaned up: r resumes the run."
     if snapshot.dead:
-        return "Its engine is gone: c gives back what it left, r resumes the run."
+        return "Its engine died: c cleans up, r resumes the run."
     step = state.current_step
     if step is None:
-        return "Paused before the next cell; p goes on." if _is_waiting(state) else "between steps"
+        return "Paused before the next cell; p continues." if _is_waiting(state) else "between steps"
     return step_words(state, step, snapshot.sample, now_ns)
 
 
 def cell_in_sight(state: RunState) -> int:
-    """Return the cell that the list keeps in sight: the one at hand, else the next, else the last."""
+    """Return the cell that the list keeps visible: the current one, else the next, else the last."""
     if state.current_cell is not None:
         return state.current_cell
     to_come = (cell.index for cell in state.cells if cell.status in (CellStatus.PENDING, CellStatus.UNKNOWN))
@@ -206,7 +204,7 @@ def cell_row(snapshot: Snapshot, index: int, width: int) -> TextLine:
 
 
 def _status(snapshot: Snapshot, cell: CellState) -> CellStatus:
-    """Return where a cell stands; one that runs by the journal does not where no engine lives."""
+    """Return a cell's status; a running cell is interrupted where no engine lives."""
     is_left = cell.status is CellStatus.RUNNING and not snapshot.alive
     return CellStatus.UNKNOWN if is_left else cell.status
 
@@ -224,7 +222,7 @@ def _detail(snapshot: Snapshot, cell: CellState, width: int) -> str:
     if status is CellStatus.RUNNING:
         return shorten_middle(_progress(snapshot.state, cell), width)
     if status is CellStatus.UNKNOWN and not cell.reason:
-        return shorten_middle("its engine died in it", width)
+        return shorten_middle("engine died", width)
     return shorten_middle(printable(cell.reason), width)
 
 
@@ -263,7 +261,7 @@ def log_rows(cell: CellState, read: Read, width: int) -> tuple[TextLine, ...]:
 
 
 def _of_step(step: StepState, read: Read, width: int) -> Iterator[TextLine]:
-    ended = "going on" if step.outcome is None else f"{step.outcome.value}, {format_seconds(step.elapsed_s)}"
+    ended = "running" if step.outcome is None else f"{step.outcome.value}, {format_seconds(step.elapsed_s)}"
     verdict = f", {step.verdict}" if step.verdict else ""
     title = "" if step.title == step.kind.value else f": {step.title}"
     yield from _block(f"{step.number + 1:>2} {step.kind.value}{title}  ({ended}{verdict})", width, "strong")
@@ -294,7 +292,7 @@ def _output(command: CommandFinished, read: Read, width: int) -> Iterator[TextLi
     lines = printable_lines(decode(raw).rstrip("\n")) if raw.strip() else []
     if before or len(lines) > _OUTPUT_LINES:
         lines = lines[-_OUTPUT_LINES:]
-        yield from _block(f"     ... more before that, in {command.output}", width, "weak")
+        yield from _block(f"     ... more in {command.output}", width, "weak")
     for line in lines:
         yield from _block(f"     {line}", width)
 

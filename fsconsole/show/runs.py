@@ -1,4 +1,4 @@
-"""The list of runs: a line for each, and what is said of the one at the cursor. Pure."""
+"""The Runs screen: a row for each run, and details of the selected one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fsconsole.text import cells_of, printable
 from fsconsole.units import format_bytes
 
 _COLUMNS = (
-    Column("begun", "UTC", is_right=False),
+    Column("started", "UTC", is_right=False),
     Column("cells", "ended"),
-    Column("where it stands", is_right=False),
+    Column("status", is_right=False),
     Column("size"),
 )
 _RESUME = ": fsconsole resume "
@@ -71,7 +71,7 @@ def run_lines(run: Run, directory: str, width: int) -> tuple[TextLine, ...]:
         return (*lines, TextLine("Not read yet."))
     facts = [run.name]
     if run.listed.created_wall_ns is not None:
-        facts.append(f"begun {instant(run.listed.created_wall_ns)}")
+        facts.append(f"started {instant(run.listed.created_wall_ns)}")
         facts.append(f"{run.listed.cells_over} of {run.listed.cells} cells ended")
     facts.append(f"{format_bytes(run.size_bytes)} in {directory}")
     # Where a directory's name is long, the last lines take a key to be seen.
@@ -81,9 +81,9 @@ def run_lines(run: Run, directory: str, width: int) -> tuple[TextLine, ...]:
 
 
 def list_words(runs: Sequence[Run], sought: str, directory: str, *, is_listed: bool) -> str:
-    """Return what stands above the list: how many runs there are, that there is none, or that nobody can tell."""
+    """Return the line above the list: the number of runs, or that there are none, or that they can't be read."""
     if not is_listed:
-        return "The runs can't be listed; why, and what to do about it, stands below."
+        return "The runs can't be listed; see below."
     return count_words(runs, sought) if runs else f"There are no runs in {directory} yet. 2 Plan makes one."
 
 
@@ -112,17 +112,17 @@ def _row(run: Run) -> TableRow:
 
 
 def _standing(listed: ListedRun) -> str:
-    """Return where a run stands, and which keys help."""
+    """Return a run's status, and the keys that help."""
     said, is_open, _ = printable(listed.standing).partition(_RESUME)
     if listed.status == "dead":
         # One whose disk is read-only has no such ending: it says itself what to do.
-        return f"{said}; c gives back what its engine left, u resumes it" if is_open else said
+        return f"{said}; c cleans up, u resumes it" if is_open else said
     if listed.status in _LIVING or listed.standing == "starting":
         return f"{said}; t follows it"
     return f"{said}; u {'starts' if listed.status == 'new' else 'resumes'} it" if is_open else said
 
 
 def _short(standing: str) -> str:
-    """Return where a run stands without what to do about it, and with its reason where that is short."""
+    """Return a run's status, with its reason where that is short."""
     said = printable(standing).partition(_RESUME)[0].partition(", and could not say why")[0]
     return (said if cells_of(said) <= _MOST_STANDING else said.partition(": ")[0]) or "-"

@@ -1,4 +1,4 @@
-"""How a table is laid out: which lines its rows take, and which columns stand beside each other. Pure."""
+"""Tables as values, and their layout: column widths, wrapped names, visible columns."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from fsconsole.text import cells_of, pad_left, pad_right, shorten_middle, wrap
-
-# A table as values: columns with their widths, rows with texts that fit them.
 
 
 @dataclass(frozen=True, slots=True)

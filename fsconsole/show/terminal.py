@@ -1,4 +1,4 @@
-"""What the terminal at hand can show, decided once at the start: colours, glyphs, how often to paint.
+"""Capabilities of the terminal, detected once at the start: colours, glyphs, refresh rate.
 
 On a Linux console (TERM=linux) there are 16 colours and 256 or 512 glyphs. What CP437 and Debian's Lat15 console fonts
 both have is ASCII, box drawing, the full block, three shades, the black square and two triangles; everything else

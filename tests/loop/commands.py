@@ -72,7 +72,7 @@ class Bench:
 
     @property
     def runs(self) -> str:
-        """Where runs are kept."""
+        """Directory of runs."""
         return str(self.directory / "runs")
 
     def plan(self, text: str | bytes = TINY_PLAN, name: str = "plan.toml") -> str:

@@ -227,7 +227,7 @@ def test_two_runs_never_share_a_device(bench: Bench):
             fails(ExitCode.DEVICE_LOCKED, *bench.words(name, bench.plan()), names=(bench.device,))
         fails(ExitCode.DEVICE_LOCKED, "resume", second.name, "--runs", bench.runs, names=(bench.device,))
         fails(ExitCode.RUN_LIVES, "resume", first.name, "--runs", bench.runs, names=(first.name,))
-        assert command("cleanup", "--runs", bench.runs).stdout == "Nothing was left behind.\n"
+        assert command("cleanup", "--runs", bench.runs).stdout == "Nothing to clean up.\n"
     state = read_state(first)
     assert (state.status, state.exit_code) == (RunStatus.FINISHED, 0)
     assert {cell.status for cell in state.cells} == {CellStatus.DONE}

@@ -119,7 +119,7 @@ def test_a_disk_that_took_the_name_of_a_ticked_one_is_refused_in_confirm_and_unt
         async with app.run_test(size=(80, 24)) as pilot:
             await pilot.pause()
             app.push_screen(ConfirmScreen(plan, ticked, digest_of(plan)))
-            await shows(pilot, f"REFUSED: {own_loop.path} is another device", "nothing can begin")
+            await shows(pilot, f"REFUSED: {own_loop.path} is another device", "nothing can start")
             assert session_of(pilot) == {}
             name = own_loop.path.removeprefix("/dev/")
             await pilot.press(*name, "ctrl+s", "f5")
@@ -144,7 +144,7 @@ def test_a_disk_that_took_the_name_of_a_ticked_one_is_unticked_when_the_plan_is_
             await shows(pilot, "There are no runs")
             app.session.ticks.update(ticked)
             await pilot.press("2")
-            await shows(pilot, f"{own_loop.path} was unticked: another device stands there now")
+            await shows(pilot, f"{own_loop.path} was unticked: another device has its name now")
             assert session_of(pilot) == {}
             await pilot.press("g")
             await shows(pilot, "No device is ticked")
@@ -189,7 +189,7 @@ def test_a_disk_that_is_swapped_while_confirm_shows_it_is_left_as_it_is(
         own_loop.detach()
         own_loop.attach(theirs)
         await pilot.press("ctrl+s")
-        await shows(pilot, f"REFUSED: {own_loop.path} is another device", "nothing can begin")
+        await shows(pilot, f"REFUSED: {own_loop.path} is another device", "nothing can start")
         await pilot.press("ctrl+s", "enter", "escape")
 
     hashes = [digest(str(file)) for file in disks]
@@ -226,7 +226,7 @@ def test_a_scratch_device_that_was_made_anew_is_not_the_one_that_was_confirmed(
         run("mkfs.ext4", "-q", "-L", "letters", scratch_device)
         with unchanged(scratch_device):
             await pilot.press("ctrl+s")
-            await shows(pilot, f"REFUSED: {scratch_device} is another device", "nothing can begin")
+            await shows(pilot, f"REFUSED: {scratch_device} is another device", "nothing can start")
             await pilot.press("ctrl+s", "escape")
 
     assert at_confirm(tmp_path, scratch_device, act) == [None]
@@ -252,7 +252,7 @@ def test_a_plan_file_that_changes_behind_confirm_starts_nothing(
         edit(tmp_path / "plan.toml")
         with unchanged(scratch_device):
             await pilot.press("ctrl+s")
-            await shows(pilot, "REFUSED: The plan's file was changed by somebody", "nothing can begin")
+            await shows(pilot, "REFUSED: The plan's file was changed by somebody", "nothing can start")
             await pilot.press("ctrl+s", "escape")
 
     assert at_confirm(tmp_path, scratch_device, act) == [None]

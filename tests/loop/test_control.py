@@ -172,7 +172,7 @@ def living(tmp_path_factory, device):
 
 def test_stop_ends_the_run_after_the_cell_at_hand(run):
     viewer = run.start()
-    assert "stop-after taken; it is in cell 1: workload" in run.ask()
+    assert "Stopping after the current cell (cell 1, workload" in run.ask()
     run.thaw()
     _, errors = run.end()
     assert viewer.returncode == ExitCode.STOPPED
@@ -245,7 +245,7 @@ def test_one_ctrl_c_stops_after_the_cell_and_does_not_reach_the_engine(run):
     run.thaw()
     _, errors = run.end()
     assert viewer.returncode == ExitCode.STOPPED
-    assert errors.startswith("stopping after this cell; Ctrl-C again stops at once\n")
+    assert errors.startswith("stopping after this cell; Ctrl-C again stops immediately\n")
     assert run.statuses == [DONE, PENDING]
 
 
@@ -349,7 +349,7 @@ def test_a_living_run_is_neither_resumed_nor_cleaned_up_nor_taken_by_a_second_en
     refused = fsconsole("resume", "--runs", living.runs)
     assert refused.returncode == ExitCode.RUN_LIVES
     assert "is being carried out right now" in refused.stderr
-    assert succeed("cleanup", "--runs", living.runs) == "Nothing was left behind.\n"
+    assert succeed("cleanup", "--runs", living.runs) == "Nothing to clean up.\n"
     argv = [FSCONSOLE[0], "-m", "fsconsole.engine", living.folder.path]
     engine = subprocess.run(argv, check=False, capture_output=True, text=True)
     assert engine.returncode == ExitCode.RUN_LIVES

@@ -69,11 +69,11 @@ def test_cleanup_removes_the_scratch_device_of_a_demo_that_ended_unseen(tmp_path
     folder = new_run(TINY_PLAN, made.device, runs, owned_scratch=made.path)
     with open(made.path, "rb") as file:
         write_marker(file.fileno(), Marker(made.scratch_id, purpose_of(folder.name)))
-    assert succeed("cleanup", "--runs", runs) == "Nothing was left behind.\n"
+    assert succeed("cleanup", "--runs", runs) == "Nothing to clean up.\n"
     start_engine(folder)
     wait_for_end(folder)
     assert os.listdir(directory) == [os.path.basename(made.path)]
     assert succeed("cleanup", "--runs", runs) == f"{folder.name}: removed its scratch device\n"
     assert os.listdir(directory) == []
     assert loops_under(str(tmp_path)) == []
-    assert succeed("cleanup", "--runs", runs) == "Nothing was left behind.\n"
+    assert succeed("cleanup", "--runs", runs) == "Nothing to clean up.\n"

@@ -141,7 +141,7 @@ def test_a_resume_or_cleanup_of_an_exact_name_takes_no_other(tmp_path: Path, dev
         for name in (folder.name[:-1], "latest", folder.name[:8]):
             fails(ExitCode.RUN_MISSING, "resume", name, "--exact", *where, names=(name,))
             fails(ExitCode.RUN_MISSING, "cleanup", name, *where, names=(name,))
-    assert command("cleanup", folder.name, *where).stdout == "Nothing was left behind.\n"
+    assert command("cleanup", folder.name, *where).stdout == "Nothing to clean up.\n"
     done = command("resume", folder.name, "--exact", "--show", *where)
     assert done.returncode == 0, done.stderr
 

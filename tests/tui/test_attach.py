@@ -39,7 +39,9 @@ def test_a_run_that_goes_on_is_offered_at_the_start_and_shown_by_a_key(
             app = console(runs_dir=tmp_path)
             async with app.run_test(size=size) as pilot:
                 await offered(pilot)
-                await shows(pilot, "A run goes on:", "two filesystems", "cell 1 of 2, about", "on /dev/")
+                await shows(
+                    pilot, "A run is in progress:", "two filesystems", "cell 1 of 2, about", "on /dev/"
+                )
                 assert app.current_mode == "devices"
                 await pilot.press(key)
                 await shows(pilot, "two filesystems: cell 1 of 2")
@@ -70,7 +72,7 @@ def test_several_are_offered_the_newest_first(tmp_path: Path) -> None:
             app = console(runs_dir=tmp_path)
             async with app.run_test(size=(80, 24)) as pilot:
                 await offered(pilot)
-                shown = await shows(pilot, "2 runs go on, the newest first:")
+                shown = await shows(pilot, "2 runs are in progress, newest first:")
                 assert shown.count("cell 1 of 2") == 2
                 assert [one.folder.name for one in app.screen._runs] == [NEWER, OLDER]
                 await pilot.press("down", "enter")
@@ -103,7 +105,7 @@ def test_where_the_operator_is_at_something_already_a_sentence_says_so(
             async with app.run_test(size=(80, 24)) as pilot:
                 await pilot.press("2")
                 app._offer_runs()
-                await shows(pilot, "A run goes on: two filesystems, cell 1 of 2", "; 3 shows it.")
+                await shows(pilot, "A run is in progress: two filesystems, cell 1 of 2", "; 3 shows it.")
                 await nothing_is_offered(app, pilot)
 
     asyncio.run(go())

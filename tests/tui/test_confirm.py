@@ -150,7 +150,7 @@ def test_a_disk_is_wiped_only_when_its_name_was_typed() -> None:
 
 def test_a_refused_target_can_not_be_begun_with() -> None:
     async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "REFUSED: /dev/sdb is mounted on /srv.", "nothing can begin")
+        await shows(shown.pilot, "REFUSED: /dev/sdb is mounted on /srv.", "nothing can start")
         await press(shown, *"sdb", "ctrl+s", "tab", "enter")
 
     refused = Done(

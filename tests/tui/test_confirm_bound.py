@@ -83,7 +83,7 @@ OTHERS: dict[str, dict[str, object]] = {
 def test_another_device_under_a_ticked_name_is_refused_and_unticked(words: str) -> None:
     async def act(pilot: Pilot[None], children: Held, _: object) -> None:
         await shows(
-            pilot, "REFUSED: /dev/sdb is another device", words, "nothing can begin. Escape goes back"
+            pilot, "REFUSED: /dev/sdb is another device", words, "nothing can start. Escape goes back"
         )
         assert ticked_now(pilot) == ()
         await pilot.press(*"sdb", "ctrl+s", "f5")
@@ -98,7 +98,7 @@ def test_another_device_under_a_ticked_name_is_refused_and_unticked(words: str) 
 
 def test_a_target_that_nobody_ticked_is_refused() -> None:
     async def act(pilot: Pilot[None], children: Held, _: object) -> None:
-        await shows(pilot, "REFUSED: /dev/sdb is a target and was not ticked.", "nothing can begin")
+        await shows(pilot, "REFUSED: /dev/sdb is a target and was not ticked.", "nothing can start")
         await pilot.press("ctrl+s")
         assert starts(children) == []
 
@@ -107,7 +107,7 @@ def test_a_target_that_nobody_ticked_is_refused() -> None:
 
 def test_a_plan_that_is_not_the_one_that_was_written_is_refused() -> None:
     async def act(pilot: Pilot[None], children: Held, _: object) -> None:
-        await shows(pilot, "REFUSED: The plan's file was changed by somebody", "nothing can begin")
+        await shows(pilot, "REFUSED: The plan's file was changed by somebody", "nothing can start")
         await pilot.press("ctrl+s")
         assert starts(children) == []
 

@@ -39,8 +39,8 @@ def test_one_that_dies_while_it_is_watched_is_told_with_both_remedies(
                 await shows(
                     pilot,
                     "engine died in workload of cell 1",
-                    "1 ext4 data=ordered interrupted its engine died in it",
-                    "Its engine is gone: c gives back what it left, r resumes the run.",
+                    "1 ext4 data=ordered interrupted engine died",
+                    "Its engine died: c cleans up, r resumes the run.",
                     "c Clean up",
                     "r Resume",
                 )
@@ -61,7 +61,7 @@ def test_one_that_dies_while_the_list_is_looked_at_is_told_with_both_remedies(
                 run.die()
                 await shows(
                     pilot,
-                    "-> engine died in workload of cell 1; c gives back what its engine left, u resumes it",
+                    "-> engine died in workload of cell 1; c cleans up, u resumes it",
                     "c Clean up",
                     "u Resume",
                     "q Quit",
@@ -77,7 +77,7 @@ def test_cleanup_from_the_list_is_one_command_whose_answer_is_said(tmp_path: Pat
     async def clean() -> None:
         async with console(children, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
             await pilot.press("5")
-            await shows(pilot, "engine died in workload of cell 6; c gives back")
+            await shows(pilot, "engine died in workload of cell 6; c cleans up")
             await pilot.press("c")
             await shows(pilot, "killed: marked as interrupted")
 
@@ -95,7 +95,7 @@ def test_what_was_cleaned_up_already_is_only_resumed(tmp_path: Path) -> None:
                 run.die()
                 await shows(pilot, "Its engine is gone")
                 run.interrupt()
-                await shows(pilot, "What its engine left has been given back: r resumes.")
+                await shows(pilot, "Interrupted and cleaned up: r resumes the run.")
                 await pilot.press("5")
                 await shows(pilot, "-> engine died in workload of cell 1; u resumes it")
 

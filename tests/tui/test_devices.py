@@ -94,7 +94,7 @@ def test_a_list_that_can_not_be_had_or_read_becomes_a_sentence() -> None:
     children = Scripted({"devices": Done(("devices",), 1, "", "fsconsole: No sysfs.\nhint: Mount it.\n")})
 
     async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "No sysfs. Mount it.", "The devices could not be looked at; f5 tries again")
+        await shows(pilot, "No sysfs. Mount it.", "The devices could not be read; f5 tries again")
         children.answers = {"devices": '[{"name": 1}]'}
         await pilot.press("f5")
         await shows(pilot, "can't be read")
@@ -121,7 +121,7 @@ def test_a_look_that_fails_leaves_the_old_list_and_tells_its_age() -> None:
         await shows(pilot, "1 device,")
         children.answers = {}
         await pilot.press("f5")
-        await shows(pilot, "sdg", "the last look failed, this is", "no answer for devices")
+        await shows(pilot, "sdg", "the last reading failed,", "no answer for devices")
 
     drive(children, steps)
 

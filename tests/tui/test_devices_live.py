@@ -44,7 +44,7 @@ def test_while_it_looks_again_the_old_list_stays_with_its_age_and_no_second_chil
         children.held = ("devices",)
         children.answers = {"devices": listed(FREE, SCRATCH)}
         await pilot.press("f5", "f5", "f5")
-        await shows(pilot, "looking again, this is", "old", "sdg")
+        await shows(pilot, "reading again,", "old", "sdg")
         children.release.set()
         await shows(pilot, "2 devices")
         await until(pilot, lambda: children.running == 0 and "looking" not in flat(pilot))
@@ -128,12 +128,12 @@ def test_what_came_and_went_is_shown_before_the_command_has_looked(monkeypatch: 
         monkeypatch.setattr(watch, "read_changes", lambda _listed: changes)
         screen = devices_of(pilot)
         screen.post_message(screen.News())
-        await shows(pilot, "sdz", "new; looking")
+        await shows(pilot, "sdz", "new; reading")
         assert "sdg" not in flat(pilot)
         monkeypatch.setattr(watch, "read_changes", lambda _listed: BlockChanges())
         children.answers = {"devices": listed(new, SCRATCH)}
         children.release.set()
-        await until(pilot, lambda: "new; looking" not in flat(pilot))
+        await until(pilot, lambda: "new; reading" not in flat(pilot))
         await shows(pilot, "sdz", "2 devices")
 
     drive(children, steps)

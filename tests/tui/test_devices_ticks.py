@@ -69,7 +69,7 @@ def test_without_a_tick_enter_stays_and_says_what_to_do() -> None:
     ("then", "why"),
     [
         ((LABELLED,), "/dev/sdg was unticked: it is gone."),
-        ((LABELLED, replace(FREE, serial="OTHER", diskseq=99)), "another device stands there now"),
+        ((LABELLED, replace(FREE, serial="OTHER", diskseq=99)), "another device has its name now"),
         ((LABELLED, replace(FREE, swap=True)), "it is in use now (swap)"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_device_that_was_not_proved_is_looked_at_closely_before_it_is_ticked()
     children = Scripted({"devices": open_list, f"devices --json --runs /nonexistent {FREE.path}": proved})
 
     async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "no use seen", "not proved")
+        await shows(pilot, "no use seen", "not checked")
         await go_to(pilot, FREE.path)
         await pilot.press("space")
         await shows(pilot, "1 target ticked")

@@ -30,7 +30,7 @@ def test_runs_looks_as_kept(size: tuple[int, int]) -> None:
             await pilot.press("5")
             await shows(pilot, "5 runs", "finished: 1 of 2 cells failed", "engine died in workload of cell 6")
             await pilot.press("down", "down")
-            await shows(pilot, "c gives back what its engine left, u resumes it")
+            await shows(pilot, "c cleans up, u resumes it")
             assert_looks_as_kept(pilot, f"runs-{size[0]}x{size[1]}")
 
     asyncio.run(look())

@@ -18,9 +18,9 @@ from tests.tui.waiting import shows
 @pytest.mark.parametrize(
     ("key", "verb", "words"),
     [
-        ("p", Verb.PAUSE, "will wait before the next cell"),
-        ("k", Verb.SKIP, "the next one begins"),
-        ("a", Verb.STOP_AFTER, "stop after this cell"),
+        ("p", Verb.PAUSE, "Pausing before the next cell"),
+        ("k", Verb.SKIP, "Skipping the current cell"),
+        ("a", Verb.STOP_AFTER, "Stopping after the current cell"),
     ],
 )
 def test_a_key_asks_the_engine_and_its_answer_is_said(
@@ -32,7 +32,7 @@ def test_a_key_asks_the_engine_and_its_answer_is_said(
                 await pilot.press("3")
                 await shows(pilot, "workload")
                 await pilot.press(key)
-                await shows(pilot, words, "It is in a test")
+                await shows(pilot, words, "(a test)")
                 assert run.asked == [verb]
 
     asyncio.run(ask())

@@ -91,7 +91,7 @@ def test_an_engine_that_dies_is_told_and_cleaned_up_after(tmp_path: Path) -> Non
                 await pilot.press("3")
                 await shows(pilot, "workload")
                 run.die()
-                await shows(pilot, "engine died", "c gives back", "1 ext4 data=ordered interrupted")
+                await shows(pilot, "engine died", "c cleans up", "1 ext4 data=ordered interrupted")
                 await pilot.press("c")
                 await shows(pilot, "marked as interrupted")
             assert children.acted == [("cleanup", run.folder.name, "--runs", str(tmp_path))]

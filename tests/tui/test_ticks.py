@@ -77,7 +77,7 @@ def test_a_tick_does_not_pass_to_another_device_of_that_name(other: object) -> N
         assert app_of(pilot).session.ticks == {FREE.path: listed_identity(FREE)}
         children.answers = {"devices": listed(other)}  # type: ignore[arg-type]
         await pilot.press("f5")
-        await shows(pilot, f"{FREE.path} was unticked: another device stands there now", "no target ticked")
+        await shows(pilot, f"{FREE.path} was unticked: another device has its name now", "no target ticked")
         assert app_of(pilot).session.targets == ()
 
     drive(children, steps)
@@ -92,7 +92,7 @@ def test_a_ticked_device_that_another_has_replaced_is_unticked_when_the_plan_is_
         await shows(pilot, "1 target ticked")
         children.answers = {**children.answers, "devices": listed(OTHERS[0])}
         await pilot.press("2")
-        await shows(pilot, f"{FREE.path} was unticked: another device stands there now")
+        await shows(pilot, f"{FREE.path} was unticked: another device has its name now")
         assert app_of(pilot).session.targets == ()
 
     drive(children, steps)
@@ -188,7 +188,7 @@ def test_a_tick_that_is_lost_behind_another_screen_is_told_on_that_one() -> None
         await pilot.press("5")
         await shows(pilot, "There are no runs")
         children.release.set()
-        await shows(pilot, f"{FREE.path} was unticked: another device stands there now")
+        await shows(pilot, f"{FREE.path} was unticked: another device has its name now")
         assert pilot.app.current_mode == "runs"
 
     drive(children, steps)

@@ -80,7 +80,7 @@ def test_what_was_noted_reaches_the_engine_in_its_order(asked, capsys, number):
         assert asked == [Verb.STOP_AFTER, Verb.STOP_NOW]
         press(number)
     assert asked == [Verb.STOP_AFTER, Verb.STOP_NOW, Verb.STOP_NOW]
-    assert capsys.readouterr().err == "stopping after this cell; Ctrl-C again stops at once\n"
+    assert capsys.readouterr().err == "stopping after this cell; Ctrl-C again stops immediately\n"
 
 
 def test_an_engine_that_does_not_listen_yet_is_asked_again(asked, monkeypatch, capsys):

@@ -36,7 +36,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
         (("doctor", "a", "b"), r"Got unexpected extra argument\(s\) \(a b\)", "`fsconsole doctor --help`"),
         (("runs", "delte"), "There is no command 'delte'", "Nearest first: delete, .*`fsconsole runs --help`"),
         (("runs", "rename", "x", ""), "A title has 1 to 200 characters", "`fsconsole runs rename --help`"),
-        (("stop", "--now", "--skip"), "Only one of --now, .*", "`fsconsole stop --help`"),
+        (("stop", "--now", "--skip"), "--now, --skip, .*", "`fsconsole stop --help`"),
         (("scratch", "create", "--nix"), "No such option: --nix", "Nearest: --dir; `fsconsole scratch create --help`"),
     ],
 )  # fmt: skip

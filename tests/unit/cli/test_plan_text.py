@@ -23,7 +23,7 @@ def _lines(*, every: bool = False, width: int = 80) -> list[str]:
 
 def test_what_all_cells_share_is_left_out() -> None:
     lines = _lines()
-    at = lines.index("Cells, numbered in the order in which they run:")
+    at = lines.index("Cells, numbered in run order:")
     assert lines[at + 1 : at + 5] == [
         "  1  ext4 data=ordered",
         "  2  ext4 data=writeback,nodelalloc",
@@ -36,7 +36,7 @@ def test_what_cells_differ_in_has_a_column_and_repeats_share_a_line() -> None:
     other = replace(CELLS[1], target="/dev/loop8")
     cells = (CELLS[0], other, replace(CELLS[0], index=2, repeat=2), replace(other, index=3, repeat=2))
     lines = list(plan_lines(replace(PLAN, cells=cells), (), "", every=False, width=80))
-    at = lines.index("Cells, numbered in the order in which they run:")
+    at = lines.index("Cells, numbered in run order:")
     assert lines[at + 1 : at + 3] == [
         "  1 3  ext4 data=ordered               /dev/loop7",
         "  2 4  ext4 data=writeback,nodelalloc  /dev/loop8",

@@ -126,7 +126,7 @@ def test_the_list_of_runs_is_this_one(tmp_path: Path) -> None:
     write(make_run(tmp_path, title="evil \x1b[31m\ntitle"), WHOLE)
     listed = [look_at(folder) for folder in list_runs(str(tmp_path))]
     assert runs_text(listed, str(tmp_path)) == (
-        "run                   begun                   cells\n"
+        "run                   started                 cells\n"
         "20261121-081000-k7qf  2026-11-21 08:10 UTC      2/2\n"
         "    evil \\x1b[31m\\ntitle\n"
         "    finished\n"

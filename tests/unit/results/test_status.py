@@ -62,7 +62,7 @@ def test_a_run_stopped_between_cells_says_after_how_many() -> None:
 
 def test_a_run_that_never_began_says_how_to_begin() -> None:
     state = build.run(THREE, [CellState(i) for i in range(3)], status=RunStatus.NEW)
-    assert status_words(state, alive=False) == f"never begun: fsconsole resume {RUN_ID}"
+    assert status_words(state, alive=False) == f"never started: fsconsole resume {RUN_ID}"
     assert status_words(state, alive=True) == "starting"
 
 

@@ -34,7 +34,7 @@ four filesystems
 Run 20261121-081000-k7qf: finished. 4 cells: 2 done, 1 failed, 1 unavailable.
 Device /dev/loop7: 2.0 GiB, scratch device.
 Kernel 6.18.0 on box, 2 CPUs, 4.0 GiB RAM.
-Begun 2026-11-21 08:10 UTC with fsconsole 0.1.0.
+Started 2026-11-21 08:10 UTC with fsconsole 0.1.0.
 
 variant                write durable  CPU extents  mkfs        check delete warn
                         MB/s    MB/s    %   /file     s            s      s

@@ -154,7 +154,7 @@ def test_the_pane_tells_what_would_be_lost_whole_and_harmless() -> None:
 def test_what_is_no_content_is_not_said_to_be_lost() -> None:
     text = told(BOX, "/dev/loop0")
     assert "hazard      may be open in process 1" in text
-    assert "to be lost  nothing of worth" in text
+    assert "to be lost  nothing: it is a scratch device" in text
 
 
 def test_the_pane_tells_who_a_disk_is() -> None:
@@ -199,11 +199,11 @@ def test_the_line_below_tells_counts_and_age() -> None:
     assert about(listing, 0, 3.0, looking=False) == "2 devices, no target ticked"
     assert (
         about(listing, 2, 12.0, looking=True)
-        == "2 devices, 2 targets ticked: the plan runs on each in turn; looking again, this is 12 s old"
+        == "2 devices, 2 targets ticked: the plan runs on each in turn; reading again, 12 s old"
     )
-    assert "the last look failed, this is 3 s old" in about(listing, 0, 3.0, looking=False, failed=True)
+    assert "the last reading failed, 3 s old" in about(listing, 0, 3.0, looking=False, failed=True)
     assert "f5" in about(Listing(), 0, None, looking=False, failed=True)
-    assert "Looking" in about(Listing(), 0, None, looking=True)
+    assert "Reading" in about(Listing(), 0, None, looking=True)
 
 
 def test_why_a_device_could_not_be_looked_at_stands_in_its_pane() -> None:

@@ -56,7 +56,7 @@ def test_of_a_long_output_the_end_is_shown(tmp_path: Path) -> None:
     shown = rows_of(folder, 0)
     assert "     line 99999" in shown
     assert "     line 0" not in shown
-    assert any("more before that, in raw/000-02-mkfs" in row for row in shown)
+    assert any("... more in raw/000-02-mkfs" in row for row in shown)
 
 
 def test_an_output_that_is_gone_is_told(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_check_that_found_something_is_told_and_stands_out() -> None:
 def test_a_cell_of_a_dead_engine_does_not_run() -> None:
     row = cell_row(snapshot(going(), alive=False), 2, 80)
     assert "running" not in row.text
-    assert "interrupted  its engine died in it" in row.text
+    assert "interrupted  engine died" in row.text
     assert row.tone == "bad"
 
 
@@ -135,12 +135,12 @@ def test_a_run_that_is_over_or_dead_says_what_can_be_done() -> None:
     over = build.run(CELLS[:1], (build.done(0),))
     assert "enter shows its results" in step_line(snapshot(over, alive=False), NOW_NS)
     dead = step_line(snapshot(going(), alive=False), NOW_NS)
-    assert "c gives back" in dead
+    assert "c cleans up" in dead
     assert "r resumes" in dead
     new = build.run(CELLS[:1], (CellState(0),), status=RunStatus.NEW)
-    assert "No engine has begun" in step_line(snapshot(new, alive=False), NOW_NS)
+    assert "Never started" in step_line(snapshot(new, alive=False), NOW_NS)
     interrupted = replace(going(), status=RunStatus.INTERRUPTED, current_cell=None)
-    assert "given back" in step_line(snapshot(interrupted, alive=False), NOW_NS)
+    assert "cleaned up" in step_line(snapshot(interrupted, alive=False), NOW_NS)
 
 
 def test_the_cell_at_hand_is_kept_in_sight_else_the_next_else_the_last() -> None:

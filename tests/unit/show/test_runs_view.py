@@ -46,14 +46,14 @@ def test_the_pane_says_what_to_do() -> None:
         (
             "dead",
             "engine died in mkfs of cell 2: fsconsole resume r1",
-            "engine died in mkfs of cell 2; c gives back what its engine left, u resumes it",
+            "engine died in mkfs of cell 2; c cleans up, u resumes it",
         ),
         (
             "interrupted",
             "engine died in mkfs of cell 2: fsconsole resume r1",
             "engine died in mkfs of cell 2; u resumes it",
         ),
-        ("new", "never begun: fsconsole resume r1", "never begun; u starts it"),
+        ("new", "never started: fsconsole resume r1", "never started; u starts it"),
         ("running", "running: drain of cell 2 of 8", "running: drain of cell 2 of 8; t follows it"),
         ("new", "starting", "starting; t follows it"),
         ("finished", "finished", "finished"),

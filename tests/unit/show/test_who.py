@@ -31,4 +31,4 @@ def test_every_difference_is_told_and_loses_the_tick(field: str) -> None:
     assert others(known, other)
     assert others(known, known) == ""
     lost = lost_ticks({FREE.path: other}, parse_listing(listed(FREE)))
-    assert "another device stands there now" in lost[FREE.path]
+    assert "another device has its name now" in lost[FREE.path]
