@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import quote
@@ -130,18 +130,15 @@ class JournalWriter:
             self._fault = self._fault or JournalFull(path=self._path)
         else:
             with closing(self._connection):
-                self._settle(finished=finished)
+                try:
+                    self._set_synchronous("FULL")
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                    if finished:
+                        self._connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+                except sqlite3.Error as error:
+                    if str(error) != "database is locked":
+                        self._fault = self._fault or journal_fault(error, self._path)
         self._raise_earlier_fault()
-
-    def _settle(self, *, finished: bool) -> None:
-        try:
-            self._set_synchronous("FULL")
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            if finished:
-                self._connection.execute("PRAGMA journal_mode = DELETE").fetchall()
-        except sqlite3.Error as error:
-            if str(error) != "database is locked":
-                self._fault = self._fault or journal_fault(error, self._path)
 
     def _raise_earlier_fault(self) -> None:
         fault, self._fault = self._fault, None
@@ -153,7 +150,13 @@ class JournalWriter:
             while self._write_what_waits():
                 pass
         finally:
-            self._abandon()
+            # Release all who wait, should the thread end otherwise than by close().
+            with self._changed:
+                self._closing = True
+                for pending in self._records:
+                    pending.fault = self._ended()
+                    pending.settled.set()
+                self._records.clear()
 
     def _write_what_waits(self) -> bool:
         with self._changed:
@@ -162,8 +165,9 @@ class JournalWriter:
             samples, self._samples = list(self._samples), deque()
         if records:
             self._write_records(records)
-        if samples:
-            self._write_samples(samples)
+        if samples and (fault := self._commit(samples, "NORMAL")) is not None:
+            self._keep(fault)
+            self._dropped += len(samples)
         return bool(records or samples) or not self._closing
 
     def _write_records(self, records: list[_Pending]) -> None:
@@ -177,12 +181,6 @@ class JournalWriter:
                 pending.settled.set()
         if fault is not None and not awaited:
             self._keep(fault)
-
-    def _write_samples(self, samples: list[SampleRow]) -> None:
-        fault = self._commit(samples, "NORMAL")
-        if fault is not None:
-            self._keep(fault)
-            self._dropped += len(samples)
 
     def _commit(self, rows: Sequence[_Row], synchronous: str) -> FsconsoleError | None:
         if self._is_full():
@@ -209,15 +207,6 @@ class JournalWriter:
         with self._changed:
             self._fault = fault
 
-    def _abandon(self) -> None:
-        """Release all who wait, should the thread end otherwise than by close()."""
-        with self._changed:
-            self._closing = True
-            for pending in self._records:
-                pending.fault = self._ended()
-                pending.settled.set()
-            self._records.clear()
-
     def _ended(self) -> JournalUnusable:
         return JournalUnusable(path=self._path, why="its writer has ended")
 
@@ -235,25 +224,17 @@ def _leave_open(connection: sqlite3.Connection) -> None:
 def _open(path: str) -> sqlite3.Connection:
     uri = f"file:{quote(path)}?mode=rw"
     require_no_super_journal(path, path)
-    try:
-        connection = sqlite3.connect(
-            uri, uri=True, isolation_level=None, check_same_thread=False, timeout=WAIT_FOR_LOCK_S
-        )
-    except sqlite3.Error as error:
-        raise journal_fault(error, path) from error
-    try:
-        _prepare(connection, path)
-    except sqlite3.Error as error:
-        connection.close()
-        raise journal_fault(error, path) from error
-    except FsconsoleError:
-        connection.close()
-        raise
+    with ExitStack() as undo:
+        try:
+            connection = sqlite3.connect(
+                uri, uri=True, isolation_level=None, check_same_thread=False, timeout=WAIT_FOR_LOCK_S
+            )
+            undo.callback(connection.close)
+            check_version(connection, path)
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.Error as error:
+            raise journal_fault(error, path) from error
+        if mode != "wal":
+            raise JournalUnusable(path=path, why="its filesystem can't hold a write-ahead log")
+        undo.pop_all()
     return connection
-
-
-def _prepare(connection: sqlite3.Connection, path: str) -> None:
-    check_version(connection, path)
-    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
-    if mode != "wal":
-        raise JournalUnusable(path=path, why="its filesystem can't hold a write-ahead log")

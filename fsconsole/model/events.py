@@ -1,4 +1,4 @@
-"""What the journal holds: things that were seen to happen, in order; never a state that could be wrong.
+"""Observations, which the journal holds in order: things that were seen to happen, never a state that could be wrong.
 
 A step that has StepStarted and no StepFinished is unknown, not failed: whoever wrote it may have died.
 """

@@ -1,4 +1,4 @@
-"""What a run folder says about itself before anything has happened in it."""
+"""The request for a run, stored in its folder before anything happens."""
 
 from __future__ import annotations
 

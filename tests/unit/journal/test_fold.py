@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fsconsole.journal.events import Batch, Cursor, JournalEntry
-from fsconsole.journal.fold import fold, start
+from fsconsole.journal.fold import fold, note_setting, start
 from fsconsole.model.device import Identity
 from fsconsole.model.events import (
     CellFinished,
@@ -15,11 +15,15 @@ from fsconsole.model.events import (
     CommandFinished,
     ControlRequested,
     FeatureSeen,
+    MemberLeft,
     Observation,
     Outcome,
     RunFinished,
     RunInterrupted,
     RunStarted,
+    SettingReturned,
+    SettingSeen,
+    SettingTaken,
     StepFinished,
     StepStarted,
     TargetAccepted,
@@ -31,7 +35,8 @@ from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import CpuShares, Sample, Writeback
-from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.model.state import CellState, CellStatus, HeldSetting, RunStatus
+from tests.unit.journal.conftest import RequestMaker
 
 RUN_STARTED = RunStarted(1, "0.1.0", "b007", "6.18", "box")
 IDENTITY = Identity("loop9", "b007", 1, 2**30)
@@ -220,3 +225,73 @@ def test_the_last_sample_of_a_batch_is_kept(new) -> None:
     state = fold(new, batch(samples=(sample(1), sample(2))))
     assert state.last_sample == sample(2)
     assert fold(state, batch(RUN_STARTED)).last_sample == sample(2)
+
+
+PATH, OTHER = "/sys/block/sdx/queue/read_ahead_kb", "/proc/sys/vm/dirty_bytes"
+Seen = SettingTaken | SettingSeen | SettingReturned
+
+
+def taken(
+    path: str = PATH, *, new: str = "2048", step: int = 1, cell: int = 0, attempt: int = 1
+) -> SettingTaken:
+    return SettingTaken(cell, attempt, step, "read_ahead", path, new, path, "128")
+
+
+def held(*observations: Seen) -> tuple[HeldSetting, ...]:
+    found: tuple[HeldSetting, ...] = ()
+    for observation in observations:
+        found = note_setting(found, observation)
+    return found
+
+
+def test_what_was_taken_is_held_until_it_is_returned_whatever_was_done_with_it() -> None:
+    assert held(taken()) == (HeldSetting(taken()),)
+    assert held(taken(), SettingReturned(0, 1, 1, PATH)) == ()
+    assert held(taken(), SettingReturned(0, 1, 1, PATH, "somebody changed it")) == ()
+
+
+def test_what_was_taken_last_is_returned_first() -> None:
+    inner = taken(new="4096", step=6)
+    assert held(taken(), inner, SettingReturned(0, 1, 6, PATH)) == (HeldSetting(taken()),)
+    assert held(taken(), taken(OTHER), SettingReturned(0, 1, 1, PATH)) == (HeldSetting(taken(OTHER)),)
+
+
+def test_only_what_was_seen_right_after_the_write_is_what_the_run_made_of_it() -> None:
+    early, late = SettingSeen(0, 1, 1, PATH, "1984"), SettingSeen(0, 1, 5, PATH, "512")
+    assert held(taken(), early, late) == (HeldSetting(taken(), "1984"),)
+    assert held(taken(), late) == (HeldSetting(taken()),)
+
+
+def test_another_cell_attempt_or_path_changes_nothing() -> None:
+    strangers = (
+        SettingReturned(1, 1, 1, PATH),
+        SettingReturned(0, 2, 1, PATH),
+        SettingReturned(0, 1, 1, OTHER),
+        SettingSeen(1, 1, 1, PATH, "1"),
+    )
+    assert held(taken(), *strangers) == (HeldSetting(taken()),)
+    assert held(*strangers) == ()
+
+
+@given(st.lists(st.sampled_from((PATH, OTHER)), max_size=8))
+def test_all_that_was_taken_and_returned_leaves_nothing(paths: list[str]) -> None:
+    back = [SettingReturned(0, 1, 1, path) for path in reversed(paths)]
+    assert held(*(taken(path) for path in paths), *back) == ()
+
+
+FIRST, SECOND = MemberLeft(1, 1, 0, "aa"), MemberLeft(1, 1, 1, "bb")
+
+
+def cell(make_request: RequestMaker, *seen: Observation) -> CellState:
+    entries = tuple(JournalEntry(number, number, number, one) for number, one in enumerate(seen))
+    return fold(start(make_request()), Batch(Cursor(), entries)).cells[1]
+
+
+def test_each_member_is_known_by_what_was_left_on_it(make_request: RequestMaker) -> None:
+    left = cell(make_request, CellStarted(1, 1), FIRST, SECOND, CellFinished(1, 1, Outcome.DONE)).left
+    assert left == (FIRST, SECOND)
+
+
+def test_a_cell_begun_again_has_left_nothing_yet(make_request: RequestMaker) -> None:
+    assert cell(make_request, CellStarted(1, 1), FIRST, CellStarted(1, 2)).left == ()
+    assert cell(make_request, CellStarted(1, 2), FIRST).left == ()

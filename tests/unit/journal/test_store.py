@@ -5,6 +5,7 @@ import re
 import sqlite3
 import stat
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,16 +15,29 @@ from fsconsole.errors.runs import (
     JournalUnusable,
     NoSpace,
     RunAmbiguous,
+    RunLives,
     RunMissing,
     RunsReadOnly,
 )
 from fsconsole.journal import store as runs_dir_module
 from fsconsole.journal.events import Cursor
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
 from fsconsole.journal.reader import JournalReader
-from fsconsole.journal.store import create_run, export_journal, is_alive, list_runs, make_run_id, open_run
+from fsconsole.journal.store import (
+    create_run,
+    delete_run,
+    export_journal,
+    is_alive,
+    list_runs,
+    make_run_id,
+    open_run,
+    rename_run,
+)
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import CellStarted
 from fsconsole.system.locks import FileLock
+from tests.tui.recorded import NAMES, recorded
 
 
 @pytest.fixture
@@ -229,3 +243,92 @@ def test_a_copy_to_a_full_disk_leaves_no_half(folder, mounted) -> None:
     with pytest.raises(ExportFailed, match="full"):
         export_journal(folder, str(point / "copy.sqlite"))
     assert os.listdir(point) == []
+
+
+@pytest.fixture
+def two_runs(tmp_path: Path) -> Path:
+    """Two two_runs, and something outside that must stay."""
+    for name in ("one", "two"):
+        (tmp_path / "two_runs" / name / "raw").mkdir(parents=True)
+        for file in ("journal.sqlite", "lock", "raw/000-01-mkfs"):
+            (tmp_path / "two_runs" / name / file).write_text("figures")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "kept").write_text("kept")
+    return tmp_path / "two_runs"
+
+
+def test_a_run_goes_with_all_that_is_in_it_and_others_stay(two_runs: Path) -> None:
+    delete_run(RunFolder(str(two_runs / "one")))
+    assert os.listdir(two_runs) == ["two"]
+    assert (two_runs / "two" / "raw" / "000-01-mkfs").read_text() == "figures"
+
+
+def test_links_in_a_run_are_removed_and_never_followed(two_runs: Path, tmp_path: Path) -> None:
+    (two_runs / "one" / "raw" / "directory").symlink_to(tmp_path / "outside")
+    (two_runs / "one" / "file").symlink_to(tmp_path / "outside" / "kept")
+    (two_runs / "one" / "dangling").symlink_to("/nonexistent")
+    delete_run(RunFolder(str(two_runs / "one")))
+    assert os.listdir(two_runs) == ["two"]
+    assert (tmp_path / "outside" / "kept").read_text() == "kept"
+
+
+def test_a_link_in_place_of_a_run_is_refused(two_runs: Path, tmp_path: Path) -> None:
+    (two_runs / "linked").symlink_to(tmp_path / "outside")
+    with pytest.raises(RunMissing):
+        delete_run(RunFolder(str(two_runs / "linked")))
+    assert (tmp_path / "outside" / "kept").exists()
+    assert (two_runs / "linked").is_symlink()
+
+
+def test_a_living_run_is_refused(two_runs: Path) -> None:
+    folder = RunFolder(str(two_runs / "one"))
+    with FileLock.acquire(folder.lock), pytest.raises(RunLives):
+        delete_run(folder)
+    assert (two_runs / "one" / "journal.sqlite").exists()
+
+
+def test_a_run_that_is_gone_is_said(two_runs: Path) -> None:
+    with pytest.raises(RunMissing):
+        delete_run(RunFolder(str(two_runs / "three")))
+
+
+def test_a_run_without_a_lock_or_a_journal_is_deleted_too(two_runs: Path) -> None:
+    (two_runs / "one" / "lock").unlink()
+    (two_runs / "one" / "journal.sqlite").unlink()
+    delete_run(RunFolder(str(two_runs / "one")))
+    assert os.listdir(two_runs) == ["two"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_the_title_changes(name: str, tmp_path: Path) -> None:
+    folder = recorded(name, tmp_path)
+    before = read_state(folder)
+    rename_run(folder, "über [/x]")
+    after = read_state(folder)
+    assert after.request.plan.title == "über [/x]"
+    plan = replace(after.request.plan, title=before.request.plan.title)
+    assert replace(after, request=replace(after.request, plan=plan)) == before
+
+
+def test_a_copy_of_the_journal_has_the_title_too(tmp_path: Path) -> None:
+    folder = recorded("grid", tmp_path)
+    rename_run(folder, "first")
+    rename_run(folder, "second")
+    copy = RunFolder(str(tmp_path / "copy"))
+    Path(copy.path).mkdir()
+    export_journal(folder, copy.journal)
+    assert read_state(copy).request.plan.title == "second"
+    assert JournalReader(copy.journal).request().plan.title == "ext4 and xfs: a hundred files"
+
+
+def test_a_living_run_is_not_renamed(tmp_path: Path) -> None:
+    folder = recorded("grid", tmp_path)
+    with FileLock.acquire(folder.lock), pytest.raises(RunLives):
+        rename_run(folder, "x")
+
+
+def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
+    folder = recorded("grid", tmp_path)
+    Path(folder.path).chmod(0o777)
+    with pytest.raises(JournalUnusable):
+        rename_run(folder, "x")

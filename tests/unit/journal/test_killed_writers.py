@@ -1,10 +1,12 @@
-"""A rollback journal from elsewhere: SQLite deletes the file that it names as its super-journal, whosever that is."""
+"""Journals whose writer was killed, and rollback journals that name another file."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,83 @@ from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader, open_journal
 from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.events import CellStarted
 from tests.unit.journal.half_done import change_and_die
+
+
+def left_half_done(folder: RunFolder) -> None:
+    writer = JournalWriter(folder)
+    writer.record(CellStarted(0, 1), durable=True)
+    writer.close(finished=True)
+    change_and_die(folder.journal)
+
+
+def files_of(folder: RunFolder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(folder.path).iterdir() if path.is_file()}
+
+
+def test_what_was_written_before_is_read_and_nothing_is_changed(folder: RunFolder) -> None:
+    left_half_done(folder)
+    before = files_of(folder)
+    assert JournalReader(folder.journal).read_since(Cursor()).observations == (CellStarted(0, 1),)
+    assert files_of(folder) == before
+
+
+def test_the_next_writer_goes_on_from_there(folder: RunFolder) -> None:
+    left_half_done(folder)
+    writer = JournalWriter(folder)
+    writer.record(CellStarted(1, 2), durable=True)
+    writer.close(finished=True)
+    observations = JournalReader(folder.journal).read_since(Cursor()).observations
+    assert observations == (CellStarted(0, 1), CellStarted(1, 2))
+
+
+WRITE_AND_DIE = """
+import os, sys
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.events import CellStarted
+folder = RunFolder(sys.argv[1])
+writer = JournalWriter(folder)
+writer.record(CellStarted(0, 1))
+writer.close(finished=False)
+JournalWriter(folder).record(CellStarted(1, 1))
+os.kill(os.getpid(), 9)
+"""
+FILES = ("", "-wal", "-shm")
+HEADER_BYTES = 32
+LEFT_BYTES = (0, 1, HEADER_BYTES - 1, HEADER_BYTES, HEADER_BYTES + 1, HEADER_BYTES + 24)
+
+
+@pytest.fixture(params=LEFT_BYTES)
+def left_short(folder: RunFolder, request: pytest.FixtureRequest) -> RunFolder:
+    """A run whose second word never came whole: as much of its log is there as the parameter says."""
+    subprocess.run([sys.executable, "-c", WRITE_AND_DIE, folder.path], check=False)
+    os.truncate(folder.journal + "-wal", request.param)
+    return folder
+
+
+def files_beside(folder: RunFolder) -> list[bytes]:
+    found = []
+    for ending in FILES:
+        with open(folder.journal + ending, "rb") as file:
+            found.append(file.read())
+    return found
+
+
+def test_what_stands_before_a_log_hardly_begun_is_read_and_nothing_is_changed(left_short: RunFolder) -> None:
+    before = files_beside(left_short)
+    assert JournalReader(left_short.journal).read_since(Cursor()).observations == (CellStarted(0, 1),)
+    assert files_beside(left_short) == before
+
+
+def test_another_writer_goes_on_from_there(left_short: RunFolder) -> None:
+    writer = JournalWriter(left_short)
+    writer.record(CellStarted(1, 2))
+    writer.close(finished=True)
+    observations = JournalReader(left_short.journal).read_since(Cursor()).observations
+    assert observations == (CellStarted(0, 1), CellStarted(1, 2))
+
 
 MAGIC = bytes.fromhex("d9d505f920a163d7")
 
