@@ -266,9 +266,10 @@ def _whole_disk(directory: str, sys_root: str, udev: Properties, disks: dict[str
         return disks[directory]
     own, name, queue = _own_facts(directory), os.path.basename(directory), f"{directory}/queue"
     kind = _kind(directory, own.major)
-    hardware = Hardware()
-    if kind is not DeviceKind.LOOP:
-        hardware = read_hardware(directory, directory.removeprefix(sys_root), udev.get(name, {}))
+    hardware, properties = Hardware(), udev.get(name, {})
+    # Sysfs has none of a loop device, of which there may be hundreds.
+    if kind is not DeviceKind.LOOP or properties:
+        hardware = read_hardware(directory, directory.removeprefix(sys_root), properties)
     schedulers, scheduler = parse_scheduler(read_text_or(f"{queue}/scheduler", ""))
     rotational = read_int_or(f"{queue}/rotational", -1)
     disks[directory] = Device(
