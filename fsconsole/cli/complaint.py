@@ -47,7 +47,7 @@ def misuse(error: TyperException, words: Sequence[str], commands: Collection[str
     said = error.format_message().replace(_OF_PYDANTIC, "")
     # The parser puts what it would rather have had into brackets behind its sentence.
     said, _, possible = said.partition(" (Possible options: ")
-    nearest = f"Nearest: {possible.removesuffix(')')}; " if possible else ""
+    nearest = f"Did you mean {possible.removesuffix(')')}? " if possible else ""
     return Misused(what=_sentence(said), nearest=nearest, command=_command(error, words, commands))
 
 

@@ -164,7 +164,7 @@ def watch(wanted: Wanted, view: GaugeView) -> None:
         shown = 0
         while wanted.count is None or shown < wanted.count:
             sample = _next(samples, sampler)
-            gone = sampler.vanished()
+            gone = sampler.gauges.vanished()
             if names and len(gone) == len(names):
                 raise DeviceVanished(device=", ".join(wanted.paths))
             view.show(sample, gone)
@@ -192,7 +192,7 @@ def _sampling(wanted: Wanted, names: tuple[str, ...], samples: Samples) -> Itera
 
     sampler = Sampler(period_s=1 / wanted.hz, sink=take)
     for name in names:
-        sampler.watch_device(name)
+        sampler.gauges.watch_device(name)
     bdi.look(sampler)
     sampler.start()
     try:
@@ -219,13 +219,13 @@ class _BdiWatch:
         path = next((path for path in paths if path), None)
         if path != self._path:
             self._path = path
-            sampler.watch_bdi(path)
+            sampler.gauges.watch_bdi(path)
 
 
 def _next(samples: Samples, sampler: Sampler) -> Sample:
     try:
         return samples.get(timeout=_SILENCE_S)
     except queue.Empty as error:
-        reasons = ", ".join(reason for reason, _ in sampler.problems()) or "it is silent"
+        reasons = ", ".join(reason for reason, _ in sampler.gauges.problems()) or "it is silent"
         remedy = "Where /proc/stat and /proc/meminfo can be read, there are gauges."
         raise KernelLacks(what="gauges", why=reasons, remedy=remedy) from error

@@ -22,7 +22,7 @@ from fsconsole.model.plan import Plan
 from fsconsole.model.run import RunRequest, Target
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.system.mounts import (
-    Unit,
+    SystemdUnit,
     engine_argv,
     is_gone,
     is_systemd_booted,
@@ -114,7 +114,7 @@ class EngineChild:
 class EngineService:
     """An engine below systemd, which outlives the login session that asked for it."""
 
-    def __init__(self, argv: tuple[str, ...], unit: Unit, executor: Executor) -> None:
+    def __init__(self, argv: tuple[str, ...], unit: SystemdUnit, executor: Executor) -> None:
         self._executor = executor
         self._unit = unit
         self._asked_at = time.monotonic()
@@ -156,10 +156,10 @@ def start_engine(folder: RunFolder) -> None:
         _await_life(folder, EngineChild(argv, log_path), attempts)
 
 
-def unit_of(folder: RunFolder, attempts: int, log_path: str) -> Unit:
+def unit_of(folder: RunFolder, attempts: int, log_path: str) -> SystemdUnit:
     """Return the unit for the next engine: one that has just died may still hold the name of its own."""
     again = f"-{attempts + 1}" if attempts else ""
-    return Unit(f"fsconsole-{folder.name}{again}.service", f"fsconsole run {folder.name}", log_path)
+    return SystemdUnit(f"fsconsole-{folder.name}{again}.service", f"fsconsole run {folder.name}", log_path)
 
 
 def _environment() -> dict[str, str]:

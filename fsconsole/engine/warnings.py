@@ -12,7 +12,7 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import Where, not_in_effect, split_flags, split_mount
 from fsconsole.devices.snapshot import find_device, read_arrays
 from fsconsole.engine.work import CellWork, StepResult
-from fsconsole.inspect.checks import Verdict, killed_for_memory
+from fsconsole.inspect.checks import CheckVerdict, killed_for_memory
 from fsconsole.inspect.features import Feature
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.device import MdArray
@@ -208,7 +208,7 @@ def with_killed(work: CellWork, step: Step, result: StepResult, said_before: int
 
     said_before is the number of lines in the cell's kernel log when the step started.
     """
-    if result.outcome is not Outcome.FAILED and result.verdict != Verdict.FAILED.value:
+    if result.outcome is not Outcome.FAILED and result.verdict != CheckVerdict.FAILED.value:
         return result
     names = killed_for_memory(work.kernel_log.lines()[said_before:])
     if not names:

@@ -1,17 +1,20 @@
-"""Every error of fsconsole: its data, its exit code, its sentence and its hint, in this one place."""
+"""The base of all errors, their exit codes, and errors of the command line and the console."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from fsconsole.text import printable
 
-# The base of all errors: its exit code, its sentence and its hint.
-#
-# An error class carries values; the sentence and the hint are templates over them. Whatever text comes
-# from outside is made printable when it is put into the sentence, so an error is safe on any terminal.
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_options):
+        """Do nothing: typing has it since Python 3.11, and only type checkers need it."""
+        return lambda cls: cls
 
 
 class ExitCode(IntEnum):
@@ -68,13 +71,21 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+@dataclass_transform(eq_default=False)
 @dataclass(eq=False)
 class FsconsoleError(Exception):
-    """Base of all errors that a user can meet; subclasses are dataclasses over their data."""
+    """Base of all errors that a user can meet; each subclass is a dataclass.
+
+    sentence and advice are templates over its fields. Text from outside is made printable when it is put in, so an
+    error is safe on any terminal.
+    """
 
     exit_code: ClassVar[ExitCode] = ExitCode.FAILURE
     sentence: ClassVar[str] = "Something failed."
     advice: ClassVar[str] = "Run `fsconsole doctor`."
+
+    def __init_subclass__(cls) -> None:
+        dataclass(eq=False)(cls)
 
     def __str__(self) -> str:
         return self._worded(self.sentence)
@@ -86,17 +97,11 @@ class FsconsoleError(Exception):
 
     def _worded(self, template: str) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return template.format(**{name: _safe(value) for name, value in values.items()})
+        return template.format(
+            **{name: printable(value) if isinstance(value, str) else value for name, value in values.items()}
+        )
 
 
-def _safe(value: object) -> object:
-    return printable(value) if isinstance(value, str) else value
-
-
-# Words on the command line that say nothing to fsconsole.
-
-
-@dataclass(eq=False)
 class Misused(FsconsoleError):
     """An unknown option, a missing word, a bad value; nearest is empty, or what may have been meant."""
 
@@ -105,10 +110,9 @@ class Misused(FsconsoleError):
     command: str
     exit_code = ExitCode.USAGE
     sentence = "{what}"
-    advice = "{nearest}`{command} --help` says how it is used."
+    advice = "{nearest}See `{command} --help`."
 
 
-@dataclass(eq=False)
 class UnknownCommand(FsconsoleError):
     """A command that there isn't; nearest first."""
 
@@ -117,39 +121,29 @@ class UnknownCommand(FsconsoleError):
     nearest: str
     exit_code = ExitCode.USAGE
     sentence = "There is no command '{name}'."
-    advice = "Nearest first: {nearest}; `{group} --help` lists all."
+    advice = "Did you mean {nearest}? `{group} --help` lists all."
 
 
-@dataclass(eq=False)
 class DumbTerminal(FsconsoleError):
-    """The console on a terminal that can't place a cursor."""
-
     term: str
     exit_code = ExitCode.TERMINAL_DUMB
     sentence = "This terminal (TERM={term}) can't show the console."
-    advice = "`fsconsole run` and `fsconsole results` need nothing but lines."
+    advice = "`fsconsole run` and `fsconsole results` work on any terminal."
 
 
-@dataclass(eq=False)
 class NoTerminal(FsconsoleError):
-    """The console without a terminal to show it on."""
-
     exit_code = ExitCode.TERMINAL_DUMB
     sentence = "The console needs a terminal for its input and its output."
     advice = "`fsconsole --help` lists the commands that need none."
 
 
-@dataclass(eq=False)
 class ConsoleFailed(FsconsoleError):
-    """The console ended by a fault of its own, which it has shown."""
-
-    sentence = "The console ended by a fault of its own, shown above; a run that it showed goes on."
+    sentence = "The console crashed with the error above; a run that it showed goes on."
     advice = (
-        "`fsconsole` shows it again, `fsconsole attach` follows a run without it; report what stands above."
+        "`fsconsole` opens it again, `fsconsole attach` follows a run without it; report the error above."
     )
 
 
-@dataclass(eq=False)
 class ChildFailed(FsconsoleError):
     """A command that the console started has failed; said and advice are its own."""
 

@@ -1,18 +1,11 @@
-"""Why a device, or a scratch device, can not be a target."""
+"""Errors of plans, devices, consent and scratch devices."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fsconsole.errors import ExitCode, FsconsoleError
 
-# What can be wrong with a plan file and its values.
 
-
-@dataclass(eq=False)
 class BadQuantity(FsconsoleError):
-    """A size or a duration that can't be read."""
-
     text: str
     wanted: str
     examples: str
@@ -21,10 +14,7 @@ class BadQuantity(FsconsoleError):
     advice = "Write it like one of: {examples}."
 
 
-@dataclass(eq=False)
 class PlanMissing(FsconsoleError):
-    """A plan file that can't be read."""
-
     path: str
     why: str
     exit_code = ExitCode.PLAN_MISSING
@@ -32,26 +22,21 @@ class PlanMissing(FsconsoleError):
     advice = "Give a path, or the name of a shipped plan: `fsconsole plan --list`."
 
 
-@dataclass(eq=False)
 class PlanUnwritable(FsconsoleError):
-    """A plan file that can't be saved."""
-
     path: str
     why: str
     sentence = "The plan file {path} can't be written: {why}."
-    advice = "Choose another path, in a directory that is there and that you may write to."
+    advice = "Choose another path, in an existing directory that you may write to."
 
 
-@dataclass(eq=False)
 class PlanChanged(FsconsoleError):
     """A plan file that somebody else wrote while it was to be saved."""
 
     path: str
-    sentence = "The plan file {path} was changed by somebody else just now: nothing was saved over it."
-    advice = "Save again to be asked what shall become of it, or save under another name."
+    sentence = "The plan file {path} was changed by somebody else: it was not overwritten."
+    advice = "Save again to choose what to do with it, or save under another name."
 
 
-@dataclass(eq=False)
 class PlanNotToml(FsconsoleError):
     """A plan file with a syntax error; where is the TOML reader's own words, with line and column."""
 
@@ -62,10 +47,7 @@ class PlanNotToml(FsconsoleError):
     advice = "Fix this line; strings need quotes, lists need brackets."
 
 
-@dataclass(eq=False)
 class PlanUnknownKey(FsconsoleError):
-    """A key that the schema doesn't know."""
-
     path: str
     key: str
     nearest: str
@@ -74,10 +56,7 @@ class PlanUnknownKey(FsconsoleError):
     advice = "Did you mean {nearest}?"
 
 
-@dataclass(eq=False)
 class PlanBadValue(FsconsoleError):
-    """A known key with a value that can't be."""
-
     path: str
     key: str
     value: str
@@ -88,10 +67,7 @@ class PlanBadValue(FsconsoleError):
     advice = "Wanted: {wanted}."
 
 
-@dataclass(eq=False)
 class PlanKeyMissing(PlanBadValue):
-    """A required key that isn't there."""
-
     value: str = "(missing)"
     why: str = "required key is missing"
     wanted: str = "a value"
@@ -99,10 +75,7 @@ class PlanKeyMissing(PlanBadValue):
     advice = "Add this key."
 
 
-@dataclass(eq=False)
 class UnknownFilesystem(FsconsoleError):
-    """A filesystem that the catalog doesn't hold."""
-
     path: str
     key: str
     name: str
@@ -112,10 +85,7 @@ class UnknownFilesystem(FsconsoleError):
     advice = "Did you mean {nearest}?"
 
 
-@dataclass(eq=False)
 class OptionRefused(FsconsoleError):
-    """An mkfs or mount word that the allow-list doesn't hold, or that the rules between options exclude."""
-
     path: str
     key: str
     word: str
@@ -126,30 +96,21 @@ class OptionRefused(FsconsoleError):
     advice = "Allowed: {nearest}."
 
 
-@dataclass(eq=False)
 class DeviceMissing(FsconsoleError):
-    """No such path."""
-
     device: str
     exit_code = ExitCode.DEVICE_MISSING
     sentence = "There is no {device}."
-    advice = "`fsconsole devices` lists what is there."
+    advice = "`fsconsole devices` lists all devices."
 
 
-@dataclass(eq=False)
 class DeviceVanished(FsconsoleError):
-    """A device that went away while it was watched."""
-
     device: str
     exit_code = ExitCode.DEVICE_MISSING
     sentence = "{device} is gone: it was taken away, or detached, while it was watched."
-    advice = "`fsconsole devices` lists what is there; the kernel's log (dmesg) may say why."
+    advice = "`fsconsole devices` lists all devices; the kernel's log (dmesg) may say why."
 
 
-@dataclass(eq=False)
 class NotABlockDevice(FsconsoleError):
-    """A path that is something else."""
-
     device: str
     what: str
     exit_code = ExitCode.NOT_A_BLOCK_DEVICE
@@ -157,10 +118,7 @@ class NotABlockDevice(FsconsoleError):
     advice = "For a load on a file, make a scratch device: `fsconsole scratch create`."
 
 
-@dataclass(eq=False)
 class DeviceMounted(FsconsoleError):
-    """Refused: mounted somewhere."""
-
     device: str
     reason: str
     remedy: str
@@ -169,10 +127,7 @@ class DeviceMounted(FsconsoleError):
     advice = "{remedy}"
 
 
-@dataclass(eq=False)
 class DeviceRefused(FsconsoleError):
-    """Refused by the wipe gate for any other reason."""
-
     device: str
     reason: str
     remedy: str
@@ -181,10 +136,7 @@ class DeviceRefused(FsconsoleError):
     advice = "{remedy}"
 
 
-@dataclass(eq=False)
 class DeviceTooSmall(FsconsoleError):
-    """Less room than the plan or a filesystem needs."""
-
     device: str
     reason: str
     remedy: str
@@ -193,10 +145,7 @@ class DeviceTooSmall(FsconsoleError):
     advice = "{remedy}"
 
 
-@dataclass(eq=False)
 class DeviceChanged(FsconsoleError):
-    """Vanished, replaced or written to by somebody else since it was agreed upon."""
-
     device: str
     difference: str
     exit_code = ExitCode.DEVICE_CHANGED
@@ -206,17 +155,13 @@ class DeviceChanged(FsconsoleError):
     )
 
 
-@dataclass(eq=False)
 class DeviceLocked(FsconsoleError):
-    """Another run holds the device's lock."""
-
     device: str
     exit_code = ExitCode.DEVICE_LOCKED
     sentence = "{device} is locked by another run or tool."
-    advice = "`fsconsole runs` shows living runs; wait, or stop the other one with `fsconsole stop`."
+    advice = "`fsconsole runs` shows active runs; wait, or stop the other one with `fsconsole stop`."
 
 
-@dataclass(eq=False)
 class DeviceHangs(FsconsoleError):
     """A device that answers no more: who waits for it in the kernel, for how long, and where in the run."""
 
@@ -236,7 +181,6 @@ class DeviceHangs(FsconsoleError):
     )
 
 
-@dataclass(eq=False)
 class DeviceStandsStill(DeviceHangs):
     """A device of which no I/O ended while its programs slept: so wait those of a few filesystems (nilfs2)."""
 
@@ -246,7 +190,6 @@ class DeviceStandsStill(DeviceHangs):
     )
 
 
-@dataclass(eq=False)
 class DeviceSilent(FsconsoleError):
     """A device that gave no answer when it was to be looked at; waited: for how long that was tried."""
 
@@ -260,31 +203,22 @@ class DeviceSilent(FsconsoleError):
     )
 
 
-@dataclass(eq=False)
 class DeviceUnreadable(FsconsoleError):
-    """A device that does not give what is on it."""
-
     device: str
     place: str
     why: str
     exit_code = ExitCode.DEVICE_UNREADABLE
     sentence = "Reading {device} failed {place} from its beginning: {why}."
-    advice = (
-        "`dmesg` and `smartctl --all {device}` say more; a disk that can't be read is no disk to compare on."
-    )
+    advice = "`dmesg` and `smartctl --all {device}` say more; don't compare filesystems on a failing disk."
 
 
-@dataclass(eq=False)
 class ArraysLocked(FsconsoleError):
-    """Another run makes arrays at the same time."""
-
     device: str
     exit_code = ExitCode.DEVICE_LOCKED
-    sentence = "Another run makes arrays as {device} now, and so would this one."
-    advice = "`fsconsole runs` shows living runs; wait, or stop the other one with `fsconsole stop`."
+    sentence = "Another run makes arrays as {device} now, and this one would, too."
+    advice = "`fsconsole runs` shows active runs; wait, or stop the other one with `fsconsole stop`."
 
 
-@dataclass(eq=False)
 class ArrayLeft(FsconsoleError):
     """An array that was not taken apart; why is a clause."""
 
@@ -297,7 +231,6 @@ class ArrayLeft(FsconsoleError):
     )
 
 
-@dataclass(eq=False)
 class ConsentMissing(FsconsoleError):
     """A run would wipe something and nobody agreed to it; command is the whole one that shows it, where known."""
 
@@ -305,11 +238,10 @@ class ConsentMissing(FsconsoleError):
     loss: str
     command: str = "fsconsole plan FILE --device DEV"
     exit_code = ExitCode.CONSENT_MISSING
-    sentence = "{device} would be wiped, and holds {loss}; nobody has consented to that."
+    sentence = "{device} would be wiped, and holds {loss}: consent required."
     advice = "`{command}` shows what would be lost and prints the code for --consent."
 
 
-@dataclass(eq=False)
 class ConsentStale(FsconsoleError):
     """A consent code that doesn't fit the devices as they are now; command is the whole one that prints the new."""
 
@@ -320,7 +252,6 @@ class ConsentStale(FsconsoleError):
     advice = "Look again and take the new code: `{command}`."
 
 
-@dataclass(eq=False)
 class NotAsShown(FsconsoleError):
     """A start bound to what was shown, where something is other than that; what names it: the plan, devices."""
 
@@ -331,7 +262,6 @@ class NotAsShown(FsconsoleError):
     advice = "Look again at what would be wiped: `{command}`."
 
 
-@dataclass(eq=False)
 class ConsentOutdated(FsconsoleError):
     """A run that can't go on by the consent it has: why is a clause that completes "RUN can't go on: DEVICE ..."."""
 
@@ -343,20 +273,14 @@ class ConsentOutdated(FsconsoleError):
     advice = "`fsconsole resume {run} --show` shows what is on it now, and prints the code that agrees to it."
 
 
-@dataclass(eq=False)
 class ScratchMissing(FsconsoleError):
-    """No scratch device of that name."""
-
     name: str
     exit_code = ExitCode.SCRATCH_MISSING
     sentence = "{name} is not a scratch device of fsconsole."
     advice = "`fsconsole scratch list` shows them."
 
 
-@dataclass(eq=False)
 class ScratchInUse(FsconsoleError):
-    """A scratch device that something still uses."""
-
     name: str
     why: str
     exit_code = ExitCode.SCRATCH_IN_USE
@@ -364,10 +288,7 @@ class ScratchInUse(FsconsoleError):
     advice = "Stop or unmount what uses it, then try again."
 
 
-@dataclass(eq=False)
 class ScratchImpossible(FsconsoleError):
-    """A directory in which no scratch file can be made or attached."""
-
     path: str
     why: str
     exit_code = ExitCode.SCRATCH_IMPOSSIBLE

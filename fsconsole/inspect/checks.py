@@ -38,7 +38,7 @@ _JFS_REPAIRED = re.compile(r"^Errors detected", re.MULTILINE)
 _NON_CONTIGUOUS = re.compile(r"\d+/\d+ files \((\d+(?:\.\d+)?)% non-contiguous\)")
 
 
-class Verdict(str, Enum):
+class CheckVerdict(str, Enum):
     """Result of a check; the values are printed and stored."""
 
     CLEAN = "clean"
@@ -48,14 +48,14 @@ class Verdict(str, Enum):
     """The check could not run: nothing is known."""
 
 
-def verdict_of(filesystem: str, exit_code: int, output: str) -> Verdict:
+def verdict_of(filesystem: str, exit_code: int, output: str) -> CheckVerdict:
     """Return the verdict of the filesystem's own check; an exit code below 0 is a signal.
 
     Filesystems without a rule of their own follow fsck (man 8 fsck), as e2fsck does, and reiserfsck --check, whose 6
     means uncorrected but repairable errors (man 8 reiserfsck).
     """
     if exit_code < 0:
-        return Verdict.FAILED
+        return CheckVerdict.FAILED
     rules = {"xfs": _xfs, "btrfs": _btrfs, "f2fs": _f2fs, "jfs": _jfs}
     return rules[filesystem](exit_code, output) if filesystem in rules else _fsck(exit_code)
 
@@ -66,43 +66,43 @@ def non_contiguous_percent(output: str) -> float | None:
     return float(found[1]) if found else None
 
 
-def _fsck(exit_code: int) -> Verdict:
+def _fsck(exit_code: int) -> CheckVerdict:
     if exit_code == 0:
-        return Verdict.CLEAN
+        return CheckVerdict.CLEAN
     if exit_code & E2FSCK_ERRORS_LEFT:
-        return Verdict.ERRORS
-    return Verdict.FAILED if exit_code & ~E2FSCK_CORRECTED else Verdict.REPAIRED
+        return CheckVerdict.ERRORS
+    return CheckVerdict.FAILED if exit_code & ~E2FSCK_CORRECTED else CheckVerdict.REPAIRED
 
 
-def _xfs(exit_code: int, output: str) -> Verdict:
+def _xfs(exit_code: int, output: str) -> CheckVerdict:
     """Judge `xfs_repair -n`: 0 clean, 1 anything else. Without -n it exits 0 repaired or not, and 2 for a dirty log."""
     if exit_code == 0:
-        return Verdict.CLEAN
+        return CheckVerdict.CLEAN
     if exit_code != 1 or _XFS_NOT_RUN.search(output):
-        return Verdict.FAILED
-    return Verdict.ERRORS
+        return CheckVerdict.FAILED
+    return CheckVerdict.ERRORS
 
 
-def _btrfs(exit_code: int, output: str) -> Verdict:
+def _btrfs(exit_code: int, output: str) -> CheckVerdict:
     """Judge `btrfs check --readonly` by its output, too: its exit code is 0 even after a usage message."""
     if _BTRFS_NOT_RUN.search(output) or exit_code > 1:
-        return Verdict.FAILED
+        return CheckVerdict.FAILED
     if exit_code == 1 or _BTRFS_DAMAGE.search(output):
-        return Verdict.ERRORS
-    return Verdict.CLEAN if _BTRFS_DONE.search(output) else Verdict.FAILED
+        return CheckVerdict.ERRORS
+    return CheckVerdict.CLEAN if _BTRFS_DONE.search(output) else CheckVerdict.FAILED
 
 
-def _f2fs(exit_code: int, output: str) -> Verdict:
+def _f2fs(exit_code: int, output: str) -> CheckVerdict:
     """Judge `fsck.f2fs -f --dry-run`."""
     if exit_code != 0 and _F2FS_DAMAGE.search(output):
-        return Verdict.ERRORS
-    return Verdict.FAILED if exit_code == _F2FS_BROKE_OFF else _fsck(exit_code)
+        return CheckVerdict.ERRORS
+    return CheckVerdict.FAILED if exit_code == _F2FS_BROKE_OFF else _fsck(exit_code)
 
 
-def _jfs(exit_code: int, output: str) -> Verdict:
+def _jfs(exit_code: int, output: str) -> CheckVerdict:
     """Judge `fsck.jfs -f`, with -n or without."""
     if exit_code == 0 and _JFS_REPAIRED.search(output):
-        return Verdict.REPAIRED
+        return CheckVerdict.REPAIRED
     return _fsck(exit_code)
 
 

@@ -189,7 +189,7 @@ _GONE = frozenset({"inactive", "failed", "unknown"})
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class SystemdUnit:
     """A service that is made when it starts and forgotten when it ends, however it ends."""
 
     name: str
@@ -199,7 +199,7 @@ class Unit:
     """Where its outputs are appended: the journal would have them otherwise."""
 
 
-def unit_argv(argv: tuple[str, ...], unit: Unit, environment: Mapping[str, str]) -> tuple[str, ...]:
+def unit_argv(argv: tuple[str, ...], unit: SystemdUnit, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the command that has PID 1 start argv as a service (man 1 systemd-run).
 
     It ends once the service is forked, and can't tell what became of it: --wait needs a message bus, which
@@ -225,13 +225,13 @@ def unit_argv(argv: tuple[str, ...], unit: Unit, environment: Mapping[str, str])
     )
 
 
-def is_gone(executor: Executor, unit: Unit) -> bool:
+def is_gone(executor: Executor, unit: SystemdUnit) -> bool:
     """Return whether systemd says that the unit runs no more; False where it says nothing. Raises ToolMissing."""
     command = Command(("systemctl", "is-active", "--", unit.name), timeout_s=_ASK_TIMEOUT_S)
     return executor.run(command).out.strip() in _GONE
 
 
-def kill(executor: Executor, unit: Unit) -> None:
+def kill(executor: Executor, unit: SystemdUnit) -> None:
     """End all processes of the unit at once; one that has ended already is no failure. Raises ToolMissing."""
     executor.run(Command(("systemctl", "kill", "--signal=KILL", "--", unit.name), timeout_s=_ASK_TIMEOUT_S))
 

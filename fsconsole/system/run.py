@@ -134,7 +134,7 @@ _lock = threading.Lock()
 _living: set[int] = set()
 
 
-class Child:
+class RunningChild:
     """A started program: leader of a session and process group of its own, not yet waited for."""
 
     def __init__(self, process: subprocess.Popen[bytes], started_ns: int) -> None:
@@ -178,7 +178,7 @@ class Child:
             _living.discard(self.pid)
 
 
-def start_child(command: Command, *, stdin: int, stdout: int, stderr: int) -> Child:
+def start_child(command: Command, *, stdin: int, stdout: int, stderr: int) -> RunningChild:
     """Start a program; the streams are descriptors or subprocess's PIPE and DEVNULL.
 
     Raises ToolMissing where it isn't found, ToolFailed where the kernel can't execute it.
@@ -204,7 +204,7 @@ def start_child(command: Command, *, stdin: int, stdout: int, stderr: int) -> Ch
             said = os.strerror(error.errno) if error.errno else str(error)
             raise ToolFailed(shlex.join(command.argv), _CANNOT_EXECUTE, said) from error
         _living.add(process.pid)
-    return Child(process, started_ns)
+    return RunningChild(process, started_ns)
 
 
 def reap_strangers(proc: str) -> tuple[int, ...]:
@@ -247,14 +247,14 @@ def cut_note(cut_bytes: int) -> bytes:
     return f"\n[fsconsole: {cut_bytes} more bytes cut]\n".encode()
 
 
-class Follower:
+class OutputFollower:
     """Moves bytes between a child and this process until it ends or a deadline passes.
 
     Whoever inherited the child's pipes and lives on is not waited for.
     """
 
     def __init__(
-        self, child: Child, outputs: tuple[tuple[IO[bytes] | None, Kept], ...], stdin: bytes = b""
+        self, child: RunningChild, outputs: tuple[tuple[IO[bytes] | None, Kept], ...], stdin: bytes = b""
     ) -> None:
         self._child = child
         self._to_write = memoryview(stdin)
@@ -338,7 +338,9 @@ class Ending:
     note: bytes = b""
 
 
-def follow_to_end(child: Child, follower: Follower, deadline_s: float | None, grace_s: float) -> Ending:
+def follow_to_end(
+    child: RunningChild, follower: OutputFollower, deadline_s: float | None, grace_s: float
+) -> Ending:
     """Follow a child until it ends; at the deadline (of time.monotonic()) kill it with its whole process group.
 
     One that is not gone grace_s later is given up: exit code -9, and a note says so.
@@ -371,7 +373,7 @@ class RunningCommand(Closing):
     wait() or kill() and wait() must be called in the end; leaving the with block does both.
     """
 
-    def __init__(self, command: Command, child: Child, errors: IO[bytes]) -> None:
+    def __init__(self, command: Command, child: RunningChild, errors: IO[bytes]) -> None:
         self.argv = command.argv
         self.pid = child.pid
         self._child = child
@@ -433,7 +435,7 @@ class RunningCommand(Closing):
         self.stdin.close()
         kept = Kept()
         kept.add(bytes(self._unread))
-        follower = Follower(self._child, ((self.stdout, kept),))
+        follower = OutputFollower(self._child, ((self.stdout, kept),))
         try:
             deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
             ending = follow_to_end(self._child, follower, deadline_s, KILL_GRACE_S)
@@ -531,7 +533,7 @@ class RealExecutor:
         stdin = subprocess.PIPE if command.stdin else subprocess.DEVNULL
         child = start_child(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         process = child.process
-        follower = Follower(child, ((process.stdout, out), (process.stderr, err)), command.stdin)
+        follower = OutputFollower(child, ((process.stdout, out), (process.stderr, err)), command.stdin)
         deadline_s = None if command.timeout_s is None else time.monotonic() + command.timeout_s
         try:
             return follow_to_end(child, follower, deadline_s, self._kill_grace_s)

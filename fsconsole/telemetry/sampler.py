@@ -90,21 +90,6 @@ class WritebackGauge:
             self._vmstat.close()
 
 
-class BdiGauge:
-    """Writeback of the mounted filesystem."""
-
-    def __init__(self, path: str) -> None:
-        self._file = KeptFile(path)
-
-    def read(self) -> BdiStats:
-        """Return the kernel's figures. Raises OSError, Unreadable."""
-        return parse_bdi(_text(self._file))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
 class LoadGauge:
     """A load's progress; its first rate counts from the gauge's creation."""
 
@@ -127,9 +112,6 @@ class LoadGauge:
             bytes_s=(bytes_done - bytes_before) / ((now_ns - before_ns) / 1e9),
         )
 
-    def close(self) -> None:
-        """No-op: the caller owns the counters."""
-
 
 def _text(file: KeptFile) -> str:
     return file.read().decode("ascii", errors="replace")
@@ -150,9 +132,8 @@ class DeviceGauges:
 
     def watch(self, name: str) -> None:
         """Add a target by its kernel name; one that is watched already starts again."""
-        former = self._gauges.get(name)
-        if former is not None:
-            former.close()
+        if name in self._gauges:
+            self._gauges[name].close()
         if name not in self._targets:
             self._targets.append(name)
         self._arrange()
@@ -241,7 +222,7 @@ class Gauges:
         self._writeback = self._try("writeback", lambda: WritebackGauge(sources.meminfo, sources.vmstat))
         self._pressure = {name: self._opened_pressure(name) for name in RESOURCES}
         self._devices = DeviceGauges(sources.sys)
-        self._bdi: BdiGauge | None = None
+        self._bdi: KeptFile | None = None
         self._load: LoadGauge | None = None
 
     def watch_device(self, name: str) -> None:
@@ -264,7 +245,7 @@ class Gauges:
         with self._lock:
             if self._bdi is not None:
                 self._bdi.close()
-            self._bdi = None if path is None else self._try("bdi", lambda: BdiGauge(path))
+            self._bdi = None if path is None else self._try("bdi", lambda: KeptFile(path))
 
     def watch_load(self, counters: Counters | None) -> None:
         """Watch a load's counters, or none; after this returns the former ones may be unmapped."""
@@ -274,13 +255,13 @@ class Gauges:
     def read(self) -> Readings:
         """Read all gauges; one that fails is None, and its reason is counted."""
         with self._lock:
-            gauges = self._devices.gauges()
+            gauges, bdi = self._devices.gauges(), self._bdi
             rates = [self._try(gauge.device.name, gauge.read) for gauge in gauges]
             return Readings(
                 cpu=self._try("cpu", self._cpu.read) if self._cpu else None,
                 writeback=self._try("writeback", self._writeback.read) if self._writeback else None,
                 devices=tuple(rate for rate in rates if rate is not None),
-                bdi=self._try("bdi", self._bdi.read) if self._bdi else None,
+                bdi=self._try("bdi", lambda: parse_bdi(_text(bdi))) if bdi else None,
                 pressure=pressure_of(*(self._read_pressure(name) for name in RESOURCES)),
                 load=self._try("load", self._load.read) if self._load else None,
             )
@@ -364,9 +345,8 @@ class StallClock:
 class Sampler:
     """Takes a sample every period_s, at instants fixed from its start, until it is stopped.
 
-    sink is called in the sampler's thread and must neither block nor raise. CPU shares and dirty pages are
-    what a sample is made of: at an instant where either can't be read there is none, and the next one's
-    interval covers both. Any other source that fails is absent from that sample. problems() tells the reasons.
+    sink is called in the sampler's thread and must neither block nor raise. Without CPU shares or dirty pages there
+    is no sample, and the next one's interval covers both; any other gauge that fails is absent from the sample.
     """
 
     def __init__(
@@ -374,7 +354,7 @@ class Sampler:
     ) -> None:
         self._period_ns = round(period_s * 1e9)
         self._sink = sink
-        self._gauges = Gauges(sources or Sources())
+        self.gauges = Gauges(sources or Sources())
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._stopping = threading.Event()
         self._lock = threading.Lock()
@@ -385,80 +365,56 @@ class Sampler:
         self._last_ns = 0
 
     def start(self) -> None:
-        """Begin; the first sample comes one period later, since rates need two readings."""
+        """Start; the first sample comes one period later, since rates need two readings."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End at once and give all files back; a second call does nothing."""
+        """Stop immediately and close all files; a second call does nothing."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
-        self._gauges.close()
+        self.gauges.close()
 
     def set_place(self, cell: int | None, step: str) -> None:
-        """Say to what the next samples belong: a cell's index, and the word of the step."""
+        """Set the cell's index and the step's kind for the next samples."""
         with self._lock:
             self._place = (cell, step)
             self._progress = None
 
     def tell_progress(self, progress: StepProgress) -> None:
-        """Say how far the step is, for the next samples and for those who ask where the run stands."""
+        """Set the step's progress, for the next samples and for place_in_words()."""
         with self._lock:
             self._progress = progress
 
     def place_in_words(self) -> str:
-        """Return where the run stands: "cell 3: mkfs", "cell 3: array-sync, 42 %"; empty before its first step."""
+        """Return the current step: "cell 3: mkfs", "cell 3: array-sync, 42 %"; empty before the first one."""
         with self._lock:
             (cell, step), progress = self._place, self._progress
         words = step if progress is None else f"{step}, {progress.done_percent:.0f} %"
         return words if cell is None else f"cell {cell + 1}: {words}"
 
-    def watch_device(self, name: str) -> None:
-        """Add a block device by its kernel name, with what it stands on."""
-        self._gauges.watch_device(name)
-
-    def unwatch_device(self, name: str) -> None:
-        """Take a block device away that the run itself is about to end."""
-        self._gauges.unwatch_device(name)
-
-    def vanished(self) -> tuple[str, ...]:
-        """Return which of the devices that were asked for were gone at the last sample."""
-        return self._gauges.vanished()
-
-    def watch_bdi(self, path: str | None) -> None:
-        """Watch the writeback of a mounted filesystem by its debugfs stats file, or none any more."""
-        self._gauges.watch_bdi(path)
-
-    def watch_load(self, counters: Counters | None) -> None:
-        """Watch a load's counters, or none any more; once this returns the former ones may be unmapped."""
-        self._gauges.watch_load(counters)
-
     def reset_peak_dirty(self) -> None:
-        """Begin a load's window: the highest Dirty + Writeback counts from what is dirty now, stalls from zero."""
-        dirty_bytes = self._gauges.dirty_bytes()
+        """Restart the peak at what is dirty now, and the stalls at zero."""
+        dirty_bytes = self.gauges.dirty_bytes()
         with self._lock:
             self._peak_dirty_bytes = dirty_bytes
             self._stalls.reset(time.monotonic_ns())
 
     def peak_dirty_bytes(self) -> int:
-        """Return the highest Dirty + Writeback since the reset, this moment's included."""
-        self._note_dirty(self._gauges.dirty_bytes())
+        """Return the highest Dirty + Writeback since the reset, with the present value."""
+        self._note_dirty(self.gauges.dirty_bytes())
         with self._lock:
             return self._peak_dirty_bytes
 
     def stall_measurements(self) -> tuple[Measurement, ...]:
-        """Return how long the load stood still since the reset; nothing where no sample could tell."""
+        """Return the load's stalled time since the reset; nothing without a usable sample."""
         with self._lock:
             stalled_s = self._stalls.stalled_s()
         return () if stalled_s is None else (Measurement(Metric.STALLS, stalled_s),)
 
-    def problems(self) -> tuple[tuple[str, int], ...]:
-        """Return why sources were absent, and how often each reason was met."""
-        return self._gauges.problems()
-
     def _run(self) -> None:
         start_ns = self._last_ns = time.monotonic_ns()
-        self._gauges.read()
+        self.gauges.read()
         while True:
             now_ns = time.monotonic_ns()
             due_ns = next_due_ns(start_ns, self._period_ns, now_ns)
@@ -468,22 +424,12 @@ class Sampler:
 
     def _take(self) -> None:
         now_ns, wall_ns = time.monotonic_ns(), time.time_ns()
-        readings = self._gauges.read()
-        sample = self._sample(readings, now_ns, wall_ns)
-        if sample is not None:
-            self._note_dirty(sample.writeback.pending_bytes)
-            with self._lock:
-                self._stalls.note(sample)
-            self._last_ns = now_ns
-            self._sink(sample)
-
-    def _sample(self, readings: Readings, now_ns: int, wall_ns: int) -> Sample | None:
-        """Return the readings as a sample, or None where one of its two foundations is missing."""
+        readings = self.gauges.read()
         if readings.cpu is None or readings.writeback is None:
-            return None
+            return
         with self._lock:
             (cell, step), progress = self._place, self._progress
-        return Sample(
+        sample = Sample(
             monotonic_ns=now_ns,
             wall_ns=wall_ns,
             interval_s=(now_ns - self._last_ns) / 1e9,
@@ -498,6 +444,11 @@ class Sampler:
             load=readings.load,
             progress=progress,
         )
+        self._note_dirty(sample.writeback.pending_bytes)
+        with self._lock:
+            self._stalls.note(sample)
+        self._last_ns = now_ns
+        self._sink(sample)
 
     def _note_dirty(self, dirty_bytes: int) -> None:
         with self._lock:
@@ -505,5 +456,5 @@ class Sampler:
 
 
 def next_due_ns(start_ns: int, period_ns: int, now_ns: int) -> int:
-    """Return the first instant of the schedule after now: one that was missed is left out, not made up for."""
+    """Return the schedule's first instant after now; missed ones are skipped."""
     return start_ns + ((now_ns - start_ns) // period_ns + 1) * period_ns

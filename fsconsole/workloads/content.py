@@ -56,7 +56,7 @@ class Pieces:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class PayloadContent:
     """What a load writes, made once, before workers are forked."""
 
     workload: Workload
@@ -87,19 +87,21 @@ class Content:
         return Pieces(pool, first, stride, size_bytes - 1, stamper(pool, self.words, block, threads, thread))
 
 
-def content_of(workload: Workload) -> Content:
+def content_of(workload: Workload) -> PayloadContent:
     """Return what a load writes."""
     if not workload.writes:
-        return Content(workload, b"", b"", memoryview(b""))
+        return PayloadContent(workload, b"", b"", memoryview(b""))
     block = workload.block_size_bytes
     if workload.data is DataKind.ZERO:
-        return Content(workload, b"", b"", memoryview(anonymous_memory(POOL_BYTES + block)))
+        return PayloadContent(workload, b"", b"", memoryview(anonymous_memory(POOL_BYTES + block)))
     is_shared = block * workload.threads > _MOST_OWN_BYTES
     words = os.urandom(_SHARED_POOL_BYTES if is_shared else POOL_BYTES)
     data = words
     if workload.data is DataKind.COMPRESSIBLE:
         data = _with_zeros(data, round(workload.zero_share * PAGE_BYTES))
-    return Content(workload, words, data, filled(data, len(data), block) if is_shared else memoryview(b""))
+    return PayloadContent(
+        workload, words, data, filled(data, len(data), block) if is_shared else memoryview(b"")
+    )
 
 
 def walk(pool_bytes: int, alignment_bytes: int, thread: int) -> tuple[int, int]:

@@ -27,7 +27,7 @@ from fsconsole.model.load import HeaderWord, SlotWord, ThreadState, slot_word, t
 from fsconsole.model.wire import Mismatch, encode
 from fsconsole.model.workload import Directories, End, Layout, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
-from fsconsole.workloads.content import Content, anonymous_memory, content_of, scrambled
+from fsconsole.workloads.content import PayloadContent, anonymous_memory, content_of, scrambled
 from fsconsole.workloads.job import GO, HostReport, Job, Stage, job_from_line
 from fsconsole.workloads.ops import (
     MAKERS,
@@ -195,7 +195,7 @@ class WorkerTask:
     ground: Ground
     workers: int
     worker: int
-    content: Content
+    content: PayloadContent
     words: memoryview
     barrier: Barrier
 

@@ -194,7 +194,7 @@ class Delete:
 READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-class Read:
+class SequentialRead:
     """Reads a file in blocks, one after the other, into the same buffer."""
 
     def __init__(self, means: Means) -> None:
@@ -485,7 +485,7 @@ class Writer:
 MAKERS: Mapping[WorkloadKind, Callable[[Means], Operation]] = {
     WorkloadKind.CREATE: Create,
     WorkloadKind.APPEND: Append,
-    WorkloadKind.READ: Read,
+    WorkloadKind.READ: SequentialRead,
     WorkloadKind.RANDOM_READ: random_read,
     WorkloadKind.RANDOM_WRITE: random_write,
     WorkloadKind.STAT: Stat,

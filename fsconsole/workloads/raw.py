@@ -64,7 +64,7 @@ _POOL_STEP_BYTES = 2531 * ALIGNMENT_BYTES
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class StreamJob:
     """What to do; bytes_each in whole blocks."""
 
     writes: bool
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def carry_out(job: Job) -> StreamReport:
+def carry_out(job: StreamJob) -> StreamReport:
     """Move all bytes and return when they are on the device. Raises OSError, ValueError for a job that doesn't fit."""
     mode = os.O_RDWR | os.O_EXCL if job.writes else os.O_RDONLY
     device = os.open(job.device, mode | os.O_DIRECT | os.O_CLOEXEC)
@@ -118,7 +118,7 @@ def carry_out(job: Job) -> StreamReport:
         os.close(device)
 
 
-def region_starts(device_bytes: int, job: Job) -> tuple[int, ...]:
+def region_starts(device_bytes: int, job: StreamJob) -> tuple[int, ...]:
     """Return where each stream begins: the device in equal parts of whole blocks. Raises ValueError."""
     if job.block_bytes % ALIGNMENT_BYTES or job.bytes_each % job.block_bytes:
         raise ValueError(f"blocks are multiples of {ALIGNMENT_BYTES} bytes, and a stream has whole blocks")
@@ -165,7 +165,7 @@ class _Work:
     What is read goes into the pool too: nobody looks at it.
     """
 
-    def __init__(self, device: int, job: Job) -> None:
+    def __init__(self, device: int, job: StreamJob) -> None:
         self.device, self.job = device, job
         self.barrier = threading.Barrier(job.streams)
         size = POOL_BYTES + job.block_bytes
@@ -179,7 +179,7 @@ class _Work:
         return self._pool[offset : offset + self.job.block_bytes]
 
 
-def _parse(arguments: Sequence[str]) -> Job:
+def _parse(arguments: Sequence[str]) -> StreamJob:
     parser = argparse.ArgumentParser(
         prog="rawstream", description="Sequential direct streams on a block device."
     )
@@ -190,7 +190,7 @@ def _parse(arguments: Sequence[str]) -> Job:
     words = parser.parse_args(arguments)
     if min(words.streams, words.bytes, words.block) < 1:
         parser.error("streams, bytes and block are at least 1")
-    return Job(words.act == "write", words.device, words.streams, words.bytes, words.block)
+    return StreamJob(words.act == "write", words.device, words.streams, words.bytes, words.block)
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ def test_without_a_code_nothing_is_wiped(bench: Bench):
             plan = bench.plan()
             shown = f"`{shlex.join(['fsconsole', *bench.words('plan', plan)])}`"
             words = (*bench.words("run", plan), *consent)
-            fails(ExitCode.CONSENT_MISSING, *words, names=("ext4 'payroll'", "nobody has consented", shown))
+            fails(ExitCode.CONSENT_MISSING, *words, names=("ext4 'payroll'", "consent required", shown))
 
 
 def test_the_code_of_one_device_is_none_for_another(bench: Bench, loop_device: MakeLoopDevice):

@@ -348,7 +348,7 @@ def test_the_results_of_a_living_run_can_be_read_and_say_where_it_is(living):
 def test_a_living_run_is_neither_resumed_nor_cleaned_up_nor_taken_by_a_second_engine(living):
     refused = fsconsole("resume", "--runs", living.runs)
     assert refused.returncode == ExitCode.RUN_LIVES
-    assert "is being carried out right now" in refused.stderr
+    assert "is running." in refused.stderr
     assert succeed("cleanup", "--runs", living.runs) == "Nothing to clean up.\n"
     argv = [FSCONSOLE[0], "-m", "fsconsole.engine", living.folder.path]
     engine = subprocess.run(argv, check=False, capture_output=True, text=True)

@@ -218,13 +218,13 @@ def test_the_sampler_sees_a_load_its_device_and_its_writeback(
     target = make_target(filesystem)
     samples: queue.Queue[Sample] = queue.Queue()
     sampler = Sampler(period_s=0.05, sink=samples.put)
-    sampler.watch_device(os.path.basename(target.device))
+    sampler.gauges.watch_device(os.path.basename(target.device))
     debug = mounted("debugfs", filesystem="debugfs")
-    sampler.watch_bdi(bdi_stats_path(str(debug), str(target.point)))
+    sampler.gauges.watch_bdi(bdi_stats_path(str(debug), str(target.point)))
     sampler.reset_peak_dirty()
     with prepared(target, workload(4, 4, 8 * MIB)) as handle:
         handle.wait_ready()
-        sampler.watch_load(handle.page)
+        sampler.gauges.watch_load(handle.page)
         sampler.start()
         try:
             # The load may be over between two samples, of which one must be from before it.
@@ -236,7 +236,7 @@ def test_the_sampler_sees_a_load_its_device_and_its_writeback(
             os.sync()
             taken += [samples.get(timeout=LIMIT_S) for _ in range(10)]
         finally:
-            sampler.watch_load(None)
+            sampler.gauges.watch_load(None)
             sampler.stop()
     last = taken[-1]
     assert last.load is not None
@@ -246,4 +246,4 @@ def test_the_sampler_sees_a_load_its_device_and_its_writeback(
     assert last.bdi is not None
     assert last.bdi.written_bytes >= result.written_bytes
     assert sampler.peak_dirty_bytes() > 0
-    assert not [reason for reason, _ in sampler.problems() if "pressure" not in reason]
+    assert not [reason for reason, _ in sampler.gauges.problems() if "pressure" not in reason]

@@ -80,7 +80,7 @@ def test_an_engine_that_does_not_answer_is_told_in_words(tmp_path: Path) -> None
                 await shows(pilot, "workload")
                 Path(run.folder.control).rename(run.folder.control + ".away")
                 await pilot.press("p")
-                await shows(pilot, "takes no requests at this moment", "ask again")
+                await shows(pilot, "takes no requests now", "ask again")
                 Path(run.folder.control + ".away").rename(run.folder.control)
 
     asyncio.run(ask())

@@ -12,7 +12,7 @@ from fsconsole.engine.warnings import note_features
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult, failure_words
 from fsconsole.errors.runs import KernelLacks
 from fsconsole.inspect.checks import (
-    Verdict,
+    CheckVerdict,
     naming,
     non_contiguous_percent,
     refusal_words,
@@ -33,9 +33,9 @@ from fsconsole.telemetry.machine import bdi_stats_path
 from fsconsole.workloads.tree import RemovalStopped, remove_tree
 
 _FOUND = {
-    Verdict.FAILED: "the check could not run",
-    Verdict.ERRORS: "the check found damage",
-    Verdict.REPAIRED: "the check found damage, and repaired it",
+    CheckVerdict.FAILED: "the check could not run",
+    CheckVerdict.ERRORS: "the check found damage",
+    CheckVerdict.REPAIRED: "the check found damage, and repaired it",
 }
 _HINT = "Don't trust this row's figures; see the check's raw output, the kernel log and the device's health."
 
@@ -53,8 +53,8 @@ def check(work: CellWork, step: Step) -> StepResult:
     if share_percent is not None:
         figures.append(Measurement(Metric.NON_CONTIGUOUS, share_percent))
     reason = ""
-    if verdict is not Verdict.CLEAN:
-        said_by = (result.err, result.out) if verdict is Verdict.FAILED else (result.out, result.err)
+    if verdict is not CheckVerdict.CLEAN:
+        said_by = (result.err, result.out) if verdict is CheckVerdict.FAILED else (result.out, result.err)
         complaints = [complaint for complaint in map(first_complaint, said_by) if complaint]
         reason = f"{_FOUND[verdict]}: {(*complaints, failure_words(result))[0]}"
         work.warn(WarningKind.CHECK, reason, _HINT)
@@ -69,12 +69,12 @@ def _timed(usage: ResourceUsage, elapsed: Metric, user: Metric, system: Metric) 
     )
 
 
-def _verdict(work: CellWork, result: CommandResult, said: str) -> Verdict:
+def _verdict(work: CellWork, result: CommandResult, said: str) -> CheckVerdict:
     """Return the verdict; after I/O errors, apparent damage may be the disk's fault alone: the check failed."""
     verdict = verdict_of(work.cell.variant.filesystem, result.exit_code, said)
     device = os.path.basename(os.path.realpath(work.cell.target))
     unread = naming(worth_a_warning(result.kernel_log, device), device)
-    return Verdict.FAILED if verdict is Verdict.ERRORS and unread else verdict
+    return CheckVerdict.FAILED if verdict is CheckVerdict.ERRORS and unread else verdict
 
 
 TREE_NAME = os.path.basename(TREE)
@@ -152,13 +152,13 @@ def _mount(work: CellWork, argv: tuple[str, ...]) -> float:
         raise StepFailed(f"mount succeeded, but {work.cell.target} is not what is mounted")
     # btrfs gives its subvolumes st_dev numbers of their own: later checks compare stat, not the mount table.
     work.mounted_device = os.stat(work.mount_point).st_dev
-    work.run.sampler.watch_bdi(bdi_stats_path(work.run.places.debug, work.mount_point))
+    work.run.sampler.gauges.watch_bdi(bdi_stats_path(work.run.places.debug, work.mount_point))
     return result.usage.elapsed_s
 
 
 def unmount(work: CellWork, argv: tuple[str, ...], *, clock_runs_on: bool = False) -> float:
     """Unmount and return the seconds it took. Raises StepFailed if writes were lost."""
-    work.run.sampler.watch_bdi(None)
+    work.run.sampler.gauges.watch_bdi(None)
     result = work.command(argv, clock_runs_on=clock_runs_on)
     work.mounted_device = None
     device = os.path.basename(os.path.realpath(work.cell.target))
@@ -172,7 +172,7 @@ def unmount(work: CellWork, argv: tuple[str, ...], *, clock_runs_on: bool = Fals
 def _unmount_if_mounted(work: CellWork) -> None:
     work.mounted_device = None
     if _mounted_at(work.mount_point) is not None:
-        work.run.sampler.watch_bdi(None)
+        work.run.sampler.gauges.watch_bdi(None)
         work.release_command(("umount", work.mount_point))
 
 

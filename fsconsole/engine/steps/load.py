@@ -119,7 +119,7 @@ def load(work: CellWork, step: Step) -> StepResult:
     try:
         window = _drive(work, handle)
     finally:
-        work.run.sampler.watch_load(None)
+        work.run.sampler.gauges.watch_load(None)
     work.window, result = window, window.result
     if result.directory:
         counts = tuple(thread.files_done for thread in result.threads)
@@ -201,7 +201,7 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
 def _drive(work: CellWork, handle: LoadHandle) -> LoadWindow:
     try:
         handle.wait_ready()
-        work.run.sampler.watch_load(handle.page)
+        work.run.sampler.gauges.watch_load(handle.page)
         work.run.sampler.reset_peak_dirty()
         begin = clock_and_cpu()
         handle.go()

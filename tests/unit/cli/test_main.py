@@ -48,7 +48,7 @@ def test_an_error_is_one_sentence_and_one_hint_on_stderr(end_by, capsys):
     assert end_by(DeviceMissing("/dev/nix")) == ExitCode.DEVICE_MISSING
     out, err = capsys.readouterr()
     assert out == ""
-    assert err == "fsconsole: There is no /dev/nix.\nhint: `fsconsole devices` lists what is there.\n"
+    assert err == "fsconsole: There is no /dev/nix.\nhint: `fsconsole devices` lists all devices.\n"
 
 
 def test_hostile_names_in_an_error_are_printed_as_data(end_by, capsys):
@@ -68,7 +68,7 @@ def test_hostile_names_in_an_error_are_printed_as_data(end_by, capsys):
 def test_what_the_system_refuses_is_no_traceback(end_by, capsys, error, words):
     assert end_by(error) == ExitCode.FAILURE
     err = capsys.readouterr().err
-    assert f"fsconsole: The system refused a request: {words}" in err
+    assert f"fsconsole: A system call failed: {words}" in err
     assert "hint: " in err
 
 

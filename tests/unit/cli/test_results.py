@@ -52,7 +52,7 @@ def test_an_unknown_column_is_one_sentence_and_a_hint(tmp_path: Path) -> None:
     assert done.returncode == ExitCode.USAGE
     sentence, hint = done.stderr.splitlines()
     assert sentence == "fsconsole: There is no column 'durabel'."
-    assert hint.startswith("hint: Nearest first: durable, ")
+    assert hint.startswith("hint: Did you mean durable, ")
 
 
 def test_a_run_still_going_on_says_so(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from fsconsole.client.engine import EngineChild, EngineService, unit_of
 from fsconsole.errors.runs import EngineNotListening, RunOver
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import Verb
-from fsconsole.system.mounts import Unit
+from fsconsole.system.mounts import SystemdUnit
 from tests.conftest import wait_until
 from tests.fakes import FakeExecutor, load_results
 
@@ -42,7 +42,7 @@ def put(directory: Path, name: str, script: str) -> None:
 
 
 def service(tmp_path: Path, executor: FakeExecutor) -> EngineService:
-    unit = Unit("fsconsole-lives.service", "a run", str(tmp_path / "engine.log"))
+    unit = SystemdUnit("fsconsole-lives.service", "a run", str(tmp_path / "engine.log"))
     return EngineService(("engine",), unit, executor)
 
 

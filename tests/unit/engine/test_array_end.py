@@ -49,7 +49,9 @@ class Life:
         spec = ArraySpec("raid5", assume_clean=assume_clean)
         run = SimpleNamespace(
             prover=SimpleNamespace(wiping=lambda *_: nullcontext()),
-            sampler=SimpleNamespace(watch_device=lambda _: None, tell_progress=lambda _: None),
+            sampler=SimpleNamespace(
+                gauges=SimpleNamespace(watch_device=lambda _: None), tell_progress=lambda _: None
+            ),
             requests=SimpleNamespace(
                 cell_releases=lambda: self.releases.append(tuple(self.happened)),
                 interrupting=self.interrupting,

@@ -25,7 +25,7 @@ class Work:
         self.kernel_log = SimpleNamespace(lines=lambda: lines)
         self.warnings: list[tuple[WarningKind, str, str]] = []
         self.cell = SimpleNamespace(target="/dev/sdz", variant=SimpleNamespace(filesystem="btrfs"))
-        self.run = SimpleNamespace(sampler=SimpleNamespace(watch_bdi=lambda _: None))
+        self.run = SimpleNamespace(sampler=SimpleNamespace(gauges=SimpleNamespace(watch_bdi=lambda _: None)))
         self.mounted_device: int | None = 5
         self._result = CommandResult(
             argv=("tool",), exit_code=exit_code, stdout=b"", stderr=err.encode(),

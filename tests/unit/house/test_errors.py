@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from fsconsole.errors import ExitCode, FsconsoleError
+from fsconsole.errors import ExitCode, FsconsoleError, runs, targets  # noqa: F401 (their classes are looked up below)
 from tests.unit.house.source import CHECKOUT
 
 ENDINGS_WITHOUT_ERROR = {

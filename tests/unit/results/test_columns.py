@@ -25,7 +25,7 @@ def test_an_unknown_column_is_told_with_the_nearest_names() -> None:
     with pytest.raises(UnknownColumn) as caught:
         column_named("durabel")
     assert str(caught.value) == "There is no column 'durabel'."
-    assert caught.value.hint.startswith("Nearest first: durable")
+    assert caught.value.hint.startswith("Did you mean durable")
     assert caught.value.exit_code is ExitCode.USAGE
 
 

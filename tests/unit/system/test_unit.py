@@ -8,11 +8,18 @@ import pytest
 
 from fsconsole.model.command import CommandResult
 from fsconsole.system import mounts
-from fsconsole.system.mounts import Unit, is_gone, kill, parse_mountinfo, sees_what_init_sees, unit_argv
+from fsconsole.system.mounts import (
+    SystemdUnit,
+    is_gone,
+    kill,
+    parse_mountinfo,
+    sees_what_init_sees,
+    unit_argv,
+)
 from tests.fakes import FakeExecutor, load_results
 
 RECORDED = load_results(str(Path(__file__).parents[2] / "data" / "systemd" / "252.json"))
-UNIT = Unit("fsconsole-1.service", "fsconsole run 1", "/runs/1/engine.log")
+UNIT = SystemdUnit("fsconsole-1.service", "fsconsole run 1", "/runs/1/engine.log")
 
 
 def said(name: str) -> list[CommandResult]:
@@ -59,7 +66,7 @@ def test_it_has_the_given_variables_and_no_others() -> None:
 )
 def test_a_unit_that_has_ended_however_it_ended_is_gone(name: str, answer: int, gone: bool) -> None:
     result = said(name)[answer]
-    assert is_gone(FakeExecutor({result.argv: result}), Unit(name, "", "")) is gone
+    assert is_gone(FakeExecutor({result.argv: result}), SystemdUnit(name, "", "")) is gone
 
 
 def test_a_systemd_that_says_nothing_does_not_say_that_it_is_gone() -> None:
@@ -71,7 +78,7 @@ def test_a_systemd_that_says_nothing_does_not_say_that_it_is_gone() -> None:
 def test_all_processes_of_a_unit_are_killed() -> None:
     (result,) = [r for r in RECORDED if r.argv[:2] == ("systemctl", "kill")]
     executor = FakeExecutor({result.argv: result})
-    kill(executor, Unit("fsconsole-lives.service", "", ""))
+    kill(executor, SystemdUnit("fsconsole-lives.service", "", ""))
     assert executor.calls == [("systemctl", "kill", "--signal=KILL", "--", "fsconsole-lives.service")]
 
 

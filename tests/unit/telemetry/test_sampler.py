@@ -89,14 +89,14 @@ def test_how_far_a_step_is_is_told_and_stands_in_samples_until_the_next_one(run:
 def test_a_loads_counters_become_progress(run: Run) -> None:
     with CounterPage.create(3) as page:
         page.words[slot_word(1, SlotWord.STATE)] = ThreadState.RUNNING
-        run.sampler.watch_load(page)
+        run.sampler.gauges.watch_load(page)
         for thread in range(3):
             page.words[slot_word(thread, SlotWord.BYTES)] = 1000 * (thread + 1)
             page.words[slot_word(thread, SlotWord.FILES_DONE)] = 2
         run.sampler.start()
         run.sampler.set_place(0, "loaded")
         load = run.next_of("loaded").load
-        run.sampler.watch_load(None)
+        run.sampler.gauges.watch_load(None)
     assert load is not None
     assert (load.bytes_done, load.files_done, load.threads_running) == (6000, 6, 1)
     run.sampler.set_place(0, "unloaded")
@@ -107,7 +107,7 @@ def test_the_first_rate_of_a_load_counts_from_when_it_was_watched() -> None:
     made = Run()
     with CounterPage.create(1) as page:
         page.words[slot_word(0, SlotWord.BYTES)] = 500
-        made.sampler.watch_load(page)
+        made.sampler.gauges.watch_load(page)
         made.sampler.start()
         try:
             load = made.next().load
@@ -126,24 +126,24 @@ def test_a_source_that_fails_is_absent_and_its_reason_is_counted(tmp_path: Path)
     finally:
         made.sampler.stop()
     assert [sample.pressure for sample in samples] == [None] * 3
-    problems = dict(made.sampler.problems())
+    problems = dict(made.sampler.gauges.problems())
     assert problems["pressure io: Unreadable"] >= 3
 
 
 def test_a_source_that_is_missing_here_is_absent(tmp_path: Path) -> None:
     made = Run(Sources(pressure=str(tmp_path / "none")))
-    made.sampler.watch_device("nosuchdisk")
-    made.sampler.watch_bdi(str(tmp_path / "none"))
+    made.sampler.gauges.watch_device("nosuchdisk")
+    made.sampler.gauges.watch_bdi(str(tmp_path / "none"))
     made.sampler.start()
     try:
         sample = made.next()
     finally:
         made.sampler.stop()
     assert (sample.pressure, sample.bdi, sample.devices) == (None, None, ())
-    reasons = {reason for reason, _ in made.sampler.problems()}
+    reasons = {reason for reason, _ in made.sampler.gauges.problems()}
     lacking = ("pressure io", "pressure cpu", "pressure memory", "nosuchdisk", "bdi")
     assert reasons == {f"{name}: No such file or directory" for name in lacking}
-    assert made.sampler.vanished() == ()
+    assert made.sampler.gauges.vanished() == ()
 
 
 def test_without_its_foundations_there_is_no_sample_and_the_next_interval_covers_the_gap(
@@ -154,7 +154,9 @@ def test_without_its_foundations_there_is_no_sample_and_the_next_interval_covers
     made = Run(Sources(stat=str(stat)))
     made.sampler.start()
     try:
-        wait_until(lambda: dict(made.sampler.problems()).get("cpu: Unreadable", 0) >= 4, "four readings")
+        wait_until(
+            lambda: dict(made.sampler.gauges.problems()).get("cpu: Unreadable", 0) >= 4, "four readings"
+        )
         assert made.samples.empty()
         stat.write_text((RECORDED / "6.18" / "stat").read_text())
         sample = made.next()
@@ -170,13 +172,15 @@ def test_a_device_file_of_this_machine_becomes_rates(tmp_path: Path) -> None:
     (disk / "stat").write_text((RECORDED / "6.18" / "block_stat").read_text())
     (disk / "inflight").write_text("1 2\n")
     made = Run(Sources(sys=str(tmp_path)))
-    made.sampler.watch_device("sdx")
-    made.sampler.watch_device("sdx")
+    made.sampler.gauges.watch_device("sdx")
+    made.sampler.gauges.watch_device("sdx")
     made.sampler.start()
     try:
         sample = made.next()
         (disk / "stat").write_text("0 " * 17)
-        wait_until(lambda: "sdx: Restarted" in dict(made.sampler.problems()), "the counters to go back")
+        wait_until(
+            lambda: "sdx: Restarted" in dict(made.sampler.gauges.problems()), "the counters to go back"
+        )
     finally:
         made.sampler.stop()
     (device,) = sample.devices
@@ -201,17 +205,17 @@ def test_peak_dirty_is_the_highest_since_the_reset(tmp_path: Path) -> None:
 def test_a_load_that_stands_still_over_an_idle_device_is_a_stall(tmp_path: Path) -> None:
     MadeSys(tmp_path).add("sda")
     made = Run(Sources(sys=str(tmp_path)))
-    made.sampler.watch_device("sda")
+    made.sampler.gauges.watch_device("sda")
     with CounterPage.create(1) as page:
         page.words[slot_word(0, SlotWord.STATE)] = ThreadState.RUNNING
-        made.sampler.watch_load(page)
+        made.sampler.gauges.watch_load(page)
         made.sampler.reset_peak_dirty()
         assert made.sampler.stall_measurements() == ()
         made.sampler.start()
         try:
             samples = [made.next() for _ in range(3)]
         finally:
-            made.sampler.watch_load(None)
+            made.sampler.gauges.watch_load(None)
             made.sampler.stop()
     (stalls,) = made.sampler.stall_measurements()
     assert stalls.metric is Metric.STALLS
@@ -226,7 +230,7 @@ def test_a_device_that_goes_is_missed_and_its_rates_are_absent(tmp_path: Path) -
     sys.add("sdb")
     sys.add("md0", members=("sda", "sdb"))
     made = Run(Sources(sys=str(tmp_path)))
-    made.sampler.watch_device("md0")
+    made.sampler.gauges.watch_device("md0")
     made.sampler.start()
     try:
         assert [device.name for device in made.next().devices] == ["md0", "sda", "sdb"]
@@ -234,10 +238,10 @@ def test_a_device_that_goes_is_missed_and_its_rates_are_absent(tmp_path: Path) -
         (tmp_path / "class/block/sdb/size").write_text("0\n")
         (tmp_path / "class/block/sdb/diskseq").write_text("8\n")
         wait_until(lambda: [d.name for d in made.next().devices] == ["md0", "sda"], "the member to be absent")
-        assert made.sampler.vanished() == ()
+        assert made.sampler.gauges.vanished() == ()
         (tmp_path / "class/block/md0/size").write_text("0\n")
         (tmp_path / "class/block/md0/diskseq").write_text("8\n")
-        wait_until(lambda: made.sampler.vanished() == ("md0",), "the array to be missed")
+        wait_until(lambda: made.sampler.gauges.vanished() == ("md0",), "the array to be missed")
         wait_until(lambda: made.next().targets == (), "its rates to be absent")
     finally:
         made.sampler.stop()

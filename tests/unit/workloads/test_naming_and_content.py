@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.workload import DataKind, Directories, Layout, Workload, WorkloadKind
-from fsconsole.workloads.content import POOL_BYTES, Content, content_of, own_bytes, walk
+from fsconsole.workloads.content import POOL_BYTES, PayloadContent, content_of, own_bytes, walk
 from fsconsole.workloads.tree import directory_name, file_name, subdirectories
 
 layouts = st.one_of(
@@ -63,7 +63,7 @@ def taken(workload: Workload, thread: int, count: int) -> list[bytes]:
     return list(taken_from(content_of(workload), thread, count))
 
 
-def taken_from(content: Content, thread: int, count: int) -> Iterator[bytes]:
+def taken_from(content: PayloadContent, thread: int, count: int) -> Iterator[bytes]:
     pieces, block = content.pieces(thread), content.workload.block_size_bytes
     start = pieces.first
     for _ in range(count):

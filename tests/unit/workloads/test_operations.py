@@ -136,7 +136,7 @@ def test_a_mix_draws_whole_operations_by_their_weights(source: Path, tmp_path: P
     with thread_of(load, tmp_path, source, (4,)) as thread:  # type: ignore[arg-type]
         drawn = Counter(type(operation).__name__ for operation, *_ in thread.todo)  # type: ignore[misc]
     assert drawn.total() == 2000
-    assert drawn["Read"] == pytest.approx(1500, abs=100)
+    assert drawn["SequentialRead"] == pytest.approx(1500, abs=100)
 
 
 def test_a_mix_works_on_what_it_made_and_forgets_what_it_removed(tmp_path: Path) -> None:

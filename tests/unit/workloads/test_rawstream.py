@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from fsconsole.devices.claims import needs_hold
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.text import KIB, MIB
-from fsconsole.workloads.raw import Job, StreamReport, from_line, main, region_starts
+from fsconsole.workloads.raw import StreamJob, StreamReport, from_line, main, region_starts
 
 REPORT = StreamReport(4, 64 * MIB, 10**9, 2 * 10**9, 3 * 10**9, 5 * 10**9)
 LINE = json.dumps(asdict(REPORT))
 
 
-def job(streams: int, bytes_each: int, block_bytes: int = MIB) -> Job:
-    return Job(True, "/dev/x", streams, bytes_each, block_bytes)
+def job(streams: int, bytes_each: int, block_bytes: int = MIB) -> StreamJob:
+    return StreamJob(True, "/dev/x", streams, bytes_each, block_bytes)
 
 
 @given(
