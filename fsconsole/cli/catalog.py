@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from fsconsole.preflight.catalog_survey import Survey
+    from fsconsole.preflight.catalog_survey import CatalogSurvey
 
 
 def register(app: typer.Typer) -> None:
@@ -61,7 +61,7 @@ def _print_levels(*, as_json: bool) -> None:
     typer.echo(catalog.levels_as_json(told) if as_json else "\n".join(catalog.lines(told, terminal_width())))
 
 
-def _print(survey: Survey, *, every: bool) -> None:
+def _print(survey: CatalogSurvey, *, every: bool) -> None:
     from fsconsole.cli.results import terminal_width
     from fsconsole.show.catalog import filesystem_lines, overview_lines
 

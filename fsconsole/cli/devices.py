@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from fsconsole.devices.scratch import Scratch
-    from fsconsole.preflight.device_survey import Survey, SurveyRow
+    from fsconsole.preflight.device_survey import DeviceSurvey, SurveyRow
 
 
 def register(app: typer.Typer) -> None:
@@ -70,7 +70,7 @@ def devices(
         say(f"note: {printable(note)}")
 
 
-def _print_table(survey: Survey) -> None:
+def _print_table(survey: DeviceSurvey) -> None:
     """Print as many columns as fit a terminal, or all of them elsewhere."""
     import sys
 

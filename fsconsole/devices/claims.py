@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import TracebackType
 
-from fsconsole.devices.evidence import Relative, Role, Use, UseKind
+from fsconsole.devices.evidence import Relation, Relative, Use, UseKind
 from fsconsole.devices.graph import DeviceGraph, number_of
 from fsconsole.devices.snapshot import take_snapshot
 from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceRefused
@@ -249,8 +249,8 @@ def says_reserved(status: int, answer: bytes) -> bool:
 
 # Claims of this moment: open descriptors, locks, O_EXCL and reservations. Only a claim that lasts counts.
 
-SAME_BYTES = frozenset({Role.SELF, Role.INSIDE, Role.DISK, Role.UNDER, Role.TWIN})
-_EXCLUSIVE = frozenset({Role.SELF, Role.UNDER, Role.TWIN})
+SAME_BYTES = frozenset({Relation.SELF, Relation.INSIDE, Relation.DISK, Relation.UNDER, Relation.TWIN})
+_EXCLUSIVE = frozenset({Relation.SELF, Relation.UNDER, Relation.TWIN})
 """A whole disk may be busy by another partition than ours, what is below md and dm is rightly busy."""
 _CAP_SYS_PTRACE = 19
 """include/uapi/linux/capability.h"""
@@ -327,7 +327,7 @@ def lock_uses(device: Device, graph: DeviceGraph) -> Iterator[Use]:
 def busy_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Iterator[Use]:
     """Yield a use for every relative that the kernel refuses to open exclusively. Raises OSError."""
     for relative in relatives:
-        is_partition_of_twin = relative.role is Role.TWIN and graph.by_number[relative.number].parent
+        is_partition_of_twin = relative.role is Relation.TWIN and graph.by_number[relative.number].parent
         if relative.role not in _EXCLUSIVE or is_partition_of_twin:
             continue
         if lasting(partial(is_busy, relative.path)):
@@ -359,7 +359,9 @@ def reservation_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Itera
     for relative in relatives:
         device = graph.by_number[relative.number]
         is_asked = (
-            device.kind is DeviceKind.DISK and device.transport != "usb" and relative.role is not Role.TWIN
+            device.kind is DeviceKind.DISK
+            and device.transport != "usb"
+            and relative.role is not Relation.TWIN
         )
         if is_asked and is_reserved(relative.path):
             yield Use(UseKind.RESERVED, relative.number, "is reserved by a SCSI initiator")

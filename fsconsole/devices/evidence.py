@@ -27,7 +27,7 @@ class GateContext:
     """True once this run has begun to write on the device: what is sampled from then on is its own."""
 
 
-class Role(str, Enum):
+class Relation(str, Enum):
     """How another block device relates to the bytes of the device that is asked about."""
 
     SELF = "self"
@@ -49,7 +49,7 @@ class Relative:
 
     number: int
     path: str
-    role: Role
+    role: Relation
 
 
 class UseKind(str, Enum):

@@ -25,8 +25,8 @@ from fsconsole.devices.evidence import (
     Evidence,
     FoundSignature,
     GateContext,
+    Relation,
     Relative,
-    Role,
     SystemPlace,
     Unread,
     Use,
@@ -45,7 +45,7 @@ from fsconsole.devices.hazards import (
 )
 from fsconsole.devices.identity import differences, differences_across_boots, read_identity
 from fsconsole.devices.places import PlaceFinder
-from fsconsole.devices.snapshot import Snapshot, find_device, take_snapshot
+from fsconsole.devices.snapshot import MachineSnapshot, find_device, take_snapshot
 from fsconsole.devices.uses import active_groups, volume_group_uses
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import (
@@ -71,7 +71,7 @@ _R = TypeVar("_R")
 
 
 def gather(
-    subjects: Iterable[tuple[Device, str]], snapshot: Snapshot, context: GateContext
+    subjects: Iterable[tuple[Device, str]], snapshot: MachineSnapshot, context: GateContext
 ) -> tuple[Evidence, ...]:
     """Return all evidence on devices of a snapshot, each given with the resolved path that led to it.
 
@@ -115,7 +115,7 @@ def strange_node(real: str, device: Device) -> str:
     return ""
 
 
-def _system_places(snapshot: Snapshot, context: GateContext) -> tuple[SystemPlace, ...] | Unread:
+def _system_places(snapshot: MachineSnapshot, context: GateContext) -> tuple[SystemPlace, ...] | Unread:
     try:
         return PlaceFinder(snapshot).system_places(context.runs_dir)
     except (OSError, LookupError) as error:
@@ -125,7 +125,7 @@ def _system_places(snapshot: Snapshot, context: GateContext) -> tuple[SystemPlac
 def _from_tables(
     device: Device,
     real: str,
-    snapshot: Snapshot,
+    snapshot: MachineSnapshot,
     places: tuple[SystemPlace, ...] | Unread,
     context: GateContext,
 ) -> Evidence:
@@ -137,7 +137,7 @@ def _from_tables(
         device,
         family,
         partitions=tuple(
-            graph.by_number[relative.number] for relative in family if relative.role is Role.INSIDE
+            graph.by_number[relative.number] for relative in family if relative.role is Relation.INSIDE
         ),
         uses=tuple(use for relative in family for use in snapshot.uses.get(relative.number, ())),
         system_places=() if isinstance(places, Unread) else places,
@@ -166,7 +166,7 @@ def _require_sysfs(family: Iterable[Relative]) -> tuple[Use, ...]:
 
 
 def _from_other_holders(
-    found: Sequence[Evidence], snapshot: Snapshot, context: GateContext
+    found: Sequence[Evidence], snapshot: MachineSnapshot, context: GateContext
 ) -> Iterable[Evidence]:
     """Return the evidence with what other processes, runs and machines do with the devices at this moment."""
     if not found:
@@ -198,7 +198,7 @@ def _with_exclusive_opens(evidence: Evidence, graph: DeviceGraph) -> Evidence:
 
 
 def _from_signatures(
-    found: Sequence[Evidence], snapshot: Snapshot, context: GateContext
+    found: Sequence[Evidence], snapshot: MachineSnapshot, context: GateContext
 ) -> tuple[Evidence, ...]:
     """Probe devices and their partitions, past what the page cache may still hold of another time.
 

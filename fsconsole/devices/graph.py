@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from fsconsole.devices.evidence import Relative, Role
+from fsconsole.devices.evidence import Relation, Relative
 from fsconsole.model.device import Device, DeviceKind
 
 _HARDWARE = (DeviceKind.DISK, DeviceKind.OTHER)
@@ -100,22 +100,22 @@ def relatives(device: Device, graph: DeviceGraph) -> tuple[Relative, ...]:
     """Return every device that shares bytes with this one, itself first, each in its closest role."""
     found: dict[int, Relative] = {}
 
-    def note(other: Device, role: Role) -> None:
+    def note(other: Device, role: Relation) -> None:
         found.setdefault(number_of(other), Relative(number_of(other), other.path, role))
 
-    note(device, Role.SELF)
+    note(device, Relation.SELF)
     for layer in _layers(device, graph):
-        note(layer, Role.UNDER)
+        note(layer, Relation.UNDER)
         for partition in graph.partitions(layer):
-            note(partition, Role.INSIDE)
-        note(graph.disk(layer), Role.DISK)
+            note(partition, Relation.INSIDE)
+        note(graph.disk(layer), Relation.DISK)
     for lower in graph.down(device):
-        note(lower, Role.BELOW)
+        note(lower, Relation.BELOW)
     family = tuple(graph.by_number[number] for number in found)
     for twin in (twin for member in family for twin in graph.twins(member) if twin not in family):
-        note(twin, Role.TWIN)
+        note(twin, Relation.TWIN)
         for partition in graph.partitions(twin):
-            note(partition, Role.TWIN)
+            note(partition, Relation.TWIN)
     return tuple(found.values())
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fsconsole.devices.evidence import Evidence, FoundSignature, Relative, Role, UseKind
+from fsconsole.devices.evidence import Evidence, FoundSignature, Relation, Relative, UseKind
 from fsconsole.model.device import Hazard, MdArray, Usage, Verdict
 from fsconsole.units import format_bytes
 
@@ -32,19 +32,19 @@ class Check:
 
 # Refused: something uses the device, or a device that shares bytes with it.
 
-_SHARING = frozenset({Role.SELF, Role.INSIDE, Role.DISK, Role.UNDER, Role.BELOW})
-_NOT_BELOW = _SHARING - {Role.BELOW}
+_SHARING = frozenset({Relation.SELF, Relation.INSIDE, Relation.DISK, Relation.UNDER, Relation.BELOW})
+_NOT_BELOW = _SHARING - {Relation.BELOW}
 """What an array or a volume is made of is held by that array or volume, rightly."""
-_OWN_CHAIN = frozenset({Role.SELF, Role.UNDER, Role.BELOW})
+_OWN_CHAIN = frozenset({Relation.SELF, Relation.UNDER, Relation.BELOW})
 """That a device stands on these is no hazard to it."""
 
 _LINKS = {
-    Role.SELF: "",
-    Role.INSIDE: "has the partition {path}, which ",
-    Role.DISK: "is a partition of {path}, which ",
-    Role.UNDER: "stands on {path}, which ",
-    Role.BELOW: "is made of {path}, which ",
-    Role.TWIN: "is the same disk as {path}, which ",
+    Relation.SELF: "",
+    Relation.INSIDE: "has the partition {path}, which ",
+    Relation.DISK: "is a partition of {path}, which ",
+    Relation.UNDER: "stands on {path}, which ",
+    Relation.BELOW: "is made of {path}, which ",
+    Relation.TWIN: "is the same disk as {path}, which ",
 }
 
 
@@ -52,7 +52,7 @@ def _about(relative: Relative, clause: str) -> str:
     return _LINKS[relative.role].format(path=relative.path) + clause
 
 
-def _used(name: str, kind: UseKind, roles: frozenset[Role] = _SHARING) -> Check:
+def _used(name: str, kind: UseKind, roles: frozenset[Relation] = _SHARING) -> Check:
     """Return the check that refuses a device for the uses of one kind on its relatives in these roles."""
 
     def find(evidence: Evidence) -> Iterator[Case]:
@@ -72,13 +72,13 @@ def _used(name: str, kind: UseKind, roles: frozenset[Role] = _SHARING) -> Check:
 
 
 def _system_disk(evidence: Evidence) -> Iterator[Case]:
-    numbers = {relative.number for relative in evidence.relatives if relative.role is not Role.TWIN}
+    numbers = {relative.number for relative in evidence.relatives if relative.role is not Relation.TWIN}
     for place in dict.fromkeys(place.place for place in evidence.system_places if place.numbers & numbers):
         yield Case(f"is on the disk that holds {place}")
 
 
 def _second_path(evidence: Evidence) -> Iterator[Case]:
-    twins = {relative.number: relative for relative in evidence.relatives if relative.role is Role.TWIN}
+    twins = {relative.number: relative for relative in evidence.relatives if relative.role is Relation.TWIN}
     for use in evidence.uses:
         if use.number in twins:
             yield Case(_about(twins[use.number], use.clause))
@@ -219,17 +219,17 @@ ALL_CHECKS: tuple[Check, ...] = (
     _used("held", UseKind.HOLDER, _NOT_BELOW),
     _used("array-member", UseKind.ARRAY, _NOT_BELOW),
     # Even where none of the group's active volumes lies on it.
-    _used("active-volume-group", UseKind.VOLUME_GROUP, frozenset({Role.SELF, Role.INSIDE})),
+    _used("active-volume-group", UseKind.VOLUME_GROUP, frozenset({Relation.SELF, Relation.INSIDE})),
     # A loop over the device or over a file on it; O_EXCL does not see that.
     _used("under-loop", UseKind.LOOP),
-    _used("shared-backing-file", UseKind.SAME_FILE, _SHARING - {Role.INSIDE}),
+    _used("shared-backing-file", UseKind.SAME_FILE, _SHARING - {Relation.INSIDE}),
     Check("second-path", Verdict.REFUSED, _second_path),
     _used("exported", UseKind.EXPORT),
     _used("reserved", UseKind.RESERVED),
     _used(LOCKED, UseKind.LOCKED),
     _used("open-elsewhere", UseKind.OPEN),
     # O_EXCL says EBUSY (man 2 open): mounted in some mount namespace, or claimed by a driver or a program.
-    _used("busy", UseKind.BUSY, frozenset({Role.SELF, Role.UNDER})),
+    _used("busy", UseKind.BUSY, frozenset({Relation.SELF, Relation.UNDER})),
     _state(RESYNCING),
     _state("inactive-array"),
     _state("read-only"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fsconsole.devices.evidence import SystemPlace
 from fsconsole.devices.graph import number_of
-from fsconsole.devices.snapshot import Snapshot
+from fsconsole.devices.snapshot import MachineSnapshot
 from fsconsole.devices.uses import block_number
 from fsconsole.model.device import Device
 from fsconsole.system.files import nearest_existing, read_text
@@ -47,7 +47,7 @@ class NotDetermined(LookupError):
 class PlaceFinder:
     """Finds the devices below folders in one snapshot."""
 
-    snapshot: Snapshot
+    snapshot: MachineSnapshot
 
     def system_places(self, runs_dir: str) -> tuple[SystemPlace, ...]:
         """Return /, /boot and the run folder (or its nearest parent) with all devices below each.

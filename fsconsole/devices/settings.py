@@ -47,7 +47,7 @@ class InForce:
 
 
 @dataclass(frozen=True, slots=True)
-class Disk:
+class DiskNumbers:
     """Who a disk is within one boot; all 0 for what belongs to the whole machine."""
 
     device_number: int = 0
@@ -87,13 +87,15 @@ class Kernel:
                 return InForce(twin, twin_value)
         return InForce(path, value)
 
-    def disk(self, path: str) -> Disk:
+    def disk(self, path: str) -> DiskNumbers:
         """Return whose setting a path is."""
         found = _DISK.match(path)
         if found is None:
-            return Disk()
+            return DiskNumbers()
         directory = f"{self._root}/sys/block/{found[1]}"
-        return Disk(parse_number(read_text(f"{directory}/dev")), read_int_or(f"{directory}/diskseq", 0))
+        return DiskNumbers(
+            parse_number(read_text(f"{directory}/dev")), read_int_or(f"{directory}/diskseq", 0)
+        )
 
     def reset_by(self, path: str) -> Iterator[InForce]:
         """Yield what the kernel sets anew when the setting in path is written: a scheduler brings its own numbers."""

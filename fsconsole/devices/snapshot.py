@@ -48,7 +48,7 @@ _K = TypeVar("_K")
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class MachineSnapshot:
     """All block devices of the machine at one instant, and every use of them that tables show."""
 
     graph: DeviceGraph
@@ -85,7 +85,7 @@ class _Sources:
         return dict(self.rows(source, lambda: read().items()))
 
 
-def take_snapshot(sys_root: str = SYS_ROOT, proc_root: str = PROC_ROOT) -> Snapshot:
+def take_snapshot(sys_root: str = SYS_ROOT, proc_root: str = PROC_ROOT) -> MachineSnapshot:
     """Read the machine once. No device is opened but loop devices, to ask what they stand on.
 
     A source that can't be read is named in the snapshot. Raises OSError where there is no sysfs, KernelUnreadable
@@ -133,7 +133,7 @@ def take_snapshot(sys_root: str = SYS_ROOT, proc_root: str = PROC_ROOT) -> Snaps
         *sources.rows("the exports", lambda: export_uses(devices, sys_root)),
         *array_uses(arrays, graph),
     )
-    return Snapshot(graph, own, init, btrfs, arrays, _by_number(uses), tuple(sources.unread))
+    return MachineSnapshot(graph, own, init, btrfs, arrays, _by_number(uses), tuple(sources.unread))
 
 
 def _by_number(uses: Iterable[Use]) -> dict[int, tuple[Use, ...]]:

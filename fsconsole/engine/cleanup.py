@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from fsconsole.devices.ask import silent_among
-from fsconsole.devices.settings import Disk, Kernel, disk_node, give_back, lock_machine_settings
+from fsconsole.devices.settings import DiskNumbers, Kernel, disk_node, give_back, lock_machine_settings
 from fsconsole.engine.arrays import members_left, take_apart_leftovers
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import RunComplete, RunLives, SettingsLocked
@@ -100,7 +100,7 @@ def _restore(held: HeldSetting, kernel: Kernel, others: frozenset[str]) -> Lefto
     if not taken.new and node in others:
         return Leftover(taken, f"{taken.path}: it belongs to the scheduler, which was left")
     with suppress(OSError, ValueError):
-        is_same = kernel.disk(taken.path) == Disk(taken.device_number, taken.diskseq)
+        is_same = kernel.disk(taken.path) == DiskNumbers(taken.device_number, taken.diskseq)
     if not is_same:
         return Leftover(taken, f"{taken.path}: {node} is gone, or another device now")
     with ExitStack() as stack:

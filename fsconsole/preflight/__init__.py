@@ -1,1 +1,1 @@
-"""What can be found out before anything is touched."""
+"""Checks of machine, filesystems and devices before anything is written."""

@@ -21,7 +21,7 @@ from fsconsole.system.run import RealExecutor
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogEntry:
     """One filesystem."""
 
     filesystem: Filesystem
@@ -44,14 +44,14 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class CatalogSurvey:
     """Filesystems in the catalog's order, and what could not be done, in sentences."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[CatalogEntry, ...]
     notes: tuple[str, ...]
 
 
-def take(names: Sequence[str], *, probe: bool) -> Survey:
+def take(names: Sequence[str], *, probe: bool) -> CatalogSurvey:
     """Return the survey of these filesystems, of all where none is named; with probe their options are tried.
 
     Raises UnknownFilesystem, and what probing raises.
@@ -62,13 +62,13 @@ def take(names: Sequence[str], *, probe: bool) -> Survey:
     able = [fs for fs in wanted if all(tool.path for tool in supports[fs.name].tools)]
     notes: list[str] = []
     found = _probed(executor, able, notes) if probe else _kept(executor, able)
-    entries = tuple(Entry(fs, supports[fs.name], found.get(fs.name)) for fs in wanted)
+    entries = tuple(CatalogEntry(fs, supports[fs.name], found.get(fs.name)) for fs in wanted)
     if probe:
         notes.extend(_untried(entry) for entry in entries if entry.findings is None or entry.findings.trouble)
-    return Survey(entries, tuple(notes))
+    return CatalogSurvey(entries, tuple(notes))
 
 
-def as_json(survey: Survey) -> str:
+def as_json(survey: CatalogSurvey) -> str:
     """Return the survey as a JSON list."""
     return encode(tuple(map(_entry, survey.entries)), indent=2)
 
@@ -96,7 +96,7 @@ def _probed(executor: Executor, filesystems: Sequence[Filesystem], notes: list[s
     return {findings.filesystem: findings for findings in found}
 
 
-def _untried(entry: Entry) -> str:
+def _untried(entry: CatalogEntry) -> str:
     name = entry.filesystem.name
     if entry.findings is None:
         return f"{name} was not tried: {entry.unavailable}"
@@ -111,7 +111,7 @@ def _progress(name: str, tried: int, total: int) -> None:
         sys.stderr.flush()
 
 
-def _entry(entry: Entry) -> CatalogAnswer:
+def _entry(entry: CatalogEntry) -> CatalogAnswer:
     filesystem, findings = entry.filesystem, entry.findings
     return CatalogAnswer(
         filesystem=filesystem.name,
@@ -132,7 +132,7 @@ def _entry(entry: Entry) -> CatalogAnswer:
     )
 
 
-def _option(entry: Entry, option: Option) -> OptionAnswer:
+def _option(entry: CatalogEntry, option: Option) -> OptionAnswer:
     answers = entry.answers_to(option)
     return OptionAnswer(
         name=option.name,

@@ -14,7 +14,7 @@ from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import gather
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.hazards import find_hazards
-from fsconsole.devices.snapshot import Snapshot, find_device, take_snapshot
+from fsconsole.devices.snapshot import MachineSnapshot, find_device, take_snapshot
 from fsconsole.devices.state import Claim, DeviceState, ListedDevice, Neighbours, device_state
 from fsconsole.devices.tree import TreeRow, tree_rows
 from fsconsole.errors import FsconsoleError
@@ -39,14 +39,14 @@ class SurveyRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class DeviceSurvey:
     """All lines, and what the operator should know of how they were taken."""
 
     rows: tuple[SurveyRow, ...]
     notes: tuple[str, ...] = ()
 
 
-def take(paths: tuple[str, ...], runs_dir: str) -> Survey:
+def take(paths: tuple[str, ...], runs_dir: str) -> DeviceSurvey:
     """Look at all devices and return those at paths, or all without any.
 
     Raises DeviceMissing and NotABlockDevice for a path, OSError, KernelUnreadable.
@@ -68,10 +68,10 @@ def take(paths: tuple[str, ...], runs_dir: str) -> Survey:
             hazards = looks.hazards.get(row.device.name)
             stripes = stripes_of(row.device, graph.down(row.device)).sentences
             rows.append(SurveyRow(row, device_state(row.device, near, hazards), hazards or (), stripes))
-    return Survey(tuple(rows), looks.notes)
+    return DeviceSurvey(tuple(rows), looks.notes)
 
 
-def as_json(survey: Survey) -> str:
+def as_json(survey: DeviceSurvey) -> str:
     """Return a JSON list with a ListedDevice for each device."""
     rows = survey.rows
     return encode(
@@ -79,7 +79,7 @@ def as_json(survey: Survey) -> str:
     )
 
 
-def stripes_told(survey: Survey) -> tuple[str, ...]:
+def stripes_told(survey: DeviceSurvey) -> tuple[str, ...]:
     """Return what there is to know of all devices' stripes, each sentence once."""
     return tuple(dict.fromkeys(sentence for row in survey.rows for sentence in row.stripes))
 
@@ -93,7 +93,7 @@ class _Looks:
     notes: tuple[str, ...] = ()
 
 
-def _look_at(chosen: Sequence[Device], snapshot: Snapshot, runs_dir: str) -> _Looks:
+def _look_at(chosen: Sequence[Device], snapshot: MachineSnapshot, runs_dir: str) -> _Looks:
     executor, near = RealExecutor(), Neighbours(snapshot.devices)
     # Who reads from a device that doesn't answer waits for ever. What a run measures is not read from meanwhile.
     measured = _under_a_run(chosen, snapshot.graph)

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from fsconsole.preflight.machine import Driver, FilesystemSupport, Machine, RunsDisk, Terminal, Tool, Trial
+from fsconsole.preflight.machine import (
+    Driver,
+    FilesystemSupport,
+    MachineFacts,
+    RunsDisk,
+    SelfTest,
+    TerminalFacts,
+    Tool,
+)
 from fsconsole.text import MIB
 from fsconsole.units import format_bytes
 
@@ -40,7 +48,7 @@ class Finding:
         return self.essential and self.status is Status.MISSING
 
 
-def diagnose(machine: Machine) -> tuple[Finding, ...]:
+def diagnose(machine: MachineFacts) -> tuple[Finding, ...]:
     """Return all findings, in the order in which they are printed."""
     return (
         Finding("root", Status.OK, "runs as root")
@@ -86,7 +94,7 @@ def run_is_possible(findings: tuple[Finding, ...]) -> bool:
     return not any(finding.prevents_runs for finding in findings)
 
 
-def _memory(machine: Machine) -> Finding:
+def _memory(machine: MachineFacts) -> Finding:
     total, free = format_bytes(machine.memory_bytes), format_bytes(machine.available_bytes)
     return Finding("memory", Status.OK, f"{total}, {free} available, {machine.cpus} CPUs")
 
@@ -100,7 +108,7 @@ def _programs(programs: tuple[Tool, ...]) -> Finding:
     )
 
 
-def _trial(check: str, trial: Trial, what: str) -> Finding:
+def _trial(check: str, trial: SelfTest, what: str) -> Finding:
     if not trial.tried:
         return Finding(check, Status.LIMITED, "not tried without root", "Run it again with sudo.")
     if trial.works:
@@ -111,7 +119,7 @@ def _trial(check: str, trial: Trial, what: str) -> Finding:
     return Finding(check, Status.MISSING, f"tried, and failed: {trial.why}", remedy)
 
 
-def _loop(trial: Trial) -> Finding:
+def _loop(trial: SelfTest) -> Finding:
     if trial.works or not trial.tried:
         return _trial("loop devices", trial, "a file became a block device")
     remedy = "Load the driver (`modprobe loop`); without it there are no scratch devices and no demo."
@@ -173,7 +181,7 @@ def _runs(runs: RunsDisk) -> Finding:
     return Finding("runs", Status.OK, f"{runs.path}: {room}")
 
 
-def _terminal(terminal: Terminal) -> Finding:
+def _terminal(terminal: TerminalFacts) -> Finding:
     if not terminal.columns:
         return Finding("terminal", Status.OK, "none: progress is printed line by line", essential=False)
     size = f"{terminal.name or 'unknown kind'}, {terminal.columns}x{terminal.lines}, {terminal.encoding}"

@@ -138,7 +138,7 @@ class FilesystemSupport:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class SelfTest:
     """Something that was tried out; why is empty where it worked."""
 
     tried: bool
@@ -161,7 +161,7 @@ class RunsDisk:
 
 
 @dataclass(frozen=True, slots=True)
-class Terminal:
+class TerminalFacts:
     """What stdout is: columns and lines are 0 where it is no terminal."""
 
     name: str
@@ -172,7 +172,7 @@ class Terminal:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MachineFacts:
     """All that doctor looks at."""
 
     is_root: bool
@@ -184,14 +184,14 @@ class Machine:
     programs: tuple[Tool, ...]
     """What every run needs, whatever the filesystem."""
     filesystems: tuple[FilesystemSupport, ...]
-    namespace: Trial
-    confinement: Trial
-    loop: Trial
+    namespace: SelfTest
+    confinement: SelfTest
+    loop: SelfTest
     has_debugfs: bool
     udev_runs: bool
     kernel_log_readable: bool
     runs: RunsDisk
-    terminal: Terminal
+    terminal: TerminalFacts
     array_tool: Tool = Tool("mdadm", "mdadm")
     array_levels: tuple[str, ...] = ()
     """What the kernel, or a module of it, makes arrays of."""
@@ -244,7 +244,7 @@ _UDEV_CONTROL = "/run/udev/control"
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 
-def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> Machine:
+def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> MachineFacts:
     """Return what this machine offers; runs_dir is where runs would be kept."""
     import psutil  # noqa: PLC0415 - most that load this module look at nothing but drivers
 
@@ -252,7 +252,7 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> Machine:
     columns, lines = os.get_terminal_size(sys.stdout.fileno()) if sys.stdout.isatty() else (0, 0)
     registered = registered_filesystems()
     with KernelLog() as kernel_log:
-        return Machine(
+        return MachineFacts(
             is_root=os.geteuid() == 0,
             python=sys.version_info[:3],
             kernel=files.kernel_release(),
@@ -272,7 +272,7 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> Machine:
             udev_runs=os.path.exists(_UDEV_CONTROL),
             kernel_log_readable=kernel_log.readable,
             runs=_runs_disk(os.path.abspath(runs_dir)),
-            terminal=Terminal(os.environ.get("TERM", ""), columns, lines, sys.stdout.encoding),
+            terminal=TerminalFacts(os.environ.get("TERM", ""), columns, lines, sys.stdout.encoding),
             array_tool=look_for_tool(executor, MDADM),
             array_levels=levels_here(),
         )
@@ -307,15 +307,15 @@ def filesystem_support(
     return FilesystemSupport(filesystem.name, driver, tools, why)
 
 
-def _as_root(attempt: Callable[[Executor], str], executor: Executor) -> Trial:
+def _as_root(attempt: Callable[[Executor], str], executor: Executor) -> SelfTest:
     if os.geteuid() != 0:
-        return Trial(tried=False)
+        return SelfTest(tried=False)
     try:
-        return Trial(tried=True, why=attempt(executor))
+        return SelfTest(tried=True, why=attempt(executor))
     except (ToolMissing, ToolFailed, KernelLacks) as error:
-        return Trial(tried=True, why=str(error).rstrip("."))
+        return SelfTest(tried=True, why=str(error).rstrip("."))
     except OSError as error:
-        return Trial(tried=True, why=error.strerror or str(error))
+        return SelfTest(tried=True, why=error.strerror or str(error))
 
 
 def _try_confinement(executor: Executor) -> str:

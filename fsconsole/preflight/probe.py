@@ -20,7 +20,7 @@ from fsconsole.model.command import Command, Executor
 from fsconsole.model.wire import decode, encode
 from fsconsole.preflight.findings import Findings, versions_now
 from fsconsole.preflight.machine import Driver, driver_of, why_absent
-from fsconsole.preflight.probe_child import NO_ROOM, Order, Report, list_trials
+from fsconsole.preflight.probe_child import NO_ROOM, Report, TrialOrder, list_trials
 from fsconsole.system.block import attach_held
 from fsconsole.system.files import kernel_release
 from fsconsole.system.mounts import engine_argv
@@ -62,7 +62,7 @@ def probe(
     as_root = os.geteuid() == 0
     if as_root:
         _require_loop_devices()
-    order = Order(as_root, room_bytes, tuple(mountable if as_root else ()), tuple(totals))
+    order = TrialOrder(as_root, room_bytes, tuple(mountable if as_root else ()), tuple(totals))
     argv = engine_argv(_ARGV) if as_root else _ARGV
     gathered = _ask(argv, order, lambda name, count: progress(name, count, totals[name]))
     return tuple(
@@ -95,7 +95,9 @@ def _require_loop_devices() -> None:
             ) from error
 
 
-def _ask(argv: tuple[str, ...], order: Order, progress: Callable[[str, int], None]) -> dict[str, _Gathered]:
+def _ask(
+    argv: tuple[str, ...], order: TrialOrder, progress: Callable[[str, int], None]
+) -> dict[str, _Gathered]:
     gathered: dict[str, _Gathered] = {}
     with ExitStack() as stack:
         # Removed when the child has ended: it does so itself, unless it is killed.

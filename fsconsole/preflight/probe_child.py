@@ -1,6 +1,6 @@
 """Tries a filesystem's options: `python -m fsconsole.preflight.probe_child`, in a namespace of its own as root.
 
-It reads an Order, one line of JSON, from stdin and answers in lines of JSON, each a Report. It ends when stdin is closed, however
+It reads a TrialOrder, one line of JSON, from stdin and answers in lines of JSON, each a Report. It ends when stdin is closed, however
 whoever started it ended; images, mounts and loop devices go with its namespace.
 """
 
@@ -43,7 +43,7 @@ from fsconsole.system.mounts import PRIVATE_ROOT, enter_private
 from fsconsole.system.run import RealExecutor
 
 
-class Order(Wire, frozen=True):
+class TrialOrder(Wire, frozen=True):
     """What to try: the filesystems, and which of them the kernel can mount."""
 
     as_root: bool
@@ -68,7 +68,7 @@ _CATALOG = Where("the catalog", "option")
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class OptionTrial:
     """One option at one value, with the words that it takes beside: those declared, and those that a rule asks for."""
 
     option: Option
@@ -81,21 +81,21 @@ def plain_variant(filesystem: Filesystem) -> Variant:
     return _variant(filesystem, _chosen(filesystem, (), ()))
 
 
-def list_trials(filesystem: Filesystem) -> tuple[Trial, ...]:
+def list_trials(filesystem: Filesystem) -> tuple[OptionTrial, ...]:
     """Return all trials of a filesystem, in the catalog's order."""
     return tuple(
         _trial(filesystem, option, value) for option in filesystem.options for value in option.values_to_try
     )
 
 
-def _trial(filesystem: Filesystem, option: Option, value: str) -> Trial:
+def _trial(filesystem: Filesystem, option: Option, value: str) -> OptionTrial:
     own = {option.scope: option.text(value)}
     mkfs = [own.get(Scope.MKFS, ""), option.trial_mkfs]
     mount = [own.get(Scope.MOUNT, ""), option.trial_mount]
     for rule in broken_rules(filesystem, _chosen(filesystem, mkfs, mount)):
         program, _, words = (rule.needs or ("",))[0].partition(" ")
         (mkfs if program == Scope.MKFS.value else mount).append(words)
-    return Trial(option, value, _variant(filesystem, _chosen(filesystem, mkfs, mount)))
+    return OptionTrial(option, value, _variant(filesystem, _chosen(filesystem, mkfs, mount)))
 
 
 def _chosen(filesystem: Filesystem, mkfs: Sequence[str], mount: Sequence[str]) -> Chosen:
@@ -143,7 +143,7 @@ def try_plain(bench: Bench, filesystem: Filesystem) -> Seen:
     return _try(bench, filesystem, plain_variant(filesystem))
 
 
-def answer(bench: Bench, filesystem: Filesystem, trial: Trial) -> Answer:
+def answer(bench: Bench, filesystem: Filesystem, trial: OptionTrial) -> Answer:
     """Return what comes of one trial. Raises OSError (ENOSPC) where the images find no room."""
     option = trial.option
 
@@ -259,7 +259,7 @@ OK, NO_ROOM, ABANDONED = 0, 3, 4
 
 def main() -> int:
     """Carry out one order; returns the exit code."""
-    order = decode(Order, sys.stdin.buffer.readline())
+    order = decode(TrialOrder, sys.stdin.buffer.readline())
     images = "" if order.as_root else tempfile.mkdtemp(prefix="fsconsole-probe-")
     threading.Thread(target=_end_with_stdin, args=(images,), daemon=True).start()
     _say(Report(images=images))
@@ -275,7 +275,7 @@ def main() -> int:
             shutil.rmtree(images, ignore_errors=True)
 
 
-def _carry_out(order: Order, bench: Bench) -> int:
+def _carry_out(order: TrialOrder, bench: Bench) -> int:
     catalog = load_catalog()
     try:
         for name in order.filesystems:

@@ -9,7 +9,7 @@ from fsconsole.catalog.filesystem import Answer, Option, Rule, Verdict
 from fsconsole.model.answers import LevelAnswer
 from fsconsole.model.wire import encode
 from fsconsole.plan.arrays import ABOUT_LEVELS
-from fsconsole.preflight.catalog_survey import Entry, Survey
+from fsconsole.preflight.catalog_survey import CatalogEntry, CatalogSurvey
 from fsconsole.preflight.machine import LevelHere
 from fsconsole.text import pad_right, printable, wrap
 
@@ -39,7 +39,7 @@ _OPTION_WIDTH = 24
 _INDENT = "    "
 
 
-def overview_lines(survey: Survey, width: int) -> Iterator[str]:
+def overview_lines(survey: CatalogSurvey, width: int) -> Iterator[str]:
     """Yield a few lines for each filesystem: what it is, whether it can be used here, how many options it has."""
     for entry in survey.entries:
         told = [entry.filesystem.title, _usable(entry), _counted(entry)]
@@ -48,7 +48,7 @@ def overview_lines(survey: Survey, width: int) -> Iterator[str]:
     yield "`fsconsole catalog FS`: every option; --probe finds out what this machine takes."
 
 
-def filesystem_lines(entry: Entry, width: int) -> Iterator[str]:
+def filesystem_lines(entry: CatalogEntry, width: int) -> Iterator[str]:
     """Yield a filesystem with all its options, group by group."""
     filesystem = entry.filesystem
     told = [_usable(entry), f"driver: {_driver(entry)}", f"check: {filesystem.check_note}", _counted(entry)]
@@ -71,7 +71,7 @@ def filesystem_lines(entry: Entry, width: int) -> Iterator[str]:
     yield ""
 
 
-def _option_lines(entry: Entry, option: Option, width: int) -> Iterator[str]:
+def _option_lines(entry: CatalogEntry, option: Option, width: int) -> Iterator[str]:
     values = ", ".join(value for value, _ in option.texts) or option.wanted
     yield from _columns(f"  {option.name}", [f"{option.scope.value}: {values}"], _OPTION_WIDTH, width)
     yield from _fitted(option.help, _INDENT, width)
@@ -96,7 +96,7 @@ def _bounds(option: Option) -> Iterator[str]:
         yield f"also called {', '.join(option.old_names)}"
 
 
-def _tried(entry: Entry, option: Option) -> list[str]:
+def _tried(entry: CatalogEntry, option: Option) -> list[str]:
     """Return what came of trying: the values that were taken as one line, each refusal with its words."""
     answers = [answer for answer in entry.answers_to(option) if answer.verdict is not Verdict.UNTRIED]
     taken = [answer.value for answer in answers if answer.verdict is Verdict.TAKEN]
@@ -127,20 +127,20 @@ def _declared(option: Option) -> list[str]:
     return lines
 
 
-def _usable(entry: Entry) -> str:
+def _usable(entry: CatalogEntry) -> str:
     if entry.unavailable:
         return f"unavailable: {entry.unavailable}"
     tool = entry.support.tools[0]
     return f"{tool.name} {tool.version}".strip() + f"; driver {entry.support.driver.value}"
 
 
-def _driver(entry: Entry) -> str:
+def _driver(entry: CatalogEntry) -> str:
     in_use = entry.findings.driver if entry.findings is not None else ""
     seen = f"; in use when tried: {in_use}" if in_use and in_use != entry.filesystem.name else ""
     return f"{entry.filesystem.driver}{seen}"
 
 
-def _counted(entry: Entry) -> str:
+def _counted(entry: CatalogEntry) -> str:
     total = f"{len(entry.filesystem.options)} options"
     if entry.findings is None:
         return f"{total}, not tried here"

@@ -18,7 +18,7 @@ from fsconsole.model.device import (
     Usage,
     Verdict,
 )
-from fsconsole.preflight.device_survey import Survey, SurveyRow, as_json
+from fsconsole.preflight.device_survey import DeviceSurvey, SurveyRow, as_json
 from fsconsole.text import GIB, MIB, TIB
 
 _MDSTAT = Path(__file__).parents[1] / "data" / "mdstat"
@@ -125,7 +125,7 @@ def listed(*devices: Device, is_root: bool = True, not_asked: frozenset[str] = f
         SurveyRow(row, device_state(row.device, shown, row_of(row.device)), row_of(row.device) or ())
         for row in tree_rows(shown)
     )
-    return as_json(Survey(rows))
+    return as_json(DeviceSurvey(rows))
 
 
 def many(count: int) -> tuple[Device, ...]:

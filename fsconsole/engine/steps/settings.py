@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from fsconsole.devices.settings import Disk, InForce, Kernel, give_back
+from fsconsole.devices.settings import DiskNumbers, InForce, Kernel, give_back
 from fsconsole.engine.work import CellWork, StepFailed, StepResult
 from fsconsole.model.events import SettingReturned, SettingSeen, SettingTaken, WarningKind
 from fsconsole.model.plan import Step, Write
@@ -68,7 +68,7 @@ def _set(work: CellWork, write: Write) -> None:
         _warn(work, f"{write.path} is {seen} and not {write.value}, as the plan asks{refusal}")
 
 
-def _take(work: CellWork, write: Write, old: InForce, disk: Disk) -> None:
+def _take(work: CellWork, write: Write, old: InForce, disk: DiskNumbers) -> None:
     """Journal the old value; from here on the setting must be restored."""
     taken = SettingTaken(
         cell=work.cell.index,

@@ -9,7 +9,7 @@ import pytest
 from fsconsole.catalog.filesystem import Answer, Filesystem, Scope, Verdict
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import UnknownFilesystem
-from fsconsole.preflight.catalog_survey import Entry, Survey, as_json, take
+from fsconsole.preflight.catalog_survey import CatalogEntry, CatalogSurvey, as_json, take
 from fsconsole.preflight.findings import Findings, Versions
 from fsconsole.preflight.machine import Driver, FilesystemSupport, Tool
 from fsconsole.show.catalog import filesystem_lines, overview_lines
@@ -18,13 +18,13 @@ KEYS = {"name", "group", "kind", "values", "help", "since", "until", "old_names"
 WORDS = "ext4: Unknown parameter 'nomballoc'"
 
 
-def entry(filesystem: Filesystem, *answers: Answer, driver: str = "", path: str = "/sbin/x") -> Entry:
+def entry(filesystem: Filesystem, *answers: Answer, driver: str = "", path: str = "/sbin/x") -> CatalogEntry:
     tools = tuple(Tool(name, filesystem.package, path, "1.0") for name in filesystem.tools)
     support = FilesystemSupport(filesystem.name, Driver.LOADED, tools)
     if not answers:
-        return Entry(filesystem, support, None)
+        return CatalogEntry(filesystem, support, None)
     findings = Findings(filesystem.name, Versions("k", "t", "c"), driver, "", answers)
-    return Entry(filesystem, support, findings)
+    return CatalogEntry(filesystem, support, findings)
 
 
 def answered(
@@ -33,7 +33,7 @@ def answered(
     return Answer("ext4", scope, option, value, verdict, words)
 
 
-def ext4(*answers: Answer, **how: str) -> Entry:
+def ext4(*answers: Answer, **how: str) -> CatalogEntry:
     return entry(load_catalog().get("ext4"), *answers, **how)
 
 
@@ -56,7 +56,7 @@ def test_no_line_is_wider_than_the_terminal(filesystem: Filesystem, width: int) 
         "word " * 90,
     )
     made = entry(filesystem, long)
-    lines = [*filesystem_lines(made, width), *overview_lines(Survey((made,), ()), width)]
+    lines = [*filesystem_lines(made, width), *overview_lines(CatalogSurvey((made,), ()), width)]
     assert max(map(len, lines)) <= width
 
 
@@ -107,13 +107,13 @@ def test_the_driver_in_use_is_told_where_it_has_another_name() -> None:
 def test_missing_tools_are_told_with_the_package_that_brings_them() -> None:
     made = entry(load_catalog().get("f2fs"), path="")
     assert made.unavailable == "not installed: mkfs.f2fs, fsck.f2fs, dump.f2fs (package f2fs-tools)"
-    told = " ".join(overview_lines(Survey((made,), ()), 80))
+    told = " ".join(overview_lines(CatalogSurvey((made,), ()), 80))
     assert "(package f2fs-tools)" in " ".join(told.split())
 
 
 def test_json_has_every_option_with_stable_keys() -> None:
     made = ext4(answered("mballoc", "off", Verdict.REFUSED, WORDS))
-    (document,) = json.loads(as_json(Survey((made,), ())))
+    (document,) = json.loads(as_json(CatalogSurvey((made,), ())))
     assert document["filesystem"] == "ext4"
     assert len(document["options"]) == len(made.filesystem.options)
     assert all(set(option) >= KEYS for option in document["options"])

@@ -11,7 +11,15 @@ from hypothesis import settings as how
 from hypothesis import strategies as st
 
 from fsconsole.devices.graph import DeviceGraph
-from fsconsole.devices.settings import Disk, InForce, Kernel, disk_node, give_back, is_setting, queues_of
+from fsconsole.devices.settings import (
+    DiskNumbers,
+    InForce,
+    Kernel,
+    disk_node,
+    give_back,
+    is_setting,
+    queues_of,
+)
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.model.events import SettingTaken
 from fsconsole.model.state import HeldSetting
@@ -71,8 +79,8 @@ def test_a_limit_is_in_force_in_the_file_that_is_not_0(root: Path, kernel: Kerne
 
 
 def test_a_disk_is_known_by_its_number_and_sequence_and_the_machine_by_neither(kernel: Kernel) -> None:
-    assert kernel.disk(SCHEDULER) == Disk(os.makedev(8, 16), 7)
-    assert kernel.disk(BYTES) == Disk()
+    assert kernel.disk(SCHEDULER) == DiskNumbers(os.makedev(8, 16), 7)
+    assert kernel.disk(BYTES) == DiskNumbers()
     assert disk_node("/sys/block/cciss!c0d0/queue/scheduler") == "/dev/cciss/c0d0"
     assert disk_node(RATIO) == ""
 

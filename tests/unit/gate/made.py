@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from fsconsole.devices.evidence import Evidence, FoundSignature, Relative, Role, Use, UseKind
+from fsconsole.devices.evidence import Evidence, FoundSignature, Relation, Relative, Use, UseKind
 from fsconsole.devices.gate import GateReport
 from fsconsole.devices.hazards import find_hazards
 from fsconsole.model.device import (
@@ -55,11 +55,11 @@ SCRATCH = replace(
 
 def evidence(of: Device = SDB, *relatives: Relative, **facts: object) -> Evidence:
     """Return evidence in which nothing speaks against the device, but for the facts given."""
-    family = (Relative(number(of), of.path, Role.SELF), *relatives)
+    family = (Relative(number(of), of.path, Relation.SELF), *relatives)
     return replace(Evidence(of, family), **facts)  # type: ignore[arg-type]
 
 
-def relative(of: Device, role: Role) -> Relative:
+def relative(of: Device, role: Relation) -> Relative:
     return Relative(number(of), of.path, role)
 
 

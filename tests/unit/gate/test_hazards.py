@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.devices.evidence import Evidence, Role, SystemPlace, Unread, UseKind
+from fsconsole.devices.evidence import Evidence, Relation, SystemPlace, Unread, UseKind
 from fsconsole.devices.hazards import ALL_CHECKS, find_hazards
 from fsconsole.model.device import MdArray, Usage, Verdict
 from tests.unit.gate.made import (
@@ -57,12 +57,14 @@ CASES += [
     ),
     (
         "second-path",
-        evidence(SDB, relative(SDC, Role.TWIN), uses=(use(UseKind.MOUNT, SDC, "is mounted on /srv"),)),
+        evidence(SDB, relative(SDC, Relation.TWIN), uses=(use(UseKind.MOUNT, SDC, "is mounted on /srv"),)),
         "is the same disk as /dev/sdc, which is mounted on /srv",
     ),
     (
         "second-path",
-        evidence(SDB, relative(SDC, Role.TWIN), system_places=(SystemPlace("/", frozenset({number(SDC)})),)),
+        evidence(
+            SDB, relative(SDC, Relation.TWIN), system_places=(SystemPlace("/", frozenset({number(SDC)})),)
+        ),
         "is the same disk as /dev/sdc, which holds /",
     ),
     ("read-only", evidence(replace(SDB, read_only=True)), "is read-only"),
@@ -153,54 +155,54 @@ def test_a_use_of_an_unrelated_device_is_no_hazard(kind: UseKind) -> None:
 
 @pytest.mark.parametrize("kind", [UseKind.MOUNT, UseKind.SWAP, UseKind.HOLDER, UseKind.OPEN, UseKind.EXPORT])
 def test_a_disk_with_a_partition_in_use_is_refused(kind: UseKind) -> None:
-    case = evidence(SDB, relative(SDB1, Role.INSIDE), uses=(use(kind, SDB1, "is mounted on /srv"),))
+    case = evidence(SDB, relative(SDB1, Relation.INSIDE), uses=(use(kind, SDB1, "is mounted on /srv"),))
     assert find_hazards(case)[0].reason == "has the partition /dev/sdb1, which is mounted on /srv"
 
 
 @pytest.mark.parametrize("kind", [UseKind.MOUNT, UseKind.HOLDER, UseKind.LOOP, UseKind.OPEN, UseKind.ARRAY])
 def test_a_partition_of_a_disk_that_is_used_as_a_whole_is_refused(kind: UseKind) -> None:
-    case = evidence(SDB1, relative(SDB, Role.DISK), uses=(use(kind, SDB),))
+    case = evidence(SDB1, relative(SDB, Relation.DISK), uses=(use(kind, SDB),))
     assert find_hazards(case)[0].reason == "is a partition of /dev/sdb, which is used"
 
 
 def test_a_disk_that_is_busy_by_another_partition_leaves_this_one_free() -> None:
-    case = evidence(SDB1, relative(SDB, Role.DISK), uses=(use(UseKind.BUSY, SDB),))
+    case = evidence(SDB1, relative(SDB, Relation.DISK), uses=(use(UseKind.BUSY, SDB),))
     assert find_hazards(case) == ()
 
 
 def test_what_an_array_is_made_of_is_held_by_it_rightly() -> None:
     md0 = device("md0", 9, 0, lower=("sdb",))
     held = (use(UseKind.HOLDER, SDB), use(UseKind.ARRAY, SDB))
-    assert find_hazards(evidence(md0, relative(SDB, Role.BELOW), uses=held)) == ()
+    assert find_hazards(evidence(md0, relative(SDB, Relation.BELOW), uses=held)) == ()
 
 
 @pytest.mark.parametrize("kind", [UseKind.MOUNT, UseKind.SWAP, UseKind.LOOP, UseKind.EXPORT])
 def test_what_an_array_is_made_of_must_not_be_used_by_anything_else(kind: UseKind) -> None:
     md0 = device("md0", 9, 0, lower=("sdb",))
-    case = evidence(md0, relative(SDB, Role.BELOW), uses=(use(kind, SDB),))
+    case = evidence(md0, relative(SDB, Relation.BELOW), uses=(use(kind, SDB),))
     assert find_hazards(case)[0].reason == "is made of /dev/sdb, which is used"
 
 
 def test_that_a_loop_stands_on_a_device_is_no_hazard_to_the_loop_itself() -> None:
     loop1 = device("loop1", 7, 1)
     own = use(UseKind.LOOP, LOOP0, "is what /dev/loop1 stands on", by=number(loop1))
-    assert find_hazards(evidence(loop1, relative(LOOP0, Role.UNDER), uses=(own,))) == ()
+    assert find_hazards(evidence(loop1, relative(LOOP0, Relation.UNDER), uses=(own,))) == ()
     assert checks(find_hazards(evidence(LOOP0, uses=(own,)))) == {"under-loop"}
 
 
 def test_a_second_loop_over_the_same_device_is_refused() -> None:
     loop1, loop2 = device("loop1", 7, 1), device("loop2", 7, 2)
     other = use(UseKind.LOOP, LOOP0, "is what /dev/loop2 stands on", by=number(loop2))
-    case = evidence(loop1, relative(LOOP0, Role.UNDER), uses=(other,))
+    case = evidence(loop1, relative(LOOP0, Relation.UNDER), uses=(other,))
     assert checks(find_hazards(case)) == {"under-loop"}
 
 
 def test_another_path_to_the_disk_that_is_free_is_no_hazard() -> None:
-    assert find_hazards(evidence(SDB, relative(SDC, Role.TWIN))) == ()
+    assert find_hazards(evidence(SDB, relative(SDC, Relation.TWIN))) == ()
 
 
-@pytest.mark.parametrize("role", [Role.DISK, Role.INSIDE, Role.UNDER, Role.BELOW])
-def test_whatever_lies_on_a_system_disk_is_refused(role: Role) -> None:
+@pytest.mark.parametrize("role", [Relation.DISK, Relation.INSIDE, Relation.UNDER, Relation.BELOW])
+def test_whatever_lies_on_a_system_disk_is_refused(role: Relation) -> None:
     place = SystemPlace("/boot", frozenset({number(SDA)}))
     case = evidence(SDB1, relative(SDA, role), system_places=(place,))
     assert checks(find_hazards(case)) == {"system-disk"}

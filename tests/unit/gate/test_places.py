@@ -7,7 +7,7 @@ import pytest
 
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.places import NotDetermined, PlaceFinder, overlay_layers
-from fsconsole.devices.snapshot import Snapshot
+from fsconsole.devices.snapshot import MachineSnapshot
 from fsconsole.model.device import LoopBacking
 from fsconsole.system.files import nearest_existing
 from fsconsole.system.mounts import MountEntry, parse_mountinfo, read_mounts
@@ -22,7 +22,7 @@ def below(line: str, btrfs: dict[str, frozenset[int]] | None = None) -> frozense
     """Return what lies below / if PID 1's only mount were this one."""
     (mount,) = parse_mountinfo(line)
     graph = DeviceGraph(DEVICES, {})
-    finder = PlaceFinder(Snapshot(graph, read_mounts("self"), (mount,), btrfs or {}, (), {}, ()))
+    finder = PlaceFinder(MachineSnapshot(graph, read_mounts("self"), (mount,), btrfs or {}, (), {}, ()))
     return finder._down(finder._numbers_of(mount), "/")
 
 

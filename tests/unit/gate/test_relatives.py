@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fsconsole.devices.evidence import Role
+from fsconsole.devices.evidence import Relation
 from fsconsole.devices.graph import DeviceGraph, relatives, same_disk
 from fsconsole.model.device import Device
 from tests.unit.gate.made import LOOP0, SDA, SDA1, SDB, SDB1, SDB2, SDC, SDC1, device, number
@@ -18,61 +18,66 @@ ALL = (SDA, SDA1, SDB, SDB1, SDB2, LOOP0, LOOP1, LOOP2, MD0, LV)
 
 def roles(
     of: Device, devices: tuple[Device, ...] = ALL, loops: dict[int, int] | None = None
-) -> dict[str, Role]:
+) -> dict[str, Relation]:
     found = relatives(of, DeviceGraph(devices, loops or {}))
     return {relative.path.removeprefix("/dev/"): relative.role for relative in found}
 
 
 def test_a_disk_has_its_partitions_inside() -> None:
-    assert roles(SDB) == {"sdb": Role.SELF, "sdb1": Role.INSIDE, "sdb2": Role.INSIDE}
+    assert roles(SDB) == {"sdb": Relation.SELF, "sdb1": Relation.INSIDE, "sdb2": Relation.INSIDE}
 
 
 def test_a_partition_lies_on_its_disk_and_its_siblings_are_no_relatives() -> None:
-    assert roles(SDB2) == {"sdb2": Role.SELF, "sdb": Role.DISK}
+    assert roles(SDB2) == {"sdb2": Relation.SELF, "sdb": Relation.DISK}
 
 
 def test_a_volume_is_made_of_everything_down_to_the_disks() -> None:
-    below = dict.fromkeys(("md0", "sda1", "sdb1", "sda", "sdb"), Role.BELOW)
-    assert roles(LV) == {"dm-0": Role.SELF, **below}
+    below = dict.fromkeys(("md0", "sda1", "sdb1", "sda", "sdb"), Relation.BELOW)
+    assert roles(LV) == {"dm-0": Relation.SELF, **below}
 
 
 def test_a_loop_over_a_file_is_a_disk_of_its_own() -> None:
-    assert roles(LOOP0) == {"loop0": Role.SELF}
+    assert roles(LOOP0) == {"loop0": Relation.SELF}
 
 
 def test_a_chain_of_loops_reaches_the_disk_and_its_partitions() -> None:
     loops = {number(LOOP2): number(LOOP1), number(LOOP1): number(SDB)}
     assert roles(LOOP2, loops=loops) == {
-        "loop2": Role.SELF,
-        "loop1": Role.UNDER,
-        "sdb": Role.UNDER,
-        "sdb1": Role.INSIDE,
-        "sdb2": Role.INSIDE,
+        "loop2": Relation.SELF,
+        "loop1": Relation.UNDER,
+        "sdb": Relation.UNDER,
+        "sdb1": Relation.INSIDE,
+        "sdb2": Relation.INSIDE,
     }
 
 
 def test_a_loop_over_a_partition_lies_on_its_disk() -> None:
     found = roles(LOOP1, loops={number(LOOP1): number(SDB2)})
-    assert found == {"loop1": Role.SELF, "sdb2": Role.UNDER, "sdb": Role.DISK}
+    assert found == {"loop1": Relation.SELF, "sdb2": Relation.UNDER, "sdb": Relation.DISK}
 
 
 def test_a_circle_of_loops_ends() -> None:
     loops = {number(LOOP1): number(LOOP2), number(LOOP2): number(LOOP1)}
-    assert roles(LOOP1, loops=loops) == {"loop1": Role.SELF, "loop2": Role.UNDER}
+    assert roles(LOOP1, loops=loops) == {"loop1": Relation.SELF, "loop2": Relation.UNDER}
 
 
 @pytest.mark.parametrize("of", [SDB, SDB1])
 def test_a_disk_of_the_same_wwn_is_a_twin_with_its_partitions(of: Device) -> None:
     found = roles(of, (SDA, SDB, SDB1, SDC, SDC1))
-    assert found["sdc"] is Role.TWIN
-    assert found["sdc1"] is Role.TWIN
+    assert found["sdc"] is Relation.TWIN
+    assert found["sdc1"] is Relation.TWIN
     assert "sda" not in found
 
 
 def test_the_paths_that_a_multipath_map_is_made_of_are_no_twins() -> None:
     third = device("sdd", minor=48, wwn=SDB.wwn)
     found = roles(MPATH, (SDB, SDC, third, MPATH))
-    assert found == {"dm-1": Role.SELF, "sdb": Role.BELOW, "sdc": Role.BELOW, "sdd": Role.TWIN}
+    assert found == {
+        "dm-1": Relation.SELF,
+        "sdb": Relation.BELOW,
+        "sdc": Relation.BELOW,
+        "sdd": Relation.TWIN,
+    }
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ from fsconsole.preflight.doctor import LEAST_ROOM_BYTES, Finding, Status, diagno
 from fsconsole.preflight.machine import (
     Driver,
     FilesystemSupport,
-    Machine,
+    MachineFacts,
     RunsDisk,
-    Terminal,
+    SelfTest,
+    TerminalFacts,
     Tool,
-    Trial,
     examine,
     parse_aliases,
     parse_filesystems,
@@ -37,9 +37,9 @@ XFS = FilesystemSupport("xfs", Driver.MODULE, (Tool("mkfs.xfs", "xfsprogs", "/us
 BTRFS = FilesystemSupport(
     "btrfs", Driver.LOADED, (Tool("mkfs.btrfs", "btrfs-progs", "/usr/bin/mkfs.btrfs", "6.2"),)
 )
-WORKS = Trial(tried=True)
-FAILS = Trial(tried=True, why="Operation not permitted")
-GOOD = Machine(
+WORKS = SelfTest(tried=True)
+FAILS = SelfTest(tried=True, why="Operation not permitted")
+GOOD = MachineFacts(
     is_root=True,
     python=(3, 11, 2),
     kernel="6.1.0-18-amd64",
@@ -55,7 +55,7 @@ GOOD = Machine(
     udev_runs=True,
     kernel_log_readable=True,
     runs=RunsDisk("/var/lib/fsconsole/runs", "", 2**40, 2**41),
-    terminal=Terminal("linux", 80, 25, "utf-8"),
+    terminal=TerminalFacts("linux", 80, 25, "utf-8"),
     array_tool=Tool("mdadm", "mdadm", "/usr/sbin/mdadm", "4.2"),
     array_levels=("raid0", "raid5"),
 )
@@ -65,7 +65,7 @@ def without_tools(support: FilesystemSupport) -> FilesystemSupport:
     return replace(support, tools=tuple(replace(tool, path="", version="") for tool in support.tools))
 
 
-def finding(machine: Machine, check: str) -> Finding:
+def finding(machine: MachineFacts, check: str) -> Finding:
     (found,) = [finding for finding in diagnose(machine) if finding.check == check]
     return found
 
@@ -102,7 +102,7 @@ def test_no_run_without(check, change):
         ("udevd", {"udev_runs": False}),
         ("kernel log", {"kernel_log_readable": False}),
         ("runs", {"runs": RunsDisk("/runs", "", LEAST_ROOM_BYTES - 1, 2**30)}),
-        ("terminal", {"terminal": Terminal("vt220", 79, 24, "ascii")}),
+        ("terminal", {"terminal": TerminalFacts("vt220", 79, 24, "ascii")}),
         ("xfs", {"filesystems": (without_tools(XFS), BTRFS)}),
     ],
 )
@@ -120,7 +120,7 @@ def test_a_missing_tool_is_named_with_its_package():
 
 
 def test_what_was_not_tried_is_not_called_working():
-    machine = replace(GOOD, is_root=False, namespace=Trial(tried=False), loop=Trial(tried=False))
+    machine = replace(GOOD, is_root=False, namespace=SelfTest(tried=False), loop=SelfTest(tried=False))
     assert finding(machine, "namespace").status is Status.LIMITED
     assert finding(machine, "loop devices").status is Status.LIMITED
 
