@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
@@ -20,6 +21,8 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.lab.groups import boot_of, turn_of
 
 LOOP_CONTROL = "/dev/loop-control"
+LOOP_TESTS = "tests/loop/"
+"""Where every test needs root and loop devices."""
 DETACH_TIMEOUT_S = 60.0
 
 settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True, database=None)
@@ -76,10 +79,20 @@ def pytest_report_header() -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_turn)
     why = why_not_on_devices()
+    for item in items:
+        if item.nodeid.startswith(LOOP_TESTS):
+            item.add_marker("root")
     if why:
         for item in items:
             if item.get_closest_marker("root"):
                 item.add_marker(pytest.mark.skip(reason=why))
+
+
+def pytest_collection_finish() -> None:
+    """Leave all modules out of the search for cycles, and search seldom: it took a quarter of the console tests' time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def _turn(item: pytest.Item) -> tuple[int, ...]:
@@ -91,7 +104,10 @@ def _turn(item: pytest.Item) -> tuple[int, ...]:
 
 
 class _DevicesApart(LoadScopeScheduling):
-    """Tests on devices one after the other: loop numbers and kernel settings are there once. All others by file.
+    """Tests on devices one after the other; all others by file.
+
+    A loop device that is made anew must get the number it had before, the dirty limits are there once, and a cold
+    mount drops the caches of the whole machine, also those of a load that reads what must come from memory.
 
     Those in a virtual machine stay together with the others of its boot.
     """
@@ -189,9 +205,12 @@ def mount_points_under(directory: str) -> list[str]:
 def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = DETACH_TIMEOUT_S) -> None:
     """Wait for something that the kernel does in its own time and tells nobody of."""
     deadline = time.monotonic() + timeout_s
+    pause_s = 0.005
     while not holds():
         assert time.monotonic() < deadline, f"waited {timeout_s} s in vain: {what}"
-        time.sleep(0.01)
+        # Soon again at first; a long wait must not take the processor from what is waited for.
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.2, 0.05)
 
 
 def _loops() -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +42,17 @@ def command(*words: str, under: tuple[str, ...] = (), **how: object) -> Done:
     )  # fmt: skip
 
 
+def each(cases: Mapping[str, tuple[object, ...]], check: Callable[..., object]) -> None:
+    """Check every case, and fail with the messages of all that failed."""
+    failed = []
+    for name, case in cases.items():
+        try:
+            check(*case)
+        except AssertionError as error:
+            failed.append(f"{name}: {error}")
+    assert not failed, "\n".join(failed)
+
+
 def fails(code: ExitCode, *words: str, names: tuple[str, ...] = (), under: tuple[str, ...] = ()) -> Done:
     """Run a command that must fail with this code, in one sentence and a hint that hold all the names."""
     return assert_told(command(*words, under=under), code, *names)
@@ -50,9 +61,9 @@ def fails(code: ExitCode, *words: str, names: tuple[str, ...] = (), under: tuple
 def assert_told(done: Done, code: ExitCode, *names: str) -> Done:
     """Prove that a failure was told in one sentence and one hint on stderr, under its own code."""
     assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}{done.stderr}"
-    assert re.fullmatch(r"fsconsole: [^\n]+[^ :\n]\nhint: [^\n]+\.\n", done.stderr), done.stderr
+    assert re.fullmatch(r"fsconsole: [^\n]+[^ :\n]\nhint: [^\n]+[.?]\n", done.stderr), done.stderr
     for name in names:
-        assert name in done.stderr
+        assert name in done.stderr, f"{name!r} is not in: {done.stderr}"
     assert_plain(done.stdout + done.stderr)
     return done
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fsconsole.devices import scratch
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, wait_until
 from tests.loop.commands import Bench, OwnLoop
@@ -33,3 +34,11 @@ def own_loop(tmp_path: Path) -> Iterator[OwnLoop]:
     yield loop
     wait_until(lambda: processes_with(str(tmp_path)) == [], "its processes end")
     loop.remove()
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A scratch device of 64 MiB, one for all tests of a module."""
+    made = scratch.create(64 * MIB, str(tmp_path_factory.mktemp("scratch")))
+    yield made.device
+    scratch.remove(made)

@@ -16,9 +16,9 @@ from fsconsole.devices.gate import GateReport, inspect_device
 from fsconsole.model.device import Hazard
 from fsconsole.model.run import Target
 from fsconsole.system.run import RealExecutor
+from fsconsole.text import MIB
 from tests.conftest import run
 
-MIB = 2**20
 _ZEROS = bytes(MIB)
 RUNS_DIR = "/var/lib/fsconsole/runs"
 

@@ -138,16 +138,27 @@ def new_folder(runs_dir: str, limit_s: float = 30) -> RunFolder:
 def wait_for(folder: RunFolder, holds: Callable[[RunState], bool], limit_s: float = 60) -> RunState:
     """Wait until the state of a run, as its journal tells it, is as wanted; return it."""
     deadline = time.monotonic() + limit_s
+    read = None
     while True:
         # Asked before reading: what a dying engine wrote last is in the journal by then.
         alive = is_alive(folder)
-        state = read_state(folder)
+        written = (alive, *_written(folder))
+        if written == read and time.monotonic() < deadline:
+            time.sleep(0.02)
+            continue
+        read, state = written, read_state(folder)
         if holds(state):
             return state
         where = f"it is in {state.current_step}, its cells are {[cell.status.value for cell in state.cells]}"
         assert alive or not state.started, f"the engine is gone; {where}"
         assert time.monotonic() < deadline, f"the run never came there; {where}"
         time.sleep(0.02)
+
+
+def _written(folder: RunFolder) -> list[tuple[int, int]]:
+    """Return size and time of change of a journal's files: a whole journal is dear to read where nothing was added."""
+    files = [pathlib.Path(f"{folder.journal}{end}") for end in ("", "-wal")]
+    return [(file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.exists()]
 
 
 def is_in(cell: int, kind: StepKind) -> Callable[[RunState], bool]:
@@ -212,9 +223,10 @@ def hold_program(name: str, device: str, barrier: pathlib.Path, monkeypatch: pyt
 def freeze_load(folder: RunFolder, cell: int = 0, limit_s: float = 60) -> list[int]:
     """Wait until a cell's workers are in the middle of their writes, stop them there, and return them."""
     wait_for(folder, is_in(cell, StepKind.WORKLOAD), limit_s)
-    wait_until(
-        lambda: any(written_by(pid) > 1000 for pid in generator_of(folder)[1:]), "writers write", limit_s
-    )
+    # To find them takes longer than to look at them: all /proc is read for the first.
+    wait_until(lambda: len(generator_of(folder)) > 1, "there are writers", limit_s)
+    workers = generator_of(folder)[1:]
+    wait_until(lambda: any(written_by(pid) > 1000 for pid in workers), "writers write", limit_s)
     workers = generator_of(folder)[1:]
     for pid in workers:
         os.kill(pid, signal.SIGSTOP)

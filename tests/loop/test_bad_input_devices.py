@@ -18,11 +18,9 @@ from fsconsole.journal.past import read_state
 from fsconsole.model.state import CellStatus, RunStatus
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, run, wait_until
-from tests.loop.commands import Bench, OwnLoop, command, fails, nothing_changes, replacing
+from tests.loop.commands import Bench, OwnLoop, command, each, fails, nothing_changes, replacing
 from tests.loop.gate_cases import digest, write
 from tests.loop.runs import TINY_PLAN, new_run, wait_for, wait_for_end
-
-pytestmark = pytest.mark.root
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 COMMANDS = ("plan", "run")
@@ -39,10 +37,12 @@ UNUSABLE = {
 }
 
 
-@pytest.mark.parametrize(("device", "code", "words"), UNUSABLE.values(), ids=UNUSABLE)
-def test_what_is_no_device_is_refused(bench: Bench, device: str, code: ExitCode, words: str):
-    with nothing_changes(bench):
+def test_what_is_no_device_is_refused(bench: Bench):
+    def refused(device: str, code: ExitCode, words: str) -> None:
         fails(code, "run", bench.plan(), "--device", device, "--runs", bench.runs, names=(words,))
+
+    with nothing_changes(bench):
+        each(UNUSABLE, refused)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,19 +1,26 @@
-"""Verdicts of the real checks on filesystems that are sound, and on filesystems that were damaged on purpose."""
+"""Verdicts of file system checks, and filesystems whose tools alone are tried."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from fsconsole.inspect.checks import Verdict, non_contiguous_percent, verdict_of
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.catalog.words import check_command, features_command, make_commands
+from fsconsole.devices.content import probe_signatures
+from fsconsole.inspect.checks import CheckVerdict, non_contiguous_percent, verdict_of
+from fsconsole.inspect.features import parse_mkfs_features
+from fsconsole.model.plan import Variant
+from fsconsole.plan.expand import cell_uuid
+from fsconsole.system.run import RealExecutor
+from fsconsole.text import MIB
+from tests.conftest import run
 
-pytestmark = pytest.mark.root
-
-MIB = 2**20
 SIZES = {"ext2": 32 * MIB, "ext3": 64 * MIB, "ext4": 64 * MIB, "xfs": 320 * MIB, "btrfs": 160 * MIB}
 CHECKS = {
     "ext2": ("e2fsck", "-f", "-y"),
@@ -25,17 +32,13 @@ CHECKS = {
 LOOK_ONLY = ("e2fsck", "-f", "-n")
 
 
-def check(filesystem: str, device: str, argv: tuple[str, ...] = ()) -> tuple[Verdict, str]:
+def check(filesystem: str, device: str, argv: tuple[str, ...] = ()) -> tuple[CheckVerdict, str]:
     environment = {**os.environ, "LC_ALL": "C"}
     done = subprocess.run(
         [*(argv or CHECKS[filesystem]), device], check=False, capture_output=True, text=True, env=environment
     )
     output = done.stdout + done.stderr
     return verdict_of(filesystem, done.returncode, output), output
-
-
-def run(*argv: str) -> str:
-    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture(params=SIZES)
@@ -65,7 +68,7 @@ def overwrite(device: str, offset: int, data: bytes) -> None:
 
 def test_a_sound_filesystem_is_clean(filesystem: str, device: str) -> None:
     verdict, output = check(filesystem, device)
-    assert verdict is Verdict.CLEAN, output
+    assert verdict is CheckVerdict.CLEAN, output
     assert (non_contiguous_percent(output) is not None) == filesystem.startswith("ext")
 
 
@@ -74,26 +77,26 @@ def test_a_damaged_ext_filesystem_has_errors_then_is_repaired_then_clean(
     filesystem: str, device: str
 ) -> None:
     run("debugfs", "-w", "-R", "clri directory/file7", device)
-    assert check(filesystem, device, LOOK_ONLY)[0] is Verdict.ERRORS
-    assert check(filesystem, device)[0] is Verdict.REPAIRED
-    assert check(filesystem, device)[0] is Verdict.CLEAN
+    assert check(filesystem, device, LOOK_ONLY)[0] is CheckVerdict.ERRORS
+    assert check(filesystem, device)[0] is CheckVerdict.REPAIRED
+    assert check(filesystem, device)[0] is CheckVerdict.CLEAN
 
 
 @pytest.mark.parametrize("filesystem", ["xfs"], indirect=True)
 def test_a_damaged_xfs_has_errors(filesystem: str, device: str) -> None:
     # The free space trees' roots of the first group lie right after its headers (man 5 xfs).
     overwrite(device, 4096, os.urandom(3 * 4096))
-    assert check(filesystem, device)[0] is Verdict.ERRORS
+    assert check(filesystem, device)[0] is CheckVerdict.ERRORS
 
 
 @pytest.mark.parametrize("filesystem", ["btrfs"], indirect=True)
 def test_one_bad_copy_in_btrfs_is_an_error_though_the_check_exits_0(filesystem: str, device: str) -> None:
     copies = root_copies(device)
     overwrite(device, copies[0] + 200, os.urandom(64))
-    assert check(filesystem, device)[0] is Verdict.ERRORS
+    assert check(filesystem, device)[0] is CheckVerdict.ERRORS
     for copy in copies[1:]:
         overwrite(device, copy + 200, os.urandom(64))
-    assert check(filesystem, device)[0] is Verdict.ERRORS
+    assert check(filesystem, device)[0] is CheckVerdict.ERRORS
 
 
 def root_copies(device: str) -> list[int]:
@@ -106,17 +109,17 @@ def root_copies(device: str) -> list[int]:
 def test_a_mounted_filesystem_can_not_be_checked(filesystem: str, device: str, mounted) -> None:
     mounted(device)
     verdict, output = check(filesystem, device)
-    assert verdict is Verdict.FAILED, output
+    assert verdict is CheckVerdict.FAILED, output
 
 
 def test_a_device_that_is_not_there_can_not_be_checked(filesystem: str, tmp_path: Path) -> None:
     verdict, output = check(filesystem, str(tmp_path / "none"))
-    assert verdict is Verdict.FAILED, output
+    assert verdict is CheckVerdict.FAILED, output
 
 
 def test_a_device_that_holds_nothing_is_never_clean(filesystem: str, loop_device) -> None:
     verdict, output = check(filesystem, loop_device(8 * MIB))
-    assert verdict in {Verdict.ERRORS, Verdict.FAILED}, output
+    assert verdict in {CheckVerdict.ERRORS, CheckVerdict.FAILED}, output
 
 
 @pytest.mark.parametrize("filesystem", ["ext4"], indirect=True)
@@ -137,3 +140,57 @@ def test_the_share_of_fragmented_files_is_read_from_the_real_check(
     share = non_contiguous_percent(check(filesystem, device)[1])
     assert share is not None
     assert share > 0
+
+
+UUID = cell_uuid("20261121-081000-k7qf", 3)
+MADE_WITH = {
+    "f2fs": (("-s", "2", "-O", "extra_attr,compression"), {"compression": "on", "segments_per_section": "2"}),
+    "nilfs2": (("-B", "1024"), {"blocks_per_segment": "1024"}),
+    "jfs": (("-s", "4"), {"block_size": "4096"}),
+    "reiserfs": (("-h", "tea"), {"hash": "tea"}),
+}
+
+
+@pytest.fixture(params=MADE_WITH)
+def made(request, loop_device):
+    """One of them, made on a loop device as a cell makes it over another filesystem."""
+    filesystem = load_catalog().get(request.param)
+    missing = [tool for tool in filesystem.tools if shutil.which(tool) is None]
+    if missing:
+        pytest.skip(f"NOT INSTALLED HERE: {', '.join(missing)} (package {filesystem.package})")
+    device = loop_device(filesystem.trial_bytes)
+    run("mkfs.ext4", "-q", device)
+    variant = Variant("", filesystem.name, (*filesystem.base_mkfs.split(), *MADE_WITH[filesystem.name][0]))
+    for argv in make_commands(filesystem, variant, device, UUID):
+        run(*argv)
+    return filesystem, device
+
+
+def test_the_gate_would_know_it_by_the_runs_uuid(made):
+    filesystem, device = made
+    found = probe_signatures(RealExecutor(), device)
+    assert {(signature.type, signature.uuid) for signature in found} == {(filesystem.name, UUID)}
+
+
+def test_what_mkfs_was_told_is_read_back(made):
+    filesystem, device = made
+    text = run(*features_command(filesystem, device))
+    found = {feature.name: feature.value for feature in parse_mkfs_features(filesystem.name, text)}
+    assert MADE_WITH[filesystem.name][1].items() <= found.items()
+
+
+def test_its_check_finds_it_clean(made):
+    filesystem, device = made
+    if not filesystem.commands.check:
+        assert filesystem.name == "nilfs2"
+        return
+    done = subprocess.run(check_command(filesystem, device), check=False, capture_output=True, text=True)
+    assert verdict_of(filesystem.name, done.returncode, done.stdout + done.stderr) is CheckVerdict.CLEAN
+
+
+def test_the_smallest_that_is_declared_can_be_made_and_nothing_much_smaller(made, loop_device):
+    filesystem, _ = made
+    variant = Variant("", filesystem.name, tuple(filesystem.base_mkfs.split()))
+    smaller = loop_device(filesystem.min_bytes - 4 * MIB)
+    argv = make_commands(filesystem, variant, smaller, UUID)[0]
+    assert subprocess.run(argv, check=False, capture_output=True).returncode != 0

@@ -1,26 +1,44 @@
-"""The commands that a plan lists, executed for real on small loop devices."""
+"""Commands on real devices: plan, demo, doctor, the catalog's command lines."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
 import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.client.engine import purpose_of, start_engine
+from fsconsole.devices import scratch
+from fsconsole.devices.marker import Marker, write_marker
+from fsconsole.errors import ExitCode
+from fsconsole.errors.targets import DeviceRefused
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import list_runs
 from fsconsole.model.command import Command, CommandResult
+from fsconsole.model.events import Outcome
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Cell, StepKind
+from fsconsole.model.state import CellStatus
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.read import parse_plan
 from fsconsole.plan.steps import MOUNT_POINT
-from fsconsole.preflight.machine import Driver, driver_of
+from fsconsole.preflight.machine import Driver, driver_of, examine
+from fsconsole.preflight.prepare import prepare
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice
-
-pytestmark = pytest.mark.root
+from tests.conftest import MakeLoopDevice, Mount, loops_under, run, wait_until
+from tests.loop.gate_cases import unchanged
+from tests.loop.runs import TINY_PLAN, fsconsole, new_run, processes_with, succeed, wait_for_end
 
 SIZES = {"ext2": 24 * MIB, "ext3": 24 * MIB, "ext4": 24 * MIB, "xfs": 300 * MIB, "btrfs": 112 * MIB}
 WORKLOAD = '[[workload]]\nkind = "create"\nfile_size = "1MiB"\n'
@@ -190,3 +208,241 @@ def test_a_cell_keeps_its_uuid_when_it_is_done_again() -> None:
     first = plan_cell("/dev/loop7", 'type = "xfs"')
     assert first == plan_cell("/dev/loop7", 'type = "xfs"')
     assert dataclasses.replace(first, uuid="") != first
+
+
+SIZE = 320 * MIB
+
+
+def plan(*words: str) -> subprocess.CompletedProcess[str]:
+    return fsconsole("plan", *words)
+
+
+def test_a_device_is_shown_with_what_it_holds_and_stays_as_it_was(
+    loop_device: MakeLoopDevice, tmp_path: Path
+) -> None:
+    device = loop_device(SIZE)
+    run("mkfs.ext4", "-q", "-L", "\x1b[31m[/x]", device)
+    with unchanged(device):
+        shown = plan("demo", "--device", device, "--runs", str(tmp_path / "runs"))
+        commands = plan("demo", "--device", device, "--commands").stdout
+    assert shown.returncode == 0, shown.stderr
+    assert "ext4" in shown.stdout
+    assert "\x1b" not in shown.stdout
+    assert "mkfs.btrfs -f -U" in commands
+    assert "--consent " in shown.stdout
+    assert not (tmp_path / "runs").exists()
+
+
+def test_json_has_cells_commands_consent_bytes_and_estimate(loop_device: MakeLoopDevice) -> None:
+    device = loop_device(SIZE)
+    shown = json.loads(plan("demo", "--device", device, "--json").stdout)
+    assert {"cells", "consent", "bytes_to_write", "estimate_s"} <= set(shown)
+    assert len(shown["cells"]) == 12
+    cell = shown["cells"][0]
+    assert {"index", "target", "variant", "repeat", "array", "raw", "workloads", "steps"} <= set(cell)
+    assert cell["target"] == device
+    (mkfs,) = (step["commands"][0] for step in cell["steps"] if step["kind"] == "mkfs")
+    assert cell["uuid"] in " ".join(mkfs)
+    assert shown["bytes_to_write"] > 0
+    assert shown["consent"]
+
+
+def test_the_code_stays_the_same_while_the_device_does_and_changes_with_it(
+    loop_device: MakeLoopDevice,
+) -> None:
+    device = loop_device(SIZE)
+    first, second = (json.loads(plan("demo", "-d", device, "--json").stdout) for _ in range(2))
+    assert first["consent"] == second["consent"]
+    assert first["cells"][0]["uuid"] != second["cells"][0]["uuid"]
+    run("mkfs.ext4", "-q", device)
+    assert json.loads(plan("demo", "-d", device, "--json").stdout)["consent"] != first["consent"]
+
+
+def test_a_mounted_device_is_shown_and_refused_without_a_code(
+    loop_device: MakeLoopDevice, mounted: Mount
+) -> None:
+    device = loop_device(SIZE)
+    run("mkfs.ext4", "-q", device)
+    mounted(device)
+    shown = plan("demo", "--device", device)
+    assert shown.returncode == ExitCode.DEVICE_MOUNTED
+    assert "REFUSED" in shown.stdout
+    assert "--consent" not in shown.stdout
+    assert "Traceback" not in shown.stderr
+
+
+def test_a_device_that_no_filesystem_of_the_plan_fits_is_too_small(loop_device: MakeLoopDevice) -> None:
+    shown = plan("demo", "--device", loop_device(4 * MIB))
+    assert shown.returncode == ExitCode.DEVICE_TOO_SMALL
+    assert shown.stderr.startswith("fsconsole: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("demo", "--device", "/dev/absent"), ExitCode.DEVICE_MISSING),
+        (("demo", "--device", "/etc/passwd"), ExitCode.NOT_A_BLOCK_DEVICE),
+        (("absent", "--device", "/dev/null"), ExitCode.PLAN_MISSING),
+        ((), ExitCode.PLAN_MISSING),
+    ],
+)
+def test_what_is_not_there_ends_in_a_sentence_and_its_own_code(
+    words: tuple[str, ...], code: ExitCode
+) -> None:
+    shown = plan(*words)
+    assert shown.returncode == code
+    assert shown.stderr.count("\n") == 2
+    assert "Traceback" not in shown.stderr
+
+
+def test_one_device_named_twice_is_one_target_and_two_devices_are_two(
+    loop_device: MakeLoopDevice, tmp_path: Path
+) -> None:
+    first, second = loop_device(SIZE), loop_device(SIZE)
+    link = tmp_path / "link"
+    link.symlink_to(first)
+    shown = json.loads(plan("demo", "-d", first, "-d", str(link), "-d", second, "--json").stdout)
+    assert [target["path"] for target in shown["targets"]] == [first, second]
+    assert len(shown["cells"]) == 24
+
+
+@pytest.fixture
+def two_partitions(loop_device: MakeLoopDevice) -> Iterator[tuple[str, str]]:
+    """Two partitions that the kernel alone knows; detaching a loop device does not remove them."""
+    device = loop_device(SIZE)
+    with ExitStack() as stack:
+        for number in (1, 2):
+            run("addpart", device, str(number), str(number * 204800), "204800")
+            stack.callback(run, "delpart", device, str(number))
+        yield f"{device}p1", f"{device}p2"
+
+
+def test_two_partitions_of_one_disk_are_refused_together(
+    two_partitions: tuple[str, str], tmp_path: Path
+) -> None:
+    with pytest.raises(DeviceRefused, match="same disk"):
+        prepare("demo", two_partitions, executor=RealExecutor(), runs_dir=str(tmp_path), run_id="run")
+
+
+def test_targets_carry_what_was_shown(loop_device: MakeLoopDevice, tmp_path: Path) -> None:
+    device = loop_device(SIZE)
+    run("mkfs.ext4", "-q", device)
+    found = prepare("demo", [device], executor=RealExecutor(), runs_dir=str(tmp_path), run_id="run")
+    (target,) = found.targets
+    assert target.path == device == found.plan.targets[0]
+    assert target.shown == found.reports[0].hazards
+    assert target.consent == found.consent != ""
+    assert target.content_digest == found.reports[0].content_digest
+
+
+def plan_as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as another user, who may read wherever Python happens to be installed."""
+    reading = "+dac_read_search,+dac_override"
+    nobody = ("setpriv", "--reuid=65534", "--clear-groups", "--inh-caps", reading, "--ambient-caps", reading)
+    argv = (*nobody, sys.executable, "-m", "fsconsole", "plan", *words)
+    return subprocess.run(argv, check=False, capture_output=True, text=True)
+
+
+def test_without_a_device_nothing_is_looked_at_and_nobody_need_be_root() -> None:
+    shown = plan_as_nobody("demo", "--commands")
+    assert shown.returncode == 0, shown.stderr
+    assert "mkfs.xfs -f -m uuid=" in shown.stdout
+    assert "--consent" not in shown.stdout
+
+
+def test_a_device_without_root_is_one_sentence(loop_device: MakeLoopDevice) -> None:
+    shown = plan_as_nobody("demo", "--device", loop_device(SIZE))
+    assert shown.returncode == ExitCode.NOT_ROOT
+    assert "sudo" in shown.stderr
+
+
+VARIANTS = ("ext4 data=ordered", "ext4 data=writeback", "xfs", "btrfs")
+
+
+def test_the_demo_prints_a_grid_and_takes_its_scratch_device_away(tmp_path):
+    directory, runs = tmp_path / "scratch", str(tmp_path / "runs")
+    done = fsconsole("demo", "--dir", str(directory), "--runs", runs, "--size", "320MiB", limit_s=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    (folder,) = list_runs(runs)
+    state = read_state(folder)
+    assert state.outcome is Outcome.DONE
+    assert {cell.status for cell in state.cells} == {CellStatus.DONE}
+    assert all(cell.value(Metric.DURABLE) > 0 for cell in state.cells)
+    grid = done.stdout.partition("\nvariant ")[2].splitlines()
+    assert [name for name in VARIANTS if not any(row.startswith(name) for row in grid)] == []
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert os.listdir(directory) == []
+    assert loops_under(str(tmp_path)) == []
+    wait_until(lambda: processes_with(str(tmp_path)) == [], "its processes end")
+
+
+def test_a_detached_demo_says_where_its_run_is(tmp_path):
+    directory, runs = tmp_path / "scratch", str(tmp_path / "runs")
+    out = succeed("demo", "--dir", str(directory), "--runs", runs, "--size", "320MiB", "--detach", "--json")
+    (folder,) = list_runs(runs)
+    assert json.loads(out) == {"run": folder.name, "folder": folder.path}
+    succeed("stop", folder.name, "--now", "--runs", runs)
+    wait_for_end(folder)
+    (device,) = loops_under(str(tmp_path))
+    succeed("scratch", "remove", device)
+    assert os.listdir(directory) == []
+
+
+def test_a_demo_that_cannot_begin_leaves_no_scratch_device(tmp_path):
+    directory, runs = tmp_path / "scratch", tmp_path / "runs"
+    runs.write_text("no directory")
+    done = fsconsole("demo", "--dir", str(directory), "--runs", str(runs), "--size", "320MiB")
+    assert done.returncode != 0
+    assert done.stderr.startswith("fsconsole: ")
+    assert os.listdir(directory) == []
+    assert loops_under(str(tmp_path)) == []
+
+
+def test_cleanup_removes_the_scratch_device_of_a_demo_that_ended_unseen(tmp_path):
+    directory, runs = tmp_path / "scratch", str(tmp_path / "runs")
+    made = scratch.create(64 * MIB, str(directory))
+    folder = new_run(TINY_PLAN, made.device, runs, owned_scratch=made.path)
+    with open(made.path, "rb") as file:
+        write_marker(file.fileno(), Marker(made.scratch_id, purpose_of(folder.name)))
+    assert succeed("cleanup", "--runs", runs) == "Nothing to clean up.\n"
+    start_engine(folder)
+    wait_for_end(folder)
+    assert os.listdir(directory) == [os.path.basename(made.path)]
+    assert succeed("cleanup", "--runs", runs) == f"{folder.name}: removed its scratch device\n"
+    assert os.listdir(directory) == []
+    assert loops_under(str(tmp_path)) == []
+    assert succeed("cleanup", "--runs", runs) == "Nothing to clean up.\n"
+
+
+class WithoutBubblewrap(RealExecutor):
+    """As on a machine where bubblewrap confines nothing: the program is run by itself."""
+
+    def run(self, command: Command):
+        if "bwrap" not in command.argv:
+            return super().run(command)
+        bare = command.argv[command.argv.index("touch") :]
+        return super().run(Command(bare, timeout_s=command.timeout_s))
+
+
+@pytest.fixture(autouse=True)
+def own_temporary_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_namespace_confinement_and_loop_devices_work(tmp_path):
+    machine = examine(RealExecutor(), load_catalog(), str(tmp_path))
+    assert machine.is_root
+    assert (machine.namespace.why, machine.confinement.why, machine.loop.why) == ("", "", "")
+    assert machine.namespace.works
+
+
+def test_nothing_is_left(tmp_path):
+    examine(RealExecutor(), load_catalog(), str(tmp_path))
+    assert os.listdir(tmp_path) == []
+    wait_until(lambda: not loops_under(str(tmp_path)), "the loop device is gone")
+
+
+def test_a_cage_that_does_not_hold_is_told_of(tmp_path):
+    machine = examine(WithoutBubblewrap(), load_catalog(), str(tmp_path))
+    assert machine.confinement.why == "a confined program could write outside its tree"

@@ -16,7 +16,6 @@ import termios
 
 import pytest
 
-from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
 from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
@@ -25,7 +24,6 @@ from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import is_alive
 from fsconsole.model.events import CellStarted, ControlRequested, Observation, Verb
 from fsconsole.model.state import CellStatus, RunState, RunStatus
-from fsconsole.text import MIB
 from tests.conftest import wait_until
 from tests.loop.runs import (
     FSCONSOLE,
@@ -42,8 +40,6 @@ from tests.loop.runs import (
     wait_for,
     wait_for_end,
 )
-
-pytestmark = pytest.mark.root
 
 TWO_CELLS_PLAN = UNHURRIED_PLAN.replace(', "journal"]', "]")
 DONE, PENDING, STOPPED = CellStatus.DONE, CellStatus.PENDING, CellStatus.STOPPED
@@ -144,14 +140,6 @@ class Run:
             for stream in (viewer.stdout, viewer.stderr):
                 if stream is not None:
                     stream.close()
-
-
-@pytest.fixture(scope="module")
-def device(tmp_path_factory):
-    """A scratch device of 64 MiB."""
-    made = scratch.create(64 * MIB, str(tmp_path_factory.mktemp("scratch")))
-    yield made.device
-    scratch.remove(made)
 
 
 @pytest.fixture

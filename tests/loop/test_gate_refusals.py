@@ -1,8 +1,9 @@
-"""Refusals of the wipe gate, each made true with real loop devices; after each not a byte has changed."""
+"""Refusals of the wipe gate, one case each."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,10 +12,21 @@ from pathlib import Path
 import pytest
 
 from fsconsole.devices import gate, snapshot
-from fsconsole.devices.claims import is_reserved
+from fsconsole.devices.claims import (
+    TOOLS_WITH_O_EXCL,
+    TOOLS_WITHOUT_O_EXCL,
+    held_exclusively,
+    is_busy,
+    is_reserved,
+    lock_whole_disk,
+    needs_hold,
+)
 from fsconsole.devices.gate import require
 from fsconsole.devices.scratch import create, remove
+from fsconsole.devices.snapshot import find_device
+from fsconsole.engine.proof import Prover
 from fsconsole.errors.targets import (
+    DeviceChanged,
     DeviceLocked,
     DeviceMissing,
     DeviceMounted,
@@ -22,10 +34,14 @@ from fsconsole.errors.targets import (
     DeviceTooSmall,
     NotABlockDevice,
 )
-from fsconsole.system.locks import FileLock
+from fsconsole.journal.past import read_state
+from fsconsole.model.plan import Cell
+from fsconsole.system.block import open_exclusive
+from fsconsole.system.locks import FileLock, is_locked
+from fsconsole.system.run import RealExecutor
+from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, run
 from tests.loop.gate_cases import (
-    MIB,
     file_below,
     held_by_another_process,
     inspect,
@@ -33,9 +49,9 @@ from tests.loop.gate_cases import (
     partitions,
     refusals,
     unchanged,
+    write,
 )
-
-pytestmark = pytest.mark.root
+from tests.loop.runs import TINY_PLAN, new_run
 
 SMALL = 64 * MIB
 QUIET = "ro,noload,nosuid,nodev"
@@ -381,3 +397,176 @@ def test_an_unprivileged_user_gets_a_refusal_and_no_traceback(device: str) -> No
 
 def test_a_device_without_reservations_is_not_reserved(device: str) -> None:
     assert not is_reserved(device)
+
+
+SIZE = 144 * MIB
+"""mkfs.nilfs2 makes nothing below 128 MiB and a block."""
+XFS_SIZE = 330 * MIB
+"""mkfs.xfs makes nothing below 300 MiB."""
+
+OTHER_UUID = "0f0e0d0c-0b0a-4908-8706-050403020100"
+
+REFUSING = {
+    "mkfs.ext2": ("-q", "-F"),
+    "mkfs.ext3": ("-q", "-F"),
+    "mkfs.ext4": ("-q", "-F"),
+    "mke2fs": ("-q", "-F"),
+    "mkfs.xfs": ("-q", "-f"),
+    "mkfs.btrfs": ("-q", "-f"),
+    "mkfs.f2fs": ("-q", "-f"),
+    "mkfs.jfs": ("-q",),
+    "mkreiserfs": ("-q", "-f"),
+    "mkswap": ("-f",),
+    "mount": (),
+}
+GOING_AHEAD = {
+    "blkdiscard": ("-f", "DEVICE"),
+    "wipefs": ("-a", "-f", "DEVICE"),
+    "dd": ("if=/dev/zero", "of=DEVICE", "bs=4096", "count=1", "conv=notrunc"),
+    "fio": ("--name=x", "--filename=DEVICE", "--rw=write", "--bs=4k", "--size=4k", "--output=/dev/null"),
+    "mkfs.nilfs2": ("-f", "DEVICE"),
+    "nilfs-tune": ("-U", OTHER_UUID, "DEVICE"),
+    "jfs_tune": ("-U", OTHER_UUID, "DEVICE"),
+    "fsck.jfs": ("-f", "DEVICE"),
+}
+MADE_FIRST = {"nilfs-tune": "mkfs.nilfs2", "jfs_tune": "mkfs.jfs", "fsck.jfs": "mkfs.jfs"}
+"""What such a tool works on; the others overwrite anything."""
+
+
+@pytest.fixture
+def large(loop_device: MakeLoopDevice) -> str:
+    return loop_device(SIZE)
+
+
+def test_the_tables_hold_what_is_tried_here() -> None:
+    assert set(REFUSING) == TOOLS_WITH_O_EXCL
+    assert set(GOING_AHEAD) == TOOLS_WITHOUT_O_EXCL
+
+
+@pytest.mark.parametrize("tool", sorted(REFUSING))
+def test_tools_with_o_excl_refuse_a_claimed_device(
+    loop_device: MakeLoopDevice, tmp_path: Path, tool: str
+) -> None:
+    need(tool)
+    large = loop_device(XFS_SIZE if tool == "mkfs.xfs" else SIZE)
+    run("mkfs.ext4", "-q", large)
+    where = [str(tmp_path)] if tool == "mount" else []
+    held = open_exclusive(large)
+    try:
+        with unchanged(large):
+            done = subprocess.run([tool, *REFUSING[tool], large, *where], check=False, capture_output=True)
+    finally:
+        os.close(held)
+    assert done.returncode != 0
+    assert not needs_hold((tool, *REFUSING[tool], large))
+
+
+@pytest.mark.parametrize("tool", sorted(GOING_AHEAD))
+def test_tools_without_o_excl_overwrite_a_claimed_device(large: str, tool: str) -> None:
+    need(tool)
+    need(MADE_FIRST.get(tool, tool))
+    run(MADE_FIRST.get(tool, "mkswap"), *(["-q"] if tool in MADE_FIRST else []), large)
+    argv = [tool, *(word.replace("DEVICE", large) for word in GOING_AHEAD[tool])]
+    held = open_exclusive(large)
+    try:
+        done = subprocess.run(argv, check=False, capture_output=True)
+        os.fsync(held)
+    finally:
+        os.close(held)
+    assert done.returncode == 0, done.stderr
+    assert head(large)[4086:] != b"SWAPSPACE2"
+    assert needs_hold(tuple(argv))
+
+
+def need(tool: str) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} IS NOT INSTALLED HERE")
+
+
+def head(large: str) -> bytes:
+    with open(large, "rb") as file:
+        return file.read(4096)
+
+
+def test_a_device_that_is_held_lets_a_tool_work_and_nobody_else_claim_it(large: str, tmp_path: Path) -> None:
+    run("mkfs.ext4", "-q", large)
+    with held_exclusively(large):
+        for argv in (("mount", large, str(tmp_path)), ("mkswap", large), ("mkfs.ext4", "-q", large)):
+            assert subprocess.run(argv, check=False, capture_output=True).returncode != 0
+        run("blkdiscard", "-f", large)
+    assert head(large) == bytes(4096)
+    run("mkfs.ext4", "-q", large)
+
+
+def test_a_claimed_device_is_not_held(large: str) -> None:
+    with (
+        held_by_another_process(large, "os.O_RDONLY | os.O_EXCL"),
+        pytest.raises(DeviceRefused, match="O_EXCL"),
+        held_exclusively(large),
+    ):
+        pass
+
+
+def test_a_device_that_is_gone_is_not_held(tmp_path: Path) -> None:
+    with pytest.raises(DeviceChanged), held_exclusively(str(tmp_path / "gone")):
+        pass
+
+
+def test_one_run_locks_the_whole_disk_and_a_second_is_refused(large: str) -> None:
+    with lock_whole_disk(find_device(large)) as locks:
+        assert locks.paths == (large,)
+        with pytest.raises(DeviceLocked):
+            lock_whole_disk(find_device(large))
+    assert not is_locked(large)
+    lock_whole_disk(find_device(large)).release()
+
+
+def test_the_lock_lets_the_run_s_own_tools_work(large: str) -> None:
+    with lock_whole_disk(find_device(large)):
+        run("mkfs.ext4", "-q", large)
+        write(large, 0, b"x")
+
+
+def test_a_partition_locks_its_disk_and_a_loop_the_device_below(tmp_path: Path) -> None:
+    file = tmp_path / "disk"
+    file.touch()
+    os.truncate(file, 64 * MIB)
+    with loop_over(str(file), "--partscan") as disk, partitions(disk, (1, 30), (32, 30)) as (one, two):
+        with lock_whole_disk(find_device(one)) as locks:
+            assert set(locks.paths) == {disk, one}
+            with pytest.raises(DeviceLocked):
+                lock_whole_disk(find_device(two))
+        with loop_over(two) as top, lock_whole_disk(find_device(top)) as locks:
+            assert set(locks.paths) == {disk, two, top}
+
+
+def test_a_lock_that_is_refused_halfway_leaves_none(loop_device: MakeLoopDevice) -> None:
+    below = loop_device(64 * MIB)
+    with loop_over(below) as top:
+        with lock_whole_disk(find_device(below)), pytest.raises(DeviceLocked):
+            lock_whole_disk(find_device(top))
+        assert not is_locked(top)
+        assert not is_locked(below)
+
+
+CREATE = ("mdadm", "--create", "/dev/md400")
+
+
+def test_a_member_is_held_from_its_own_proof_until_all_are_proved_and_free_for_the_tool_then(
+    loop_device: MakeLoopDevice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = tuple(loop_device(64 * MIB) for _ in range(3))
+    folder = new_run(TINY_PLAN, members[0], str(tmp_path / "runs"))
+    state = read_state(folder)
+    seen: list[tuple[bool, ...]] = []
+
+    def prove(_prover: Prover, _cell: Cell, _path: str) -> None:
+        seen.append(tuple(is_busy(member) for member in members))
+
+    monkeypatch.setattr(Prover, "_prove", prove)
+    prover = Prover(RealExecutor(), state, folder.path)
+    assert not needs_hold(CREATE)
+    with prover.wiping(state.request.plan.cells[0], CREATE, members):
+        seen.append(tuple(is_busy(member) for member in members))
+    free, first, both = (False,) * 3, (True, False, False), (True, True, False)
+    assert seen == [free, first, both, free]

@@ -24,8 +24,6 @@ from tests.loop.gate_cases import loop_over, partitions
 from tests.loop.runs import FSCONSOLE
 from tests.loop.test_terminal import Terminal, assert_fits
 
-pytestmark = pytest.mark.root
-
 SIZE = 64 * MIB
 FAST = ("--hz", "10")
 WITH_DEBUGFS = (

@@ -18,8 +18,6 @@ from tests.loop.commands import Bench, assert_plain, command, fails
 from tests.loop.gate_cases import loop_over
 from tests.loop.runs import FSCONSOLE
 
-pytestmark = pytest.mark.root
-
 ACTING = "[/x]\x1b]0;\u202e"
 """Closing markup that nobody opened, the beginning of a window title, and a turn to the left."""
 AS_DATA = r"[/x]\x1b]0;\u202e"

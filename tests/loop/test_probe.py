@@ -24,8 +24,6 @@ from fsconsole.text import MIB
 from tests.conftest import wait_until
 from tests.loop.runs import FSCONSOLE
 
-pytestmark = pytest.mark.root
-
 CATALOG = load_catalog()
 KEPT = Path("/var/cache/fsconsole")
 HERE = [fs for fs in CATALOG.filesystems if all(shutil.which(tool) for tool in fs.tools)]

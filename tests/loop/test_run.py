@@ -1,33 +1,50 @@
-"""Whole runs on scratch devices: every figure there, every command as planned, every failure told and survived."""
+"""Whole runs on loop devices: every filesystem and axis, failures of one cell, and how an engine starts."""
 
 from __future__ import annotations
 
 import os
-import pathlib
 import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from fsconsole.client import engine
+from fsconsole.client.engine import start_engine
 from fsconsole.devices import scratch
+from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import EngineNotStarted
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
-from fsconsole.model.events import Outcome
+from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.plan import Plan, StepKind
-from fsconsole.model.state import CellState, CellStatus, RunStatus
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.model.workload import Layout
 from fsconsole.text import MIB
+from tests.conftest import MakeLoopDevice, wait_until
 from tests.conftest import run as program
 from tests.loop.runs import (
+    FSCONSOLE,
+    TINY_PLAN,
     assert_nothing_left,
     carry_out,
+    fsconsole,
+    generator_of,
+    is_in,
+    new_folder,
+    new_run,
     objects,
+    processes_with,
     succeed,
+    wait_for,
+    wait_for_end,
     written,
 )
-
-pytestmark = pytest.mark.root
+from tests.loop.test_resume import SIZE, killed, shown
 
 FILESYSTEMS = ("ext2", "ext3", "ext4", "xfs", "btrfs")
 DEVICE_BYTES = 400 * MIB
@@ -50,7 +67,7 @@ delete = "{delete}"
 
 
 @pytest.fixture(scope="module")
-def device(tmp_path_factory):
+def large_device(tmp_path_factory):
     """A scratch device that is large enough for every filesystem."""
     made = scratch.create(DEVICE_BYTES, str(tmp_path_factory.mktemp("scratch")))
     yield made.device
@@ -58,14 +75,14 @@ def device(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory, device):
+def whole(tmp_path_factory, large_device):
     """One run with a cell of each filesystem: what it printed, its folder, and its plan as planned before."""
     directory = tmp_path_factory.mktemp("whole")
     plan = written(directory, KEPT_FILES.format(variants=variants(*FILESYSTEMS), delete="rm"))
-    planned = succeed("plan", plan, "--device", device, "--runs", str(directory / "runs"), "--json")
-    printed = succeed("run", plan, "--device", device, "--runs", str(directory / "runs"), "--json")
+    planned = succeed("plan", plan, "--device", large_device, "--runs", str(directory / "runs"), "--json")
+    printed = succeed("run", plan, "--device", large_device, "--runs", str(directory / "runs"), "--json")
     (folder,) = list_runs(str(directory / "runs"))
-    assert_nothing_left(device, folder)
+    assert_nothing_left(large_device, folder)
     return objects(printed), folder, objects_of_one(planned)
 
 
@@ -151,7 +168,7 @@ def test_every_command_has_its_raw_output_where_the_journal_says(whole):
     kept = [name for name in os.listdir(folder.raw) if not name.endswith("-kernel-log")]
     assert sorted(told) == sorted(f"raw/{name}" for name in kept)
     for command in commands:
-        said = pathlib.Path(folder.path, command.output).read_text()
+        said = Path(folder.path, command.output).read_text()
         if command.argv[0] == "e2fsck":
             assert "Pass 5: Checking group summary information" in said
 
@@ -183,13 +200,13 @@ def test_the_uuid_of_each_cell_is_the_one_that_mkfs_was_given(whole):
 
 
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)
-def test_extents_are_what_filefrag_counts_on_the_same_files(tmp_path, device, mounted, filesystem):
+def test_extents_are_what_filefrag_counts_on_the_same_files(tmp_path, large_device, mounted, filesystem):
     done, folder = carry_out(
-        KEPT_FILES.format(variants=variants(filesystem), delete="none"), device, tmp_path
+        KEPT_FILES.format(variants=variants(filesystem), delete="none"), large_device, tmp_path
     )
     assert done.returncode == 0, done.stderr
     cell = read_state(folder).cells[0]
-    point = mounted(device)
+    point = mounted(large_device)
     files = [str(path) for path in point.joinpath("tree").rglob("*") if path.is_file()]
     assert sum(os.path.getsize(path) for path in files) == cell.value(Metric.WRITTEN) == 4 * 2 * MIB
     counts = [
@@ -229,9 +246,9 @@ delete = "none"
 """
 
 
-def test_axes_of_workloads_become_cells_that_write_as_they_say(tmp_path, device, mounted):
-    planned = objects_of_one(succeed("plan", written(tmp_path, AXES), "--device", device, "--json"))
-    done, folder = carry_out(AXES, device, tmp_path)
+def test_axes_of_workloads_become_cells_that_write_as_they_say(tmp_path, large_device, mounted):
+    planned = objects_of_one(succeed("plan", written(tmp_path, AXES), "--device", large_device, "--json"))
+    done, folder = carry_out(AXES, large_device, tmp_path)
     assert done.returncode == 0, done.stderr
     state = read_state(folder)
     assert sorted(loads(state.request.plan)) == [(1, 1), (1, 2), (8, 1), (8, 2)]
@@ -248,7 +265,7 @@ def test_axes_of_workloads_become_cells_that_write_as_they_say(tmp_path, device,
     assert [order_of(cell) for cell in planned["cells"]] == loads(state.request.plan)
     begun = [event["cell"] for event in objects(done.stdout) if event["event"] == "cell_started"]
     assert begun == [0, 1, 2, 3]
-    tree = mounted(device) / "tree"
+    tree = mounted(large_device) / "tree"
     last = state.request.plan.cells[-1].workloads[0]
     assert last.directories.layout is Layout.PER_THREAD
     assert directory_sizes(tree) == sorted([8 // last.threads] * last.threads + [2, 2, 1])
@@ -262,19 +279,209 @@ def order_of(cell) -> tuple[int, int]:
     return cell["workloads"][0]["threads"], cell["repeat"]
 
 
-def directory_sizes(tree: pathlib.Path) -> list[int]:
+def directory_sizes(tree: Path) -> list[int]:
     counts = [len(files) for _, _, files in os.walk(tree)]
     return sorted(count for count in counts if count)
 
 
-def test_the_same_seed_gives_the_same_order_again(tmp_path, device):
+def test_the_same_seed_gives_the_same_order_again(tmp_path, large_device):
     plan = written(tmp_path, AXES.replace("repeats = 2", "repeats = 9"))
     orders = [
         [
             order_of(cell)
-            for cell in objects_of_one(succeed("plan", plan, "--device", device, "--json"))["cells"]
+            for cell in objects_of_one(succeed("plan", plan, "--device", large_device, "--json"))["cells"]
         ]
         for _ in range(2)
     ]
     assert orders[0] == orders[1]
     assert orders[0] != sorted(orders[0])
+
+
+TOO_MUCH = """
+schema = 1
+order = "as-listed"
+equalise = "none"
+[[variant]]
+type = "ext4"
+mkfs = "-i 1024"
+label = "full of inodes"
+[[variant]]
+type = "ext4"
+mkfs = "-i 65536"
+label = "roomy"
+[[workload]]
+kind = "create"
+threads = 2
+file_size = "{file_size}"
+block_size = "1MiB"
+"""
+
+
+def test_a_workload_that_fills_the_filesystem_is_a_result_with_a_reason(tmp_path, device):
+    # 52 of 64 MiB fit by the estimate; with an inode of 256 bytes for each KiB they don't.
+    done, folder = carry_out(TOO_MUCH.format(file_size="26MiB"), device, tmp_path)
+    assert done.returncode == 0, done.stderr
+    full, roomy = read_state(folder).cells
+    assert (full.status, roomy.status) == (CellStatus.DONE, CellStatus.DONE)
+    assert 20 * MIB < full.value(Metric.WRITTEN) < 52 * MIB == roomy.value(Metric.WRITTEN)
+    (warning,) = [warning for warning in full.warnings if warning.kind is WarningKind.TARGET_FULL]
+    # The other writer may have been done before.
+    assert re.fullmatch(r"[12] of 2 writers stopped: No space left on device", warning.reason)
+    assert [step.reason for step in full.steps if step.kind is StepKind.WORKLOAD] == [warning.reason]
+    assert [step.verdict for step in full.steps if step.kind is StepKind.CHECK] == ["clean"]
+
+
+def test_a_plan_that_cannot_fit_is_refused_before_anything_is_touched(tmp_path, device):
+    runs = tmp_path / "runs"
+    plan = written(tmp_path, TOO_MUCH.format(file_size="300MiB"))
+    done = fsconsole("run", plan, "--device", device, "--runs", str(runs))
+    assert done.returncode == ExitCode.DEVICE_TOO_SMALL
+    assert '`scale = "fit"` in the plan' in done.stderr
+    assert not runs.exists()
+
+
+ONE_FITS = """
+schema = 1
+order = "as-listed"
+equalise = "none"
+[[variant]]
+type = "ext4"
+[[workload]]
+kind = "create"
+threads = [256, 1]
+file_size = "512KiB"
+"""
+
+
+def test_a_cell_that_cannot_fit_is_unavailable_and_the_others_run(tmp_path, device):
+    done, folder = carry_out(ONE_FITS, device, tmp_path)
+    too_large, fitting = read_state(folder).cells
+    assert (too_large.status, fitting.status) == (CellStatus.UNAVAILABLE, CellStatus.DONE)
+    assert 'use scale = "fit"' in too_large.reason
+    assert too_large.steps == ()
+    assert done.returncode == ExitCode.OK
+
+
+FAILING = """
+schema = 1
+order = "as-listed"
+equalise = "none"
+[[variant]]
+type = "ext4"
+mkfs = "-b 1024 -I 2048"
+[[variant]]
+type = "ext4"
+[[workload]]
+kind = "create"
+file_size = "64KiB"
+"""
+
+
+def test_an_mkfs_that_fails_is_one_failed_cell_and_the_run_goes_on(tmp_path, device):
+    done, folder = carry_out(FAILING, device, tmp_path)
+    assert done.returncode == ExitCode.CELLS_FAILED
+    state = read_state(folder)
+    failed, next_one = state.cells
+    assert (failed.status, next_one.status) == (CellStatus.FAILED, CellStatus.DONE)
+    assert failed.reason.startswith(
+        "mkfs: mkfs.ext4 failed with exit code 1: mkfs.ext4: invalid inode size 2048"
+    )
+    assert (state.status, state.reason) == (RunStatus.FINISHED, "1 of 2 cells failed")
+    assert [step.kind for step in failed.steps][-1] is StepKind.MKFS
+    output = Path(folder.path, failed.steps[-1].commands[0].output)
+    assert "invalid inode size 2048" in output.read_text()
+
+
+SLOW = """
+schema = 1
+order = "as-listed"
+equalise = "none"
+[[variant]]
+type = "ext4"
+mount = "sync"
+[[variant]]
+type = "ext2"
+[[workload]]
+kind = "create"
+threads = 2
+file_size = "128KiB"
+block_size = "1"
+"""
+
+
+def test_a_generator_that_is_killed_is_one_failed_cell_and_the_run_goes_on(tmp_path, device):
+    runs = str(tmp_path / "runs")
+    argv = [*FSCONSOLE, "run", written(tmp_path, SLOW), "--device", device, "--runs", runs, "--json"]
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as viewer:
+        folder = new_folder(runs)
+        wait_for(folder, lambda state: is_in(0, StepKind.WORKLOAD)(state) and is_writing(state))
+        os.kill(generator_of(folder)[0], signal.SIGKILL)
+        viewer.communicate(timeout=60)
+    assert viewer.returncode == ExitCode.CELLS_FAILED
+    killed, next_one = read_state(folder).cells
+    assert (killed.status, next_one.status) == (CellStatus.FAILED, CellStatus.DONE)
+    assert killed.reason.startswith(
+        "workload: 2 of 2 writers stopped: killed before they were done; it ended"
+    )
+    assert killed.steps[-1].commands[0].exit_code == 128 + signal.SIGKILL
+    assert_nothing_left(device, folder)
+
+
+def is_writing(state: RunState) -> bool:
+    sample = state.last_sample
+    return sample is not None and sample.load is not None and sample.load.bytes_done > 0
+
+
+def test_it_is_the_cost_of_the_cells_that_are_left(loop_device: MakeLoopDevice, tmp_path: Path) -> None:
+    folder = killed(loop_device(SIZE), tmp_path, StepKind.GATE)
+    whole, left = read_state(folder).request.plan, shown(folder)
+    assert (left["cell_count"], len(whole.cells)) == (1, 2)
+    # The two cells are alike.
+    assert left["bytes_to_write"] == whole.estimate.bytes_to_write // 2
+    assert left["estimate_s"] == pytest.approx(whole.estimate.elapsed_s / 2)
+
+
+def interpreter(tmp_path: Path, script: str) -> str:
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_an_engine_that_hangs_at_its_start_is_killed_before_it_is_called_not_started(
+    tmp_path, device, monkeypatch
+):
+    folder = new_run(TINY_PLAN, device, str(tmp_path / "runs"))
+    monkeypatch.setattr(engine.sys, "executable", interpreter(tmp_path, "sleep 600"))
+    monkeypatch.setattr(engine, "_START_LIMIT_S", 0.5)
+    with pytest.raises(EngineNotStarted, match="it said nothing"):
+        start_engine(folder)
+    wait_until(lambda: processes_with(folder.path) == [], "all of it ends")
+    assert_nothing_left(device, folder)
+    assert read_state(folder).started == ()
+
+
+@pytest.mark.parametrize("script", ["echo what is wrong >&2; exit 3", "echo what is wrong; exit 0"])
+def test_an_engine_that_fails_at_its_start_is_quoted(tmp_path, device, monkeypatch, script):
+    folder = new_run(TINY_PLAN, device, str(tmp_path / "runs"))
+    monkeypatch.setattr(engine.sys, "executable", interpreter(tmp_path, script))
+    with pytest.raises(EngineNotStarted, match="what is wrong"):
+        start_engine(folder)
+
+
+def test_the_directory_at_hand_lends_the_engine_no_module(tmp_path, device, monkeypatch):
+    folder = new_run(TINY_PLAN, device, str(tmp_path / "runs"))
+    strange = tmp_path / "strange"
+    strange.mkdir()
+    (strange / "json.py").write_text("raise SystemExit('not the real json')")
+    monkeypatch.chdir(strange)
+    start_engine(folder)
+    wait_for_end(folder)
+    assert read_state(folder).status is RunStatus.FINISHED
+    assert_nothing_left(device, folder)
+
+
+def test_in_a_mount_namespace_of_its_own_nobody_sees_what_init_sees():
+    script = "from fsconsole.system.mounts import sees_what_init_sees; print(sees_what_init_sees())"
+    argv = ["unshare", "--mount", "--", sys.executable, "-I", "-c", script]
+    assert subprocess.run(argv, check=True, capture_output=True, text=True).stdout == "False\n"

@@ -1,4 +1,4 @@
-"""Settings hold while a load runs, are given back at the end, after a failure, and after kill -9."""
+"""Settings of devices and of the kernel, options in effect and features read back."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -16,12 +17,16 @@ from fsconsole.devices import scratch
 from fsconsole.devices.settings import MACHINE_LOCK, Kernel
 from fsconsole.engine.cleanup import clean_up
 from fsconsole.errors import ExitCode
+from fsconsole.inspect.extents import space_measurements
+from fsconsole.inspect.features import parse_mkfs_features, read_mount_options
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.events import WarningKind
+from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.results.grid import build_grid
 from fsconsole.system.locks import FileLock
 from fsconsole.text import MIB
 from tests.conftest import wait_until
@@ -39,8 +44,6 @@ from tests.loop.runs import (
     wait_for_end,
     written,
 )
-
-pytestmark = pytest.mark.root
 
 KERNEL = Kernel()
 LIMITS = "/proc/sys/vm/dirty_bytes"
@@ -300,3 +303,169 @@ def test_two_runs_do_not_vary_the_machines_limits_at_once(tmp_path, device):
     assert done.returncode == ExitCode.SETTINGS_LOCKED
     assert "Another run varies the machine's dirty limits" in done.stderr + done.stdout
     assert [cell.status for cell in read_state(folder).cells] == [CellStatus.PENDING] * 4
+
+
+PLAN = """
+schema = 1
+order = "as-listed"
+equalise = "none"
+[[variant]]
+type = "ext4"
+label = "plain"
+[[variant]]
+type = "ext4"
+mkfs = "-O uninit_groups"
+mount = "nobh"
+label = "as in 2008"
+as_printed = "-I 256 -O uninit_groups"
+[[variant]]
+type = "ext4"
+mkfs = "-E lazy_itable_init=1"
+label = "lazy"
+[[variant]]
+type = "ext4"
+mount = "data=journal,dioread_nolock"
+label = "journalled"
+[[variant]]
+type = "ext4"
+mkfs = "-I 256"
+label = "the default said"
+[[variant]]
+type = "ext3"
+label = "ext3"
+[[workload]]
+kind = "create"
+threads = 1
+file_size = "64KiB"
+[after]
+check = false
+delete = "none"
+"""
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory):
+    """The grid of one run of all these variants."""
+    made = scratch.create(64 * MIB, str(tmp_path_factory.mktemp("scratch")))
+    try:
+        done, folder = carry_out(PLAN, made.device, tmp_path_factory.mktemp("effects"))
+    finally:
+        scratch.remove(made)
+    assert done.returncode == 0, done.stderr
+    return build_grid(read_state(folder))
+
+
+def reasons(grid, kind: WarningKind) -> set[str]:
+    return {warning.reason for warning in grid.warnings if warning.kind is kind}
+
+
+def test_what_was_accepted_and_is_not_in_effect_is_told_with_what_is(grid):
+    assert reasons(grid, WarningKind.NOT_IN_EFFECT) == {
+        "-O uninit_bg is not in effect: mkfs made it without uninit_bg",
+        "nobh is not in effect: the kernel says 'EXT4-fs: Ignoring removed nobh option'",
+        "dioread_nolock is not in effect: the kernel mounted it without dioread_nolock",
+    }
+
+
+def test_variants_of_which_the_same_is_read_back_are_one_row_and_told_of(grid):
+    assert reasons(grid, WarningKind.EQUAL) == {"'the default said' came out equal to 'plain'"}
+    cells = {row.name: len(row.cells) for row in grid.rows}
+    assert cells == {"plain": 2, "as in 2008": 1, "lazy": 1, "journalled": 1, "ext3": 1}
+
+
+def test_a_driver_of_another_name_is_told(grid):
+    assert reasons(grid, WarningKind.DRIVER) == {"ext3 uses the ext4 driver"}
+
+
+def run(*argv: str) -> str:
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+
+
+TOOLS = {
+    "ext4": ("dumpe2fs", "-h"),
+    "xfs": ("xfs_info",),
+    "btrfs": ("btrfs", "inspect-internal", "dump-super"),
+}
+
+
+def made(filesystem: str, device: str) -> dict[str, str]:
+    text = run(*TOOLS[filesystem], device)
+    return {feature.name: feature.value for feature in parse_mkfs_features(filesystem, text)}
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "words", "has", "lacks"),
+    [
+        (
+            "ext4",
+            ("-O", "^has_journal,^flex_bg"),
+            {"extent": "on"},
+            {"has_journal", "flex_bg", "flex_bg_size"},
+        ),
+        ("ext4", ("-I", "512", "-G", "64"), {"inode_size": "512", "flex_bg_size": "64"}, set()),
+        ("xfs", ("-d", "su=64k,sw=4,agcount=4"), {"data.sunit": "16", "data.swidth": "64"}, set()),
+        ("xfs", ("-m", "reflink=0"), {"meta-data.reflink": "0", "meta-data.crc": "1"}, set()),
+        ("btrfs", ("-R", "^free-space-tree"), {"no_holes": "on"}, {"free_space_tree"}),
+        ("btrfs", ("-n", "8k"), {"nodesize": "8192", "free_space_tree": "on"}, set()),
+    ],
+)
+def test_what_mkfs_was_told_is_what_is_read_back(filesystem, words, has, lacks, loop_device) -> None:
+    device = loop_device(320 * MIB)
+    run(f"mkfs.{filesystem}", "-q", *words, device)
+    found = made(filesystem, device)
+    assert has.items() <= found.items()
+    assert not lacks & set(found)
+
+
+@pytest.mark.parametrize("filesystem", TOOLS)
+def test_two_equal_mkfs_read_back_equal(filesystem: str, loop_device) -> None:
+    device = loop_device(320 * MIB)
+    run(f"mkfs.{filesystem}", "-q", device)
+    first = made(filesystem, device)
+    run("wipefs", "--all", device)
+    run(f"mkfs.{filesystem}", "-q", device)
+    assert made(filesystem, device) == first
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "options", "has"),
+    [
+        ("ext2", "", {"driver": "ext4"}),
+        ("ext3", "barrier=0", {"driver": "ext4", "nobarrier": "on", "data": "ordered"}),
+        (
+            "ext4",
+            "data=writeback,nodelalloc",
+            {"data": "writeback", "nodelalloc": "on", "block_validity": "on"},
+        ),
+        ("ext4", "", {"delalloc": "on", "barrier": "on", "dioread_nolock": "on", "commit": "5"}),
+        ("xfs", "logbsize=256k", {"driver": "xfs", "logbsize": "256k"}),
+        ("btrfs", "compress=zstd:3", {"driver": "btrfs", "compress": "zstd:3"}),
+    ],
+)
+def test_what_is_in_effect_is_read_defaults_too_where_the_kernel_lists_them(
+    filesystem, options, has, loop_device, mounted
+) -> None:
+    device = loop_device(320 * MIB)
+    run(f"mkfs.{filesystem}", "-q", device)
+    point = mounted(device, filesystem=filesystem, options=",".join(filter(None, ("nosuid,nodev", options))))
+    features = read_mount_options(device, str(point))
+    found = {feature.name: feature.value for feature in features}
+    assert {feature.scope for feature in features} == {"mount"}
+    assert has.items() <= found.items()
+    assert found["nosuid"] == found["nodev"] == "on"
+
+
+def test_where_nothing_is_mounted_nothing_is_in_effect(tmp_path) -> None:
+    assert read_mount_options("/dev/loop0", str(tmp_path)) == ()
+
+
+@pytest.mark.parametrize("filesystem", ["ext2", "ext4", "xfs", "btrfs"])
+def test_usable_and_overhead_make_up_the_device(filesystem: str, loop_device, mounted) -> None:
+    device = loop_device(320 * MIB)
+    run(f"mkfs.{filesystem}", "-q", device)
+    point = mounted(device)
+    usable, overhead = space_measurements(str(point), device)
+    assert (usable.metric, overhead.metric) == (Metric.USABLE, Metric.OVERHEAD)
+    assert usable.value == os.statvfs(point).f_bfree * os.statvfs(point).f_frsize
+    assert usable.value / (320 * MIB) + overhead.value / 100 == pytest.approx(1)
+    assert 0 < overhead.value < 40

@@ -23,12 +23,9 @@ from fsconsole.model.command import Command, CommandResult, ResourceUsage
 from fsconsole.preflight import device_survey
 from fsconsole.system.locks import FileLock
 from fsconsole.system.run import RealExecutor
+from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice
-from tests.loop.gate_cases import MIB
 from tests.loop.runs import TINY_PLAN, new_run
-
-pytestmark = pytest.mark.root
-
 
 HELD = """
 import os, runpy, time

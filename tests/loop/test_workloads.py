@@ -28,8 +28,6 @@ from tests.conftest import MakeLoopDevice, Mount
 from tests.conftest import run as program
 from tests.loop.runs import carry_out
 
-pytestmark = pytest.mark.root
-
 HEAD = """
 schema = 1
 order = "as-listed"

@@ -1,15 +1,34 @@
-"""A list of lines: moved in past its headings, clicked, and made into text only where it is in sight."""
+"""Lists of choices, rows and ticks."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
+from textual.widgets import Input
 
+from fsconsole.client.children import Done
+from fsconsole.devices.identity import listed_identity
 from fsconsole.show.lines import Line, Mark
+from fsconsole.text import GIB
+from fsconsole.tui import watch
+from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.screens import scratch_form
+from fsconsole.tui.screens.scratch_form import Room
+from fsconsole.tui.watch import BlockTables
 from fsconsole.tui.widgets.choices import Choices
+from fsconsole.tui.widgets.lists import RowList
+from fsconsole.tui.widgets.table import SheetTable
+from tests.tui.at_devices import Held
+from tests.tui.device_lists import FREE, SCRATCH, listed
+from tests.tui.harness import Scripted, Steps, console
+from tests.tui.waiting import shows, until
 
 LINES = (
     Line("one", "first", is_heading=True),
@@ -128,3 +147,328 @@ def test_of_ten_thousand_lines_those_in_sight_are_made_whatever_is_done() -> Non
         assert app.choices._rows.made < 100
 
     drive(act, many)
+
+
+@dataclass(frozen=True)
+class Made:
+    text: str
+    tone: str = ""
+
+
+class Shown(App[None]):
+    """An app with rows alone, which counts those that were made."""
+
+    def __init__(self, *, has_cursor: bool = True) -> None:
+        super().__init__()
+        self.made: list[int] = []
+        self.chosen: list[int] = []
+        self._has_cursor = has_cursor
+
+    def compose(self) -> ComposeResult:
+        yield RowList(has_cursor=self._has_cursor)
+
+    @property
+    def rows(self) -> RowList:
+        return self.query_one(RowList)
+
+    def row(self, number: int, _width: int) -> Made:
+        self.made.append(number)
+        return Made(f"row {number} [/x]\x1b")
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        self.chosen.append(event.row)
+
+
+def lines(app: App[None]) -> list[str]:
+    return [strip.text.rstrip() for strip in app.screen._compositor.render_strips()]
+
+
+def drive_rows(act: Callable[[Shown, Pilot[None]], Awaitable[None]], *, has_cursor: bool = True) -> None:
+    async def run() -> None:
+        app = Shown(has_cursor=has_cursor)
+        async with app.run_test(size=(40, 10)) as pilot:
+            app.rows.focus()
+            await pilot.pause()
+            await act(app, pilot)
+
+    asyncio.run(run())
+
+
+def test_of_ten_thousand_rows_only_those_in_sight_are_made() -> None:
+    async def act(app: Shown, pilot: Pilot[None]) -> None:
+        app.rows.show(10_000, app.row)
+        await pilot.pause()
+        assert set(app.made) == set(range(10))
+        app.made.clear()
+        await pilot.press("end")
+        await pilot.pause()
+        assert min(app.made) > 9_900
+        assert lines(app)[-1].startswith("> row 9999") or any(
+            line.startswith("> row 9999") for line in lines(app)
+        )
+
+    drive_rows(act)
+
+
+def test_what_is_in_a_row_is_neither_markup_nor_an_escape() -> None:
+    async def act(app: Shown, pilot: Pilot[None]) -> None:
+        app.rows.show(3, app.row)
+        await pilot.pause()
+        assert lines(app)[1].startswith(r"  row 1 [/x]\x1b")
+
+    drive_rows(act)
+
+
+def test_the_cursor_follows_until_it_is_moved() -> None:
+    async def act(app: Shown, pilot: Pilot[None]) -> None:
+        app.rows.show(100, app.row, follow=50)
+        await pilot.pause()
+        assert any(line.startswith("> row 50") for line in lines(app))
+        app.rows.show(100, app.row, follow=70)
+        await pilot.pause()
+        assert any(line.startswith("> row 70") for line in lines(app))
+        await pilot.press("up")
+        app.rows.show(100, app.row, follow=90)
+        await pilot.pause()
+        assert app.rows.cursor == 69
+        app.rows.follow()
+        await pilot.pause()
+        assert any(line.startswith("> row 90") for line in lines(app))
+
+    drive_rows(act)
+
+
+@pytest.mark.parametrize(
+    ("keys", "cursor"),
+    [
+        (("down", "down"), 2),
+        (("up",), 0),
+        (("end",), 99),
+        (("end", "home"), 0),
+        (("pagedown",), 9),
+        (("end", "down"), 99),
+    ],
+)
+def test_keys_move_the_cursor_within_the_rows(keys: tuple[str, ...], cursor: int) -> None:
+    async def act(app: Shown, pilot: Pilot[None]) -> None:
+        app.rows.show(100, app.row)
+        await pilot.press(*keys)
+        assert app.rows.cursor == cursor
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.chosen == [cursor]
+
+    drive_rows(act)
+
+
+def test_a_click_moves_the_cursor() -> None:
+    async def act(app: Shown, pilot: Pilot[None]) -> None:
+        app.rows.show(100, app.row)
+        await pilot.pause()
+        await pilot.click(RowList, offset=(5, 3))
+        assert app.rows.cursor == 3
+
+    drive_rows(act)
+
+
+def test_rows_that_become_fewer_keep_the_cursor_among_them() -> None:
+    async def act(app: Shown, pilot: Pilot[None]) -> None:
+        app.rows.show(100, app.row)
+        await pilot.press("end")
+        app.rows.show(3, app.row)
+        await pilot.pause()
+        assert app.rows.cursor == 2
+        app.rows.show(0, app.row)
+        await pilot.press("down", "up", "enter")
+        assert lines(app)[0] == ""
+
+    drive_rows(act)
+
+
+def test_a_text_has_no_cursor_and_is_scrolled_line_by_line() -> None:
+    async def act(app: Shown, pilot: Pilot[None]) -> None:
+        app.rows.show(100, app.row)
+        await pilot.press("down", "down", "enter")
+        await pilot.pause()
+        assert lines(app)[0].startswith("row 2")
+        assert app.chosen == []
+        await pilot.press("end")
+        await pilot.pause()
+        assert lines(app)[9].startswith("row 99")
+        await pilot.press("up")
+        await pilot.pause()
+        assert lines(app)[9].startswith("row 98")
+        await pilot.press("home")
+        await pilot.pause()
+        assert lines(app)[0].startswith("row 0")
+
+    drive_rows(act, has_cursor=False)
+
+
+MADE = json.dumps({"device": SCRATCH.path, "path": "/x.img", "size_bytes": 1, "scratch_id": "0a1b2c3d"})
+
+
+@pytest.fixture(autouse=True)
+def _quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "read_tables", lambda: BlockTables((), ()))
+    monkeypatch.setattr(watch, "read_arrays", tuple)
+    monkeypatch.setattr(scratch_form, "read_room", lambda _directory: Room("/", 99 * GIB, GIB))
+
+
+class Ended(Scripted):
+    """Children of which those that can be ended wait for that, and then say this."""
+
+    last: Done = Done(("scratch",), 130, "", "")
+
+    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
+        self.asked.append(words)
+        await end.wait()
+        return self.last
+
+
+def drive_ticks(children: Scripted, steps: Steps, runs_dir: Path | str = "/nonexistent") -> None:
+    async def look() -> None:
+        async with console(children, runs_dir=runs_dir).run_test(size=(80, 24)) as pilot:
+            await steps(pilot)
+
+    asyncio.run(look())
+
+
+def app_of(pilot: Pilot[None]) -> ConsoleApp:
+    assert isinstance(pilot.app, ConsoleApp)
+    return pilot.app
+
+
+OTHERS = (
+    replace(FREE, diskseq=99),
+    replace(FREE, serial="OTHER"),
+    replace(FREE, size_bytes=FREE.size_bytes + 512),
+)
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_tick_does_not_pass_to_another_device_of_that_name(other: object) -> None:
+    children = Scripted({"devices": listed(FREE)})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "1 device,")
+        await pilot.press("space")
+        await shows(pilot, "1 target ticked")
+        assert app_of(pilot).session.ticks == {FREE.path: listed_identity(FREE)}
+        children.answers = {"devices": listed(other)}  # type: ignore[arg-type]
+        await pilot.press("f5")
+        await shows(pilot, f"{FREE.path} was unticked: another device has its name now", "no target ticked")
+        assert app_of(pilot).session.targets == ()
+
+    drive_ticks(children, steps)
+
+
+def test_a_ticked_device_that_another_has_replaced_is_unticked_when_the_plan_is_shown() -> None:
+    children = Scripted({"devices": listed(FREE), "catalog": "[]"})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "1 device,")
+        await pilot.press("space")
+        await shows(pilot, "1 target ticked")
+        children.answers = {**children.answers, "devices": listed(OTHERS[0])}
+        await pilot.press("2")
+        await shows(pilot, f"{FREE.path} was unticked: another device has its name now")
+        assert app_of(pilot).session.targets == ()
+
+    drive_ticks(children, steps)
+
+
+def test_the_demo_asks_and_says_what_it_makes_where(tmp_path: Path) -> None:
+    begun = json.dumps({"run": "20261121-100000-demo", "folder": "/x"})
+    children = Scripted({"devices": listed(SCRATCH), "demo": begun})
+
+    def demos() -> int:
+        return sum(words[0] == "demo" for words in children.asked)
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "1 device,")
+        for refusing in ("n", "escape", "enter"):
+            await pilot.press("d")
+            await shows(pilot, "Start the demo?", "a scratch device of 2 GiB in /var/lib/fsconsole/scratch,")
+            await shows(pilot, "about a minute", "No disk is wiped.")
+            await pilot.press(refusing)
+            await shows(pilot, "1 device,")
+        assert demos() == 0
+        await pilot.press("d")
+        await shows(pilot, "Start the demo?")
+        await pilot.press("y")
+        await until(pilot, lambda: pilot.app.current_mode == "run", "the Run screen")
+        assert demos() == 1
+
+    drive_ticks(children, steps, tmp_path)
+
+
+def test_a_demo_that_is_ended_says_what_became_of_it(tmp_path: Path) -> None:
+    children = Ended({"devices": listed(FREE)})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "d: a first comparison")
+        await pilot.press("d")
+        await shows(pilot, "starting the demo; escape ends it")
+        await pilot.press("escape")
+        await shows(pilot, "Ended: no run was begun, and the scratch device is removed.")
+
+    drive_ticks(children, steps, tmp_path)
+
+
+LEFT = {
+    "nothing": (Done(("scratch",), 130, "", ""), (), "Ended: no device and no file of it is left."),
+    "a file": (
+        Done(("scratch",), -9, "", ""),
+        ("/srv/scratch-1.img",),
+        "Ended, but /srv/scratch-1.img was not there before",
+    ),
+    "a device": (Done(("scratch",), 0, MADE, ""), (), "Ended: no device and no file of it is left."),
+}
+
+
+@pytest.mark.parametrize("what", LEFT)
+def test_what_is_left_of_a_making_that_was_ended_is_looked_for_before_it_is_told(
+    monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    last, left, told = LEFT[what]
+    found = iter([frozenset[str](), frozenset(left)])
+    monkeypatch.setattr(scratch_form, "scratch_files", lambda _directory: next(found))
+    children = Ended({"devices": listed(FREE), "scratch remove": ""})
+    children.last = last
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "1 device,")
+        await pilot.press("n")
+        await shows(pilot, "It fits")
+        pilot.app.screen.query_one("#directory", Input).value = "/srv"
+        await pilot.press("enter")
+        await shows(pilot, "Making and allocating")
+        await pilot.press("escape")
+        await shows(pilot, told)
+        removed = [words for words in children.asked if words[:2] == ("scratch", "remove")]
+        assert removed == ([("scratch", "remove", "0a1b2c3d")] if what == "a device" else [])
+        await pilot.press("escape")
+        await until(pilot, lambda: bool(pilot.app.screen.query(SheetTable)), "the list of devices")
+
+    drive_ticks(children, steps)
+
+
+def test_a_tick_that_is_lost_behind_another_screen_is_told_on_that_one() -> None:
+    children = Held({"devices": listed(FREE), "catalog": "[]"})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "1 device,")
+        await pilot.press("space")
+        await shows(pilot, "1 target ticked")
+        children.answers = {"devices": listed(OTHERS[0])}
+        children.held = ("devices",)
+        await pilot.press("f5")
+        await until(pilot, lambda: children.running)
+        await pilot.press("5")
+        await shows(pilot, "There are no runs")
+        children.release.set()
+        await shows(pilot, f"{FREE.path} was unticked: another device has its name now")
+        assert pilot.app.current_mode == "runs"
+
+    drive_ticks(children, steps)

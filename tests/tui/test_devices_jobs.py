@@ -1,18 +1,23 @@
-"""Devices: what its keys have done: read tests, scratch devices, the demo."""
+"""Jobs, ticks and changes of devices on the Devices screen."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
+from fsconsole.tui import watch
 from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.screens.devices import DevicesScreen
+from fsconsole.tui.watch import BlockChanges, BlockTables
 from fsconsole.tui.widgets.table import SheetTable
 from tests.tui.at_devices import Held, devices_of, drive, go_to, targets
-from tests.tui.device_lists import FREE, SCRATCH, listed
+from tests.tui.device_lists import ARRAY, FREE, LABELLED, RESYNC, SCRATCH, STORAGE_BOX, SYSTEM, listed
 from tests.tui.harness import SIZES, Scripted
 from tests.tui.waiting import flat, shows, until
 
@@ -183,3 +188,252 @@ def test_with_a_scratch_device_there_is_no_offer(tmp_path: Path) -> None:
         assert "a first comparison" not in flat(pilot)
 
     drive(listed(SCRATCH), steps, runs_dir=tmp_path)
+
+
+def test_the_cursor_stays_on_its_device_when_others_come_and_go() -> None:
+    children = Scripted({"devices": listed(*STORAGE_BOX)})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "17 devices")
+        await go_to(pilot, FREE.path)
+        children.answers = {"devices": listed(*[one for one in STORAGE_BOX if one not in SYSTEM])}
+        await pilot.press("f5")
+        await shows(pilot, "13 devices")
+        assert devices_of(pilot).query_one(SheetTable).key == FREE.path
+        children.answers = {"devices": listed(*STORAGE_BOX)}
+        await pilot.press("f5")
+        await shows(pilot, "17 devices")
+        assert devices_of(pilot).query_one(SheetTable).key == FREE.path
+        await shows(pilot, "/dev/sdg ST3000NM0033-9ZM178")
+
+    drive(children, steps)
+
+
+def test_while_it_looks_again_the_old_list_stays_with_its_age_and_no_second_child_is_started() -> None:
+    children = Held({"devices": listed(FREE)})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "1 device,")
+        children.held = ("devices",)
+        children.answers = {"devices": listed(FREE, SCRATCH)}
+        await pilot.press("f5", "f5", "f5")
+        await shows(pilot, "reading again,", "old", "sdg")
+        children.release.set()
+        await shows(pilot, "2 devices")
+        await until(pilot, lambda: children.running == 0 and "looking" not in flat(pilot))
+        assert children.most_running == 1
+        assert len([words for words in children.asked if words[0] == "devices"]) == 3
+
+    drive(children, steps)
+
+
+def test_a_change_in_the_kernels_tables_makes_it_look_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    children = Scripted({"devices": listed(FREE)})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "1 device,")
+        await devices_of(pilot).poll()
+        assert len(children.asked) == 1
+        children.answers = {"devices": listed(FREE, SCRATCH)}
+        monkeypatch.setattr(watch, "read_tables", lambda: BlockTables(("loop0",), ()))
+        await devices_of(pilot).poll()
+        await shows(pilot, "2 devices")
+
+    drive(children, steps)
+
+
+def test_what_happens_behind_another_screen_is_looked_at_on_the_return() -> None:
+    children = Scripted({"devices": listed(FREE)})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "1 device,")
+        screen = devices_of(pilot)
+        await pilot.press("2")
+        await until(pilot, lambda: pilot.app.current_mode == "plan")
+        screen.action_look()
+        await pilot.pause()
+        assert len([words for words in children.asked if words[0] == "devices"]) == 1
+        children.answers = {"devices": listed(FREE, SCRATCH)}
+        await pilot.press("1")
+        await shows(pilot, "2 devices")
+
+    drive(children, steps)
+
+
+def test_udevs_news_are_looked_at_once_when_it_is_quiet() -> None:
+    children = Scripted({"devices": listed(FREE)})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "1 device,")
+        children.answers = {"devices": listed(FREE, SCRATCH)}
+        for _ in range(5):
+            devices_of(pilot).post_message(DevicesScreen.News())
+        await shows(pilot, "2 devices")
+        assert len(children.asked) == 2
+
+    drive(children, steps)
+
+
+def test_the_progress_of_an_array_moves_without_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    children = Scripted({"devices": listed(*STORAGE_BOX)})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "resync 41 %")
+        await go_to(pilot, ARRAY.path)
+        asked = len(children.asked)
+        later = replace(RESYNC, progress_percent=57.3, finish_min=90.0)
+        monkeypatch.setattr(watch, "read_arrays", lambda: (later,))
+        await devices_of(pilot).follow_progress()
+        await shows(pilot, "resync 57 %", "resync 57.3 %, 90 min to go")
+        assert len(children.asked) == asked
+
+    drive(children, steps, size=(120, 40))
+
+
+def test_what_came_and_went_is_shown_before_the_command_has_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    children = Held({"devices": listed(FREE, SCRATCH)})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "2 devices")
+        children.held = ("devices",)
+        new = replace(FREE, name="sdz", path="/dev/sdz", diskseq=99)
+        changes = BlockChanges(frozenset({FREE.name}), (new,))
+        monkeypatch.setattr(watch, "read_changes", lambda _listed: changes)
+        screen = devices_of(pilot)
+        screen.post_message(screen.News())
+        await shows(pilot, "sdz", "new; reading")
+        assert "sdg" not in flat(pilot)
+        monkeypatch.setattr(watch, "read_changes", lambda _listed: BlockChanges())
+        children.answers = {"devices": listed(new, SCRATCH)}
+        children.release.set()
+        await until(pilot, lambda: "new; reading" not in flat(pilot))
+        await shows(pilot, "sdz", "2 devices")
+
+    drive(children, steps)
+
+
+def test_several_are_ticked_and_unticked_in_the_order_of_ticking() -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "17 devices")
+        for device in (SCRATCH, FREE):
+            await go_to(pilot, device.path)
+            await pilot.press("space")
+        await shows(pilot, "2 targets ticked: the plan runs on each in turn")
+        assert targets(pilot) == [SCRATCH.path, FREE.path]
+        await go_to(pilot, SCRATCH.path)
+        await pilot.press("space")
+        await shows(pilot, "1 target ticked", "is no target any more")
+        assert targets(pilot) == [FREE.path]
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.current_mode == "plan")
+
+    drive(listed(*STORAGE_BOX), steps)
+
+
+WHY = {
+    "/dev/sda": ("in use (in use: sda1, sda2, sda3)", "Part of it is in use"),
+    "/dev/sda2": ("ext4 mounted on /", "This machine runs from it"),
+    "/dev/sda3": ("swapoff /dev/sda3",),
+    "/dev/sdb": ("member of md0", "mdadm --stop /dev/md0"),
+    "/dev/md0": ("/dev/md0 is being resynced: it can't be ticked", "Wait until it is done"),
+    "/dev/dm-1": ("umount /srv/home/of/everybody",),
+    "/dev/sdh": ("Tick dm-0 (mpatha) itself",),
+}
+"""What may not be wiped, and what is said where it is ticked all the same."""
+
+
+def test_what_may_not_be_wiped_is_not_ticked_and_says_why() -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "17 devices")
+        for path, words in WHY.items():
+            await go_to(pilot, path)
+            await pilot.press("space")
+            await shows(pilot, *words)
+            assert targets(pilot) == []
+
+    drive(listed(*STORAGE_BOX), steps, size=(120, 40))
+
+
+def test_without_a_tick_enter_stays_and_says_what_to_do() -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "17 devices")
+        await pilot.press("enter")
+        await shows(pilot, "space ticks a target")
+        assert pilot.app.current_mode == "devices"
+
+    drive(listed(*STORAGE_BOX), steps)
+
+
+@pytest.mark.parametrize(
+    ("then", "why"),
+    [
+        ((LABELLED,), "/dev/sdg was unticked: it is gone."),
+        ((LABELLED, replace(FREE, serial="OTHER", diskseq=99)), "another device has its name now"),
+        ((LABELLED, replace(FREE, swap=True)), "it is in use now (swap)"),
+    ],
+)
+def test_a_target_that_went_or_changed_is_unticked_with_a_sentence(then: tuple, why: str) -> None:
+    children = Scripted({"devices": listed(LABELLED, FREE)})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "2 devices")
+        await go_to(pilot, FREE.path)
+        await pilot.press("space")
+        await shows(pilot, "1 target ticked")
+        children.answers = {"devices": listed(*then)}
+        await pilot.press("f5")
+        await shows(pilot, "no target ticked", why)
+        assert targets(pilot) == []
+
+    drive(children, steps)
+
+
+def test_a_device_that_was_not_proved_is_looked_at_closely_before_it_is_ticked() -> None:
+    proved = listed(FREE)
+    open_list = listed(FREE, SCRATCH, not_asked=frozenset({"sdg"}))
+    children = Scripted({"devices": open_list, f"devices --json --runs /nonexistent {FREE.path}": proved})
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "no use seen", "not checked")
+        await go_to(pilot, FREE.path)
+        await pilot.press("space")
+        await shows(pilot, "1 target ticked")
+        await pilot.press("f5")
+        await until(pilot, lambda: len(children.asked) == 3)
+        await pilot.pause()
+        assert targets(pilot) == [FREE.path]
+        assert "no use seen" not in flat(pilot)
+
+    drive(children, steps)
+
+
+def test_a_click_on_the_mark_ticks() -> None:
+    async def steps(pilot: Pilot[None]) -> None:
+        await shows(pilot, "2 devices")
+        await pilot.click("#table", offset=(1, 2))
+        await shows(pilot, "1 target ticked")
+        assert targets(pilot) == [SCRATCH.path]
+        assert pilot.app.current_mode == "devices"
+
+    drive(listed(FREE, SCRATCH), steps)
+
+
+@pytest.mark.parametrize("answer", [listed(FREE), Done((), 1, "", "fsconsole: No sysfs.\n")])
+def test_an_answer_that_comes_while_the_console_ends_is_left_alone(
+    answer: str | Done, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    children = Held({"devices": answer}, held=("devices",))
+    former = SheetTable._message_loop_exit
+
+    async def answered_now(table: SheetTable) -> None:
+        await former(table)
+        children.release.set()
+        await asyncio.sleep(0.05)
+
+    monkeypatch.setattr(SheetTable, "_message_loop_exit", answered_now)
+
+    async def steps(pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: children.running, "the child's begin")
+
+    drive(children, steps)
+    assert children.release.is_set()

@@ -1,9 +1,10 @@
-"""Gauges, plots and histograms on a screen: what is painted, and how little of it anew."""
+"""What is drawn at once, and what is hidden; pictures of screens."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
 
 import pytest
 from textual.app import ComposeResult
@@ -11,9 +12,15 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from fsconsole.client import runs
 from fsconsole.show.charts import GaugeValue, HistogramValue, Mark, PlotValue, Series
+from fsconsole.show.terminal import Colours
+from fsconsole.text import MIB
 from fsconsole.tui.widgets.charts import Drawn, Gauge, Histogram, Plot
 from tests.tui.harness import SIZES, console, picture
+from tests.tui.recorded import all_recorded, recorded
+from tests.tui.snapshots import assert_looks_as_kept
+from tests.tui.waiting import shows
 
 
 class Pictures(Screen[None]):
@@ -130,3 +137,67 @@ def test_a_histogram_grows_with_its_rows() -> None:
         assert [line.split()[0] for line in picture(pilot).splitlines()[-5:]] == ["1", "2", "3", "4", "5"]
 
     show((80, 24), act)
+
+
+def test_a_value_given_while_hidden_is_there_in_the_same_size_as_before() -> None:
+    async def act(pilot: Pilot[None], screen: Screen[None]) -> None:
+        gauge, plot = screen.query_one(Gauge), screen.query_one(Plot)
+        gauge.display = plot.display = False
+        await pilot.pause()
+        gauge.show(gauge_value(77))
+        plot.show(plot_value(100))
+        for _ in range(2):
+            # The same again, as a screen does that paints at its own rate.
+            gauge.display = plot.display = True
+            gauge.show(gauge_value(77))
+            plot.show(plot_value(100))
+            await pilot.pause()
+        shown = picture(pilot)
+        assert "77 MiB" in shown
+        highest = next(line for line in shown.splitlines() if "100 MB/s" in line)
+        assert highest.count("█") > 40
+
+    show((80, 24), act)
+
+
+@pytest.mark.parametrize("colours", Colours)
+def test_the_filters_stay_the_same_so_that_what_they_made_of_a_line_is_kept(colours: Colours) -> None:
+    app = console(colours=colours)
+    first, again = app.get_line_filters(), app.get_line_filters()
+    assert [id(one) for one in first] == [id(one) for one in again]
+
+
+@pytest.fixture(autouse=True)
+def _runs_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the directory of runs have the same name everywhere, and its runs the same size."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runs, "size_bytes", lambda _folder: 3 * MIB)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_runs_looks_as_kept(size: tuple[int, int]) -> None:
+    async def look() -> None:
+        all_recorded(Path("runs"))
+        async with console(runs_dir="runs").run_test(size=size) as pilot:
+            await pilot.press("5")
+            await shows(pilot, "5 runs", "finished: 1 of 2 cells failed", "engine died in workload of cell 6")
+            await pilot.press("down", "down")
+            await shows(pilot, "c cleans up, u resumes it")
+            assert_looks_as_kept(pilot, f"runs-{size[0]}x{size[1]}")
+
+    asyncio.run(look())
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_results_and_a_cell_look_as_kept(size: tuple[int, int]) -> None:
+    async def look() -> None:
+        folder = recorded("killed", Path("runs"))
+        async with console(runs_dir="runs", folder=folder).run_test(size=size) as pilot:
+            await pilot.press("4")
+            await shows(pilot, "sorted by durable", "6 cells: 5 done, 1 interrupted", "a cached")
+            assert_looks_as_kept(pilot, f"results-{size[0]}x{size[1]}")
+            await pilot.press("enter")
+            await shows(pilot, "v Curves", "waiting for I/O", "in this row")
+            assert_looks_as_kept(pilot, f"cell-{size[0]}x{size[1]}")
+
+    asyncio.run(look())

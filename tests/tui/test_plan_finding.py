@@ -1,12 +1,17 @@
-"""Finding a line among many on the Plan screen: words narrow the list as they are typed."""
+"""Options found as words are typed, and what a narrowed list leaves alone."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from fsconsole.plan.draft import Draft
+from fsconsole.plan.read import parse_plan
+from fsconsole.tui import planfiles
 from fsconsole.tui.session import offered
-from fsconsole.tui.widgets.choices import Choices
-from tests.tui.at_plan import Hand, at_plan
+from fsconsole.tui.widgets.choices import Choices, Sift
+from tests.tui.at_plan import LOAD, Hand, at_plan
 from tests.tui.harness import SIZES, picture
 
 NARROW = (60, 20)
@@ -108,5 +113,159 @@ def test_finding_is_in_the_list_of_all_that_can_be_done() -> None:
     async def work(hand: Hand) -> None:
         found = {one.binding.id: one.binding for one in offered(hand.screen)}
         assert "old names" in found["plan.find"].tooltip
+
+    at_plan(work)
+
+
+WIDE = (120, 40)
+HEAD = 'schema = 1\ntitle = "t"\n'
+LOADS = "".join(
+    f'[[workload]]\nname = "{name}"\nkind = "create"\nfile_size = "1MiB"\n' for name in ("aa", "bb", "cc")
+)
+
+
+def keys(hand: Hand, name: str = "lines") -> list[str]:
+    return [line.key for line in hand.screen.query_one(f"#{name}", Choices).lines_shown]
+
+
+def looked_at(hand: Hand) -> str:
+    line = hand.screen.query_one("#lines", Choices).looked_at
+    return line.name if line is not None else ""
+
+
+def names(hand: Hand) -> list[str]:
+    return [load.name for load in hand.screen.draft.plan.workloads]
+
+
+async def opened(hand: Hand, text: str) -> None:
+    hand.screen._begin_with(Draft(parse_plan(HEAD + text, "plan.toml")), planfiles.digest_of_text(text))
+    await hand.settled()
+
+
+async def find(hand: Hand, words: str) -> None:
+    await hand.keys("slash")
+    await hand.type(words)
+    await hand.keys("enter")
+
+
+@pytest.mark.parametrize("section", ["workloads", "words"])
+def test_no_line_that_matches_is_none_that_is_doubled_removed_or_moved(section: str) -> None:
+    async def work(hand: Hand) -> None:
+        await opened(hand, LOADS + '[[variant]]\ntype = "ext4"\nmkfs = "-O ^has_journal"\n')
+        before = hand.screen.draft
+        await hand.go_to(section)
+        await find(hand, "zzz")
+        assert keys(hand) == []
+        await hand.keys("x", "d", "plus", "minus")
+        assert hand.screen.draft == before
+
+    at_plan(work)
+
+
+def test_a_workload_is_moved_in_a_narrowed_list_and_stays_looked_at() -> None:
+    async def work(hand: Hand) -> None:
+        await opened(hand, LOADS + '[[filesystem]]\ntype = "ext4"\n')
+        await hand.go_to("workloads")
+        await find(hand, "cc")
+        await hand.keys("minus")
+        assert names(hand) == ["aa", "cc", "bb"]
+        assert looked_at(hand) == "2. cc"
+        await hand.keys("minus", "plus", "plus", "plus")
+        assert names(hand) == ["aa", "bb", "cc"]
+        assert looked_at(hand) == "3. cc"
+
+    at_plan(work)
+
+
+def test_a_move_that_is_refused_leaves_the_highlight_where_it_is() -> None:
+    async def work(hand: Hand) -> None:
+        read = '[[workload]]\nname = "again"\nkind = "read"\n'
+        await opened(hand, LOAD + read + '[[filesystem]]\ntype = "ext4"\n')
+        await hand.go_to("workloads")
+        await hand.keys("end", "minus")
+        await hand.sees("no create comes before it")
+        assert looked_at(hand) == "2. again"
+
+    at_plan(work)
+
+
+def test_rows_of_the_plan_before_are_gone_with_it_and_tick_nothing_in_another() -> None:
+    async def work(hand: Hand) -> None:
+        await opened(hand, LOAD + '[[filesystem]]\ntype = "ext4"\nmkfs = { inode_size = [256, 512] }\n')
+        screen, counted, outcome = hand.screen, hand.screen.counted, hand.screen.outcome
+        other = Draft(parse_plan(HEAD + LOAD + '[[variant]]\ntype = "xfs"\n', "plan.toml"))
+        screen._begin_with(other, "")
+        assert keys(hand, "rows") == []
+        # A count that was under way ends with what the plan before comes to.
+        screen.counted, screen.outcome, screen.is_counted = counted, outcome, True
+        screen.show_outcome()
+        rows = screen.query_one("#rows", Choices)
+        assert len(rows.lines_shown) == 2
+        rows.post_message(Choices.Ticked(rows, "row 1"))
+        rows.post_message(Choices.Opened(rows, "row 1"))
+        await hand.pilot.pause()
+        assert screen.draft == other
+
+    at_plan(work, size=WIDE)
+
+
+def test_another_plan_is_shown_whole_whatever_was_looked_for_in_the_one_before(tmp_path: Path) -> None:
+    path = tmp_path / "other.toml"
+    path.write_text(HEAD + LOAD + '[[filesystem]]\ntype = "xfs"\n')
+
+    async def work(hand: Hand) -> None:
+        hand.screen.query_one("#rows").focus()
+        await find(hand, "ext4")
+        await hand.go_to("filesystems")
+        every = keys(hand)
+        await find(hand, "btrfs")
+        await hand.keys("o")
+        await hand.sees("Open a plan")
+        hand.pilot.app.screen.query_one("#path").focus()
+        await hand.pilot.pause()
+        await hand.type(str(path))
+        await hand.keys("enter")
+        await hand.sees("Opened ")
+        await hand.settled()
+        assert keys(hand) == every
+        assert len(keys(hand, "rows")) == 1
+        assert "match" not in picture(hand.pilot)
+
+    at_plan(work, size=WIDE)
+
+
+def test_when_a_narrowed_list_of_options_goes_the_filesystems_are_shown_whole() -> None:
+    async def work(hand: Hand) -> None:
+        every = keys(hand)
+        await hand.go_to("options 0")
+        await find(hand, "zzz")
+        await hand.keys("x")
+        await hand.until(lambda: hand.screen.section_key == "filesystems")
+        await hand.pilot.pause()
+        assert keys(hand) == every
+
+    at_plan(work)
+
+
+@pytest.mark.parametrize("size", [(80, 24), WIDE])
+def test_nothing_is_told_of_a_line_that_is_not_shown(size: tuple[int, int]) -> None:
+    async def work(hand: Hand) -> None:
+        await hand.go_to("workloads")
+        await hand.sees("create files of")
+        await find(hand, "zzz")
+        await hand.until(lambda: "create files of" not in picture(hand.pilot))
+        await hand.keys("escape")
+        await hand.sees("create files of")
+
+    at_plan(work, size=size)
+
+
+def test_words_are_typed_on_after_the_field_was_left() -> None:
+    async def work(hand: Hand) -> None:
+        await hand.go_to("filesystems")
+        await hand.keys("slash", *"ext", "shift+tab")
+        assert not any(sift.has_focus_within for sift in hand.screen.query(Sift))
+        await hand.keys("slash", "4")
+        await hand.until(lambda: keys(hand) == ["ext4"])
 
     at_plan(work)

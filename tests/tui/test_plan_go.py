@@ -1,7 +1,8 @@
-"""The Plan screen: its targets, its commands, and what it hands to Confirm."""
+"""From the Plan screen to a run: what is waited for, and plans of ten thousand cells."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from hashlib import sha256
@@ -9,11 +10,17 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from textual.widgets import Input
 
+from fsconsole.client.children import Done
 from fsconsole.model.device import Identity
+from fsconsole.tui import planfiles
+from fsconsole.tui.screens import plan as plan_screen
 from fsconsole.tui.screens.dialogs import Dialog
-from tests.tui.at_plan import Hand, at_plan, catalog_answer, device_answer
-from tests.tui.harness import Scripted
+from fsconsole.tui.widgets.choices import Choices
+from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer, device_answer
+from tests.tui.harness import Scripted, console, picture
+from tests.tui.waiting import shows
 
 
 def test_the_ticked_device_is_reckoned_with() -> None:
@@ -103,3 +110,222 @@ def test_go_hands_the_plan_to_confirm_and_leaves_no_file(
 
     children = Scripted({"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)})
     at_plan(work, children=children, targets=("/dev/loop7",))
+
+
+@pytest.mark.parametrize(("answer", "kept"), [("n", "theirs"), ("y", "schema = 1")])
+def test_what_somebody_saved_meanwhile_is_replaced_only_after_a_question(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: str, kept: str
+) -> None:
+    path = tmp_path / "plan.toml"
+    put = planfiles._put
+
+    def overtaken(draft: str, place: str, asked: str, expected: str) -> None:
+        if not path.exists():
+            path.write_text("theirs")
+        put(draft, place, asked, expected)
+
+    monkeypatch.setattr(planfiles, "_put", overtaken)
+
+    async def drive() -> None:
+        async with console(Scripted({"devices": "[]", "catalog": "[]"})).run_test(size=(80, 24)) as pilot:
+            await pilot.press("2")
+            await shows(pilot, "2 variants, 6 cells")
+            await pilot.press("s")
+            await shows(pilot, "Save the plan as")
+            assert isinstance(pilot.app.focused, Input)
+            pilot.app.focused.value = str(path)
+            await pilot.press("enter")
+            await shows(pilot, "Somebody else changed it while it was being saved.")
+            assert path.read_text() == "theirs"
+            await pilot.press(answer)
+            if answer == "y":
+                await shows(pilot, "Saved ")
+            await shows(pilot, "2 variants, 6 cells")
+
+    asyncio.run(drive())
+    assert path.read_text().startswith(kept)
+    assert [each.name for each in tmp_path.iterdir()] == ["plan.toml"]
+
+
+PROBED = json.dumps(
+    [
+        each | {"probed": True}
+        for each in json.loads(catalog_answer())
+        if each["filesystem"] in ("ext4", "xfs")
+    ]
+)
+
+
+class Slow(Scripted):
+    """Children of which the catalog answers when it is let go."""
+
+    def __init__(self, held: str) -> None:
+        super().__init__({"catalog": catalog_answer()})
+        self.held, self.let_go = held, asyncio.Event()
+
+    async def run(self, *words: str) -> Done:
+        if " ".join(words) == self.held:
+            await self.let_go.wait()
+        return await super().run(*words)
+
+
+def while_waiting(held: str, keys: str, words: str) -> None:
+    async def look() -> None:
+        children = Slow(held)
+        async with console(children).run_test(size=(80, 24)) as pilot:
+            hand = Hand(pilot)
+            await hand.keys("2", *keys)
+            await hand.sees(words)
+            await hand.sees("2 variants, 6 cells", " 1 s")
+            await hand.keys("down")
+            assert hand.screen.section_key != "filesystems"
+            children.let_go.set()
+            await hand.until(lambda: words not in picture(pilot))
+
+    asyncio.run(look())
+
+
+def test_at_first_it_says_that_it_asks_what_this_machine_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_screen, "_TELL_S", 0.5)
+    while_waiting("catalog --json", "", "Asking what this machine takes")
+
+
+def test_while_options_are_tried_it_says_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_screen, "_TELL_S", 0.5)
+    while_waiting("catalog ext4 xfs --probe --json", "p", "Trying the options of ext4, xfs")
+
+
+def test_one_limit_in_two_units_is_refused_in_words_that_stay() -> None:
+    async def work(hand: Hand) -> None:
+        await hand.go_to("settings")
+        await hand.look_at("dirty_bytes")
+        await hand.keys("space")
+        await hand.look_at("dirty_ratio")
+        await hand.keys("space")
+        await hand.sees("limit: the kernel forgets one")
+        assert dict(hand.screen.draft.plan.settings) == {"dirty_bytes": ("256MiB",)}
+
+    at_plan(work)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "words"), [("run", "repeats", "How often"), ("workloads", "load 0", "Workload 1")]
+)
+def test_space_opens_what_has_no_tick(section: str, key: str, words: str) -> None:
+    async def work(hand: Hand) -> None:
+        await hand.go_to(section)
+        await hand.look_at(key)
+        await hand.keys("space")
+        await hand.sees(words, "enter Take")
+
+    at_plan(work)
+
+
+def test_trying_options_while_this_machine_is_asked_about_loses_no_answer() -> None:
+    async def look() -> None:
+        children = Slow("catalog --json")
+        lacking = catalog_answer(unavailable={"btrfs": "no module btrfs"})
+        children.answers = {"catalog --json": lacking, "catalog ext4 xfs --probe": PROBED}
+        async with console(children).run_test(size=(80, 24)) as pilot:
+            hand = Hand(pilot)
+            await hand.keys("2")
+            await hand.sees("Asking what this machine takes")
+            await hand.keys("p")
+            await hand.sees("Trying the options of ext4, xfs")
+            children.let_go.set()
+            await hand.sees("Tried on this machine: ext4, xfs.")
+            assert dict(hand.screen.here.lacks) == {"btrfs": "no module btrfs"}
+
+    asyncio.run(look())
+
+
+COMMITS = ", ".join(str(seconds) for seconds in range(1, 251))
+VARIANTS = f"""schema = 1
+[[filesystem]]
+type = "ext4"
+mkfs = {{ inode_size = [128, 256, 512, 1024], flex_bg_size = [2, 4, 8, 16, 32] }}
+mount = {{ commit = [{COMMITS}], delalloc = ["on", "off"] }}
+{LOAD}"""
+THREADS = f"""schema = 1
+raw = true
+repeats = 10
+{LOAD}threads = [{", ".join(map(str, range(1, 1001)))}]
+"""
+IN_SIGHT = 300
+"""Lines that may be made: those in sight, and those that were on the way; never all."""
+
+
+async def opened(hand: Hand, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a rather long name of a plan file.toml"
+    path.write_text(text)
+    await hand.keys("o", "tab")
+    await hand.type(str(path))
+    await hand.keys("enter")
+    await hand.until(lambda: hand.screen.draft.plan.path == str(path))
+    await hand.settled()
+
+
+def made(choices: Choices) -> int:
+    return choices._rows.made
+
+
+def test_ten_thousand_variants_are_all_listed_looked_through_and_unticked(tmp_path: Path) -> None:
+    async def work(hand: Hand) -> None:
+        await opened(hand, tmp_path, VARIANTS)
+        await hand.sees("10,000 variants, 10,000 cells")
+        await hand.go_to("variants")
+        lines = hand.screen.query_one("#lines", Choices)
+        assert len(lines.lines_shown) == 10_000
+        await hand.keys("end")
+        await hand.sees("commit=250")
+        await hand.keys("pageup", "home", "pagedown", "end")
+        assert made(lines) < IN_SIGHT
+        await hand.keys("space")
+        await hand.settled()
+        await hand.sees("9,999 variants, 9,999 cells")
+        await hand.keys("slash")
+        await hand.type("commit=77 1024")
+        await hand.sees("10 of 10,000 variants match")
+
+    at_plan(work)
+
+
+def test_the_commands_of_ten_thousand_cells_are_asked_for_one_cell_at_a_time(tmp_path: Path) -> None:
+    step = {"kind": "raw", "title": "write", "commands": [["fio", "--x"]], "writes": []}
+    answer = {"cells": [{"index": 9_999, "unavailable": "", "steps": [step]}]}
+    children = Scripted({"catalog": catalog_answer(), "plan ": json.dumps(answer)})
+
+    async def work(hand: Hand) -> None:
+        await opened(hand, tmp_path, THREADS)
+        await hand.sees("1 variant, 10,000 cells")
+        await hand.go_to("workloads")
+        await hand.sees("1. create", "1,000 numbers of threads from 1 to 1000: create of 1MiB")
+        await hand.keys("c")
+        await hand.sees("Commands of each cell")
+        await hand.keys("end")
+        await hand.sees("10000. raw", "threads ", "$ fio --x")
+        assert made(hand.pilot.app.screen.query_one("#cells", Choices)) < IN_SIGHT
+        asked = [words for words in children.asked if words[0] == "plan"]
+        assert all("--cell" in words for words in asked)
+        assert asked
+        await hand.keys("escape")
+        await hand.sees("1. create")
+
+    at_plan(work, children=children)
+
+
+def test_no_cell_at_all_says_why_and_what_to_do() -> None:
+    async def work(hand: Hand) -> None:
+        await hand.go_to("filesystems")
+        for name in ("ext4", "xfs"):
+            await hand.look_at(name)
+            await hand.keys("space")
+        await hand.settled()
+        seen = await hand.sees("No variant is ticked", "To start: tick a filesystem")
+        assert "0 cells" in seen
+        await hand.keys("c")
+        await hand.sees("There is no cell: no variant is ticked.")
+        await hand.keys("escape")
+        assert "No variant is ticked" in picture(hand.pilot)
+
+    at_plan(work)

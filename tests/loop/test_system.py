@@ -1,0 +1,425 @@
+"""Processes, extents and FIEMAP of the real system."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fsconsole.errors.runs import ExtentsUnreadable, KernelLacks
+from fsconsole.inspect.extents import layout_measurements, layout_of, survey_tree
+from fsconsole.model.command import Command, CommandResult
+from fsconsole.model.metrics import Metric
+from fsconsole.system import block as system_block
+from fsconsole.system.block import ExtentFlag, RawExtent, drop_caches, extents, syncfs
+from fsconsole.system.kmsg import KernelLog
+from fsconsole.system.mounts import engine_argv
+from fsconsole.system.processes import (
+    OpenDescriptor,
+    Target,
+    holders_of,
+    holders_of_any,
+    own_pid_in_host_proc,
+    stuck_tasks,
+)
+from fsconsole.system.run import RealExecutor, spawn
+from fsconsole.text import MIB
+from tests.conftest import MakeLoopDevice, Mount
+
+LIMIT_S = 60.0
+ENVIRONMENT = (("PYTHONPATH", str(Path(__file__).parents[2])),)
+
+
+def in_namespace(script: str) -> CommandResult:
+    argv = engine_argv((sys.executable, "-c", script))
+    return RealExecutor().run(Command(argv, timeout_s=LIMIT_S, environment=ENVIRONMENT))
+
+
+def test_a_process_that_has_a_device_open_is_found_by_any_node(
+    loop_device: MakeLoopDevice, tmp_path: Path
+) -> None:
+    device = loop_device(8 * MIB)
+    number = os.stat(device).st_rdev
+    node = tmp_path / "other node"
+    os.mknod(node, 0o600 | 0o060000, number)
+    assert holders_of(number, frozenset()) == ()
+    with spawn(Command(("/bin/sh", "-c", f"exec 7<'{node}'; echo open; read x"))) as running:
+        assert running.receive(LIMIT_S) == "open"
+        assert holders_of(number, frozenset()) == (OpenDescriptor(running.pid, "sh", str(node), number),)
+        assert holders_of(number, frozenset({running.pid})) == ()
+        assert holders_of(os.stat("/dev/null").st_rdev, frozenset()) == ()
+
+
+def test_a_process_that_has_a_device_mapped_and_closed_is_found(loop_device: MakeLoopDevice) -> None:
+    device = loop_device(8 * MIB)
+    number = os.stat(device).st_rdev
+    script = (
+        "import mmap, os, sys; fd = os.open(sys.argv[1], os.O_RDWR); m = mmap.mmap(fd, 4096);"
+        " os.closerange(3, 99); print('mapped', flush=True); input()"
+    )
+    with spawn(Command((sys.executable, "-ISc", script, device))) as running:
+        assert running.receive(LIMIT_S) == "mapped"
+        assert [(holder.pid, holder.path) for holder in holders_of(number, frozenset())] == [
+            (running.pid, device)
+        ]
+        assert holders_of(number, frozenset({running.pid})) == ()
+
+
+def test_the_own_process_can_be_passed_over(loop_device: MakeLoopDevice) -> None:
+    device = loop_device(8 * MIB)
+    fd = os.open(device, os.O_RDONLY)
+    try:
+        number = os.fstat(fd).st_rdev
+        assert [holder.path for holder in holders_of(number, frozenset())] == [device]
+        assert holders_of(number, frozenset({own_pid_in_host_proc()})) == ()
+    finally:
+        os.close(fd)
+
+
+def test_private_places_are_seen_inside_only(tmp_path: Path) -> None:
+    root = str(tmp_path / "private")
+    script = f"""
+import os
+from fsconsole.system.run import RealExecutor
+from fsconsole.system.mounts import read_mounts
+from fsconsole.system.mounts import enter_private, is_private
+from fsconsole.system.processes import own_pid_in_host_proc
+assert is_private() and os.getpid() == 1 and own_pid_in_host_proc() > 1
+places = enter_private(RealExecutor(), {root!r})
+assert os.stat({root!r}).st_mode & 0o777 == 0o700
+assert os.path.isdir(places.mount_point)
+assert os.readlink(places.proc + "/self") == "1"
+assert not places.debug or os.path.isdir(places.debug + "/bdi")
+print(*sorted(m.filesystem for m in read_mounts() if m.mount_point.startswith({root!r})))
+"""
+    result = in_namespace(script)
+    assert (result.exit_code, result.err) == (0, "")
+    assert result.out.split()[-2:] == ["proc", "tmpfs"]
+    assert os.listdir(root) == []
+
+
+def test_init_reaps_strangers_and_leaves_its_own_children(tmp_path: Path) -> None:
+    script = f"""
+import os, sys, time
+from fsconsole.model.command import Command
+from fsconsole.system.run import RealExecutor, reap_strangers, spawn
+from fsconsole.system.mounts import enter_private
+places = enter_private(RealExecutor(), {str(tmp_path)!r})
+held, inherited = os.pipe()
+own = spawn(Command(("true",)))
+# The grandchild outlives the child that started it, and ends when the pipe's other side is closed.
+command = Command(("/bin/sh", "-c", "cat <&%d & echo $!" % held), inherit_fds=(held,))
+orphan = int(RealExecutor().run(command).stdout)
+assert reap_strangers(places.proc) == ()
+os.close(inherited)
+os.waitid(os.P_PID, orphan, os.WEXITED | os.WNOWAIT)
+os.waitid(os.P_PID, own.pid, os.WEXITED | os.WNOWAIT)
+assert reap_strangers(places.proc) == (orphan,)
+assert reap_strangers(places.proc) == ()
+assert own.wait().exit_code == 0
+"""
+    result = in_namespace(script)
+    assert (result.exit_code, result.err) == (0, "")
+
+
+def test_memory_is_measured_inside_a_pid_namespace_too() -> None:
+    script = """
+from fsconsole.model.command import Command
+from fsconsole.system.run import RealExecutor
+print(RealExecutor().run(Command(("sleep", "0.05"))).usage.max_rss_bytes)
+"""
+    result = in_namespace(script)
+    assert 0 < int(result.out) < 8 * MIB
+
+
+def test_killing_the_namespaces_starter_kills_all_in_it() -> None:
+    held, inherited = os.pipe()
+    try:
+        argv = engine_argv(("/bin/sh", "-c", "setsid sleep 600 & echo up; wait"))
+        running = spawn(Command(argv, inherit_fds=(inherited,)))
+        os.close(inherited)
+        assert running.receive(LIMIT_S) == "up"
+        os.kill(running.pid, 9)
+        assert os.read(held, 1) == b""
+        assert running.wait(LIMIT_S).exit_code == -9
+    finally:
+        os.close(held)
+
+
+def test_a_refused_mount_is_explained_by_the_kernels_log(loop_device: MakeLoopDevice, tmp_path: Path) -> None:
+    device = loop_device(16 * MIB)
+    with KernelLog() as log:
+        if not log.readable:
+            pytest.skip("/dev/kmsg may not be read here")
+        executor = RealExecutor(log)
+        made = executor.run(Command(("mkfs.ext4", "-q", device)))
+        assert not any("nomballoc" in line for line in made.kernel_log)
+        refused = executor.run(Command(("mount", "-o", "nomballoc", device, str(tmp_path))))
+        assert refused.exit_code == 32
+        assert any("nomballoc" in line for line in refused.kernel_log)
+        assert any("nomballoc" in line for line in log.lines())
+        log.mark()
+        assert log.lines() == ()
+
+
+def test_a_process_stuck_in_the_kernel_is_given_up_and_found_by_its_name(
+    loop_device: MakeLoopDevice, mounted: Mount
+) -> None:
+    device = loop_device(16 * MIB)
+    quick = RealExecutor()
+    assert quick.run(Command(("mkfs.ext4", "-q", device))).exit_code == 0
+    root = mounted(device)
+    # A writer to a frozen filesystem waits uninterruptibly until it is thawed (fs/super.c, sb_start_write).
+    assert quick.run(Command(("fsfreeze", "--freeze", str(root)))).exit_code == 0
+    try:
+        touch = Command(("touch", str(root / "new")), timeout_s=0.1)
+        result = RealExecutor(kill_grace_s=0.2).run(touch)
+        ages_s = stuck_tasks("touch")
+    finally:
+        thawed = quick.run(Command(("fsfreeze", "--unfreeze", str(root))))
+    assert thawed.exit_code == 0
+    assert (result.exit_code, result.timed_out) == (-9, True)
+    assert "did not end within 0.2 s of SIGKILL" in result.err
+    assert ages_s.keys() == {"touch"}
+    assert 0.1 <= ages_s["touch"] < 60
+
+
+def test_one_look_finds_whoever_has_any_of_several_devices_and_files_open(
+    tmp_path: Path, loop_device: MakeLoopDevice
+) -> None:
+    device, file = loop_device(MIB), tmp_path / "file"
+    file.write_text("data")
+    number, place = os.stat(device).st_rdev, (os.stat(file).st_dev, os.stat(file).st_ino)
+    wanted: tuple[frozenset[Target], frozenset[int]] = (frozenset({number, place}), frozenset())
+    assert device not in [holder.path for holder in holders_of_any(*wanted)]
+    with open(device, "rb"), file.open():
+        own = [holder.path for holder in holders_of_any(*wanted) if holder.pid == own_pid_in_host_proc()]
+        assert sorted(own) == sorted([device, str(file)])
+        assert holders_of_any(frozenset(), frozenset()) == ()
+
+
+BLOCK, UNIT = 4096, 512
+_ROW = re.compile(r"^\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+):", re.MULTILINE)
+PATTERNS = {
+    "one": [(0, 4 * MIB)],
+    "holes": [(block * 2 * BLOCK, BLOCK) for block in range(700)],
+    "empty": [],
+}
+
+
+@pytest.fixture(params=["ext2", "ext4", "xfs", "btrfs"])
+def tree(request: pytest.FixtureRequest, loop_device: MakeLoopDevice, mounted: Mount) -> Path:
+    """A filesystem with a file of one piece, one of 700 pieces, and an empty one, all on the device."""
+    device = loop_device(320 * MIB)
+    force = ["-f"] if request.param in {"xfs", "btrfs"} else ["-F"]
+    argv = (f"mkfs.{request.param}", "-q", *force, device)
+    assert RealExecutor().run(Command(argv)).exit_code == 0
+    root = mounted(device)
+    for name, pieces in PATTERNS.items():
+        with (root / name).open("wb") as file:
+            for offset, size in pieces:
+                file.seek(offset)
+                file.write(os.urandom(size))
+    fd = os.open(root, os.O_RDONLY)
+    syncfs(fd)
+    os.close(fd)
+    return root
+
+
+def as_filefrag_says(path: Path) -> list[tuple[int, int, int]]:
+    out = RealExecutor().run(Command(("filefrag", "-v", f"-b{UNIT}", str(path)))).out
+    return [tuple(int(number) * UNIT for number in row) for row in _ROW.findall(out)]  # type: ignore[misc]
+
+
+def read(path: Path) -> list[RawExtent]:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        return list(extents(fd))
+    finally:
+        os.close(fd)
+
+
+def test_extents_are_those_that_filefrag_lists(tree: Path) -> None:
+    for name in PATTERNS:
+        found = [(e.logical_bytes, e.physical_bytes, e.length_bytes) for e in read(tree / name)]
+        assert found == as_filefrag_says(tree / name)
+    assert len(read(tree / "holes")) >= 700
+    assert read(tree / "empty") == []
+    assert read(tree / "one")[-1].flags & ExtentFlag.LAST
+
+
+def test_a_file_of_several_batches_is_walked_once(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = read(tree / "holes")
+    monkeypatch.setattr(system_block, "_BATCH", 7)
+    assert read(tree / "holes") == whole
+
+
+def test_what_is_not_flushed_is_told_as_delayed(loop_device: MakeLoopDevice, mounted: Mount) -> None:
+    device = loop_device(64 * MIB)
+    assert RealExecutor().run(Command(("mkfs.ext4", "-q", device))).exit_code == 0
+    path = mounted(device) / "unflushed"
+    path.write_bytes(bytes(MIB))
+    (extent,) = read(path)
+    assert extent.physical_bytes == 0
+    assert extent.flags == ExtentFlag.LAST | ExtentFlag.UNKNOWN | ExtentFlag.DELALLOC
+
+
+def test_caches_can_be_dropped() -> None:
+    drop_caches()
+
+
+SIZES = {"ext2": 64 * MIB, "ext3": 64 * MIB, "ext4": 64 * MIB, "xfs": 320 * MIB, "btrfs": 160 * MIB}
+COUNTED = re.compile(r"^(.*): (\d+) extents? found$", re.MULTILINE)
+
+
+@pytest.fixture(params=SIZES)
+def filesystem(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def filled(filesystem: str, loop_device, mounted) -> Path:
+    return mounted_new(filesystem, loop_device, mounted)
+
+
+def mounted_new(filesystem: str, loop_device, mounted, options: str = "nosuid,nodev") -> Path:
+    device = loop_device(SIZES[filesystem])
+    subprocess.run([f"mkfs.{filesystem}", "-q", device], check=True, capture_output=True)
+    return mounted(device, options=options)
+
+
+def write_interleaved(filled: Path, files: int, rounds: int) -> None:
+    """Several files that grow in turn, each piece flushed: none can be laid out in one piece."""
+    descriptors = [os.open(filled / f"grown{n}", os.O_CREAT | os.O_WRONLY) for n in range(files)]
+    for turn in range(rounds):
+        for number, fd in enumerate(descriptors):
+            os.write(fd, os.urandom(4096 * (1 + (turn + number) % 3)))
+            os.fsync(fd)
+    for fd in descriptors:
+        os.close(fd)
+
+
+def write_oddities(filled: Path) -> None:
+    (filled / "empty").write_bytes(b"")
+    (filled / "tiny").write_bytes(b"x")
+    (filled / "whole").write_bytes(os.urandom(3 * MIB))
+    below = filled / "a" / "b"
+    below.mkdir(parents=True)
+    with (below / "holes").open("wb") as file:
+        for place in (1, 5, 6, 40):
+            file.seek(place * 65536)
+            file.write(os.urandom(8192))
+    with (below / "reserved").open("wb") as file:
+        # ext2 and ext3 have no unwritten extents: there the file stays as it is.
+        try:
+            os.posix_fallocate(file.fileno(), 0, MIB)
+        except OSError:
+            file.truncate(MIB)
+    (filled / "link").symlink_to("whole")
+    os.mkfifo(filled / "pipe")
+
+
+def filefrag(filled: Path) -> dict[str, int]:
+    files = sorted(str(path) for path in filled.rglob("*") if path.is_file() and not path.is_symlink())
+    said = subprocess.run(["filefrag", *files], check=True, capture_output=True, text=True).stdout
+    return {path: int(count) for path, count in COUNTED.findall(said)}
+
+
+def ours(path: str) -> int:
+    with open(path, "rb") as file:
+        return len(layout_of(extents(file.fileno())).runs)
+
+
+@pytest.fixture
+def filled_fd(filled: Path) -> Iterator[int]:
+    fd = os.open(filled, os.O_RDONLY | os.O_DIRECTORY)
+    yield fd
+    os.close(fd)
+
+
+def figures(filled_fd: int) -> dict[Metric, float]:
+    return {figure.metric: figure.value for figure in layout_measurements(survey_tree(filled_fd))}
+
+
+def test_every_file_has_as_many_extents_as_filefrag_counts(filled: Path, filled_fd: int) -> None:
+    write_interleaved(filled, files=5, rounds=25)
+    write_oddities(filled)
+    os.sync()
+    theirs = filefrag(filled)
+    assert {path: ours(path) for path in theirs} == theirs
+    assert max(theirs.values()) > 5
+    found = figures(filled_fd)
+    assert found[Metric.FILES_MAPPED] == len(theirs)
+    assert found[Metric.EXTENTS_MAX] == max(theirs.values())
+    assert found[Metric.EXTENTS_MEAN] == pytest.approx(sum(theirs.values()) / len(theirs))
+
+
+def test_a_tree_can_be_surveyed_twice_by_the_same_descriptor(filled: Path, filled_fd: int) -> None:
+    (filled / "a").write_bytes(bytes(8192))
+    os.sync()
+    assert figures(filled_fd) == figures(filled_fd)
+    before = set(os.listdir("/proc/self/fd"))
+    figures(filled_fd)
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs", "btrfs"], indirect=True)
+def test_a_file_that_was_not_flushed_is_no_figure(filled: Path, filled_fd: int) -> None:
+    with (filled / "late").open("wb") as file:
+        file.write(bytes(MIB))
+        file.flush()
+        with pytest.raises(ExtentsUnreadable, match=r"late.*not flushed"):
+            survey_tree(filled_fd)
+    os.sync()
+    assert figures(filled_fd)[Metric.FILES_MAPPED] == 1
+
+
+def test_compressed_files_are_told_apart(loop_device, mounted) -> None:
+    filled = mounted_new("btrfs", loop_device, mounted, "nosuid,nodev,compress=zstd")
+    (filled / "zeros").write_bytes(b"fsconsole" * 200_000)
+    (filled / "random").write_bytes(os.urandom(MIB))
+    os.sync()
+    fd = os.open(filled, os.O_RDONLY | os.O_DIRECTORY)
+    found = figures(fd)
+    os.close(fd)
+    assert (found[Metric.FILES_MAPPED], found[Metric.FILES_COMPRESSED]) == (2, 1)
+    assert found[Metric.EXTENTS_MAX] == 1
+
+
+@pytest.mark.parametrize("filesystem", ["ext4"], indirect=True)
+def test_another_filesystem_in_the_tree_is_not_entered(filled: Path, filled_fd: int) -> None:
+    inner = filled / "inner"
+    inner.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(inner)], check=True)
+    try:
+        with pytest.raises(ExtentsUnreadable, match=r"inner.*another filesystem"):
+            survey_tree(filled_fd)
+    finally:
+        subprocess.run(["umount", str(inner)], check=True)
+
+
+def test_a_filesystem_without_extent_maps_is_told_as_such(mounted) -> None:
+    filled = mounted("tmpfs", filesystem="tmpfs", options="size=1m")
+    (filled / "file").write_bytes(b"x")
+    fd = os.open(filled, os.O_RDONLY | os.O_DIRECTORY)
+    with pytest.raises(KernelLacks, match="extent maps"):
+        survey_tree(fd)
+    os.close(fd)
+
+
+@pytest.mark.parametrize("filesystem", ["ext4"], indirect=True)
+def test_a_name_that_is_not_text_is_data(filled: Path, filled_fd: int) -> None:
+    odd = os.fsencode(filled) + b"/\xff\x1b[2J[b]\n"
+    with open(odd, "wb") as file:
+        file.write(bytes(MIB))
+        file.flush()
+        with pytest.raises(ExtentsUnreadable) as caught:
+            survey_tree(filled_fd)
+        assert str(caught.value).isprintable()
+    os.sync()
+    assert figures(filled_fd)[Metric.FILES_MAPPED] == 1
