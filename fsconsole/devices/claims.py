@@ -76,21 +76,10 @@ def patience_s(holder: OpenDescriptor) -> float:
     return UDEV_PROBE_S if holder.command in _UDEV_WORKERS else PASSING_BY_S
 
 
-TOOLS_WITH_O_EXCL = frozenset(
-    {
-        "mkfs.ext2",
-        "mkfs.ext3",
-        "mkfs.ext4",
-        "mke2fs",
-        "mkfs.xfs",
-        "mkfs.btrfs",
-        "mkfs.f2fs",
-        "mkfs.jfs",
-        "mkreiserfs",
-        "mkswap",
-        "mount",
-    }
-)
+TOOLS_WITH_O_EXCL = frozenset({
+    "mkfs.ext2", "mkfs.ext3", "mkfs.ext4", "mke2fs", "mkfs.xfs", "mkfs.btrfs", "mkfs.f2fs", "mkfs.jfs", "mkreiserfs",
+    "mkswap", "mount",
+})  # fmt: skip
 """Tools that refuse a device which another descriptor holds with O_EXCL; each was tried (tests/loop)."""
 
 ARRAY_TOOLS_WITH_O_EXCL = frozenset({"mdadm"})

@@ -36,15 +36,8 @@ _WORDS = {
 """Every field of Identity, so that none is left out of the comparison; a test holds that true."""
 
 _LASTING = (
-    "wwn",
-    "serial",
-    "dm_uuid",
-    "scratch_id",
-    "backing_inode",
-    "size_bytes",
-    "partition_start_bytes",
-    "partition_uuid",
-)
+    "wwn", "serial", "dm_uuid", "scratch_id", "backing_inode", "size_bytes", "partition_start_bytes", "partition_uuid",
+)  # fmt: skip
 """What Identity.stable_key() is made of, and the inode, without which a copied scratch file would pass."""
 
 
@@ -87,13 +80,6 @@ def differences(expected: Identity, found: Identity) -> tuple[str, ...]:
     return _differences(expected, found, _WORDS)
 
 
-def _shown(name: str, identity: Identity) -> str:
-    value: object = getattr(identity, name)
-    if name in {"size_bytes", "partition_start_bytes"}:
-        return format_bytes_exact(int(str(value)))
-    return str(value) or "none"
-
-
 def differences_across_boots(
     expected: Identity, found: Identity, uuids_found: frozenset[str], ours: frozenset[str]
 ) -> tuple[str, ...]:
@@ -119,8 +105,13 @@ def lasting_differences(expected: Identity, found: Identity) -> tuple[str, ...]:
 
 
 def _differences(expected: Identity, found: Identity, names: Iterable[str]) -> tuple[str, ...]:
+    def shown(name: str, identity: Identity) -> str:
+        value: object = getattr(identity, name)
+        is_size = name in {"size_bytes", "partition_start_bytes"}
+        return format_bytes_exact(int(str(value))) if is_size else str(value) or "none"
+
     return tuple(
-        f"{_WORDS[name]}: {_shown(name, expected)}, now {_shown(name, found)}"
+        f"{_WORDS[name]}: {shown(name, expected)}, now {shown(name, found)}"
         for name in names
         if getattr(expected, name) != getattr(found, name)
     )

@@ -20,14 +20,8 @@ SYS_ROOT = "/sys"
 _UDEV_DATABASE = "/run/udev/data"
 
 _UDEV_KEYS = (
-    "ID_BUS",
-    "ID_MODEL",
-    "ID_PART_ENTRY_UUID",
-    "ID_SERIAL",
-    "ID_SERIAL_SHORT",
-    "ID_WWN",
-    "ID_WWN_WITH_EXTENSION",
-)
+    "ID_BUS", "ID_MODEL", "ID_PART_ENTRY_UUID", "ID_SERIAL", "ID_SERIAL_SHORT", "ID_WWN", "ID_WWN_WITH_EXTENSION",
+)  # fmt: skip
 _LISTING_ATTEMPTS = 5
 _OF_THREAD = threading.local()
 

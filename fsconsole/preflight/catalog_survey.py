@@ -64,7 +64,11 @@ def take(names: Sequence[str], *, probe: bool) -> CatalogSurvey:
     found = _probed(executor, able, notes) if probe else _kept(executor, able)
     entries = tuple(CatalogEntry(fs, supports[fs.name], found.get(fs.name)) for fs in wanted)
     if probe:
-        notes.extend(_untried(entry) for entry in entries if entry.findings is None or entry.findings.trouble)
+        for entry in entries:
+            if entry.findings is None:
+                notes.append(f"{entry.filesystem.name} was not tried: {entry.unavailable}")
+            elif entry.findings.trouble:
+                notes.append(f"{entry.filesystem.name}: {entry.findings.trouble}")
     return CatalogSurvey(entries, tuple(notes))
 
 
@@ -94,13 +98,6 @@ def _probed(executor: Executor, filesystems: Sequence[Filesystem], notes: list[s
         except OSError as error:
             notes.append(f"the findings could not be kept in {CACHE_DIR}: {error.strerror}")
     return {findings.filesystem: findings for findings in found}
-
-
-def _untried(entry: CatalogEntry) -> str:
-    name = entry.filesystem.name
-    if entry.findings is None:
-        return f"{name} was not tried: {entry.unavailable}"
-    return f"{name}: {entry.findings.trouble}"
 
 
 def _progress(name: str, tried: int, total: int) -> None:

@@ -107,15 +107,13 @@ def what_is_known(
 
 def missing_tools(filesystem: Filesystem) -> tuple[str, ...]:
     """Return those of a filesystem's programs that are not installed."""
-    return tuple(tool for tool in filesystem.tools if not _is_there(tool))
-
-
-def _is_there(tool: str) -> bool:
-    try:
-        find_program(tool)
-    except ToolMissing:
-        return False
-    return True
+    missing = []
+    for tool in filesystem.tools:
+        try:
+            find_program(tool)
+        except ToolMissing:
+            missing.append(tool)
+    return tuple(missing)
 
 
 def _path(filesystem: str, directory: str) -> str:

@@ -6,8 +6,9 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 from fsconsole.catalog.filesystem import Catalog, Known
 from fsconsole.catalog.loader import load_catalog
@@ -24,7 +25,7 @@ from fsconsole.model.command import Executor
 from fsconsole.model.device import Device, LoopBacking
 from fsconsole.model.plan import Plan
 from fsconsole.model.run import Target
-from fsconsole.plan.arrays import EVERY_LEVEL, ArraySupport, stripes_of
+from fsconsole.plan.arrays import EVERY_LEVEL, stripes_of
 from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, build_plan, least_bytes, most_bytes
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
 from fsconsole.plan.read import read_plan, resolve_plan
@@ -33,7 +34,7 @@ from fsconsole.preflight.machine import array_support, require_free_array_name
 from fsconsole.system.files import kernel_release, read_int_or, read_text, read_text_or
 from fsconsole.system.run import RealExecutor, find_program
 
-# A code for what was shown of a plan and its devices, to which a start can be bound.
+# Codes of a plan and its devices as they were shown, to which a start can be bound.
 #
 # Consent is given for a device and all that is on it, and a scratch device needs none. This code holds for every device
 # alike, and for the plan's cells with their exact commands: whoever starts what he saw gets that, or nothing.
@@ -48,8 +49,11 @@ def seen_codes(
     plan: Plan, reports: Sequence[GateReport], marks: Sequence[tuple[str, ...]]
 ) -> tuple[str, ...]:
     """Return the code of a plan, then that of each device; marks are their write_marks(), read before the reports."""
-    targets = zip(reports, marks, strict=True)
-    return (_plan_code(plan), *(_target_code(report, of_device) for report, of_device in targets))
+    # The UUIDs of filesystems and arrays are new for every run, and are all that may differ.
+    cells = (_ARRAY_UUID.sub("UUID", repr(cell).replace(cell.uuid, "UUID")) for cell in plan.cells)
+    plan_code = short_code("\n".join((repr(replace(plan, cells=())), *cells)))
+    targets = (json.dumps([shown_on(r), own], sort_keys=True) for r, own in zip(reports, marks, strict=True))
+    return (plan_code, *map(short_code, targets))
 
 
 def check_seen(code: str, now: Sequence[str], reports: Sequence[GateReport]) -> None:
@@ -61,16 +65,6 @@ def check_seen(code: str, now: Sequence[str], reports: Sequence[GateReport]) -> 
     changed = [name for name, before, after in zip(names, seen, now, strict=True) if before != after]
     if changed:
         raise NotAsShown(", ".join(changed))
-
-
-def _plan_code(plan: Plan) -> str:
-    # The UUIDs of filesystems and arrays are new for every run, and are all that may differ.
-    cells = (_ARRAY_UUID.sub("UUID", repr(cell).replace(cell.uuid, "UUID")) for cell in plan.cells)
-    return short_code("\n".join((repr(replace(plan, cells=())), *cells)))
-
-
-def _target_code(report: GateReport, marks: tuple[str, ...]) -> str:
-    return short_code(json.dumps([shown_on(report), marks], sort_keys=True))
 
 
 # Marks by which it is noticed that somebody wrote to a device, wherever on it. Reads sysfs and stat, no content.
@@ -187,10 +181,21 @@ def prepare(
         require_answer(device.path, device.size_bytes, executor)
     marks = tuple(write_marks(device) for device in devices)
     reports = tuple(inspect_device(device.path, context) for device in devices)
-    known = _known(executor, plan_file, catalog)
-    plan = _plan(plan_file, tuple(report.device for report in reports), catalog, known, run_id)
+    graph = take_snapshot().graph
+    rotating = any(report.device.rotational for report in reports)
+    plan = build_plan(
+        plan_file,
+        tuple(target_spec(report.device, graph) for report in reports),
+        catalog,
+        run_id=run_id,
+        kernel=kernel_release(),
+        known=_known(executor, plan_file, catalog),
+        support=array_support() if plan_file.arrays else EVERY_LEVEL,
+        assumed_bytes_per_s=ROTATING_BYTES_PER_S if rotating else FLASH_BYTES_PER_S,
+    )
     seen = seen_codes(plan, reports, marks)
-    return Prepared(plan_file, plan, reports, _possible_consent(reports), seen)
+    is_refused = any(report.inspection.refusals for report in reports)
+    return Prepared(plan_file, plan, reports, "" if is_refused else consent_code(reports), seen)
 
 
 def expand_only(plan_path: str, *, run_id: str) -> Plan:
@@ -204,7 +209,7 @@ def expand_only(plan_path: str, *, run_id: str) -> Plan:
         run_id=run_id,
         kernel=kernel_release(),
         known=_known(RealExecutor(), plan_file, catalog),
-        support=_support(plan_file),
+        support=array_support() if plan_file.arrays else EVERY_LEVEL,
     )
 
 
@@ -218,26 +223,6 @@ def _known(executor: Executor, plan_file: PlanFile, catalog: Catalog) -> Known:
         # Some missing programs leave rows without figures, all of them leave no run.
         find_program(missing_tools(filesystems[0])[0])
     return what_is_known(executor, catalog, wanted)
-
-
-def _support(plan_file: PlanFile) -> ArraySupport:
-    return array_support() if plan_file.arrays else EVERY_LEVEL
-
-
-def _plan(
-    plan_file: PlanFile, devices: tuple[Device, ...], catalog: Catalog, known: Known, run_id: str
-) -> Plan:
-    rotating = any(device.rotational for device in devices)
-    return build_plan(
-        plan_file,
-        tuple(target_spec(device) for device in devices),
-        catalog,
-        run_id=run_id,
-        kernel=kernel_release(),
-        known=known,
-        support=_support(plan_file),
-        assumed_bytes_per_s=ROTATING_BYTES_PER_S if rotating else FLASH_BYTES_PER_S,
-    )
 
 
 def target_spec(device: Device, graph: DeviceGraph | None = None) -> TargetSpec:
@@ -262,26 +247,15 @@ def _distinct(paths: Sequence[str]) -> tuple[Device, ...]:
     graph = take_snapshot().graph
     devices = (find_device(path, graph.devices) for path in paths)
     found = {device.path: device for device in devices}
-    for device in found.values():
-        _require_apart(device, found.values(), graph)
-    return tuple(found.values())
-
-
-def _require_apart(device: Device, others: Iterable[Device], graph: DeviceGraph) -> None:
-    # A run locks all that a target lies on: of two targets on one disk the second would find it locked.
-    own = set(lock_paths(device, graph))
-    for other in others:
-        if other != device and own.intersection(lock_paths(other, graph)):
+    for device, other in permutations(found.values(), 2):
+        # A run locks all that a target lies on: of two targets on one disk the second would find it locked.
+        if set(lock_paths(device, graph)).intersection(lock_paths(other, graph)):
             raise DeviceRefused(
                 device.path,
                 f"lies on the same disk as {other.path}, which is a target too",
                 "Name one of them; each run takes whole disks for itself.",
             )
-
-
-def _possible_consent(reports: tuple[GateReport, ...]) -> str:
-    refused = any(report.inspection.refusals for report in reports)
-    return "" if refused else consent_code(reports)
+    return tuple(found.values())
 
 
 def agreed_target(report: GateReport, consent: str) -> Target:

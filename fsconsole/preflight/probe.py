@@ -65,22 +65,14 @@ def probe(
     order = TrialOrder(as_root, room_bytes, tuple(mountable if as_root else ()), tuple(totals))
     argv = engine_argv(_ARGV) if as_root else _ARGV
     gathered = _ask(argv, order, lambda name, count: progress(name, count, totals[name]))
-    return tuple(
-        Findings(
-            filesystem.name,
-            versions[filesystem.name],
-            gathered[filesystem.name].driver,
-            gathered[filesystem.name].trouble or _left_out(filesystem, mountable),
-            tuple(gathered[filesystem.name].answers),
-        )
-        for filesystem in filesystems
-    )
-
-
-def _left_out(filesystem: Filesystem, mountable: Sequence[str]) -> str:
-    if filesystem.name not in mountable:
-        return f"mkfs alone was tried: {why_absent(filesystem, kernel_release())}"
-    return "" if os.geteuid() == 0 else WITHOUT_ROOT
+    found = []
+    for filesystem in filesystems:
+        seen, left_out = gathered[filesystem.name], "" if as_root else WITHOUT_ROOT
+        if filesystem.name not in mountable:
+            left_out = f"mkfs alone was tried: {why_absent(filesystem, kernel_release())}"
+        trouble, answers = seen.trouble or left_out, tuple(seen.answers)
+        found.append(Findings(filesystem.name, versions[filesystem.name], seen.driver, trouble, answers))
+    return tuple(found)
 
 
 def _require_loop_devices() -> None:

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from fsconsole.devices.evidence import Evidence, Relation, SystemPlace, Unread, UseKind
 from fsconsole.devices.hazards import ALL_CHECKS, find_hazards
 from fsconsole.model.device import MdArray, Usage, Verdict
@@ -127,15 +125,13 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("check", "case", "reason"), CASES, ids=[f"{i}-{case[0]}" for i, case in enumerate(CASES)]
-)
-def test_each_case_is_found_by_its_own_check_and_no_other(check: str, case: Evidence, reason: str) -> None:
-    hazards = find_hazards(case)
-    assert checks(hazards) == {check}
-    assert hazards[0].reason.startswith(reason)
-    assert hazards[0].verdict is (Verdict.ASKED if check in ASKED else Verdict.REFUSED)
-    assert hazards[0].hint
+def test_each_case_is_found_by_its_own_check_and_no_other() -> None:
+    for check, case, reason in CASES:
+        hazards = find_hazards(case)
+        assert checks(hazards) == {check}
+        assert hazards[0].reason.startswith(reason)
+        assert hazards[0].verdict is (Verdict.ASKED if check in ASKED else Verdict.REFUSED)
+        assert hazards[0].hint, check
 
 
 def test_every_check_has_a_case_and_a_name_of_its_own() -> None:
@@ -148,21 +144,26 @@ def test_a_device_that_nothing_speaks_against_has_no_hazard() -> None:
     assert find_hazards(evidence(content=sample(0), max_bytes=4 * GIB, min_bytes=4 * GIB)) == ()
 
 
-@pytest.mark.parametrize("kind", USES.values())
-def test_a_use_of_an_unrelated_device_is_no_hazard(kind: UseKind) -> None:
-    assert find_hazards(evidence(SDB, uses=(use(kind, SDA),))) == ()
-
-
-@pytest.mark.parametrize("kind", [UseKind.MOUNT, UseKind.SWAP, UseKind.HOLDER, UseKind.OPEN, UseKind.EXPORT])
-def test_a_disk_with_a_partition_in_use_is_refused(kind: UseKind) -> None:
-    case = evidence(SDB, relative(SDB1, Relation.INSIDE), uses=(use(kind, SDB1, "is mounted on /srv"),))
-    assert find_hazards(case)[0].reason == "has the partition /dev/sdb1, which is mounted on /srv"
-
-
-@pytest.mark.parametrize("kind", [UseKind.MOUNT, UseKind.HOLDER, UseKind.LOOP, UseKind.OPEN, UseKind.ARRAY])
-def test_a_partition_of_a_disk_that_is_used_as_a_whole_is_refused(kind: UseKind) -> None:
-    case = evidence(SDB1, relative(SDB, Relation.DISK), uses=(use(kind, SDB),))
-    assert find_hazards(case)[0].reason == "is a partition of /dev/sdb, which is used"
+def test_only_uses_of_relatives_are_hazards_told_with_what_they_are_to_the_device() -> None:
+    for kind in USES.values():
+        assert find_hazards(evidence(SDB, uses=(use(kind, SDA),))) == ()
+    md0 = device("md0", 9, 0, lower=("sdb",))
+    used, is_mounted = "is used", "is mounted on /srv"
+    for of, other, role, words, clause, kinds in (
+        (
+            SDB,
+            SDB1,
+            Relation.INSIDE,
+            "has the partition /dev/sdb1, which",
+            is_mounted,
+            "MOUNT SWAP HOLDER OPEN EXPORT",
+        ),
+        (SDB1, SDB, Relation.DISK, "is a partition of /dev/sdb, which", used, "MOUNT HOLDER LOOP OPEN ARRAY"),
+        (md0, SDB, Relation.BELOW, "is made of /dev/sdb, which", used, "MOUNT SWAP LOOP EXPORT"),
+    ):
+        for kind in kinds.split():
+            case = evidence(of, relative(other, role), uses=(use(UseKind[kind], other, clause),))
+            assert find_hazards(case)[0].reason == f"{words} {clause}", kind
 
 
 def test_a_disk_that_is_busy_by_another_partition_leaves_this_one_free() -> None:
@@ -174,13 +175,6 @@ def test_what_an_array_is_made_of_is_held_by_it_rightly() -> None:
     md0 = device("md0", 9, 0, lower=("sdb",))
     held = (use(UseKind.HOLDER, SDB), use(UseKind.ARRAY, SDB))
     assert find_hazards(evidence(md0, relative(SDB, Relation.BELOW), uses=held)) == ()
-
-
-@pytest.mark.parametrize("kind", [UseKind.MOUNT, UseKind.SWAP, UseKind.LOOP, UseKind.EXPORT])
-def test_what_an_array_is_made_of_must_not_be_used_by_anything_else(kind: UseKind) -> None:
-    md0 = device("md0", 9, 0, lower=("sdb",))
-    case = evidence(md0, relative(SDB, Relation.BELOW), uses=(use(kind, SDB),))
-    assert find_hazards(case)[0].reason == "is made of /dev/sdb, which is used"
 
 
 def test_that_a_loop_stands_on_a_device_is_no_hazard_to_the_loop_itself() -> None:
@@ -201,11 +195,11 @@ def test_another_path_to_the_disk_that_is_free_is_no_hazard() -> None:
     assert find_hazards(evidence(SDB, relative(SDC, Relation.TWIN))) == ()
 
 
-@pytest.mark.parametrize("role", [Relation.DISK, Relation.INSIDE, Relation.UNDER, Relation.BELOW])
-def test_whatever_lies_on_a_system_disk_is_refused(role: Relation) -> None:
+def test_whatever_lies_on_a_system_disk_is_refused() -> None:
     place = SystemPlace("/boot", frozenset({number(SDA)}))
-    case = evidence(SDB1, relative(SDA, role), system_places=(place,))
-    assert checks(find_hazards(case)) == {"system-disk"}
+    for role in (Relation.DISK, Relation.INSIDE, Relation.UNDER, Relation.BELOW):
+        case = evidence(SDB1, relative(SDA, role), system_places=(place,))
+        assert checks(find_hazards(case)) == {"system-disk"}, role
 
 
 def test_a_resync_can_be_waited_for_and_a_mount_can_not() -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from fsconsole.devices.gate import strange_node
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.places import NotDetermined, PlaceFinder, overlay_layers
 from fsconsole.devices.snapshot import MachineSnapshot
@@ -26,19 +28,13 @@ def below(line: str, btrfs: dict[str, frozenset[int]] | None = None) -> frozense
     return finder._down(finder._numbers_of(mount), "/")
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
+def test_a_root_is_followed_through_volumes_and_loops_to_whole_disks() -> None:
+    for source, expected in (
         ("8:1", (SDA1, SDA)),
         ("253:0", (LV, SDA1, SDB1, SDA, SDB)),
         ("7:1", (LOOP1, SDA1, SDA)),
-    ],
-)
-def test_a_root_is_followed_through_volumes_and_loops_to_whole_disks(
-    source: str, expected: tuple[object, ...]
-) -> None:
-    names = {number(d) for d in DEVICES if d in expected}
-    assert below(f"27 1 {source} / / rw - ext4 /dev/root rw") == names
+    ):
+        assert below(f"27 1 {source} / / rw - ext4 /dev/root rw") == set(map(number, expected))
 
 
 def test_a_root_on_btrfs_counts_every_mounted_btrfs_where_its_source_says_nothing() -> None:
@@ -51,18 +47,15 @@ def test_a_root_in_memory_lies_on_no_disk() -> None:
     assert below("27 1 0:30 / / rw - tmpfs tmpfs rw") == frozenset()
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_root_whose_disks_cant_be_found_is_not_taken_for_one_without() -> None:
+    for line in (
         "27 1 0:30 / / rw - zfs rpool/ROOT rw",
         "27 1 0:30 / / rw - btrfs /dev/root rw",
         "27 1 0:30 / / rw - overlay overlay rw,lowerdir=/not/there,upperdir=/nor/this",
         "27 1 99:1 / / rw - ext4 /dev/what rw",
-    ],
-)
-def test_a_root_whose_disks_cant_be_found_is_not_taken_for_one_without(line: str) -> None:
-    with pytest.raises(NotDetermined):
-        below(line)
+    ):
+        with pytest.raises(NotDetermined):
+            below(line)
 
 
 def test_the_layers_of_an_overlay_are_its_places(tmp_path: Path) -> None:
@@ -76,3 +69,16 @@ def test_the_layers_of_an_overlay_are_its_places(tmp_path: Path) -> None:
 
 def test_a_run_folder_that_is_not_yet_there_is_found_by_its_parent(tmp_path: Path) -> None:
     assert nearest_existing(str(tmp_path / "not" / "yet")) == str(tmp_path)
+
+
+NULL = device("sdnull", 1, 3, path="/dev/null")
+"""Any node with a known number will do."""
+
+
+def test_a_node_must_have_the_devices_own_name_and_number() -> None:
+    mapped, missing = replace(NULL, dm_name="vg-srv"), replace(SDB, path="/dev/not-there")
+    assert strange_node("/dev/null", NULL) == strange_node("/dev/mapper/vg-srv", mapped) == ""
+    for real in ("/tmp/null", "/dev/mapper/x", "/dev/sdb"):
+        assert "another device's name" in strange_node(real, NULL)
+    assert strange_node("/dev/null", replace(NULL, minor=5)) == "has a node that leads to device 1:3 instead"
+    assert strange_node("/dev/not-there", missing).startswith("has no usable node")

@@ -80,21 +80,16 @@ def test_the_paths_that_a_multipath_map_is_made_of_are_no_twins() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
+def test_wwn_decides_where_both_have_one_and_the_serial_otherwise() -> None:
+    for one, other, same in (
         (("w1", "s1"), ("w1", "s2"), True),
         (("w1", "s1"), ("w2", "s1"), False),
         (("w1", "s1"), ("", "s1"), True),
         (("", "s1"), ("", "s2"), False),
         (("", ""), ("", ""), False),
-    ],
-)
-def test_wwn_decides_where_both_have_one_and_the_serial_otherwise(
-    one: tuple[str, str], other: tuple[str, str], same: bool
-) -> None:
-    first, second = (replace(SDA, wwn=wwn, serial=serial) for wwn, serial in (one, other))
-    assert same_disk(first, second) is same
+    ):
+        first, second = (replace(SDA, wwn=wwn, serial=serial) for wwn, serial in (one, other))
+        assert same_disk(first, second) is same
 
 
 def test_what_is_missing_in_the_listing_is_told() -> None:
