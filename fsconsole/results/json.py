@@ -8,11 +8,15 @@ from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.state import CellState, RunState, StepState
 from fsconsole.model.wire import to_plain
+from fsconsole.model.workload import Workload
 from fsconsole.results.figures import Summary
 from fsconsole.results.grid import Grid, Row
 
 SCHEMA = 1
 """Grows when a key changes its meaning or goes; new keys may come at any time."""
+
+_OF_PLANS = frozenset({"thread_counts", "of"})
+"""Keys of a workload that are empty in every cell."""
 
 Json = dict[str, object]
 
@@ -68,11 +72,16 @@ def _row(row: Row) -> Json:
     return {
         "name": row.name,
         **_as_object(row.key),
+        "workloads": [_workload(workload) for workload in row.key.workloads],
         "cells": [figures.cell for figures in row.cells],
         "figures": {metric.value: _summary(metric, summary) for metric, summary in row.figures},
         "check_verdict": row.verdict,
         "notes": list(row.notes),
     }
+
+
+def _workload(workload: Workload) -> Json:
+    return {name: value for name, value in _as_object(workload).items() if name not in _OF_PLANS}
 
 
 def _summary(metric: Metric, summary: Summary) -> Json:
