@@ -17,7 +17,7 @@ from fsconsole.model.state import RunState
 from fsconsole.results.figures import CLEAN, Noted, Summary, cells_in_words
 from fsconsole.results.grid import Grid, Row, highest_first, published_alone, published_for, published_rows
 from fsconsole.results.table import Head, Line
-from fsconsole.text import GIB, KIB, MIB, TIB, printable, shorten_middle
+from fsconsole.text import GIB, KIB, MIB, TIB, printable, shorten_middle, wrap
 from fsconsole.units import fixed, format_bytes, shared_decimals
 
 # Run header: devices, kernel, date.
@@ -159,6 +159,7 @@ def _unit(unit: Unit, largest: float) -> tuple[str, float]:
 # Warnings as letters in the table, and in words below it.
 
 _REASONS_SHOWN = 3
+_ANY_LINES = 100
 _NAMES_SHOWN = 3
 _VARYING = re.compile(r"(?P<name>'[^']*')|(?<![\w.])(?P<number>[0-9]+(?:\.[0-9]+)?)(?![\w.])")
 """A name in quotes, or a number that stands alone: that of "ext4" is part of a word."""
@@ -228,6 +229,19 @@ def _worded(warnings: Iterable[Noted], marks: Mapping[WarningKind, str], total: 
         )
         for (kind, hint, of_cells), group in alike.items()
     )
+
+
+def warning_lines(warning: Worded, width: int, *, indent: str = "", hint: bool = True) -> list[str]:
+    """Return a warning with its reasons, and with its hint where that is wanted."""
+    said = f"{warning.kind} ({warning.place}): {'; '.join(warning.reasons)}"
+    lines = hanging(f"{indent}{warning.mark or '-'}  ", said, width)
+    return lines + (hanging(f"{indent}   -> ", warning.hint, width) if hint else [])
+
+
+def hanging(lead: str, text: str, width: int) -> list[str]:
+    """Return text behind a lead, its further lines under its first."""
+    first, *others = wrap(text, max(2, width - len(lead)), max_lines=_ANY_LINES)
+    return [lead + first, *(" " * len(lead) + other for other in others)]
 
 
 def numbers_in_words(cells: Iterable[int]) -> str:

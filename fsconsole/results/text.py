@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from fsconsole.model.metrics import Metric
 from fsconsole.model.state import RunState
-from fsconsole.results.content import UNITS_NOTE, Worded, content_of, facts, heading, worded
+from fsconsole.results.content import (
+    UNITS_NOTE,
+    Worded,
+    content_of,
+    facts,
+    hanging,
+    heading,
+    warning_lines,
+    worded,
+)
 from fsconsole.results.grid import DEFAULT_COLUMNS, Grid
 from fsconsole.results.table import LEAST_WIDTH, table_lines
 from fsconsole.text import cells_of, wrap
@@ -57,7 +66,7 @@ def _legend(columns: Sequence[Metric], width: int) -> list[str]:
     widest = max(cells_of(metric.column) for metric in columns)
     lines = ["", "Columns"]
     for metric in columns:
-        lines += _hanging(f"  {metric.column:<{widest}}  ", metric.help, width)
+        lines += hanging(f"  {metric.column:<{widest}}  ", metric.help, width)
     return lines
 
 
@@ -66,14 +75,5 @@ def _warnings(warnings: Sequence[Worded], width: int, *, hints: bool) -> list[st
         return []
     lines = ["", "Warnings"]
     for warning in warnings:
-        said = f"{warning.kind} ({warning.place}): {'; '.join(warning.reasons)}"
-        lines += _hanging(f"  {warning.mark or '-'}  ", said, width)
-        if hints:
-            lines += _hanging(" " * 5 + "-> ", warning.hint, width)
+        lines += warning_lines(warning, width, indent="  ", hint=hints)
     return lines
-
-
-def _hanging(lead: str, text: str, width: int) -> list[str]:
-    """Return text behind a lead, its further lines under its first."""
-    first, *others = wrap(text, width - len(lead))
-    return [lead + first, *(" " * len(lead) + other for other in others)]

@@ -27,11 +27,11 @@ from fsconsole.model.load import LatencyBucket, bucket_bounds_ns
 from fsconsole.model.plan import Cell, StepKind, Variant, cell_array_words
 from fsconsole.model.run import Target
 from fsconsole.model.state import CellState, RunState, StepState
-from fsconsole.results.content import fact_words, facts, instant, numbers_in_words, scale_for
+from fsconsole.results.content import fact_words, facts, hanging, instant, numbers_in_words, scale_for
 from fsconsole.results.figures import cell_word, warnings_seen
 from fsconsole.show.charts import HistogramValue, Mark, PlotValue, Series
 from fsconsole.show.lines import TextLine
-from fsconsole.show.results import broken, hanging
+from fsconsole.show.results import broken
 from fsconsole.show.tables import Column, TableRow, TableValue
 from fsconsole.text import cells_of, pad_right, printable, printable_lines, shorten_middle
 from fsconsole.units import fixed, format_bytes, format_guess, format_rate, format_seconds, significant

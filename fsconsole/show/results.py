@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fsconsole.client.runs import Look
 from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import Metric, Unit
-from fsconsole.results.content import MISSING, Worded, content_of, heading, worded_for
+from fsconsole.results.content import MISSING, content_of, heading, warning_lines, worded_for
 from fsconsole.results.grid import (
     DEFAULT_SORT,
     Grid,
@@ -194,15 +194,8 @@ def pane_lines(row: Row, grid: Grid, width: int) -> tuple[TextLine, ...]:
     for note in row.notes:
         lines += _plain(broken(printable(note), width))
     for warning in worded_for(row, grid):
-        lines += warning_lines(warning, width)
+        lines += _plain(warning_lines(warning, width))
     return tuple(lines)
-
-
-def warning_lines(warning: Worded, width: int) -> list[TextLine]:
-    """Return a warning in words with its remedy."""
-    said = f"{warning.kind} ({warning.place}): {'; '.join(warning.reasons)}"
-    lines = _plain(hanging(f"{warning.mark or '-'}  ", said, width))
-    return lines + _plain(hanging("   -> ", warning.hint, width))
 
 
 def published_lines(publication: Publication, width: int) -> tuple[TextLine, ...]:
@@ -212,12 +205,6 @@ def published_lines(publication: Publication, width: int) -> tuple[TextLine, ...
         f"There: {publication.workload}; {publication.machine}.",
     )
     return tuple(_plain(line for text in sentences for line in broken(printable(text), width)))
-
-
-def hanging(lead: str, text: str, width: int) -> list[str]:
-    """Return text behind a lead, its further lines under its first."""
-    first, *others = broken(text, width - len(lead))
-    return [lead + first, *(" " * len(lead) + other for other in others)]
 
 
 def _results_rows(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsconsole.client.runs import ListedRun
-from fsconsole.results.content import instant
+from fsconsole.results.content import hanging, instant
 from fsconsole.show.lines import TextLine
-from fsconsole.show.results import broken, hanging
+from fsconsole.show.results import broken
 from fsconsole.show.tables import Column, TableRow, TableValue
 from fsconsole.text import cells_of, printable
 from fsconsole.units import format_bytes
