@@ -86,11 +86,11 @@ def table_lines(rows: Sequence[SurveyRow], width: int, *, ascii_only: bool) -> I
     """Yield the table of devices; a state that is too long goes on in the next line."""
     from rich.text import Text
 
-    from fsconsole.show.devices import Entry, lay_out
+    from fsconsole.show.devices import ListedEntry, lay_out
     from fsconsole.show.terminal import ASCII, SAFE
     from fsconsole.text import pad_right, wrap
 
-    entries = [Entry(row.row, row.state, row.hazards) for row in rows]
+    entries = [ListedEntry(row.row, row.state, row.hazards) for row in rows]
     sheet = lay_out(entries, None, width, ASCII if ascii_only else SAFE)
     *columns, state = sheet.columns
     yield Text("".join(pad_right(column.title, column.width) for column in columns) + state.title, "bold")

@@ -18,7 +18,7 @@ from fsconsole.errors.targets import DeviceMissing, DeviceVanished
 from fsconsole.model.sample import Sample
 from fsconsole.model.wire import to_plain
 from fsconsole.results.json import ascii_json
-from fsconsole.show.gauges import Page, gone_line, page_lines
+from fsconsole.show.gauges import GaugePage, gone_line, page_lines
 from fsconsole.system.files import read_int_or
 from fsconsole.system.mounts import DEBUGFS
 from fsconsole.telemetry.block import block_name
@@ -86,7 +86,7 @@ class PlainPages:
     def show(self, sample: Sample, gone: tuple[str, ...]) -> None:
         """Write the sample."""
         self._notes.tell(gone)
-        lines = page_lines(sample, Page(self._title, gone), _PLAIN_WIDTH)
+        lines = page_lines(sample, GaugePage(self._title, gone), _PLAIN_WIDTH)
         self._stream.write("\n".join(lines) + "\n\n")
         self._stream.flush()
 
@@ -110,7 +110,7 @@ class LivePages:
         self._painted_s = now_s
         size = self._live.console.size
         # The cursor needs the last line.
-        lines = page_lines(sample, Page(self._title, gone), size.width, size.height - 1)
+        lines = page_lines(sample, GaugePage(self._title, gone), size.width, size.height - 1)
         texts = [Text(line, no_wrap=True) for line in lines]
         texts[0].stylize("bold")
         self._live.update(Group(*texts), refresh=True)
@@ -138,7 +138,7 @@ Samples = queue.SimpleQueue[Sample]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WatchOptions:
     """What is to be watched, how often, and for how many samples (None: without end)."""
 
     paths: tuple[str, ...]
@@ -152,7 +152,7 @@ class Wanted:
         return printable(f"gauges of {watched}, {self.hz:g} per second")
 
 
-def watch(wanted: Wanted, view: GaugeView) -> None:
+def watch(wanted: WatchOptions, view: GaugeView) -> None:
     """Show samples until there are as many as wanted.
 
     Raises DeviceMissing and NotABlockDevice for a path, DeviceVanished when no watched device is left,
@@ -183,7 +183,7 @@ def kernel_name(path: str) -> str:
 
 
 @contextmanager
-def _sampling(wanted: Wanted, names: tuple[str, ...], samples: Samples) -> Iterator[Sampler]:
+def _sampling(wanted: WatchOptions, names: tuple[str, ...], samples: Samples) -> Iterator[Sampler]:
     bdi = _BdiWatch(names)
 
     def take(sample: Sample) -> None:

@@ -30,8 +30,8 @@ def gauges(
     again. Only kernel files are opened. Writeback of a device (bdi) needs root and a mounted debugfs. Without a
     terminal, each sample is printed below the one before.
     """
-    from fsconsole.cli.gauge_watch import Wanted, gauge_view, watch
+    from fsconsole.cli.gauge_watch import WatchOptions, gauge_view, watch
 
-    wanted = Wanted(tuple(device or ()), hz, count)
+    wanted = WatchOptions(tuple(device or ()), hz, count)
     with gauge_view(wanted.title, as_json=as_json) as view:
         watch(wanted, view)

@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReportOptions:
     """How results are asked for; columns is a list with commas, empty for the format's own choice."""
 
     output: Format = Format.TABLE
@@ -90,12 +90,12 @@ def results(
     if beside and output is Format.CSV:
         what = "A table for programs holds a run's own figures only: --with does not go with csv."
         raise Misused(what=what, nearest="`--format json` has both; ", command="fsconsole results")
-    wanted = Wanted(output, sort, columns, summary, explain, terminal_width(), beside)
+    wanted = ReportOptions(output, sort, columns, summary, explain, terminal_width(), beside)
     sys.stdout.write(report(open_run(runs_dir, run), wanted))
     sys.stdout.flush()
 
 
-def report(folder: RunFolder, wanted: Wanted) -> str:
+def report(folder: RunFolder, wanted: ReportOptions) -> str:
     """Return a run's figures. Raises UnknownColumn, and whatever the journal's reader raises."""
     from fsconsole.client.runs import look
     from fsconsole.plan.publications import find_publication
@@ -110,13 +110,13 @@ def report(folder: RunFolder, wanted: Wanted) -> str:
 
 
 def _formatted(
-    state: RunState, grid: Grid, standing: str, columns: tuple[Metric, ...], wanted: Wanted
+    state: RunState, grid: Grid, standing: str, columns: tuple[Metric, ...], wanted: ReportOptions
 ) -> str:
     from fsconsole.results.csv import cells_csv, summary_csv
     from fsconsole.results.grid import columns_beside, columns_for
     from fsconsole.results.json import render_json
     from fsconsole.results.markdown import render_markdown
-    from fsconsole.results.text import Page, render_text
+    from fsconsole.results.text import ReportPage, render_text
 
     if wanted.output is Format.JSON:
         return render_json(state, grid, standing=standing)
@@ -126,7 +126,7 @@ def _formatted(
     columns = columns or (columns_beside(grid) if wanted.beside else columns_for(grid))
     if wanted.output is Format.MD:
         return render_markdown(state, grid, standing=standing, columns=columns)
-    page = Page(wanted.width, wanted.explain)
+    page = ReportPage(wanted.width, wanted.explain)
     return render_text(state, grid, standing=standing, columns=columns, page=page)
 
 

@@ -327,7 +327,7 @@ def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = N
 
 
 def _print_grid(folder: RunFolder) -> None:
-    from fsconsole.cli.results import Wanted, report, terminal_width
+    from fsconsole.cli.results import ReportOptions, report, terminal_width
 
-    sys.stdout.write("\n" + report(folder, Wanted(width=terminal_width())))
+    sys.stdout.write("\n" + report(folder, ReportOptions(width=terminal_width())))
     sys.stdout.flush()

@@ -15,8 +15,15 @@ from fsconsole.model.plan import arrays_in_words
 from fsconsole.model.run import Target
 from fsconsole.model.state import RunState
 from fsconsole.results.figures import CLEAN, Noted, Summary, cells_in_words
-from fsconsole.results.grid import Grid, Row, highest_first, published_alone, published_for, published_rows
-from fsconsole.results.table import Head, Line
+from fsconsole.results.grid import (
+    Grid,
+    GridRow,
+    highest_first,
+    published_alone,
+    published_for,
+    published_rows,
+)
+from fsconsole.results.table import Head, PrintedRow
 from fsconsole.text import GIB, KIB, MIB, TIB, printable, shorten_middle, wrap
 from fsconsole.units import fixed, format_bytes, shared_decimals
 
@@ -119,7 +126,7 @@ _LONGEST_FIGURE = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ColumnScale:
     """The unit of one column, how many base units it is, and how many digits stand behind the point."""
 
     unit: str
@@ -136,15 +143,15 @@ class Scale:
         return f"{scaled:.1e}"
 
 
-def scale_for(metric: Metric, values: Iterable[float]) -> Scale:
+def scale_for(metric: Metric, values: Iterable[float]) -> ColumnScale:
     """Return the scale for a column with these values, in the metric's base unit."""
     listed = tuple(map(float, values))
     base = metric.unit
     unit, factor = _unit(base, max(listed, default=0.0))
     whole = base in (Unit.COUNT, Unit.BYTES) and factor == 1 and all(value.is_integer() for value in listed)
     if whole:
-        return Scale(unit, factor)
-    return Scale(unit, factor, shared_decimals(value / factor for value in listed))
+        return ColumnScale(unit, factor)
+    return ColumnScale(unit, factor, shared_decimals(value / factor for value in listed))
 
 
 def _unit(unit: Unit, largest: float) -> tuple[str, float]:
@@ -192,7 +199,7 @@ def marks_of_rows(grid: Grid) -> tuple[str, ...]:
     return tuple(_letters(row, marks, of_cells) for row in grid.rows)
 
 
-def _letters(row: Row, marks: Mapping[WarningKind, str], of_cells: Mapping[int, set[WarningKind]]) -> str:
+def _letters(row: GridRow, marks: Mapping[WarningKind, str], of_cells: Mapping[int, set[WarningKind]]) -> str:
     kinds = {kind for figures in row.cells for kind in of_cells.get(figures.cell, ())}
     return "".join(mark for kind, mark in marks.items() if kind in kinds)
 
@@ -203,7 +210,7 @@ def worded(grid: Grid) -> tuple[Worded, ...]:
     return _worded(grid.warnings, marks_of(grid), total)
 
 
-def worded_for(row: Row, grid: Grid) -> tuple[Worded, ...]:
+def worded_for(row: GridRow, grid: Grid) -> tuple[Worded, ...]:
     """Return the warnings that concern a row, then those on the whole run; places name the row's own cells."""
     cells = {figures.cell for figures in row.cells}
     own = [
@@ -306,15 +313,15 @@ _NO_FIGURES = "no figures"
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class TableContent:
     """Heads and rows; caption says in sentences what the figures of the table are."""
 
     heads: tuple[Head, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[PrintedRow, ...]
     caption: tuple[str, ...]
 
 
-def content_of(grid: Grid, columns: Sequence[Metric]) -> Content:
+def content_of(grid: Grid, columns: Sequence[Metric]) -> TableContent:
     """Return the table of a grid with these columns, and n and spread where there are repeats.
 
     Published rows stand under those that they belong to, and at the end where they belong to none.
@@ -328,24 +335,26 @@ def content_of(grid: Grid, columns: Sequence[Metric]) -> Content:
     heads = [_head(metric.column, scales[metric].unit) for metric in columns]
     heads += [Head("spread", "%")] * repeated + [Head("n", "")] * uneven + [Head("warn", "")] * marked
     marks = marks_of_rows(grid)
-    lines: list[Line] = []
+    lines: list[PrintedRow] = []
     for row, letters in zip(grid.rows, marks, strict=True):
         notes = tuple(map(printable, row.notes)) or (() if row.figures else (_NO_FIGURES,))
         wanted = (repeated, uneven, letters if marked else None)
-        lines.append(Line(printable(row.name), _cells(row, grid.sorted_by, scales, wanted), notes))
+        lines.append(PrintedRow(printable(row.name), _cells(row, grid.sorted_by, scales, wanted), notes))
         for found in published_for(grid, row):
             which = "published" if len(row.printed) == 1 else f"published: {found.as_printed}"
             lines.append(_published_line(which, found, scales, len(heads)))
     for other in published_alone(grid):
         lines.append(_published_line(f"published: {other.as_printed}", other, scales, len(heads)))
-    return Content(
+    return TableContent(
         tuple(heads),
         tuple(lines),
         (*_caption(grid), *_array_caption(grid), *_published_caption(grid.publication)),
     )
 
 
-def _published_line(name: str, row: PublishedRow, scales: dict[Metric, Scale], cells: int) -> Line:
+def _published_line(
+    name: str, row: PublishedRow, scales: dict[Metric, ColumnScale], cells: int
+) -> PrintedRow:
     """Return a published row; where the run's own have n, spread and warnings it has nothing."""
     table = f" ({row.table})" if row.table else ""
     figures = [
@@ -353,7 +362,7 @@ def _published_line(name: str, row: PublishedRow, scales: dict[Metric, Scale], c
         for metric, scale in scales.items()
     ]
     blanks = [""] * (cells - len(figures))
-    return Line(
+    return PrintedRow(
         printable(f"  {name}{table}"), (*figures, *blanks), (printable(row.note),) if row.note else ()
     )
 
@@ -389,7 +398,7 @@ def _medians(grid: Grid, metric: Metric) -> tuple[float, ...]:
 
 
 def _cells(
-    row: Row, sorted_by: Metric, scales: dict[Metric, Scale], wanted: tuple[bool, bool, str | None]
+    row: GridRow, sorted_by: Metric, scales: dict[Metric, ColumnScale], wanted: tuple[bool, bool, str | None]
 ) -> tuple[str, ...]:
     """Return a row's cells; none at all for a row without a single figure. wanted: spread, n, and the marks."""
     if not row.figures:
@@ -403,7 +412,7 @@ def _cells(
     return tuple(cells)
 
 
-def _figure(row: Row, metric: Metric, scale: Scale) -> str:
+def _figure(row: GridRow, metric: Metric, scale: ColumnScale) -> str:
     summary = row.figure(metric)
     text = scale.text(summary.median) if summary is not None else MISSING
     if metric is Metric.CHECK and row.verdict not in ("", CLEAN):

@@ -10,7 +10,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import array_words
 from fsconsole.model.state import RunState
 from fsconsole.results.figures import CellFigures
-from fsconsole.results.grid import Grid, Row
+from fsconsole.results.grid import Grid, GridRow
 from fsconsole.text import printable
 
 _FORMULA_STARTS = ("=", "+", "-", "@")
@@ -59,7 +59,7 @@ def _head(metric: Metric) -> str:
     return f"{metric.column} [{metric.unit.value}]"
 
 
-def _cell_line(state: RunState, row: Row, figures: CellFigures, columns: Sequence[Metric]) -> list[str]:
+def _cell_line(state: RunState, row: GridRow, figures: CellFigures, columns: Sequence[Metric]) -> list[str]:
     return [
         guarded(state.request.run_id),
         str(figures.cell + 1),
@@ -73,7 +73,7 @@ def _cell_line(state: RunState, row: Row, figures: CellFigures, columns: Sequenc
     ]
 
 
-def _row_line(state: RunState, row: Row, columns: Sequence[Metric]) -> list[str]:
+def _row_line(state: RunState, row: GridRow, columns: Sequence[Metric]) -> list[str]:
     fields = [guarded(state.request.run_id), *_key_fields(row), str(len(row.cells))]
     fields += [guarded(row.verdict), guarded("; ".join(row.notes))]
     for metric in columns:
@@ -85,7 +85,7 @@ def _row_line(state: RunState, row: Row, columns: Sequence[Metric]) -> list[str]
     return fields
 
 
-def _key_fields(row: Row) -> list[str]:
+def _key_fields(row: GridRow) -> list[str]:
     key = row.key
     shown = key.workloads if key.workload is None else (key.workloads[key.workload],)
     texts = (

@@ -247,7 +247,7 @@ def _sentence(cell: CellFigures) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GridRow:
     """One row; a metric that no cell of it has is absent from figures."""
 
     name: str
@@ -274,7 +274,7 @@ class Row:
 class Grid:
     """Rows in the order of sorted_by; warnings name cells, so that each is found in the journal."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[GridRow, ...]
     sorted_by: Metric
     warnings: tuple[Noted, ...]
     publication: Publication | None = None
@@ -322,7 +322,7 @@ def columns_for(grid: Grid) -> tuple[Metric, ...]:
     return with_read(columns) if any(row.figure(Metric.READ) for row in grid.rows) else columns
 
 
-def _row(name: str, keys: tuple[RowKey, ...], cells: tuple[CellFigures, ...]) -> Row:
+def _row(name: str, keys: tuple[RowKey, ...], cells: tuple[CellFigures, ...]) -> GridRow:
     """Return the row of the first key, with those that came out equal to it."""
     found: dict[Metric, list[float]] = {}
     for cell in cells:
@@ -331,15 +331,15 @@ def _row(name: str, keys: tuple[RowKey, ...], cells: tuple[CellFigures, ...]) ->
     figures = tuple((metric, summarise(tuple(found[metric]))) for metric in Metric if metric in found)
     verdict = worst_verdict(tuple(cell.verdict for cell in cells))
     printed = dict.fromkeys(key.variant.as_printed for key in keys if key.variant.as_printed)
-    return Row(name, keys[0], cells, figures, verdict, row_notes(cells), tuple(printed))
+    return GridRow(name, keys[0], cells, figures, verdict, row_notes(cells), tuple(printed))
 
 
-def _grid_place(row: Row) -> tuple[int, int]:
+def _grid_place(row: GridRow) -> tuple[int, int]:
     """Return a row's place in the plan's order."""
     return (min(cell.cell for cell in row.cells), row.key.workload or 0)
 
 
-def _sorted(rows: list[Row], metric: Metric, *, is_reversed: bool = False) -> tuple[Row, ...]:
+def _sorted(rows: list[GridRow], metric: Metric, *, is_reversed: bool = False) -> tuple[GridRow, ...]:
     """Sort by medians; the sort is stable, so that equal rows stay in the plan's order."""
     having = [(summary.median, row) for row in rows if (summary := row.figure(metric)) is not None]
     having.sort(key=lambda pair: pair[0], reverse=highest_first(metric) != is_reversed)
@@ -350,7 +350,7 @@ def _sorted(rows: list[Row], metric: Metric, *, is_reversed: bool = False) -> tu
 # Figures of one row in per cent of another's.
 
 
-def share_percent(row: Row, baseline: Row, metric: Metric) -> float | None:
+def share_percent(row: GridRow, baseline: GridRow, metric: Metric) -> float | None:
     """Return a row's median in per cent of the baseline's; None where one of them is missing, or the latter is zero."""
     own, other = row.figure(metric), baseline.figure(metric)
     if own is None or other is None or other.median == 0:
@@ -369,7 +369,7 @@ def columns_beside(grid: Grid) -> tuple[Metric, ...]:
     return tuple(dict.fromkeys((*_OWN_FIRST, *published)))
 
 
-def published_for(grid: Grid, row: Row) -> tuple[PublishedRow, ...]:
+def published_for(grid: Grid, row: GridRow) -> tuple[PublishedRow, ...]:
     """Return the published rows that a row of the grid means, in the publication's order."""
     return tuple(known for known in published_rows(grid) if known.as_printed in row.printed)
 

@@ -10,7 +10,7 @@ from fsconsole.model.state import CellState, RunState, StepState
 from fsconsole.model.wire import to_plain
 from fsconsole.model.workload import Workload
 from fsconsole.results.figures import Summary
-from fsconsole.results.grid import Grid, Row
+from fsconsole.results.grid import Grid, GridRow
 
 SCHEMA = 1
 """Grows when a key changes its meaning or goes; new keys may come at any time."""
@@ -68,7 +68,7 @@ def _run(state: RunState, standing: str) -> Json:
     }
 
 
-def _row(row: Row) -> Json:
+def _row(row: GridRow) -> Json:
     return {
         "name": row.name,
         **_as_object(row.key),

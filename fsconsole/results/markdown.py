@@ -9,7 +9,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.state import RunState
 from fsconsole.results.content import UNITS_NOTE, content_of, facts, heading, worded
 from fsconsole.results.grid import DEFAULT_COLUMNS, Grid
-from fsconsole.results.table import Head, Line
+from fsconsole.results.table import Head, PrintedRow
 from fsconsole.text import printable
 
 _ACTIVE = re.compile(r"([\\`*_\[\]<>|~&#!$@]|:(?=//))")
@@ -41,7 +41,7 @@ def escaped(text: str) -> str:
     return _ACTIVE.sub(r"\\\1", printable(text))
 
 
-def _table(heads: Sequence[Head], lines: Sequence[Line]) -> list[str]:
+def _table(heads: Sequence[Head], lines: Sequence[PrintedRow]) -> list[str]:
     noted = any(line.notes for line in lines)
     names = ["variant", *map(_head, heads), *(["notes"] if noted else [])]
     rules = ["---", *["---:"] * len(heads), *(["---"] if noted else [])]
@@ -54,7 +54,7 @@ def _head(head: Head) -> str:
     return escaped(f"{head.name} [{head.unit}]" if head.unit else head.name)
 
 
-def _fields(line: Line, figures: int, *, noted: bool) -> list[str]:
+def _fields(line: PrintedRow, figures: int, *, noted: bool) -> list[str]:
     cells = line.cells or ("",) * figures
     notes = ["; ".join(line.notes)] if noted else []
     return [escaped(text) for text in (line.name, *cells, *notes)]

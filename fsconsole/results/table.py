@@ -27,7 +27,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PrintedRow:
     """One row; without cells its first note stands in their place. All text is printable."""
 
     name: str
@@ -35,7 +35,7 @@ class Line:
     notes: tuple[str, ...] = ()
 
 
-def table_lines(name: str, heads: Sequence[Head], lines: Sequence[Line], width: int) -> list[str]:
+def table_lines(name: str, heads: Sequence[Head], lines: Sequence[PrintedRow], width: int) -> list[str]:
     """Return the table in lines of at most width cells (at least LEAST_WIDTH).
 
     Columns that don't fit beside each other go into a further block below, under the same names.
@@ -77,7 +77,7 @@ class _Block:
         return "".join(" " * self.gap + cell for cell in fitted)
 
 
-def _column_width(index: int, head: Head, lines: Sequence[Line]) -> int:
+def _column_width(index: int, head: Head, lines: Sequence[PrintedRow]) -> int:
     cells = [line.cells[index] for line in lines if line.cells]
     return min(_WIDEST_CELL, max(map(cells_of, (head.name, head.unit, *cells))))
 
@@ -96,7 +96,7 @@ def _blocks(widths: Sequence[int], width: int) -> list[tuple[int, ...]]:
     return [*blocks, block]
 
 
-def _block_lines(name: str, heads: Sequence[Head], lines: Sequence[Line], block: _Block) -> list[str]:
+def _block_lines(name: str, heads: Sequence[Head], lines: Sequence[PrintedRow], block: _Block) -> list[str]:
     longest = max(cells_of(text) for text in (name, *(line.name for line in lines)))
     name_width = min(max(longest, len(name)), block.width - block.figures_width)
     printed = [
@@ -109,7 +109,7 @@ def _block_lines(name: str, heads: Sequence[Head], lines: Sequence[Line], block:
     return printed
 
 
-def _row_lines(line: Line, block: _Block, name_width: int) -> list[str]:
+def _row_lines(line: PrintedRow, block: _Block, name_width: int) -> list[str]:
     names = _indented(line.name, name_width)
     if len(names) > _NAME_LINES:
         # A name that would be shortened has lines of its own, and all of its figures stand below it.

@@ -25,7 +25,7 @@ _MORE = "`fsconsole results --explain`: what columns mean, what to do about warn
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ReportPage:
     """How wide the report is (at least LEAST_WIDTH), and whether it explains columns and warnings."""
 
     width: int = 80
@@ -38,7 +38,7 @@ def render_text(
     *,
     standing: str,
     columns: Sequence[Metric] = DEFAULT_COLUMNS,
-    page: Page = Page(),
+    page: ReportPage = ReportPage(),
 ) -> str:
     """Return the report; no line takes more than the page's cells.
 

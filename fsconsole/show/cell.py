@@ -29,7 +29,7 @@ from fsconsole.model.run import Target
 from fsconsole.model.state import CellState, RunState, StepState
 from fsconsole.results.content import fact_words, facts, hanging, instant, numbers_in_words, scale_for
 from fsconsole.results.figures import cell_word, warnings_seen
-from fsconsole.show.charts import HistogramValue, Mark, PlotValue, Series
+from fsconsole.show.charts import HistogramValue, PlotValue, Series, Threshold
 from fsconsole.show.lines import TextLine
 from fsconsole.show.results import broken
 from fsconsole.show.tables import Column, TableRow, TableValue
@@ -293,7 +293,7 @@ def _dirty(cell: CellState, points: Sequence[CurvePoint], length_s: float) -> Pl
     series = _series(cell, points, "dirty and under writeback", "dirty", lambda point: point.pending_bytes)
     highest = max((y for _, y in series.points if not isnan(y)), default=0.0)
     thresholds = [
-        Mark(value, name)
+        Threshold(value, name)
         for name, value in (
             ("background", _last(points, lambda point: point.background_bytes)),
             ("limit", _last(points, lambda point: point.threshold_bytes)),

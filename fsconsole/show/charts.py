@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Threshold:
     """A threshold on a scale."""
 
     value: float
@@ -32,7 +32,7 @@ class GaugeValue:
     maximum: float
     text: str
     """The figure in words, with its unit."""
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[Threshold, ...] = ()
     parts: tuple[Part, ...] = ()
     """What the bar is made of; empty: of the value alone."""
 
@@ -62,7 +62,7 @@ class PlotValue:
     """y_max in words, with its unit."""
     x_text: str
     """What the width is, in words."""
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[Threshold, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

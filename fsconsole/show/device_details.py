@@ -9,7 +9,7 @@ from fsconsole.devices.hazards import CONTENT_CHECKS
 from fsconsole.devices.state import Claim
 from fsconsole.model.device import Device, Hazard, MdArray
 from fsconsole.plan.arrays import stripes_of
-from fsconsole.show.devices import NEEDS_ROOT, Entry, Listing, kind_of, remedy
+from fsconsole.show.devices import NEEDS_ROOT, ListedEntry, Listing, kind_of, remedy
 from fsconsole.text import pad_right, printable, wrap
 from fsconsole.units import format_bytes, format_bytes_exact, format_percent, format_rate
 
@@ -25,7 +25,7 @@ Part = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DetailLine:
     """A printable line of the pane: label (empty on continuation lines), text, style."""
 
     label: str
@@ -34,8 +34,8 @@ class Line:
 
 
 def details(
-    entry: Entry, listing: Listing, width: int, *, is_root: bool, read_tests: Mapping[str, str]
-) -> tuple[Line, ...]:
+    entry: ListedEntry, listing: Listing, width: int, *, is_root: bool, read_tests: Mapping[str, str]
+) -> tuple[DetailLine, ...]:
     """Return all that is known of a device, whole, wrapped to width cells; read_tests has figures by node."""
     room = max(width - LABEL_WIDTH, _LEAST_WIDTH)
     told: list[Part] = [
@@ -56,7 +56,7 @@ def _head(device: Device) -> Iterator[Part]:
     yield "", "  ".join(filter(None, words)), "bold"
 
 
-def _wiping(entry: Entry, listing: Listing, *, is_root: bool) -> Iterator[Part]:
+def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[Part]:
     claim = entry.state.claim
     yield "state", entry.state.text, _STATES[claim]
     if entry.device.md is not None:
@@ -177,9 +177,9 @@ def _settings(device: Device) -> Iterator[Part]:
         yield "settings", ", ".join(filter(None, parts)), ""
 
 
-def _wrapped(part: Part, room: int) -> Iterator[Line]:
+def _wrapped(part: Part, room: int) -> Iterator[DetailLine]:
     label, text, style = part
     lines = wrap(printable(text), room if label else room + LABEL_WIDTH, max_lines=_MANY_LINES)
     for index, line in enumerate(lines):
         # A line without a label at all begins at the left, and so does what follows it.
-        yield Line(pad_right(label if index == 0 else "", LABEL_WIDTH) if label else "", line, style)
+        yield DetailLine(pad_right(label if index == 0 else "", LABEL_WIDTH) if label else "", line, style)

@@ -21,7 +21,7 @@ from fsconsole.units import format_bytes, format_bytes_exact, format_guess, form
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class DeviceColumn:
     """A column that may be left out; the lowest rank stays longest."""
 
     title: str
@@ -52,26 +52,26 @@ def _positive_bytes(size_bytes: int) -> str:
 
 
 COLUMNS = (
-    Column("size", 1, lambda device: format_bytes(device.size_bytes), right=True),
-    Column("kind", 2, kind_of),
-    Column("model", 3, lambda device: device.model),
-    Column("link", 6, lambda device: device.transport),
-    Column("medium", 7, _rotational),
-    Column("serial", 4, lambda device: device.serial),
-    Column("WWN", 14, lambda device: device.wwn),
-    Column("scheduler", 8, lambda device: device.scheduler),
-    Column("read-ahead", 9, lambda device: _positive_bytes(device.read_ahead_bytes), right=True),
-    Column("cache", 10, lambda device: device.write_cache),
-    Column("sector", 11, _sectors),
-    Column("optimal", 12, lambda device: _positive_bytes(device.optimal_io_bytes), right=True),
-    Column("seq", 13, lambda device: str(device.diskseq or ""), right=True),
-    Column("signature", 5, _signature_column(lambda signature: signature.type)),
-    Column("label", 15, _signature_column(lambda signature: signature.label)),
-    Column("UUID", 16, _signature_column(lambda signature: signature.uuid)),
+    DeviceColumn("size", 1, lambda device: format_bytes(device.size_bytes), right=True),
+    DeviceColumn("kind", 2, kind_of),
+    DeviceColumn("model", 3, lambda device: device.model),
+    DeviceColumn("link", 6, lambda device: device.transport),
+    DeviceColumn("medium", 7, _rotational),
+    DeviceColumn("serial", 4, lambda device: device.serial),
+    DeviceColumn("WWN", 14, lambda device: device.wwn),
+    DeviceColumn("scheduler", 8, lambda device: device.scheduler),
+    DeviceColumn("read-ahead", 9, lambda device: _positive_bytes(device.read_ahead_bytes), right=True),
+    DeviceColumn("cache", 10, lambda device: device.write_cache),
+    DeviceColumn("sector", 11, _sectors),
+    DeviceColumn("optimal", 12, lambda device: _positive_bytes(device.optimal_io_bytes), right=True),
+    DeviceColumn("seq", 13, lambda device: str(device.diskseq or ""), right=True),
+    DeviceColumn("signature", 5, _signature_column(lambda signature: signature.type)),
+    DeviceColumn("label", 15, _signature_column(lambda signature: signature.label)),
+    DeviceColumn("UUID", 16, _signature_column(lambda signature: signature.uuid)),
 )
 
 
-def fitting(devices: Sequence[Device], room: int, gap: int) -> tuple[Column, ...]:
+def fitting(devices: Sequence[Device], room: int, gap: int) -> tuple[DeviceColumn, ...]:
     """Return the columns, in their order, that fit into room cells with a gap each; empty ones are left out.
 
     The first by rank that doesn't fit ends the choice: what matters less must not take its place.
@@ -88,7 +88,7 @@ def fitting(devices: Sequence[Device], room: int, gap: int) -> tuple[Column, ...
     return tuple(column for column in COLUMNS if column in chosen)
 
 
-def texts_of(column: Column, devices: Sequence[Device]) -> list[str]:
+def texts_of(column: DeviceColumn, devices: Sequence[Device]) -> list[str]:
     """Return a column's cells, safe to print."""
     return [printable(column.text(device)) for device in devices]
 
@@ -106,7 +106,7 @@ Key = tuple[str, Identity]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ListedEntry:
     """A device of the list."""
 
     row: TreeRow
@@ -148,14 +148,14 @@ class Entry:
 class Listing:
     """All devices in the order of a tree, and what is to be known of how they were seen."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ListedEntry, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def at(self, path: str) -> Entry | None:
+    def at(self, path: str) -> ListedEntry | None:
         """Return the device of that node; None where there is none now."""
         return next((entry for entry in self.entries if entry.device.path == path), None)
 
-    def scratch(self, scratch_id: str) -> Entry | None:
+    def scratch(self, scratch_id: str) -> ListedEntry | None:
         """Return the scratch device of that id; None where there is none now."""
         return next((entry for entry in self.entries if entry.scratch_id == scratch_id != ""), None)
 
@@ -175,7 +175,7 @@ def parse_listing(out: str, err: str = "") -> Listing:
     """Return what the command printed. Raises ChildFailed where it is something else."""
     found = {one.name: one for one in decoded(tuple[ListedDevice, ...], out, *WORDS)}
     rows = tree_rows(tuple(one.device for one in found.values()))
-    entries = (Entry(row, found[row.device.name].state, found[row.device.name].hazards) for row in rows)
+    entries = (ListedEntry(row, found[row.device.name].state, found[row.device.name].hazards) for row in rows)
     notes = (line.removeprefix(_NOTE) for line in err.splitlines() if line.startswith(_NOTE))
     return Listing(tuple(entries), tuple(notes))
 
@@ -200,13 +200,13 @@ def with_changes(listing: Listing, gone: frozenset[str], new: tuple[Device, ...]
     kept = {entry.device.name: entry for entry in listing.entries if entry.device.name not in gone}
     rows = tree_rows((*(entry.device for entry in kept.values()), *new))
     entries = tuple(
-        replace(kept[row.device.name], row=row) if row.device.name in kept else Entry(row, _NEW)
+        replace(kept[row.device.name], row=row) if row.device.name in kept else ListedEntry(row, _NEW)
         for row in rows
     )
     return replace(listing, entries=entries)
 
 
-def with_proofs(listing: Listing, proofs: dict[Key, Entry]) -> Listing:
+def with_proofs(listing: Listing, proofs: dict[Key, ListedEntry]) -> Listing:
     """Return the listing with what was found out before about devices that it leaves open, where they are the same."""
     entries = tuple(
         replace(known, row=replace(entry.row, device=known.device))
@@ -221,12 +221,12 @@ def _moved(device: Device, now: dict[str, MdArray]) -> Device:
     return device if device.md is None or device.name not in now else replace(device, md=now[device.name])
 
 
-def _restated(entry: Entry, device: Device, devices: tuple[Device, ...]) -> Entry:
+def _restated(entry: ListedEntry, device: Device, devices: tuple[Device, ...]) -> ListedEntry:
     state = device_state(device, devices, entry.hazards if entry.is_proved else None)
     return replace(entry, row=replace(entry.row, device=device), state=state)
 
 
-def _bare(entry: Entry) -> Device:
+def _bare(entry: ListedEntry) -> Device:
     """Return the device without what only a close look tells."""
     return replace(entry.device, signatures=())
 
@@ -241,7 +241,9 @@ _TICK_WIDTH = 4
 STYLES = {Claim.FREE: "green", Claim.HAZARDOUS: "yellow", Claim.IN_USE: "", Claim.UNKNOWN: ""}
 
 
-def lay_out(entries: Sequence[Entry], ticked: Collection[str] | None, width: int, glyphs: Glyphs) -> Sheet:
+def lay_out(
+    entries: Sequence[ListedEntry], ticked: Collection[str] | None, width: int, glyphs: Glyphs
+) -> Sheet:
     """Return the table in width cells; ticked None: without ticks, and names and states are whole."""
     is_whole = ticked is None
     names = [name_in_tree(entry.row, glyphs) for entry in entries]
@@ -283,7 +285,7 @@ def lay_out(entries: Sequence[Entry], ticked: Collection[str] | None, width: int
     )
 
 
-def _state_text(entry: Entry) -> str:
+def _state_text(entry: ListedEntry) -> str:
     others = entry.row.also_under
     more = f" and {len(others) - 2} more" if len(others) > 2 else ""
     return f"{entry.state.text}; also under {', '.join(others[:2])}{more}" if others else entry.state.text
@@ -304,14 +306,14 @@ def guide(row: TreeRow, glyphs: Glyphs) -> str:
     return above + (glyphs.last_branch if row.last_of[-1] else glyphs.branch)
 
 
-def _tick(entry: Entry, ticked: Collection[str]) -> SheetCell:
+def _tick(entry: ListedEntry, ticked: Collection[str]) -> SheetCell:
     if entry.device.path in ticked:
         return SheetCell("[x]", "bold")
     can_be = not entry.refusals and entry.state.claim is not Claim.IN_USE
     return SheetCell("[ ]" if can_be else "")
 
 
-def _padded(column: Column, text: str, width: int) -> str:
+def _padded(column: DeviceColumn, text: str, width: int) -> str:
     return pad_left(text, width) if column.right else pad_right(text, width)
 
 
@@ -364,7 +366,7 @@ NEEDS_ROOT = "leave with q, then `sudo fsconsole`."
 _SYSTEM = frozenset({"/", "/boot", "/boot/efi", "/usr", "/var"})
 
 
-def refusal(entry: Entry, listing: Listing, *, is_root: bool) -> str:
+def refusal(entry: ListedEntry, listing: Listing, *, is_root: bool) -> str:
     """Return why a device can't be ticked and what to do, in sentences; "" where it may be ticked or must be proved."""
     path = entry.device.path
     if entry.refusals:
@@ -377,7 +379,7 @@ def refusal(entry: Entry, listing: Listing, *, is_root: bool) -> str:
     return ""
 
 
-def remedy(entry: Entry, listing: Listing) -> str:
+def remedy(entry: ListedEntry, listing: Listing) -> str:
     """Return what frees a device that is in use, or what to choose instead."""
     return next(_remedies(entry.device, listing), "Choose another, or free it first.")
 
@@ -413,7 +415,7 @@ def lost_ticks(ticks: Mapping[str, Identity], listing: Listing) -> dict[str, str
     return {path: f"{path} was unticked: {why}." for path, why in found if why}
 
 
-def _lost(entry: Entry | None, ticked: Identity) -> str:
+def _lost(entry: ListedEntry | None, ticked: Identity) -> str:
     if entry is None:
         return "it is gone"
     if other := others(ticked, listed_identity(entry.device)):
@@ -468,7 +470,7 @@ def offer(*, is_root: bool) -> str:
     return OFFER if is_root else f"{OFFER} (as root: sudo fsconsole)"
 
 
-def ticked_told(entry: Entry) -> str:
+def ticked_told(entry: ListedEntry) -> str:
     """Return what is said of a device that was ticked just now, and what will be asked about it."""
     path = entry.device.path
     if entry.device.is_scratch:
@@ -478,7 +480,7 @@ def ticked_told(entry: Entry) -> str:
     return f"{path} is ticked. {asked}nothing is wiped before you type its name."
 
 
-def removal_told(entry: Entry) -> str:
+def removal_told(entry: ListedEntry) -> str:
     """Return what goes with a scratch device."""
     backing = entry.device.loop
     file = backing.path if backing is not None else ""

@@ -15,8 +15,8 @@ from fsconsole.model.sample import (
     Sample,
     Writeback,
 )
-from fsconsole.show.charts import GaugeValue, Mark, Part
-from fsconsole.show.history import Snapshot
+from fsconsole.show.charts import GaugeValue, Part, Threshold
+from fsconsole.show.history import RunSnapshot
 from fsconsole.text import pad_left, pad_right, printable, shorten_middle
 from fsconsole.units import (
     fixed,
@@ -39,7 +39,7 @@ _LATENCY_MS = 10.0
 """Least ends of the scales that have no natural end."""
 
 
-def gauges(snapshot: Snapshot) -> tuple[GaugeValue, ...]:
+def gauges(snapshot: RunSnapshot) -> tuple[GaugeValue, ...]:
     """Return all gauges of the latest sample, most useful first; a missing source has value None, not zero."""
     sample = snapshot.sample
     if sample is None:
@@ -73,12 +73,12 @@ def gauges(snapshot: Snapshot) -> tuple[GaugeValue, ...]:
     )
 
 
-def write_limit(snapshot: Snapshot) -> tuple[float, str]:
+def write_limit(snapshot: RunSnapshot) -> tuple[float, str]:
     """Return the end of the scale for writes in bytes/s, and where it comes from: "raw" or "peak"."""
     return _limit(snapshot.known.raw_write_bytes_s, snapshot.history.best_write_bytes_s)
 
 
-def read_limit(snapshot: Snapshot) -> tuple[float, str]:
+def read_limit(snapshot: RunSnapshot) -> tuple[float, str]:
     """Return the same for reads; without a raw row the peak of both, else the few reads of a write fill the bar."""
     best = max(snapshot.history.best_read_bytes_s, snapshot.history.best_write_bytes_s)
     return _limit(snapshot.known.raw_read_bytes_s, best)
@@ -127,7 +127,7 @@ def _dirty(writeback: Writeback) -> GaugeValue:
         value=float(writeback.pending_bytes),
         maximum=limit * _OVER_LIMIT if limit else max(2.0 * writeback.pending_bytes, 1.0),
         text=f"{format_bytes(writeback.dirty_bytes)} + {format_bytes(writeback.writeback_bytes)} writeback",
-        marks=tuple(Mark(float(value), name) for value, name in named if value),
+        marks=tuple(Threshold(float(value), name) for value, name in named if value),
         parts=(
             Part(float(writeback.dirty_bytes), "dirty"),
             Part(float(writeback.writeback_bytes), "writeback"),
@@ -247,7 +247,7 @@ _UNITS = ("MB/s", "MB/s", "1/s", "1/s", "", "%", "ms")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class GaugePage:
     """The head of a page of gauges: its title, and devices that are gone."""
 
     title: str
@@ -270,7 +270,7 @@ def gauge_lines(sample: Sample | None, now_ns: int) -> list[str]:
     ]
 
 
-def page_lines(sample: Sample, page: Page, width: int, height: int | None = None) -> list[str]:
+def page_lines(sample: Sample, page: GaugePage, width: int, height: int | None = None) -> list[str]:
     """Return the page of `fsconsole gauges` in width columns and at most height lines; devices that don't fit are counted."""
     head = [
         page.title,

@@ -214,7 +214,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CellEstimates:
     """What the cells that are over tell: seconds that one takes, and the raw rows' rates in bytes/s, 0 without one."""
 
     cell_s: float
@@ -223,13 +223,13 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class RunSnapshot:
     """What one look at a run's journal and lock found."""
 
     folder: RunFolder
     state: RunState
     names: Names
-    known: Known
+    known: CellEstimates
     sample: Sample | None
     history: History
     alive: bool
@@ -251,14 +251,16 @@ _RAW_WRITES = (Metric.RAW_WRITE_1, Metric.RAW_WRITE_N)
 _RAW_READS = (Metric.RAW_READ_1, Metric.RAW_READ_N, Metric.READTEST)
 
 
-def known_of(state: RunState) -> Known:
+def known_of(state: RunState) -> CellEstimates:
     """Return what the cells tell by now; a long run takes a while."""
     raw = [
         cell
         for cell, planned in zip(state.cells, state.request.plan.cells, strict=True)
         if planned.variant.is_raw
     ]
-    return Known(mean_cell_s(state), _snapshot_highest(raw, _RAW_WRITES), _snapshot_highest(raw, _RAW_READS))
+    return CellEstimates(
+        mean_cell_s(state), _snapshot_highest(raw, _RAW_WRITES), _snapshot_highest(raw, _RAW_READS)
+    )
 
 
 def _snapshot_highest(cells: Sequence[CellState], metrics: Sequence[Metric]) -> float:

@@ -13,7 +13,7 @@ from fsconsole.results.content import MISSING, content_of, heading, warning_line
 from fsconsole.results.grid import (
     DEFAULT_SORT,
     Grid,
-    Row,
+    GridRow,
     columns_beside,
     columns_for,
     highest_first,
@@ -22,7 +22,7 @@ from fsconsole.results.grid import (
     share_percent,
     sort_grid,
 )
-from fsconsole.results.table import Line
+from fsconsole.results.table import PrintedRow
 from fsconsole.show.lines import TextLine
 from fsconsole.show.tables import Column, TableRow, TableValue
 from fsconsole.show.terminal import Glyphs
@@ -128,12 +128,12 @@ class GridView:
     table: TableValue
     caption: str
 
-    def row(self, key: str) -> Row | None:
+    def row(self, key: str) -> GridRow | None:
         """Return the grid's row of that key; None for a published one, or one that is gone."""
         return next((row for row in self.grid.rows if row_key(row) == key), None)
 
 
-def row_key(row: Row) -> str:
+def row_key(row: GridRow) -> str:
     """Return what tells a row from the others of its run, however far that has come."""
     first = min(cell.cell for cell in row.cells)
     return f"{first}/{'' if row.key.workload is None else row.key.workload}"
@@ -186,7 +186,7 @@ def caption_rule(caption: str, glyphs: Glyphs, width: int) -> str:
     return said + glyphs.horizontal * (width - cells_of(said))
 
 
-def pane_lines(row: Row, grid: Grid, width: int) -> tuple[TextLine, ...]:
+def pane_lines(row: GridRow, grid: Grid, width: int) -> tuple[TextLine, ...]:
     """Return what is to be said of a row: its whole name, why figures are missing, its warnings with remedies."""
     lines = [TextLine(part, "strong") for part in broken(printable(row.name), width)]
     for other in row.printed:
@@ -208,7 +208,7 @@ def published_lines(publication: Publication, width: int) -> tuple[TextLine, ...
 
 
 def _results_rows(
-    grid: Grid, lines: Sequence[Line], columns: tuple[Metric, ...], baseline: Row | None
+    grid: Grid, lines: Sequence[PrintedRow], columns: tuple[Metric, ...], baseline: GridRow | None
 ) -> Iterator[TableRow]:
     """Yield the rows of the table: each of the grid, and those that were published for it below it."""
     given = iter(lines)
@@ -224,11 +224,13 @@ def _results_rows(
         yield _published(f"published {number}", next(given))
 
 
-def _published(key: str, line: Line) -> TableRow:
+def _published(key: str, line: PrintedRow) -> TableRow:
     return TableRow(key, line.name, line.cells, " / ".join(line.notes), "weak")
 
 
-def _against(row: Row, baseline: Row, cells: tuple[str, ...], columns: tuple[Metric, ...]) -> tuple[str, ...]:
+def _against(
+    row: GridRow, baseline: GridRow, cells: tuple[str, ...], columns: tuple[Metric, ...]
+) -> tuple[str, ...]:
     """Return a row's cells with its figures in per cent of the baseline's; verdicts and marks stay."""
     shares = []
     for metric, text in zip(columns, cells, strict=False):
@@ -249,7 +251,7 @@ def _mark(grid: Grid, glyphs: Glyphs) -> str:
     return glyphs.down if highest_first(grid.sorted_by) != grid.is_reversed else glyphs.up
 
 
-def _caption(grid: Grid, baseline: Row | None) -> str:
+def _caption(grid: Grid, baseline: GridRow | None) -> str:
     """Return what the figures are and how rows are sorted: a line of 80 columns, but for a baseline's name."""
     column = grid.sorted_by.column
     order = "highest" if highest_first(grid.sorted_by) != grid.is_reversed else "lowest"

@@ -16,9 +16,9 @@ from fsconsole.model.events import CommandFinished, ControlAnswer, Verb
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.results.figures import status_words
-from fsconsole.show.charts import Mark, PlotValue, Series
+from fsconsole.show.charts import PlotValue, Series, Threshold
 from fsconsole.show.gauges import read_limit, write_limit
-from fsconsole.show.history import MINUTE_S, Figures, Names, Snapshot, Trace
+from fsconsole.show.history import MINUTE_S, Figures, Names, RunSnapshot, Trace
 from fsconsole.show.lines import TextLine
 from fsconsole.show.progress import cell_head, check_verdict, place_words, rates_words, step_words
 from fsconsole.text import cells_of, decode, pad_right, printable, printable_lines, shorten_middle, wrap
@@ -111,7 +111,7 @@ WIDE_COLUMNS = 150
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class RunHeights:
     """Lines for each part; 0: it isn't shown."""
 
     cells: int
@@ -119,7 +119,7 @@ class Room:
     plot: int
 
 
-def room_for(lines: int, *, cells: int, gauges: int, plot: bool) -> Room:
+def room_for(lines: int, *, cells: int, gauges: int, plot: bool) -> RunHeights:
     """Return how so many lines are used for so many cells and lines of gauges, with or without a plot."""
     least_plot = _PLOT if plot and lines >= _CELLS + _PLOT + 2 else 0
     cell_lines = min(cells, _CELLS, max(1, lines - least_plot - 2))
@@ -130,7 +130,7 @@ def room_for(lines: int, *, cells: int, gauges: int, plot: bool) -> Room:
     rest = lines - cell_lines - gauge_lines - least_plot
     more_cells = min(max(0, cells - cell_lines), _MOST_CELLS - _CELLS, rest // 2 if least_plot else rest)
     plot_lines = min(_MOST_PLOT, least_plot + rest - more_cells) if least_plot else 0
-    return Room(cell_lines + more_cells, gauge_lines, plot_lines)
+    return RunHeights(cell_lines + more_cells, gauge_lines, plot_lines)
 
 
 _LEAST_DETAIL = 31
@@ -146,7 +146,7 @@ _TONES = {
 }
 
 
-def title_line(snapshot: Snapshot, now_ns: int, width: int) -> str:
+def title_line(snapshot: RunSnapshot, now_ns: int, width: int) -> str:
     """Return the run's title, status and time left; now_ns is CLOCK_MONOTONIC."""
     standing = printable(standing_words(snapshot, now_ns))
     title = printable(snapshot.state.request.plan.title or snapshot.folder.name)
@@ -157,7 +157,7 @@ def title_line(snapshot: Snapshot, now_ns: int, width: int) -> str:
     return f"{shorten_middle(title, room)}: {standing}"
 
 
-def standing_words(snapshot: Snapshot, now_ns: int) -> str:
+def standing_words(snapshot: RunSnapshot, now_ns: int) -> str:
     """Return the run's status in few words."""
     state = snapshot.state
     if snapshot.finished or not snapshot.alive:
@@ -167,7 +167,7 @@ def standing_words(snapshot: Snapshot, now_ns: int) -> str:
     return place_words(state, now_ns, per_cell_s=snapshot.known.cell_s)
 
 
-def step_line(snapshot: Snapshot, now_ns: int) -> str:
+def step_line(snapshot: RunSnapshot, now_ns: int) -> str:
     """Return what is being done right now, or what can be done where nothing is."""
     state = snapshot.state
     if snapshot.finished:
@@ -192,7 +192,7 @@ def cell_in_sight(state: RunState) -> int:
     return next(to_come, max(0, len(state.cells) - 1))
 
 
-def cell_row(snapshot: Snapshot, index: int, width: int) -> TextLine:
+def cell_row(snapshot: RunSnapshot, index: int, width: int) -> TextLine:
     """Return a cell's row: number, name, repeat, status, and figures or a reason."""
     state = snapshot.state
     cell, status = state.cells[index], _status(snapshot, state.cells[index])
@@ -203,19 +203,19 @@ def cell_row(snapshot: Snapshot, index: int, width: int) -> TextLine:
     return TextLine((cell_head(state, index, name, status) + detail).rstrip(), _tone(snapshot, cell))
 
 
-def _status(snapshot: Snapshot, cell: CellState) -> CellStatus:
+def _status(snapshot: RunSnapshot, cell: CellState) -> CellStatus:
     """Return a cell's status; a running cell is interrupted where no engine lives."""
     is_left = cell.status is CellStatus.RUNNING and not snapshot.alive
     return CellStatus.UNKNOWN if is_left else cell.status
 
 
-def _tone(snapshot: Snapshot, cell: CellState) -> str:
+def _tone(snapshot: RunSnapshot, cell: CellState) -> str:
     if cell.status is CellStatus.DONE and check_verdict(cell):
         return "bad"
     return _TONES.get(_status(snapshot, cell), "")
 
 
-def _detail(snapshot: Snapshot, cell: CellState, width: int) -> str:
+def _detail(snapshot: RunSnapshot, cell: CellState, width: int) -> str:
     status = _status(snapshot, cell)
     if status is CellStatus.DONE:
         return rates_words(cell, width)
@@ -307,7 +307,7 @@ def _block(text: str, width: int, tone: str = "") -> Iterator[TextLine]:
 # The history of a run as one plot: throughput, dirty memory or CPU, of the whole cell or of the last minute.
 
 
-class Shown(str, Enum):
+class Plotted(str, Enum):
     """What is plotted; the values are shown."""
 
     THROUGHPUT = "throughput"
@@ -315,17 +315,17 @@ class Shown(str, Enum):
     CPU = "CPU"
 
     @property
-    def following(self) -> Shown:
+    def following(self) -> Plotted:
         """What comes after it."""
-        every = tuple(Shown)
+        every = tuple(Plotted)
         return every[(every.index(self) + 1) % len(every)]
 
 
 _WRITE, _READ, _PENDING, _CPU = range(4)
 _CURVES = {
-    Shown.THROUGHPUT: ((_WRITE, "write", "write"), (_READ, "read", "read")),
-    Shown.DIRTY: ((_PENDING, "dirty + writeback", "dirty"),),
-    Shown.CPU: ((_CPU, "CPU busy", "cpu"),),
+    Plotted.THROUGHPUT: ((_WRITE, "write", "write"), (_READ, "read", "read")),
+    Plotted.DIRTY: ((_PENDING, "dirty + writeback", "dirty"),),
+    Plotted.CPU: ((_CPU, "CPU busy", "cpu"),),
 }
 _LEAST_S = 10.0
 _NAN = math.nan
@@ -333,12 +333,12 @@ _NAN = math.nan
 Points = tuple[tuple[float, Figures], ...]
 
 
-def plot(snapshot: Snapshot, shown: Shown, *, last_minute: bool) -> PlotValue:
+def plot(snapshot: RunSnapshot, shown: Plotted, *, last_minute: bool) -> PlotValue:
     """Return the plot; behind the cell's curve lies that of the cell before it."""
     return _of_minute(snapshot, shown) if last_minute else _of_cell(snapshot, shown)
 
 
-def _of_cell(snapshot: Snapshot, shown: Shown) -> PlotValue:
+def _of_cell(snapshot: RunSnapshot, shown: Plotted) -> PlotValue:
     history = snapshot.history
     current, previous = history.current, history.previous
     longest_s = max(_LEAST_S, *(_end_s(trace) for trace in (current, previous)))
@@ -351,7 +351,7 @@ def _of_cell(snapshot: Snapshot, shown: Shown) -> PlotValue:
     return _value(snapshot, shown, tuple(series), (0.0, longest_s), f"{cell}{format_elapsed(longest_s)}")
 
 
-def _of_minute(snapshot: Snapshot, shown: Shown) -> PlotValue:
+def _of_minute(snapshot: RunSnapshot, shown: Plotted) -> PlotValue:
     recent = snapshot.history.recent
     newest_ns = recent[-1][0] if recent else 0
     points: Points = tuple(((at_ns - newest_ns) / 1e9, figures) for at_ns, figures in recent)
@@ -360,19 +360,19 @@ def _of_minute(snapshot: Snapshot, shown: Shown) -> PlotValue:
 
 
 def _value(
-    snapshot: Snapshot, shown: Shown, series: tuple[Series, ...], span: tuple[float, float], x_text: str
+    snapshot: RunSnapshot, shown: Plotted, series: tuple[Series, ...], span: tuple[float, float], x_text: str
 ) -> PlotValue:
-    marks = _marks(snapshot.sample) if shown is Shown.DIRTY else ()
+    marks = _marks(snapshot.sample) if shown is Plotted.DIRTY else ()
     y_max, y_text = _scale(snapshot, shown, series, marks)
     return PlotValue(series, span[0], span[1], y_max, y_text, x_text, marks)
 
 
 def _scale(
-    snapshot: Snapshot, shown: Shown, series: tuple[Series, ...], marks: tuple[Mark, ...]
+    snapshot: RunSnapshot, shown: Plotted, series: tuple[Series, ...], marks: tuple[Threshold, ...]
 ) -> tuple[float, str]:
-    if shown is Shown.CPU:
+    if shown is Plotted.CPU:
         return 100.0, "100 %"
-    if shown is Shown.THROUGHPUT:
+    if shown is Plotted.THROUGHPUT:
         highest = max(write_limit(snapshot)[0], read_limit(snapshot)[0], 1e6)
         return highest, format_rate(highest)
     known = [y for curve in series for _, y in curve.points if not math.isnan(y)]
@@ -380,20 +380,20 @@ def _scale(
     return highest, format_bytes(highest)
 
 
-def _marks(sample: Sample | None) -> tuple[Mark, ...]:
+def _marks(sample: Sample | None) -> tuple[Threshold, ...]:
     if sample is None:
         return ()
     writeback = sample.writeback
     named = ((writeback.background_threshold_bytes, "background"), (writeback.threshold_bytes, "limit"))
-    return tuple(Mark(float(value), name) for value, name in named if value)
+    return tuple(Threshold(float(value), name) for value, name in named if value)
 
 
-def _series(shown: Shown, number: int, points: Points) -> Series:
+def _series(shown: Plotted, number: int, points: Points) -> Series:
     figure, name, style = _CURVES[shown][number]
     return Series(name, _curve(points, figure), style)
 
 
-def _behind(shown: Shown, trace: Trace) -> Series:
+def _behind(shown: Plotted, trace: Trace) -> Series:
     figure, name, style = _CURVES[shown][0]
     return Series(f"{name}, cell {trace.cell + 1}", _curve(trace.points, figure), style, behind=True)
 

@@ -28,7 +28,7 @@ _UNREADABLE = frozenset({"damaged", "newer", "unreadable"})
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunEntry:
     """A run of the list; listed is None until its folder has been read."""
 
     name: str
@@ -53,18 +53,18 @@ class Run:
         return printable((self.listed.title if self.listed is not None else "").strip() or self.name)
 
 
-def runs_table(runs: Sequence[Run], sought: str = "") -> TableValue:
+def runs_table(runs: Sequence[RunEntry], sought: str = "") -> TableValue:
     """Return the list; with a text sought, the runs that have it in title, name or standing."""
     return TableValue("run", _COLUMNS, tuple(_row(run) for run in runs if matches(run, sought)))
 
 
-def matches(run: Run, sought: str) -> bool:
+def matches(run: RunEntry, sought: str) -> bool:
     """Return whether a run has a text somewhere; case doesn't matter."""
     standing = run.listed.standing if run.listed is not None else ""
     return sought.casefold() in f"{run.title} {run.name} {standing}".casefold()
 
 
-def run_lines(run: Run, directory: str, width: int) -> tuple[TextLine, ...]:
+def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]:
     """Return all that is known of a run: title, standing with what to do, name, beginning, cells, size."""
     lines = [TextLine(part, "strong") for part in broken(run.title, width)]
     if run.listed is None:
@@ -80,14 +80,14 @@ def run_lines(run: Run, directory: str, width: int) -> tuple[TextLine, ...]:
     return tuple(lines)
 
 
-def list_words(runs: Sequence[Run], sought: str, directory: str, *, is_listed: bool) -> str:
+def list_words(runs: Sequence[RunEntry], sought: str, directory: str, *, is_listed: bool) -> str:
     """Return the line above the list: the number of runs, or that there are none, or that they can't be read."""
     if not is_listed:
         return "The runs can't be listed; see below."
     return count_words(runs, sought) if runs else f"There are no runs in {directory} yet. 2 Plan makes one."
 
 
-def count_words(runs: Sequence[Run], sought: str) -> str:
+def count_words(runs: Sequence[RunEntry], sought: str) -> str:
     """Return how many runs there are, and how many are shown."""
     total = f"{len(runs)} run{'s' if len(runs) != 1 else ''}"
     unread = sum(run.listed is None for run in runs)
@@ -98,7 +98,7 @@ def count_words(runs: Sequence[Run], sought: str) -> str:
     return f"{said}; {shown} with '{printable(sought)}' (escape shows all)"
 
 
-def _row(run: Run) -> TableRow:
+def _row(run: RunEntry) -> TableRow:
     if run.listed is None:
         return TableRow(run.name, run.title, ("", "", "...", ""))
     begun, cells = "-", "-"

@@ -82,7 +82,7 @@ class TableValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableLayout:
     """A table fitted into a width."""
 
     value: TableValue
@@ -180,7 +180,7 @@ def is_above(names: Sequence[str], name_width: int) -> bool:
     return any(cells_of(name) > name_width for name in names)
 
 
-def lay_out(value: TableValue, width: int) -> Layout:
+def lay_out(value: TableValue, width: int) -> TableLayout:
     """Fit a table into a width: names get what the columns leave, and those that need more a line of their own."""
     widths = tuple(_width(index, column, value.rows) for index, column in enumerate(value.columns))
     longest = max((cells_of(row.name) for row in value.rows), default=0)
@@ -194,7 +194,7 @@ def lay_out(value: TableValue, width: int) -> Layout:
         len(lines) + is_above(lines, name_width) + bool(row.note and row.cells)
         for lines, row in zip(names, value.rows, strict=True)
     )
-    return Layout(value, width, name_width, gap, widths, names, (0, *accumulate(heights)))
+    return TableLayout(value, width, name_width, gap, widths, names, (0, *accumulate(heights)))
 
 
 def _width(index: int, column: Column, rows: Sequence[TableRow]) -> int:

@@ -23,10 +23,10 @@ from fsconsole.model.state import RunState, RunStatus
 from fsconsole.show.history import (
     FIRST_SLOT_S,
     MAX_SLOTS,
+    CellEstimates,
     Keeper,
-    Known,
     Names,
-    Snapshot,
+    RunSnapshot,
     began_ns,
     known_of,
     names_of,
@@ -46,7 +46,7 @@ class Fault:
     error: Exception
 
 
-Taken = Snapshot | FsconsoleError | Fault
+Taken = RunSnapshot | FsconsoleError | Fault
 """What was found; why nothing was; or what the bridge died of."""
 
 
@@ -58,12 +58,12 @@ class Watch:
         self._folder = folder
         self._keeper = Keeper()
         self._names: Names | None = None
-        self._known: tuple[object, Known] | None = None
+        self._known: tuple[object, CellEstimates] | None = None
         self._older = self._follower.samples_before
         self._past: int | None = None
         """The last sample of the curves' further past, 0 where they have none; None before it is known."""
 
-    def look(self) -> Snapshot:
+    def look(self) -> RunSnapshot:
         """Return what is there now. Raises JournalNewer, JournalUnusable, NotRoot, OSError."""
         seen = self._follower.poll()
         if not os.path.lexists(self._folder.journal):
@@ -74,7 +74,7 @@ class Watch:
         if self._names is None:
             self._names = names_of(state.request.plan)
         dead = not seen.alive and state.status is not RunStatus.FINISHED
-        return Snapshot(
+        return RunSnapshot(
             folder=self._folder,
             state=state,
             names=self._names,
@@ -103,7 +103,7 @@ class Watch:
         self._older = 0
         return True
 
-    def _known_of(self, state: RunState) -> Known:
+    def _known_of(self, state: RunState) -> CellEstimates:
         """Return what the cells tell, found out anew only where one of them has changed."""
         if self._known is None or self._known[0] is not state.cells:
             self._known = (state.cells, known_of(state))
@@ -159,7 +159,7 @@ class Bridge:
         while not self._stopped.is_set():
             try:
                 watch = watch or Watch(self.folder)
-                found: Snapshot | FsconsoleError = watch.look()
+                found: RunSnapshot | FsconsoleError = watch.look()
             except FsconsoleError as error:
                 found = error
             except OSError as error:
@@ -174,10 +174,10 @@ class Bridge:
         if not is_untaken and not self._stopped.is_set():
             self._tell()
 
-    def _rest(self, watch: Watch | None, found: Snapshot | FsconsoleError) -> None:
+    def _rest(self, watch: Watch | None, found: RunSnapshot | FsconsoleError) -> None:
         idle = isinstance(found, FsconsoleError) or not found.alive
         due_s = time.monotonic() + (_IDLE_S if idle else POLL_S)
-        if watch is not None and isinstance(found, Snapshot) and self._look_back(watch):
+        if watch is not None and isinstance(found, RunSnapshot) and self._look_back(watch):
             # What was just read is shown at once.
             due_s = time.monotonic() + POLL_S / 10
         self._stopped.wait(max(0.0, due_s - time.monotonic()))

@@ -23,8 +23,8 @@ from fsconsole.plan.outcome import Disk
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show.devices import (
     WORDS,
-    Entry,
     Key,
+    ListedEntry,
     Listing,
     others,
     parse_listing,
@@ -176,7 +176,7 @@ class DeviceWatch:
     """Whether the last look did."""
     _is_wanted: bool = True
     _tables: BlockTables | None = None
-    _proofs: dict[Key, Entry] = field(default_factory=dict)
+    _proofs: dict[Key, ListedEntry] = field(default_factory=dict)
 
     @property
     def age_s(self) -> float | None:
@@ -203,7 +203,7 @@ class DeviceWatch:
         # A look takes a while: what came and went meanwhile must not come and go again.
         self.listing = await self._up_to_now(with_proofs(found, self._proofs))
 
-    async def prove(self, entry: Entry) -> None:
+    async def prove(self, entry: ListedEntry) -> None:
         """Look closely at one device that the listing leaves open. Raises ChildFailed."""
         path = entry.device.path
         found = await self._listed(path)

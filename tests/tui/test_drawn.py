@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from fsconsole.client import runs
-from fsconsole.show.charts import GaugeValue, HistogramValue, Mark, PlotValue, Series
+from fsconsole.show.charts import GaugeValue, HistogramValue, PlotValue, Series, Threshold
 from fsconsole.show.terminal import Colours
 from fsconsole.text import MIB
 from fsconsole.tui.widgets.charts import Drawn, Gauge, Histogram, Plot
@@ -31,7 +31,9 @@ class Pictures(Screen[None]):
 
 
 def gauge_value(value: float | None) -> GaugeValue:
-    return GaugeValue("dirty", value, 100, f"{value} MiB" if value is not None else "", (Mark(60, "bg"),))
+    return GaugeValue(
+        "dirty", value, 100, f"{value} MiB" if value is not None else "", (Threshold(60, "bg"),)
+    )
 
 
 def plot_value(height: float) -> PlotValue:
@@ -99,7 +101,7 @@ def test_another_value_paints_the_columns_that_differ(monkeypatch: pytest.Monkey
     async def act(pilot: Pilot[None], screen: Screen[None]) -> None:
         gauge = screen.query_one(Gauge)
         painted = watched(gauge, monkeypatch)
-        gauge.show(GaugeValue("dirty", 30, 100, "31 MiB", (Mark(60, "bg"),)))
+        gauge.show(GaugeValue("dirty", 30, 100, "31 MiB", (Threshold(60, "bg"),)))
         await pilot.pause()
         assert painted == [(Region(75, 0, 1, 1),)]
         assert "31 MiB" in picture(pilot)

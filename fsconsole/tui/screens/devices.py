@@ -41,7 +41,7 @@ from fsconsole.show.devices import (
     DEMO_SIZE,
     DEMO_TOLD,
     NEEDS_ROOT,
-    Entry,
+    ListedEntry,
     Listing,
     about,
     lay_out,
@@ -391,12 +391,12 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         else:
             self.begin(f"Looking closely at {path}", self._prove(entry))
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: ListedEntry) -> None:
         self.session.ticks[entry.device.path] = listed_identity(entry.device)
         self.say(ticked_told(entry))
         self._show()
 
-    async def _prove(self, entry: Entry) -> None:
+    async def _prove(self, entry: ListedEntry) -> None:
         await self._watch.prove(entry)
         self._take()
         now = self._watch.listing.at(entry.device.path)
@@ -423,7 +423,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         if remove:
             self.begin(f"Removing {path}", self._remove(path, scratch_id))
 
-    def _entry(self) -> Entry | None:
+    def _entry(self) -> ListedEntry | None:
         return self._watch.listing.at(self.query_one(SheetTable).key)
 
     def _show(self) -> None:

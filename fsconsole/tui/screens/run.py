@@ -27,12 +27,12 @@ from fsconsole.model.events import Verb
 from fsconsole.model.state import OPEN_STATUSES, CellState, RunStatus
 from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import LABEL_CELLS, TEXT_CELLS, age_words, gauges
-from fsconsole.show.history import Snapshot
+from fsconsole.show.history import RunSnapshot
 from fsconsole.show.lines import TextLine
 from fsconsole.show.run import (
     OUTPUT_BYTES,
     WIDE_COLUMNS,
-    Shown,
+    Plotted,
     answer_words,
     cell_in_sight,
     cell_row,
@@ -71,7 +71,7 @@ class LogScreen(Modal[None]):
         Binding("right", "other(1)", "Next cell", id="log.next", tooltip="The next cell"),
     ]
 
-    def __init__(self, latest: Callable[[], Snapshot | None], cell: int) -> None:
+    def __init__(self, latest: Callable[[], RunSnapshot | None], cell: int) -> None:
         super().__init__()
         self._latest = latest
         self._cell = cell
@@ -198,9 +198,9 @@ class RunScreen(ConsoleScreen):
     def __init__(self) -> None:
         super().__init__()
         self._is_acting = False
-        self.snapshot: Snapshot | None = None
+        self.snapshot: RunSnapshot | None = None
         self.faulty = False
-        self.plotted = Shown.THROUGHPUT
+        self.plotted = Plotted.THROUGHPUT
         self.last_minute = False
         self.plot_shown = True
         self._bridge: Bridge | None = None
@@ -338,7 +338,7 @@ class RunScreen(ConsoleScreen):
             self._texts[selector] = text
             self.query_one(selector, Static).update(plain(text), layout=layout)
 
-    def _share_out(self, snapshot: Snapshot) -> None:
+    def _share_out(self, snapshot: RunSnapshot) -> None:
         is_wide = self.size.width >= WIDE_COLUMNS
         lines = (len(self._values) + 1) // 2 if is_wide else len(self._values)
         step = 1 + (cells_of(self._texts["#step"]) - 1) // max(1, self.size.width)
@@ -376,7 +376,7 @@ class RunScreen(ConsoleScreen):
             return snapshot is not None
         return True
 
-    def _is_open(self, snapshot: Snapshot) -> bool:
+    def _is_open(self, snapshot: RunSnapshot) -> bool:
         return snapshot.dead or any(cell.status in OPEN_STATUSES for cell in snapshot.state.cells)
 
     def action_pause(self) -> None:
@@ -435,7 +435,7 @@ class RunScreen(ConsoleScreen):
         finally:
             self._is_acting = False
 
-    def give_scratch_back(self, snapshot: Snapshot) -> None:
+    def give_scratch_back(self, snapshot: RunSnapshot) -> None:
         """Have the scratch device removed that was made for this run alone, as every viewer of a run's end does."""
         over = snapshot.finished and not self._is_open(snapshot)
         if over and snapshot.state.request.owned_scratch and self.session.is_root:
@@ -457,7 +457,7 @@ class RunScreen(ConsoleScreen):
         finally:
             self._is_acting = False
 
-    async def _resume(self, snapshot: Snapshot) -> None:
+    async def _resume(self, snapshot: RunSnapshot) -> None:
         self.say("Taking the run up again ...")
         words = ("resume", snapshot.folder.name, "--exact", "--runs", self.session.runs_dir)
         done = await self.session.children.run(*words, "--detach")

@@ -18,7 +18,7 @@ from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs, title_complaint
 from fsconsole.show.run import cleaned_words
-from fsconsole.show.runs import Run, list_words, run_lines, runs_table
+from fsconsole.show.runs import RunEntry, list_words, run_lines, runs_table
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import ResumeScreen
 from fsconsole.tui.screens.dialogs import AskScreen, PromptScreen, resume_question
@@ -269,23 +269,25 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
             self.say(f"{what} needs root: leave with q, then `sudo fsconsole`.")
         return self.session.is_root
 
-    def _open(self, run: Run, mode: str) -> None:
+    def _open(self, run: RunEntry, mode: str) -> None:
         folder = self._folder(run)
         if folder is not None:
             self.show_run(folder, mode)
 
-    def _folder(self, run: Run) -> RunFolder | None:
+    def _folder(self, run: RunEntry) -> RunFolder | None:
         return next((folder for folder in self._folders if folder.name == run.name), None)
 
     def _reload_unless_reading(self) -> None:
         if not self._reading:
             self.action_reload()
 
-    def _runs(self) -> tuple[Run, ...]:
+    def _runs(self) -> tuple[RunEntry, ...]:
         known = ((folder.name, self._known.get(folder.name)) for folder in self._folders)
-        return tuple(Run(name, one.listed, one.size_bytes) if one else Run(name, None) for name, one in known)
+        return tuple(
+            RunEntry(name, one.listed, one.size_bytes) if one else RunEntry(name, None) for name, one in known
+        )
 
-    def _run(self) -> Run | None:
+    def _run(self) -> RunEntry | None:
         row = self.query_one(Table).row
         return next((run for run in self._runs() if row is not None and run.name == row.key), None)
 

@@ -9,7 +9,7 @@ from statistics import median
 
 from rich.cells import cell_len
 
-from fsconsole.show.charts import GaugeValue, HistogramValue, Mark, Part, PlotValue, Series
+from fsconsole.show.charts import GaugeValue, HistogramValue, Part, PlotValue, Series, Threshold
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import printable, shorten_middle
 from fsconsole.tui.terminal import shown
@@ -195,7 +195,7 @@ def _filled(value: GaugeValue, width: int, glyphs: Glyphs) -> list[Cell]:
     return bar
 
 
-def _within(mark: Mark, value: GaugeValue) -> bool:
+def _within(mark: Threshold, value: GaugeValue) -> bool:
     return 0 < mark.value <= value.maximum
 
 

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.widgets._footer import FooterKey
 
-from fsconsole.show.device_details import Line
+from fsconsole.show.device_details import DetailLine
 from fsconsole.show.lines import TextLine
 from fsconsole.text import cells_of, printable, shorten_middle, wrap
 from fsconsole.tui.terminal import lines, plain
@@ -146,7 +146,7 @@ class Pane(VerticalScroll, inherit_bindings=False):
             self.query_one(Static).update(self._make(self.scrollable_content_region.width))
 
 
-def labelled(told: Iterable[Line]) -> Content:
+def labelled(told: Iterable[DetailLine]) -> Content:
     """Return lines with their labels in a colour of their own."""
     return lines(*(plain(line.label, "$primary") + plain(line.text, line.style) for line in told))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fsconsole.cli.gauge_watch import LivePages, PlainPages, gauge_view
 from fsconsole.model.sample import BdiStats, CpuShares, DeviceRates, NumberedCpu, Pressure, Role, Sample
-from fsconsole.show.gauges import Page, depths, page_lines
+from fsconsole.show.gauges import GaugePage, depths, page_lines
 from fsconsole.text import KIB, cells_of, printable
 from tests.unit.results import build
 
@@ -39,7 +39,7 @@ FULL = replace(
     bdi=BDI,
     pressure=PRESSURE,
 )
-PAGE = Page("gauges of /dev/md0, /dev/loop7, 2 per second")
+PAGE = GaugePage("gauges of /dev/md0, /dev/loop7, 2 per second")
 
 
 def test_a_page_with_everything_is_this_one() -> None:
@@ -65,7 +65,7 @@ def test_a_page_with_everything_is_this_one() -> None:
 
 def test_what_the_machine_does_not_offer_is_absent() -> None:
     bare = replace(build.sample(load=False, threshold_bytes=None), devices=(), per_cpu=())
-    assert page_lines(bare, Page("gauges of this machine, 2 per second"), 80) == [
+    assert page_lines(bare, GaugePage("gauges of this machine, 2 per second"), 80) == [
         "gauges of this machine, 2 per second",
         "CPU     [######--------------] 30.0 % busy, user 10, system 20, iowait 30 %",
         "        user 10.0  nice 0.0  system 19.6  irq 0.0  softirq 0.4 %",
@@ -78,7 +78,7 @@ def test_what_the_machine_does_not_offer_is_absent() -> None:
 
 
 def test_a_device_that_is_gone_is_told_in_its_place() -> None:
-    lines = page_lines(replace(FULL, devices=(LOOP,)), Page("t", ("md0",)), 80)
+    lines = page_lines(replace(FULL, devices=(LOOP,)), GaugePage("t", ("md0",)), 80)
     assert lines[9] == "md0                  is gone"
 
 
@@ -112,7 +112,7 @@ def test_no_name_makes_a_page_wider_higher_or_acts_on_the_terminal(
     name: str, title: str, width: int, height: int
 ) -> None:
     sample = replace(FULL, devices=(replace(ARRAY, name=name), SDA))
-    lines = page_lines(sample, Page(title, (name,)), width, height)
+    lines = page_lines(sample, GaugePage(title, (name,)), width, height)
     assert len(lines) <= height
     assert all(cells_of(line) <= width for line in lines)
     assert all(printable(line) == line for line in lines)

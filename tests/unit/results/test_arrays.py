@@ -16,7 +16,7 @@ from fsconsole.results.figures import cell_names
 from fsconsole.results.grid import build_grid
 from fsconsole.results.json import render_json
 from fsconsole.results.markdown import render_markdown
-from fsconsole.results.text import Page, render_text
+from fsconsole.results.text import ReportPage, render_text
 from fsconsole.show.progress import finished_lines
 from fsconsole.text import KIB
 from tests.unit.results import build
@@ -84,7 +84,7 @@ def test_every_report_tells_of_the_array_and_what_assume_clean_means() -> None:
     state = run_on(RAID5, RAID10)
     grid = build_grid(state)
     for text in (
-        render_text(state, grid, standing="done", page=Page(120)),
+        render_text(state, grid, standing="done", page=ReportPage(120)),
         render_markdown(state, grid, standing="done"),
     ):
         assert "raid10 64KiB, assume-clean" in text

@@ -15,7 +15,7 @@ from fsconsole.model.device import MdArray
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample, StepProgress
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
-from fsconsole.show.history import History, Snapshot, known_of, names_of
+from fsconsole.show.history import History, RunSnapshot, known_of, names_of
 from fsconsole.show.progress import progress_words
 from fsconsole.show.run import step_line
 from fsconsole.text import cells_of
@@ -38,7 +38,7 @@ def waiting(last: Sample | None, started_s: int = 1) -> RunState:
 
 def in_console(state: RunState, now_ns: int = NOW_NS) -> str:
     plan = state.request.plan
-    shown = Snapshot(
+    shown = RunSnapshot(
         RunFolder("/r"), state, names_of(plan), known_of(state), state.last_sample, History(), True
     )
     return step_line(shown, now_ns)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.metrics import Metric
-from fsconsole.results.content import Scale, scale_for
+from fsconsole.results.content import ColumnScale, scale_for
 from fsconsole.text import KIB, MIB
 
 
@@ -35,8 +35,8 @@ def test_a_column_has_one_unit_and_its_points_in_line(
 
 @given(
     st.floats(-1e300, 1e300),
-    st.integers(0, 6).map(lambda decimals: Scale("", 1.0, decimals)),
+    st.integers(0, 6).map(lambda decimals: ColumnScale("", 1.0, decimals)),
 )
-def test_no_figure_is_so_long_that_it_would_have_to_be_clipped(value: float, scale: Scale) -> None:
+def test_no_figure_is_so_long_that_it_would_have_to_be_clipped(value: float, scale: ColumnScale) -> None:
     assert len(scale.text(value)) <= 9
     assert float(scale.text(value)) == pytest.approx(value, rel=0.05, abs=0.5)

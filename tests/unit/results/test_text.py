@@ -13,7 +13,7 @@ from fsconsole.model.plan import Variant
 from fsconsole.model.state import CellState, RunState, RunStatus
 from fsconsole.results.figures import status_words
 from fsconsole.results.grid import DEFAULT_COLUMNS, build_grid
-from fsconsole.results.text import Page, render_text
+from fsconsole.results.text import ReportPage, render_text
 from fsconsole.text import GIB, cells_of, printable
 from tests.unit.results import build
 
@@ -25,7 +25,7 @@ def _text(
     *,
     explain: bool = False,
 ) -> str:
-    standing, page = status_words(state, alive=False), Page(width, explain)
+    standing, page = status_words(state, alive=False), ReportPage(width, explain)
     return render_text(state, build_grid(state), standing=standing, columns=columns, page=page)
 
 

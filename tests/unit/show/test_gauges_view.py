@@ -11,8 +11,8 @@ from fsconsole.model.sample import BdiStats, Pressure, Role, Sample, Writeback
 from fsconsole.model.state import CellState, CellStatus
 from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import TEXT_CELLS, gauges
-from fsconsole.show.history import History, Snapshot, known_of, names_of
-from fsconsole.show.run import Shown, plot, room_for
+from fsconsole.show.history import History, RunSnapshot, known_of, names_of
+from fsconsole.show.run import Plotted, plot, room_for
 from fsconsole.text import GIB, MIB
 from tests.unit.results import build
 
@@ -20,7 +20,7 @@ BDI = BdiStats(0, 0, bandwidth_bytes_s=200_000_000, b_dirty=12, b_io=3, b_more_i
 PRESSURE = Pressure(40.0, 35.0, 11.0, 1.0, 0.5)
 
 
-def snapshot(sample: Sample | None, *, raw: float = 0.0, best: float = 0.0) -> Snapshot:
+def snapshot(sample: Sample | None, *, raw: float = 0.0, best: float = 0.0) -> RunSnapshot:
     cells, states = [build.cell(0)], [build.running(0)]
     if raw:
         cells.append(build.cell(1, Variant(RAW, RAW)))
@@ -29,10 +29,10 @@ def snapshot(sample: Sample | None, *, raw: float = 0.0, best: float = 0.0) -> S
     state = build.run(cells, states)
     history = History(best_write_bytes_s=best)
     names, known = names_of(state.request.plan), known_of(state)
-    return Snapshot(RunFolder("/runs/r"), state, names, known, sample, history, alive=True)
+    return RunSnapshot(RunFolder("/runs/r"), state, names, known, sample, history, alive=True)
 
 
-def of(shown: Snapshot) -> dict[str, GaugeValue]:
+def of(shown: RunSnapshot) -> dict[str, GaugeValue]:
     return {gauge.label: gauge for gauge in gauges(shown)}
 
 
@@ -141,7 +141,7 @@ def test_the_first_seven_are_what_80_by_24_shows() -> None:
 
 
 def test_a_plot_of_nothing_is_a_plot_with_a_scale() -> None:
-    for shown in Shown:
+    for shown in Plotted:
         for last_minute in (False, True):
             value = plot(snapshot(None), shown, last_minute=last_minute)
             assert value.x_max > value.x_min
@@ -149,13 +149,13 @@ def test_a_plot_of_nothing_is_a_plot_with_a_scale() -> None:
 
 
 def test_dirty_memory_is_plotted_with_its_thresholds() -> None:
-    value = plot(snapshot(full()), Shown.DIRTY, last_minute=False)
+    value = plot(snapshot(full()), Plotted.DIRTY, last_minute=False)
     assert [mark.name for mark in value.marks] == ["background", "limit"]
     assert value.y_max == 400 * MIB
 
 
 def test_what_is_plotted_goes_round() -> None:
-    assert Shown.THROUGHPUT.following.following.following is Shown.THROUGHPUT
+    assert Plotted.THROUGHPUT.following.following.following is Plotted.THROUGHPUT
 
 
 @pytest.mark.parametrize("cells", [0, 1, 6, 10_000])

@@ -10,7 +10,7 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import LoadProgress, Sample, Writeback
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.show.gauges import age_words
-from fsconsole.show.history import History, Snapshot, known_of, names_of
+from fsconsole.show.history import History, RunSnapshot, known_of, names_of
 from fsconsole.show.run import cell_in_sight, cell_row, step_line, title_line
 from fsconsole.text import GIB, MIB, cells_of
 from tests.unit.results import build
@@ -20,8 +20,8 @@ CELLS = (build.cell(0), build.cell(1, build.EXT4_OTHER), build.cell(2, build.XFS
 WIDTHS = (60, 80, 120, 200)
 
 
-def snapshot(state: RunState, *, alive: bool = True, sample: Sample | None = None) -> Snapshot:
-    return Snapshot(
+def snapshot(state: RunState, *, alive: bool = True, sample: Sample | None = None) -> RunSnapshot:
+    return RunSnapshot(
         RunFolder("/runs/r"), state, names_of(state.request.plan), known_of(state), sample, History(), alive
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 from fsconsole.client.runs import ListedRun, look_at, read_runs
 from fsconsole.journal.store import list_runs
-from fsconsole.show.runs import Run, count_words, matches, run_lines, runs_table
+from fsconsole.show.runs import RunEntry, count_words, matches, run_lines, runs_table
 from tests.tui.recorded import all_recorded
 
 DAMAGED = ListedRun("bad", "", None, 0, 0, "damaged: The journal x can't be used: no.", "damaged")
@@ -22,7 +22,7 @@ DONE = ListedRun(
     "stopped after 3 of 4 cells: fsconsole resume r1",
     "finished",
 )
-RUNS = (Run("r1", DONE, 2048), Run("bad", DAMAGED), Run("later", None))
+RUNS = (RunEntry("r1", DONE, 2048), RunEntry("bad", DAMAGED), RunEntry("later", None))
 
 
 def test_each_run_says_where_it_stands() -> None:
@@ -61,13 +61,13 @@ def test_the_pane_says_what_to_do() -> None:
     ],
 )
 def test_the_pane_names_the_keys_that_help(status: str, standing: str, said: str) -> None:
-    run = Run("r1", replace(DONE, status=status, standing=standing))
+    run = RunEntry("r1", replace(DONE, status=status, standing=standing))
     assert run_lines(run, "/runs", 100)[1].text == f"-> {said}"
 
 
 def test_the_list_says_that_cells_failed_and_leaves_long_reasons_to_the_pane() -> None:
     def listed(standing: str) -> str:
-        return runs_table([Run("r1", replace(DONE, standing=standing))]).rows[0].cells[2]
+        return runs_table([RunEntry("r1", replace(DONE, standing=standing))]).rows[0].cells[2]
 
     assert listed("finished: 1 of 4 cells failed") == "finished: 1 of 4 cells failed"
     assert listed("failed: There is no /dev/disk/by-id/wwn-0x5000c500a1b2c3d4.") == "failed"

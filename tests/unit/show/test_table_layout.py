@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.show.tables import Column, Layout, TableRow, TableValue, lay_out
+from fsconsole.show.tables import Column, TableLayout, TableRow, TableValue, lay_out
 from fsconsole.text import cells_of
 
 COLUMNS = tuple(Column(f"column {number}", "MB/s") for number in range(8))
@@ -15,7 +15,7 @@ def table(*names: str, note: str = "") -> TableValue:
     return TableValue("variant", COLUMNS, tuple(TableRow(name, name, CELLS, note) for name in names))
 
 
-def lines(layout: Layout, first: int = 0) -> list[str]:
+def lines(layout: TableLayout, first: int = 0) -> list[str]:
     return [layout.row_line(line, first) for line in range(layout.height)]
 
 

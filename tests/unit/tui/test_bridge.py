@@ -17,7 +17,7 @@ from fsconsole.journal.samples import sample_row
 from fsconsole.model.events import CellStarted, Outcome, RunFinished, StepStarted
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus, RunStatus
-from fsconsole.show.history import Snapshot
+from fsconsole.show.history import RunSnapshot
 from fsconsole.system.locks import FileLock
 from fsconsole.tui import bridge as module
 from fsconsole.tui.bridge import Bridge, Taken, Watch
@@ -61,7 +61,7 @@ def looking(folder: RunFolder) -> Iterator[Callable[[Callable[[Taken], bool]], T
 
 
 def is_snapshot(taken: Taken) -> bool:
-    return isinstance(taken, Snapshot)
+    return isinstance(taken, RunSnapshot)
 
 
 def test_a_growing_run_is_followed_to_its_end(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_at_most_one_snapshot_waits_and_it_is_the_newest(tmp_path: Path) -> None
             looks.acquire()
         assert len(told) == 1
         newest = bridge.take()
-        assert isinstance(newest, Snapshot)
+        assert isinstance(newest, RunSnapshot)
         assert newest.state.cells[0].status is CellStatus.DONE
         wait_until(lambda: len(told) == 2, "it tells again once that was taken")
     finally:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from fsconsole.show.charts import GaugeValue, HistogramValue, Mark, Part, PlotValue, Series
+from fsconsole.show.charts import GaugeValue, HistogramValue, Part, PlotValue, Series, Threshold
 from fsconsole.show.terminal import ASCII, SAFE, WIDE, Glyphs
 from fsconsole.tui.terminal import allowed
 from fsconsole.tui.widgets.drawing import (
@@ -27,7 +27,7 @@ from fsconsole.tui.widgets.drawing import (
 SETS = pytest.mark.parametrize("glyphs", [ASCII, SAFE, WIDE], ids=["ascii", "safe", "wide"])
 TEXTS = st.one_of(st.text(max_size=12), st.text("aB9 \u4e2d\u0301\ufe0f\u200d\u2764é", max_size=12))
 NUMBERS = st.one_of(st.floats(), st.floats(0, 100), st.integers(-5, 100).map(float))
-MARKS = st.lists(st.builds(Mark, NUMBERS, TEXTS), max_size=3).map(tuple)
+MARKS = st.lists(st.builds(Threshold, NUMBERS, TEXTS), max_size=3).map(tuple)
 KINDS = st.sampled_from(["user", "system", "iowait", "irq", "read", "nonsense"])
 PARTS = st.lists(st.builds(Part, NUMBERS, KINDS), max_size=4).map(tuple)
 GAUGES = st.builds(GaugeValue, TEXTS, st.one_of(st.none(), NUMBERS), NUMBERS, TEXTS, MARKS, PARTS)
@@ -104,12 +104,12 @@ def test_what_is_not_to_be_had_is_said_in_words() -> None:
 
 
 def test_thresholds_stand_in_the_bar_with_their_names() -> None:
-    value = GaugeValue("dirty", 10, 100, "10", (Mark(40, "start"), Mark(80, "limit")))
+    value = GaugeValue("dirty", 10, 100, "10", (Threshold(40, "start"), Threshold(80, "limit")))
     assert words_of(gauge(value)) == "dirty  [####            |start          |limit  ]         10"
 
 
 def test_a_name_without_room_is_left_out_and_its_mark_stays() -> None:
-    value = GaugeValue("dirty", 90, 100, "90", (Mark(40, "start"), Mark(95, "limit")))
+    value = GaugeValue("dirty", 90, 100, "90", (Threshold(40, "start"), Threshold(95, "limit")))
     assert words_of(gauge(value)).count("|") == 2
     assert "start" not in words_of(gauge(value))
 
@@ -127,7 +127,7 @@ def test_in_a_narrow_place_the_figure_stays() -> None:
     assert words_of(gauge(GaugeValue("dirty", 10, 100, "10 MiB"), 16)).rstrip() == "dirty  10 MiB"
 
 
-def plot(*series: Series, width: int = 21, height: int = 6, marks: tuple[Mark, ...] = ()) -> list[str]:
+def plot(*series: Series, width: int = 21, height: int = 6, marks: tuple[Threshold, ...] = ()) -> list[str]:
     value = PlotValue(series, 0, 10, 100, "100", "10 s", marks)
     return [words_of(line) for line in plot_lines(value, width, height, ASCII)]
 
@@ -190,13 +190,13 @@ def test_a_curve_at_zero_does_not_hide_the_area() -> None:
 
 
 def test_a_threshold_is_a_line_with_its_name() -> None:
-    lines = plot(Series("w", ((1, 1),), "w"), width=24, height=12, marks=(Mark(50, "lim"),))
+    lines = plot(Series("w", ((1, 1),), "w"), width=24, height=12, marks=(Threshold(50, "lim"),))
     assert "lim|--------------------" in lines
 
 
 def test_a_threshold_at_the_top_is_named_on_its_line() -> None:
     assert (
-        plot(Series("w", ((1, 1),), "w"), width=24, marks=(Mark(100, "limit"),))[0]
+        plot(Series("w", ((1, 1),), "w"), width=24, marks=(Threshold(100, "limit"),))[0]
         == "  100|-limit -----------"
     )
 
