@@ -53,8 +53,8 @@ def devices(
 
     State: free, in use (by what) or hazardous (why). Read-only. Without root no device is opened and none is
     called free. Devices that don't answer are skipped with a note. For devices given by name, RAID stripes are shown
-    too. Columns that don't fit the terminal are left out; --json has them all. Only `fsconsole plan` samples content
-    besides signatures.
+    too. Columns that don't fit the terminal are left out; --json has them all. Signatures are read on all
+    devices, sampled blocks on those that nothing uses.
     """
     from fsconsole.cli.complaint import say
     from fsconsole.preflight import device_survey
