@@ -209,7 +209,7 @@ class JournalOlder(JournalUnusable):
     """Written before events had one table; no version with that format was released."""
 
     why: str = "it was written by a version before 0.1.0, which kept events in other tables"
-    advice = "Check out commit 5f86c80, the last that reads it, and run `fsconsole cleanup` there; or delete the run."
+    advice = "Check out commit d807a7d, the last that reads it, and run `fsconsole cleanup` there; or delete the run."
 
 
 class ExportFailed(FsconsoleError):
