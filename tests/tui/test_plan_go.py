@@ -291,7 +291,7 @@ def test_ten_thousand_variants_are_all_listed_looked_through_and_unticked(tmp_pa
 
 
 def test_the_commands_of_ten_thousand_cells_are_asked_for_one_cell_at_a_time(tmp_path: Path) -> None:
-    step = {"kind": "raw", "title": "write", "commands": [["fio", "--x"]], "writes": []}
+    step = {"kind": "raw-write", "title": "write", "commands": [["fio", "--x"]], "writes": []}
     answer = {"cells": [{"index": 9_999, "unavailable": "", "steps": [step]}]}
     children = Scripted({"catalog": catalog_answer(), "plan ": json.dumps(answer)})
 
@@ -299,7 +299,7 @@ def test_the_commands_of_ten_thousand_cells_are_asked_for_one_cell_at_a_time(tmp
         await opened(hand, tmp_path, THREADS)
         await hand.sees("1 variant, 10,000 cells")
         await hand.go_to("workloads")
-        await hand.sees("1. create", "1,000 numbers of threads from 1 to 1000: create of 1MiB")
+        await hand.sees("1. create", "by 1 to 1000 threads (1,000 values)")
         await hand.keys("c")
         await hand.sees("Commands of each cell")
         await hand.keys("end")
