@@ -91,7 +91,6 @@ _ASK_EVERY_S = 0.5
 _LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _PASSED_ON = ("LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
 """A service's variables are shown to every user (`systemctl show`): whatever else is set is nobody's business."""
-"""What the engine prints when it can't even write its journal: its last resort."""
 
 
 class EngineChild:
@@ -182,6 +181,9 @@ def _spawn(argv: tuple[str, ...], log_path: str, environment: Mapping[str, str])
                 (os.POSIX_SPAWN_DUP2, log, 2),
             ],
             setsid=True,
+            # Until setsid() it is in this process's group: a Ctrl-C of that moment would end it before it executes
+            # argv. Blocked, it stays pending for unshare; the engine, which is forked from that, unblocks.
+            setsigmask=(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
         )
     finally:
         os.close(log)

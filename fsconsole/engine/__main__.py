@@ -5,15 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 
-from fsconsole.engine.runner import main
-
 # All that is loaded here stays: to look for cycles in it, over and over, takes an eighth of the start.
 gc.disable()
 
+from fsconsole.engine.runner import main  # noqa: E402
 
 gc.freeze()
 gc.enable()
-
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

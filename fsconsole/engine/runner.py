@@ -280,3 +280,5 @@ def _listen_to_signals(detector: HangDetector) -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+    # The client blocks them while it starts the engine.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -376,7 +376,7 @@ def test_of_an_engine_that_died_within_the_cell_all_members_are_asked_about(
     tell(folder, *array_made(0, 1))
     found = unproven(folder)
     assert [doubt.target.path for doubt in found] == list(devices)
-    assert all("nothing on it tells" in why(doubt) for doubt in found)
+    assert all("nothing on it distinguishes" in why(doubt) for doubt in found)
 
 
 @pytest.mark.parametrize(
