@@ -1,25 +1,25 @@
-"""Sizes by name, and nothing else: for processes that are started for every cell, and shall start quickly."""
+"""Safe printing of outside text, text in terminal columns, and sizes by name; imports nothing, to start quickly."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Text from outside (labels, file names, tool output) made safe to print.
-#
-# A filesystem label may hold escape sequences, newlines or right-to-left marks.
-# Whoever prints one to a terminal, a log or a report passes it through here first.
-
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def printable(text: str) -> str:
-    r"""Return text with every control, format and unassigned character as a visible escape.
+    r"""Return outside text (labels, file names, tool output) with control, format and unassigned characters escaped.
 
     A newline becomes the two characters ``\n``, ESC becomes ``\x1b``: nothing is lost, nothing acts.
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_visible(character) for character in text)
+    return "".join(
+        character.encode("unicode_escape", errors="backslashreplace").decode("ascii")
+        if unicodedata.category(character) in _UNSAFE_CATEGORIES
+        else character
+        for character in text
+    )
 
 
 def printable_lines(text: str) -> list[str]:
@@ -31,14 +31,6 @@ def decode(raw: bytes) -> str:
     r"""Decode bytes of unknown encoding as UTF-8; what does not fit becomes ``\xNN``."""
     return raw.decode("utf-8", errors="backslashreplace")
 
-
-def _visible(character: str) -> str:
-    if unicodedata.category(character) not in _UNSAFE_CATEGORIES:
-        return character
-    return character.encode("unicode_escape", errors="backslashreplace").decode("ascii")
-
-
-# Text in columns: how many cells of a terminal it takes, and how it is fitted into fewer.
 
 ELLIPSIS = "..."
 """Three dots: the one character is missing in console fonts."""

@@ -1,4 +1,4 @@
-"""What-if arrays of a run: recognised by UUID, proved before a write, stopped and cleared by the same proof."""
+"""The what-if arrays of a run: recognised by UUID, proved before a write, stopped and cleared by the same proof."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ def dismantle(own: OwnArray, act: Act, objection: Objection = lambda _: "") -> t
 
     An array with a foreign member, another UUID or an objection stays untouched, and so do its members.
     """
-    names = _names(own.members)
+    names: dict[str, str] = {}
+    for path in own.members:
+        with suppress(OSError):  # pulled
+            names[kernel_name(path)] = path
     for _ in range(_ROUNDS):
         ours = [array for array in held_arrays() if array.members & names.keys()]
         kept = [clause for array in ours for clause in _stopped(array, own, names, act, objection)]
@@ -94,17 +97,6 @@ def dismantle(own: OwnArray, act: Act, objection: Objection = lambda _: "") -> t
 def _held() -> frozenset[str]:
     """Return the kernel names of all members of arrays."""
     return frozenset[str]().union(*(array.members for array in held_arrays()))
-
-
-def _names(paths: Sequence[str]) -> dict[str, str]:
-    """Return the paths of the present devices by kernel name."""
-    found = {}
-    for path in paths:
-        try:
-            found[kernel_name(path)] = path
-        except OSError:
-            continue  # pulled
-    return found
 
 
 def _stopped(
@@ -172,7 +164,8 @@ def assemble_stopped(own: OwnArray, executor: Executor) -> None:
 
     Their content can be probed only then. One with too many members gone stays stopped. Raises ToolMissing.
     """
-    for path, members in zip(_free_paths(), _stopped_arrays(own), strict=False):
+    free = (f"/dev/md{number}" for number in _NUMBERS if not os.path.exists(f"/sys/block/md{number}"))
+    for path, members in zip(free, _stopped_arrays(own), strict=False):
         executor.run(Command(look_command(path, members), timeout_s=_TIMEOUT_S))
 
 
@@ -188,10 +181,6 @@ def _stopped_arrays(own: OwnArray) -> tuple[tuple[str, ...], ...]:
             if kernel_name(path) in held:
                 busy.add(uuid)
     return tuple(tuple(found[uuid]) for uuid in found.keys() & own.uuids - busy)
-
-
-def _free_paths() -> Iterator[str]:
-    return (f"/dev/md{number}" for number in _NUMBERS if not os.path.exists(f"/sys/block/md{number}"))
 
 
 _SHOWED = "showed "
@@ -281,7 +270,13 @@ def take_apart_leftovers(
         assemble_stopped(own, executor)
         act = _CommandLog(executor)
         left = dismantle(own, act, LeftoverOwner(state, executor).objection)
-    return (*act.done, *left, *_foreign(members))
+    names = {device.name for device in members}
+    foreign = (
+        f"{array.path} is an array of {', '.join(sorted(array.members))}, not the run's: left untouched"
+        for array in held_arrays()
+        if array.name == ARRAY_NAME and not array.members & names
+    )
+    return (*act.done, *left, *foreign)
 
 
 def members_left(state: RunState) -> dict[str, int]:
@@ -319,14 +314,6 @@ def _is_same(target: Target, device: Device, executor: Executor) -> bool:
     if device.path == target.path and known.boot_id == boot_id() and not differences(known, found):
         return True
     return bool(known.stable_key()[0]) and not lasting_differences(known, found)
-
-
-def _foreign(members: tuple[Device, ...]) -> Iterator[str]:
-    """Yield a clause if a foreign array has the name that runs use."""
-    names = {device.name for device in members}
-    for array in held_arrays():
-        if array.name == ARRAY_NAME and not array.members & names:
-            yield f"{array.path} is an array of {', '.join(sorted(array.members))}, not the run's: left untouched"
 
 
 class _CommandLog:

@@ -165,28 +165,22 @@ def _execute_or_report(folder: RunFolder, detector: HangDetector) -> int:
 
 
 def _execute(folder: RunFolder, stack: ExitStack, detector: HangDetector) -> int:
+    """Execute the run; its errors become part of how it ended."""
     state = read_state(folder)
     journal = JournalWriter(folder)
+    cells = _open_cells(state)
     try:
-        finished = _run(folder, state, journal, stack, detector)
+        try:
+            with _system_in_words():
+                outcomes = run_cells(_acquire(folder, state, journal, stack, detector), cells)
+            finished = run_finished(folder.name, state, cells, outcomes)
+        except FsconsoleError as error:
+            finished = RunFinished(Outcome.FAILED, str(error), error.hint, error.exit_code)
         stack.close()
         journal.record(finished, durable=True)
     finally:
         journal.close(finished=True)
     return finished.exit_code
-
-
-def _run(
-    folder: RunFolder, state: RunState, journal: JournalWriter, stack: ExitStack, detector: HangDetector
-) -> RunFinished:
-    """Return how the run ended; its errors become part of that."""
-    cells = _open_cells(state)
-    try:
-        with _system_in_words():
-            outcomes = run_cells(_acquire(folder, state, journal, stack, detector), cells)
-    except FsconsoleError as error:
-        return RunFinished(Outcome.FAILED, str(error), error.hint, error.exit_code)
-    return run_finished(folder.name, state, cells, outcomes)
 
 
 @contextmanager
@@ -203,7 +197,10 @@ def _acquire(
 ) -> RunWork:
     """Acquire what all cells share, each with its release on the stack."""
     attempt = len(state.started) + 1
-    journal.record(_run_started(attempt, state), durable=True)
+    in_force = facts_in_force(target.path for target in state.request.targets)
+    facts = (("cpus", str(cpu_count())), ("memory_bytes", str(memory_bytes())), *in_force)
+    started = RunStarted(attempt, __version__, boot_id(), kernel_release(), hostname(), facts)
+    journal.record(started, durable=True)
     requests = Requests(end_programs)
     executor = RealExecutor(kernel_log=KernelLog())
     places = enter_private(executor, PRIVATE_ROOT)
@@ -259,12 +256,6 @@ def _lock(target: Target) -> DeviceLocks:
 def _open_cells(state: RunState) -> tuple[Cell, ...]:
     open_indexes = {cell.index for cell in state.cells if cell.status in OPEN_STATUSES}
     return tuple(cell for cell in state.request.plan.cells if cell.index in open_indexes)
-
-
-def _run_started(attempt: int, state: RunState) -> RunStarted:
-    in_force = facts_in_force(target.path for target in state.request.targets)
-    facts = (("cpus", str(cpu_count())), ("memory_bytes", str(memory_bytes())), *in_force)
-    return RunStarted(attempt, __version__, boot_id(), kernel_release(), hostname(), facts)
 
 
 def _listen_to_signals(detector: HangDetector) -> None:

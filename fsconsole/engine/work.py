@@ -24,7 +24,8 @@ from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import PrivatePlaces
 from fsconsole.telemetry.machine import CpuTimes
 from fsconsole.telemetry.sampler import Sampler
-from fsconsole.workloads.protocol import Generator, LoadHandle, LoadResult
+from fsconsole.workloads.builtin import BuiltInGenerator, BuiltInLoad
+from fsconsole.workloads.protocol import LoadResult
 from fsconsole.workloads.tree import SourceFiles
 
 KERNEL_LOG_HINT = "Look at the device's health (smartctl, dmesg) before you trust this figure."
@@ -64,7 +65,7 @@ class RunWork:
     raw: RawOutputs
     executor: Executor
     sampler: Sampler
-    generator: Generator
+    generator: BuiltInGenerator
     places: PrivatePlaces
     requests: Requests
     attempt: int
@@ -78,7 +79,7 @@ class RunWork:
 class LoadWindow:
     """A workload between its first write and the end of its drain."""
 
-    handle: LoadHandle
+    handle: BuiltInLoad
     """Its writers have ended; the process may still be exiting."""
     step: int
     result: LoadResult
@@ -160,13 +161,9 @@ class CellWork:
     def write_kept(self) -> None:
         """Write queued outputs and journal their commands."""
         while self._kept:
-            self._journal_command(*self._kept.pop(0))
-
-    def _journal_command(self, step: int, result: CommandResult) -> None:
-        name = os.path.basename(result.argv[0])
-        output = self.run.raw.write(self.cell.index, step, name, result.stdout + result.stderr)
-        self.run.journal.record(
-            CommandFinished(
+            step, result = self._kept.pop(0)
+            name = os.path.basename(result.argv[0])
+            finished = CommandFinished(
                 cell=self.cell.index,
                 attempt=self.run.attempt,
                 step=step,
@@ -176,11 +173,10 @@ class CellWork:
                 user_s=result.usage.user_s,
                 system_s=result.usage.system_s,
                 max_rss_bytes=result.usage.max_rss_bytes,
-                output=output,
+                output=self.run.raw.write(self.cell.index, step, name, result.stdout + result.stderr),
                 kernel_log=result.kernel_log,
-            ),
-            durable=False,
-        )
+            )
+            self.run.journal.record(finished, durable=False)
 
     def warn(self, kind: WarningKind, reason: str, hint: str) -> None:
         """Put a warning on the cell."""

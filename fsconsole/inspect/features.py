@@ -146,14 +146,6 @@ def parse_options(words: Iterable[str]) -> tuple[Feature, ...]:
     return tuple(found.values())
 
 
-def parse_mount_line(line: str) -> tuple[Feature, ...]:
-    """Return the options in one line of /proc/mounts (man 5 proc_pid_mounts). Raises ValueError on another shape."""
-    fields = line.split(" ")
-    if len(fields) != 6:
-        raise ValueError(f"not a line of /proc/mounts: {line!r}")
-    return parse_options(fields[3].split(","))
-
-
 def read_mount_options(device: str, mount_point: str) -> tuple[Feature, ...]:
     """Return the driver and the effective options of a mount; empty if nothing is mounted there.
 

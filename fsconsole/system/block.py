@@ -259,7 +259,7 @@ def status(device_path: str) -> LoopStatus:
     """Return what a loop device stands on. Raises OSError: ENXIO where nothing is attached."""
     fd = os.open(device_path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return parse_status(_get_info(fd))
+        return parse_status(fcntl.ioctl(fd, _LOOP_GET_STATUS64, bytes(_INFO.size)))
     finally:
         os.close(fd)
 
@@ -297,8 +297,8 @@ def parse_status(info: bytes) -> LoopStatus:
 def _attach(path: str, flags: int) -> tuple[int, str]:
     backing = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
-        info = _new_info(os.fsencode(os.path.abspath(path)), flags)
-        return _attach_to_free(backing, info)
+        name = os.fsencode(os.path.abspath(path))[:_FILE_NAME_BYTES]
+        return _attach_to_free(backing, _INFO.pack(*[0] * _FLAGS_FIELD, flags, name, b"", b"", 0, 0))
     finally:
         os.close(backing)
 
@@ -354,9 +354,11 @@ def _configure(fd: int, backing: int, info: bytes) -> None:
 
 def _configure_in_steps(fd: int, backing: int, info: bytes) -> None:
     fcntl.ioctl(fd, _LOOP_SET_FD, backing)
-    flags = _INFO.unpack(info)[_FLAGS_FIELD]
+    fields = list(_INFO.unpack(info))
+    flags = fields[_FLAGS_FIELD]
+    fields[_FLAGS_FIELD] = flags & ~_LO_FLAGS_DIRECT_IO
     try:
-        _set_info(fd, _with_flags(info, flags & ~_LO_FLAGS_DIRECT_IO))
+        fcntl.ioctl(fd, _LOOP_SET_STATUS64, _INFO.pack(*fields))
         if flags & _LO_FLAGS_DIRECT_IO:
             _ask_for_direct_io(fd)
     except OSError:
@@ -370,24 +372,6 @@ def _ask_for_direct_io(fd: int) -> None:
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-
-
-def _new_info(path: bytes, flags: int) -> bytes:
-    return _INFO.pack(0, 0, 0, 0, 0, 0, 0, 0, flags, path[:_FILE_NAME_BYTES], b"", b"", 0, 0)
-
-
-def _with_flags(info: bytes, flags: int) -> bytes:
-    fields = list(_INFO.unpack(info))
-    fields[_FLAGS_FIELD] = flags
-    return _INFO.pack(*fields)
-
-
-def _get_info(fd: int) -> bytes:
-    return fcntl.ioctl(fd, _LOOP_GET_STATUS64, bytes(_INFO.size))
-
-
-def _set_info(fd: int, info: bytes) -> None:
-    fcntl.ioctl(fd, _LOOP_SET_STATUS64, info)
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

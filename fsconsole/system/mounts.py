@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fsconsole.errors.runs import NotPrivate, ToolFailed
-from fsconsole.model.command import Command, CommandResult, Executor
+from fsconsole.model.command import Command, Executor
 
 _BLANKS = re.compile("[ \t]+")
 _OCTAL = re.compile(rb"\\([0-3][0-7]{2})")
@@ -105,16 +105,7 @@ DEBUGFS = "/sys/kernel/debug"
 PRIVATE_ROOT = "/run/fsconsole"
 """Where every engine mounts its tmpfs: one name serves all, since each sees only its own."""
 
-_UNSHARE = (
-    "unshare",
-    "--mount",
-    "--pid",
-    "--fork",
-    "--kill-child",
-    "--propagation",
-    "slave",
-    "--",
-)
+_UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "slave", "--")
 _MOUNT_TIMEOUT_S = 30.0
 
 
@@ -172,12 +163,11 @@ def _debugfs(executor: Executor, path: str) -> str:
     return path if result.exit_code == 0 else ""
 
 
-def _mount(executor: Executor, filesystem: str, path: str, options: str) -> CommandResult:
+def _mount(executor: Executor, filesystem: str, path: str, options: str) -> None:
     command = _mount_command(filesystem, path, options)
     result = executor.run(command)
     if result.exit_code != 0:
         raise ToolFailed(" ".join(command.argv), result.exit_code, result.err.strip())
-    return result
 
 
 def _mount_command(filesystem: str, path: str, options: str) -> Command:
@@ -248,9 +238,7 @@ def sees_what_init_sees() -> bool:
     here. In a chroot "/" is no mount point, or another mount's; a namespace's mounts have numbers of their own
     (man 5 proc_pid_mountinfo). Raises OSError.
     """
-    own, init = (_roots(read_mounts(pid)) for pid in ("self", "1"))
+    own, init = (
+        {entry.mount_id for entry in read_mounts(pid) if entry.mount_point == "/"} for pid in ("self", "1")
+    )
     return bool(own) and own == init
-
-
-def _roots(mounts: tuple[MountEntry, ...]) -> frozenset[int]:
-    return frozenset(entry.mount_id for entry in mounts if entry.mount_point == "/")

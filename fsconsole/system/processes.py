@@ -14,6 +14,8 @@ from fsconsole.text import decode
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _INIT_PID = 1
+_GONE = (FileNotFoundError, ProcessLookupError)
+_CLOSED = (*_GONE, PermissionError)
 
 Target = int | tuple[int, int]
 """A block device by its st_rdev, or a file by st_dev and st_ino."""
@@ -104,7 +106,7 @@ def age_s(pid: int) -> float:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             text = decode(file.read())
-    except (FileNotFoundError, ProcessLookupError):
+    except _GONE:
         return 0.0
     begun_s = int(text[text.rfind(")") + 1 :].split()[_BEGUN]) / os.sysconf("SC_CLK_TCK")
     return time.clock_gettime(time.CLOCK_BOOTTIME) - begun_s
@@ -112,7 +114,10 @@ def age_s(pid: int) -> float:
 
 def numbers_in(directory: str) -> tuple[int, ...]:
     """Return the pids in a proc, or the tasks of a process; none where it has ended."""
-    return tuple(int(name) for name in _listed(directory) if name.isdigit())
+    try:
+        return tuple(int(name) for name in os.listdir(directory) if name.isdigit())
+    except _GONE:
+        return ()
 
 
 def visible_pid(pidfd: int) -> int:
@@ -122,26 +127,20 @@ def visible_pid(pidfd: int) -> int:
     return int(fields.get("Pid", "-1"))
 
 
-def _listed(directory: str) -> list[str]:
-    try:
-        return os.listdir(directory)
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-
-
 def _matching_descriptors(pid: int, target_of: _TargetOf) -> Iterator[OpenDescriptor]:
     """Yield a process's descriptors of what is looked for; any may lead to a block device, whatever its path says."""
     try:
         directory = os.open(f"/proc/{pid}/fd", _DIRECTORY)
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
+    except _CLOSED:
         return
     try:
-        for name in _names_in(directory):
-            try:
+        names: list[str] = []
+        with suppress(*_CLOSED):
+            names = os.listdir(directory)
+        for name in names:
+            with suppress(*_CLOSED):
                 if target := target_of(os.stat(name, dir_fd=directory)):
                     yield OpenDescriptor(pid, _command(pid), os.readlink(name, dir_fd=directory), target)
-            except (FileNotFoundError, ProcessLookupError, PermissionError):
-                continue
     finally:
         os.close(directory)
 
@@ -154,7 +153,7 @@ def _matching_mappings(pid: int, target_of: _TargetOf) -> Iterator[OpenDescripto
     try:
         with open(f"/proc/{pid}/maps", "rb") as file:
             lines = file.read().splitlines()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
+    except _CLOSED:
         return
     # Address, permissions, offset, device, inode, path; memory without a file has the inode 0.
     fields = [line.split(None, 5) for line in lines]
@@ -163,15 +162,8 @@ def _matching_mappings(pid: int, target_of: _TargetOf) -> Iterator[OpenDescripto
         try:
             if target := target_of(os.stat(f"/proc/{pid}/map_files/{addresses}")):
                 yield OpenDescriptor(pid, _command(pid), decode(path), target)
-        except (FileNotFoundError, ProcessLookupError, PermissionError):
+        except _CLOSED:
             continue
-
-
-def _names_in(directory: int) -> list[str]:
-    try:
-        return os.listdir(directory)
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return []
 
 
 def _command(pid: int) -> str:
@@ -183,7 +175,7 @@ def _is_ended_child_of_init(proc: str, pid: int) -> bool:
     try:
         with open(f"{proc}/{pid}/stat", "rb") as file:
             _, state, parent = parse_stat(decode(file.read()))
-    except (FileNotFoundError, ProcessLookupError):
+    except _GONE:
         return False
     return state == "Z" and parent == _INIT_PID
 
@@ -198,7 +190,6 @@ def _reaped(pid: int) -> bool:
 _UNINTERRUPTIBLE, _INTERRUPTIBLE = "D", "S"
 _ENDED = "ZX"
 """Ended, and not yet waited for (man 5 proc_pid_stat)."""
-_GONE = (FileNotFoundError, ProcessLookupError)
 
 
 @dataclass(frozen=True, slots=True)

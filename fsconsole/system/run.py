@@ -263,7 +263,9 @@ class OutputFollower:
         self._outputs: dict[int, Kept] = {}
         for file, kept in outputs:
             if file is not None:
-                self._watch_output(file.fileno(), kept)
+                os.set_blocking(file.fileno(), False)
+                self._outputs[file.fileno()] = kept
+                self._selector.register(file.fileno(), selectors.EVENT_READ)
         if stdin and child.process.stdin is not None:
             os.set_blocking(child.process.stdin.fileno(), False)
             self._selector.register(child.process.stdin, selectors.EVENT_WRITE)
@@ -280,11 +282,6 @@ class OutputFollower:
     def close(self) -> None:
         """Give back what following took; the child's own pipes are not closed."""
         self._selector.close()
-
-    def _watch_output(self, fd: int, kept: Kept) -> None:
-        os.set_blocking(fd, False)
-        self._outputs[fd] = kept
-        self._selector.register(fd, selectors.EVENT_READ)
 
     def _pause_s(self, deadline_s: float | None) -> float:
         pause_s = min(max(self._child.elapsed_s() / 8, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S)
@@ -511,23 +508,18 @@ class RealExecutor:
         Each output is kept up to a limit of 16 MiB, with a note where it was cut. The kernel's log lines are
         attached where a log was given. Raises ToolMissing, and ToolFailed where it can't be executed at all.
         """
-        if self._kernel_log is None:
-            return self._run(command, None)
-        with self._kernel_log.another() as log:
-            return self._run(command, log)
-
-    def _run(self, command: Command, log: KernelLog | None) -> CommandResult:
         out, err = Kept(self._output_limit_bytes), Kept(self._output_limit_bytes)
-        ending = self._follow(command, out, err)
-        return CommandResult(
-            argv=command.argv,
-            exit_code=ending.exit_code,
-            stdout=out.whole(),
-            stderr=err.whole() + ending.note,
-            usage=ending.usage,
-            timed_out=ending.timed_out,
-            kernel_log=() if log is None else log.lines(),
-        )
+        with self._kernel_log.another() if self._kernel_log is not None else contextlib.nullcontext() as log:
+            ending = self._follow(command, out, err)
+            return CommandResult(
+                argv=command.argv,
+                exit_code=ending.exit_code,
+                stdout=out.whole(),
+                stderr=err.whole() + ending.note,
+                usage=ending.usage,
+                timed_out=ending.timed_out,
+                kernel_log=() if log is None else log.lines(),
+            )
 
     def _follow(self, command: Command, out: Kept, err: Kept) -> Ending:
         stdin = subprocess.PIPE if command.stdin else subprocess.DEVNULL

@@ -117,7 +117,10 @@ def parse_cpu(text: str) -> CpuReading:
         if name == "cpu":
             total = _times(rest)
         else:
-            per_cpu.append((_number(name), _times(rest)))
+            number = name.removeprefix("cpu")
+            if not is_number(number):
+                raise Unreadable(f"a cpu line of {name!r}")
+            per_cpu.append((int(number), _times(rest)))
     if total is None:
         raise Unreadable("no cpu line in /proc/stat")
     return CpuReading(total, tuple(per_cpu))
@@ -158,7 +161,8 @@ def cpu_snapshot() -> CpuTimes:
 def busy_between(before: CpuTimes, after: CpuTimes) -> BusyTime:
     """Return the CPU seconds between two snapshots: kernel writeback counts, waiting doesn't."""
     step = _difference(before, after)
-    busy, ticks_per_s = _busy(step), os.sysconf("SC_CLK_TCK")
+    busy = step.user + step.nice + step.system + step.irq + step.softirq
+    ticks_per_s = os.sysconf("SC_CLK_TCK")
     return BusyTime(busy / ticks_per_s, (busy + step.idle + step.iowait) / ticks_per_s)
 
 
@@ -177,17 +181,6 @@ def _difference(before: CpuTimes, after: CpuTimes) -> CpuTimes:
     ]
     steal = None if before.steal is None or after.steal is None else max(0, after.steal - before.steal)
     return CpuTimes(user, nice, system, idle, iowait, irq, softirq, steal)
-
-
-def _number(name: str) -> int:
-    number = name.removeprefix("cpu")
-    if not is_number(number):
-        raise Unreadable(f"a cpu line of {name!r}")
-    return int(number)
-
-
-def _busy(times: CpuTimes) -> int:
-    return times.user + times.nice + times.system + times.irq + times.softirq
 
 
 PROC_MEMINFO = "/proc/meminfo"

@@ -13,7 +13,7 @@ from typing import NoReturn
 import fsconsole
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.command import Command, CommandResult
-from fsconsole.model.load import Latencies, ThreadCounters, timed_in
+from fsconsole.model.load import Latencies, timed_in
 from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.model.workload import Workload
 from fsconsole.system.memfd import CounterPage
@@ -165,10 +165,6 @@ class BuiltInLoad:
             self._running.send(GO)
         except BrokenPipeError:
             self._fail("")
-
-    def counters(self) -> tuple[ThreadCounters, ...]:
-        """Return where every writer stands now."""
-        return self.page.read()
 
     def latencies(self) -> tuple[Latencies, ...]:
         """Return how long operations took, over all threads, one item for each kind of them; before kill()."""

@@ -67,9 +67,10 @@ def picks(ground: Ground, operations: dict[WorkloadKind, Operation], thread: int
     if workload.kind is WorkloadKind.MIX:
         return islice(_Mix(ground, operations, thread).picks(), _share(workload, thread))
     ((kind, operation),) = operations.items()
-    if kind is WorkloadKind.CREATE:
-        return _new_files(ground, operation, thread)
-    return _source_files(ground, operation, thread)
+    if kind is not WorkloadKind.CREATE:
+        return _source_files(ground, operation, thread)
+    name = namer(workload.directories, threads=workload.threads)
+    return ((operation, ground.own_fd, name(number), number) for number in _new_numbers(workload, thread))
 
 
 def _share(workload: Workload, thread: int) -> int | None:
@@ -95,14 +96,6 @@ def new_names(ground: Ground, thread: int) -> tuple[int, Iterator[str]]:
 def _new_numbers(workload: Workload, thread: int) -> Iterable[int]:
     step = workload.threads
     return range(thread, workload.files, step) if workload.files else count(thread, step)
-
-
-def _new_files(ground: Ground, operation: Operation, thread: int) -> Iterator[Pick]:
-    name = namer(ground.workload.directories, threads=ground.workload.threads)
-    directory_fd = ground.own_fd
-    return (
-        (operation, directory_fd, name(number), number) for number in _new_numbers(ground.workload, thread)
-    )
 
 
 def _source_files(ground: Ground, operation: Operation, thread: int) -> Iterator[Pick]:
@@ -156,7 +149,10 @@ class _Mix:
                     return
                 kind = WorkloadKind.CREATE
             number = -1 - next(self._new) if kind is WorkloadKind.CREATE else self._drawn(kind)
-            yield self._picked(self._operations[kind], number)
+            if number < 0:
+                yield self._operations[kind], self._ground.own_fd, self._own_name(-1 - number), -1 - number
+            else:
+                yield self._operations[kind], self._ground.source_fd, self._source_name(number), number
             if kind is WorkloadKind.CREATE:
                 self._files.append(number)
 
@@ -167,11 +163,6 @@ class _Mix:
             self._files[place] = self._files[-1]
             self._files.pop()
         return number
-
-    def _picked(self, operation: Operation, number: int) -> Pick:
-        if number < 0:
-            return operation, self._ground.own_fd, self._own_name(-1 - number), -1 - number
-        return operation, self._ground.source_fd, self._source_name(number), number
 
 
 _STACK_BYTES = 512 * 1024
@@ -349,7 +340,9 @@ def _carry_out(job: Job) -> None:
             workers.append(_fork_worker(task, ready, release_writer))
         _await_go(workers, directory)
     except (Refused, OSError):
-        _kill(workers)
+        for forked in workers:
+            os.kill(forked.pid, signal.SIGKILL)
+        _reap(workers)
         raise
     page.words[HeaderWord.GO] = 1
     os.close(release_writer)
@@ -453,12 +446,6 @@ def _reap(workers: list[Worker]) -> HostReport:
         user_s += usage.ru_utime
         system_s += usage.ru_stime
     return HostReport(Stage.DONE, exit_codes=tuple(exit_codes), user_s=user_s, system_s=system_s)
-
-
-def _kill(workers: list[Worker]) -> None:
-    for worker in workers:
-        os.kill(worker.pid, signal.SIGKILL)
-    _reap(workers)
 
 
 def _tell(report: HostReport) -> None:

@@ -1,4 +1,4 @@
-"""What the engine and the host of the built-in generator tell each other: a JSON line each, and GO."""
+"""Messages between the engine and the built-in generator's host: a JSON line each, and GO."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interface of load generators, and the figures of a load."""
+"""The result of a load, and its figures."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from fsconsole.model.command import CommandResult
 from fsconsole.model.figures import Measurement
 from fsconsole.model.load import CALLS, Latencies, ThreadCounters, ThreadState, Timed, merged
 from fsconsole.model.metrics import Metric
-from fsconsole.model.workload import Workload
-from fsconsole.system.memfd import CounterPage
 from fsconsole.text import GIB
-from fsconsole.workloads.tree import SourceFiles
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _ENDED_WELL = frozenset({ThreadState.DONE, ThreadState.STOPPED})
@@ -65,71 +60,6 @@ class LoadResult:
         if not self.is_whole or any(thread.errno not in _FULL for thread in early):
             return True
         return self.moved_bytes == 0 and len(early) == len(self.threads)
-
-
-class LoadHandle(Protocol):
-    """A prepared load; kill() must be called in the end."""
-
-    @property
-    def page(self) -> CounterPage:
-        """The counters that the writers keep; closed by kill()."""
-        ...
-
-    def wait_ready(self) -> None:
-        """Wait until all writers stand at the barrier. Raises GeneratorFailed."""
-        ...
-
-    def go(self) -> None:
-        """Release the writers. Raises GeneratorFailed."""
-        ...
-
-    def counters(self) -> tuple[ThreadCounters, ...]:
-        """Return where every writer stands now."""
-        ...
-
-    def latencies(self) -> tuple[Latencies, ...]:
-        """Return how long operations took, over all threads, one item for each kind of them; before kill()."""
-        ...
-
-    def finished(self, timeout_s: float) -> bool:
-        """Wait up to timeout_s for the load's end; True where it has ended, however."""
-        ...
-
-    def request_stop(self) -> None:
-        """Ask the writers to end before their next operation; returns at once."""
-        ...
-
-    def wait(self) -> LoadResult:
-        """Wait for the last writer's end and return what they did; a second call returns the same."""
-        ...
-
-    def end(self) -> CommandResult:
-        """Wait for the generator's exit; the exit code is negative if it was killed."""
-        ...
-
-    def kill(self) -> None:
-        """Kill what still runs and release everything; a second call does nothing."""
-        ...
-
-
-class Generator(Protocol):
-    """A load generator."""
-
-    def prepare(
-        self,
-        workload: Workload,
-        *,
-        tree: str,
-        tree_device: int,
-        hidden: Sequence[str],
-        source: SourceFiles | None = None,
-    ) -> LoadHandle:
-        """Start the generator, confined to tree, up to its barrier.
-
-        tree_device is the st_dev that tree must have; the generator can't see hidden directories; source are the
-        files that it works on. Raises ToolMissing.
-        """
-        ...
 
 
 def failures_in_words(threads: Sequence[ThreadCounters]) -> str:

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import argparse
 import errno
-import json
 import mmap
 import os
 import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 
 from fsconsole.errors.runs import GeneratorFailed
+from fsconsole.model.wire import Mismatch, Wire, decode, encode
 from fsconsole.system.block import device_size_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class StreamReport:
+class StreamReport(Wire, frozen=True):
     """Result of all streams of one program; instants are CLOCK_MONOTONIC nanoseconds."""
 
     streams: int
@@ -45,14 +44,9 @@ class StreamReport:
 def from_line(text: str) -> StreamReport:
     """Return the report in a program's output. Raises GeneratorFailed for anything else."""
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return decode(StreamReport, text)
+    except Mismatch as error:
         raise GeneratorFailed("the raw streams gave no figures") from error
-    names = [field.name for field in fields(StreamReport)]
-    is_whole = isinstance(document, dict) and sorted(document) == sorted(names)
-    if not is_whole or not all(isinstance(document[name], int) for name in names):
-        raise GeneratorFailed("the raw streams gave no figures")
-    return StreamReport(**document)
 
 
 POOL_BYTES = 16 * 2**20
@@ -83,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
         said = error.strerror if isinstance(error, OSError) else ""
         sys.stderr.write(f"{job.device}: {said or error}\n")
         return 1
-    sys.stdout.write(json.dumps(asdict(report)) + "\n")
+    sys.stdout.write(encode(report) + "\n")
     return 0
 
 

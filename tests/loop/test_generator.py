@@ -101,7 +101,7 @@ def test_files_are_as_asked_for_and_the_counters_agree(
     size_bytes = MIB + 777
     with prepared(target, workload(16, 32, size_bytes)) as handle:
         handle.wait_ready()
-        assert {thread.state for thread in handle.counters()} == {ThreadState.READY}
+        assert {thread.state for thread in handle.page.read()} == {ThreadState.READY}
         assert files_of(target) == []
         handle.go()
         result = handle.wait()
@@ -173,7 +173,7 @@ def test_a_stop_ends_a_load_that_would_go_on(make_target: Callable[..., Target])
     with prepared(target, workload(4, 10**9, 0)) as handle:
         handle.wait_ready()
         handle.go()
-        wait_until(lambda: handle.counters()[0].files_done > 0, "the first file")
+        wait_until(lambda: handle.page.read()[0].files_done > 0, "the first file")
         assert not handle.finished(0.0)
         handle.request_stop()
         assert handle.finished(LIMIT_S)
@@ -188,7 +188,7 @@ def test_a_killed_load_leaves_nothing_that_holds_the_filesystem(make_target: Cal
     with prepared(target, workload(4, 10**9, 0)) as handle:
         handle.wait_ready()
         handle.go()
-        wait_until(lambda: handle.counters()[0].files_done > 0, "the first file")
+        wait_until(lambda: handle.page.read()[0].files_done > 0, "the first file")
     wait_until(lambda: subprocess.run(["umount", target.point], check=False).returncode == 0, "it is free")
 
 
@@ -197,7 +197,7 @@ def test_a_generator_that_was_killed_is_told_of(make_target: Callable[..., Targe
     with prepared(target, workload(4, 10**9, 0)) as handle:
         handle.wait_ready()
         handle.go()
-        wait_until(lambda: handle.counters()[0].files_done > 0, "the first file")
+        wait_until(lambda: handle.page.read()[0].files_done > 0, "the first file")
         handle._running.kill()
         assert handle.finished(LIMIT_S)
         result = handle.wait()

@@ -23,8 +23,8 @@ from fsconsole.system.block import fsync_device, syncfs
 from fsconsole.system.files import cpu_count
 from fsconsole.telemetry.machine import busy_between, cpu_snapshot, read_writeback
 from fsconsole.units import format_bytes, format_bytes_exact
+from fsconsole.workloads.builtin import BuiltInLoad
 from fsconsole.workloads.protocol import (
-    LoadHandle,
     LoadResult,
     cpu_measurements,
     drain_measurements,
@@ -100,18 +100,21 @@ def quiesce(work: CellWork, _step: Step) -> StepResult:
 
 def load(work: CellWork, step: Step) -> StepResult:
     """Run one workload: all writers ready behind a barrier, then the clock."""
-    number, workload = _workload(work, step)
+    if step.workload is None:
+        raise StepFailed("the step names no workload")
+    workload = work.cell.workloads[step.workload]
     settings.about_to_load(work)
     source = source_of(work, workload)
     root = open_mount(work)
     try:
+        device = os.fstat(root).st_dev
         require_inodes(workload, root)
     finally:
         os.close(root)
     handle = work.run.generator.prepare(
         workload,
         tree=TREE,
-        tree_device=_device(work),
+        tree_device=device,
         hidden=(os.path.dirname(work.run.folder_path),),
         source=source,
     )
@@ -123,7 +126,7 @@ def load(work: CellWork, step: Step) -> StepResult:
     work.window, result = window, window.result
     if result.directory:
         counts = tuple(thread.files_done for thread in result.threads)
-        work.made[number] = SourceFiles(result.directory, workload.directories, counts)
+        work.made[step.workload] = SourceFiles(result.directory, workload.directories, counts)
     if work.run.requests.interrupting or result.is_failure or result.stopped:
         _end_generator(work, window)
     if work.run.requests.interrupting:
@@ -149,21 +152,16 @@ def drain(work: CellWork, _step: Step) -> StepResult:
         opened.callback(os.close, root)
         device = os.open(work.cell.target, os.O_RDONLY | os.O_CLOEXEC)
         opened.callback(os.close, device)
-        _bring_out(root, device)
+        try:
+            syncfs(root)
+            fsync_device(device)
+        except OSError as error:
+            raise StepFailed(f"not all that was written reached the device: {error.strerror}") from error
         end = clock_and_cpu()
         warnings.about_fullness(work, root)
     drain_s = end.monotonic_ns / 1e9 - begin_s
     figures = drain_measurements(window.result, drain_s, end.monotonic_ns)
     return StepResult((*figures, *_finish(work, window, end)))
-
-
-def _bring_out(root: int, device: int) -> None:
-    """Sync filesystem and device. Raises StepFailed if the kernel reports lost writes."""
-    try:
-        syncfs(root)
-        fsync_device(device)
-    except OSError as error:
-        raise StepFailed(f"not all that was written reached the device: {error.strerror}") from error
 
 
 def clock_and_cpu() -> ClockAndCpu:
@@ -188,17 +186,21 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
         )
         work.run.journal.record(seen, durable=False)
     _end_generator(work, window)
-    observer_percent = _observer_percent(window, end)
+    cpu = busy_between(window.begin.cpu, end.cpu)
+    elapsed_s = (end.monotonic_ns - window.begin.monotonic_ns) / 1e9
+    # The engine's own CPU time, sampler included.
+    observer_percent = 100 * (end.engine_s - window.begin.engine_s) / (elapsed_s * cpu_count())
     warnings.about_observer(work, observer_percent)
     return (
         *generator_measurements(window.result, end.monotonic_ns),
         *latency_measurements(latencies),
-        *_cost(window, end),
+        *cpu_measurements(cpu.busy_s, cpu.available_s, window.result.moved_bytes),
+        *window.gauged,
         Measurement(Metric.OBSERVER, observer_percent),
     )
 
 
-def _drive(work: CellWork, handle: LoadHandle) -> LoadWindow:
+def _drive(work: CellWork, handle: BuiltInLoad) -> LoadWindow:
     try:
         handle.wait_ready()
         work.run.sampler.gauges.watch_load(handle.page)
@@ -214,46 +216,16 @@ def _drive(work: CellWork, handle: LoadHandle) -> LoadWindow:
             handle.request_stop()
     result = handle.wait()
     end = clock_and_cpu()
-    return LoadWindow(handle, work.step_number, result, begin, end, _gauged(work, result))
-
-
-def _gauged(work: CellWork, result: LoadResult) -> tuple[Measurement, ...]:
-    """Return the figures that come from samples; stalls are those of writers."""
     peak = Measurement(Metric.PEAK_DIRTY, work.run.sampler.peak_dirty_bytes())
-    return (peak, *(work.run.sampler.stall_measurements() if result.written_bytes else ()))
+    # Stalls are those of writers.
+    stalls = work.run.sampler.stall_measurements() if result.written_bytes else ()
+    return LoadWindow(handle, work.step_number, result, begin, end, (peak, *stalls))
 
 
 def _end_generator(work: CellWork, window: LoadWindow) -> None:
     """Wait for the generator's exit and keep its output with the load's step."""
     work.keep(window.step, window.handle.end())
     window.handle.kill()
-
-
-def _cost(window: LoadWindow, end: ClockAndCpu) -> tuple[Measurement, ...]:
-    """Return CPU figures from the load's first operation to its end, or that of its drain."""
-    cpu = busy_between(window.begin.cpu, end.cpu)
-    return (
-        *cpu_measurements(cpu.busy_s, cpu.available_s, window.result.moved_bytes),
-        *window.gauged,
-    )
-
-
-def _observer_percent(window: LoadWindow, end: ClockAndCpu) -> float:
-    """Return the engine's own CPU time, sampler included, as a share of all CPUs."""
-    elapsed_s = (end.monotonic_ns - window.begin.monotonic_ns) / 1e9
-    return 100 * (end.engine_s - window.begin.engine_s) / (elapsed_s * cpu_count())
-
-
-def _workload(work: CellWork, step: Step) -> tuple[int, Workload]:
-    if step.workload is None:
-        raise StepFailed("the step names no workload")
-    return step.workload, work.cell.workloads[step.workload]
-
-
-def _device(work: CellWork) -> int:
-    if work.mounted_device is None:
-        raise StepFailed("nothing is mounted")
-    return work.mounted_device
 
 
 def write(work: CellWork, step: Step) -> StepResult:
