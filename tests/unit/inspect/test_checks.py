@@ -1,3 +1,5 @@
+"""Verdicts and first complaints of checks, and kernel log lines."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -6,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.inspect.checks import CheckVerdict, non_contiguous_percent, verdict_of
+from fsconsole.inspect.checks import (
+    CheckVerdict,
+    killed_for_memory,
+    naming,
+    non_contiguous_percent,
+    refusal_words,
+    verdict_of,
+    without_device,
+    words_about,
+    worth_a_warning,
+)
+from fsconsole.inspect.features import first_complaint
 
 DATA = Path(__file__).parents[2] / "data" / "checks"
 
@@ -112,3 +125,213 @@ def test_btrfs_is_clean_only_by_its_own_last_words(output: str) -> None:
 )
 def test_e2fscks_share_of_fragmented_files_is_read(line: str, percent: float | None) -> None:
     assert non_contiguous_percent(f"Pass 5\n{line}\n") == percent
+
+
+@pytest.mark.parametrize(
+    ("recorded", "complaint"),
+    [
+        ("e2fsck-1.47.0-repaired", "Entry 'f3' in /d (12) has deleted/unused inode 15.  Clear? yes"),
+        ("e2fsck-1.47.0-missing", "e2fsck: No such file or directory while trying to open /nope"),
+        ("e2fsck-1.47.0-no-superblock", "e2fsck: Superblock invalid, trying backup blocks..."),
+        ("xfs_repair-6.1.0-errors", "sb_fdblocks 5, counted 65504"),
+        ("xfs_repair-6.1.0-missing", "/nope: No such file or directory"),
+        ("btrfs-5.10-errors", "ref mismatch on [13631488 4096] extent item 1, found 0"),
+        (
+            "btrfs-6.2-one-bad-copy",
+            "checksum verify failed on 30621696 wanted 0x7e086a42 found 0x3cd10748",
+        ),
+        ("fsck.f2fs-1.15-missing", "Error: Failed to get the device stat!"),
+        ("fsck.jfs-1.1.15-errors", "Errors detected in the Primary File/Directory Allocation Table."),
+        ("fsck.jfs-1.1.15-missing", "Error: Cannot open device /nonexist"),
+        ("reiserfsck-3.6.27-no-superblock", "Failed to open the device 'z': Unknown code er3k 127"),
+    ],
+)
+def test_the_first_line_that_is_no_routine_is_the_complaint(recorded: str, complaint: str) -> None:
+    assert first_complaint((DATA / f"{recorded}.txt").read_text()) == complaint
+
+
+@pytest.mark.parametrize("recorded", ["e2fsck-1.47.0-clean", "xfs_repair-6.1.0-clean", "btrfs-6.2-clean"])
+def test_a_check_that_found_nothing_complains_of_nothing(recorded: str) -> None:
+    assert first_complaint((DATA / f"{recorded}.txt").read_text()) == ""
+
+
+def test_a_line_that_never_ends_is_cut() -> None:
+    assert len(first_complaint("x" * 5000)) == 200
+
+
+ERRORS = [
+    "EXT4-fs error (device loop0): ext4_lookup:1857: inode #2: comm ls: deleted inode referenced: 12",
+    "EXT3-fs error (device sdb1): ext3_get_inode_loc: unable to read inode block - inode=2, block=260",
+    "EXT4-fs (loop0): Remounting filesystem read-only",
+    "Aborting journal on device loop0-8.",
+    "JBD2: Detected IO errors while flushing file data on loop0-8",
+    "XFS (loop0): Metadata corruption detected at xfs_agi_verify+0xd1/0x1a0, xfs_agi block 0x2",
+    "XFS (sdc): Corruption of in-memory data (0x8) detected at xfs_defer_finish (fs/xfs/libxfs/xfs_defer.c:560).",
+    'XFS (dm-0): metadata I/O error in "xfs_da_read_buf+0xe1" at daddr 0x10 len 8 error 5',
+    "XFS (loop0): log I/O error -5",
+    "XFS (loop0): Filesystem has been shut down due to log error (0x2). Shutting down filesystem",
+    "BTRFS error (device loop0): bdev /dev/loop0 errs: wr 1, rd 0, flush 0, corrupt 0, gen 0",
+    "BTRFS error (device sdb: state EA): parent transid verify failed on logical 30507008",
+    "BTRFS critical (device sda2): corrupt leaf: root=5 block=1104625664 slot=15",
+    "BTRFS: error (device sdb) in btrfs_commit_transaction:2494: errno=-5 IO failure",
+    "BTRFS warning (device loop0): csum failed root 5 ino 257 off 0 csum 0x8941f998 expected csum 0x0",
+    "blk_update_request: I/O error, dev sdb, sector 2048 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2",
+    "I/O error, dev nvme0n1, sector 123456 op 0x0:(READ) flags 0x80700 phys_seg 1 prio class 2",
+    "Buffer I/O error on dev loop0, logical block 0, lost sync page write",
+    "critical medium error, dev sda, sector 976773160 op 0x0:(READ) flags 0x0",
+    "INFO: task kworker/u8:3:712 blocked for more than 120 seconds.",
+    "md/raid:md0: Disk failure on sdc1, disabling device.",
+    "md/raid1:md0: sda1: rescheduling sector 2048; read error corrected",
+    "ata3.00: failed command: WRITE FPDMA QUEUED",
+    "nvme nvme0: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0x10",
+]
+NAMED = ("loop0", "sdb1", "sdb", "sdc", "sda2", "dm-0")
+"""The devices that the lines above are about."""
+HARMLESS = [
+    "EXT4-fs (loop0): mounted filesystem c78c65bc r/w with ordered data mode. Quota mode: none.",
+    "EXT4-fs (loop0): unmounting filesystem c78c65bc.",
+    "EXT4-fs (loop0): Ignoring removed nobh option",
+    "XFS (loop0): Mounting V5 Filesystem 8d5f2b6e",
+    "XFS (loop0): Ending clean mount",
+    "XFS (loop0): Unmounting Filesystem 8d5f2b6e",
+    "BTRFS info (device loop0): using crc32c (crc32c-intel) checksum algorithm",
+    "BTRFS info (device loop0): checking UUID tree",
+    "BTRFS info (device loop0): using free-space-tree",
+    "BTRFS: device fsid 8d5f2b6e devid 1 transid 6 /dev/loop0 scanned by mount (231)",
+    "loop0: detected capacity change from 0 to 204800",
+    "EXT4-fs (loop0): re-mounted c78c65bc r/w. Quota mode: none.",
+    "md/raid:md0: raid level 5 active with 4 out of 4 devices, algorithm 2",
+    "JBD2: no valid journal superblock found... is what a label may say",
+]
+
+
+@pytest.mark.parametrize("line", ERRORS)
+def test_an_error_is_worth_a_warning(line: str) -> None:
+    assert any(worth_a_warning([line], device) == (line,) for device in NAMED)
+
+
+@pytest.mark.parametrize("line", [line for line in ERRORS if "(" in line.split(":")[0] or "loop0" in line])
+def test_an_error_of_a_filesystem_on_another_device_is_not_this_cell_s(line: str) -> None:
+    assert worth_a_warning([line], "vdx9") == ()
+
+
+def test_an_error_of_another_disk_may_be_this_cell_s() -> None:
+    line = "I/O error, dev sdb, sector 2048 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2"
+    assert worth_a_warning([line], "md0") == (line,)
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_what_every_mount_logs_is_not(line: str) -> None:
+    assert worth_a_warning([line], "loop0") == ()
+
+
+@given(st.lists(st.sampled_from(ERRORS + HARMLESS)))
+def test_errors_stay_in_their_order(lines: list[str]) -> None:
+    on_loop0 = [line for line in ERRORS if "loop0" in line]
+    assert worth_a_warning(
+        [line for line in lines if line not in ERRORS or line in on_loop0], "loop0"
+    ) == tuple(line for line in lines if line in on_loop0)
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "line"),
+    [
+        ("ext4", "ext4: Unknown parameter 'nomballoc'"),
+        ("ext3", "ext3: Unknown parameter 'nomballoc'"),
+        ("ext3", "EXT4-fs (loop0): can't mount with data=, fs mounted w/o journal"),
+        ("ext2", "EXT4-fs (loop0): couldn't mount as ext2 due to feature incompatibilities"),
+        ("xfs", "XFS (loop0): V4 filesystem deprecated. Recreate with crc=1"),
+        ("xfs", "xfs: Unknown parameter 'nobarrier'"),
+        ("btrfs", "BTRFS error (device loop0): cannot use v1 space cache with free space tree"),
+        ("btrfs", "BTRFS info (device sda1): unrecognized mount option 'nodatasum2'"),
+        ("btrfs", "btrfs: Unknown parameter 'nodatasum2'"),
+        ("ext4", "VFS: Can't find ext4 filesystem on dev loop0."),
+        ("ext4", "/dev/loop0: Can't open blockdev"),
+    ],
+)
+def test_the_kernels_own_words_are_found(filesystem: str, line: str) -> None:
+    others = ["usb 1-1: new high-speed USB device", "XFS (dm-1): Ending clean mount", line]
+    assert refusal_words(filesystem, others) == (line,)
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs", "btrfs"])
+def test_what_every_mount_logs_is_no_reason(filesystem: str) -> None:
+    said = [line for line in HARMLESS if "Ignoring removed" not in line and "re-mounted" not in line]
+    assert refusal_words(filesystem, said) == ()
+
+
+def test_another_filesystems_words_are_no_reason() -> None:
+    assert refusal_words("ext4", ["XFS (loop3): Unmounting Filesystem", "BTRFS error (device sdb): x"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "is_kept"),
+    [
+        ("EXT4-fs (loop5): bad block size 65536", "", True),
+        ("EXT4-fs (loop6): bad block size 65536", "", False),
+        ("BTRFS error (device loop6): open_ctree failed: -22", "", False),
+        ("BTRFS: error (device loop6) in btrfs_commit_transaction:2494", "", False),
+        ("EXT4-fs: Mount option(s) incompatible with ext3", "delalloc", True),
+        ("ext4: Unknown parameter 'nomballoc'", "nomballoc", True),
+        ("ext4: Unknown parameter 'nomballoc'", "commit=5", False),
+        ("ext4: Bad value for 'data'", "data=ordered", True),
+        ("EXT4-fs: Ignoring removed nobh option", "nobh", True),
+        ("EXT4-fs: Ignoring removed nobh option", "noatime", False),
+        ("xfs: Deprecated parameter 'attr2'", "attr2", True),
+    ],
+)
+def test_of_everybodys_log_the_lines_about_a_mount_are_kept(line: str, words: str, is_kept: bool) -> None:
+    assert words_about([line], "loop5", words) == ((line,) if is_kept else ())
+
+
+def test_lines_lose_the_device_and_what_only_follows_from_another() -> None:
+    said = (
+        "BTRFS error (device loop5): sectorsize 65536 not yet supported for page size 4096",
+        "BTRFS error (device loop5): superblock contains fatal errors",
+        "BTRFS error (device loop5 state C): open_ctree failed: -22",
+    )
+    assert without_device(said) == ("BTRFS error: sectorsize 65536 not yet supported for page size 4096",)
+    assert without_device(said[2:]) == ("BTRFS error: open_ctree failed: -22",)
+    assert without_device(["XFS (loop5): x", "XFS (loop5): x"]) == ("XFS: x",)
+    assert without_device(["EXT4-fs: Mount option(s) incompatible with ext3"]) == (
+        "EXT4-fs: Mount option(s) incompatible with ext3",
+    )
+
+
+GLOBAL = (
+    "Out of memory: Killed process 412 (xfs_repair) total-vm:912342kB, anon-rss:800100kB, file-rss:0kB, "
+    "shmem-rss:0kB, UID:0 pgtables:1700kB oom_score_adj:0"
+)
+OF_A_CGROUP = (
+    "Memory cgroup out of memory: Killed process 77 (python3) total-vm:1kB, anon-rss:1kB, UID:0 pgtables:1kB"
+)
+OLD = "Out of memory: Kill process 5 (py(t)hon) score 9 or sacrifice child"
+
+
+@pytest.mark.parametrize(
+    ("line", "name"), [(GLOBAL, "xfs_repair"), (OF_A_CGROUP, "python3"), (OLD, "py(t)hon")]
+)
+def test_who_was_killed_for_want_of_memory_is_known_by_name(line: str, name: str) -> None:
+    said = (
+        "python3 invoked oom-killer: gfp_mask=0x140cca",
+        line,
+        line,
+        "oom_reaper: reaped process 77 (python3)",
+    )
+    assert killed_for_memory(said) == (name,)
+
+
+def test_a_machine_without_memory_is_worth_a_warning_and_a_cgroup_of_somebody_else_s_is_not() -> None:
+    assert worth_a_warning((GLOBAL, OF_A_CGROUP), "sdb") == (GLOBAL,)
+
+
+def test_a_device_is_named_by_its_whole_name_only() -> None:
+    said = (
+        "Buffer I/O error on dev dm-1, logical block 9, lost async page write",
+        "Buffer I/O error on dev dm-11, logical block 9, lost async page write",
+        "EXT4-fs error (device dm-1): ext4_find_entry:1685: inode #2: comm rm: reading directory lblock 0",
+        "XFS (dm-1): log I/O error -5",
+        "I/O error, dev vdm-1, sector 0",
+        "JBD2: Detected IO errors while flushing file data on dm-1-8",
+    )
+    assert naming(said, "dm-1") == (said[0], said[2], said[3], said[5])

@@ -1,10 +1,11 @@
-"""Parts of a run folder that are no files of the run's own: told as such, never waited for, never followed."""
+"""Foreign parts of a run folder and foreign journals: named as such, never waited for, never followed."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import socket
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -174,3 +175,15 @@ def test_an_answer_is_printed_as_data(
         said = on(folder, "stop")
     assert heard
     assert f"step {AS_DATA}" in said.out
+
+
+@pytest.mark.parametrize("version", [0, -5, -(2**31)])
+def test_a_version_before_the_first_one_is_refused(tmp_path: Path, version: int) -> None:
+    folder = recorded("grid", tmp_path)
+    with contextlib.closing(sqlite3.connect(folder.journal)) as journal:
+        journal.execute(f"PRAGMA user_version = {version}")
+    words = ("results", "--runs", str(tmp_path))
+    said = say(*words)
+    assert_harmless(said, words)
+    assert said.code == ExitCode.JOURNAL_UNUSABLE
+    assert f"no journal has the version {version}" in said.err

@@ -1,3 +1,5 @@
+"""Mount tables, swaps, namespaces and transient units (systemctl recorded with systemd 252 as PID 1)."""
+
 from __future__ import annotations
 
 import os
@@ -7,26 +9,38 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsconsole.errors.runs import NotPrivate
+from fsconsole.model.command import CommandResult
+from fsconsole.system import mounts
 from fsconsole.system.mounts import (
     MountEntry,
     SwapEntry,
+    SystemdUnit,
+    engine_argv,
+    enter_private,
+    is_gone,
+    is_private,
+    kill,
     parse_mountinfo,
     parse_swaps,
     read_mounts,
     read_swaps,
+    sees_what_init_sees,
     unescape,
+    unit_argv,
 )
+from tests.fakes import FakeExecutor, load_results
 
 DATA = Path(__file__).parents[2] / "data"
 
 
-def mounts(name: str) -> dict[str, MountEntry]:
+def table(name: str) -> dict[str, MountEntry]:
     text = os.fsdecode((DATA / "mountinfo" / name).read_bytes())
     return {entry.mount_point: entry for entry in parse_mountinfo(text)}
 
 
 def test_every_field_of_an_ordinary_line_is_found() -> None:
-    assert mounts("debian12-6.1.txt")["/"] == MountEntry(
+    assert table("debian12-6.1.txt")["/"] == MountEntry(
         mount_id=31,
         parent_id=1,
         device_number=os.makedev(8, 2),
@@ -41,13 +55,13 @@ def test_every_field_of_an_ordinary_line_is_found() -> None:
 
 
 def test_octal_escapes_are_undone_in_paths_and_sources() -> None:
-    found = mounts("debian12-6.1.txt")
+    found = table("debian12-6.1.txt")
     assert found["/srv/my files\tand\\more"].source == "/dev/md0"
     assert found["/mnt/nas"].source == "nas.example:/export/a b"
 
 
 def test_a_btrfs_subvolume_has_a_root_and_an_anonymous_device() -> None:
-    home = mounts("debian12-6.1.txt")["/home"]
+    home = table("debian12-6.1.txt")["/home"]
     assert (home.root, home.device_number, home.source) == (
         "/@home",
         os.makedev(0, 45),
@@ -56,20 +70,20 @@ def test_a_btrfs_subvolume_has_a_root_and_an_anonymous_device() -> None:
 
 
 def test_an_old_kernels_table_is_read_with_large_minor_numbers() -> None:
-    found = mounts("el7-3.10.txt")
+    found = table("el7-3.10.txt")
     assert found["/data"].device_number == os.makedev(259, 1048575)
     assert found["/"].super_options[0] == "rw"
 
 
 def test_any_number_of_optional_fields_is_taken() -> None:
-    found = mounts("container-5.15.txt")
+    found = table("container-5.15.txt")
     assert found["/mnt/gone"].propagation == ("shared:5", "master:421", "propagate_from:2", "unbindable")
     assert found["/proc"].propagation == ()
     assert found["/mnt/unnamed"].source == ""
 
 
 def test_a_table_of_this_kernel_is_read() -> None:
-    assert mounts("minimal-6.18.txt")["/"].source == "/dev/vda"
+    assert table("minimal-6.18.txt")["/"].source == "/dev/vda"
     assert any(entry.mount_point == "/" for entry in read_mounts())
 
 
@@ -150,3 +164,110 @@ def test_a_swap_path_with_a_no_break_space_stays_whole() -> None:
 def test_no_swap_is_no_entry() -> None:
     assert parse_swaps((DATA / "swaps" / "none-6.18.txt").read_text()) == ()
     assert isinstance(read_swaps(), tuple)
+
+
+UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "slave", "--")
+
+
+def test_an_engine_dies_with_its_namespace_and_sees_the_hosts_unmounts() -> None:
+    assert engine_argv(("python3", "-m", "x")) == (*UNSHARE, "python3", "-m", "x")
+
+
+def test_words_of_the_engine_are_never_options_of_what_starts_it() -> None:
+    assert engine_argv(("--help",))[-2:] == ("--", "--help")
+
+
+def test_nothing_is_mounted_in_the_hosts_own_namespace() -> None:
+    if Path("/proc/self/mountinfo").read_bytes() != Path("/proc/1/mountinfo").read_bytes():
+        pytest.skip("these tests run in a mount namespace of their own")
+    assert not is_private()
+    executor = FakeExecutor({})
+    with pytest.raises(NotPrivate):
+        enter_private(executor, "/run/fsconsole-test-not-made")
+    assert executor.calls == []
+    assert not os.path.exists("/run/fsconsole-test-not-made")
+
+
+RECORDED = load_results(str(Path(__file__).parents[2] / "data" / "systemd" / "252.json"))
+UNIT = SystemdUnit("fsconsole-1.service", "fsconsole run 1", "/runs/1/engine.log")
+
+
+def said(name: str) -> list[CommandResult]:
+    """Return the answers to `systemctl is-active` about a unit, in their order."""
+    return [r for r in RECORDED if r.argv == ("systemctl", "is-active", "--", name)]
+
+
+def test_it_is_a_service_that_outlives_the_login_and_leaves_no_failed_unit() -> None:
+    argv = unit_argv(("x",), UNIT, {})
+    assert argv[0] == "systemd-run"
+    assert {"--collect", "--unit=fsconsole-1.service"} <= set(argv)
+    assert not {"--user", "--scope", "--pty", "--wait"} & set(argv)
+
+
+def test_what_it_prints_is_appended_to_the_runs_own_log() -> None:
+    argv = unit_argv(("x",), UNIT, {})
+    for output in ("StandardOutput", "StandardError"):
+        assert f"--property={output}=append:/runs/1/engine.log" in argv
+
+
+def test_neither_many_writers_nor_a_killed_program_end_the_run() -> None:
+    assert {"--property=TasksMax=infinity", "--property=OOMPolicy=continue"} <= set(
+        unit_argv(("x",), UNIT, {})
+    )
+
+
+def test_words_of_the_engine_are_neither_options_nor_variables() -> None:
+    assert unit_argv(("--help", "/a $HOME/${x}"), UNIT, {})[-3:] == ("--", "--help", "/a $$HOME/$${x}")
+
+
+def test_it_has_the_given_variables_and_no_others() -> None:
+    argv = unit_argv(("x",), UNIT, {"PATH": "/opt/bin:/bin", "LANG": "C"})
+    assert [w for w in argv if w.startswith("--setenv")] == ["--setenv=LANG=C", "--setenv=PATH=/opt/bin:/bin"]
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "gone"),
+    [
+        ("fsconsole-lives.service", 0, False),
+        ("fsconsole-lives.service", 1, True),
+        ("fsconsole-dies.service", 0, True),
+        ("fsconsole-never-was.service", 0, True),
+    ],
+)
+def test_a_unit_that_has_ended_however_it_ended_is_gone(name: str, answer: int, gone: bool) -> None:
+    result = said(name)[answer]
+    assert is_gone(FakeExecutor({result.argv: result}), SystemdUnit(name, "", "")) is gone
+
+
+def test_a_systemd_that_says_nothing_does_not_say_that_it_is_gone() -> None:
+    (result,) = [r for r in RECORDED if "already loaded" in r.err]
+    argv = ("systemctl", "is-active", "--", UNIT.name)
+    assert not is_gone(FakeExecutor({argv: result}), UNIT)
+
+
+def test_all_processes_of_a_unit_are_killed() -> None:
+    (result,) = [r for r in RECORDED if r.argv[:2] == ("systemctl", "kill")]
+    executor = FakeExecutor({result.argv: result})
+    kill(executor, SystemdUnit("fsconsole-lives.service", "", ""))
+    assert executor.calls == [("systemctl", "kill", "--signal=KILL", "--", "fsconsole-lives.service")]
+
+
+INIT = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 22 0:20 / /srv rw - tmpfs tmpfs rw\n"
+
+
+@pytest.mark.parametrize(
+    ("own", "same"),
+    [
+        (INIT, True),
+        (INIT.replace("22 1", "122 1"), False),
+        ("30 22 0:20 / / rw - tmpfs tmpfs rw\n", False),
+        ("30 22 0:20 / /below rw - tmpfs tmpfs rw\n", False),
+    ],
+    ids=["the same", "a namespace", "a chroot into a mount", "a chroot into a directory"],
+)
+def test_only_who_has_inits_own_root_sees_what_init_sees(
+    monkeypatch: pytest.MonkeyPatch, own: str, same: bool
+) -> None:
+    tables = {"self": parse_mountinfo(own), "1": parse_mountinfo(INIT)}
+    monkeypatch.setattr(mounts, "read_mounts", tables.__getitem__)
+    assert sees_what_init_sees() is same

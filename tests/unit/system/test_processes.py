@@ -1,12 +1,20 @@
+"""Stat lines, holders of devices, and sleeping processes (real ones, shown in a proc of links)."""
+
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.system.processes import holders_of, own_pid_in_host_proc, parse_stat
+from fsconsole.system.processes import Sleepers, holders_of, own_pid_in_host_proc, parse_stat
+from tests.conftest import wait_until
 
 
 def test_outside_of_a_namespace_the_own_pid_is_the_visible_one() -> None:
@@ -31,3 +39,84 @@ def test_another_text_is_no_stat_line(text: str) -> None:
 
 def test_no_process_holds_a_device_that_does_not_exist() -> None:
     assert holders_of(os.makedev(4095, 77), frozenset()) == ()
+
+
+Start = Callable[..., "subprocess.Popen[bytes]"]
+SLEEPS = ("sleep", "1000")
+WORKS = (sys.executable, "-Ic", "while True: pass")
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start processes that the proc shows."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start_one(*argv: str) -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen(argv))
+        (tmp_path / str(started[-1].pid)).symlink_to(f"/proc/{started[-1].pid}")
+        return started[-1]
+
+    yield start_one
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def state_is(process: subprocess.Popen[bytes], letter: str) -> bool:
+    return f") {letter} " in Path(f"/proc/{process.pid}/stat").read_text()
+
+
+def test_who_has_slept_since_the_last_look_is_named(start: Start, tmp_path: Path) -> None:
+    process = start(*SLEEPS)
+    sleepers = Sleepers(str(tmp_path))
+    wait_until(lambda: sleepers.asleep() != (), "it sleeps")
+    (named,) = sleepers.asleep()
+    assert (named.pid, named.name, named.is_asleep) == (process.pid, "sleep", True)
+
+
+def test_the_first_look_names_nobody(start: Start, tmp_path: Path) -> None:
+    process = start(*SLEEPS)
+    wait_until(lambda: state_is(process, "S"), "it sleeps")
+    assert Sleepers(str(tmp_path)).asleep() == ()
+
+
+def test_while_one_works_nobody_is_named(start: Start, tmp_path: Path) -> None:
+    start(*SLEEPS)
+    works = start(*WORKS)
+    sleepers = Sleepers(str(tmp_path))
+    wait_until(lambda: state_is(works, "R"), "it works")
+    assert [sleepers.asleep() for _ in range(3)] == [(), (), ()]
+
+
+def test_one_that_was_stopped_is_no_hang(start: Start, tmp_path: Path) -> None:
+    process = start(*SLEEPS)
+    sleepers = Sleepers(str(tmp_path))
+    wait_until(lambda: sleepers.asleep() != (), "it sleeps")
+    process.send_signal(signal.SIGSTOP)
+    wait_until(lambda: state_is(process, "T"), "it is stopped")
+    assert sleepers.asleep() == ()
+
+
+def test_one_that_has_ended_and_is_not_yet_waited_for_hides_no_other(start: Start, tmp_path: Path) -> None:
+    ended, process = start("true"), start(*SLEEPS)
+    wait_until(lambda: state_is(ended, "Z"), "it has ended")
+    sleepers = Sleepers(str(tmp_path))
+    wait_until(lambda: sleepers.asleep() != (), "the other sleeps")
+    assert [named.pid for named in sleepers.asleep()] == [process.pid]
+
+
+def test_where_nobody_is_nobody_sleeps(tmp_path: Path) -> None:
+    sleepers = Sleepers(str(tmp_path))
+    assert (sleepers.asleep(), sleepers.asleep()) == ((), ())
+
+
+def test_who_waits_for_another_of_them_is_named_after_it(start: Start, tmp_path: Path) -> None:
+    parent = start("sh", "-c", "sleep 1000; true")
+    children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+    wait_until(lambda: children.read_text() != "", "it has a child")
+    child = int(children.read_text())
+    (tmp_path / str(child)).symlink_to(f"/proc/{child}")
+    sleepers = Sleepers(str(tmp_path))
+    wait_until(lambda: sleepers.asleep() != (), "both sleep")
+    assert [named.name for named in sleepers.asleep()] == ["sleep", "sh"]
+    subprocess.run(["kill", str(child)], check=True)

@@ -1,3 +1,5 @@
+"""Extents as filefrag counts them, and the space of an empty filesystem."""
+
 from __future__ import annotations
 
 import statistics
@@ -7,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.inspect.extents import ExtentSurvey, FileLayout, layout_measurements, layout_of, median, merge
+from fsconsole.inspect.extents import (
+    ExtentSurvey,
+    FileLayout,
+    layout_measurements,
+    layout_of,
+    median,
+    merge,
+    usable_and_overhead,
+)
+from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.system.block import ExtentFlag, RawExtent
 
@@ -116,3 +127,16 @@ def test_where_nothing_counts_there_is_no_figure_that_could_mislead(layouts) -> 
 def test_the_histogram_is_by_powers_of_two() -> None:
     survey = survey_of(FileLayout((4096, 8191, 8192, 2**20)))
     assert survey.histogram() == ((4096, 2), (8192, 1), (2**20, 1))
+
+
+def test_overhead_is_the_share_of_the_device_that_is_not_free() -> None:
+    assert usable_and_overhead(1000, 984) == (
+        Measurement(Metric.USABLE, 984.0),
+        Measurement(Metric.OVERHEAD, 1.6),
+    )
+
+
+@given(st.integers(1, 2**60), st.floats(0, 1))
+def test_overhead_is_never_below_0_nor_above_100(device_bytes: int, share: float) -> None:
+    _, overhead = usable_and_overhead(device_bytes, int(device_bytes * share))
+    assert 0 <= overhead.value <= 100
