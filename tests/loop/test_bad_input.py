@@ -424,7 +424,7 @@ def test_damaged_runs_are_listed_and_left_alone_beside_a_whole_one(bench: Bench,
 def test_a_dead_run_is_told_from_one_that_never_began(bench: Bench):
     folder = new_run(TINY_PLAN, bench.device, bench.runs)
     fails(ExitCode.RUN_OVER, "attach", "--runs", bench.runs)
-    assert "never begun" in command("runs", "--runs", bench.runs).stdout
+    assert "never started" in command("runs", "--runs", bench.runs).stdout
     journal = JournalWriter(folder)
     journal.record(ENDED[0])
     journal.close(finished=False)

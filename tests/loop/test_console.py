@@ -222,7 +222,7 @@ def test_a_run_that_is_stopped_from_the_console_stops_and_goes_on_by_its_key(tmp
             folder = await begin(app, pilot, plan, device, "3 cells")
             await seen(pilot, lambda snapshot: snapshot.state.current_cell == 0)
             await pilot.press("a")
-            await shows(pilot, "It will stop after this cell")
+            await shows(pilot, "Stopping after the current cell")
             mkfs_barrier.unlink()
             await seen(pilot, lambda snapshot: snapshot.finished and not snapshot.alive)
             await shows(pilot, "stopped after 1 of 3 cells", "r Resume")
@@ -408,7 +408,7 @@ def test_letters_written_to_a_confirmed_scratch_device_are_not_wiped_unseen(
         write(scratch_device, place, b"letters" * 1000)
         with unchanged(scratch_device):
             await pilot.press("ctrl+s")
-            await shows(pilot, "Looked at again; it is not what was agreed to")
+            await shows(pilot, "Looked at again; it is has changed since you agreed")
             await pilot.press("escape")
 
     assert at_confirm(tmp_path, scratch_device, act) == [None]

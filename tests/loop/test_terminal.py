@@ -364,7 +364,7 @@ def test_what_needs_root_says_so_and_how(
         console.wait_for(f"{what} by root only", "sudo")
     console.press("Space")
     # The first device is in use, or nobody but root can tell.
-    told = ("it can't be ticked", "Only root can see whether")
+    told = ("it can't be ticked", "Only root can check whether")
     wait_until(
         lambda: any(words in " ".join(console.lines()) for words in told), "Space says why not", LIMIT_S
     )

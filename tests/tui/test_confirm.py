@@ -190,7 +190,7 @@ def test_a_device_that_changed_meanwhile_is_read_again_and_what_changed_is_said(
         await press(shown, *"sdb", "ctrl+s")
         await shows(
             shown.pilot,
-            "not what was agreed to",
+            "has changed since you agreed",
             "/dev/sdb holds xfs 'other'; before it was ext4",
             "type sdb",
         )
@@ -265,7 +265,7 @@ def test_a_key_that_is_held_begins_one_run_whose_start_nothing_ends() -> None:
         async with console(children, runs_dir="/runs").run_test(size=(80, 24)) as pilot:
             await pilot.pause()
             pilot.app.push_screen(ConfirmScreen("plan.toml", ticks_of(SCRATCH), SOURCE), ended.append)
-            await shows(pilot, "Ctrl+s begins")
+            await shows(pilot, "Ctrl+s starts")
             await pilot.press("ctrl+s", "ctrl+s", "f5", "ctrl+s")
             children.may_end.set()
             await until(pilot, lambda: ended, "its end")

@@ -133,7 +133,7 @@ def test_a_start_that_is_refused_since_something_changed_is_shown_anew() -> None
             "plan": said(target("/dev/loop0", scratch=True, loss="letters")),
         }
         await pilot.press("ctrl+s")
-        await shows(pilot, "not what was agreed to", "/dev/loop0 holds letters; before it was nothing")
+        await shows(pilot, "has changed since you agreed", "/dev/loop0 holds letters; before it was nothing")
         assert ended == []
         assert len(starts(children)) == 1
 
@@ -149,7 +149,7 @@ def test_the_file_below_a_loop_device_is_shown_to_its_end(size: tuple[int, int])
     loop = target("/dev/loop0", scratch=True, loss="nothing", stands_on=f"loop over {path}")
 
     async def act(pilot: Pilot[None], *_: object) -> None:
-        await shows(pilot, "loop over /srv/images", "the-end.img", "Ctrl+s begins.")
+        await shows(pilot, "loop over /srv/images", "the-end.img", "Ctrl+s starts.")
 
     confirming(Scripted({"devices": "[]", "plan": said(loop)}), act, ticked=loop, size=size)
 

@@ -130,7 +130,7 @@ def test_without_root_the_list_is_shown_and_what_needs_root_says_so() -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await shows(pilot, "no use seen")
         await pilot.press("space")
-        await shows(pilot, "Only root can see whether /dev/sdg is free", "sudo fsconsole")
+        await shows(pilot, "Only root can check whether /dev/sdg is free", "sudo fsconsole")
         for key, word in (("n", "made"), ("r", "read"), ("x", "removed"), ("d", "started")):
             await pilot.press(key)
             await shows(pilot, f"{word} by root only", "sudo fsconsole")

@@ -238,7 +238,7 @@ def test_what_the_command_says_is_what_the_console_reads(monkeypatch: pytest.Mon
     }
     lines = list(catalog.lines(told, 80))
     assert max(map(len, lines)) <= 80
-    assert f"not here: {why} {remedy}" in " ".join(" ".join(lines).split())
+    assert f"not supported: {why} {remedy}" in " ".join(" ".join(lines).split())
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -222,7 +222,7 @@ def test_a_paused_run_goes_on_by_the_same_key(tmp_path: Path) -> None:
                 await pilot.press("3")
                 await shows(pilot, "paused, cell 1 of 2")
                 await pilot.press("p")
-                await shows(pilot, "It goes on.")
+                await shows(pilot, "Continuing")
                 assert run.asked == [Verb.CONTINUE]
 
     asyncio.run(ask())
@@ -242,7 +242,7 @@ def test_stopping_now_asks_first_and_enter_alone_goes_on(tmp_path: Path) -> None
                 await pilot.press("ctrl+x")
                 await shows(pilot, "Stop the run now?")
                 await pilot.press("y")
-                await shows(pilot, "It stops now")
+                await shows(pilot, "Stopping now")
                 assert run.asked == [Verb.STOP_NOW]
 
     asyncio.run(ask())

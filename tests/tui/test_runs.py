@@ -197,7 +197,7 @@ def test_without_root_looking_works_and_acting_says_how(tmp_path: Path) -> None:
     children = Scripted()
 
     async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "5 runs", "where it stands", "u resumes it")
+        await shows(pilot, "5 runs", "status", "u resumes it")
         for key in "umx":
             await pilot.press(key)
             await shows(pilot, "needs root", "sudo fsconsole")
