@@ -26,12 +26,11 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.show.run import going, line_of
 from fsconsole.show.terminal import Colours, encoding_of, is_screen, terminal_of
 from fsconsole.text import printable
-from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.base import ConsoleScreen, Session, offered
 from fsconsole.tui.screens.dialogs import AttachScreen, HelpScreen, Palette
-from fsconsole.tui.session import Session, offered
 from fsconsole.tui.terminal import BriefFilter, ColourFilter, GlyphFilter, theme_of
 from fsconsole.tui.watch import beside
-from fsconsole.tui.widgets.lists import BlockScrollBar
+from fsconsole.tui.widgets.chrome import BlockScrollBar
 
 _STARTS_POLL_S = 0.05
 _KEY_WORDS = {"↑": "up", "↓": "down", "←": "left", "→": "right", "⏎": "enter", "⌫": "bksp"}
@@ -64,11 +63,9 @@ class ConsoleApp(App[None]):
         Binding("3", "go('run')", "Run", id="go.run", tooltip="What goes on", show=False),
         Binding("4", "go('results')", "Results", id="go.results", tooltip="The grid of a run", show=False),
         Binding("5", "go('runs')", "Runs", id="go.runs", tooltip="All runs on this machine", show=False),
-        Binding(
-            "question_mark", "show_help", "Help", id="help", tooltip="Help for this screen", key_display="?"
-        ),
+        Binding("question_mark", "show_help", "Help", id="help", tooltip="Help for this screen", key_display="?"),
         Binding("q", "quit", "Quit", id="quit", tooltip="Leave; a run goes on"),
-    ]
+    ]  # fmt: skip
 
     def __init__(self, session: Session) -> None:
         colours = session.terminal.colours
@@ -156,9 +153,6 @@ class ConsoleApp(App[None]):
 
     def action_show_help(self) -> None:
         self.push_screen(HelpScreen(self.screen))
-
-
-# Starting the console: what the terminal can do is found out before anything is painted.
 
 
 def run_console(runs_dir: str, *, ascii_only: bool = False, slow_link: bool = False) -> None:

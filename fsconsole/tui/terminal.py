@@ -22,8 +22,6 @@ from textual.theme import Theme
 from fsconsole.show.terminal import ASCII, SAFE, WIDE, Colours, Glyphs, Terminal
 from fsconsole.text import printable
 
-# Characters that a terminal's font lacks, and what looks like them; column for column.
-
 _BOX = "─│┌┐└┘├┤┬┴┼━┃┏┓┗┛┣┫┳┻╋═║╔╗╚╝╠╣╦╩╬╭╮╰╯╌╍╎╏┄┅┆┇┈┉╴╵╶╷╸╹╺╻╼╾▛▜▙▟▗▖▝▘"
 _BOX_ASCII = "-|+++++++++-|+++++++++=|+++++++++++++--||--||---|-|-|-|--++++++++"
 _BOX_THIN = "─│┌┐└┘├┤┬┴┼─│┌┐└┘├┤┬┴┼═║╔╗╚╝├┤┬┴┼┌┐└┘──││──││───│─│─│─│──┌┐└┘┌┐└┘"

@@ -33,9 +33,7 @@ from fsconsole.show.devices import (
     with_proofs,
 )
 from fsconsole.system.files import read_int_or, read_text_or
-from fsconsole.tui.session import Session
-
-# Work that takes long, in a thread that nobody waits for when the console ends.
+from fsconsole.tui.screens.base import Session
 
 T = TypeVar("T")
 
@@ -69,9 +67,6 @@ async def beside(work: Callable[[], T]) -> T:
 
     threading.Thread(target=carry_out, daemon=True).start()
     return await found
-
-
-# Which devices came and went since a list was made: asked of sysfs alone, in a moment, and no device is opened.
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +110,6 @@ def _read(names: Iterable[str], sys_root: str) -> Iterable[Device]:
         with suppress(DeviceMissing):
             yield read_device(name, sys_root)
 
-
-# What the kernel's tables say of block devices, read cheaply and without opening any: whether it is worth looking anew.
 
 _SYS_BLOCK = "/sys/block"
 _TABLES = ("/proc/partitions", "/proc/self/mounts", "/proc/swaps")
@@ -247,9 +240,6 @@ class DeviceWatch:
         return parse_listing(done.out, done.err)
 
 
-# The ticked devices, looked at for a plan.
-
-
 @dataclass(frozen=True, slots=True)
 class Targets:
     """What the ticked devices are by now; lost are sentences on those that were unticked."""
@@ -278,9 +268,6 @@ async def look_at(session: Session) -> Targets:
             spec = TargetSpec(device.path, device.size_bytes, is_scratch=device.is_scratch)
             found.append(Disk(spec, is_rotating=bool(device.rotational)))
     return Targets(tuple(found), tuple(missing), tuple(lost))
-
-
-# Children that wait for each other: what looks at devices must not meet what reads them or makes them.
 
 
 class OneAtATime:

@@ -37,7 +37,7 @@ from fsconsole.model.events import (
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind, Variant
-from fsconsole.tui.widgets.table import Table
+from fsconsole.tui.widgets.lists import Table
 from tests.bench.paired import Cost
 from tests.tui.harness import console
 from tests.unit.cli.recorded import STARTED

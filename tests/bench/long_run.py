@@ -23,7 +23,7 @@ from fsconsole.cli.main import COLLECT_AFTER
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.screens.run import RunScreen
 from fsconsole.tui.widgets.charts import Plot
-from fsconsole.tui.widgets.table import Table
+from fsconsole.tui.widgets.lists import Table
 from tests.bench.long_journal import HOURS_12, made_run
 from tests.bench.paired import Cost
 from tests.tui.harness import console

@@ -31,9 +31,9 @@ from fsconsole.system import block
 from fsconsole.text import MIB
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.planfiles import digest_of
+from fsconsole.tui.screens.base import Session
 from fsconsole.tui.screens.confirm import ConfirmScreen
-from fsconsole.tui.session import Session
-from fsconsole.tui.widgets.table import SheetTable
+from fsconsole.tui.widgets.lists import List
 from tests.conftest import loops_under, run, wait_until
 from tests.loop.commands import OwnLoop
 from tests.loop.gate_cases import digest, unchanged, write
@@ -80,7 +80,7 @@ def test_a_scratch_device_is_made_shown_ticked_read_and_removed(folder: Path, tm
             (device,) = session.targets
             assert find_device(device).is_scratch
             assert "1 target ticked" in picture(pilot)
-            assert app.screen.query_one(SheetTable).key == device
+            assert app.screen.query_one("#table", List).key == device
             await pilot.press("r")
             await shows(pilot, "read test")
             await pilot.press("x")
@@ -365,7 +365,7 @@ def test_a_disk_that_is_swapped_under_the_eyes_of_the_list_is_unticked_there(
         app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
         async with app.run_test(size=(80, 40)) as pilot:
             await shows(pilot, own_loop.path.removeprefix("/dev/"), "mine")
-            table = app.screen.query_one(SheetTable)
+            table = app.screen.query_one("#table", List)
             table.go_to(own_loop.path)
             await until(pilot, lambda: table.key == own_loop.path)
             await pilot.press("space")

@@ -12,7 +12,7 @@ from fsconsole.client.children import Done
 from fsconsole.show.terminal import SAFE, Glyphs
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.devices import DevicesScreen
-from fsconsole.tui.widgets.table import SheetTable
+from fsconsole.tui.widgets.lists import List
 from tests.tui import harness
 from tests.tui.harness import Scripted, Steps, console
 from tests.tui.waiting import until
@@ -65,8 +65,8 @@ def targets(pilot: Pilot[None]) -> list[str]:
 
 
 async def go_to(pilot: Pilot[None], path: str) -> None:
-    devices_of(pilot).query_one(SheetTable).go_to(path)
-    await until(pilot, lambda: devices_of(pilot).query_one(SheetTable).key == path)
+    devices_of(pilot).query_one("#table", List).go_to(path)
+    await until(pilot, lambda: devices_of(pilot).query_one("#table", List).key == path)
 
 
 def drive(

@@ -16,7 +16,7 @@ from fsconsole.devices.identity import listed_identity
 from fsconsole.model.device import Device
 from fsconsole.plan.arrays import LEVELS
 from fsconsole.tui.screens.plan import PlanScreen
-from fsconsole.tui.widgets.choices import Choices
+from fsconsole.tui.widgets.lists import Choices
 from tests.tui.device_lists import SCRATCH, listed
 from tests.tui.harness import Scripted, console
 from tests.tui.waiting import shows, until
@@ -116,7 +116,7 @@ class Hand:
     async def look_at(self, key: str) -> None:
         """Go to a line of the section's list, at once: arrows are the list's own, and used elsewhere."""
         choices = self.screen.query_one("#lines", Choices)
-        choices.highlighted = [line.key for line in choices.lines_shown].index(key)
+        choices.go_to(key)
         await self.pilot.pause()
 
     async def type(self, text: str) -> None:

@@ -14,7 +14,7 @@ from fsconsole.client.children import Done, failure
 from fsconsole.journal.folder import RunFolder
 from fsconsole.show.terminal import SAFE, Colours, Glyphs, Terminal
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.session import Session
+from fsconsole.tui.screens.base import Session
 
 Steps = Callable[[Pilot[None]], Awaitable[None]]
 SIZES = ((80, 24), (120, 40))

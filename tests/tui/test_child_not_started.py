@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from fsconsole.client import children as module
 from fsconsole.client.children import Done, RealChildren
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
-from fsconsole.tui.widgets.table import Table
+from fsconsole.tui.widgets.lists import Table
 from tests.tui.harness import SIZES, Scripted, Steps, console, drive
 from tests.tui.offers import SOURCE, target, ticks_of
 from tests.tui.recorded import recorded

@@ -22,9 +22,8 @@ from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens import scratch_form
 from fsconsole.tui.screens.scratch_form import Room
 from fsconsole.tui.watch import BlockTables
-from fsconsole.tui.widgets.choices import Choices
-from fsconsole.tui.widgets.lists import RowList
-from fsconsole.tui.widgets.table import SheetTable
+from fsconsole.tui.widgets.lists import Choices, List
+from fsconsole.tui.widgets.rows import Numbered, Texts
 from tests.tui.at_devices import Held
 from tests.tui.device_lists import FREE, SCRATCH, listed
 from tests.tui.harness import Scripted, Steps, console
@@ -58,13 +57,13 @@ class Listed(App[None]):
     def choices(self) -> Choices:
         return self.query_one(Choices)
 
-    def on_choices_ticked(self, event: Choices.Ticked) -> None:
+    def on_list_ticked(self, event: Choices.Ticked) -> None:
         self.told.append(f"ticked {event.key}")
 
-    def on_choices_opened(self, event: Choices.Opened) -> None:
+    def on_list_opened(self, event: Choices.Opened) -> None:
         self.told.append(f"opened {event.key}")
 
-    def on_choices_left(self, _event: Choices.Left) -> None:
+    def on_list_left(self, _event: Choices.Left) -> None:
         self.told.append("left")
 
 
@@ -140,11 +139,11 @@ def test_of_ten_thousand_lines_those_in_sight_are_made_whatever_is_done() -> Non
         await pilot.press("end", "home", "pagedown", "up", "end")
         await pilot.pause()
         assert text_of(app)[-1].startswith("9999 ")
-        assert app.choices._rows.made < 100
+        assert app.choices.rows.rows.made < 100
         app.choices.show_lines((*many[:-1], Line("k9999", "another")))
         await pilot.pause()
         assert text_of(app)[-1].split()[0] == "another"
-        assert app.choices._rows.made < 100
+        assert app.choices.rows.rows.made < 100
 
     drive(act, many)
 
@@ -165,18 +164,24 @@ class Shown(App[None]):
         self._has_cursor = has_cursor
 
     def compose(self) -> ComposeResult:
-        yield RowList(has_cursor=self._has_cursor)
+        yield List()
 
     @property
-    def rows(self) -> RowList:
-        return self.query_one(RowList)
+    def rows(self) -> List:
+        return self.query_one(List)
+
+    def show(self, count: int, *, at: str = "") -> None:
+        if self._has_cursor:
+            self.rows.show(lambda width: Numbered(count, self.row, width), at=at)
+        else:
+            self.rows.show(lambda width: Texts([self.row(number, width) for number in range(count)]))
 
     def row(self, number: int, _width: int) -> Made:
         self.made.append(number)
         return Made(f"row {number} [/x]\x1b")
 
-    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        self.chosen.append(event.row)
+    def on_list_opened(self, event: List.Opened) -> None:
+        self.chosen.append(int(event.key))
 
 
 def lines(app: App[None]) -> list[str]:
@@ -196,7 +201,7 @@ def drive_rows(act: Callable[[Shown, Pilot[None]], Awaitable[None]], *, has_curs
 
 def test_of_ten_thousand_rows_only_those_in_sight_are_made() -> None:
     async def act(app: Shown, pilot: Pilot[None]) -> None:
-        app.rows.show(10_000, app.row)
+        app.show(10_000)
         await pilot.pause()
         assert set(app.made) == set(range(10))
         app.made.clear()
@@ -212,7 +217,7 @@ def test_of_ten_thousand_rows_only_those_in_sight_are_made() -> None:
 
 def test_what_is_in_a_row_is_neither_markup_nor_an_escape() -> None:
     async def act(app: Shown, pilot: Pilot[None]) -> None:
-        app.rows.show(3, app.row)
+        app.show(3)
         await pilot.pause()
         assert lines(app)[1].startswith(r"  row 1 [/x]\x1b")
 
@@ -221,17 +226,17 @@ def test_what_is_in_a_row_is_neither_markup_nor_an_escape() -> None:
 
 def test_the_cursor_follows_until_it_is_moved() -> None:
     async def act(app: Shown, pilot: Pilot[None]) -> None:
-        app.rows.show(100, app.row, follow=50)
+        app.show(100, at="" if app.rows.was_moved else "50")
         await pilot.pause()
         assert any(line.startswith("> row 50") for line in lines(app))
-        app.rows.show(100, app.row, follow=70)
+        app.show(100, at="" if app.rows.was_moved else "70")
         await pilot.pause()
         assert any(line.startswith("> row 70") for line in lines(app))
         await pilot.press("up")
-        app.rows.show(100, app.row, follow=90)
+        app.show(100, at="" if app.rows.was_moved else "90")
         await pilot.pause()
         assert app.rows.cursor == 69
-        app.rows.follow()
+        app.show(100, at="90")
         await pilot.pause()
         assert any(line.startswith("> row 90") for line in lines(app))
 
@@ -251,7 +256,7 @@ def test_the_cursor_follows_until_it_is_moved() -> None:
 )
 def test_keys_move_the_cursor_within_the_rows(keys: tuple[str, ...], cursor: int) -> None:
     async def act(app: Shown, pilot: Pilot[None]) -> None:
-        app.rows.show(100, app.row)
+        app.show(100)
         await pilot.press(*keys)
         assert app.rows.cursor == cursor
         await pilot.press("enter")
@@ -263,9 +268,9 @@ def test_keys_move_the_cursor_within_the_rows(keys: tuple[str, ...], cursor: int
 
 def test_a_click_moves_the_cursor() -> None:
     async def act(app: Shown, pilot: Pilot[None]) -> None:
-        app.rows.show(100, app.row)
+        app.show(100)
         await pilot.pause()
-        await pilot.click(RowList, offset=(5, 3))
+        await pilot.click(List, offset=(5, 3))
         assert app.rows.cursor == 3
 
     drive_rows(act)
@@ -273,12 +278,12 @@ def test_a_click_moves_the_cursor() -> None:
 
 def test_rows_that_become_fewer_keep_the_cursor_among_them() -> None:
     async def act(app: Shown, pilot: Pilot[None]) -> None:
-        app.rows.show(100, app.row)
+        app.show(100)
         await pilot.press("end")
-        app.rows.show(3, app.row)
+        app.show(3)
         await pilot.pause()
         assert app.rows.cursor == 2
-        app.rows.show(0, app.row)
+        app.show(0)
         await pilot.press("down", "up", "enter")
         assert lines(app)[0] == ""
 
@@ -287,7 +292,7 @@ def test_rows_that_become_fewer_keep_the_cursor_among_them() -> None:
 
 def test_a_text_has_no_cursor_and_is_scrolled_line_by_line() -> None:
     async def act(app: Shown, pilot: Pilot[None]) -> None:
-        app.rows.show(100, app.row)
+        app.show(100)
         await pilot.press("down", "down", "enter")
         await pilot.pause()
         assert lines(app)[0].startswith("row 2")
@@ -449,7 +454,7 @@ def test_what_is_left_of_a_making_that_was_ended_is_looked_for_before_it_is_told
         removed = [words for words in children.asked if words[:2] == ("scratch", "remove")]
         assert removed == ([("scratch", "remove", "0a1b2c3d")] if what == "a device" else [])
         await pilot.press("escape")
-        await until(pilot, lambda: bool(pilot.app.screen.query(SheetTable)), "the list of devices")
+        await until(pilot, lambda: bool(pilot.app.screen.query(List)), "the list of devices")
 
     drive_ticks(children, steps)
 

@@ -19,11 +19,11 @@ from textual.widgets._footer import FooterKey
 from fsconsole.errors.runs import JournalUnusable
 from fsconsole.tui import screens, widgets
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.screens.base import ConsoleScreen
+from fsconsole.tui.screens.base import ConsoleScreen, declared, offered
 from fsconsole.tui.screens.devices import DevicesScreen
 from fsconsole.tui.screens.dialogs import PromptScreen
-from fsconsole.tui.session import declared, offered
-from fsconsole.tui.widgets.panes import Footer, Sentence
+from fsconsole.tui.widgets.chrome import Keys as Footer
+from fsconsole.tui.widgets.chrome import Sentence
 from tests.tui.at_devices import drive
 from tests.tui.at_plan import Hand, at_plan
 from tests.tui.device_lists import FREE, SCRATCH, STORAGE_BOX, listed

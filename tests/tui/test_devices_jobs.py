@@ -15,7 +15,7 @@ from fsconsole.tui import watch
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.devices import DevicesScreen
 from fsconsole.tui.watch import BlockChanges, BlockTables
-from fsconsole.tui.widgets.table import SheetTable
+from fsconsole.tui.widgets.lists import List
 from tests.tui.at_devices import Held, devices_of, drive, go_to, targets
 from tests.tui.device_lists import ARRAY, FREE, LABELLED, RESYNC, SCRATCH, STORAGE_BOX, SYSTEM, listed
 from tests.tui.harness import SIZES, Scripted
@@ -87,7 +87,7 @@ def test_a_scratch_device_is_made_in_a_form_and_ticked_at_once(size: tuple[int, 
         assert targets(pilot) == [SCRATCH.path]
         made = next(words for words in children.asked if words[0] == "scratch")
         assert made[2:4] == ("--size", "64MiB")
-        assert devices_of(pilot).query_one(SheetTable).key == SCRATCH.path
+        assert devices_of(pilot).query_one("#table", List).key == SCRATCH.path
 
     drive(children, steps, size=size)
 
@@ -199,11 +199,11 @@ def test_the_cursor_stays_on_its_device_when_others_come_and_go() -> None:
         children.answers = {"devices": listed(*[one for one in STORAGE_BOX if one not in SYSTEM])}
         await pilot.press("f5")
         await shows(pilot, "13 devices")
-        assert devices_of(pilot).query_one(SheetTable).key == FREE.path
+        assert devices_of(pilot).query_one("#table", List).key == FREE.path
         children.answers = {"devices": listed(*STORAGE_BOX)}
         await pilot.press("f5")
         await shows(pilot, "17 devices")
-        assert devices_of(pilot).query_one(SheetTable).key == FREE.path
+        assert devices_of(pilot).query_one("#table", List).key == FREE.path
         await shows(pilot, "/dev/sdg ST3000NM0033-9ZM178")
 
     drive(children, steps)
@@ -423,14 +423,14 @@ def test_an_answer_that_comes_while_the_console_ends_is_left_alone(
     answer: str | Done, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     children = Held({"devices": answer}, held=("devices",))
-    former = SheetTable._message_loop_exit
+    former = List._message_loop_exit
 
-    async def answered_now(table: SheetTable) -> None:
+    async def answered_now(table: List) -> None:
         await former(table)
         children.release.set()
         await asyncio.sleep(0.05)
 
-    monkeypatch.setattr(SheetTable, "_message_loop_exit", answered_now)
+    monkeypatch.setattr(List, "_message_loop_exit", answered_now)
 
     async def steps(pilot: Pilot[None]) -> None:
         await until(pilot, lambda: children.running, "the child's begin")

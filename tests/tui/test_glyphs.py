@@ -25,31 +25,29 @@ from fsconsole.devices.identity import listed_identity
 from fsconsole.journal.folder import RunFolder
 from fsconsole.plan import draft as parts
 from fsconsole.plan.planfile import VariantText
-from fsconsole.show.lines import TextLine
+from fsconsole.show.lines import Line, TextLine
 from fsconsole.show.run import Going
 from fsconsole.show.terminal import ASCII, SAFE, Colours, Glyphs
 from fsconsole.text import printable
 from fsconsole.tui import screens
 from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.screens.base import offered
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
-from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen
-from fsconsole.tui.screens.plan_dialogs import KindScreen, ValuesScreen
+from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen, PickScreen
+from fsconsole.tui.screens.plan_dialogs import ValuesScreen
 from fsconsole.tui.screens.plan_sections import WordsScreen, WorkloadScreen
 from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
-from fsconsole.tui.session import offered
 from fsconsole.tui.terminal import GlyphFilter, allowed, shown
 from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed
 from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.recorded import recorded
 
-BASES = {
-    "ConsoleScreen", "Modal", "Dialog", "FormScreen",
-}  # fmt: skip
+BASES = {"ConsoleScreen", "Dialog", "FormScreen"}
 """Screens that are never shown themselves."""
-LEFT_OUT = ("quit", "go.", "run.detach", "rows.", "table.", "lines.")
+LEFT_OUT = ("quit", "go.", "run.detach", "list.", "table.")
 """What would end the walk or begin another one, and moves that lead nowhere."""
-TAKEN = ("rows.choose", "table.choose")
+TAKEN = ("list.open",)
 OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
     "AttachScreen": lambda _app: AttachScreen(
         [Going(RunFolder("/runs/a"), printable(HOSTILE_LABEL), "cell 1 of 2")]
@@ -59,13 +57,13 @@ OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
         "/plans/a.toml", {LABELLED.path: listed_identity(LABELLED)}, ""
     ),
     "ResumeScreen": lambda _app: ResumeScreen(RunFolder("/runs/a")),
-    "KindScreen": lambda _app: KindScreen("Add a workload"),
+    "PickScreen": lambda _app: PickScreen(HOSTILE_LABEL, [Line("a", HOSTILE_LABEL)]),
     "ValuesScreen": lambda _app: ValuesScreen(
         HOSTILE_LABEL, HOSTILE_LABEL, [(HOSTILE_LABEL, HOSTILE_LABEL), ("b", "")], ["b"], str
     ),
     "WorkloadScreen": lambda _app: WorkloadScreen([parts.start_of(parts.STARTS[0][0], ())], 0),
     "WordsScreen": lambda _app: WordsScreen(VariantText("ext4", label=HOSTILE_LABEL), 0, load_catalog()),
-    "OutputScreen": lambda _app: OutputScreen(lambda _width: (TextLine(printable(HOSTILE_LABEL)),), "#"),
+    "OutputScreen": lambda _app: OutputScreen(lambda _width: (TextLine(printable(HOSTILE_LABEL)),)),
     "ScratchForm": lambda app: ScratchForm(app.session.children),
 }
 

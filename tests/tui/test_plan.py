@@ -6,7 +6,7 @@ import pytest
 
 from fsconsole.client.children import Done
 from fsconsole.tui.screens import plan as plan_screen
-from fsconsole.tui.widgets.choices import Choices
+from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_plan import Hand, at_plan, catalog_answer
 from tests.tui.harness import SIZES, Scripted
 from tests.tui.snapshots import assert_looks_as_kept

@@ -16,7 +16,7 @@ from fsconsole.plan.read import read_plan
 from fsconsole.preflight import machine
 from fsconsole.show import catalog
 from fsconsole.text import KIB
-from fsconsole.tui.widgets.choices import Choices
+from fsconsole.tui.widgets.lists import Choices
 from tests.tui.arrayed import MEMBERS, on_arrays
 from tests.tui.at_plan import Hand, at_plan, catalog_answer, device_at, levels_answer
 from tests.tui.device_lists import listed

@@ -9,8 +9,9 @@ import pytest
 from fsconsole.plan.draft import Draft
 from fsconsole.plan.read import parse_plan
 from fsconsole.tui import planfiles
-from fsconsole.tui.session import offered
-from fsconsole.tui.widgets.choices import Choices, Sift
+from fsconsole.tui.screens.base import offered
+from fsconsole.tui.widgets.chrome import Sift
+from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_plan import LOAD, Hand, at_plan
 from tests.tui.harness import SIZES, picture
 

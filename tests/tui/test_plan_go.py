@@ -17,7 +17,7 @@ from fsconsole.model.device import Identity
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens import plan as plan_screen
 from fsconsole.tui.screens.dialogs import Dialog
-from fsconsole.tui.widgets.choices import Choices
+from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer, device_answer
 from tests.tui.harness import Scripted, console, picture
 from tests.tui.waiting import shows
@@ -266,7 +266,7 @@ async def opened(hand: Hand, tmp_path: Path, text: str) -> None:
 
 
 def made(choices: Choices) -> int:
-    return choices._rows.made
+    return choices.rows.rows.made
 
 
 def test_ten_thousand_variants_are_all_listed_looked_through_and_unticked(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from fsconsole.plan.publications import find_publication
 from fsconsole.show.results import EXPORTS, Choice, export_words
 from fsconsole.system.locks import FileLock
 from fsconsole.tui.app import ConsoleApp
-from fsconsole.tui.widgets.table import Table
+from fsconsole.tui.widgets.lists import Table
 from tests.tui import harness
 from tests.tui.harness import SIZES, Scripted, Steps, console, picture
 from tests.tui.recorded import NAMES, recorded

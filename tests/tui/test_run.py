@@ -13,7 +13,7 @@ from fsconsole.client.children import Done
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import CellFinished, ControlRequested, Outcome, RunFinished, Verb
 from fsconsole.show.terminal import ASCII
-from fsconsole.tui.widgets.lists import RowList
+from fsconsole.tui.widgets.lists import List
 from tests.conftest import wait_until
 from tests.tui.harness import SIZES, Scripted, console, picture
 from tests.tui.living import DRAINING, NEXT, living_run
@@ -387,7 +387,7 @@ def test_a_cursor_that_was_moved_stays_and_escape_follows_again(tmp_path: Path) 
             async with console(folder=run.folder, runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
                 await pilot.press("3")
                 await shows(pilot, "> 1 ext4")
-                await pilot.press("tab") if not isinstance(pilot.app.focused, RowList) else None
+                await pilot.press("tab") if not isinstance(pilot.app.focused, List) else None
                 await pilot.press("down")
                 await shows(pilot, "> 2 xfs")
                 await pilot.press("escape")

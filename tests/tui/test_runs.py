@@ -21,7 +21,7 @@ from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens import runs
 from fsconsole.tui.screens import runs as runs_module
 from fsconsole.tui.screens.confirm import ResumeScreen
-from fsconsole.tui.widgets.table import Table
+from fsconsole.tui.widgets.lists import Table
 from tests.tui import harness
 from tests.tui.at_devices import Held
 from tests.tui.harness import SIZES, Scripted, Steps, console, drive, picture

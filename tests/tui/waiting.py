@@ -19,7 +19,7 @@ _LIMIT_S = 60.0
 _AGAIN_S = 0.02
 _UNPAINTED_S = 0.5
 """After that the screen is looked at though nothing was painted."""
-_FRAMES = str.maketrans("│|", "  ")
+_FRAMES = str.maketrans("│|█░", "    ")
 
 
 async def until(

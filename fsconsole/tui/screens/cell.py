@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -39,12 +39,14 @@ from fsconsole.show.cell import (
     title_lines,
     warning_lines,
 )
+from fsconsole.show.lines import TextLine
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.terminal import lines, plain
-from fsconsole.tui.widgets.charts import Histogram, Plot
-from fsconsole.tui.widgets.lists import Lines
-from fsconsole.tui.widgets.table import Table
+from fsconsole.tui.widgets.charts import Chart
+from fsconsole.tui.widgets.drawing import histogram_lines, runs
+from fsconsole.tui.widgets.lists import List, Table
+from fsconsole.tui.widgets.rows import Spans, Texts
 
 _REFRESH_S = 2.0
 SECTIONS = (
@@ -56,7 +58,6 @@ SECTIONS = (
     ("environment", "n Machine"),
     ("warnings", "w Warnings"),
 )
-_TEXTS = ("figures", "options", "environment", "warnings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,44 +81,16 @@ class CellScreen(ConsoleScreen):
 Left and right go to the other cells of its row; Enter on a command shows what it printed."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "section('curves')", "Curves", id="cell.curves", tooltip="Over time", show=False),
-        Binding(
-            "f", "section('figures')", "Figures", id="cell.figures", tooltip="All measurements", show=False
-        ),
-        Binding(
-            "x", "section('spread')", "Extents", id="cell.spread", tooltip="Extents and latencies", show=False
-        ),
-        Binding(
-            "m", "section('commands')", "Commands", id="cell.commands", tooltip="What was run", show=False
-        ),
-        Binding(
-            "o", "section('options')", "Options", id="cell.options", tooltip="In effect or not", show=False
-        ),
-        Binding(
-            "n", "section('environment')", "Machine", id="cell.machine", tooltip="Machine, device", show=False
-        ),
-        Binding(
-            "w", "section('warnings')", "Warnings", id="cell.warnings", tooltip="With remedies", show=False
-        ),
-        Binding(
-            "left",
-            "other(-1)",
-            "Before",
-            id="cell.before",
-            tooltip="The cell before, of this row",
-            priority=True,
-            show=False,
-        ),
-        Binding(
-            "right",
-            "other(1)",
-            "Next",
-            id="cell.next",
-            tooltip="The next cell of this row",
-            priority=True,
-            show=False,
-        ),
+        Binding("f", "section('figures')", "Figures", id="cell.figures", tooltip="All measurements", show=False),
+        Binding("x", "section('spread')", "Extents", id="cell.spread", tooltip="Extents and latencies", show=False),
+        Binding("m", "section('commands')", "Commands", id="cell.commands", tooltip="What was run", show=False),
+        Binding("o", "section('options')", "Options", id="cell.options", tooltip="In effect or not", show=False),
+        Binding("n", "section('environment')", "Machine", id="cell.machine", tooltip="Machine, device", show=False),
+        Binding("w", "section('warnings')", "Warnings", id="cell.warnings", tooltip="With remedies", show=False),
+        Binding("left", "other(-1)", "Before", id="cell.before", tooltip="The cell before, of this row", priority=True, show=False),
+        Binding("right", "other(1)", "Next", id="cell.next", tooltip="The next cell of this row", priority=True, show=False),
         Binding("escape", "back", "Back", id="cell.back", tooltip="To the grid", key_display="esc"),
-    ]
+    ]  # fmt: skip
 
     def __init__(self, folder: RunFolder, cells: tuple[int, ...], name: str) -> None:
         super().__init__()
@@ -132,11 +105,10 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         yield Static(plain(""), id="sections")
         with Vertical(id="curves"):
             yield Static(plain(""), id="steps")
-            yield Plot(id="throughput")
-            yield Plot(id="dirty")
-            yield Plot(id="cpu")
-        yield Lines(marks=glyphs.up + glyphs.down, id="text")
-        yield VerticalScroll(id="spread")
+            yield Chart(id="throughput")
+            yield Chart(id="dirty")
+            yield Chart(id="cpu")
+        yield List(id="text")
         yield Table(rule=glyphs.horizontal, id="commands")
 
     def on_mount(self) -> None:
@@ -149,18 +121,17 @@ Left and right go to the other cells of its row; Enter on a command shows what i
             self.call_after_refresh(self.action_back)
 
     def on_resize(self) -> None:
-        super().on_resize()
         self.call_after_refresh(self._place)
 
     def action_section(self, section: str) -> None:
         self._section = section
         self.query_one("#sections", Static).update(self._tabs())
-        for name, selector in (("curves", "#curves"), ("spread", "#spread"), ("commands", "#commands")):
-            self.query_one(selector).display = section == name
-        self.query_one("#text").display = section in _TEXTS
-        focus = {"spread": "#spread", "commands": "#commands"}.get(section, "#text")
+        self.query_one("#curves").display = section == "curves"
+        self.query_one("#commands").display = section == "commands"
+        self.query_one("#text").display = section not in ("curves", "commands")
         if section != "curves":
-            self.query_one(focus).focus()
+            self.query_one("#commands" if section == "commands" else "#text").focus()
+        self.query_one("#text", List).action_to(0)
         self.call_after_refresh(self._place)
 
     def action_other(self, by: int) -> None:
@@ -174,9 +145,9 @@ Left and right go to the other cells of its row; Enter on a command shows what i
     def action_back(self) -> None:
         self.dismiss()
 
-    def on_table_chosen(self, event: Table.Chosen) -> None:
+    def on_list_opened(self, event: Table.Opened) -> None:
         if self._read is not None:
-            self._open(event.row.key)
+            self._open(event.key)
 
     @work(group="output", exclusive=True)
     async def _open(self, key: str) -> None:
@@ -192,10 +163,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         except FsconsoleError as error:
             self.complain(error)
             return
-        glyphs = self.session.terminal.glyphs
-        self.app.push_screen(
-            OutputScreen(lambda width: output_lines(found, text, left_out, width), glyphs.up + glyphs.down)
-        )
+        self.app.push_screen(OutputScreen(lambda width: output_lines(found, text, left_out, width)))
 
     def _refresh_living(self) -> None:
         if self._read is not None and self._read.look.is_alive:
@@ -224,45 +192,41 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         self.query_one("#title", Static).update(lines(plain(name, "bold"), plain(standing)))
         if self._section == "curves":
             self._place_curves(read, width)
-        elif self._section == "spread":
-            self._place_spread(read)
         elif self._section == "commands":
-            self.query_one("#commands", Table).show(command_table(read.known, read.others, width - 2))
+            self.query_one("#commands", Table).show_table(command_table(read.known, read.others, width - 2))
         else:
-            self._place_text(read)
+            section = self._section
+            self.query_one("#text", List).show(lambda width: Texts(self._lines_of(section, read, width - 1)))
 
     def _place_curves(self, read: Read, width: int) -> None:
         said = steps_in_words(read.known, width) if read.points else "No samples of this cell were kept."
         self.query_one("#steps", Static).update(plain(said))
         values = curves(read.known, read.points)
         for selector, value in zip(("#throughput", "#dirty", "#cpu"), values, strict=True):
-            self.query_one(selector, Plot).show(value)
+            self.query_one(selector, Chart).show(value)
 
-    def _place_text(self, read: Read) -> None:
-        text = self.query_one("#text", Lines)
-        state, room = read.look.state, text.room
-        if self._section == "figures":
-            text.show(figure_lines(read.known, room))
-        elif self._section == "options":
-            text.show(option_lines(read.cell, read.known, load_catalog(), room))
-        elif self._section == "environment":
-            text.show(environment_lines(state, read.cell, room))
-        else:
-            text.show(warning_lines(state, read.known, room))
+    def _lines_of(self, section: str, read: Read, width: int) -> Sequence[TextLine | Spans]:
+        state = read.look.state
+        if section == "spread":
+            return self._spread(read, width)
+        if section == "figures":
+            return figure_lines(read.known, width)
+        if section == "options":
+            return option_lines(read.cell, read.known, load_catalog(), width)
+        if section == "environment":
+            return environment_lines(state, read.cell, width)
+        return warning_lines(state, read.known, width)
 
-    def _place_spread(self, read: Read) -> None:
-        spread = self.query_one("#spread", VerticalScroll)
-        extents = extent_words(read.known, self.size.width) or ("No extents were counted in this cell.",)
-        found: list[Widget] = [Static(lines(*(plain(line) for line in extents)))]
+    def _spread(self, read: Read, width: int) -> list[TextLine | Spans]:
+        extents = extent_words(read.known, width) or ("No extents were counted in this cell.",)
+        found: list[TextLine | Spans] = [TextLine(line) for line in extents]
         for seen in read.latencies:
-            found.append(Static(plain(latency_title(seen, read.known), "bold"), classes="heading"))
-            histogram = Histogram()
-            histogram.show(latency_histogram(seen.buckets))
-            found.append(histogram)
+            found += (TextLine(""), TextLine(latency_title(seen, read.known), "strong"))
+            bars = histogram_lines(latency_histogram(seen.buckets), width, self.session.terminal.glyphs)
+            found += map(runs, bars)
         if not read.latencies:
-            found.append(Static(plain("No latencies were kept.")))
-        spread.remove_children()
-        spread.mount_all(found)
+            found.append(TextLine("No latencies were kept."))
+        return found
 
 
 def _read_cell(folder: RunFolder, index: int) -> Read:

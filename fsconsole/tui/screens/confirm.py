@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
-from textual import events, work
-from textual.app import ComposeResult
+from textual import work
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
+from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
 from fsconsole.client.children import begun_run, failure, not_begun, not_stopped, was_undone
@@ -19,15 +19,13 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.device import Identity
 from fsconsole.show.confirm import asking_words, changes, may_begin, offer_of, offer_rows, strays
-from fsconsole.tui.screens.dialogs import Modal
-from fsconsole.tui.session import Session
+from fsconsole.tui.screens.base import ConsoleScreen, Host, Session
+from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
-from fsconsole.tui.widgets.lists import RowList
+from fsconsole.tui.widgets.lists import List
+from fsconsole.tui.widgets.rows import Texts
 
-if TYPE_CHECKING:
-    from fsconsole.tui.session import Host
-
-
+_CONSENT_CODES = frozenset({ExitCode.CONSENT_MISSING, ExitCode.CONSENT_STALE})
 _LOOK_AGAIN = frozenset({ExitCode.CONSENT_STALE, ExitCode.CONSENT_MISSING, ExitCode.NOT_AS_SHOWN})
 
 
@@ -41,19 +39,16 @@ class Doing(Enum):
     BEGUN = "begun"
 
 
-class ConfirmScreen(Modal[RunFolder | None]):
+class ConfirmScreen(Dialog[RunFolder]):
     """Shows what a plan would destroy, starts it once that was agreed to, and ends with the run's folder."""
 
-    CSS_PATH = "confirm.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "start", "Start", id="confirm.start", tooltip="Wipe, and begin", priority=True),
-        Binding(
-            "escape", "back", "Back", id="confirm.back", tooltip="Go back; cancels a start", priority=True
-        ),
+        Binding("escape", "back", "Back", id="confirm.back", tooltip="Go back; cancels a start", priority=True),
         Binding("f5", "look", "Look again", id="confirm.look", tooltip="Read the devices again"),
         Binding("up,pageup", "read(-1)", "Up", id="confirm.up", tooltip="Read further up", show=False),
         Binding("down,pagedown", "read(1)", "Down", id="confirm.down", tooltip="Read on", show=False),
-    ]
+    ]  # fmt: skip
 
     def __init__(self, plan_path: str, ticks: Mapping[str, Identity], source_sha256: str) -> None:
         """Take the targets with who each was when it was ticked, and the digest of the plan's text as it was written."""
@@ -76,16 +71,15 @@ class ConfirmScreen(Modal[RunFolder | None]):
         """What all screens share."""
         return cast("Host", self.app).session
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="confirm"):
-            yield RowList(id="offer", has_cursor=False)
-            yield Static(plain("Reading the devices ..."), id="asking")
-            with Horizontal(id="naming"):
-                yield Static(plain("Name: "))
-                yield Input(id="typed", disabled=True, compact=True, select_on_focus=False)
-            with Horizontal(id="answers"):
-                yield Button(plain("esc  Back"), id="back", compact=True)
-                yield Button(plain("ctrl+s  Wipe and begin"), id="start", compact=True, disabled=True)
+    def body(self) -> Iterable[Widget]:
+        yield List(id="offer")
+        yield Static(plain("Reading the devices ..."), id="asking")
+        with Horizontal(id="naming"):
+            yield Static(plain("Name: "))
+            yield Input(id="typed", disabled=True, compact=True, select_on_focus=False)
+        with Horizontal(id="answers"):
+            yield Button(plain("esc  Back"), id="back", compact=True)
+            yield Button(plain("ctrl+s  Wipe and run"), id="start", compact=True, disabled=True)
 
     def on_mount(self) -> None:
         self.query_one("#naming").display = False
@@ -138,14 +132,11 @@ class ConfirmScreen(Modal[RunFolder | None]):
         return tuple(words for _, words in found)
 
     def _paint(self) -> None:
-        listed = self.query_one("#offer", RowList)
-        if self._offer is not None:
-            rows = offer_rows(self._offer, self._changed, max(20, listed.size.width - 1), self._strayed)
-            listed.show(len(rows), lambda number, _: rows[number])
+        if (offer := self._offer) is not None:
+            changed, strayed = self._changed, self._strayed
+            make = lambda width: Texts(offer_rows(offer, changed, width - 1, strayed))  # noqa: E731
+            self.query_one("#offer", List).show(make)
             self._allow()
-
-    def on_resize(self, _event: events.Resize) -> None:
-        self.call_after_refresh(self._paint)
 
     def on_input_changed(self) -> None:
         self._allow()
@@ -162,7 +153,7 @@ class ConfirmScreen(Modal[RunFolder | None]):
             self.action_back()
 
     def action_read(self, pages: int) -> None:
-        self.query_one("#offer", RowList).action_by_pages(pages)
+        self.query_one("#offer", List).action_pages(pages)
 
     def action_back(self) -> None:
         """Leave everything as it is; a start that goes on is cancelled, and what became of it is told."""
@@ -273,3 +264,34 @@ class ResumeScreen(ConfirmScreen):
     def _drop_strays(self, offer: PlanAnswer) -> tuple[str, ...]:
         # Its devices were not ticked: the run knows who they are, and the command proves them.
         return ()
+
+
+async def resume(screen: ConsoleScreen, folder: RunFolder, targets: Iterable[str]) -> bool:
+    """Resume a run, once that is meant; where its devices must be agreed to anew, that is asked too.
+
+    Returns whether it goes on; what went wrong is said on the screen. Nothing is asked over what is asked by now: an
+    answer that was meant for another question would wipe.
+    """
+    name = folder.name
+
+    def may_ask() -> bool:
+        if not screen.is_active:
+            screen.say_at_hand(f"Run {name} is not resumed: you are at something else by now.")
+        return screen.is_active
+
+    wiped = ", ".join(targets) or "its devices"
+    told = f"It goes on where it ended: {wiped} is wiped again for each cell that is left."
+    if not may_ask():
+        return False
+    if not await screen.agreed(f"Resume run {name}?", told, yes="Resume"):
+        return False
+    screen.say(f"Looking at the devices of run {name} ...")
+    with screen.complaining():
+        where = ("--runs", screen.session.runs_dir)
+        done = await screen.session.children.run("resume", name, "--exact", "--detach", *where)
+        if not done.exit_code:
+            return True
+        screen.complain(failure(done))
+        if done.exit_code in _CONSENT_CODES and may_ask():
+            return await screen.app.push_screen_wait(ResumeScreen(folder)) is not None
+    return False

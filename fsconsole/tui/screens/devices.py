@@ -11,7 +11,6 @@ from typing import ClassVar
 from textual import work
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
@@ -40,7 +39,6 @@ from fsconsole.show.devices import (
     DEMO_QUESTION,
     DEMO_SIZE,
     DEMO_TOLD,
-    NEEDS_ROOT,
     ListedEntry,
     Listing,
     about,
@@ -56,10 +54,8 @@ from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import AskScreen
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.watch import DeviceWatch, OneAtATime, UdevWatch
-from fsconsole.tui.widgets.panes import Pane, labelled
-from fsconsole.tui.widgets.table import SheetTable
-
-# What the Devices screen has done by commands, and when it offers the first of them.
+from fsconsole.tui.widgets.lists import List
+from fsconsole.tui.widgets.rows import SheetRows, Texts
 
 
 async def read_test(children: Children, path: str) -> str:
@@ -137,23 +133,13 @@ On a machine without runs or scratch devices, d starts a first comparison that t
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012 (Textual's own is no class variable)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "tick", "Tick", id="devices.tick", tooltip="Make the device a target, or no target"),
-        Binding(
-            "enter", "plan", "Plan", id="devices.plan", tooltip="Plan with what is ticked", priority=True,
-            key_display="enter",
-        ),
+        Binding("enter", "plan", "Plan", id="devices.plan", tooltip="Plan with what is ticked", priority=True, key_display="enter"),
         Binding("n", "create", "New scratch", id="devices.new", tooltip="Make a scratch device, safe to wipe"),
         Binding("r", "read", "Read test", id="devices.read", tooltip="Read for 3 s; nothing is written"),
-        Binding(
-            "x,delete", "remove", "Remove", id="devices.remove", tooltip="Remove a scratch device",
-            key_display="x",
-        ),
+        Binding("x,delete", "remove", "Remove", id="devices.remove", tooltip="Remove a scratch device", key_display="x"),
         Binding("f5", "look", "Refresh", id="devices.look", tooltip="Look at all devices again", show=False),
-        Binding(
-            "d", "demo", "Demo", id="devices.demo", show=False, tooltip="A first comparison; touches no disk"
-        ),
-        Binding(
-            "escape", "end_job", "End it", id="devices.end", show=False, tooltip="End what is going on here"
-        ),
+        Binding("d", "demo", "Demo", id="devices.demo", show=False, tooltip="A first comparison; touches no disk"),
+        Binding("escape", "end_job", "End it", id="devices.end", show=False, tooltip="End what is going on here"),
     ]  # fmt: skip
 
     class News(Message):
@@ -165,13 +151,14 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self._settling: Timer | None = None
         self._made: Scratch | None = None
         self._read_tests: dict[str, str] = {}
+        self._told_of = ""
         self._job: Worker[None] | None = None
         self._job_words = ""
         self._job_end: asyncio.Event | None = None
         self._is_ending = False
 
     def content(self) -> Iterable[Widget]:
-        yield Container(SheetTable(id="table"), Pane(id="details"), id="body")
+        yield Container(List(id="table"), List(id="details"), id="body")
         yield Static(plain(""), id="about")
         yield Static(plain(offer(is_root=self.session.is_root), "bold"), id="offer")
 
@@ -180,7 +167,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self._udev.start()
         self.set_interval(_POLL_S, self.poll)
         self.set_interval(_PROGRESS_S, self.follow_progress)
-        self.query_one(SheetTable).focus()
+        self._table.focus()
 
     def on_unmount(self) -> None:
         self._udev.stop()
@@ -198,10 +185,10 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             rest_s = 0.0 if age_s is None else _REST_S - age_s
             self._settling = self.set_timer(max(_SETTLE_S, rest_s), self._look_at_news)
 
-    def on_sheet_table_moved(self) -> None:
+    def on_list_moved(self) -> None:
         self._show_details()
 
-    def on_sheet_table_mark_clicked(self, event: SheetTable.MarkClicked) -> None:
+    def on_list_ticked(self, event: List.Ticked) -> None:
         self._tick(event.key)
 
     async def poll(self) -> None:
@@ -222,7 +209,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self._look_if_wanted()
 
     def action_tick(self) -> None:
-        self._tick(self.query_one(SheetTable).key)
+        self._tick(self._table.key)
 
     def action_plan(self) -> None:
         if self.session.targets:
@@ -233,39 +220,34 @@ On a machine without runs or scratch devices, d starts a first comparison that t
     def action_create(self) -> None:
         from fsconsole.tui.screens.scratch_form import ScratchForm  # noqa: PLC0415 - the start is sooner
 
-        if self._may("A scratch device is made"):
+        if self.may("Making a scratch device"):
             self.app.push_screen(ScratchForm(self._watch.children), self._was_made)
 
     def action_read(self) -> None:
         entry = self._entry()
-        if entry is not None and self._may("A disk is read"):
+        if entry is not None and self.may("Reading a disk"):
             self.begin(f"Reading from {entry.device.path} for 3 s", self._read_test(entry.device.path))
 
     def action_remove(self) -> None:
         entry = self._entry()
-        if entry is None or not self._may("A scratch device is removed"):
+        if entry is None or not self.may("Removing a scratch device"):
             return
         path = entry.device.path
         if not entry.device.is_scratch:
             self.say(f"{path} is no scratch device: only those are removed here.")
             return
-        question = AskScreen(f"Remove {path}?", removal_told(entry), yes="Remove", no="Keep")
+        question = AskScreen(f"Remove {path}?", removal_told(entry), yes="Remove")
         self.app.push_screen(question, partial(self._was_answered, path, entry.scratch_id))
 
     def action_demo(self) -> None:
         """Begin the first comparison; where no line says what that does, it is asked about."""
-        if not self._may("The demo is started"):
+        if not self.may("Starting the demo"):
             return
         if self.query_one("#offer").display:
             self._begin_demo(is_agreed=True)
         else:
-            question = AskScreen(DEMO_QUESTION, DEMO_TOLD, yes="Start", no="Leave it")
+            question = AskScreen(DEMO_QUESTION, DEMO_TOLD, yes="Start")
             self.app.push_screen(question, lambda agreed: self._begin_demo(is_agreed=bool(agreed)))
-
-    def _may(self, what: str) -> bool:
-        if not self.session.is_root:
-            self.say(f"{what} by root only: {NEEDS_ROOT}", style="$warning")
-        return self.session.is_root
 
     def _begin_demo(self, *, is_agreed: bool) -> None:
         if is_agreed:
@@ -374,7 +356,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         new = None if self._made is None else listing.scratch(self._made.scratch_id)
         if new is not None:
             self._made = None
-            self.query_one(SheetTable).go_to(new.device.path)
+            self._table.go_to(new.device.path)
             self._add(new)
 
     def _tick(self, path: str) -> None:
@@ -423,13 +405,17 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         if remove:
             self.begin(f"Removing {path}", self._remove(path, scratch_id))
 
+    @property
+    def _table(self) -> List:
+        return self.query_one("#table", List)
+
     def _entry(self) -> ListedEntry | None:
-        return self._watch.listing.at(self.query_one(SheetTable).key)
+        return self._watch.listing.at(self._table.key)
 
     def _show(self) -> None:
         entries, ticked = self._watch.listing.entries, self.session.targets
         glyphs = self.session.terminal.glyphs
-        self.query_one(SheetTable).show(lambda width: lay_out(entries, ticked, width, glyphs))
+        self._table.show(lambda width: SheetRows(lay_out(entries, ticked, width - 1, glyphs)))
         self._tell()
         self._show_details()
 
@@ -437,12 +423,15 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         entry, listing, figures = self._entry(), self._watch.listing, dict(self._read_tests)
         is_root = self.session.is_root
 
-        def made(width: int) -> Content:
+        def made(width: int) -> Texts:
             if entry is None:
-                return plain("")
-            return labelled(details(entry, listing, width, is_root=is_root, read_tests=figures))
+                return Texts(())
+            told = details(entry, listing, width - 1, is_root=is_root, read_tests=figures)
+            return Texts([((line.label, "primary"), (line.text, line.style.lstrip("$"))) for line in told])
 
-        self.query_one(Pane).show(entry.device.path if entry is not None else "", made)
+        path = entry.device.path if entry is not None else ""
+        self.query_one("#details", List).show(made, afresh=path != self._told_of)
+        self._told_of = path
 
     def _tell(self) -> None:
         watch = self._watch

@@ -33,19 +33,19 @@ from fsconsole.system.files import kernel_release
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens import plan_sections as of_plan
 from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.dialogs import AskScreen, PromptScreen
+from fsconsole.tui.screens.dialogs import PickScreen, PromptScreen
 from fsconsole.tui.screens.plan_dialogs import (
     Asked,
     CommandsScreen,
     Desk,
-    KindScreen,
     OpenScreen,
     PathSuggester,
     number_in,
 )
 from fsconsole.tui.terminal import lines, plain
 from fsconsole.tui.watch import beside, look_at
-from fsconsole.tui.widgets.choices import Choices, Sift
+from fsconsole.tui.widgets.chrome import Sift
+from fsconsole.tui.widgets.lists import Choices
 from fsconsole.units import format_guess
 
 _TELL_S = 2.0
@@ -173,42 +173,36 @@ To compare with and without an option that has one value, make a second list of 
         if not (self._is_whole and self.app.is_running):
             return
         self._sift("rows").show_lines(of_plan.Rows().lines(self.desk))
+        self._tell(self.query_one("#rows"))
         self.show_draft()
 
-    def on_choices_looked(self, event: Choices.Looked) -> None:
-        if event.control.id == "sections":
-            if event.line.key != self.section_key:
-                self.section_key = event.line.key
-                self._show_section()
-                self.refresh_bindings()
-        else:
-            self._tell_of(event)
-
-    @on(Choices.Emptied)
-    def _tell_of(self, event: Choices.Looked | Choices.Emptied) -> None:
-        if self._is_told_of(event.control):
+    def on_list_moved(self, event: Choices.Moved) -> None:
+        if event.control.id != "sections":
             self._tell(event.control)
+        elif event.key and event.key != self.section_key:
+            self.section_key = event.key
+            self._show_section()
+            self.refresh_bindings()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        if isinstance(event.widget, Choices) and self._is_told_of(event.widget):
-            self._tell(event.widget)
+        self._tell(event.widget)
 
-    def on_choices_opened(self, event: Choices.Opened) -> None:
+    def on_list_opened(self, event: Choices.Opened) -> None:
         if event.control.id == "sections":
             self.query_one("#lines").focus()
             return
         section = of_plan.Rows() if event.control.id == "rows" else of_plan.section_of(self.section_key)
         asked = section.opened(self.desk, event.key)
         if asked is None:
-            self._tick(event.control, event.key)
+            self._tick(self.query_one(f"#{event.control.id}", Choices), event.key)
         else:
             self._ask(asked)
 
-    def on_choices_ticked(self, event: Choices.Ticked) -> None:
+    def on_list_ticked(self, event: Choices.Ticked) -> None:
         if event.control.id == "sections":
             self.query_one("#lines").focus()
         else:
-            self._tick(event.control, event.key)
+            self._tick(self.query_one(f"#{event.control.id}", Choices), event.key)
 
     @on(Choices.Left)
     def action_back(self) -> None:
@@ -224,7 +218,7 @@ To compare with and without an option that has one value, make a second list of 
             self._ask(of_plan.words_form(self.desk, len(self.draft.plan.variants)))
         else:
             self.app.push_screen(
-                KindScreen("Add a workload"),
+                PickScreen("Add a workload", of_plan.kind_lines()),
                 lambda kind: self._ask(of_plan.added_form(self.desk, kind)) if kind else None,
             )
 
@@ -242,7 +236,7 @@ To compare with and without an option that has one value, make a second list of 
         if 0 <= place < len(before.plan.workloads):
             self._change(lambda: drafts.moved_workload(before, place - step, step))
             if self.draft != before:
-                self.query_one("#lines", Choices).look_at(f"load {place}")
+                self.query_one("#lines", Choices).go_to(f"load {place}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "find":
@@ -283,14 +277,15 @@ To compare with and without an option that has one value, make a second list of 
             self.say("")
             self.take(draft)
 
-    def _tell(self, choices: Choices) -> None:
-        nothing = "" if self._sift(choices.id or "").is_narrowed else "Nothing here yet."
-        line = choices.looked_at
-        self._put("#about", plain(nothing) if line is None else lines(*map(plain, line.about)))
-
-    def _is_told_of(self, choices: Choices) -> bool:
-        is_listed = choices.id != "sections" and self._is_whole
-        return is_listed and self._sift("rows").has_focus_within == (choices.id == "rows")
+    def _tell(self, widget: Widget) -> None:
+        if not isinstance(widget, Choices) or widget.id == "sections" or not self._is_whole:
+            return
+        if self._sift("rows").has_focus_within == (widget.id == "rows"):
+            line, nothing = (
+                widget.looked_at,
+                "" if self._sift(widget.id or "").is_narrowed else "Nothing here yet.",
+            )
+            self._put("#about", plain(nothing) if line is None else lines(*map(plain, line.about)))
 
     def _show_section(self) -> None:
         if self.section_key == "arrays":
@@ -299,8 +294,7 @@ To compare with and without an option that has one value, make a second list of 
         sift.what = of_plan.LINES_ARE.get(of_plan.kind_of(self.section_key), "lines")
         afresh, self._section_shown = self._section_shown != self.section_key, self.section_key
         sift.show_lines(shown, afresh=afresh)
-        if not shown:
-            self._tell(sift.choices)
+        self._tell(sift.choices)
 
     def _show_totals(self) -> None:
         outcome = self.outcome if self.is_current else None
@@ -572,17 +566,13 @@ To compare with and without an option that has one value, make a second list of 
         if is_ours and not is_anew:
             why = "It was edited since it was opened here."
         told = f"{why} Its text would be lost."
-        return await self.app.push_screen_wait(
-            AskScreen(f"Replace {path}?", told, yes="Replace", no="Cancel")
-        )
+        return await self.agreed(f"Replace {path}?", told, yes="Replace")
 
     async def _may_be_lost(self) -> bool:
         if not self.is_changed:
             return True
         told = "It has unsaved changes."
-        return await self.app.push_screen_wait(
-            AskScreen("Leave this plan?", told, yes="Discard", no="Cancel")
-        )
+        return await self.agreed("Leave this plan?", told, yes="Discard")
 
     def _begin_with(self, draft: Draft, digest: str) -> None:
         self.draft = self.kept = draft

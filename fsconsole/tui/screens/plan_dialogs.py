@@ -19,7 +19,6 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.plan import Cell
-from fsconsole.plan import draft as parts
 from fsconsole.plan.draft import Draft
 from fsconsole.plan.outcome import Here, Outcome
 from fsconsole.show.lines import Line, Mark
@@ -28,9 +27,8 @@ from fsconsole.tui import planfiles
 from fsconsole.tui.planfiles import completed
 from fsconsole.tui.screens.dialogs import Dialog, enter_takes
 from fsconsole.tui.terminal import lines, plain
-from fsconsole.tui.widgets.choices import Choices, Sift
-
-# What all sections of the Plan screen are: lines, what ticking one does, and what opening it asks.
+from fsconsole.tui.widgets.chrome import Sift
+from fsconsole.tui.widgets.lists import Choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,6 @@ def number_in(key: str) -> int:
     return int(key.rpartition(" ")[2])
 
 
-# The exact commands of any cell, as `fsconsole plan` prints them: a cell can be repeated by hand.
-
 _AT_ONCE = 60
 """Of so many cells all commands are asked for together; those of 10,000 are 70 MB."""
 _SETTLE_S = 0.15
@@ -85,15 +81,8 @@ class CommandsScreen(Dialog[None]):
     """Shows cells above and the steps of one below; the plan's text is handed to `fsconsole plan`, which touches nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "slash",
-            "find",
-            "Find",
-            id="commands.find",
-            tooltip="Show only cells with some words",
-            key_display="/",
-        ),
-    ]
+        Binding("slash", "find", "Find", id="commands.find", tooltip="Show only cells with some words", key_display="/"),
+    ]  # fmt: skip
 
     def __init__(
         self, cells: Sequence[Cell], text: str, targets: Sequence[str], children: Children, runs_dir: str
@@ -113,15 +102,15 @@ class CommandsScreen(Dialog[None]):
         self.query_one(Sift).show_lines(cell_lines(self._cells))
         self.query_one("#cells").focus()
 
-    def on_choices_looked(self, event: Choices.Looked) -> None:
+    def on_list_moved(self, event: Choices.Moved) -> None:
         """Show the commands of the cell that is looked at; ask for them where they are not known yet."""
-        if event.line.key in self._known:
-            self._show(self._known[event.line.key])
+        if event.key in self._known:
+            self._show(self._known[event.key])
         else:
             self._show(("asking `fsconsole plan` ...",))
-            self.run_worker(self._ask(event.line.key), exclusive=True)
+            self.run_worker(self._ask(event.key), exclusive=True)
 
-    def on_choices_opened(self, _event: Choices.Opened) -> None:
+    def on_list_opened(self, _event: Choices.Opened) -> None:
         self.query_one("#commands").focus()
 
     def action_find(self) -> None:
@@ -154,33 +143,6 @@ class CommandsScreen(Dialog[None]):
             return await answer(self._children, PlanAnswer, "plan", path, *which, *looked_at)
         finally:
             planfiles.forget(path)
-
-
-# Choosing the kind of a workload to be added.
-
-
-class KindScreen(Dialog[str]):
-    """Ends with the kind of a workload to be added."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [enter_takes("kind.accept", "Add a workload of this kind")]
-
-    def body(self) -> Iterable[Widget]:
-        yield Choices(id="kinds", ticks=False)
-
-    def on_mount(self) -> None:
-        shown = [Line(kind.value, kind.value, value=told) for kind, told, _ in parts.STARTS]
-        self.query_one("#kinds", Choices).show_lines(shown)
-
-    def on_choices_opened(self, event: Choices.Opened) -> None:
-        self.dismiss(event.key)
-
-    def action_accept(self) -> None:
-        line = self.query_one("#kinds", Choices).looked_at
-        if line is not None:
-            self.dismiss(line.key)
-
-
-# Choosing a plan file: a shipped one with a line on it, or one by its path.
 
 
 class PathSuggester(Suggester):
@@ -216,7 +178,7 @@ class OpenScreen(Dialog[str]):
         shown = [Line(name, name, value=title) for name, title in self._shipped]
         self.query_one("#shipped", Choices).show_lines(shown)
 
-    def on_choices_opened(self, event: Choices.Opened) -> None:
+    def on_list_opened(self, event: Choices.Opened) -> None:
         self.dismiss(event.key)
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
@@ -268,20 +230,21 @@ class ValuesScreen(Dialog[tuple[str, ...]]):
         if not self._values and self._typed is not None:
             self.query_one("#typed-value").focus()
 
-    def on_choices_ticked(self, event: Choices.Ticked) -> None:
+    def on_list_ticked(self, event: Choices.Ticked) -> None:
         self._chosen ^= {event.key}
         self._is_touched = True
         self._show()
 
-    def on_choices_opened(self, event: Choices.Opened) -> None:
+    def on_list_opened(self, event: Choices.Opened) -> None:
         if not self._is_touched and self._refused.get(event.key):
             return
         if not self._is_touched:
             self._chosen = {event.key}
         self.action_accept()
 
-    def on_choices_looked(self, event: Choices.Looked) -> None:
-        self.complain(" ".join(event.line.about))
+    def on_list_moved(self) -> None:
+        line = self.query_one("#values", Choices).looked_at
+        self.complain(" ".join(line.about) if line is not None else "")
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._is_touched = self._is_touched or bool(event.value)

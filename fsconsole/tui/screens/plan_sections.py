@@ -30,8 +30,6 @@ from fsconsole.show.plan_forms import (
 from fsconsole.tui.screens.dialogs import FormScreen, PromptScreen
 from fsconsole.tui.screens.plan_dialogs import Asked, Desk, Section, ValuesScreen, number_in
 
-# The section of arrays: which are made of the ticked devices, with which knobs.
-
 _TYPED = ("chunk", "members", "stripe_cache_size", "group_thread_count")
 
 
@@ -39,7 +37,6 @@ class Arrays:
     """Which arrays are compared."""
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
-        """Return a line for each level and knob, and for each array that comes of them."""
         is_counted = desk.counted.plan.arrays == desk.draft.plan.arrays
         return view.array_lines(desk.draft.plan, desk.outcome.plan if is_counted else None, desk.here.levels)
 
@@ -59,7 +56,6 @@ class Arrays:
         return desk.draft
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
-        """Ask for the values of a knob that has several."""
         name, number = _parted(key)
         knob = view.KNOBS.get(name)
         if knob is None or len(knob.offered) == 1:
@@ -89,9 +85,6 @@ def _parted(key: str) -> tuple[str, int]:
     return key.rpartition(" ")[0], number_in(key)
 
 
-# Variants in the tools' own words: their section, and the form of one.
-
-
 class WordsScreen(FormScreen[VariantText]):
     """Ends with a variant whose words have passed the allow-list and the rules, as those of a plan file."""
 
@@ -101,11 +94,9 @@ class WordsScreen(FormScreen[VariantText]):
         self._number, self._catalog = number, catalog
 
     def judged(self, texts: Mapping[str, str]) -> tuple[str, str]:
-        """Return what the plan reader would say, and of which field."""
         return words_complaint(texts, self._number, self._catalog)
 
     def result(self, texts: Mapping[str, str]) -> VariantText:
-        """Return the variant."""
         return variant_of(texts, self._number, self._catalog)
 
 
@@ -113,7 +104,6 @@ class Words:
     """The variants in the tools' own words."""
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
-        """Return a line for each, and one to add another."""
         return words_lines(desk.draft)
 
     def ticked(self, desk: Desk, key: str) -> Draft:
@@ -121,7 +111,6 @@ class Words:
         return desk.draft if key == ADD else toggled_variant(desk.draft, number_in(key))
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
-        """Ask for its words, or for those of another one."""
         return words_form(desk, len(desk.draft.plan.variants) if key == ADD else number_in(key))
 
 
@@ -136,8 +125,6 @@ def words_form(desk: Desk, number: int) -> Asked:
     )
 
 
-# The form of one workload; every keystroke is judged by the plan reader itself.
-
 Table = dict[str, object]
 
 
@@ -150,12 +137,10 @@ class WorkloadScreen(FormScreen[Table]):
         self._tables, self._number = tuple(tables), number
 
     def judged(self, texts: Mapping[str, str]) -> tuple[str, str]:
-        """Return what the plan reader would say, and of which field."""
         before, after = self._tables[: self._number], self._tables[self._number + 1 :]
         return complaints((*before, self.result(texts), *after), self._number, tuple(texts))
 
     def result(self, texts: Mapping[str, str]) -> Table:
-        """Return the workload's table."""
         return table_of(str(self._tables[self._number]["kind"]), texts)
 
 
@@ -163,7 +148,6 @@ class Filesystems:
     """Which filesystems are compared."""
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
-        """Return a line for each."""
         return view.filesystem_lines(desk.draft, desk.catalog, desk.here)
 
     def ticked(self, desk: Desk, key: str) -> Draft:
@@ -174,7 +158,6 @@ class Filesystems:
         return arrays.toggled_filesystem(desk.draft, key)
 
     def opened(self, _desk: Desk, _key: str) -> Asked | None:
-        """Ask nothing: opening is ticking."""
         return None
 
 
@@ -185,7 +168,6 @@ class Options:
     number: int
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
-        """Return a line for each option, by groups."""
         return view.option_lines(self._checklist(desk), self._filesystem(desk), desk.here)
 
     def ticked(self, desk: Desk, key: str) -> Draft:
@@ -196,7 +178,6 @@ class Options:
         return arrays.with_values(desk.draft, self.number, option.scope, option.name, after)
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
-        """Ask for the values."""
         option, filesystem = self._option(desk, key), self._filesystem(desk)
         known = [(value, desk.here.refusal(filesystem, option, value)) for value in option.values_to_try]
         now = arrays.values_of(self._checklist(desk), option.scope, option.name)
@@ -221,7 +202,6 @@ class Rows:
     """The variants as they arise."""
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
-        """Return a line for each."""
         shown = tuple(row.line for row in view.row_lines(desk.counted, desk.outcome))
         more = view.left_over(desk.outcome)
         return (*shown, Line("more", more, is_heading=True)) if more else shown
@@ -236,7 +216,6 @@ class Rows:
         return desk.draft
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
-        """Ask for the words of one that is in the tools' own words; of others opening is ticking."""
         for row in view.row_lines(desk.counted, desk.outcome):
             if row.line.key == key and not row.of_checklist and _is_still(desk, row):
                 return words_form(desk, row.number)
@@ -257,7 +236,6 @@ class Workloads:
     """What is done in every cell."""
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
-        """Return a line for each, in their order."""
         return plan_forms.workload_lines(desk.draft.plan)
 
     def ticked(self, desk: Desk, _key: str) -> Draft:
@@ -265,7 +243,6 @@ class Workloads:
         return desk.draft
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
-        """Ask for its figures."""
         return form_of(desk, arrays.workload_tables(desk.draft), number_in(key))
 
 
@@ -273,7 +250,6 @@ class Settings:
     """Which settings of disks and kernel are varied."""
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
-        """Return a line for each."""
         return plan_forms.setting_lines(desk.draft.plan)
 
     def ticked(self, desk: Desk, key: str) -> Draft:
@@ -284,7 +260,6 @@ class Settings:
         return arrays.with_setting(desk.draft, key, view.next_values(plan_forms.SETTINGS[key].offered, now))
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
-        """Ask for the values."""
         if key not in plan_forms.SETTINGS:
             return None
         setting = plan_forms.SETTINGS[key]
@@ -304,7 +279,6 @@ class Run:
     """How often, in which order, at which size, and what comes after."""
 
     def lines(self, desk: Desk) -> tuple[Line, ...]:
-        """Return a line for each key."""
         return plan_forms.run_lines(desk.draft.plan)
 
     def ticked(self, desk: Desk, key: str) -> Draft:
@@ -313,7 +287,6 @@ class Run:
         return desk.draft if after is None else arrays.with_key(desk.draft, key, after)
 
     def opened(self, desk: Desk, key: str) -> Asked | None:
-        """Ask for a value, where it can be typed."""
         if key not in plan_forms.TYPED:
             return None
 
@@ -384,6 +357,11 @@ def form_of(desk: Desk, tables: list[dict[str, object]], number: int) -> Asked:
     return Asked(WorkloadScreen(tables, number), taken)
 
 
+def kind_lines() -> list[Line]:
+    """Return the kinds of workloads, with a sentence on each."""
+    return [Line(kind.value, kind.value, value=told) for kind, told, _ in arrays.STARTS]
+
+
 def added_form(desk: Desk, kind: str) -> Asked:
     """Return the form of a new workload of a kind, at the end."""
     begun = arrays.start_of(WorkloadKind(kind), desk.draft.plan.workloads)
@@ -401,8 +379,6 @@ def _accepted(option: Option, text: str) -> str:
         raise PlanBadValue("", option.name, text, f"{option.name} takes", option.wanted)
     return text
 
-
-# What can be done with the lines of a section, and what is said of it.
 
 LINES_ARE = {"options": "options", "variants": "variants", "workloads": "workloads", "arrays": "arrays"}
 """What a section's lines are called where they are counted."""

@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from textual import work
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
@@ -20,10 +18,10 @@ from fsconsole.client.runs import Look, look, save
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs
-from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import list_publications, read_publication
 from fsconsole.results.grid import Grid, build_grid
+from fsconsole.show.lines import Line
 from fsconsole.show.results import (
     EXPORTS,
     Choice,
@@ -46,49 +44,38 @@ from fsconsole.show.results import (
 )
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.cell import CellScreen
-from fsconsole.tui.screens.dialogs import Modal, PickScreen
+from fsconsole.tui.screens.dialogs import Dialog, PickScreen
 from fsconsole.tui.terminal import lines, plain
-from fsconsole.tui.widgets.lists import Lines
-from fsconsole.tui.widgets.panes import Footer
-from fsconsole.tui.widgets.table import Table
-
-# Which columns the grid shows, and in which order.
+from fsconsole.tui.widgets.lists import List, Table
+from fsconsole.tui.widgets.rows import Texts
 
 
-class ColumnsScreen(Modal["tuple[Metric, ...] | None"]):
+class ColumnsScreen(Dialog[tuple[Metric, ...]]):
     """Ticks and orders columns; ends with them, empty for those shown unasked, or with None: as before."""
 
-    CSS_PATH = "columns.tcss"
     HELP: ClassVar[str] = "Columns of the grid: what is ticked is shown, in the order of its places."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "tick", "Tick", id="columns.tick", tooltip="Show this column, or leave it out"),
         Binding("minus", "place(-1)", "Left", id="columns.left", tooltip="Further to the left"),
         Binding("plus", "place(1)", "Right", id="columns.right", tooltip="Further to the right"),
-        Binding(
-            "d", "unasked", "Default", id="columns.default", tooltip="The columns that are shown unasked"
-        ),
+        Binding("d", "unasked", "Default", id="columns.default", tooltip="The columns that are shown unasked"),
         Binding("enter", "done", "Done", id="columns.done", tooltip="Show these", priority=True),
-        Binding("escape", "dismiss(None)", "Cancel", id="columns.cancel", tooltip="As before"),
-    ]
+        Binding("escape", "give_up", "Cancel", id="columns.cancel", tooltip="As before"),
+    ]  # fmt: skip
 
     def __init__(self, grid: Grid, chosen: tuple[Metric, ...], rule: str) -> None:
-        super().__init__()
-        self._grid = grid
-        self._chosen = chosen
-        self._rule = rule
+        super().__init__("Columns of the grid")
+        self._grid, self._chosen, self._rule = grid, chosen, rule
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="columns"):
-            yield Static(plain("Columns of the grid", "bold"))
-            yield Table(rule=self._rule, id="choice")
-            yield Static(plain(""), id="meaning")
-            yield Footer(show_command_palette=False, compact=True)
+    def body(self) -> Iterable[Widget]:
+        yield Table(rule=self._rule, id="choice")
+        yield Static(plain(""), id="meaning")
 
     def on_mount(self) -> None:
         self._show()
         self.query_one(Table).focus()
 
-    def on_table_moved(self) -> None:
+    def on_list_moved(self) -> None:
         self._explain()
 
     def action_tick(self) -> None:
@@ -106,18 +93,14 @@ class ColumnsScreen(Modal["tuple[Metric, ...] | None"]):
         self.dismiss(self._chosen)
 
     def _metric(self) -> Metric:
-        row = self.query_one(Table).row
-        return Metric(row.key) if row is not None else Metric.DURABLE
+        return Metric(self.query_one(Table).key or Metric.DURABLE)
 
     def _show(self) -> None:
-        self.query_one(Table).show(choice_table(self._grid, self._chosen))
+        self.query_one(Table).show_table(choice_table(self._grid, self._chosen))
         self._explain()
 
     def _explain(self) -> None:
         self.query_one("#meaning", Static).update(plain(column_help(self._metric())))
-
-
-# Where an export of the grid goes, and in which form.
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,29 +112,18 @@ class Wanted:
     overwrite: bool
 
 
-class ExportScreen(Modal["Wanted | None"]):
+class ExportScreen(Dialog[Wanted]):
     """Asks for form and path, and once more before a file is replaced; ends with None where nothing is wanted."""
 
-    CSS_PATH = "export.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Cancel", id="export.cancel", tooltip="Write nothing"),
-    ]
-
     def __init__(self, run: str) -> None:
-        super().__init__()
-        self._run = run
-        self._export = EXPORTS[0]
-        self._agreed = ""
+        super().__init__(f"Export the figures of run {run}")
+        self._run, self._export, self._agreed = run, EXPORTS[0], ""
         self._directory = _directory()
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="export"):
-            yield Static(plain(f"Export the figures of run {self._run}", "bold"))
-            yield OptionList(*(plain(export.label) for export in EXPORTS), id="forms")
-            yield Static(plain("Path (Enter writes it):"))
-            yield Input(proposed_path(self._run, self._export, self._directory), id="path", compact=True)
-            yield Static(plain(""), id="asked")
-            yield Footer(show_command_palette=False, compact=True)
+    def body(self) -> Iterable[Widget]:
+        yield OptionList(*(plain(export.label) for export in EXPORTS), id="forms")
+        yield Static(plain("Path (enter writes the file):"))
+        yield Input(proposed_path(self._run, self._export, self._directory), id="path", compact=True)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         self._export = EXPORTS[event.option_index]
@@ -163,18 +135,17 @@ class ExportScreen(Modal["Wanted | None"]):
 
     def on_input_changed(self) -> None:
         self._agreed = ""
-        self.query_one("#asked", Static).update(plain(""))
+        self.complain("")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """End with the path; where there is a file already, the second time."""
         path = os.path.normpath(os.path.join(self._directory, os.path.expanduser(event.value.strip())))
         if not event.value.strip() or os.path.isdir(path):
-            self.query_one("#asked", Static).update(plain("Give the path of a file."))
+            self.complain("Give the path of a file.")
             return
         if os.path.lexists(path) and self._agreed != path:
             self._agreed = path
-            said = f"{path} is there already. Enter again replaces it."
-            self.query_one("#asked", Static).update(plain(said, "bold"))
+            self.complain(f"{path} exists already. Enter again replaces it.")
             return
         self.dismiss(Wanted(self._export, path, overwrite=self._agreed == path))
 
@@ -210,16 +181,12 @@ spread is (max - min) / median of the column that is sorted by.
 Letters under warn are explained below for the row at the cursor, with what to do about them."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "columns", "Columns", id="results.columns", tooltip="Choose and order columns"),
-        Binding(
-            "s", "sort", "Sort", id="results.sort", tooltip="By the column at the cursor; again: reversed"
-        ),
+        Binding("s", "sort", "Sort", id="results.sort", tooltip="By the column at the cursor; again: reversed"),
         Binding("b", "baseline", "Baseline", id="results.baseline", tooltip="All in per cent of this row"),
-        Binding(
-            "p", "published", "Published", id="results.published", tooltip="Lay published figures beside"
-        ),
+        Binding("p", "published", "Published", id="results.published", tooltip="Lay published figures beside"),
         Binding("e", "export", "Export", id="results.export", tooltip="Write csv, json or markdown"),
         Binding("r", "reload", "Read again", id="results.reload", tooltip="Read the run again", show=False),
-    ]
+    ]  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
@@ -235,7 +202,7 @@ Letters under warn are explained below for the row at the cursor, with what to d
         yield Table(rule=glyphs.horizontal, id="grid")
         yield Static(plain(""), id="nothing")
         yield Static(plain(""), id="rule")
-        yield Lines(marks=glyphs.up + glyphs.down, id="pane")
+        yield List(id="pane")
 
     def on_mount(self) -> None:
         self.while_shown(_REFRESH_S, self._refresh_living)
@@ -245,7 +212,6 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self.action_reload()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._place()
 
     def action_reload(self) -> None:
@@ -263,13 +229,13 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self._choose(sorted_by(self._choice, view.columns[column]))
 
     def action_baseline(self) -> None:
-        row = self.query_one(Table).row
-        if self._view is None or row is None:
+        key = self.query_one(Table).key
+        if self._view is None or not key:
             return
-        if self._view.row(row.key) is None:
+        if self._view.row(key) is None:
             self.say("A published row is no baseline: it is not of this run.")
             return
-        self._choose(with_baseline(self._choice, row.key))
+        self._choose(with_baseline(self._choice, key))
 
     def action_columns(self) -> None:
         if self._view is None:
@@ -288,14 +254,15 @@ Letters under warn are explained below for the row at the cursor, with what to d
         except FsconsoleError as error:
             self.complain(error)
             return
-        options: tuple[Publication | None, ...] = (None, *known)
-        labels = [f"{one.title} ({one.date})" if one is not None else "None" for one in options]
+        options = {str(number): one for number, one in enumerate(known)}
+        listed = [Line(key, f"{one.title} ({one.date})", wraps=True) for key, one in options.items()]
 
-        def chosen(index: int | None) -> None:
-            if index is not None:
-                self._choose(replace(self._choice, publication=options[index], columns=()))
+        def chosen(key: str | None) -> None:
+            if key is not None:
+                self._choose(replace(self._choice, publication=options.get(key), columns=()))
 
-        self.app.push_screen(PickScreen("Published figures beside this run's own", labels), chosen)
+        title = "Published figures beside this run's own"
+        self.app.push_screen(PickScreen(title, [Line("none", "None"), *listed]), chosen)
 
     def action_export(self) -> None:
         if self._shown is None:
@@ -307,11 +274,11 @@ Letters under warn are explained below for the row at the cursor, with what to d
 
         self.app.push_screen(ExportScreen(self._shown.folder.name), chosen)
 
-    def on_table_moved(self) -> None:
+    def on_list_moved(self) -> None:
         self._tell_of_row()
 
-    def on_table_chosen(self, event: Table.Chosen) -> None:
-        row = self._view.row(event.row.key) if self._view is not None else None
+    def on_list_opened(self, event: Table.Opened) -> None:
+        row = self._view.row(event.key) if self._view is not None else None
         if row is None or self._shown is None:
             self.say("A published row has no cells here.")
             return
@@ -371,7 +338,7 @@ Letters under warn are explained below for the row at the cursor, with what to d
         if self._shown is None or not self.app.is_running:
             return
         self._view = arranged(self._shown.grid, self._choice, self.session.terminal.glyphs)
-        self.query_one(Table).show(self._view.table)
+        self.query_one(Table).show_table(self._view.table)
         self._place()
 
     def _place(self) -> None:
@@ -387,15 +354,16 @@ Letters under warn are explained below for the row at the cursor, with what to d
         self._tell_of_row()
 
     def _tell_of_row(self) -> None:
-        pane, row = self.query_one("#pane", Lines), self.query_one(Table).row
-        if self._view is None or row is None:
-            pane.show(())
-            return
-        known = self._view.row(row.key)
-        if known is not None:
-            pane.show(pane_lines(known, self._view.grid, pane.room))
-        elif self._view.grid.publication is not None:
-            pane.show(published_lines(self._view.grid.publication, pane.room))
+        view, key = self._view, self.query_one(Table).key
+
+        def told(width: int) -> Texts:
+            known = view.row(key) if view is not None and key else None
+            if view is not None and known is not None:
+                return Texts(pane_lines(known, view.grid, width - 1))
+            publication = view.grid.publication if view is not None and key else None
+            return Texts(published_lines(publication, width - 1) if publication is not None else ())
+
+        self.query_one("#pane", List).show(told, afresh=True)
 
 
 def _read_shown(folder: RunFolder | None, runs_dir: str) -> Shown | None:

@@ -11,22 +11,18 @@ from typing import ClassVar
 
 from rich.text import Text
 from textual import work
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from fsconsole.client.children import Done, ask, carried_out, failure
-from fsconsole.errors import ExitCode, FsconsoleError
-from fsconsole.errors.runs import NotRoot
+from fsconsole.client.children import ask, carried_out
+from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder, read_tail
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.events import Verb
 from fsconsole.model.state import OPEN_STATUSES, CellState, RunStatus
-from fsconsole.show.charts import GaugeValue
-from fsconsole.show.gauges import LABEL_CELLS, TEXT_CELLS, age_words, gauges
+from fsconsole.show.gauges import age_words, gauges
 from fsconsole.show.history import RunSnapshot
 from fsconsole.show.lines import TextLine
 from fsconsole.show.run import (
@@ -49,39 +45,32 @@ from fsconsole.show.run import (
 from fsconsole.text import cells_of, printable
 from fsconsole.tui.bridge import Bridge, Fault
 from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.confirm import ResumeScreen
-from fsconsole.tui.screens.dialogs import AskScreen, Modal, resume_question
+from fsconsole.tui.screens.confirm import resume
+from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
-from fsconsole.tui.widgets.charts import Gauge, Plot
-from fsconsole.tui.widgets.lists import Lines, RowList
-from fsconsole.tui.widgets.panes import Footer
-
-# The log of one cell, over the Run screen.
+from fsconsole.tui.widgets.charts import Chart
+from fsconsole.tui.widgets.lists import List
+from fsconsole.tui.widgets.rows import Numbered, Texts
 
 _AGAIN_S = 1.0
 
 
-class LogScreen(Modal[None]):
+class LogScreen(Dialog[None]):
     """Shows the commands of a cell, their exit codes and their outputs; it grows while the cell goes on."""
 
-    CSS_PATH = "log.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,l,q", "dismiss", "Close", id="log.close", tooltip="Back to the run"),
+        Binding("escape,l,q", "give_up", "Close", id="log.close", tooltip="Back to the run"),
         Binding("left", "other(-1)", "Cell before", id="log.before", tooltip="The cell before"),
         Binding("right", "other(1)", "Next cell", id="log.next", tooltip="The next cell"),
     ]
 
     def __init__(self, latest: Callable[[], RunSnapshot | None], cell: int) -> None:
         super().__init__()
-        self._latest = latest
-        self._cell = cell
+        self._latest, self._cell = latest, cell
         self._shown: CellState | None = None
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="log"):
-            yield Static(plain(""), id="title")
-            yield RowList(id="rows", has_cursor=False)
-            yield Static(plain("esc closes; left and right: other cells", "dim"), id="keys")
+    def body(self) -> Iterable[Widget]:
+        yield List(id="rows")
 
     def on_mount(self) -> None:
         self.query_one("#rows").focus()
@@ -92,7 +81,7 @@ class LogScreen(Modal[None]):
         snapshot = self._latest()
         if snapshot is not None:
             self._cell = max(0, min(self._cell + by, len(snapshot.state.cells) - 1))
-            self.query_one("#rows", RowList).follow()
+            self.query_one("#rows", List).action_to(0)
             self._look()
 
     @work(exclusive=True)
@@ -102,44 +91,33 @@ class LogScreen(Modal[None]):
         if snapshot is None or snapshot.state.cells[self._cell] is self._shown:
             return
         cell = snapshot.state.cells[self._cell]
-        listed = self.query_one("#rows", RowList)
+        listed = self.query_one("#rows", List)
         read = partial(read_tail, snapshot.folder, limit=OUTPUT_BYTES)
-        rows = await asyncio.to_thread(log_rows, cell, read, max(20, listed.size.width - 1))
+        rows = Texts(await asyncio.to_thread(log_rows, cell, read, max(20, listed.size.width - 1)))
         self._shown = cell
-        self.query_one("#title", Static).update(plain(log_title(snapshot.state, snapshot.names, self._cell)))
-        listed.show(len(rows), lambda number, _: rows[number])
+        title = log_title(snapshot.state, snapshot.names, self._cell)
+        self.query_one("#dialog-title", Static).update(plain(title, "bold"))
+        listed.show(lambda _width: rows)
 
 
-# What a command printed, or another text that is too long for a pane.
-
-
-class OutputScreen(Modal[None]):
-    """Shows lines, which are made for the width at hand."""
-
-    CSS_PATH = "output.tcss"
+class OutputScreen(Dialog[None]):
+    """Shows lines that are too long for a pane, made for the width: what a command printed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter", "dismiss", "Back", id="output.back", tooltip="Back", key_display="esc"),
+        Binding("escape,q,enter", "give_up", "Back", id="output.back", tooltip="Back", key_display="esc"),
     ]
 
-    def __init__(self, lines_for: Callable[[int], Sequence[TextLine]], marks: str) -> None:
+    def __init__(self, lines_for: Callable[[int], Sequence[TextLine]]) -> None:
         super().__init__()
         self._lines_for = lines_for
-        self._marks = marks
 
-    def compose(self) -> ComposeResult:
-        yield Lines(marks=self._marks)
-        yield Footer(show_command_palette=False, compact=True)
+    def body(self) -> Iterable[Widget]:
+        yield List()
 
     def on_mount(self) -> None:
-        self.query_one(Lines).focus()
+        self.query_one(List).show(lambda width: Texts(self._lines_for(width - 1)))
+        self.query_one(List).focus()
 
-    def on_resize(self) -> None:
-        lines = self.query_one(Lines)
-        self.call_after_refresh(lambda: lines.show(self._lines_for(lines.room), keep_place=True))
-
-
-# What can be done with the run that is looked at: its keys, and what they ask for.
 
 _LIVING = frozenset({"pause", "skip", "stop_after", "stop_now", "detach"})
 _DEAD = frozenset({"cleanup", "resume"})
@@ -175,25 +153,19 @@ class RunScreen(ConsoleScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("p", "pause", "Pause", id="run.pause", tooltip="Wait before the next cell, or go on"),
-        Binding("k", "skip", "Skip", id="run.skip", tooltip="End this cell, go on with the next"),
+        # Before the list of cells, where k is up.
+        Binding("k", "skip", "Skip", id="run.skip", tooltip="End this cell, go on with the next", priority=True),
         Binding("a", "stop_after", "Stop after", id="run.stop_after", tooltip="Stop after this cell"),
         Binding("ctrl+x", "stop_now", "Stop now", id="run.stop_now", tooltip="Stop in this cell; asks first"),
         Binding("c", "cleanup", "Clean up", id="run.cleanup", tooltip="Give back what a dead engine left"),
         Binding("r", "resume", "Resume", id="run.resume", tooltip="Go on with a run that was cut short"),
         Binding("l", "log", "Log", id="run.log", tooltip="Commands of the marked cell, with their output"),
         Binding("t", "plotted", "Plot", id="run.plotted", tooltip="Plot throughput, dirty memory or CPU"),
-        Binding(
-            "w",
-            "window",
-            "Minute",
-            id="run.window",
-            tooltip="Plot the whole cell or the last minute",
-            show=False,
-        ),
+        Binding("w", "window", "Minute", id="run.window", tooltip="Plot the whole cell or the last minute", show=False),
         Binding("v", "plot_shown", "Plot off", id="run.plot", tooltip="Show the plot or not", show=False),
         Binding("escape", "follow", "Follow", id="run.follow", tooltip="Mark the running cell", show=False),
         Binding("d", "detach", "Detach", id="run.detach", tooltip="Leave the console; the run goes on"),
-    ]
+    ]  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
@@ -204,17 +176,15 @@ class RunScreen(ConsoleScreen):
         self.last_minute = False
         self.plot_shown = True
         self._bridge: Bridge | None = None
-        self._values: tuple[GaugeValue, ...] = ()
-        self._gauge_count = 0
         self._texts: dict[str, str] = {}
         self._offered: tuple[bool | None, ...] = ()
 
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="title")
-        yield RowList(id="cells")
+        yield List(id="cells")
         yield Static(plain(""), id="step")
-        yield Container(id="gauges")
-        yield Plot(id="plot")
+        yield Chart(id="gauges")
+        yield Chart(id="plot")
         yield Static(plain(_NOTHING), id="nothing")
 
     def on_mount(self) -> None:
@@ -246,7 +216,7 @@ class RunScreen(ConsoleScreen):
         self._leave()
         if self.snapshot is not None and self.snapshot.folder != folder:
             self.snapshot = None
-            self.query_one("#cells", RowList).follow()
+            self.query_one("#cells", List).was_moved = False
         self.set_class(self.snapshot is None, "-unread")
         if self.snapshot is None:
             self._put("#step", "Reading the run ...")
@@ -317,15 +287,19 @@ class RunScreen(ConsoleScreen):
         self._put("#title", title_line(snapshot, now_ns, width))
         age = age_words(snapshot.sample, now_ns, alive=snapshot.alive)
         self._put("#step", "  ".join(filter(None, (step_line(snapshot, now_ns), f"({age})" if age else ""))))
-        self._values = gauges(snapshot)
-        self._share_out(snapshot)
-        row = partial(cell_row, snapshot)
-        self.query_one("#cells", RowList).show(
-            len(snapshot.state.cells), row, follow=cell_in_sight(snapshot.state)
+        values = gauges(snapshot)
+        self._share_out(snapshot, len(values))
+        cells, row, count = (
+            self.query_one("#cells", List),
+            partial(cell_row, snapshot),
+            len(snapshot.state.cells),
         )
-        self._paint_gauges()
+        at = "" if cells.was_moved else str(cell_in_sight(snapshot.state))
+        cells.show(lambda width: Numbered(count, row, width), at=at)
+        self.query_one("#gauges", Chart).show(values)
         if self.query_one("#plot").display:
-            self.query_one("#plot", Plot).show(plot(snapshot, self.plotted, last_minute=self.last_minute))
+            value = plot(snapshot, self.plotted, last_minute=self.last_minute)
+            self.query_one("#plot", Chart).show(value)
 
     def _put(self, selector: str, text: str) -> None:
         # A Static paints itself anew whatever it is given.
@@ -338,32 +312,15 @@ class RunScreen(ConsoleScreen):
             self._texts[selector] = text
             self.query_one(selector, Static).update(plain(text), layout=layout)
 
-    def _share_out(self, snapshot: RunSnapshot) -> None:
-        is_wide = self.size.width >= WIDE_COLUMNS
-        lines = (len(self._values) + 1) // 2 if is_wide else len(self._values)
+    def _share_out(self, snapshot: RunSnapshot, gauge_count: int) -> None:
+        lines = (gauge_count + 1) // 2 if self.size.width >= WIDE_COLUMNS else gauge_count
         step = 1 + (cells_of(self._texts["#step"]) - 1) // max(1, self.size.width)
         free = self.query_one("#content").size.height - _TITLE - min(step, _MOST_STEP)
         room = room_for(free, cells=len(snapshot.state.cells), gauges=lines, plot=self.plot_shown)
-        box = self.query_one("#gauges")
-        box.set_class(is_wide, "-wide")
-        heights = (("#cells", room.cells), ("#gauges", room.gauges), ("#plot", room.plot))
-        for selector, height in heights:
+        for selector, height in (("#cells", room.cells), ("#gauges", room.gauges), ("#plot", room.plot)):
             widget = self.query_one(selector)
             widget.display = height > 0
             widget.styles.height = max(1, height)
-        self._gauge_count = room.gauges * 2 if is_wide else room.gauges
-
-    def _paint_gauges(self) -> None:
-        values = self._values[: self._gauge_count]
-        box = self.query_one("#gauges")
-        known = list(box.query(Gauge))
-        missing = [Gauge(LABEL_CELLS, text_width=TEXT_CELLS) for _ in values[len(known) :]]
-        if missing:
-            box.mount_all(missing)
-        for gauge, value in zip((*known, *missing), values, strict=False):
-            gauge.show(value)
-        for number, gauge in enumerate(known):
-            gauge.display = number < len(values)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what fits: a living engine can be asked, a dead one cleaned up after."""
@@ -396,11 +353,8 @@ class RunScreen(ConsoleScreen):
     async def action_stop_now(self) -> None:
         if self.snapshot is None:
             return
-        question = (
-            "Stop the run now?",
-            "What this cell measured is lost; the cells before it are kept. It can be resumed.",
-        )
-        if await self.app.push_screen_wait(AskScreen(*question, yes="Stop now", no="Go on")):
+        told = "What this cell measured is lost; the cells before it are kept. It can be resumed."
+        if await self.agreed("Stop the run now?", told, yes="Stop now"):
             self._ask(self.snapshot.folder, Verb.STOP_NOW)
 
     @work(group="ask")
@@ -422,7 +376,7 @@ class RunScreen(ConsoleScreen):
     @work(group="child")
     async def action_cleanup(self) -> None:
         snapshot = self.snapshot
-        if snapshot is None or self._is_acting or not self._has_rights("Cleaning up"):
+        if snapshot is None or self._is_acting or not self.may("Cleaning up"):
             return
         # One child at a time, and none is ended by the key being pressed again.
         self._is_acting = True
@@ -443,48 +397,20 @@ class RunScreen(ConsoleScreen):
 
     @work(group="child")
     async def action_resume(self) -> None:
-        """Have the run taken up again, once that is meant; where devices must be agreed to anew, that is asked too."""
         snapshot = self.snapshot
-        if snapshot is None or self._is_acting or not self._has_rights("Resuming a run"):
+        if snapshot is None or self._is_acting or not self.may("Resuming a run"):
             return
         self._is_acting = True
         try:
-            if await self.app.push_screen_wait(
-                resume_question(snapshot.folder.name, snapshot.state.request.plan.targets)
-            ):
-                with self.complaining():
-                    await self._resume(snapshot)
+            folder = snapshot.folder
+            if await resume(self, folder, snapshot.state.request.plan.targets):
+                self.say(f"Run {folder.name} goes on.")
         finally:
             self._is_acting = False
 
-    async def _resume(self, snapshot: RunSnapshot) -> None:
-        self.say("Taking the run up again ...")
-        words = ("resume", snapshot.folder.name, "--exact", "--runs", self.session.runs_dir)
-        done = await self.session.children.run(*words, "--detach")
-        if done.exit_code == ExitCode.CONSENT_MISSING:
-            await self._agree_anew(snapshot.folder, done)
-        elif done.exit_code:
-            self.complain(failure(done))
-        else:
-            self.say(f"Run {snapshot.folder.name} goes on.")
-
-    async def _agree_anew(self, folder: RunFolder, done: Done) -> None:
-        self.complain(failure(done))
-        if not self.is_active:
-            # Something else is asked by now: an answer that was meant for it must not be taken for this.
-            return
-        resumed = await self.app.push_screen_wait(ResumeScreen(folder))
-        if resumed is not None:
-            self.say(f"Run {folder.name} goes on.")
-
-    def _has_rights(self, what: str) -> bool:
-        if not self.session.is_root:
-            self.complain(NotRoot(what))
-        return self.session.is_root
-
     def action_log(self) -> None:
         if self.snapshot is not None and self.snapshot.state.cells:
-            self.app.push_screen(LogScreen(lambda: self.snapshot, self.query_one("#cells", RowList).cursor))
+            self.app.push_screen(LogScreen(lambda: self.snapshot, self.query_one("#cells", List).cursor))
 
     def action_plotted(self) -> None:
         self.plotted = self.plotted.following
@@ -504,9 +430,10 @@ class RunScreen(ConsoleScreen):
         self.paint()
 
     def action_follow(self) -> None:
-        self.query_one("#cells", RowList).follow()
+        self.query_one("#cells", List).was_moved = False
+        self.paint()
 
-    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+    def on_list_opened(self, event: List.Opened) -> None:
         event.stop()
         if self.snapshot is not None and self.snapshot.finished:
             self.app.switch_mode("results")

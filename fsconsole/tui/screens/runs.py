@@ -12,22 +12,19 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from fsconsole.client.children import carried_out, failure
+from fsconsole.client.children import carried_out
 from fsconsole.client.runs import KnownRun, read_runs, targets_of
-from fsconsole.errors import ExitCode, FsconsoleError
+from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs, title_complaint
 from fsconsole.show.run import cleaned_words
 from fsconsole.show.runs import RunEntry, list_words, run_lines, runs_table
 from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.confirm import ResumeScreen
-from fsconsole.tui.screens.dialogs import AskScreen, PromptScreen, resume_question
+from fsconsole.tui.screens.confirm import resume
+from fsconsole.tui.screens.dialogs import AskScreen, PromptScreen
 from fsconsole.tui.terminal import plain
-from fsconsole.tui.widgets.lists import Lines
-from fsconsole.tui.widgets.table import Table
-
-_CONSENT_CODES = frozenset({ExitCode.CONSENT_MISSING, ExitCode.CONSENT_STALE})
-
+from fsconsole.tui.widgets.lists import List, Table
+from fsconsole.tui.widgets.rows import Texts
 
 _REFRESH_S = 5.0
 _AT_ONCE = 8
@@ -69,7 +66,7 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
         yield Static(plain(""), id="count")
         yield Table(rule=glyphs.horizontal, id="list")
         yield Static(plain(glyphs.horizontal * 200), id="rule")
-        yield Lines(marks=glyphs.up + glyphs.down, id="about")
+        yield List(id="about")
         yield Input(placeholder="words of title, name or standing", id="sought", compact=True)
 
     def on_mount(self) -> None:
@@ -80,14 +77,10 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
     def on_screen_resume(self) -> None:
         self.action_reload()
 
-    def on_resize(self) -> None:
-        super().on_resize()
-        self.call_after_refresh(self._tell)
-
-    def on_table_moved(self) -> None:
+    def on_list_moved(self) -> None:
         self._tell()
 
-    def on_table_chosen(self) -> None:
+    def on_list_opened(self) -> None:
         run = self._run()
         if run is None:
             return
@@ -114,12 +107,12 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
             return
         if run.is_living:
             self.say(f"Run {run.name} goes on: t follows it.")
-        elif self._may_act("Resuming a run") and (folder := self._folder(run)) is not None:
-            self.resume(folder)
+        elif self.may("Resuming a run") and (folder := self._folder(run)) is not None:
+            self._resume(folder)
 
     @work(group="clean")
     async def action_cleanup(self) -> None:
-        if self._is_cleaning or not self._may_act("Cleaning up"):
+        if self._is_cleaning or not self.may("Cleaning up"):
             return
         self._is_cleaning = True
         self.say("Cleaning up ...")
@@ -133,7 +126,7 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
 
     def action_rename(self) -> None:
         run = self._run()
-        if run is None or not self._may_act("Renaming a run"):
+        if run is None or not self.may("Renaming a run"):
             return
 
         def named(title: str | None) -> None:
@@ -152,7 +145,7 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
         if run.is_living:
             self.say(f"Run {run.name} goes on and can't be deleted: stop it first.")
             return
-        if not self._may_act("Deleting a run"):
+        if not self.may("Deleting a run"):
             return
 
         def agreed(yes: bool | None) -> None:
@@ -162,7 +155,7 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
 
         lost = f"'{run.title}': its figures, samples and outputs are gone then, and a scratch device made for it alone."
         question = f"Delete run {run.name}?"
-        self.app.push_screen(AskScreen(question, lost, yes="Delete it", no="Keep it"), agreed)
+        self.app.push_screen(AskScreen(question, lost, yes="Delete"), agreed)
 
     def action_seek(self) -> None:
         field = self.query_one("#sought", Input)
@@ -188,47 +181,22 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
         self.app.switch_mode(mode)
 
     @work(group="act")
-    async def resume(self, folder: RunFolder) -> None:
-        """Take a run up again, once that is meant; where its devices must be agreed to anew, that is asked too."""
+    async def _resume(self, folder: RunFolder) -> None:
         if self._is_resuming:
-            self.say("A run is being taken up again already.")
+            self.say("A run is being resumed already.")
             return
         self._is_resuming = True
         try:
             targets = await asyncio.to_thread(targets_of, folder)
-            if not self._may_ask(folder):
-                return
-            if await self.app.push_screen_wait(resume_question(folder.name, targets)):
-                with self.complaining():
-                    await self._resume(folder)
+            if await resume(self, folder, targets):
+                self.say(f"Run {folder.name} goes on.")
+                if self.is_active:
+                    self.show_run(folder, "run")
+                else:
+                    # Whoever is at something else by now stays there.
+                    self.say_at_hand(f"Run {folder.name} goes on: the list of runs (5) shows it.")
         finally:
             self._is_resuming = False
-
-    async def _resume(self, folder: RunFolder) -> None:
-        self.say(f"Looking at the devices of run {folder.name}...")
-        where = ("--runs", self.session.runs_dir)
-        done = await self.session.children.run("resume", folder.name, "--exact", "--detach", *where)
-        if not done.exit_code:
-            self._goes_on(folder)
-            return
-        self.complain(failure(done))
-        if done.exit_code in _CONSENT_CODES and self._may_ask(folder):
-            resumed = await self.app.push_screen_wait(ResumeScreen(folder))
-            if resumed is not None:
-                self._goes_on(folder)
-
-    def _may_ask(self, folder: RunFolder) -> bool:
-        if not self.is_active:
-            self.say_at_hand(f"Run {folder.name} is not taken up again: you are at something else by now.")
-        return self.is_active
-
-    def _goes_on(self, folder: RunFolder) -> None:
-        self.say(f"Run {folder.name} goes on.")
-        if self.is_active:
-            self.show_run(folder, "run")
-        else:
-            # Whoever is at something else by now stays there.
-            self.say_at_hand(f"Run {folder.name} goes on: the list of runs (5) shows it.")
 
     @work(group="read", exclusive=True)
     async def _read(self) -> None:
@@ -264,11 +232,6 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
             self.say(said)
         self.action_reload()
 
-    def _may_act(self, what: str) -> bool:
-        if not self.session.is_root:
-            self.say(f"{what} needs root: leave with q, then `sudo fsconsole`.")
-        return self.session.is_root
-
     def _open(self, run: RunEntry, mode: str) -> None:
         folder = self._folder(run)
         if folder is not None:
@@ -288,18 +251,20 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
         )
 
     def _run(self) -> RunEntry | None:
-        row = self.query_one(Table).row
-        return next((run for run in self._runs() if row is not None and run.name == row.key), None)
+        key = self.query_one(Table).key
+        return next((run for run in self._runs() if run.name == key), None)
 
     def _show(self) -> None:
         if not self.app.is_running:
             return
         runs = self._runs()
-        self.query_one(Table).show(runs_table(runs, self._sought))
+        self.query_one(Table).show_table(runs_table(runs, self._sought))
         words = list_words(runs, self._sought, self.session.runs_dir, is_listed=self._is_listed)
         self.query_one("#count", Static).update(plain(words))
         self._tell()
 
     def _tell(self) -> None:
-        about, run = self.query_one("#about", Lines), self._run()
-        about.show(run_lines(run, self.session.runs_dir, about.room) if run is not None else ())
+        run, runs_dir = self._run(), self.session.runs_dir
+        self.query_one("#about", List).show(
+            lambda width: Texts(run_lines(run, runs_dir, width - 1) if run is not None else ()), afresh=True
+        )

@@ -6,14 +6,14 @@ import asyncio
 import glob
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on, work
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
 from fsconsole.client.children import Children
@@ -23,12 +23,9 @@ from fsconsole.errors.targets import BadQuantity
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.text import printable
 from fsconsole.tui.screens.devices import make_scratch, remove_scratch
-from fsconsole.tui.screens.dialogs import Modal
+from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
-from fsconsole.tui.widgets.panes import Footer
 from fsconsole.units import format_bytes, format_guess, parse_bytes
-
-# Whether a scratch device of some size can be made in some place, in words. Pure.
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +80,6 @@ def ended_told(left: Collection[str]) -> str:
     return f"Ended, but {files} was not there before: x removes a scratch device from the list."
 
 
-# How much room there is where a file shall lie.
-
-
 def read_room(directory: str) -> Room:
     """Return the room below a directory, or below the nearest one above it that is there. Raises OSError."""
     place = os.path.abspath(directory)
@@ -112,40 +106,32 @@ def scratch_files(directory: str) -> frozenset[str]:
     return frozenset(found)
 
 
-class ScratchForm(Modal[Scratch | None]):
+class ScratchForm(Dialog[Scratch]):
     """Asks for size and directory, and makes the device; ends with it, or with None where none was made."""
 
-    CSS_PATH = "scratch_form.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Leave", id="scratch.leave", tooltip="Make none; end the making at hand"),
-    ]
+        Binding("escape", "leave", "Cancel", id="scratch.leave", tooltip="Create none; cancel the one under way"),
+    ]  # fmt: skip
 
     def __init__(self, children: Children, directory: str = DEFAULT_SCRATCH_DIR) -> None:
-        super().__init__()
+        super().__init__("New scratch device: safe to wipe")
         self._children = children
         self._directory = directory
         self._room: Room | None = None
         self._begun_s: float | None = None
         self._end = asyncio.Event()
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="form"):
-            yield Static(plain("New scratch device: safe to wipe", "bold"))
-            yield Static(
-                plain("A loop device over a file that is made here. The file's disk sets its speed.")
-            )
-            with Vertical(id="fields"):
+    def body(self) -> Iterable[Widget]:
+        yield Static(plain("A loop device over a file that is made here. The file's disk sets its speed."))
+        with Vertical(id="fields"):
+            for label, id_, value in (("Size", "size", "4GiB"), ("Directory", "directory", self._directory)):
                 with Horizontal():
-                    yield Static(plain("Size"), classes="label")
-                    yield Input("4GiB", id="size", compact=True, select_on_focus=False)
-                with Horizontal():
-                    yield Static(plain("Directory"), classes="label")
-                    yield Input(self._directory, id="directory", compact=True, select_on_focus=False)
-            yield Static(plain(""), id="judged")
-            with Horizontal():
-                yield Button(plain("Make it"), id="make", compact=True)
-                yield Button(plain("Leave"), id="leave", compact=True)
-        yield Footer(show_command_palette=False, compact=True)
+                    yield Static(plain(label), classes="label")
+                    yield Input(value, id=id_, compact=True, select_on_focus=False)
+        yield Static(plain(""), id="judged")
+        with Horizontal():
+            yield Button(plain("Create"), id="make", compact=True)
+            yield Button(plain("Cancel"), id="leave", compact=True)
 
     async def on_mount(self) -> None:
         self.set_interval(1.0, self._tell_progress)

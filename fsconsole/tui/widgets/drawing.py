@@ -10,11 +10,11 @@ from statistics import median
 from rich.cells import cell_len
 
 from fsconsole.show.charts import GaugeValue, HistogramValue, Part, PlotValue, Series, Threshold
+from fsconsole.show.gauges import LABEL_CELLS, TEXT_CELLS
+from fsconsole.show.run import WIDE_COLUMNS
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import printable, shorten_middle
 from fsconsole.tui.terminal import shown
-
-# Curves reduced to one value a column: the highest, so that no peak is lost; missing data stays a gap.
 
 _GAP_SPACINGS = 3.0
 """Samples come at a rate; where they are further apart than this many times their usual distance, some are missing."""
@@ -133,8 +133,6 @@ def difference(before: Line, after: Line) -> tuple[int, int]:
     return first, last - first + 1
 
 
-# A gauge as columns: label, bar on a true scale with its thresholds, the figure in words.
-
 _LEAST_BAR = 6
 """Columns within the brackets; with fewer there is no bar, and the figure has the room."""
 
@@ -213,9 +211,6 @@ def _name(bar: list[Cell], free: list[bool], place: int, name: str) -> None:
             return
 
 
-# A histogram as columns: a label, a bar, a count on each line.
-
-
 def histogram_lines(value: HistogramValue, width: int, glyphs: Glyphs) -> tuple[Line, ...]:
     """Return a line for each row, exactly width columns each; the longest bar is the highest count."""
     rows = [(flat(label, glyphs), count, flat(text, glyphs)) for label, count, text in value.rows]
@@ -243,8 +238,6 @@ def _bar(count: float, highest: float, room: int, glyphs: Glyphs) -> str:
     length = max(round(share(count, highest) * room), 1) if count > 0 else 0
     return (glyphs.full * length).ljust(room)
 
-
-# A plot as columns of block glyphs: an area, lines over it, a faint curve behind, thresholds, and words around.
 
 NO_FIGURES = "no figures yet"
 REDUCED = "each column: its highest"
@@ -382,3 +375,23 @@ def _caption(value: PlotValue, columns: int, glyphs: Glyphs) -> Line:
         if len(found) + len(gap) + len(word) <= columns:
             found = (*found, *gap, *word)
     return found
+
+
+ChartValue = PlotValue | tuple[GaugeValue, ...]
+"""Curves, or gauges below each other."""
+_GAP = 2
+
+
+def chart_lines(value: ChartValue, width: int, height: int, glyphs: Glyphs) -> tuple[Line, ...]:
+    """Return height lines of width columns; gauges stand side by side where a line has room for two."""
+    if isinstance(value, PlotValue):
+        return plot_lines(value, width, height, glyphs)
+    beside = 2 if width >= WIDE_COLUMNS else 1
+    room = (width - _GAP * (beside - 1)) // beside
+    drawn = [
+        gauge_line(gauge, room, glyphs, label_width=LABEL_CELLS, text_width=TEXT_CELLS)
+        for gauge in value[: height * beside]
+    ]
+    gap = cells(" " * _GAP, "text")
+    pairs = (drawn[first : first + beside] for first in range(0, len(drawn), beside))
+    return tuple(fitted((*pair[0], *gap, *pair[1]) if len(pair) > 1 else pair[0], width) for pair in pairs)

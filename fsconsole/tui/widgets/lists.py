@@ -1,311 +1,371 @@
-"""Rows of any number with a cursor, of which only those in sight are made: ten thousand open as quickly as ten."""
+"""The console's one list: it shows tables, choices and texts, and makes only the rows in sight, so that 10,000 open at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Protocol
+from dataclasses import dataclass
+from typing import ClassVar
 
-from rich.color import Color
-from rich.segment import Segment, Segments
+from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 
-from fsconsole.show.lines import TextLine
-from fsconsole.text import pad_right, printable, shorten_middle
+from fsconsole.show.lines import Line
+from fsconsole.show.tables import TableRow, TableValue
+from fsconsole.text import printable
+from fsconsole.tui.widgets.rows import TONES, LineItems, Rows, TableRows, Texts
 
-# The keys by which all lists and texts are moved in.
-
-KEYS = ("up,k", "down,j", "pageup", "pagedown", "home", "end")
-_NAMES = ("up", "down", "pageup", "pagedown", "home", "end")
-_LABELS = ("Up", "Down", "Page up", "Page down", "First", "Last")
-
-
-def moving(
-    widget: str, thing: str, actions: Sequence[str], *, keys: Sequence[str] = KEYS
-) -> list[BindingType]:
-    """Return bindings for one thing up, one down, a page up, a page down, the first and the last, in this order."""
-    tooltips = (
-        f"A {thing} up", f"A {thing} down", "A page up", "A page down", f"The first {thing}", f"The last {thing}",
-    )  # fmt: skip
-    return [
-        Binding(key, action, label, id=f"{widget}.{name}", tooltip=tooltip, show=False)
-        for key, action, label, name, tooltip in zip(keys, actions, _LABELS, _NAMES, tooltips, strict=True)
-    ]
+_LEAST_WIDTH = 20
+MakeRows = Callable[[int], Rows]
 
 
-# Printable lines of any number, scrolled by keys: only those in sight are drawn.
+@dataclass
+class _Told(Message):
+    """What a list tells: the key of the item that is meant, empty for none."""
 
-_MARK = 2
-"""What says that there is more takes the last column, and one before it stays free."""
+    list: List
+    key: str
+
+    @property
+    def control(self) -> List:
+        """The list."""
+        return self.list
 
 
-class Lines(ScrollView, can_focus=True):
-    """Lines one below the other; whoever gives them has broken them."""
+class List(ScrollView, can_focus=True, inherit_bindings=False):
+    """Shows rows; which of them is ticked or opened is not its business, it only tells what was asked for."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--strong", "lines--weak"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"list--{tone}" for tone in TONES}
     DEFAULT_CSS = """
-    Lines { height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 0; }
-    Lines > .lines--strong { text-style: bold; }
-    Lines > .lines--weak { text-style: italic; }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = moving(
-        "lines",
-        "line",
-        ("by(-1)", "by(1)", "by_pages(-1)", "by_pages(1)", "to_end(0)", "to_end(1)"),
-        keys=("up,k", "down,j", "pageup", "pagedown,space", "home", "end"),
-    )
-
-    def __init__(self, *, marks: str = "^v", id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._marks = marks
-        self._lines: tuple[TextLine, ...] = ()
-
-    def show(self, lines: Sequence[TextLine], *, keep_place: bool = False) -> None:
-        """Show other lines, from the first one on, or from where one was."""
-        self._lines = tuple(lines)
-        self.virtual_size = Size(self.room, len(self._lines))
-        if not keep_place:
-            self.scroll_to(y=0, animate=False, immediate=True, force=True)
-        self.refresh()
-
-    @property
-    def room(self) -> int:
-        """How many cells a line may take."""
-        return max(20, self.size.width - _MARK)
-
-    def render_line(self, y: int) -> Strip:
-        number = y + round(self.scroll_y)
-        if not 0 <= number < len(self._lines):
-            return Strip.blank(self.size.width, self.rich_style)
-        return self._strip(self._lines[number], y)
-
-    def _strip(self, line: TextLine, y: int) -> Strip:
-        width = self.size.width
-        style = self.get_component_rich_style(f"lines--{line.tone}") if line.tone else self.rich_style
-        strip = Strip([Segment(line.text, style)]).adjust_cell_length(width - 1, self.rich_style)
-        return Strip([*strip, Segment(self._mark(y), self.rich_style)])
-
-    def _mark(self, y: int) -> str:
-        if y == 0 and self.scroll_y > 0:
-            return self._marks[0]
-        below = y == self.size.height - 1 and round(self.scroll_y) + self.size.height < len(self._lines)
-        return self._marks[1] if below else " "
-
-    def action_by(self, lines: int) -> None:
-        self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)
-
-    def action_by_pages(self, pages: int) -> None:
-        self.action_by(pages * max(1, self.size.height - 1))
-
-    def action_to_end(self, end: int) -> None:
-        self.scroll_to(y=end * self.max_scroll_y, animate=False, immediate=True)
-
-
-_HERE, _ELSEWHERE = "> ", "  "
-TONES = ("strong", "weak", "bad")
-
-
-class RowLike(Protocol):
-    """A row: its text, and how it is meant, one of TONES or nothing."""
-
-    @property
-    def text(self) -> str:
-        """The text, on one line."""
-        ...
-
-    @property
-    def tone(self) -> str:
-        """How it is meant."""
-        ...
-
-
-class RowList(ScrollView, can_focus=True):
-    """Shows rows that a function makes by their number; the cursor follows a row until the operator moves it.
-
-    Without a cursor it is a text that is scrolled.
-    """
-
-    class Chosen(Message):
-        """Enter was pressed on a row."""
-
-        def __init__(self, row: int) -> None:
-            super().__init__()
-            self.row = row
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"rowlist--{tone}" for tone in TONES}
-    DEFAULT_CSS = """
-    RowList { height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; }
-    RowList > .rowlist--strong { text-style: bold; color: $accent; }
-    RowList > .rowlist--weak { color: $text-muted; }
-    RowList > .rowlist--bad { color: $error; }
+    List {
+        height: 1fr; color: $foreground; overflow-x: hidden; overflow-y: hidden;
+        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0;
+    }
+    List > .list--strong, List > .list--heading { text-style: bold; }
+    List > .list--weak { text-style: italic; }
+    List > .list--bad, List > .list--error { color: $error; }
+    List > .list--warning, List > .list--hazard { color: $warning; }
+    List > .list--free { color: $success; }
+    List > .list--primary, List > .list--value { color: $primary; }
+    List > .list--faint { color: $text-disabled; }
+    List > .list--head { text-style: bold; color: $primary; }
+    List > .list--column { text-style: bold reverse; }
+    List > .list--cursor {
+        color: $block-cursor-blurred-foreground; background: $block-cursor-blurred-background;
+        text-style: $block-cursor-blurred-text-style;
+    }
+    List:focus > .list--cursor {
+        color: $block-cursor-foreground; background: $block-cursor-background;
+        text-style: $block-cursor-text-style;
+    }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        *moving(
-            "rows",
-            "row",
-            ("by(-1)", "by(1)", "by_pages(-1)", "by_pages(1)", "to(0)", "to(-1)"),
-            keys=("up", "down", "pageup", "pagedown", "home", "end"),
-        ),
-        Binding("enter", "choose", "Choose", id="rows.choose", tooltip="Take this row", show=False),
+        Binding("up,k", "by(-1)", "Up", id="list.up", tooltip="One line up", show=False),
+        Binding("down,j", "by(1)", "Down", id="list.down", tooltip="One line down", show=False),
+        Binding("pageup", "pages(-1)", "Page up", id="list.pageup", tooltip="One page up", show=False),
+        Binding("pagedown", "pages(1)", "Page down", id="list.pagedown", tooltip="One page down", show=False),
+        Binding("home", "to(0)", "First", id="list.home", tooltip="To the first line", show=False),
+        Binding("end", "to(-1)", "Last", id="list.end", tooltip="To the last line", show=False),
+        Binding("space", "read_on", "Read on", id="list.space", tooltip="One page down", show=False),
+        Binding("enter", "open", "Open", id="list.open", tooltip="Open this line", show=False),
     ]
+    opens_on_click = False
 
-    def __init__(self, *, id: str | None = None, has_cursor: bool = True) -> None:
+    class Moved(_Told):
+        """The cursor stands on another item, or no item is left."""
+
+    class Opened(_Told):
+        """Enter was pressed on an item, or it was clicked."""
+
+    class Ticked(_Told):
+        """Space was pressed on an item, or its mark was clicked."""
+
+    class Left(_Told):
+        """The list is to be left."""
+
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._has_cursor = has_cursor
+        self._make: MakeRows | None = None
+        self.rows: Rows = Texts(())
         self.cursor = 0
-        self._count = 0
-        self._row: Callable[[int, int], RowLike] | None = None
-        self._moved = False
-        self._followed = 0
-        self._painted: dict[int, tuple[str, str]] = {}
-
-    def show(self, count: int, row: Callable[[int, int], RowLike], *, follow: int = 0) -> None:
-        """Show rows 0 to count - 1, made by row(number, width); the cursor is at follow unless it was moved."""
-        self._count, self._row, self._followed = count, row, follow
-        self.virtual_size = Size(0, count)
-        self._need_bar()
-        self._go_to(self.cursor if self._moved else follow)
-        if self._in_sight() != self._painted:
-            self.refresh()
-
-    def follow(self) -> None:
-        """Have the cursor follow again, wherever it was moved."""
-        self._moved = False
-        if not self._has_cursor:
-            self.scroll_to(y=0, animate=False, immediate=True, force=True)
-        self._go_to(self._followed)
+        self.was_moved = False
+        """Whether the operator has moved the cursor or scrolled."""
+        self._fitted = -1
+        self._painted: list[Strip] = []
+        self._styles: dict[str, Style] = {}
+        """Textual works styles out anew at each painting, which takes a third of its time."""
 
     @property
-    def moved(self) -> bool:
-        """Whether the operator has moved the cursor away from what it follows."""
-        return self._moved
+    def key(self) -> str:
+        """The key of the item at the cursor; empty where there is none."""
+        return self.rows.key(self.cursor) if self.rows.has_cursor and self.cursor < self.rows.count else ""
 
-    def render_line(self, y: int) -> Strip:
-        number = y + self.scroll_offset.y
-        width = self.scrollable_content_region.width
-        if number >= self._count or self._row is None:
-            return Strip.blank(width, self.rich_style)
-        text, tone = self._line(number)
-        self._painted[number] = (text, tone)
-        style = self.get_component_rich_style(f"rowlist--{tone}") if tone in TONES else self.rich_style
-        if number == self.cursor and self.has_focus and self._has_cursor:
-            style += Style(reverse=True)
-        return Strip([Segment(pad_right(text, width), style)], width)
+    @property
+    def page(self) -> int:
+        """Lines below the head."""
+        return max(1, self.size.height - self.rows.head)
 
-    def _line(self, number: int) -> tuple[str, str]:
-        width = self.scrollable_content_region.width
-        if self._row is None:
-            return "", ""
-        lead = (_HERE if number == self.cursor else _ELSEWHERE) if self._has_cursor else ""
-        room = max(1, width - len(lead))
-        row = self._row(number, room)
-        return lead + shorten_middle(printable(row.text), room), row.tone
+    def show(self, make: MakeRows, *, at: str = "", afresh: bool = False) -> None:
+        """Show what make returns for the width, now and after each resize; the cursor stays on its key.
 
-    def _in_sight(self) -> dict[int, tuple[str, str]]:
-        first = self.scroll_offset.y
-        last = min(self._count, first + self.scrollable_content_region.height)
-        self._painted = {number: line for number, line in self._painted.items() if first <= number < last}
-        return {number: self._line(number) for number in range(first, last)}
+        at: the key to move the cursor to; afresh: from the first item on.
+        """
+        before, had_cursor = self.key, self.rows.has_cursor
+        self._make, self._fitted = make, self._width
+        self.rows = make(self._fitted)
+        if had_cursor != self.rows.has_cursor:
+            self.refresh_bindings()
+        self._put_cursor(at or before, afresh=afresh, is_sent=bool(at))
+        if self.key != before:
+            self.post_message(self.Moved(self, self.key))
 
-    def _go_to(self, row: int) -> None:
-        if not self._has_cursor:
-            if self._moved:
-                self.scroll_to(y=row, animate=False, immediate=True, force=True)
-            self.cursor = max(0, min(row, self._count - self.scrollable_content_region.height))
-            return
-        before, self.cursor = self.cursor, max(0, min(row, self._count - 1))
-        height = self.scrollable_content_region.height
-        first = self.scroll_offset.y
-        if height and not first <= self.cursor < first + height:
-            # In the middle: what comes next is of as much interest as what was before.
-            self.scroll_to(y=max(0, self.cursor - height // 2), animate=False, immediate=True, force=True)
-        if before != self.cursor:
-            self.refresh()
+    def go_to(self, key: str) -> None:
+        """Put the cursor on an item, where there is one of that key."""
+        if (item := self.rows.find(key)) is not None:
+            self._move(item, 1)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        self._fit(max(_LEAST_WIDTH, width - self.styles.scrollbar_size_vertical))
+        return self.rows.head + self.rows.height
 
     def on_resize(self, _event: events.Resize) -> None:
-        self._need_bar()
-        self._go_to(self.cursor)
+        self._fit(self._width)
+        self._settle()
 
-    def _need_bar(self) -> None:
-        # Left to itself (auto) a bar that was needed before the first layout stays where there is room for all.
-        self.styles.overflow_y = "scroll" if self._count > self.size.height else "hidden"
+    def render_line(self, y: int) -> Strip:
+        width, rows = self.scrollable_content_region.width, self.rows
+        line = y - rows.head + self.scroll_offset.y
+        tone = ""
+        if y < rows.head:
+            spans = rows.head_spans(y, self.cursor, self.page)
+        elif line < rows.height:
+            spans = rows.spans(line)
+            is_at = rows.has_cursor and rows.item_at(line) == self.cursor
+            if rows.is_pointed:
+                spans = [("> " if is_at else "  ", ""), *spans]
+            if is_at:
+                spans, tone = [(text, "cursor") for text, _ in spans], "cursor"
+        else:
+            return Strip.blank(width, self.rich_style)
+        segments = [Segment(printable(text), self._style(tone)) for text, tone in spans]
+        return Strip(segments).adjust_cell_length(width, self._style(tone))
+
+    def notify_style_update(self) -> None:
+        """Look styles up anew."""
+        self._styles.clear()
+        super().notify_style_update()
+
+    def on_focus(self) -> None:
+        self._styles.clear()
+
+    def on_blur(self) -> None:
+        self._styles.clear()
 
     def on_click(self, event: events.Click) -> None:
-        if self._has_cursor:
-            self._moved = True
-            self._go_to(event.y + self.scroll_offset.y)
+        line = event.y - self.rows.head + self.scroll_offset.y
+        if event.y < self.rows.head or line >= self.rows.height or not self.rows.has_cursor:
+            return
+        item = self.rows.item_at(line)
+        if self.rows.is_heading(item):
+            return
+        self._move(item, 1)
+        if event.x < self.rows.mark_width:
+            self.post_message(self.Ticked(self, self.key))
+        elif self.opens_on_click or event.chain > 1:
+            self.action_open()
 
-    def action_by(self, rows: int) -> None:
-        self._moved = True
-        self._go_to(self.cursor + rows)
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        cursor = {"open": True, "tick": True, "read_on": False}.get(action)
+        return self.can_focus and cursor in (None, self.rows.has_cursor)
 
-    def action_by_pages(self, pages: int) -> None:
-        self.action_by(pages * max(1, self.scrollable_content_region.height - 1))
+    def action_by(self, lines: int) -> None:
+        if self.rows.has_cursor:
+            self._move(self.cursor + lines, lines)
+        else:
+            self._scroll(self.scroll_offset.y + lines)
 
-    def action_to(self, row: int) -> None:
-        """Move the cursor to a row; a negative one counts from the end."""
-        self._moved = True
-        self._go_to(row if row >= 0 else self._count + row)
+    def action_pages(self, pages: int) -> None:
+        lines = pages * max(1, self.page - 1)
+        if self.rows.has_cursor and self.rows.count:
+            line = self.rows.first(self.cursor) + lines
+            self._move(self.rows.item_at(max(0, min(line, self.rows.height - 1))), lines)
+        else:
+            self._scroll(self.scroll_offset.y + lines)
 
-    def action_choose(self) -> None:
-        if self._has_cursor:
-            self.post_message(self.Chosen(self.cursor))
+    def action_read_on(self) -> None:
+        self.action_pages(1)
+
+    def action_to(self, end: int) -> None:
+        """Go to the first line (0) or the last one (-1)."""
+        if self.rows.has_cursor:
+            self._move(end if end >= 0 else self.rows.count - 1, -1 if end else 1)
+        else:
+            self._scroll(-end * self.max_scroll_y)
+
+    def action_open(self) -> None:
+        if self.key:
+            self.post_message(self.Opened(self, self.key))
+
+    @property
+    def _width(self) -> int:
+        # The column of the scrollbar is kept free, whether or not there is one.
+        return max(_LEAST_WIDTH, self.size.width - self.styles.scrollbar_size_vertical)
+
+    def _fit(self, width: int) -> None:
+        if self._make is not None and width != self._fitted:
+            key, self._fitted = self.key, width
+            self.rows = self._make(width)
+            self.cursor = self.rows.find(key) or self.cursor
+
+    def _put_cursor(self, key: str, *, afresh: bool, is_sent: bool) -> None:
+        found = None if afresh and not is_sent else self.rows.find(key)
+        self.cursor = self._nearest(found if found is not None else 0 if afresh else self.cursor, 1)
+        if afresh:
+            self._go_to_line(0)
+        self._settle(centre=is_sent)
+
+    def _move(self, item: int, step: int) -> None:
+        before, self.was_moved = self.key, True
+        self.cursor = self._nearest(item, step)
+        self._settle()
+        if self.key != before:
+            self.post_message(self.Moved(self, self.key))
+
+    def _nearest(self, item: int, step: int) -> int:
+        last = self.rows.count - 1
+        item = max(0, min(item, last))
+        if last < 0:
+            return 0
+        ways = (range(item, last + 1), range(item, -1, -1))
+        ordered = ways if step > 0 else ways[::-1]
+        return next((near for way in ordered for near in way if not self.rows.is_heading(near)), last + 1)
+
+    def _scroll(self, line: int) -> None:
+        self.was_moved = True
+        self._go_to_line(line)
+
+    def _go_to_line(self, line: int) -> None:
+        self.scroll_to(y=line, animate=False, immediate=True, force=True)
+
+    def _settle(self, *, centre: bool = False) -> None:
+        rows, height = self.rows, self.size.height
+        self.virtual_size = Size(0, rows.head + rows.height)
+        # Left to itself (auto) a bar that was needed before the first layout stays where there is room for all.
+        self.styles.overflow_y = "scroll" if height and rows.head + rows.height > height else "hidden"
+        if height and rows.has_cursor and self.cursor < rows.count:
+            first, end = rows.first(self.cursor), rows.first(self.cursor + 1)
+            if self.cursor and rows.is_heading(self.cursor - 1):
+                first = rows.first(self.cursor - 1)  # The heading above belongs to it.
+            top = min(first, max(self.scroll_offset.y, end - self.page))
+            if top != self.scroll_offset.y:
+                self._go_to_line(max(0, first - self.page // 2) if centre else top)
+        painted, self._painted = self._painted, [self.render_line(y) for y in range(height)]
+        if len(painted) != height:
+            self.refresh()
+            return
+        width = self.size.width
+        changed = [y for y in range(height) if painted[y] != self._painted[y]]
+        if changed:
+            self.refresh(*(Region(0, y, width, 1) for y in changed))
+
+    def _style(self, tone: str) -> Style:
+        if tone not in self._styles:
+            known = tone in TONES
+            self._styles[tone] = self.get_component_rich_style(f"list--{tone}") if known else self.rich_style
+        return self._styles[tone]
 
 
-# Scroll bars of glyphs that every terminal has, and that show without colours.
+class Choices(List):
+    """A list of lines that are ticked and opened; a click opens."""
 
-_THUMB, _TRACK = "█", "░"
+    DEFAULT_CSS = "Choices { height: auto; max-height: 100%; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "tick", "Tick", id="choices.tick", tooltip="Off, on, compare where there are several values"),
+        Binding("right", "open", "Open", id="choices.open", tooltip="Open this line", show=False),
+        Binding("left", "leave", "Back", id="choices.leave", tooltip="Leave this list", show=False),
+    ]  # fmt: skip
+    opens_on_click = True
+
+    def __init__(self, *, id: str, ticks: bool = True) -> None:
+        """Show an empty list; without ticks its lines are only opened."""
+        super().__init__(id=id)
+        self._ticks = ticks
+
+    @property
+    def lines_shown(self) -> tuple[Line, ...]:
+        """All lines of the list."""
+        return self.rows.rows.lines if isinstance(self.rows, LineItems) else ()
+
+    @property
+    def looked_at(self) -> Line | None:
+        """The line at the cursor."""
+        return self.lines_shown[self.cursor] if self.key else None
+
+    def show_lines(self, lines: Sequence[Line], *, at: str = "", afresh: bool = False) -> None:
+        """Show these lines; the cursor stays on its key, goes to that of at, or afresh to the first one."""
+        self.show(lambda width: LineItems(lines, width), at=at, afresh=afresh)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return super().check_action(action, parameters) and (self._ticks or action != "tick")
+
+    def action_tick(self) -> None:
+        if self.key:
+            self.post_message(self.Ticked(self, self.key))
+
+    def action_leave(self) -> None:
+        self.post_message(self.Left(self, self.key))
 
 
-class BlockScrollBar(ScrollBarRender):
-    """Draws whole blocks, no eighths."""
+class Table(List):
+    """A list of rows under heads, which have a cursor of their own; no scrollbar, the rule tells the place."""
 
-    @classmethod
-    def render_bar(  # noqa: PLR0913, PLR0917 (Textual's own signature)
-        cls,
-        size: int = 25,
-        virtual_size: float = 50,
-        window_size: float = 20,
-        position: float = 0,
-        thickness: int = 1,
-        vertical: bool = True,  # noqa: FBT002
-        back_color: Color = Color.parse("default"),  # noqa: B008
-        bar_color: Color = Color.parse("default"),  # noqa: B008
-    ) -> Segments:
-        """Return the bar's cells from its beginning to its end."""
-        begin, end = thumb(size, virtual_size, window_size, position)
+    DEFAULT_CSS = "Table { scrollbar-size: 0 0; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "columns(-1)", "Left", id="table.left", tooltip="The column before", show=False),
+        Binding("right", "columns(1)", "Right", id="table.right", tooltip="The next column", show=False),
+        Binding("enter", "open", "Open", id="list.open", tooltip="Open this row", key_display="enter"),
+    ]
 
-        def piece(glyph: str, count: int, action: str) -> list[Segment]:
-            style = Style(color=bar_color, bgcolor=back_color, meta={"@mouse.down": action})
-            # A line of its own for each cell, or one text: a style takes bytes.
-            return (
-                [Segment(glyph * thickness, style)] * count if vertical else [Segment(glyph * count, style)]
-            )
+    def __init__(self, *, rule: str = "-", id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._rule = rule
+        self._value = TableValue("", (), ())
+        self.column = self._first_column = 0
 
-        bar = [
-            *piece(_TRACK, begin, "scroll_up"),
-            *piece(_THUMB, end - begin, "grab"),
-            *piece(_TRACK, size - end, "scroll_down"),
-        ]
-        if vertical:
-            return Segments(bar, new_lines=True)
-        return Segments([*bar, Segment.line()] * thickness, new_lines=False)
+    @property
+    def value(self) -> TableValue:
+        """What is shown."""
+        return self._value
 
+    @property
+    def row(self) -> TableRow | None:
+        """The row at the cursor; None where there is no row."""
+        return self._value.rows[self.cursor] if self.key else None
 
-def thumb(size: int, virtual_size: float, window_size: float, position: float) -> tuple[int, int]:
-    """Return the first cell of the thumb and the one after its last; at the ends only where the text is at its ends."""
-    if not (window_size and size and virtual_size > window_size):
-        return 0, size
-    length = min(max(round(size * window_size / virtual_size), 1), size)
-    room = size - length
-    share = min(max(position / (virtual_size - window_size), 0.0), 1.0)
-    begin = round(share * room)
-    if room > 1 and 0 < share < 1:
-        begin = min(max(begin, 1), room - 1)
-    return begin, begin + length
+    def show_table(self, value: TableValue) -> None:
+        """Show another table; the cursors stay where they were."""
+        self._value = value
+        self.column = max(0, min(self.column, len(value.columns) - 1))
+        self.show(lambda width: TableRows(value, width, self._rule))
+
+    def on_click(self, event: events.Click) -> None:
+        if isinstance(self.rows, TableRows):
+            column = self.rows.layout.column_at(event.x, self._first_column)
+            self.column = self.column if column is None else column
+            self._settle()
+
+    def action_columns(self, by: int) -> None:
+        self.column = max(0, min(self.column + by, len(self._value.columns) - 1))
+        self._settle()
+
+    def _settle(self, *, centre: bool = False) -> None:
+        if isinstance(self.rows, TableRows):
+            first = min(self._first_column, self.column)
+            self._first_column = self.rows.layout.first_for(self.column, first)
+            self.rows.column, self.rows.first_column = self.column, self._first_column
+        super()._settle(centre=centre)

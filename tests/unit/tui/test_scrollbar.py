@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.color import Color
 
-from fsconsole.tui.widgets.lists import BlockScrollBar, thumb
+from fsconsole.tui.widgets.chrome import BlockScrollBar, thumb
 
 SIZES = st.integers(1, 60)
 DEFAULT = Color.parse("default")

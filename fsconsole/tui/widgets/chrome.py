@@ -1,0 +1,252 @@
+"""What stands around a screen's body: the keys at the bottom, the last message, a filter over a list, scrollbars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.color import Color
+from rich.segment import Segment, Segments
+from rich.style import Style
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.scrollbar import ScrollBarRender
+from textual.strip import Strip
+from textual.widgets import Footer, Input, Static
+from textual.widgets._footer import FooterKey
+
+from fsconsole.show.lines import Line, TextLine, matching, matching_words
+from fsconsole.text import cells_of, printable, shorten_middle, wrap
+from fsconsole.tui.terminal import plain
+from fsconsole.tui.widgets.lists import Choices, List
+from fsconsole.tui.widgets.rows import Texts
+
+_HELP, _QUIT = "show_help", "quit"
+_ANY_LINES = 10_000
+_SENTENCE_MORE = "(there is more: the tab key leads here, then up and down)"
+_THUMB, _TRACK = "█", "░"
+
+
+class Keys(Footer):
+    """The keys of the screen, in one line, whole ones as far as there is room; with ? as More where some are left out.
+
+    Textual remakes its footer at every change of the focus, which was most of the work of a key: here only changes do.
+    """
+
+    def __init__(self, leave_out: Sequence[str] = ()) -> None:
+        """Show keys; leave_out holds actions whose keys go first, the least important one first."""
+        super().__init__(show_command_palette=False, compact=True)
+        self._leave_out = tuple(leave_out)
+        self._shown: tuple[object, ...] = ()
+
+    async def recompose(self) -> None:
+        """Make the keys anew, where they are others than before, or the width is."""
+        if not self.is_attached:  # Its screen has gone meanwhile.
+            return
+        active = [key for key in self.screen.active_bindings.values() if key.binding.show]
+        shown = (self.app.size.width, *((key.binding, key.enabled, key.tooltip) for key in active))
+        if shown != self._shown:
+            self._shown = shown
+            await super().recompose()
+
+    def compose(self) -> ComposeResult:
+        made = list(super().compose())
+        keys = [key for key in made if isinstance(key, FooterKey)]
+        left = fitting(keys, self.app.size.width, self._leave_out)
+        for key in left:
+            if key.action == _HELP and len(left) < len(keys):
+                key.description = "More"
+        yield from (widget for widget in made if not isinstance(widget, FooterKey) or widget in left)
+
+    def on_resize(self, _event: events.Resize) -> None:
+        if self._shown and self._shown[0] != self.app.size.width:
+            self.refresh(recompose=True)
+
+
+def fitting(keys: Sequence[FooterKey], width: int, leave_out: Sequence[str]) -> list[FooterKey]:
+    """Return the keys for which there is room in so many columns."""
+    left = list(keys)
+    order = [*leave_out, *(key.action for key in reversed(keys) if key.action not in (_HELP, _QUIT)), _QUIT]
+    for action in order:
+        if sum(cells_of(key.key_display) + cells_of(key.description) + 2 for key in left) <= width:
+            break
+        left = [key for key in left if key.action != action]
+    return left
+
+
+class Sentence(List):
+    """The last message, in as many lines as it takes; it scrolls, and takes the keys, only where it doesn't fit."""
+
+    DEFAULT_CSS = "Sentence { height: auto; min-height: 1; max-height: 60%; }"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.can_focus = False
+        self.text = self._tone = ""
+
+    def say(self, text: str, tone: str = "") -> None:
+        """Say something else; the tone is "error", "warning", "strong" or nothing."""
+        if (printable(text), tone) != (self.text, self._tone):
+            self.text, self._tone = printable(text), tone
+            self.show(self._broken, afresh=True)
+            self.refresh(layout=True)
+            self._take_keys()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self._take_keys()
+
+    def render_line(self, y: int) -> Strip:
+        is_last = y == self.size.height - 1
+        if is_last and self.can_focus and not self.has_focus and self.scroll_y < self.max_scroll_y:
+            text = shorten_middle(_SENTENCE_MORE, self.size.width - 1)
+            return Strip([Segment(text, self._style("weak"))]).adjust_cell_length(self.size.width - 1)
+        return super().render_line(y)
+
+    def _take_keys(self) -> None:
+        self.can_focus = 0 < self.size.height < self.rows.height
+        if self.has_focus and not self.can_focus:
+            self.screen.focus_next()
+
+    def _broken(self, width: int) -> Texts:
+        lines = wrap(self.text, width - 1, max_lines=_ANY_LINES) if self.text else []
+        return Texts([TextLine(line, self._tone) for line in lines])
+
+
+class Sift(Vertical):
+    """Holds a list of lines, and above it what it is narrowed by, if it is."""
+
+    DEFAULT_CSS = """
+    Sift { height: 1fr; }
+    Sift > Input { display: none; }
+    Sift > .sift--left { display: none; height: auto; color: $text-muted; }
+    Sift.-typing > Input, Sift.-narrowed > .sift--left { display: block; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,tab", "keep", "Keep", id="sift.keep", tooltip="Go to the lines that are left", key_display="enter"),
+        Binding("escape", "clear", "All", id="sift.clear", tooltip="Show all lines again"),
+    ]  # fmt: skip
+
+    def __init__(self, choices: Choices, what: str) -> None:
+        """Give it a list, and say what its lines are, in the plural."""
+        super().__init__()
+        self.what = what
+        self.choices = choices
+        self._all: tuple[Line, ...] = ()
+        self._text = ""
+
+    def compose(self) -> ComposeResult:
+        yield Input(placeholder="words to look for; enter keeps, escape clears", compact=True)
+        yield Static(plain(""), classes="sift--left")
+        yield self.choices
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether words are being typed: the field is there, and has the keys."""
+        return self._is_open and self.query_one(Input).has_focus
+
+    @property
+    def _is_open(self) -> bool:
+        return self.has_class("-typing")
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether lines may be left out."""
+        return bool(self._text.strip())
+
+    def show_lines(self, shown: Sequence[Line], *, afresh: bool = False) -> None:
+        """Show these lines as far as they match; afresh: they are others, and all of them are shown."""
+        self._all = tuple(shown)
+        if afresh and (self._text or self._is_open):
+            self._text = ""
+            self.query_one(Input).clear()
+            self.remove_class("-typing")
+        self._show(afresh=afresh)
+
+    def find(self) -> None:
+        """Have words typed."""
+        self.add_class("-typing")
+        self.query_one(Input).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.value != self._text:
+            self._text = event.value
+            self._show()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_keep()
+
+    def action_keep(self) -> None:
+        """Go to what is left; the words stay."""
+        self.remove_class("-typing")
+        self._show()
+        self.choices.focus()
+        self.refresh_bindings()
+
+    def action_clear(self) -> None:
+        self._text = ""
+        self.query_one(Input).clear()
+        self.action_keep()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        shown = {"clear": self._is_open or self.is_narrowed, "keep": self.is_typing}
+        return shown.get(action, True)
+
+    def _show(self, *, afresh: bool = False) -> None:
+        self.choices.show_lines(matching(self._all, self._text), afresh=afresh)
+        self.set_class(self.is_narrowed, "-narrowed")
+        if self.is_narrowed:
+            words = matching_words(self._all, self._text, self.what)
+            keys = "" if self.is_typing else "; escape clears."
+            self.query_one(Static).update(plain(words + keys))
+
+
+class BlockScrollBar(ScrollBarRender):
+    """Draws whole blocks, no eighths."""
+
+    @classmethod
+    def render_bar(  # noqa: PLR0913, PLR0917 (Textual's own signature)
+        cls,
+        size: int = 25,
+        virtual_size: float = 50,
+        window_size: float = 20,
+        position: float = 0,
+        thickness: int = 1,
+        vertical: bool = True,  # noqa: FBT002
+        back_color: Color = Color.parse("default"),  # noqa: B008
+        bar_color: Color = Color.parse("default"),  # noqa: B008
+    ) -> Segments:
+        """Return the bar's cells from its beginning to its end."""
+        begin, end = thumb(size, virtual_size, window_size, position)
+
+        def piece(glyph: str, count: int, action: str) -> list[Segment]:
+            style = Style(color=bar_color, bgcolor=back_color, meta={"@mouse.down": action})
+            # A line of its own for each cell, or one text: a style takes bytes.
+            return (
+                [Segment(glyph * thickness, style)] * count if vertical else [Segment(glyph * count, style)]
+            )
+
+        bar = [
+            *piece(_TRACK, begin, "scroll_up"),
+            *piece(_THUMB, end - begin, "grab"),
+            *piece(_TRACK, size - end, "scroll_down"),
+        ]
+        if vertical:
+            return Segments(bar, new_lines=True)
+        return Segments([*bar, Segment.line()] * thickness, new_lines=False)
+
+
+def thumb(size: int, virtual_size: float, window_size: float, position: float) -> tuple[int, int]:
+    """Return the first cell of the thumb and the one after its last; at the ends only where the text is at its ends."""
+    if not (window_size and size and virtual_size > window_size):
+        return 0, size
+    length = min(max(round(size * window_size / virtual_size), 1), size)
+    room = size - length
+    share = min(max(position / (virtual_size - window_size), 0.0), 1.0)
+    begin = round(share * room)
+    if room > 1 and 0 < share < 1:
+        begin = min(max(begin, 1), room - 1)
+    return begin, begin + length

@@ -1,0 +1,232 @@
+"""What a list shows: rows of a table, lines that are ticked, text; fitted into a width, made when they are in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from fsconsole.show.lines import Line, LineRows
+from fsconsole.show.tables import Sheet, TableValue, lay_out
+from fsconsole.text import pad_right, printable, shorten_middle
+
+Spans = Sequence[tuple[str, str]]
+"""Parts of one line: text, and tone (one of TONES, or nothing)."""
+TONES = (
+    *("strong", "weak", "bad", "error", "warning", "primary", "value", "free", "hazard"),
+    *("faint", "heading", "head", "column", "rule", "cursor"),
+)
+_SHEET_TONES = {"bold": "strong", "green": "free", "yellow": "hazard"}
+
+
+class TextLike(Protocol):
+    """A line of text and its tone."""
+
+    @property
+    def text(self) -> str:
+        """Text on one line."""
+        ...
+
+    @property
+    def tone(self) -> str:
+        """One of TONES or nothing."""
+        ...
+
+
+class Rows:
+    """Items of a list, fitted into a width; here each takes one line, and its key is its number."""
+
+    head = 0
+    """Lines on top that don't scroll."""
+    mark_width = 0
+    """Columns at the left whose click ticks an item."""
+    has_cursor = True
+    is_pointed = False
+    """Whether the cursor's line begins with "> ", and the others with two blanks."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    @property
+    def height(self) -> int:
+        """How many lines all items take."""
+        return self.count
+
+    def spans(self, line: int) -> Spans:
+        """Return the text of a line."""
+        raise NotImplementedError
+
+    def head_spans(self, y: int, cursor: int, page: int) -> Spans:
+        """Return the text of a line of the head, where the cursor is on an item and a page has so many lines."""
+        raise NotImplementedError
+
+    def key(self, item: int) -> str:
+        """Return what tells an item from the others, also when they are shown anew."""
+        return str(item)
+
+    def find(self, key: str) -> int | None:
+        """Return the item with this key."""
+        return int(key) if key.isdecimal() and int(key) < self.count else None
+
+    def first(self, item: int) -> int:
+        """Return the first line of an item; of the number of items: the line behind the last."""
+        return item
+
+    def item_at(self, line: int) -> int:
+        """Return which item stands in a line."""
+        return line
+
+    def is_heading(self, item: int) -> bool:
+        """Return whether the cursor passes over an item."""
+        return False
+
+
+class Texts(Rows):
+    """Lines of text, which are scrolled and have no cursor."""
+
+    has_cursor = False
+
+    def __init__(self, lines: Sequence[TextLike | Spans]) -> None:
+        super().__init__(len(lines))
+        self._lines = lines
+
+    def spans(self, line: int) -> Spans:
+        found = self._lines[line]
+        return found if isinstance(found, Sequence) else ((found.text, found.tone),)
+
+
+class Numbered(Rows):
+    """Rows that a function makes of their number and the width."""
+
+    is_pointed = True
+
+    def __init__(self, count: int, make: Callable[[int, int], TextLike], width: int) -> None:
+        super().__init__(count)
+        self._make, self._width = make, width - len("> ")
+
+    def spans(self, line: int) -> Spans:
+        """Return the text of a row; where it is too long its middle goes."""
+        row = self._make(line, self._width)
+        return ((shorten_middle(printable(row.text), self._width), row.tone),)
+
+
+class Keyed(Rows):
+    """Items with keys of their own."""
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        super().__init__(len(keys))
+        self._keys = keys
+        self._items = {key: item for item, key in enumerate(keys)}
+
+    def key(self, item: int) -> str:
+        return self._keys[item]
+
+    def find(self, key: str) -> int | None:
+        return self._items.get(key)
+
+
+class SheetRows(Keyed):
+    """A table whose first column is a mark, and whose cells have styles."""
+
+    head = 1
+
+    def __init__(self, sheet: Sheet) -> None:
+        super().__init__([row.key for row in sheet.rows])
+        self._sheet = sheet
+        self._widths = [column.width for column in sheet.columns]
+        self.mark_width = self._widths[0] if self._widths else 0
+
+    def spans(self, line: int) -> Spans:
+        cells = self._sheet.rows[line].cells
+        return [
+            (pad_right(cell.text, width), _SHEET_TONES.get(cell.style, ""))
+            for cell, width in zip(cells, self._widths, strict=True)
+        ]
+
+    def head_spans(self, y: int, cursor: int, page: int) -> Spans:
+        titles = (pad_right(column.title, column.width) for column in self._sheet.columns)
+        return (("".join(titles), "head"),)
+
+
+class LineItems(Keyed):
+    """Lines that can be ticked, under headings."""
+
+    def __init__(self, lines: Sequence[Line], width: int) -> None:
+        super().__init__([line.key for line in lines])
+        self.rows = LineRows(lines, width)
+
+    @property
+    def height(self) -> int:
+        return self.rows.count
+
+    def spans(self, line: int) -> Spans:
+        item = self.rows.place_at(line)
+        shown = self.rows.lines[item]
+        tone = "heading" if shown.is_heading else "faint" if shown.is_faint else ""
+        return ((self.rows.text(item)[line - self.rows.first_of(item)], tone),)
+
+    def first(self, item: int) -> int:
+        return self.rows.first_of(item) if item < self.count else self.rows.count
+
+    def item_at(self, line: int) -> int:
+        return self.rows.place_at(line)
+
+    def is_heading(self, item: int) -> bool:
+        return self.rows.lines[item].is_heading
+
+
+class TableRows(Keyed):
+    """A table whose first column stands still while the others are moved through."""
+
+    head = 3
+
+    def __init__(self, value: TableValue, width: int, rule: str) -> None:
+        super().__init__([row.key for row in value.rows])
+        self.layout = lay_out(value, width)
+        self._rule_glyph = rule
+        self.column = self.first_column = 0
+        """The column with the cursor, and the first one that is in sight."""
+
+    @property
+    def height(self) -> int:
+        return self.layout.height
+
+    def spans(self, line: int) -> Spans:
+        tone = self.layout.value.rows[self.layout.row_at(line)].tone
+        return ((self.layout.row_line(line, self.first_column), tone),)
+
+    def first(self, item: int) -> int:
+        return self.layout.begins[item]
+
+    def item_at(self, line: int) -> int:
+        return self.layout.row_at(line)
+
+    def head_spans(self, y: int, cursor: int, page: int) -> Spans:
+        """Return a line of the head: names, units, and a rule."""
+        layout, column, first = self.layout, self.column, self.first_column
+        if y == self.head - 1:
+            return ((self._rule(cursor, page), "rule"),)
+        text = layout.head_line(y, first)
+        if column not in layout.in_sight(first):
+            return ((text, "head"),)
+        begin, width = layout.column_span(column, first)
+        # Characters are cells here: heads are ASCII but for what a run from elsewhere may hold.
+        end = begin + width
+        return ((text[:begin], "head"), (text[begin:end], "column"), (text[end:], "head"))
+
+    def _rule(self, cursor: int, page: int) -> str:
+        """Return the line below the head: the cursor's place, the mark of one column, and where there are more."""
+        layout, value, first = self.layout, self.layout.value, self.first_column
+        in_sight = layout.in_sight(first)
+        line = [self._rule_glyph] * layout.width
+        if layout.height > page:
+            place = f" {cursor + 1}/{self.count} "
+            line[1 : 1 + len(place)] = place
+        if value.marked is not None and value.marked in in_sight:
+            begin, width = layout.column_span(value.marked, first)
+            if begin + width <= layout.width:
+                line[begin + width - 1] = value.mark
+        if in_sight and in_sight.start > 0:
+            line[min(layout.name_width, layout.width - 1)] = "<"
+        if in_sight and in_sight.stop < len(value.columns):
+            line[-1] = ">"
+        return "".join(line)
