@@ -263,7 +263,7 @@ async def look_at(session: Session) -> Targets:
         device, ticked = entry.device, session.ticks.get(target)
         if ticked is not None and (other := others(ticked, listed_identity(device))):
             del session.ticks[target]
-            lost.append(f"{target} was unticked: another device stands there now ({other}).")
+            lost.append(f"{target} was unticked: another device has its name now ({other}).")
         else:
             spec = TargetSpec(device.path, device.size_bytes, is_scratch=device.is_scratch)
             found.append(Disk(spec, is_rotating=bool(device.rotational)))
