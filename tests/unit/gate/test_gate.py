@@ -87,6 +87,17 @@ def test_a_filesystem_that_this_run_made_passes_in_any_spelling_of_its_uuid() ->
     re_prove(report(now), agreed(report(EMPTY)), frozenset({OTHER_UUID}))
 
 
+def test_the_filesystem_that_this_run_made_has_to_be_there_still() -> None:
+    ours, before = frozenset({UUID, OTHER_UUID}), agreed(report(EMPTY))
+    made, other = (
+        replace(EMPTY, signatures=(found(SDB, signature(uuid=one)),)) for one in (OTHER_UUID, UUID)
+    )
+    re_prove(report(made), before, ours, OTHER_UUID.upper())
+    for now in (EMPTY, other):
+        with pytest.raises(DeviceChanged, match=f"UUID {OTHER_UUID}, is no longer there"):
+            re_prove(report(now), before, ours, OTHER_UUID)
+
+
 def test_anything_new_on_the_device_stops_the_run() -> None:
     for now in (
         replace(WITH_EXT4, signatures=(found(), found(SDB, signature(uuid=OTHER_UUID)))),
