@@ -44,19 +44,21 @@ class Requests:
         self._end_programs = end_programs
         self._changed = threading.Condition()
         self._in_cell = False
-        self._paused = False
         self._skip = False
         self._stop_after = False
-        self._stop_now = False
+        self.paused = False
+        """True while the next cell must wait."""
+        self.stopping_now = False
+        """True when the run must end without finishing the current cell."""
 
     def take(self, verb: Verb) -> None:
         """Note a request."""
         with self._changed:
             if verb in (Verb.PAUSE, Verb.CONTINUE):
-                self._paused = verb is Verb.PAUSE
+                self.paused = verb is Verb.PAUSE
             self._skip = self._skip or verb is Verb.SKIP
             self._stop_after = self._stop_after or verb is Verb.STOP_AFTER
-            self._stop_now = self._stop_now or verb is Verb.STOP_NOW
+            self.stopping_now = self.stopping_now or verb is Verb.STOP_NOW
             self._changed.notify_all()
             if self._in_cell and verb in (Verb.SKIP, Verb.STOP_NOW):
                 self._end_programs()
@@ -64,22 +66,12 @@ class Requests:
     @property
     def interrupting(self) -> bool:
         """True when the current cell must end immediately."""
-        return self._skip or self._stop_now
-
-    @property
-    def stopping_now(self) -> bool:
-        """True when the run must end without finishing the current cell."""
-        return self._stop_now
+        return self._skip or self.stopping_now
 
     @property
     def stopping(self) -> bool:
         """True when no further cell may start."""
-        return self._stop_after or self._stop_now
-
-    @property
-    def paused(self) -> bool:
-        """True while the next cell must wait."""
-        return self._paused
+        return self._stop_after or self.stopping_now
 
     def cell_begins(self) -> None:
         """Drop a skip that was meant for the previous cell; from now on programs may be killed."""
@@ -95,7 +87,7 @@ class Requests:
     def wait_while_paused(self) -> None:
         """Block until the run is continued or stopped."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._paused or self.stopping)
+            self._changed.wait_for(lambda: not self.paused or self.stopping)
 
 
 class ControlServer:
@@ -141,7 +133,9 @@ class ControlServer:
 
     def _answer(self, connection: socket.socket) -> None:
         connection.settimeout(_ANSWER_WAIT_S)
-        if _peer_uid(connection) != os.geteuid():
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER_CREDENTIALS.size)
+        _pid, uid, _gid = _PEER_CREDENTIALS.unpack(credentials)
+        if uid != os.geteuid():
             return
         with connection.makefile("rb") as lines:
             line = lines.readline(MAX_LINE_BYTES + 1)
@@ -172,9 +166,3 @@ def _listen(path: str) -> socket.socket:
         os.close(folder)
     listener.listen(8)
     return listener
-
-
-def _peer_uid(connection: socket.socket) -> int:
-    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER_CREDENTIALS.size)
-    uid: int = _PEER_CREDENTIALS.unpack(raw)[1]
-    return uid

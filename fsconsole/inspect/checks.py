@@ -1,4 +1,4 @@
-"""Verdicts of filesystem checks, and the kernel log lines that matter to a cell. Pure."""
+"""Verdicts of filesystem checks, and the kernel log lines that matter to a cell."""
 
 from __future__ import annotations
 
@@ -186,15 +186,15 @@ _AFTERMATH = re.compile(r"open_ctree failed|superblock contains fatal errors|SB 
 
 def words_about(lines: Sequence[str], device: str, words: str) -> tuple[str, ...]:
     """Return the lines about a device or one of its mount options; other lines belong to other mounts."""
-    return tuple(line for line in lines if not _is_about_another(line, device) and _is_about(line, words))
+    return tuple(
+        line
+        for line in lines
+        if not _is_about_another(line, device)
+        and ((named := _SAID_OF_WORD.search(line)) is None or named["word"] in words)
+    )
 
 
 def without_device(lines: Sequence[str]) -> tuple[str, ...]:
     """Return the lines with the device's name removed, and without mere consequences of another line."""
     bare = tuple(dict.fromkeys(_SAID_OF_DEVICE.sub("", line, count=1) for line in lines))
     return tuple(line for line in bare if not _AFTERMATH.search(line)) or bare
-
-
-def _is_about(line: str, words: str) -> bool:
-    named = _SAID_OF_WORD.search(line)
-    return named is None or named["word"] in words

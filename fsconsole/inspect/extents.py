@@ -52,20 +52,17 @@ def merge(extents: Iterable[RawExtent]) -> Iterator[tuple[int, int]]:
     run_bytes, flags = 0, 0
     before: RawExtent | None = None
     for extent in extents:
-        if before is not None and not _goes_on(before, extent):
-            yield run_bytes, flags
-            run_bytes, flags = 0, 0
+        if before is not None:
+            dense = before.physical_bytes + before.length_bytes
+            with_hole = before.physical_bytes + extent.logical_bytes - before.logical_bytes
+            if extent.physical_bytes not in {dense, with_hole}:
+                yield run_bytes, flags
+                run_bytes, flags = 0, 0
         run_bytes += extent.length_bytes
         flags |= extent.flags
         before = extent
     if before is not None:
         yield run_bytes, flags
-
-
-def _goes_on(before: RawExtent, extent: RawExtent) -> bool:
-    dense = before.physical_bytes + before.length_bytes
-    with_hole = before.physical_bytes + extent.logical_bytes - before.logical_bytes
-    return extent.physical_bytes in {dense, with_hole}
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 
 from fsconsole.system.files import Closing
@@ -52,7 +53,9 @@ class KernelLog(Closing):
 
     def __init__(self, path: str = "/dev/kmsg") -> None:
         self._path = path
-        self._fd = _open_or_absent(path)
+        self._fd = -1
+        with suppress(FileNotFoundError, PermissionError):
+            self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self._lines: list[str] = []
         self.mark()
 
@@ -93,13 +96,6 @@ class KernelLog(Closing):
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
-
-
-def _open_or_absent(path: str) -> int:
-    try:
-        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (FileNotFoundError, PermissionError):
-        return -1
 
 
 def _record(lines: list[bytes]) -> KernelRecord:

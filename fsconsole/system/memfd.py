@@ -102,7 +102,8 @@ class CounterPage(Closing):
         )
 
     def _merged(self, region: int, operation: Timed) -> Latencies:
-        rows = [self._region(thread, region) for thread in range(self.threads)]
+        starts = [region_word(self.threads, self.regions, thread, region) for thread in range(self.threads)]
+        rows = [self.words[first : first + REGION_WORDS].tolist() for first in starts]
         # Column by column in C: a page of 4096 threads has millions of words.
         sums = [sum(column) for column in zip(*rows, strict=True)]
         return Latencies(
@@ -115,7 +116,3 @@ class CounterPage(Closing):
                 LatencyBucket(bucket, count) for bucket, count in enumerate(sums[:BUCKETS]) if count
             ),
         )
-
-    def _region(self, thread: int, region: int) -> list[int]:
-        first = region_word(self.threads, self.regions, thread, region)
-        return self.words[first : first + REGION_WORDS].tolist()

@@ -70,10 +70,15 @@ def reap_orphans(proc: str, own_children: frozenset[int]) -> tuple[int, ...]:
 
     proc is where the namespace's own proc is mounted. Pids in own_children are left to whoever started them.
     """
-    orphans = [
-        pid for pid in numbers_in(proc) if pid not in own_children and _is_ended_child_of_init(proc, pid)
-    ]
-    return tuple(pid for pid in orphans if _reaped(pid))
+    reaped = []
+    for pid in numbers_in(proc):
+        if pid not in own_children:
+            with suppress(*_GONE, ChildProcessError):
+                with open(f"{proc}/{pid}/stat", "rb") as file:
+                    _, state, parent = parse_stat(decode(file.read()))
+                if (state, parent) == ("Z", _INIT_PID) and os.waitpid(pid, os.WNOHANG)[0] == pid:
+                    reaped.append(pid)
+    return tuple(reaped)
 
 
 _UTIME, _STIME, _BEGUN = 11, 12, 19
@@ -171,22 +176,6 @@ def _command(pid: int) -> str:
         return decode(file.read()).rstrip("\n")
 
 
-def _is_ended_child_of_init(proc: str, pid: int) -> bool:
-    try:
-        with open(f"{proc}/{pid}/stat", "rb") as file:
-            _, state, parent = parse_stat(decode(file.read()))
-    except _GONE:
-        return False
-    return state == "Z" and parent == _INIT_PID
-
-
-def _reaped(pid: int) -> bool:
-    try:
-        return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except ChildProcessError:
-        return False
-
-
 _UNINTERRUPTIBLE, _INTERRUPTIBLE = "D", "S"
 _ENDED = "ZX"
 """Ended, and not yet waited for (man 5 proc_pid_stat)."""
@@ -271,9 +260,15 @@ class _State:
 
 def waiting_below(program: str, word: str) -> tuple[Waiting, ...]:
     """Return who waits below the processes of a program that has word among its arguments, in the visible /proc."""
-    parents = dict(_parents())
-    arguments = {pid: _arguments(pid) for pid in parents}
-    roots = {pid for pid, words in arguments.items() if words[:1] == (program,) and word in words}
+    parents, roots = dict[int, int](), set[int]()
+    for pid in numbers_in("/proc"):
+        with suppress(*_GONE):
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                parents[pid] = parse_stat(decode(file.read()))[2]
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = [decode(argument) for argument in file.read().split(b"\0")[:-1]]
+            if words[:1] == [program] and word in words:
+                roots.add(pid)
     below = [pid for pid in parents if not roots.isdisjoint(_ancestors(pid, parents))]
     return tuple(
         Waiting(pid, *said)
@@ -325,20 +320,6 @@ def _outer_pid(pid: int) -> int:
         os.close(pidfd)
 
 
-def _parents() -> Iterator[tuple[int, int]]:
-    for pid in numbers_in("/proc"):
-        with suppress(*_GONE), open(f"/proc/{pid}/stat", "rb") as file:
-            yield pid, parse_stat(decode(file.read()))[2]
-
-
 def _ancestors(pid: int, parents: dict[int, int]) -> Iterator[int]:
     while pid := parents.get(pid, 0):
         yield pid
-
-
-def _arguments(pid: int) -> tuple[str, ...]:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return tuple(decode(word) for word in file.read().split(b"\0")[:-1])
-    except _GONE:
-        return ()

@@ -173,8 +173,10 @@ class DeviceGauge:
         if not is_known and files.size.read().strip() == b"0":
             # A detached loop device or a stopped array keeps its name, its directory and its counters.
             raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
-        if self._before is None or counters == self._before.counters:
-            _require_counted(files.iostats)
+        is_unchanged = self._before is None or counters == self._before.counters
+        # Unchanged counters are no idle disk if statistics are disabled.
+        if is_unchanged and files.iostats is not None and files.iostats.read().strip() == b"0":
+            raise Unreadable("I/O statistics are disabled: queue/iostats is 0")
         in_flight = counters.in_flight if files.inflight is None else parse_inflight(_text(files.inflight))
         return _Reading(now_ns, diskseq, counters), in_flight
 
@@ -193,12 +195,6 @@ class DeviceGauge:
             self._open = undo.pop_all()
         self._files = files
         return files
-
-
-def _require_counted(iostats: KeptFile | None) -> None:
-    """Raise Unreadable if statistics are disabled: unchanged counters are no idle disk then."""
-    if iostats is not None and iostats.read().strip() == b"0":
-        raise Unreadable("I/O statistics are disabled: queue/iostats is 0")
 
 
 def _kept(path: str, stack: ExitStack) -> KeptFile | None:
@@ -294,7 +290,10 @@ def ended_io(names: tuple[str, ...], sys: str = SYS) -> tuple[tuple[str, ...], .
     """
     trees = [watched for name in names for watched in watched_tree(name, sys)]
     ours = _ours(trees, sys)
-    return tuple(_counters(one.name, sys) for one in trees if one.name in ours)
+    stats = [
+        read_text_or(f"{sys}/class/block/{one.name}/stat", "").split() for one in trees if one.name in ours
+    ]
+    return tuple(tuple(words[number] for number in _ENDED if number < len(words)) for words in stats)
 
 
 def _ours(trees: Sequence[Watched], sys: str) -> set[str]:
@@ -314,8 +313,3 @@ def _holders(name: str, sys: str) -> set[str]:
         return set(os.listdir(f"{sys}/class/block/{name}/holders"))
     except OSError:
         return set()
-
-
-def _counters(name: str, sys: str) -> tuple[str, ...]:
-    words = read_text_or(f"{sys}/class/block/{name}/stat", "").split()
-    return tuple(words[number] for number in _ENDED if number < len(words))

@@ -326,10 +326,5 @@ def pressure_of(io: Shares, cpu: Shares, memory: Shares) -> Pressure | None:
     """Return the three readings as one; None if all are."""
     if io is None and cpu is None and memory is None:
         return None
-    nothing = (None, None)
-    (io_some, io_full), (cpu_some, _), (memory_some, memory_full) = (
-        io or nothing,
-        cpu or nothing,
-        memory or nothing,
-    )
-    return Pressure(io_some, io_full, cpu_some, memory_some, memory_full)
+    of_io, of_cpu, of_memory = (shares or (None, None) for shares in (io, cpu, memory))
+    return Pressure(*of_io, of_cpu[0], *of_memory)

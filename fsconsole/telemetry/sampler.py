@@ -298,15 +298,11 @@ class Gauges:
         try:
             return act()
         except (OSError, ValueError) as error:
-            self._problems[f"{name}: {_reason(error)}"] += 1
+            # Without its figures, so that equal reasons count as one.
+            number = error.errno if isinstance(error, OSError) else None
+            reason = type(error).__name__ if number is None else os.strerror(number)
+            self._problems[f"{name}: {reason}"] += 1
             return None
-
-
-def _reason(error: OSError | ValueError) -> str:
-    """Return a reason without its figures, so that equal reasons count as one."""
-    if isinstance(error, OSError) and error.errno is not None:
-        return os.strerror(error.errno)
-    return type(error).__name__
 
 
 class StallClock:

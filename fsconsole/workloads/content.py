@@ -98,7 +98,9 @@ def content_of(workload: Workload) -> PayloadContent:
     words = os.urandom(_SHARED_POOL_BYTES if is_shared else POOL_BYTES)
     data = words
     if workload.data is DataKind.COMPRESSIBLE:
-        data = _with_zeros(data, round(workload.zero_share * PAGE_BYTES))
+        zeros = bytes(round(workload.zero_share * PAGE_BYTES))
+        kept = PAGE_BYTES - len(zeros)
+        data = b"".join(data[at : at + kept] + zeros for at in range(0, len(data), PAGE_BYTES))
     return PayloadContent(
         workload, words, data, filled(data, len(data), block) if is_shared else memoryview(b"")
     )
@@ -167,11 +169,6 @@ def filled(data: bytes, pool_bytes: int, block_size_bytes: int) -> memoryview:
 def anonymous_memory(size_bytes: int) -> mmap.mmap:
     """Return zeroed memory of this process and its forks that begins on a page."""
     return mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-
-
-def _with_zeros(data: bytes, zeros: int) -> bytes:
-    kept, gap = PAGE_BYTES - zeros, bytes(zeros)
-    return b"".join(data[start : start + kept] + gap for start in range(0, len(data), PAGE_BYTES))
 
 
 _MASK = 2**64 - 1

@@ -70,7 +70,17 @@ class StreamJob:
 
 def main(arguments: Sequence[str]) -> int:
     """Carry out the streams and print their report; returns 1 with a sentence on stderr where one failed."""
-    job = _parse(arguments)
+    parser = argparse.ArgumentParser(
+        prog="rawstream", description="Sequential direct streams on a block device."
+    )
+    parser.add_argument("act", choices=("write", "read"))
+    parser.add_argument("device")
+    for name in ("--streams", "--bytes", "--block"):
+        parser.add_argument(name, type=int, required=True)
+    words = parser.parse_args(arguments)
+    if min(words.streams, words.bytes, words.block) < 1:
+        parser.error("streams, bytes and block are at least 1")
+    job = StreamJob(words.act == "write", words.device, words.streams, words.bytes, words.block)
     try:
         report = carry_out(job)
     except (OSError, ValueError, RuntimeError) as error:
@@ -171,20 +181,6 @@ class _Work:
         """Return the data of a stream's block: another piece of the pool each time."""
         offset = (stream + block) * _POOL_STEP_BYTES % POOL_BYTES
         return self._pool[offset : offset + self.job.block_bytes]
-
-
-def _parse(arguments: Sequence[str]) -> StreamJob:
-    parser = argparse.ArgumentParser(
-        prog="rawstream", description="Sequential direct streams on a block device."
-    )
-    parser.add_argument("act", choices=("write", "read"))
-    parser.add_argument("device")
-    for name in ("--streams", "--bytes", "--block"):
-        parser.add_argument(name, type=int, required=True)
-    words = parser.parse_args(arguments)
-    if min(words.streams, words.bytes, words.block) < 1:
-        parser.error("streams, bytes and block are at least 1")
-    return StreamJob(words.act == "write", words.device, words.streams, words.bytes, words.block)
 
 
 if __name__ == "__main__":

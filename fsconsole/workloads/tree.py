@@ -119,19 +119,14 @@ class SourceFiles(Wire, frozen=True):
         """
         if threads == self.threads and all(self.counts):
             return range(thread, self.number_after(thread), self.threads)
-        if self._is_without_gap and thread < self.files:
+        shares = (len(range(maker, self.files, self.threads)) for maker in range(self.threads))
+        is_without_gap = self.counts == tuple(shares)
+        if is_without_gap and thread < self.files:
             return range(thread, self.files, threads)
         ends = tuple(accumulate(self.counts))
         if thread >= self.files and shared and self.files:
             return (self._number_at(thread % self.files, ends),)
         return tuple(self._number_at(place, ends) for place in range(thread, self.files, threads))
-
-    @property
-    def _is_without_gap(self) -> bool:
-        """Whether the numbers are all those below the number of files."""
-        return all(
-            count == len(range(thread, self.files, self.threads)) for thread, count in enumerate(self.counts)
-        )
 
     def _number_at(self, place: int, ends: Sequence[int]) -> int:
         maker = bisect_right(ends, place)

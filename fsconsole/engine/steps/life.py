@@ -257,7 +257,13 @@ def survey(work: CellWork, step: Step) -> StepResult:
     with ExitStack() as stack:
         fd = open_mount(work)
         stack.callback(os.close, fd)
-        for name in (TREE_NAME, *_own_directory(work, step)):
+        names = [TREE_NAME]
+        if step.workload is not None:
+            made = work.made.get(step.workload)
+            if made is None:
+                raise StepFailed(f"'{work.cell.workloads[step.workload].name}' has made no files")
+            names.append(made.directory)
+        for name in names:
             fd = os.open(name, _DIRECTORY, dir_fd=fd)
             stack.callback(os.close, fd)
         try:
@@ -265,12 +271,3 @@ def survey(work: CellWork, step: Step) -> StepResult:
         except KernelLacks as error:
             work.warn(WarningKind.NOT_IN_EFFECT, f"extents were not counted: {error}", error.hint)
             return StepResult()
-
-
-def _own_directory(work: CellWork, step: Step) -> tuple[str, ...]:
-    if step.workload is None:
-        return ()
-    made = work.made.get(step.workload)
-    if made is None:
-        raise StepFailed(f"'{work.cell.workloads[step.workload].name}' has made no files")
-    return (made.directory,)
