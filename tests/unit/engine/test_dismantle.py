@@ -79,23 +79,23 @@ def test_superblocks_that_nothing_holds_together_are_cleared_too(md):
     assert [argv[1] for argv in md.commands] == ["--zero-superblock", "--zero-superblock"]
 
 
-def test_members_of_nobody_are_left_alone(md):
-    md.uuids = dict.fromkeys((VDA, VDB), "")
-    assert dismantle(own(), md.act) == ()
-    assert md.commands == []
-
-
-def test_another_array_with_our_name_is_left_alone(md):
-    md.uuids = {VDA: "", VDB: "", VDC: FOREIGN}
-    md.arrays["md400"] = frozenset({"vdc"})
-    assert dismantle(own(), md.act) == ()
-    assert md.commands == []
-
-
-def test_another_array_of_our_very_members_is_left_alone_and_told(md):
-    md.uuids = {VDA: FOREIGN, VDB: FOREIGN}
-    md.arrays["md400"] = frozenset({"vda", "vdb"})
-    assert dismantle(own(), md.act) == ("/dev/md400 was not created by the run: left untouched",)
+@pytest.mark.parametrize(
+    ("uuids", "held", "left"),
+    [
+        ({VDA: "", VDB: ""}, {}, ()),
+        ({VDA: "", VDB: "", VDC: FOREIGN}, {"md400": {"vdc"}}, ()),
+        (
+            {VDA: FOREIGN, VDB: FOREIGN},
+            {"md400": {"vda", "vdb"}},
+            ("/dev/md400 was not created by the run: left untouched",),
+        ),
+    ],
+    ids=["members of nobody", "another array under our name", "another array of our very members"],
+)
+def test_what_is_not_the_runs_is_left_alone(md, uuids, held, left):
+    md.uuids = uuids
+    md.arrays = {name: frozenset(members) for name, members in held.items()}
+    assert dismantle(own(), md.act) == left
     assert md.commands == []
 
 

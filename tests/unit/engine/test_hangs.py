@@ -27,37 +27,32 @@ def still(looks: list[tuple[object, tuple[Waiting, ...], object]], pause_s: floa
     return found
 
 
-def test_time_counts_while_no_io_ends_and_somebody_waits_in_the_kernel() -> None:
-    assert still([(1, (MKFS,), "mkfs")] * 4) == [0, 1, 2, 3]
+CASES = {
+    "time counts while no I/O ends and somebody waits in the kernel":
+        ([(1, (MKFS,), "mkfs")] * 4, [0, 1, 2, 3]),
+    "I/O that ends starts it anew":
+        ([(io, (MKFS,), "mkfs") for io in (1, 1, 1, 2, 2)], [0, 1, 2, 0, 1]),
+    "so does another step":
+        ([(1, (MKFS,), place) for place in ("mkfs", "mkfs", "mount", "mount")], [0, 1, 0, 1]),
+    "a program that computes does not wait":
+        ([(1, (), "check")] * 5, [0, 0, 0, 0, 0]),
+    "a writer that is awake for an instant changes nothing":
+        ([(1, who, "load") for who in ((MKFS,), (MKFS,), (), (MKFS,), (MKFS,))], [0, 1, 2, 3, 4]),
+    "time counts while no I/O ends and everybody sleeps":
+        ([(1, (LOG,), "delete")] * 4, [0, 1, 2, 3]),
+    "I/O that ends starts it anew for sleepers too":
+        ([(io, (LOG,), "delete") for io in (1, 1, 2, 2)], [0, 1, 0, 1]),
+}  # fmt: skip
 
 
-def test_io_that_ends_begins_it_anew() -> None:
-    assert still([(io, (MKFS,), "mkfs") for io in (1, 1, 1, 2, 2)]) == [0, 1, 2, 0, 1]
-
-
-def test_another_step_begins_it_anew() -> None:
-    assert still([(1, (MKFS,), place) for place in ("mkfs", "mkfs", "mount", "mount")]) == [0, 1, 0, 1]
-
-
-def test_a_program_that_computes_is_not_taken_for_one_that_waits() -> None:
-    assert still([(1, (), "check")] * 5) == [0, 0, 0, 0, 0]
-
-
-def test_a_writer_that_is_awake_for_an_instant_changes_nothing() -> None:
-    assert still([(1, who, "load") for who in ((MKFS,), (MKFS,), (), (MKFS,), (MKFS,))]) == [0, 1, 2, 3, 4]
-
-
-def test_time_counts_while_no_io_ends_and_everybody_sleeps() -> None:
-    assert still([(1, (LOG,), "delete")] * 4) == [0, 1, 2, 3]
-
-
-def test_io_that_ends_begins_it_anew_for_those_that_sleep_too() -> None:
-    assert still([(io, (LOG,), "delete") for io in (1, 1, 2, 2)]) == [0, 1, 0, 1]
+def test_time_without_progress_counts_while_somebody_waits_or_all_sleep() -> None:
+    assert {why: still(looks) for why, (looks, _) in CASES.items()} == {
+        why: s for why, (_, s) in CASES.items()
+    }
 
 
 def test_a_program_that_sleeps_and_works_by_turns_is_not_taken_for_one_that_waits() -> None:
-    worked_now_and_then = still([(1, who, "load") for who in ((LOG,), (), (LOG,), (LOG,), ()) * 20])
-    assert max(worked_now_and_then) < 5
+    assert max(still([(1, who, "load") for who in ((LOG,), (), (LOG,), (LOG,), ()) * 20])) < 5
 
 
 def test_a_pause_of_the_machine_is_not_counted_for_the_device() -> None:

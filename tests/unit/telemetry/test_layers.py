@@ -200,39 +200,26 @@ def test_a_device_that_is_gone_moves_no_more(tmp_path: Path) -> None:
     assert ended_io(("sda",), str(tmp_path)) == ((),)
 
 
-def test_a_volumes_disk_that_another_volume_uses_too_is_no_answer_of_the_volume(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("stack", "moved", "asked", "counts"),
+    [
+        # A volume's disk is none of its progress while another volume uses it too, or one in the pool below.
+        ({"dm-0": "sda", "dm-1": "sda"}, "sda", ("dm-0",), False),
+        ({"dm-0": "sda", "dm-1": "sda"}, "dm-0", ("dm-0",), True),
+        ({"dm-2": "sda", "dm-3": "dm-2", "dm-4": "dm-2"}, "sda", ("dm-3",), False),
+        ({"dm-0": "sda"}, "sda", ("dm-0",), True),
+        ({"dm-0": "sda", "dm-1": "sda"}, "sda", ("dm-0", "dm-1"), True),
+        # A device that was asked for counts, whatever stands on it.
+        ({"md0": "sda"}, "sda", ("sda",), True),
+    ],
+)  # fmt: skip
+def test_io_of_a_lower_device_is_progress_only_where_nothing_else_uses_it(
+    tmp_path, stack, moved, asked, counts
+):
     device(tmp_path, "sda")
-    device(tmp_path, "dm-0", members=("sda",))
-    device(tmp_path, "dm-1", members=("sda",))
-    assert not answers(tmp_path, "sda", "dm-0")
-    assert answers(tmp_path, "dm-0", "dm-0")
-
-
-def test_a_volumes_disk_that_nothing_else_uses_answers_for_the_volume(tmp_path: Path) -> None:
-    device(tmp_path, "sda")
-    device(tmp_path, "dm-0", members=("sda",))
-    assert answers(tmp_path, "sda", "dm-0")
-
-
-def test_a_disk_below_two_volumes_of_the_run_answers_for_them(tmp_path: Path) -> None:
-    device(tmp_path, "sda")
-    device(tmp_path, "dm-0", members=("sda",))
-    device(tmp_path, "dm-1", members=("sda",))
-    assert answers(tmp_path, "sda", "dm-0", "dm-1")
-
-
-def test_what_is_below_a_shared_pool_is_no_answer_of_one_volume_of_it(tmp_path: Path) -> None:
-    device(tmp_path, "sda")
-    device(tmp_path, "dm-2", members=("sda",))
-    device(tmp_path, "dm-3", members=("dm-2",))
-    device(tmp_path, "dm-4", members=("dm-2",))
-    assert not answers(tmp_path, "sda", "dm-3")
-
-
-def test_a_device_that_was_asked_for_answers_whatever_stands_on_it(tmp_path: Path) -> None:
-    device(tmp_path, "sda")
-    device(tmp_path, "md0", members=("sda",))
-    assert answers(tmp_path, "sda", "sda")
+    for upper, lower in stack.items():
+        device(tmp_path, upper, members=(lower,))
+    assert answers(tmp_path, moved, *asked) is counts
 
 
 def test_what_a_volume_is_made_of_below_a_loop_device_is_no_answer_of_that(

@@ -293,29 +293,23 @@ def stalled(*samples: Sample) -> float | None:
     return clock.stalled_s()
 
 
-def test_intervals_without_a_write_in_which_no_writer_got_on_are_added_up() -> None:
-    assert stalled(at(0.5, WRITING, 10), at(1.0, IDLE, 10), at(1.5, IDLE, 10), at(2.0, WRITING, 20)) == 1.0
+MEMBER = replace(WRITING, name="sda", role=Role.MEMBER, above="loop7")
+STALLS = {
+    "intervals without a write in which no writer got on are added up":
+        ((at(0.5, WRITING, 10), at(1.0, IDLE, 10), at(1.5, IDLE, 10), at(2.0, WRITING, 20)), 1.0),
+    "filling memory while the device rests is no stall": ((at(0.5, IDLE, 10), at(1.0, IDLE, 20)), 0.0),
+    "waiting for a device that writes is none": ((at(0.5, WRITING, 10), at(1.0, WRITING, 10)), 0.0),
+    "nobody waits when no writer runs": ((at(0.5, WRITING, 10), at(1.0, IDLE, 10, running=0)), 0.0),
+    "what was before the load does not count": ((at(0.125, IDLE, 0),), 0.125),
+    "a member that writes is the target's business":
+        ((at(0.5, WRITING, 10), replace(at(1.0, IDLE, 10), devices=(IDLE, MEMBER))), 0.5),
+}  # fmt: skip
 
 
-def test_filling_memory_while_the_device_rests_is_no_stall() -> None:
-    assert stalled(at(0.5, IDLE, 10), at(1.0, IDLE, 20)) == 0.0
-
-
-def test_waiting_for_a_device_that_writes_is_no_stall() -> None:
-    assert stalled(at(0.5, WRITING, 10), at(1.0, WRITING, 10)) == 0.0
-
-
-def test_when_no_writer_runs_nobody_waits() -> None:
-    assert stalled(at(0.5, WRITING, 10), at(1.0, IDLE, 10, running=0)) == 0.0
-
-
-def test_what_was_before_the_load_does_not_count() -> None:
-    assert stalled(at(0.125, IDLE, 0)) == 0.125
-
-
-def test_members_that_write_are_the_targets_business() -> None:
-    member = replace(WRITING, name="sda", role=Role.MEMBER, above="loop7")
-    assert stalled(at(0.5, WRITING, 10), replace(at(1.0, IDLE, 10), devices=(IDLE, member))) == 0.5
+def test_a_stall_is_an_interval_in_which_writers_waited_and_no_target_wrote() -> None:
+    assert {why: stalled(*samples) for why, (samples, _) in STALLS.items()} == {
+        why: stalled_s for why, (_, stalled_s) in STALLS.items()
+    }
 
 
 def test_without_a_target_or_a_load_nothing_is_known() -> None:
