@@ -197,31 +197,16 @@ def said(name: str) -> list[CommandResult]:
     return [r for r in RECORDED if r.argv == ("systemctl", "is-active", "--", name)]
 
 
-def test_it_is_a_service_that_outlives_the_login_and_leaves_no_failed_unit() -> None:
-    argv = unit_argv(("x",), UNIT, {})
+def test_a_service_outlives_the_login_appends_to_the_runs_log_and_survives_a_killed_program() -> None:
+    argv = unit_argv(("--help", "/a $HOME/${x}"), UNIT, {"PATH": "/opt/bin:/bin", "LANG": "C"})
     assert argv[0] == "systemd-run"
     assert {"--collect", "--unit=fsconsole-1.service"} <= set(argv)
     assert not {"--user", "--scope", "--pty", "--wait"} & set(argv)
-
-
-def test_what_it_prints_is_appended_to_the_runs_own_log() -> None:
-    argv = unit_argv(("x",), UNIT, {})
     for output in ("StandardOutput", "StandardError"):
         assert f"--property={output}=append:/runs/1/engine.log" in argv
-
-
-def test_neither_many_writers_nor_a_killed_program_end_the_run() -> None:
-    assert {"--property=TasksMax=infinity", "--property=OOMPolicy=continue"} <= set(
-        unit_argv(("x",), UNIT, {})
-    )
-
-
-def test_words_of_the_engine_are_neither_options_nor_variables() -> None:
-    assert unit_argv(("--help", "/a $HOME/${x}"), UNIT, {})[-3:] == ("--", "--help", "/a $$HOME/$${x}")
-
-
-def test_it_has_the_given_variables_and_no_others() -> None:
-    argv = unit_argv(("x",), UNIT, {"PATH": "/opt/bin:/bin", "LANG": "C"})
+    assert {"--property=TasksMax=infinity", "--property=OOMPolicy=continue"} <= set(argv)
+    # Words of the engine are neither options nor variables.
+    assert argv[-3:] == ("--", "--help", "/a $$HOME/$${x}")
     assert [w for w in argv if w.startswith("--setenv")] == ["--setenv=LANG=C", "--setenv=PATH=/opt/bin:/bin"]
 
 

@@ -64,20 +64,24 @@ def test_sectors_are_of_512_bytes() -> None:
     assert (rates.read_iops, rates.write_iops, rates.in_flight) == (5.0, 10.0, 5)
 
 
-def test_latency_is_the_mean_wait_and_absent_without_requests() -> None:
-    after = replace(ZERO, reads=1, reading_ms=10, writes=3, writing_ms=30)
-    assert device_rates(SDA, ZERO, after, 1.0, in_flight=0).latency_ms == 10.0
-    assert device_rates(SDA, ZERO, ZERO, 1.0, in_flight=0).latency_ms is None
+RATES = [
+    # before, after, interval in s, in flight: what the rates show
+    ({}, {"reads": 1, "reading_ms": 10, "writes": 3, "writing_ms": 30}, 1.0, 0, {"latency_ms": 10.0}),
+    ({}, {}, 1.0, 0, {"latency_ms": None, "name": "sda", "role": Role.MEMBER, "above": "md0"}),
+    ({}, {"busy_ms": 500}, 2.0, 0, {"utilisation_percent": 25.0}),
+    ({}, {"busy_ms": 2004}, 2.0, 0, {"utilisation_percent": 100.0}),
+    # Milliseconds wrap at 32 bits.
+    ({"busy_ms": 2**32 - 100}, {"busy_ms": 150}, 1.0, 0, {"utilisation_percent": 25.0}),
+    ({}, {"weighted_ms": 6000}, 0.5, 0, {"queue_depth": 12.0}),
+    # A counter of requests below zero.
+    ({}, {}, 1.0, 2**32 - 1, {"in_flight": 0}),
+]
 
 
-def test_utilisation_is_busy_time_over_the_interval_and_never_above_all_of_it() -> None:
-    assert device_rates(SDA, ZERO, replace(ZERO, busy_ms=500), 2.0, 0).utilisation_percent == 25.0
-    assert device_rates(SDA, ZERO, replace(ZERO, busy_ms=2004), 2.0, 0).utilisation_percent == 100.0
-
-
-def test_milliseconds_that_wrapped_at_32_bits_are_a_small_step() -> None:
-    before, after = replace(ZERO, busy_ms=2**32 - 100), replace(ZERO, busy_ms=150)
-    assert device_rates(SDA, before, after, 1.0, 0).utilisation_percent == 25.0
+@pytest.mark.parametrize(("before", "after", "interval_s", "in_flight", "shown"), RATES)
+def test_rates_are_over_the_measured_interval(before, after, interval_s, in_flight, shown):
+    rates = device_rates(SDA, replace(ZERO, **before), replace(ZERO, **after), interval_s, in_flight)
+    assert {name: getattr(rates, name) for name in shown} == shown
 
 
 def test_another_device_of_the_same_name_gives_no_rates() -> None:
@@ -104,18 +108,8 @@ def test_sectors_wrap_at_32_bits_on_an_old_kernel(monkeypatch: pytest.MonkeyPatc
     assert (rates.latency_ms, rates.utilisation_percent) == (2.0, 25.0)
 
 
-def test_the_mean_queue_is_the_weighted_time_over_the_interval() -> None:
-    assert device_rates(SDA, ZERO, replace(ZERO, weighted_ms=6000), 0.5, 0).queue_depth == 12.0
-
-
-def test_a_counter_of_requests_below_zero_is_none_in_flight() -> None:
-    assert device_rates(SDA, ZERO, ZERO, 1.0, in_flight=2**32 - 1).in_flight == 0
+def test_inflight_below_zero_is_none() -> None:
     assert parse_inflight("4294967295 2\n") == 2
-
-
-def test_rates_say_what_part_the_device_has() -> None:
-    rates = device_rates(SDA, ZERO, ZERO, 1.0, 0)
-    assert (rates.name, rates.role, rates.above) == ("sda", Role.MEMBER, "md0")
 
 
 @given(

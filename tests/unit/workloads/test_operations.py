@@ -40,21 +40,30 @@ def test_a_read_takes_every_byte_of_every_file_once(source: Path, tmp_path: Path
         assert counters.operations == 4 * 3 == thread.latencies(Timed.READ).count
 
 
-def test_a_read_may_take_the_beginning_of_each_file_alone(source: Path, tmp_path: Path) -> None:
-    with thread_of(a_load(WorkloadKind.READ, 0, 5000, 4096), tmp_path, source, (4,)) as thread:
-        carried_out(thread)
-        assert thread.counters.read_bytes == 4 * 5000
-
-
-def test_files_are_gone_through_again_where_a_number_of_them_asks_for_it(
-    source: Path, tmp_path: Path
-) -> None:
-    with thread_of(a_load(WorkloadKind.STAT, 11), tmp_path, source, (4,)) as thread:
-        carried_out(thread)
-        assert thread.counters.files_done == 11 == thread.latencies(Timed.STAT).count
-    with thread_of(a_load(WorkloadKind.STAT, 3), tmp_path, source, (4,)) as thread:
-        carried_out(thread)
-        assert thread.counters.files_done == 3
+@pytest.mark.parametrize(
+    ("load", "figures"),
+    [
+        # The beginning of each file alone.
+        (a_load(WorkloadKind.READ, 0, 5000, 4096), {"read_bytes": 4 * 5000}),
+        # Files are gone through again where a number of them asks for it.
+        (a_load(WorkloadKind.STAT, 11), {"files_done": 11, "operations": 11}),
+        (a_load(WorkloadKind.STAT, 3), {"files_done": 3}),
+        # As many blocks as a file holds; one that is smaller than a block is read whole.
+        (a_load(WorkloadKind.RANDOM_READ, block=1000), {"operations": 40, "read_bytes": 40_000}),
+        (a_load(WorkloadKind.RANDOM_READ, block=65536), {"read_bytes": 40_000}),
+        # A limit by bytes ends between whole random blocks.
+        (
+            a_load(WorkloadKind.RANDOM_READ, 0, 0, 1000, limit_bytes=25_500, end=End.AT_ONCE),
+            {"bytes_done": 25_000},
+        ),
+    ],
+)
+def test_a_load_does_as_much_as_it_says(source, tmp_path, load, figures):
+    with thread_of(load, tmp_path, source, (4,)) as thread:
+        assert carried_out(thread).whole
+        assert {name: getattr(thread.counters, name) for name in figures} == figures
+        if load.kind is WorkloadKind.STAT:
+            assert thread.latencies(Timed.STAT).count == load.files
 
 
 def test_an_append_makes_each_file_longer_and_leaves_what_was_there(source: Path, tmp_path: Path) -> None:
@@ -65,12 +74,6 @@ def test_an_append_makes_each_file_longer_and_leaves_what_was_there(source: Path
     after = contents(source)
     assert [len(data) for data in after] == [15_000] * 4
     assert [data[:10_000] for data in after] == before
-
-
-def test_a_random_read_asks_for_as_many_blocks_as_a_file_holds(source: Path, tmp_path: Path) -> None:
-    with thread_of(a_load(WorkloadKind.RANDOM_READ, block=1000), tmp_path, source, (4,)) as thread:
-        carried_out(thread)
-        assert (thread.counters.operations, thread.counters.read_bytes) == (40, 40_000)
 
 
 def test_a_random_write_changes_whole_blocks_within_the_file(source: Path, tmp_path: Path) -> None:
@@ -102,12 +105,6 @@ def test_random_places_are_the_same_for_a_seed_and_others_for_another(
     assert first == again != other
     assert {at % 100 for at in offsets} == {0}
     assert set(first[:100]) < set(range(0, 10_000, 100))
-
-
-def test_a_file_that_is_smaller_than_a_block_is_read_whole(source: Path, tmp_path: Path) -> None:
-    with thread_of(a_load(WorkloadKind.RANDOM_READ, block=65536), tmp_path, source, (4,)) as thread:
-        carried_out(thread)
-        assert thread.counters.read_bytes == 40_000
 
 
 def test_a_delete_removes_each_file_once_however_many_are_asked_for(source: Path, tmp_path: Path) -> None:
@@ -175,13 +172,6 @@ def test_a_limit_by_bytes_at_once_ends_in_the_middle_of_a_file(
     with thread_of(load, own, source, (4,)) as thread:
         assert carried_out(thread).whole
         assert (thread.counters.bytes_done, thread.counters.files_done) == (25_500, 2)
-
-
-def test_random_blocks_are_whole_where_a_limit_by_bytes_ends_them(source: Path, tmp_path: Path) -> None:
-    load = a_load(WorkloadKind.RANDOM_READ, 0, 0, 1000, limit_bytes=25_500, end=End.AT_ONCE)
-    with thread_of(load, tmp_path, source, (4,)) as thread:
-        assert carried_out(thread).whole
-        assert thread.counters.bytes_done == 25_000
 
 
 def test_a_time_limit_that_is_over_lets_no_file_begin(tmp_path: Path) -> None:
