@@ -171,7 +171,7 @@ def test_mounts_come_in_an_order_that_hides_what_is_to_be_hidden(tree, hidden, r
 def test_a_place_is_mounted_once(tree, hidden, readable, mounted, not_mounted):
     argv = confined_argv(("fio",), tree=tree, hidden=hidden, readable=readable)
     assert position(argv, *mounted)
-    assert not_mounted not in set(pairwise(argv))
+    assert not {not_mounted, ("--remount-ro", tree)} & set(pairwise(argv))
 
 
 @pytest.mark.parametrize("path", ["tree", "", "/srv/../etc", "/srv/", "/"])
