@@ -42,6 +42,7 @@ class Life:
         monkeypatch.setattr(arrays, "require_own", lambda *_: None)
         monkeypatch.setattr(arrays, "probe_signatures", lambda *_: ())
         monkeypatch.setattr(arrays, "sync_state", lambda _: self.sync)
+        monkeypatch.setattr(arrays.time, "sleep", lambda _s: pytest.fail("it waits on"))
         monkeypatch.setattr(arrays.warnings, "about_array", lambda _: None)
         monkeypatch.setattr(arrays, "_dismantle", lambda _: self.happened.append("taken apart"))
         monkeypatch.setattr(warnings, "about_end", lambda *_: self.happened.append("told"))
