@@ -131,9 +131,15 @@ def test_without_root_the_list_is_shown_and_what_needs_root_says_so() -> None:
         await shows(pilot, "no use seen")
         await pilot.press("space")
         await shows(pilot, "Only root can check whether /dev/sdg is free", "sudo fsconsole")
-        for key, word in (("n", "made"), ("r", "read"), ("x", "removed"), ("d", "started")):
+        acts = {
+            "n": "Making a scratch device",
+            "r": "Reading a disk",
+            "x": "Removing a scratch device",
+            "d": "Starting the demo",
+        }
+        for key, act in acts.items():
             await pilot.press(key)
-            await shows(pilot, f"{word} by root only", "sudo fsconsole")
+            await shows(pilot, f"{act} needs root", "sudo fsconsole")
         assert targets(pilot) == []
 
     drive(listed(FREE, is_root=False), steps, is_root=False)

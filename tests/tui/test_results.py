@@ -153,7 +153,7 @@ def test_an_export_is_written_by_the_command_and_asks_before_it_replaces(tmp_pat
             await until(pilot, lambda: getattr(pilot.app.screen.focused, "id", "") == "path", "the focus")
             await pilot.press("enter")
             if is_there:
-                await shows(pilot, "is there already")
+                await shows(pilot, "exists already")
                 target.write_text("old")
                 await pilot.press("enter")
             await until(pilot, lambda: target.exists() and target.read_text() == "a,b\n", "the file")

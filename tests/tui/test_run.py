@@ -294,7 +294,7 @@ def test_a_dead_run_is_resumed_by_a_child(tmp_path: Path) -> None:
             assert children.acted == []
             await pilot.press("y")
             await shows(pilot, "Run killed goes on.")
-        assert children.acted == [("resume", "killed", "--exact", "--runs", str(tmp_path), "--detach")]
+        assert children.acted == [("resume", "killed", "--exact", "--detach", "--runs", str(tmp_path))]
 
     asyncio.run(resume())
 

@@ -43,7 +43,7 @@ def standings(pilot: Pilot[None]) -> list[str]:
 
 
 async def point_at(pilot: Pilot[None], run: str) -> None:
-    pilot.app.screen.query_one("#list", Table).point_at(run)
+    pilot.app.screen.query_one("#list", Table).go_to(run)
     await pilot.pause()
 
 

@@ -176,7 +176,7 @@ class ConsoleScreen(Screen[None]):
     def may(self, what: str) -> bool:
         """Return whether what needs root may be done; where not, say so."""
         if not self.session.is_root:
-            self.complain(NotRoot(what))
+            self.say(f"{NotRoot(what)} Leave with q, then `sudo fsconsole`.", style="$warning")
         return self.session.is_root
 
     async def agreed(self, question: str, told: str, *, yes: str) -> bool:
