@@ -42,11 +42,7 @@ def make_writable(fd: int) -> None:
 
 
 def diskseq(fd: int) -> int:
-    """Return the number of this disk in the order of all that appeared since boot; 0 before kernel 5.15.
-
-    Unlike major:minor it is never given twice within a boot (Documentation/ABI/stable/sysfs-block, diskseq).
-    Raises OSError.
-    """
+    """Return the disk's sequence number, unique within a boot (Documentation/ABI/stable/sysfs-block); 0 before 5.15."""
     try:
         return _u64(fd, _BLKGETDISKSEQ)
     except OSError as error:
@@ -56,29 +52,19 @@ def diskseq(fd: int) -> int:
 
 
 def flush_buffers(fd: int) -> None:
-    """Write out what is dirty, and drop what the page cache holds of the device itself (not of files on it).
-
-    Raises OSError (EACCES without CAP_SYS_ADMIN).
-    """
+    """Write out and drop the page cache of the device itself, not of files on it. Raises OSError (EACCES)."""
     fcntl.ioctl(fd, _BLKFLSBUF)
 
 
 def notice_medium(path: str) -> None:
-    """Have the kernel look whether another medium is in a drive: it does so when the device is opened.
-
-    Until then its size and its sequence number are those of the medium before (block/disk-events.c). What can't be
-    opened, or is no block device, is left to whoever looks at it next.
-    """
+    """Open and close a device: only then does the kernel notice another medium (block/disk-events.c)."""
     with suppress(OSError):
         if stat.S_ISBLK(os.stat(path).st_mode):
             os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
 
 
 def open_exclusive(path: str) -> int:
-    """Open a block device that nothing in the kernel uses, and keep others from claiming it (man 2 open).
-
-    Returns the descriptor. Raises OSError: EBUSY where it is mounted, swapped on or a member of something.
-    """
+    """Open a block device with O_EXCL (man 2 open). Raises OSError: EBUSY if it is mounted, swap or a member."""
     return os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
 
 
@@ -130,10 +116,7 @@ class RawExtent(NamedTuple):
 
 
 def extents(fd: int) -> Iterator[RawExtent]:
-    """Yield the extents of an open file by rising offset, without flushing it first.
-
-    Raises OSError: EOPNOTSUPP or ENOTTY where the filesystem can't tell.
-    """
+    """Yield an open file's extents by rising offset, without a flush. Raises OSError: EOPNOTSUPP, ENOTTY (no FIEMAP)."""
     start, room = 0, _FIRST_BATCH
     while True:
         batch = _query(fd, start, room)
@@ -163,10 +146,7 @@ _UNKNOWN = frozenset({errno.ENOTTY, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS
 
 
 def generation(fd: int) -> int:
-    """Return the generation of an open file's inode; 0 where its filesystem doesn't tell (tmpfs).
-
-    The first file on a new ext4 is always inode 12; the generation is random. Raises OSError.
-    """
+    """Return the random generation of an open file's inode; 0 if the filesystem has none (tmpfs). Raises OSError."""
     try:
         answer = fcntl.ioctl(fd, _FS_IOC_GETVERSION, bytes(struct.calcsize("l")))
     except OSError as error:
@@ -203,7 +183,7 @@ _LOST_RACES = frozenset({errno.EBUSY, errno.ENXIO, errno.ENOENT})
 
 @dataclass(frozen=True, slots=True)
 class LoopStatus:
-    """What a loop device stands on. Device numbers are as os.stat gives them."""
+    """Backing and flags of a loop device; device numbers as in os.stat()."""
 
     device_number_of_file: int
     """st_dev of the backing file."""
@@ -222,27 +202,23 @@ class LoopStatus:
 
 
 class HeldLoop(Closing):
-    """An autoclear loop device: it lives while this, a mount or another descriptor holds it open.
-
-    The kernel detaches it after the last close, however the holder ended.
-    """
+    """An autoclear loop device: the kernel detaches it after its last close, however the holder ended."""
 
     def __init__(self, fd: int, path: str) -> None:
         self.fd = fd
         self.path = path
 
     def close(self) -> None:
-        """Let go of it; a second call does nothing."""
+        """Close the descriptor; a second call does nothing."""
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
 
 
 def attach(path: str, *, direct_io: bool = True) -> str:
-    """Make a loop device over a file, writable and lasting until detach(), and return its path.
+    """Attach a file to a new writable loop device, until detach(), and return its path.
 
-    Where the filesystem below refuses direct I/O the device is made without; status() tells.
-    Raises OSError, and KernelLacks where there is no loop driver.
+    Without direct I/O if the filesystem below refuses it. Raises OSError, KernelLacks (no loop driver).
     """
     fd, device_path = _attach(path, _LO_FLAGS_DIRECT_IO if direct_io else 0)
     os.close(fd)
@@ -250,13 +226,13 @@ def attach(path: str, *, direct_io: bool = True) -> str:
 
 
 def attach_held(path: str, *, direct_io: bool = True) -> HeldLoop:
-    """Make an autoclear loop device over a file, as attach() does, and hold it open."""
+    """Attach a file to a new autoclear loop device and hold it open; otherwise as attach()."""
     flags = _LO_FLAGS_AUTOCLEAR | (_LO_FLAGS_DIRECT_IO if direct_io else 0)
     return HeldLoop(*_attach(path, flags))
 
 
 def status(device_path: str) -> LoopStatus:
-    """Return what a loop device stands on. Raises OSError: ENXIO where nothing is attached."""
+    """Return the backing of a loop device. Raises OSError: ENXIO if nothing is attached."""
     fd = os.open(device_path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return parse_status(fcntl.ioctl(fd, _LOOP_GET_STATUS64, bytes(_INFO.size)))
@@ -265,10 +241,7 @@ def status(device_path: str) -> LoopStatus:
 
 
 def detach(device_path: str) -> None:
-    """Detach a loop device; one in use is detached by the kernel at its last close (man 4 loop, autoclear).
-
-    Raises OSError: ENXIO where nothing is attached.
-    """
+    """Detach a loop device, at its last close if it is in use (man 4 loop). Raises OSError: ENXIO if not attached."""
     fd = os.open(device_path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.ioctl(fd, _LOOP_CLR_FD, 0)
@@ -383,10 +356,7 @@ _PAGES_AND_SLABS = b"3"
 
 
 def syncfs(fd: int) -> None:
-    """Write out all that is dirty on the filesystem of an open file (man 2 syncfs).
-
-    Raises OSError: since Linux 5.8 also for a write-back error that nobody was told of yet.
-    """
+    """Write out the filesystem of an open file (man 2 syncfs). Raises OSError: since 5.8 also for lost writes."""
     if _libc.syncfs(fd) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -398,9 +368,9 @@ def fsync_device(fd: int) -> None:
 
 
 def drop_caches() -> None:
-    """Drop clean pages, dentries and inodes of the whole host. Raises OSError without root.
+    """Drop the host's clean pages, dentries and inodes (admin-guide/sysctl/vm.rst). Raises OSError without root.
 
-    Documentation/admin-guide/sysctl/vm.rst, drop_caches. What is dirty or in use stays: sync first, unmount.
+    Dirty ones and those in use stay: sync and unmount before.
     """
     fd = os.open(_DROP_CACHES, os.O_WRONLY | os.O_CLOEXEC)
     try:

@@ -15,11 +15,7 @@ _PAUSES_S = (0.005, 0.01, 0.02, 0.04)
 
 
 class FileLock(Closing):
-    """An exclusive lock on a file or a device node, held until release() or the end of the process.
-
-    A lock belongs to the open file, so a child that inherits the descriptor keeps it: descriptors
-    are close-on-exec.
-    """
+    """An exclusive lock on a file or device node until release() or the process's end; its descriptor is close-on-exec."""
 
     def __init__(self, fd: int, path: str) -> None:
         self._fd = fd
@@ -27,10 +23,7 @@ class FileLock(Closing):
 
     @classmethod
     def acquire(cls, path: str) -> FileLock:
-        """Lock path, which is created where it is missing, but never below /dev.
-
-        Raises BlockingIOError where another holder has it, and OSError.
-        """
+        """Lock path; a missing file is created, but not below /dev. Raises BlockingIOError (held), OSError."""
         for pause_s in _PAUSES_S:
             try:
                 return cls._acquire_once(path)
@@ -68,10 +61,7 @@ def lock_descriptor(fd: int) -> None:
 
 
 def is_locked(path: str) -> bool:
-    """Return whether somebody holds the exclusive lock on path; a missing file is not locked.
-
-    Reading permission is enough. Raises OSError.
-    """
+    """Return whether somebody holds the exclusive lock on path, which must be readable or missing. Raises OSError."""
     try:
         # A pipe in the place of a lock would be waited for.
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

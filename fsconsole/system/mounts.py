@@ -121,9 +121,9 @@ class PrivatePlaces:
 
 
 def engine_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the command that starts argv as PID 1 of a namespace that dies, with all in it, when it ends.
+    """Return the command that starts argv as PID 1 of a namespace of its own, which ends with it.
 
-    Propagation is slave: what the host unmounts later is let go of in here too.
+    Propagation is slave: later unmounts of the host happen in here, too.
     """
     return _UNSHARE + argv
 
@@ -131,19 +131,17 @@ def engine_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
 def is_private() -> bool:
     """Return whether this process has another mount namespace than PID 1 of the visible /proc. Raises OSError.
 
-    A live mount's number is its own in the whole system, so that two namespaces share none. The links in
-    /proc/1/ns would say it shorter, but may be closed even to root (man 2 ptrace, access mode checking:
-    PID 1 may have capabilities that this process lacks).
+    Mount ids are unique in the whole system, so two namespaces share none. /proc/1/ns may be closed even to root
+    (man 2 ptrace: PID 1 may have capabilities that this process lacks).
     """
     own, init = ({entry.mount_id for entry in read_mounts(pid)} for pid in ("self", "1"))
     return own.isdisjoint(init)
 
 
 def enter_private(executor: Executor, root: str) -> PrivatePlaces:
-    """Mount a tmpfs at root, and in it the place for the filesystem under test, a proc and, if need be, debugfs.
+    """Mount a tmpfs at root with a mount point for the tested filesystem, a proc and, if needed, debugfs.
 
-    Nothing of it is seen outside, and it goes with the namespace. Raises NotPrivate in the host's own
-    mount namespace, ToolFailed where a mount is refused, and OSError.
+    All vanish with the namespace. Raises NotPrivate in the host's mount namespace, ToolFailed, OSError.
     """
     if not is_private():
         raise NotPrivate
@@ -180,23 +178,21 @@ _GONE = frozenset({"inactive", "failed", "unknown"})
 
 @dataclass(frozen=True, slots=True)
 class SystemdUnit:
-    """A service that is made when it starts and forgotten when it ends, however it ends."""
+    """A transient service: created at its start, removed at its end."""
 
     name: str
     """With ".service" at its end."""
     description: str
     log_path: str
-    """Where its outputs are appended: the journal would have them otherwise."""
+    """Its outputs are appended here instead of going to the journal."""
 
 
 def unit_argv(argv: tuple[str, ...], unit: SystemdUnit, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the command that has PID 1 start argv as a service (man 1 systemd-run).
 
-    It ends once the service is forked, and can't tell what became of it: --wait needs a message bus, which
-    small systems lack. append: is known to systemd 240 and later. KillMode stays control-group: unshare, the service's main process, blocks SIGTERM, so a mode that
-    signals the main process alone would never reach the engine. A program that the kernel kills for want of
-    memory must not end the run with it (OOMPolicy), and writers are as many as the plan says, not 15 % of
-    what the kernel could run (TasksMax, man 5 systemd.resource-control).
+    It returns once the service is forked: --wait needs a message bus, which small systems lack. append: needs systemd
+    240. KillMode stays control-group, since unshare, the main process, blocks SIGTERM. OOMPolicy: a program that the
+    OOM killer ends must not end the run. TasksMax: writers are as many as the plan says (systemd.resource-control).
     """
     return (
         "systemd-run",
@@ -216,7 +212,7 @@ def unit_argv(argv: tuple[str, ...], unit: SystemdUnit, environment: Mapping[str
 
 
 def is_gone(executor: Executor, unit: SystemdUnit) -> bool:
-    """Return whether systemd says that the unit runs no more; False where it says nothing. Raises ToolMissing."""
+    """Return whether systemd says that the unit has ended; False without an answer. Raises ToolMissing."""
     command = Command(("systemctl", "is-active", "--", unit.name), timeout_s=_ASK_TIMEOUT_S)
     return executor.run(command).out.strip() in _GONE
 
@@ -232,11 +228,9 @@ def is_systemd_booted() -> bool:
 
 
 def sees_what_init_sees() -> bool:
-    """Return whether a path means the same file to PID 1 as to this process: no chroot, no namespace between.
+    """Return whether this process has the root of PID 1, as a service would: no chroot, no mount namespace.
 
-    A service sees PID 1's files, so that neither this program nor the run's folder need be where they are
-    here. In a chroot "/" is no mount point, or another mount's; a namespace's mounts have numbers of their own
-    (man 5 proc_pid_mountinfo). Raises OSError.
+    In a chroot "/" is no mount point or another mount's; a namespace has mount ids of its own. Raises OSError.
     """
     own, init = (
         {entry.mount_id for entry in read_mounts(pid) if entry.mount_point == "/"} for pid in ("self", "1")

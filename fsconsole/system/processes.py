@@ -1,4 +1,4 @@
-"""Other processes: who has a block device or a file open, and what an init process must reap."""
+"""Other processes: openers of devices and files, orphans to reap, tasks that wait in the kernel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLOSED = (*_GONE, PermissionError)
 Target = int | tuple[int, int]
 """A block device by its st_rdev, or a file by st_dev and st_ino."""
 _TargetOf = Callable[[os.stat_result], Target]
-"""Tells which target a descriptor leads to; 0 for none."""
+"""Returns the target of a descriptor; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,9 @@ def holders_of(device_number: int, ignore_pids: frozenset[int]) -> tuple[OpenDes
 def holders_of_any(
     targets: frozenset[Target], ignore_pids: frozenset[int], pids: Collection[int] = ()
 ) -> tuple[OpenDescriptor, ...]:
-    """Return who has any of these devices and files open, by any of their names, in one look at all processes or pids.
+    """Return who has any of these devices and files open or mapped, one entry per descriptor, among all pids or some.
 
-    One entry per descriptor. Processes that end meanwhile are passed over, and those that may not be looked at
-    without root.
+    Processes that have ended, and those that only root may inspect, are skipped.
     """
 
     def target_of(found: os.stat_result) -> Target:
@@ -66,10 +65,7 @@ def own_pid_in_host_proc() -> int:
 
 
 def reap_orphans(proc: str, own_children: frozenset[int]) -> tuple[int, ...]:
-    """Wait for ended children of PID 1 of a namespace that it inherited and didn't start, and return their pids.
-
-    proc is where the namespace's own proc is mounted. Pids in own_children are left to whoever started them.
-    """
+    """Reap ended children of a namespace's PID 1 but own_children; returns their pids. proc is the namespace's own."""
     reaped = []
     for pid in numbers_in(proc):
         if pid not in own_children:
@@ -98,10 +94,7 @@ def parse_stat(text: str) -> tuple[str, str, int]:
 
 
 def used_ticks_of(text: str) -> int:
-    """Return the CPU time of a process with all its tasks, user's and kernel's, in clock ticks, from its stat line.
-
-    Raises ValueError.
-    """
+    """Return the user and system CPU time in a stat line, of all tasks, in clock ticks. Raises ValueError."""
     rest = text[text.rfind(")") + 1 :].split()
     return int(rest[_UTIME]) + int(rest[_STIME])
 
@@ -198,10 +191,7 @@ class Waiting:
 
 
 def waiting_in(proc: str, own_task: int) -> tuple[Waiting, ...]:
-    """Return who waits in this process's own PID namespace, whose proc is mounted at proc.
-
-    Of PID 1, which asks, only one task counts. Who ends meanwhile is passed over.
-    """
+    """Return who waits in this process's PID namespace, whose proc is mounted at proc; of PID 1 only own_task counts."""
     found = []
     for pid in numbers_in(proc):
         tasks = (own_task,) if pid == _INIT_PID else numbers_in(f"{proc}/{pid}/task")
@@ -223,9 +213,9 @@ class Sleepers:
         self._used: dict[int, int] = {}
 
     def asleep(self) -> tuple[Waiting, ...]:
-        """Return who sleeps, those first that wait for no other process of ours; none while any has worked since.
+        """Return who sleeps, parents last; none if any has used CPU time since, or is stopped (state T).
 
-        One that was stopped (state T) is nobody's hang, and what PID 1 does itself is not looked at.
+        PID 1 is not looked at.
         """
         seen = [state for pid in numbers_in(self._proc) if pid != _INIT_PID for state in self._state_of(pid)]
         alive = [process for process in seen if process.letter not in _ENDED]
@@ -278,9 +268,9 @@ def waiting_below(program: str, word: str) -> tuple[Waiting, ...]:
 
 
 def stuck_tasks(program: str) -> dict[str, float]:
-    """Return the names of the tasks that wait in the kernel in processes of that name, each with its age in s.
+    """Return the names of the tasks that wait in the kernel in processes of that name, with their ages in s.
 
-    A process that was killed is found too: its first task has ended, and the others keep their names.
+    Killed ones, too: their first task has ended, and the others keep their names.
     """
     ages_s: dict[str, float] = {}
     for pid in numbers_in("/proc"):

@@ -1,4 +1,4 @@
-"""Running programs for real: argv, exit code, outputs, resources, and what the kernel logged meanwhile."""
+"""Runs programs: argv, exit code, outputs, resource usage, and kernel log lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fsconsole.system.processes import reap_orphans, visible_pid
 
 
 class PeakMemory:
-    """The highest resident size of a running process that was seen (VmHWM, man 5 proc_pid_status)."""
+    """Peak resident size of a running process (VmHWM, man 5 proc_pid_status)."""
 
     def __init__(self, pidfd: int) -> None:
         self.peak_bytes = 0
@@ -37,7 +37,7 @@ class PeakMemory:
         self.look()
 
     def look(self) -> None:
-        """Read it once more; a process that has ended has no memory any more, and changes nothing."""
+        """Read it again; after the process's end nothing changes."""
         if self._status is None:
             return
         try:
@@ -49,7 +49,7 @@ class PeakMemory:
                 self.peak_bytes = max(self.peak_bytes, int(line.split()[1]) * 1024)
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Close the file."""
         if self._status is not None:
             self._status.close()
 
@@ -149,11 +149,10 @@ class RunningChild:
         return (time.monotonic_ns() - self.started_ns) / 1e9
 
     def collect(self) -> tuple[int, ResourceUsage]:
-        """Wait for the program's end and return its exit code and what it used.
+        """Wait for the program's end and return its exit code and resource usage.
 
-        ru_maxrss of a program counts the memory of the process that started it, up to its exec
-        (fs/exec.c, exec_mmap): a small program would show this process's size. Where it isn't above that,
-        the highest VmHWM that was seen is given, 0 where the program ended before it could be looked at.
+        Up to exec, ru_maxrss counts the memory of the process that forked (fs/exec.c, exec_mmap): unless it is above
+        this process's, the highest VmHWM that was read counts, 0 if there was no time to read it.
         """
         _, status, used = os.wait4(self.pid, 0)
         elapsed_s = self.elapsed_s()
@@ -164,7 +163,7 @@ class RunningChild:
         return exit_code, ResourceUsage(elapsed_s, used.ru_utime, used.ru_stime, peak_bytes)
 
     def abandon(self, exit_code: int) -> ResourceUsage:
-        """Leave a program that doesn't end to a thread that waits for it; returns the time spent on it."""
+        """Leave a program that doesn't end to a waiting thread; returns its elapsed time."""
         pid = self.pid
         threading.Thread(target=lambda: os.waitpid(pid, 0), name=f"abandoned-{pid}", daemon=True).start()
         self._forget(exit_code)
@@ -179,10 +178,7 @@ class RunningChild:
 
 
 def start_child(command: Command, *, stdin: int, stdout: int, stderr: int) -> RunningChild:
-    """Start a program; the streams are descriptors or subprocess's PIPE and DEVNULL.
-
-    Raises ToolMissing where it isn't found, ToolFailed where the kernel can't execute it.
-    """
+    """Start a program; streams are descriptors, PIPE or DEVNULL. Raises ToolMissing, ToolFailed (not executable)."""
     program = find_program(command.argv[0])
     started_ns = time.monotonic_ns()
     # Under the lock a child is never alive without being known as ours, not even between fork and here.
@@ -208,10 +204,7 @@ def start_child(command: Command, *, stdin: int, stdout: int, stderr: int) -> Ru
 
 
 def reap_strangers(proc: str) -> tuple[int, ...]:
-    """Wait for ended processes that PID 1 inherited; children started here are left to who started them.
-
-    proc is where the namespace's own proc is mounted. Returns the pids.
-    """
+    """Reap processes that PID 1 inherited, not children started here; returns their pids. proc is the namespace's own."""
     with _lock:
         return reap_orphans(proc, frozenset(_living))
 
@@ -248,10 +241,7 @@ def cut_note(cut_bytes: int) -> bytes:
 
 
 class OutputFollower:
-    """Moves bytes between a child and this process until it ends or a deadline passes.
-
-    Whoever inherited the child's pipes and lives on is not waited for.
-    """
+    """Moves bytes from and to a child until it ends or a deadline passes; heirs of its pipes are not waited for."""
 
     def __init__(
         self, child: RunningChild, outputs: tuple[tuple[IO[bytes] | None, Kept], ...], stdin: bytes = b""
@@ -280,7 +270,7 @@ class OutputFollower:
         return False
 
     def close(self) -> None:
-        """Give back what following took; the child's own pipes are not closed."""
+        """Close the selector; the child's pipes stay open."""
         self._selector.close()
 
     def _pause_s(self, deadline_s: float | None) -> float:
@@ -338,9 +328,9 @@ class Ending:
 def follow_to_end(
     child: RunningChild, follower: OutputFollower, deadline_s: float | None, grace_s: float
 ) -> Ending:
-    """Follow a child until it ends; at the deadline (of time.monotonic()) kill it with its whole process group.
+    """Follow a child to its end; at the deadline (time.monotonic()) kill its process group.
 
-    One that is not gone grace_s later is given up: exit code -9, and a note says so.
+    One that has not ended grace_s later is given up: exit code -9, with a note.
     """
     timed_out = not follower.ended_by(deadline_s)
     if timed_out:
@@ -365,9 +355,9 @@ _RUNNING_READ_BYTES = 65536
 
 
 class RunningCommand(Closing):
-    """A started program with its input and output as pipes; its errors go to a file that wait() reads.
+    """A started program with pipes for input and output; wait() reads its errors from a file.
 
-    wait() or kill() and wait() must be called in the end; leaving the with block does both.
+    End it with wait(), kill() and wait(), or by leaving the with block.
     """
 
     def __init__(self, command: Command, child: RunningChild, errors: IO[bytes]) -> None:
@@ -419,10 +409,9 @@ class RunningCommand(Closing):
             kill_group(self.pid)
 
     def wait(self, timeout_s: float | None = None) -> CommandResult:
-        """Close the program's input, wait for its end, and return what came of it and what it used.
+        """Close the program's input, wait for its end and return its result; a second call returns the same.
 
-        stdout is what receive() had not taken. After timeout_s it is killed with its group, and timed_out
-        is set. A second call returns the same result.
+        stdout is the rest that receive() did not take. After timeout_s its group is killed, and timed_out is set.
         """
         if self._result is None:
             self._result = self._finish(timeout_s)
@@ -450,15 +439,15 @@ class RunningCommand(Closing):
             self._errors.close()
 
     def close(self) -> None:
-        """End the program, however it stands."""
+        """Kill the program if it still runs, and wait for it."""
         self.kill()
         self.wait()
 
 
 def spawn(command: Command) -> RunningCommand:
-    """Start a program to be talked with; command.stdin is sent to it first, its time limit is wait()'s matter.
+    """Start a program and send it command.stdin; its time limit is wait()'s.
 
-    Raises ToolMissing, ToolFailed, and BrokenPipeError where it ended before it read command.stdin.
+    Raises ToolMissing, ToolFailed, and BrokenPipeError if it ended before it read command.stdin.
     """
     errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the program, wait() closes it
     try:
@@ -503,10 +492,9 @@ class RealExecutor:
         self._output_limit_bytes = output_limit_bytes
 
     def run(self, command: Command) -> CommandResult:
-        """Run a program to its end, or kill it with its process group at its time limit.
+        """Run a program to its end, or kill its process group at its time limit.
 
-        Each output is kept up to a limit of 16 MiB, with a note where it was cut. The kernel's log lines are
-        attached where a log was given. Raises ToolMissing, and ToolFailed where it can't be executed at all.
+        Each output is cut at 16 MiB, with a note. Raises ToolMissing, ToolFailed (not executable).
         """
         out, err = Kept(self._output_limit_bytes), Kept(self._output_limit_bytes)
         with self._kernel_log.another() if self._kernel_log is not None else contextlib.nullcontext() as log:
@@ -537,7 +525,7 @@ class RealExecutor:
 
 
 def system_refusal(error: OSError) -> SystemRefused:
-    """Return a failed system call in words, with the files that it was about."""
+    """Return a failed system call as an error, with its file names."""
     names = [
         os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))
     ]
