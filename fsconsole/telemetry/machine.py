@@ -69,10 +69,9 @@ PROC_STAT = "/proc/stat"
 
 
 class CpuTimes(NamedTuple):
-    """Ticks (sysconf SC_CLK_TCK) since boot, in the file's order; guest time is part of user already.
+    """Ticks (sysconf SC_CLK_TCK) since boot, in the file's order (man 5 proc_stat); user includes guest time.
 
-    Before 2.5.41 there were only the first four (man 5 proc_stat): then 0. A tuple, since it is made five times
-    as fast, and a box of 64 CPUs needs 130 of them for each sample.
+    A tuple, since it is made five times as fast, and 64 CPUs need 130 of them for each sample.
     """
 
     user: int
@@ -88,7 +87,7 @@ class CpuTimes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CpuReading:
-    """The whole machine's times, and those of each CPU that is online, as (number, times)."""
+    """Times of all CPUs together, and (number, times) of each CPU that is online."""
 
     total: CpuTimes
     per_cpu: tuple[tuple[int, CpuTimes], ...]
@@ -127,7 +126,7 @@ def parse_cpu(text: str) -> CpuReading:
 
 
 def cpu_shares(before: CpuTimes, after: CpuTimes) -> CpuShares:
-    """Return the shares of the time between two readings; all 0 where no tick has passed."""
+    """Return the shares of the time between two readings; all 0 if no tick has passed."""
     user, nice, system, idle, iowait, irq, softirq, steal = _difference(before, after)
     available = user + nice + system + idle + iowait + irq + softirq
     factor = 100 / available if available else 0.0
@@ -144,7 +143,7 @@ def cpu_shares(before: CpuTimes, after: CpuTimes) -> CpuShares:
 
 
 def per_cpu_shares(before: CpuReading, after: CpuReading) -> tuple[NumberedCpu, ...]:
-    """Return each CPU's shares by its number; one that was not online before is left out."""
+    """Return each CPU's shares with its number, but for one that was offline before."""
     known = dict(before.per_cpu)
     return tuple(
         NumberedCpu(number, cpu_shares(known[number], times))
@@ -255,10 +254,9 @@ def _btrfs_member_link(member: str, sys: str) -> str:
 
 
 def device_bdi_path(debug: str, name: str, sys: str = "/sys") -> str | None:
-    """Return the bdi stats file of a device, or None if this machine lacks it.
+    """Return the bdi stats file of a device, or None if this machine lacks it, or for others than root.
 
-    A member of a mounted btrfs has the filesystem's; any other device its disk's, which counts writes to the device
-    itself, too. debug is the mount point of debugfs, readable by root only.
+    A member of a mounted btrfs has the filesystem's; any other device its disk's. debug is the mount point of debugfs.
     """
     link = _btrfs_member_link(name, sys) or _first_link(os.path.realpath(f"{sys}/class/block/{name}"))
     bdi = os.path.basename(os.readlink(link)) if link else ""

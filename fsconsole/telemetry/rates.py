@@ -1,4 +1,4 @@
-"""From counters to rates: differences that survive a wrap, and know a counter that began anew."""
+"""Differences of kernel counters, over wraps and restarts, and numbers in kernel files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Unreadable(ValueError):
 
 
 class Restarted(ValueError):
-    """A counter that stands lower than before without having wrapped: what it counts was made anew."""
+    """A counter is lower than before without a wrap: its device is another one now."""
 
 
 INT_WIDTH = 2**32
@@ -19,17 +19,17 @@ INT_WIDTH = 2**32
 LONG_WIDTH = 2**64 if sys.maxsize > INT_WIDTH or "64" in os.uname().machine else INT_WIDTH
 """Its unsigned long, in which it keeps requests and sectors; a 32 bit program may run on a 64 bit kernel."""
 MOST = 2**62
-"""A figure above this is no kernel's (an underflow), and no journal could keep it."""
+"""Larger figures are underflows, and do not fit into a journal."""
 _MOST_STEP = 2**48
 _NUMBER_ROOM = 40
 """Characters, more than blanks and a number take."""
 
 
 def counter_delta(before: int, after: int, width: int = LONG_WIDTH) -> int:
-    """Return how far a counter of a width has gone, over a wrap too. Raises Restarted.
+    """Return a counter's increase, over a wrap too. Raises Restarted.
 
-    A step back that no wrap explains by less than half the counter's range is taken for a new counter, and so is
-    a step that no device could make.
+    A decrease that would be a wrap by more than half of the counter's range means a new counter, and so does an
+    increase that no device could make.
     """
     if before >= width:
         width = 2**64
@@ -40,17 +40,17 @@ def counter_delta(before: int, after: int, width: int = LONG_WIDTH) -> int:
 
 
 def forward_delta(before: int, after: int) -> int:
-    """Return how far a counter has gone that the kernel may correct downwards by a little, as iowait and idle."""
+    """Return a counter's increase; 0 for one that the kernel corrected downwards (iowait, idle)."""
     return max(0, after - before)
 
 
 def share_percent(part_s: float, interval_s: float) -> float:
-    """Return a part of an interval in percent; the kernel's ticks may make it come out above the whole."""
+    """Return a part of an interval in percent, at most 100: ticks may add up to more than the interval."""
     return min(100.0, 100 * part_s / interval_s)
 
 
 def kernel_number(text: str, name: str) -> int | None:
-    """Return the decimal number behind a name at the beginning of a line; None where there is none, or an absurd one."""
+    """Return the decimal number after a name at the start of a line; None without one, or for an absurd one."""
     at = 0 if text.startswith(name) else text.find(f"\n{name}") + 1
     words = text[at : at + len(name) + _NUMBER_ROOM].removeprefix(name).split(None, 1)
     if (at == 0 and not text.startswith(name)) or not words or not is_number(words[0]):
@@ -60,7 +60,7 @@ def kernel_number(text: str, name: str) -> int | None:
 
 
 def kernel_numbers(text: str, ending: str = "") -> dict[str, int]:
-    """Return what lines of a name (with an ending) and a decimal number say; other lines, and absurd numbers, are left out."""
+    """Return the numbers in lines of a name (with an ending) and a decimal number; other lines are skipped."""
     words = (line.split() for line in text.splitlines())
     pairs = (
         (line[0].removesuffix(ending), int(line[1])) for line in words if len(line) > 1 and is_number(line[1])

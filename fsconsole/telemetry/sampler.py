@@ -306,10 +306,7 @@ class Gauges:
 
 
 class StallClock:
-    """Adds up the sampling intervals in which writers ran without progress and no target wrote.
-
-    Stalls shorter than an interval are missed, so the figure is a lower bound.
-    """
+    """Adds up the intervals in which writers ran without progress and no target wrote; shorter stalls are missed."""
 
     def __init__(self) -> None:
         self.reset(0)

@@ -22,13 +22,10 @@ from fsconsole.workloads.job import GO, HostReport, Job, Stage
 from fsconsole.workloads.protocol import LoadResult, failures_in_words
 from fsconsole.workloads.tree import SourceFiles, directory_name
 
-# Confinement of every generator: it can write below its tree only, and reach no device. bubblewrap (man 1 bwrap)
-# gives it a private /dev, a read-only root, no network, and no capability to mount, create device nodes or reach
-# hardware.
-#
+# Confinement: a generator can write below its tree only, and reach no device. bubblewrap (man 1 bwrap) gives it a
+# private /dev, a read-only root, no network, and no capability to mount, create device nodes or reach hardware.
 # /proc is a new mount, made read-only afterwards (measured: --proc alone leaves /proc/sys/vm/drop_caches writable).
-# The outer /proc would be a way out: it shows bwrap's own process, which has root's uid and no capabilities, so any
-# generator may enter its /proc/PID/root and write to the whole machine.
+# With the outer /proc a generator could enter /proc/PID/root of bwrap's own process and write to the whole machine.
 
 _PRIVATE_MOUNTS = ("unshare", "--mount", "--mount-proc", "--propagation", "private", "--")
 """bwrap leaves its mounts slaves of the host's: later mounts of the host would appear inside, writable. And it looks

@@ -1,9 +1,8 @@
 """Data that is written into files: pieces of a random buffer at rotating offsets.
 
-A filesystem, a volume or an array may look for blocks that it has seen before, and for data that it can compress. So
-every piece begins at another place of a pool, neighbours far apart, and every 4 KiB of it begin with eight bytes of
-their own; only where the blocks of all threads together take more than 256 MiB, large pieces come from one pool of 16 MiB
-as it is. Pieces that begin on a cache line are copied with a seventh less CPU than those that begin at odd bytes.
+Filesystems, volumes and arrays may deduplicate and compress. So each piece starts at another offset of a pool, far from
+its neighbours, and each 4 KiB of it start with eight unique bytes; only blocks that take more than 256 MiB over all
+threads come unstamped from one pool of 16 MiB. Pieces aligned to cache lines cost a seventh less CPU to copy.
 """
 
 from __future__ import annotations
@@ -18,10 +17,8 @@ from fsconsole.model.workload import DataKind, Workload
 from fsconsole.text import SECTOR_BYTES
 
 POOL_BYTES = 2 * 2**20
-"""A power of two, as every pool's size: an odd number of steps visits every place before it comes back to the first.
-
-Whoever compresses up to 0.8 MiB at once finds nothing in it twice; of 128 threads and more each has 128 KiB and less, as
-much as btrfs takes at once."""
+"""A power of two, so that an odd step visits every offset. No repetition within 0.8 MiB, nor, with 128 threads or more,
+within the 128 KiB that btrfs compresses at once."""
 _MOST_STAMPS = 65_535
 """Odd, as all numbers of stamps: pieces of one page come to another place of the pool each time round."""
 CACHE_LINE_BYTES = 64
@@ -30,22 +27,21 @@ PAGE_BYTES = 4096
 _WORD_BYTES = 8
 _PAGE_WORDS = PAGE_BYTES // _WORD_BYTES
 _STEP = 40_521 / 65_536
-"""Near the golden ratio, and of a fraction without large partial quotients: however many pieces, none lie close."""
+"""Near the golden ratio, as a fraction without large partial quotients: no two pieces are close."""
 _MOST_OWN_BYTES = 2**28
-"""Of the blocks of all threads together; beyond that they share one pool: pools of their own might be more memory than
-there is."""
+"""Blocks of all threads together; beyond that they share one pool, to save memory."""
 _SHARED_POOL_BYTES = 16 * 2**20
 _OWN_POOLS_BYTES = 16 * 2**20
 """Shared out among the threads."""
 
 
 Stamp = Callable[[int, int], None]
-"""Writes eight bytes of their own at the begin of every 4 KiB of a piece: of its start, a multiple of eight, and size."""
+"""Writes eight unique bytes at the start of each 4 KiB of a piece, given its start (a multiple of eight) and size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Where one thread takes its pieces from: they begin at first, then each time stride further, under a mask."""
+    """One thread's pieces: from first, each time stride further, modulo mask + 1."""
 
     memory: memoryview
     first: int
@@ -120,10 +116,9 @@ def own_bytes(threads: int) -> int:
 
 
 def stamper(memory: memoryview, stamps: bytes, block_size_bytes: int, threads: int, thread: int) -> Stamp:
-    """Return what stamps the pieces of one of so many threads; a function of its own, called for every write.
+    """Return the function that stamps one thread's pieces, with stamps that no other thread has.
 
-    No other thread has its stamps. Before it begins with the first of them again, the second word of every page of
-    the memory changes, which lies in every whole page of a piece, wherever that begins.
+    Before its stamps repeat, the second word of every page of the memory changes, so that no page repeats.
     """
     words, following_stamps = memory[: len(memory) & -_WORD_BYTES].cast("Q"), memoryview(stamps).cast("Q")
     most_pages = -(-block_size_bytes // PAGE_BYTES)

@@ -1,9 +1,8 @@
-"""The host process of the built-in generator: reads a job, makes ready, forks workers, gives the word.
+"""The host process of the built-in generator: reads a job, prepares it, forks workers and releases them.
 
-Started as ``python -I -m fsconsole.workloads.host``, confined to its tree. Standard input carries the job and
-then GO, each on a line; standard output carries events, one JSON object a line: READY, then DONE, or REFUSED
-with a reason. It has one thread only, so that forking is safe; all that the writers don't do is done before
-the clock starts.
+Started as ``python -I -m fsconsole.workloads.host``, confined to its tree. Standard input carries the job and then GO,
+a line each; standard output one JSON object a line: READY, then DONE, or REFUSED with a reason. It has one thread, so
+that forking is safe.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ Pick = tuple[Operation, int, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where a load's files lie, as open directories: its own, and that of its source; -1 for one it has not."""
+    """Open directories of a load's own files and of its source; -1 for none."""
 
     workload: Workload
     own_fd: int
@@ -62,7 +61,7 @@ class Ground:
 
 
 def picks(ground: Ground, operations: dict[WorkloadKind, Operation], thread: int) -> Iterator[Pick]:
-    """Yield what one thread does, in order; operations are those of the workload."""
+    """Yield one thread's operations in order; operations are those of the workload."""
     workload = ground.workload
     if workload.kind is WorkloadKind.MIX:
         return islice(_Mix(ground, operations, thread).picks(), _share(workload, thread))
@@ -74,15 +73,14 @@ def picks(ground: Ground, operations: dict[WorkloadKind, Operation], thread: int
 
 
 def _share(workload: Workload, thread: int) -> int | None:
-    """Return how many operations are one thread's; None: as many as there are."""
+    """Return one thread's number of operations; None: as many as there are."""
     return len(range(thread, workload.files, workload.threads)) if workload.files else None
 
 
 def new_names(ground: Ground, thread: int) -> tuple[int, Iterator[str]]:
-    """Return an open directory, and the names below it of the files that one thread makes.
+    """Return an open directory and the names below it of one thread's new files, without end if a limit ends the load.
 
-    They have no end where nothing but a limit ends the load. A thread that has a directory for itself works in it: the
-    way there is not looked up for each file. Raises OSError.
+    A thread with a directory of its own works in it, which saves a lookup for each file. Raises OSError.
     """
     workload, numbers = ground.workload, _new_numbers(ground.workload, thread)
     if workload.directories.layout is Layout.PER_THREAD:
@@ -99,7 +97,7 @@ def _new_numbers(workload: Workload, thread: int) -> Iterable[int]:
 
 
 def _source_files(ground: Ground, operation: Operation, thread: int) -> Iterator[Pick]:
-    """Yield the files of a thread once, or over and over where a number of operations or a limit asks for it."""
+    """Yield a thread's files once, or repeatedly up to a number of operations or a limit."""
     source, workload = ground.source, ground.workload
     if source is None:
         return iter(())
@@ -120,10 +118,7 @@ def _own_of_source(ground: Ground, thread: int) -> Sequence[int]:
 
 
 class _Mix:
-    """Whole operations drawn by weight, each on a drawn file: the thread's share of the source, and its own.
-
-    As FFSB does (its threadgroups), but that a thread works on files of its own, so that none waits for another.
-    """
+    """Whole operations drawn by weight, as FFSB's threadgroups, each on a file of the thread's own share."""
 
     def __init__(self, ground: Ground, operations: dict[WorkloadKind, Operation], thread: int) -> None:
         workload = ground.workload
@@ -166,14 +161,14 @@ class _Mix:
 
 
 _STACK_BYTES = 512 * 1024
-"""A writer needs little; thousands of default stacks of 8 MiB would count against a memory limit."""
+"""Enough for a writer; thousands of default stacks (8 MiB) would count against a memory limit."""
 _OWN_BUFFER_BYTES = 2**20
-"""Threads that read in larger blocks share one buffer: nobody looks at what is in it."""
+"""Threads that read larger blocks share one buffer, whose content is not used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """Two pipes: every thread writes one byte when it is ready, and reads until the host closes its end."""
+    """Two pipes: each thread writes a byte when it is ready, and reads until the host closes its end."""
 
     ready_writer: int
     release_reader: int
@@ -197,7 +192,7 @@ class WorkerTask:
 
 
 def run_worker(task: WorkerTask) -> None:
-    """Run this worker's threads to their ends: thread i belongs to worker i modulo the number of workers."""
+    """Run this worker's threads: thread i belongs to worker i modulo the number of workers."""
     threading.stack_size(_STACK_BYTES)
     block = task.workload.block_size_bytes
     shared = memoryview(anonymous_memory(block)) if block > _OWN_BUFFER_BYTES else None
@@ -214,10 +209,7 @@ def run_worker(task: WorkerTask) -> None:
 
 
 def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
-    """Return what does all that one thread has to do, up to its limits; False where the engine asked for a stop.
-
-    It raises OSError. What can be made ready is made ready here, before any clock starts.
-    """
+    """Prepare one thread's work before its clock starts; the returned function is as carry_out()."""
     workload = ground.workload
     if is_one_call_each(workload):
         return partial(make_files, means, *new_names(ground, means.thread))
@@ -226,10 +218,7 @@ def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
 
 
 def carry_out(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
-    """Carry out operations until there are no more or a limit is reached; False where the engine asked for a stop.
-
-    Raises OSError; what was done until then stands in the counters.
-    """
+    """Carry out all operations, up to the limits; False if the engine asked for a stop. Raises OSError."""
     words, files_word = means.words, slot_word(means.thread, SlotWord.FILES_DONE)
     is_limited = limits != Limits()
     for files_done, (operation, directory_fd, name, number) in enumerate(todo, start=1):
@@ -244,7 +233,7 @@ def carry_out(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
 
 
 def limits_of(workload: Workload, thread: int, started_ns: int) -> Limits:
-    """Return the limits of one thread whose clock started at that instant."""
+    """Return the limits of a thread that started at started_ns."""
     budget, deadline_ns = NO_BUDGET, NEVER_NS
     if workload.limit_bytes:
         share, rest = divmod(workload.limit_bytes, workload.threads)
@@ -263,7 +252,7 @@ def _run_thread(task: WorkerTask, thread: int, shared: memoryview | None) -> Non
     os.write(barrier.ready_writer, b"r")
     os.read(barrier.release_reader, 1)
     if not words[HeaderWord.GO]:
-        # The pipe closed because the host died, not because it gave the word.
+        # The pipe was closed by the host's death.
         return
     started_ns = time.monotonic_ns()
     words[slot_word(thread, SlotWord.STARTED_NS)] = started_ns
@@ -296,12 +285,12 @@ def _means(task: WorkerTask, thread: int, shared: memoryview | None) -> Means:
 
 
 class Refused(Exception):
-    """The load can't be made; its text says why."""
+    """The load can't be set up; its text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A forked worker, and the pipe on which its threads say that they are ready."""
+    """A forked worker, and the pipe for its threads' readiness."""
 
     pid: int
     threads: int
@@ -309,7 +298,7 @@ class Worker:
 
 
 def main() -> int:
-    """Carry out one job; exit code 0 unless the load could not even begin."""
+    """Carry out one job; exit code 0 unless the load could not start."""
     try:
         job = job_from_line(sys.stdin.readline())
         _carry_out(job)
@@ -350,7 +339,7 @@ def _carry_out(job: Job) -> None:
 
 
 def _open_ground(job: Job) -> tuple[str, Ground]:
-    """Open where the load's files lie, its own directory made anew; returns its name, empty where it has none."""
+    """Open the source's directory and a new one for the load; returns its name, empty without new files."""
     tree_fd = os.open(job.tree, DIRECTORY_FLAGS)
     if os.fstat(tree_fd).st_dev != job.tree_device:
         raise Refused(f"{job.tree} is not on the filesystem that was mounted for it")
@@ -371,7 +360,7 @@ def _open_ground(job: Job) -> tuple[str, Ground]:
 
 
 def _with_unfinished(source: SourceFiles, source_fd: int) -> SourceFiles:
-    """Count the files too that their create did not finish: at most one for each of its threads."""
+    """Count unfinished files too: at most one for each thread of the create."""
     counts = tuple(
         count
         + _is_there(
@@ -423,7 +412,7 @@ def _fork_worker(task: WorkerTask, ready: tuple[int, int], release_writer: int) 
 
 
 def _await_go(workers: list[Worker], directory: str) -> None:
-    """Wait until every thread stands at the barrier, say so, and wait for the word."""
+    """Wait until all threads are at the barrier, report it, and wait for GO."""
     for worker in workers:
         ready = 0
         while ready < worker.threads:
@@ -438,7 +427,7 @@ def _await_go(workers: list[Worker], directory: str) -> None:
 
 
 def _reap(workers: list[Worker]) -> HostReport:
-    """Wait for all workers; returns their exit codes (negative: a signal) and the CPU time that they used."""
+    """Wait for all workers; returns their exit codes (negative: a signal) and CPU time."""
     exit_codes, user_s, system_s = [], 0.0, 0.0
     for worker in workers:
         _, status, usage = os.wait4(worker.pid, 0)

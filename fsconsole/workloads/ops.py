@@ -34,20 +34,19 @@ _SUM_NS = int(RegionWord.SUM_NS)
 
 
 class Operation(Protocol):
-    """One thing that is done to one file after the other, by one thread.
+    """An operation that one thread does to one file after the other.
 
-    A file is given by an open directory, its name below it, and its number there: three words and no object, whose
-    making would cost a hundredth of a small file's.
+    A file is an open directory, a name below it and a number: creating an object costs a hundredth of a small file.
     """
 
     def run(self, directory_fd: int, name: str, number: int) -> bool:
-        """Carry it out; False where a stop, or a limit at once, ended it in the middle. Raises OSError."""
+        """Do it; False if a stop, or a limit at once, ended it in the middle. Raises OSError."""
         ...
 
 
 @dataclass(slots=True)
 class Means:
-    """What one thread works with; deadline_ns, set when its clock starts, and budget_bytes end it in a file."""
+    """One thread's buffers and counters; deadline_ns, set when its clock starts, and budget_bytes end it in a file."""
 
     workload: Workload
     thread: int
@@ -62,13 +61,13 @@ class Means:
     """Index of this thread's count of calls and file operations."""
 
     def __post_init__(self) -> None:
-        # Once: for a small file, working them out costs as much as a tenth of making it.
+        # Once: for a small file, computing them costs a tenth of its creation.
         self.bytes_word = slot_word(self.thread, SlotWord.BYTES)
         self.operations_word = slot_word(self.thread, SlotWord.OPERATIONS)
 
     @property
     def direct_flag(self) -> int:
-        """What O_DIRECT adds to the flags of open."""
+        """O_DIRECT, if the workload has it."""
         return os.O_DIRECT if self.workload.direct else 0
 
     def allowed(self, wanted_bytes: int) -> int:
@@ -88,7 +87,7 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What ends one thread, between its operations; bytes are shared out evenly."""
+    """Limits of one thread between its operations; bytes are divided evenly."""
 
     deadline_ns: int = NEVER_NS
     budget_bytes: int = NO_BUDGET
@@ -99,10 +98,7 @@ class Limits:
 
 
 class Stopwatch:
-    """Counts latencies in a region of the counter page.
-
-    Loops that can't afford a call do what lap() does by themselves, with the names that are public here.
-    """
+    """Counts latencies in a region of the counter page; loops that can't afford a call inline lap()."""
 
     __slots__ = ("base", "notable", "words")
 
@@ -160,7 +156,7 @@ class Syncs:
 
 
 class Stat:
-    """Asks for what the inode says."""
+    """Reads the inode (stat)."""
 
     def __init__(self, means: Means) -> None:
         self._means = means
@@ -493,12 +489,6 @@ MAKERS: Mapping[WorkloadKind, Callable[[Means], Operation]] = {
 }
 
 
-# The loop of loads that make many files, each of them written in one call.
-#
-# It does what Create does to one file after the other. But where a file takes 20 microseconds, calls between functions
-# and objects for each would be a tenth of what is measured; so here all is in one function, and its names are local.
-
-
 def is_one_call_each(workload: Workload) -> bool:
     """Tell whether a load does nothing but make files of one size that are one write each, with nothing in between."""
     size = workload.file_size_bytes
@@ -512,9 +502,9 @@ def is_one_call_each(workload: Workload) -> bool:
 
 
 def make_files(means: Means, directory_fd: int, names: Iterable[str], limits: Limits) -> bool:
-    """Make files of these names in an open directory; False where a stop ended it. Raises OSError.
+    """Make files of these names in an open directory; False if a stop ended it. Raises OSError.
 
-    What was done until then stands in the counters.
+    As Create, inlined with local names: a file takes 20 microseconds, of which calls and objects would be a tenth.
     """
     words, size, pieces = means.words, means.workload.file_size_bytes, means.pieces
     memory, start, stride, mask, stamp = pieces.memory, pieces.first, pieces.stride, pieces.mask, pieces.stamp

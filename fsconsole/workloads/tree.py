@@ -1,4 +1,4 @@
-"""The files that a load works on: those that a create of the same cell made before it."""
+"""Names of a load's files, the files of an earlier create, and the removal of a tree."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _UNWANTED = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def directory_name(workload_name: str) -> str:
-    """Return a workload's name as that of a directory: "large files" becomes "large-files"."""
+    """Return a directory name for a workload: "large-files" for "large files"."""
     return _UNWANTED.sub("-", workload_name).strip("-.")[:_MAX_NAME_CHARACTERS] or "load"
 
 
 def subdirectories(directories: Directories, *, threads: int, files: int) -> tuple[str, ...]:
-    """Return the directories to be made below that of the load; none where all files lie in one."""
+    """Return the load's subdirectories; none if all files are in one directory."""
     if directories.layout is Layout.PER_THREAD:
         return tuple(f"t{thread:04d}" for thread in range(threads))
     if directories.layout is Layout.PER_COUNT:
@@ -37,7 +37,7 @@ def file_name(directories: Directories, number: int, *, threads: int) -> str:
 
 
 def namer(directories: Directories, *, threads: int) -> Callable[[int], str]:
-    """Return what makes the path of a file of its number; for one that makes many."""
+    """Return a function from a file's number to its path."""
     if directories.layout is Layout.PER_THREAD:
         return lambda number: f"t{number % threads:04d}/f{number:08d}"
     if directories.layout is Layout.PER_COUNT:
@@ -47,19 +47,18 @@ def namer(directories: Directories, *, threads: int) -> Callable[[int], str]:
 
 
 _BATCH = 100_000
-"""Entries at a time, so that a directory of millions does not fill the memory; as many as rm takes."""
+"""Entries read at a time, as rm does: a directory of millions must not fill the memory."""
 _WORTH_SORTING = 1000
 
 
 class RemovalStopped(Exception):
-    """Somebody asked for an end before all was removed."""
+    """The removal was stopped on request."""
 
 
 def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool]) -> int:
-    """Remove a directory of an open one with all that is in it; returns the number of entries removed.
+    """Remove a directory and all below it; returns the number of entries removed. Raises OSError, RemovalStopped.
 
-    Symbolic links are removed, not followed, and what lies on another filesystem than device is not touched.
-    stop is asked before each directory. Raises OSError, RemovalStopped.
+    Symbolic links are not followed, and other filesystems than device not touched; stop is asked before each directory.
     """
     if stop():
         raise RemovalStopped
@@ -80,7 +79,7 @@ def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool]
 
 
 def _unlink(entries: list[os.DirEntry[str]], fd: int) -> int:
-    """Remove those that are no directories, in the order of their inodes: near one another on the device."""
+    """Remove all but directories, in inode order: close together on the device."""
     unlink = os.unlink
     files = [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]
     if len(files) > _WORTH_SORTING:
@@ -108,14 +107,13 @@ class SourceFiles(Wire, frozen=True):
         return sum(self.counts)
 
     def number_after(self, thread: int) -> int:
-        """Return the number of the file that a thread would have made next."""
+        """Return the number of a thread's next file."""
         return thread + self.counts[thread] * self.threads
 
     def numbers(self, thread: int, threads: int, *, shared: bool) -> Sequence[int]:
-        """Return the numbers of the files that are one thread's of threads to work on.
+        """Return the numbers of one thread's files; as many threads as made them get back their own.
 
-        As many threads as made them get back what each made. Where there are fewer files than threads, some
-        get none, or with shared some get the same.
+        With fewer files than threads some get none, or, if shared, the same.
         """
         if threads == self.threads and all(self.counts):
             return range(thread, self.number_after(thread), self.threads)
