@@ -254,21 +254,19 @@ def sys(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_disks_bdi_has_its_number(sys: Path) -> None:
-    assert bdi_name(entry("ext4", (8, 0)), str(sys)) == "8:0"
-
-
-def test_a_partitions_bdi_is_that_of_its_disk(sys: Path) -> None:
-    assert bdi_name(entry("xfs", (8, 1)), str(sys)) == "8:0"
-
-
-def test_btrfs_has_a_bdi_of_its_own_found_by_its_member(sys: Path) -> None:
-    assert bdi_name(entry("btrfs", (0, 44)), str(sys)) == "btrfs-7"
-
-
-def test_what_sysfs_does_not_tell_is_empty(sys: Path) -> None:
-    assert bdi_name(entry("ext4", (9, 9)), str(sys)) == ""
-    assert bdi_name(entry("btrfs", (0, 44), "/dev/sdz"), str(sys)) == ""
+@pytest.mark.parametrize(
+    ("mount", "name"),
+    [
+        (entry("ext4", (8, 0)), "8:0"),
+        # A partition has its disk's; btrfs one of its own, found by its member.
+        (entry("xfs", (8, 1)), "8:0"),
+        (entry("btrfs", (0, 44)), "btrfs-7"),
+        (entry("ext4", (9, 9)), ""),
+        (entry("btrfs", (0, 44), "/dev/sdz"), ""),
+    ],
+)
+def test_a_mounts_bdi_is_found_by_its_number_or_member(sys, mount, name):
+    assert bdi_name(mount, str(sys)) == name
     assert bdi_name(entry("btrfs", (0, 44)), str(sys / "none")) == ""
 
 
@@ -287,19 +285,19 @@ def test_every_kernels_totals_are_read(name: str) -> None:
         )
 
 
-def test_what_was_waited_is_a_share_of_the_interval_not_of_ten_seconds() -> None:
-    assert stalled_percent({"some": 1_000_000}, {"some": 1_125_000}, "some", 0.5) == 25.0
-
-
-def test_pressure_of_the_cpu_has_no_full_on_kernels_before_5_13() -> None:
-    stalls = parse_stalls(recorded("5.4", "pressure_cpu"))
-    assert stalled_percent(stalls, stalls, "full", 0.5) is None
-    assert stalled_percent(stalls, stalls, "some", 0.5) == 0.0
-
-
-def test_totals_that_come_in_lumps_are_never_above_the_whole() -> None:
-    # Linux 4.20 brings them up to date every 2 s only.
-    assert stalled_percent({"some": 0}, {"some": 2_000_000}, "some", 0.5) == 100.0
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "percent"),
+    [
+        # A share of the interval, not of ten seconds; totals come in lumps of 2 s on Linux 4.20.
+        ({"some": 1_000_000}, {"some": 1_125_000}, "some", 25.0),
+        ({"some": 0}, {"some": 2_000_000}, "some", 100.0),
+        ({"some": 5}, {"some": 5}, "some", 0.0),
+        # The CPU has no "full" on kernels before 5.13.
+        (parse_stalls(recorded("5.4", "pressure_cpu")), {"some": 5, "full": 5}, "full", None),
+    ],
+)
+def test_what_was_waited_is_a_share_of_the_interval(before, after, kind, percent):
+    assert stalled_percent(before, after, kind, 0.5) == percent
 
 
 def test_a_gauge_needs_two_readings(tmp_path: Path) -> None:

@@ -33,6 +33,13 @@ class Run:
         self.samples: queue.Queue[Sample] = queue.Queue()
         self.sampler = Sampler(period_s=PERIOD_S, sink=self.samples.put, sources=sources)
 
+    def __enter__(self) -> Run:
+        self.sampler.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.sampler.stop()
+
     def next(self) -> Sample:
         return self.samples.get(timeout=LIMIT_S)
 
@@ -45,13 +52,11 @@ class Run:
 
 @pytest.fixture
 def run():
-    made = Run()
-    yield made
-    made.sampler.stop()
+    with Run() as started:
+        yield started
 
 
 def test_samples_come_with_what_this_machine_has(run: Run) -> None:
-    run.sampler.start()
     samples = [run.next() for _ in range(5)]
     assert all(sample.interval_s > 0 for sample in samples)
     assert [b.monotonic_ns > a.monotonic_ns for a, b in pairwise(samples)] == [True] * 4
@@ -61,7 +66,6 @@ def test_samples_come_with_what_this_machine_has(run: Run) -> None:
 
 
 def test_intervals_add_up_to_the_time_that_passed(run: Run) -> None:
-    run.sampler.start()
     samples = [run.next() for _ in range(5)]
     passed_s = (samples[-1].monotonic_ns - samples[0].monotonic_ns) / 1e9
     assert sum(sample.interval_s for sample in samples[1:]) == pytest.approx(passed_s)
@@ -69,7 +73,6 @@ def test_intervals_add_up_to_the_time_that_passed(run: Run) -> None:
 
 def test_a_sample_says_what_step_it_belongs_to(run: Run) -> None:
     assert run.sampler.place_in_words() == ""
-    run.sampler.start()
     run.sampler.set_place(2, "workload")
     assert run.sampler.place_in_words() == "cell 3: workload"
     assert run.next_of("workload").cell == 2
@@ -79,7 +82,6 @@ def test_a_sample_says_what_step_it_belongs_to(run: Run) -> None:
 
 
 def test_how_far_a_step_is_is_told_and_stands_in_samples_until_the_next_one(run: Run) -> None:
-    run.sampler.start()
     run.sampler.set_place(2, "array-sync")
     run.sampler.tell_progress(StepProgress(41.7, 90.0))
     assert run.sampler.place_in_words() == "cell 3: array-sync, 42 %"
@@ -97,8 +99,7 @@ def test_a_loads_counters_become_progress(run: Run) -> None:
         for thread in range(3):
             page.words[slot_word(thread, SlotWord.BYTES)] = 1000 * (thread + 1)
             page.words[slot_word(thread, SlotWord.FILES_DONE)] = 2
-        run.sampler.start()
-        run.sampler.set_place(0, "loaded")
+            run.sampler.set_place(0, "loaded")
         load = run.next_of("loaded").load
         run.sampler.gauges.watch_load(None)
     assert load is not None
@@ -112,11 +113,8 @@ def test_the_first_rate_of_a_load_counts_from_when_it_was_watched() -> None:
     with CounterPage.create(1) as page:
         page.words[slot_word(0, SlotWord.BYTES)] = 500
         made.sampler.gauges.watch_load(page)
-        made.sampler.start()
-        try:
+        with made:
             load = made.next().load
-        finally:
-            made.sampler.stop()
     assert load is not None
     assert load.bytes_s == 0.0
 
@@ -124,11 +122,8 @@ def test_the_first_rate_of_a_load_counts_from_when_it_was_watched() -> None:
 def test_a_source_that_fails_is_absent_and_its_reason_is_counted(tmp_path: Path) -> None:
     (tmp_path / "io").write_text("some thing else\n")
     made = Run(Sources(pressure=str(tmp_path)))
-    made.sampler.start()
-    try:
+    with made:
         samples = [made.next() for _ in range(3)]
-    finally:
-        made.sampler.stop()
     assert [sample.pressure for sample in samples] == [None] * 3
     problems = dict(made.sampler.gauges.problems())
     assert problems["pressure io: Unreadable"] >= 3
@@ -138,11 +133,8 @@ def test_a_source_that_is_missing_here_is_absent(tmp_path: Path) -> None:
     made = Run(Sources(pressure=str(tmp_path / "none")))
     made.sampler.gauges.watch_device("nosuchdisk")
     made.sampler.gauges.watch_bdi(str(tmp_path / "none"))
-    made.sampler.start()
-    try:
+    with made:
         sample = made.next()
-    finally:
-        made.sampler.stop()
     assert (sample.pressure, sample.bdi, sample.devices) == (None, None, ())
     reasons = {reason for reason, _ in made.sampler.gauges.problems()}
     lacking = ("pressure io", "pressure cpu", "pressure memory", "nosuchdisk", "bdi")
@@ -156,16 +148,13 @@ def test_without_its_foundations_there_is_no_sample_and_the_next_interval_covers
     stat = tmp_path / "stat"
     stat.write_text("nothing\n")
     made = Run(Sources(stat=str(stat)))
-    made.sampler.start()
-    try:
+    with made:
         wait_until(
             lambda: dict(made.sampler.gauges.problems()).get("cpu: Unreadable", 0) >= 4, "four readings"
         )
         assert made.samples.empty()
         stat.write_text((RECORDED / "6.18" / "stat").read_text())
         sample = made.next()
-    finally:
-        made.sampler.stop()
     assert sample.interval_s > 2 * PERIOD_S
 
 
@@ -178,15 +167,12 @@ def test_a_device_file_of_this_machine_becomes_rates(tmp_path: Path) -> None:
     made = Run(Sources(sys=str(tmp_path)))
     made.sampler.gauges.watch_device("sdx")
     made.sampler.gauges.watch_device("sdx")
-    made.sampler.start()
-    try:
+    with made:
         sample = made.next()
         (disk / "stat").write_text("0 " * 17)
         wait_until(
             lambda: "sdx: Restarted" in dict(made.sampler.gauges.problems()), "the counters to go back"
         )
-    finally:
-        made.sampler.stop()
     (device,) = sample.devices
     assert (device.name, device.write_bytes_s, device.in_flight) == ("sdx", 0.0, 3)
 
@@ -215,12 +201,9 @@ def test_a_load_that_stands_still_over_an_idle_device_is_a_stall(tmp_path: Path)
         made.sampler.gauges.watch_load(page)
         made.sampler.reset_peak_dirty()
         assert made.sampler.stall_measurements() == ()
-        made.sampler.start()
-        try:
+        with made:
             samples = [made.next() for _ in range(3)]
-        finally:
             made.sampler.gauges.watch_load(None)
-            made.sampler.stop()
     (stalls,) = made.sampler.stall_measurements()
     assert stalls.metric is Metric.STALLS
     assert stalls.value > sum(sample.interval_s for sample in samples[1:]) / 2
@@ -235,8 +218,7 @@ def test_a_device_that_goes_is_missed_and_its_rates_are_absent(tmp_path: Path) -
     sys.add("md0", members=("sda", "sdb"))
     made = Run(Sources(sys=str(tmp_path)))
     made.sampler.gauges.watch_device("md0")
-    made.sampler.start()
-    try:
+    with made:
         assert [device.name for device in made.next().devices] == ["md0", "sda", "sdb"]
         # A member that fails is no loss of what was asked for.
         (tmp_path / "class/block/sdb/size").write_text("0\n")
@@ -247,8 +229,6 @@ def test_a_device_that_goes_is_missed_and_its_rates_are_absent(tmp_path: Path) -
         (tmp_path / "class/block/md0/diskseq").write_text("8\n")
         wait_until(lambda: made.sampler.gauges.vanished() == ("md0",), "the array to be missed")
         wait_until(lambda: made.next().targets == (), "its rates to be absent")
-    finally:
-        made.sampler.stop()
 
 
 def test_stopping_does_not_wait_for_the_next_sample() -> None:

@@ -49,6 +49,19 @@ def event(host: RunningCommand) -> dict[str, object]:
     return document
 
 
+@pytest.fixture
+def ready(tmp_path: Path, page: CounterPage, host: RunningCommand) -> RunningCommand:
+    """A host whose load waits for the word."""
+    host.send(encode(a_job(tmp_path, page)))
+    event(host)
+    return host
+
+
+def finish(host: RunningCommand) -> dict[str, object]:
+    host.send("go")
+    return event(host)
+
+
 def children_of(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -91,8 +104,7 @@ def test_files_lie_in_the_directories_asked_for(
     directories = Directories(layout, 3)
     host.send(encode(replace(job, workload=replace(job.workload, directories=directories))))
     event(host)
-    host.send("go")
-    event(host)
+    finish(host)
     found = files_below(tmp_path)
     assert len(found) == 8
     assert {path.parent.name for path in found} == names
@@ -104,8 +116,7 @@ def test_a_second_load_of_that_name_gets_a_directory_of_its_own(
     (tmp_path / "load").mkdir()
     host.send(encode(a_job(tmp_path, page)))
     assert event(host)["directory"] == "load-2"
-    host.send("go")
-    event(host)
+    finish(host)
     assert len(files_below(tmp_path / "load-2")) == 8
 
 
@@ -180,13 +191,11 @@ def test_a_load_without_a_file_to_work_on_is_refused(tmp_path: Path, page_of_a_r
 
 
 def test_without_the_word_no_worker_lives_on_and_nothing_is_written(
-    tmp_path: Path, page: CounterPage, host: RunningCommand
+    tmp_path: Path, page: CounterPage, ready: RunningCommand
 ) -> None:
-    host.send(encode(a_job(tmp_path, page)))
-    event(host)
-    workers = children_of(host.pid)
+    workers = children_of(ready.pid)
     assert len(workers) == 2
-    result = host.wait(LIMIT_S)
+    result = ready.wait(LIMIT_S)
     assert result.exit_code == 1
     assert b"did not give the word" in result.stdout
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
@@ -194,13 +203,11 @@ def test_without_the_word_no_worker_lives_on_and_nothing_is_written(
 
 
 def test_workers_whose_host_was_killed_write_nothing(
-    tmp_path: Path, page: CounterPage, host: RunningCommand
+    tmp_path: Path, page: CounterPage, ready: RunningCommand
 ) -> None:
-    host.send(encode(a_job(tmp_path, page)))
-    event(host)
-    workers = [os.pidfd_open(pid) for pid in children_of(host.pid)]
-    os.kill(host.pid, signal.SIGKILL)
-    host.wait(LIMIT_S)
+    workers = [os.pidfd_open(pid) for pid in children_of(ready.pid)]
+    os.kill(ready.pid, signal.SIGKILL)
+    ready.wait(LIMIT_S)
     for worker in workers:
         assert select.select([worker], [], [], LIMIT_S)[0], "a worker outlived its host"
         os.close(worker)
@@ -208,48 +215,41 @@ def test_workers_whose_host_was_killed_write_nothing(
     assert {thread.state for thread in page.read()} == {ThreadState.READY}
 
 
-def test_a_worker_that_was_killed_is_told_of(tmp_path: Path, page: CounterPage, host: RunningCommand) -> None:
-    host.send(encode(a_job(tmp_path, page)))
-    event(host)
-    first, _ = children_of(host.pid)
+def test_a_worker_that_was_killed_is_told_of(
+    tmp_path: Path, page: CounterPage, ready: RunningCommand
+) -> None:
+    first, _ = children_of(ready.pid)
     os.kill(first, signal.SIGKILL)
-    host.send("go")
-    assert event(host)["exit_codes"] == [-signal.SIGKILL, 0]
+    assert finish(ready)["exit_codes"] == [-signal.SIGKILL, 0]
     states = [thread.state for thread in page.read()]
     assert states == [ThreadState.READY, ThreadState.DONE, ThreadState.READY, ThreadState.DONE]
 
 
 def test_a_stop_ends_all_threads_in_good_order(
-    tmp_path: Path, page: CounterPage, host: RunningCommand
+    tmp_path: Path, page: CounterPage, ready: RunningCommand
 ) -> None:
-    host.send(encode(a_job(tmp_path, page)))
-    event(host)
     page.request_stop()
-    host.send("go")
-    assert event(host)["exit_codes"] == [0, 0]
+    assert finish(ready)["exit_codes"] == [0, 0]
     assert {thread.state for thread in page.read()} == {ThreadState.STOPPED}
     assert files_below(tmp_path) == []
-
-
-def test_the_host_needs_little_of_the_house() -> None:
-    code = "import sys, fsconsole.workloads.host; print(*sys.modules, sep='\\n')"
-    names = subprocess.run(
-        [sys.executable, "-I", "-c", code], check=True, capture_output=True, text=True
-    ).stdout.split()
-    heavy = {"rich", "typer", "textual", "sqlite3", "psutil", "pyudev", "asyncio", "subprocess", "pydantic"}
-    assert not heavy & {name.split(".")[0] for name in names}
 
 
 def test_the_host_loads_nothing_that_it_does_not_need() -> None:
     # It is started for every load: what it loads stands before each.
     code = "import sys, fsconsole.workloads.host; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-I", "-c", code], check=True, capture_output=True, text=True)
-    unwanted = {
-        "fsconsole.errors",
-        "fsconsole.units",
-        "fsconsole.catalog",
-        "subprocess",
+    names = set(loaded.stdout.split())
+    heavy = {
+        "rich",
+        "typer",
+        "textual",
         "sqlite3",
+        "psutil",
+        "pyudev",
+        "asyncio",
+        "subprocess",
+        "pydantic",
         "tomllib",
     }
-    assert not unwanted & set(loaded.stdout.split())
+    assert not heavy & {name.split(".")[0] for name in names}
+    assert not {"fsconsole.errors", "fsconsole.units", "fsconsole.catalog"} & names
