@@ -15,7 +15,7 @@ from fsconsole.system.files import nearest_existing, read_text
 from fsconsole.system.mounts import MountEntry
 
 DISKLESS = frozenset({
-    "tmpfs", "ramfs", "rootfs", "devtmpfs", "proc", "sysfs", "nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "virtiofs", "autofs",
+    "tmpfs", "ramfs", "rootfs", "devtmpfs", "proc", "sysfs", "nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "hostfs", "virtiofs", "autofs",
 })  # fmt: skip
 """Filesystems that lie on no block device of this machine (man 5 filesystems)."""
 

@@ -74,9 +74,9 @@ class Notes:
 def main(folder: str, notes_path: str, profile_path: str = "") -> int:
     if profile_path:
         profile = cProfile.Profile()
-        carry_out = runner._carry_out_or_tell
+        carry_out = runner._execute_or_report
         # A profile is of one thread: the one that carries the run out.
-        runner._carry_out_or_tell = lambda *words: profile.runcall(carry_out, *words)
+        runner._execute_or_report = lambda *words: profile.runcall(carry_out, *words)
         try:
             return runner.main([folder])
         finally:

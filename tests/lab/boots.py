@@ -15,9 +15,9 @@ from typing import Protocol
 import pytest
 
 from tests.lab.cache import CACHE, LabMissing
-from tests.lab.groups import BOOTS, boot_of, kernel_of
+from tests.lab.groups import BOOTS, boot_of
 from tests.lab.machine import Disk
-from tests.lab.soak import IN_GUEST, SOAK
+from tests.lab.soak import SOAK
 
 _NOT_NEEDED = (
     "cacheprovider", "debugging", "doctest", "faulthandler", "junitxml", "legacypath", "logging", "pastebin", "setuponly",
@@ -27,13 +27,16 @@ _NOT_NEEDED = (
 TIMEOUT_S = 86_400.0 if SOAK else 3600.0
 """Of a whole boot, ten times what the longest takes on a machine at rest; a soak's may take hours."""
 
+_PATIENCE_S = 10.0
+"""Until a guest whose tests are over has ended by itself."""
+
 
 class Started(Protocol):
     """What is needed of a machine.Machine that runs."""
 
     def lines(self, timeout_s: float) -> Iterator[str]: ...
 
-    def end(self) -> str: ...
+    def end(self, patience_s: float = 0.0) -> str: ...
 
 
 Start = Callable[[Path, tuple[Disk, ...], tuple[str, ...], Path, Path], Started]
@@ -82,11 +85,10 @@ class Boots:
         self._name, self._reports, self._end = name, iter(()), lambda: "its machine could not be started"
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fsconsole-lab-")))
         root = self._config.rootpath
-        machine = self._start_machine(
-            folder / "boot", BOOTS[name].disks, _pytest_words(items), root, kernel_of(name)
-        )
+        boot = BOOTS[name]
+        machine = self._start_machine(folder / "boot", boot.disks, _pytest_words(items), root, boot.kernel)
         self._stack.callback(_keep, folder / "boot/share/kept")
-        self._stack.callback(machine.end)
+        self._stack.callback(machine.end, _PATIENCE_S)
         self._end = machine.end
         self._reports = (self._report(line) for line in machine.lines(TIMEOUT_S))
 
@@ -102,7 +104,7 @@ class Boots:
 def _pytest_words(items: list[pytest.Item]) -> tuple[str, ...]:
     """Return the guest's command; what a test session on a host needs would take it half a minute to load."""
     return (
-        "env", f"{IN_GUEST}=1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1", sys.executable, "-m", "pytest",
+        "env", "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1", sys.executable, "-m", "pytest",
         "--confcutdir=tests/lab", "--basetemp=/tmp/pytest", "-q", *(f"-pno:{name}" for name in _NOT_NEEDED),
         *(item.nodeid for item in items),
     )  # fmt: skip

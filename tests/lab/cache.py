@@ -17,6 +17,8 @@ KERNEL = CACHE / "kernel"
 """The stable release's own."""
 NEWER_KERNEL = CACHE / "newer-kernel"
 """That of the release's backports."""
+UML = CACHE / "uml"
+"""User-mode Linux: the same kernel, as a program."""
 QEMU = "qemu-system-x86_64"
 _ELF = b"\x7fELF"
 
@@ -29,7 +31,9 @@ def kernel_release(kernel: Path = KERNEL) -> str:
     """Return the release of the unpacked kernel, "6.1.0-56-amd64". Raises LabMissing."""
     releases = sorted(path.name for path in (kernel / "usr/lib/modules").glob("*"))
     if len(releases) != 1 or not (kernel / "vmlinux").exists():
-        raise LabMissing(f"no kernel in {kernel}: `sudo ./bootstrap test` brings one")
+        raise LabMissing(
+            f"no kernel in {kernel}: `sudo FSCONSOLE_SOAK=1 .venv/bin/python -m tests.lab.fetch` brings all"
+        )
     return releases[0]
 
 

@@ -1,4 +1,4 @@
-"""Runs the tests in inside/ in virtual machines, one boot for each group; here each has its result under its own name.
+"""Runs the tests in inside/ in guests, one boot for each group; here each has its result under its own name.
 
 The guest runs the same tests with the same pytest and sends its reports through a port, one line each.
 """
@@ -12,11 +12,11 @@ from collections import Counter
 import pytest
 
 from tests.lab.boots import Boots
-from tests.lab.groups import boot_of, kernel_of
+from tests.lab.groups import BOOTS, boot_of
 from tests.lab.machine import Machine, why_no_machine
 from tests.lab.soak import IN_GUEST
 
-_REPORTS = "/dev/virtio-ports/reports"
+_REPORTS = "/run/ports/reports"
 _WHY = "no virtual machine"
 _LEFT_OUT = pytest.StashKey[frozenset[str]]()
 _BOOTS = pytest.StashKey[Boots]()
@@ -25,7 +25,7 @@ if IN_GUEST in os.environ:
 
     def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         data = _config.hook.pytest_report_to_serializable(config=_config, report=report)
-        with open(_REPORTS, "w", encoding="utf-8") as port:
+        with open(_REPORTS, "a", encoding="utf-8") as port:
             port.write(json.dumps(data) + "\n")
 
     def pytest_configure(config: pytest.Config) -> None:
@@ -38,7 +38,7 @@ else:
 
     def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
         boots = {boot_of(item.path) for item in items} - {""}
-        reasons = {boot: why for boot in boots if (why := why_no_machine(kernel_of(boot)))}
+        reasons = {boot: why for boot in boots if (why := why_no_machine(BOOTS[boot].kernel))}
         config.stash[_LEFT_OUT] = frozenset(reasons)
         for item in items:
             if boot_of(item.path) in reasons:

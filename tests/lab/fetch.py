@@ -1,4 +1,4 @@
-"""Brings the lab's kernel and tools: `python -m tests.lab.fetch`, as root, on Debian. Installs nothing."""
+"""Brings the lab's kernels and tools: `python -m tests.lab.fetch`, as root, on Debian. Installs nothing."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.lab.backports import apt_words, backports
-from tests.lab.cache import CACHE, KERNEL, NEWER_KERNEL, TOOLS, LabMissing, depmod, elf_kernel
+from tests.lab.cache import CACHE, KERNEL, NEWER_KERNEL, TOOLS, UML, LabMissing, depmod, elf_kernel
+from tests.lab.soak import SOAK
 
 GUEST_PACKAGES = (
     "busybox-static",
@@ -30,9 +31,45 @@ GUEST_PACKAGES = (
 """Those that the host has are the host's in the guest too."""
 _KERNEL_PACKAGE = "linux-image-amd64"
 """The full flavour: that for clouds has no 9p and no rare filesystem."""
+_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+"""Of the package debian-archive-keyring, which every Debian has."""
+_UML_PACKAGE = "user-mode-linux"
 _FETCH_LIMIT_S, _UNPACK_LIMIT_S, _TURN_LIMIT_S = 300.0, 120.0, 600.0
 """A network that swallows packets must not hold up the tests for ever, nor another checkout that fetches."""
 _MERGED = ("bin", "sbin", "lib", "lib64")
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A part of a mirror that apt can be told to use."""
+
+    name: str
+    mirror: str
+
+
+def backports() -> Suite:
+    """Return the backports of what apt uses. Raises LabMissing."""
+    words = ["apt-get", "indextargets", "--format", "$(ORIGIN) $(RELEASE) $(REPO_URI)"]
+    found = subprocess.run(
+        [*words, "Created-By: Packages", "Component: main"],
+        capture_output=True, text=True, check=False, timeout=_UNPACK_LIMIT_S,
+    )  # fmt: skip
+    for line in found.stdout.splitlines():
+        origin, release, mirror = line.split(" ", maxsplit=2)
+        # Updates and security fixes have suites of their own, "bookworm-security".
+        if origin == "Debian" and "-" not in release:
+            return Suite(f"{release}-backports", mirror)
+    raise LabMissing("apt uses no release of Debian whose backports could be asked for")
+
+
+def apt_words(folder: Path, suite: Suite) -> tuple[str, ...]:
+    """Return what has apt use one suite alone, with lists below folder: the machine's own stay as they are."""
+    (folder / "lists/partial").mkdir(parents=True)
+    (folder / "sources.list").write_text(f"deb [signed-by={_KEYS}] {suite.mirror} {suite.name} main\n")
+    return (
+        "-o", f"Dir::Etc::SourceList={folder}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
+        "-o", f"Dir::State::Lists={folder}/lists", "-o", f"Dir::Cache={folder}",
+    )  # fmt: skip
 
 
 def main() -> int:
@@ -59,16 +96,22 @@ def _locked(descriptor: int) -> bool:
 
 
 def _fetch() -> int:
-    for place, make in ((TOOLS, _tools), (KERNEL, _kernel), (NEWER_KERNEL, _newer_kernel)):
+    code = 0
+    places = (
+        (TOOLS, _tools),
+        (UML, _uml),
+        (KERNEL, _kernel),
+        *([(NEWER_KERNEL, _newer_kernel)] if SOAK else []),
+    )
+    for place, make in places:
         try:
             _bring(place, make)
         except (LabMissing, OSError, subprocess.SubprocessError) as error:
             kept = "; the one that is there is used" if place.exists() else ""
             print(f"the lab's {place.name} can't be fetched: {error}{kept}", file=sys.stderr)
-            # Without the newer one only its own tests are skipped.
-            if not kept and place != NEWER_KERNEL:
-                return 1
-    return 0
+            # Each kernel has tests of its own, that are skipped without it; the others go on.
+            code = code if kept else 1
+    return code
 
 
 def _bring(place: Path, make: Callable[[Path, str], None]) -> None:
@@ -91,6 +134,8 @@ def _bring(place: Path, make: Callable[[Path, str], None]) -> None:
 def _wanted(place: Path) -> str:
     if place == TOOLS:
         return " ".join(GUEST_PACKAGES)
+    if place == UML:
+        return _UML_PACKAGE
     # What the machine knows of backports may be nothing at all: a kernel of theirs is kept as long as their suite is.
     return f"{_KERNEL_PACKAGE} of {backports().name}" if place == NEWER_KERNEL else _newest_kernel()
 
@@ -122,6 +167,15 @@ def _kernel(work: Path, name: str, *words: str) -> None:
     (work / "vmlinux").write_bytes(elf_kernel(image.read_bytes()))
     shutil.rmtree(work / "boot")
     depmod(work, release)
+
+
+def _uml(work: Path, name: str) -> None:
+    _apt(work, "download", name)
+    _unpack_all(work)
+    (work / "usr/bin/linux.uml").rename(work / "vmlinux")
+    modules = work / "usr/lib/uml/modules"
+    modules.rename(work / "usr/lib/modules")
+    depmod(work, next((work / "usr/lib/modules").iterdir()).name)
 
 
 def _newer_kernel(work: Path, _: str) -> None:

@@ -1,11 +1,11 @@
-"""The groups of tests that run in a virtual machine: the folders of inside/, the boots that they share, and their disks."""
+"""The groups of tests that run in a guest: the folders of inside/, the boots that they share, and their disks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.lab.cache import KERNEL, NEWER_KERNEL
+from tests.lab.cache import KERNEL, NEWER_KERNEL, UML
 from tests.lab.machine import Disk
 
 INSIDE = Path(__file__).parent / "inside"
@@ -13,41 +13,24 @@ INSIDE = Path(__file__).parent / "inside"
 
 @dataclass(frozen=True, slots=True)
 class Boot:
-    """One machine: the folders whose tests it runs, in this order, and its disks.
-
-    To boot and to load what the tests need takes a guest half a minute; a new boot is for other disks, or another kernel.
-    """
+    """One guest: the folders whose tests it runs, in this order, its disks, and the kernel that says which machine."""
 
     folders: tuple[str, ...]
     disks: tuple[Disk, ...]
+    kernel: Path = UML
 
 
 BOOTS: dict[str, Boot] = {
-    # vda to vdd, sda, sdb, nvme0n1
-    "arrays": Boot(
-        ("arrays", "whatif"),
-        (Disk(96), Disk(96), Disk(96), Disk(96), Disk(96, "scsi"), Disk(96, "scsi"), Disk(96, "nvme")),
-    ),
+    "arrays": Boot(("arrays", "whatif"), (Disk(96),) * 4),
     # hazards.py: A to E, S, N
-    "hazards": Boot(
-        ("hazards",),
-        (Disk(32), Disk(32), Disk(144), Disk(144), Disk(320), Disk(32, "scsi"), Disk(32, "nvme")),
-    ),
-    # vda; vdb to vdd; vde, sda. What may leave a kernel in a bad state comes last.
-    "runs": Boot(
-        ("runs", "hotplug", "faults"),
-        (Disk(400), Disk(200), Disk(200), Disk(200), Disk(200), Disk(200, "scsi")),
-    ),
-    # The same disks for the same run, below another kernel
-    "newer": Boot(("newer",), (Disk(16), Disk(200), Disk(200), Disk(200))),
+    "hazards": Boot(("hazards",), tuple(Disk(size_mib) for size_mib in (32, 32, 144, 144, 320, 32, 32))),
+    # What may leave a kernel in a bad state comes last.
+    "runs": Boot(("runs", "faults"), (Disk(400), *(Disk(200),) * 4)),
+    # Buses, modules and hung tasks that user-mode Linux doesn't have: virtio, SCSI, NVMe, nvmet, USB gadgets.
+    "hotplug": Boot(("hotplug",), (Disk(144), Disk(32)), KERNEL),
+    # The soak's: the disks of "runs" for the same run, below another kernel.
+    "newer": Boot(("newer",), (Disk(16), *(Disk(200),) * 3), NEWER_KERNEL),
 }
-
-KERNELS = {"newer": NEWER_KERNEL}
-
-
-def kernel_of(boot: str) -> Path:
-    """Return what is booted: the stable release's kernel, or the one that is named for it here."""
-    return KERNELS.get(boot, KERNEL)
 
 
 def boot_of(path: Path) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,10 @@ from fsconsole.client import engine
 PATIENCE_S = 300.0
 """A guest is 20 times slower than its host, and on a busy one it also waits for its turn."""
 engine._START_LIMIT_S = PATIENCE_S
+
+
+UDEVD = Path("/run/udev/control")
+"""There while udevd runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,8 @@ def run(*argv: str, text: str = "", environment: Mapping[str, str] | None = None
 def fsconsole(*words: str) -> Done:
     """Carry out a command of fsconsole in a process of its own: forked, as loading it takes 15 s in the guest."""
     out, err = Path("/tmp/fsconsole.out"), Path("/tmp/fsconsole.err")
+    # A collection would write to pages that both share, and each page copied is dear under user-mode Linux.
+    gc.freeze()
     child = os.fork()
     if child == 0:
         become(words, out, err)
@@ -72,14 +80,27 @@ def listed(*names: str) -> dict[str, dict[str, object]]:
 
 
 def settle() -> None:
-    """Let udev finish what it was told of."""
-    run("udevadm", "settle", "--timeout=280")
+    """Let udev finish what it was told of, where it runs."""
+    if UDEVD.exists():
+        run("udevadm", "settle", "--timeout=280")
+
+
+@contextmanager
+def udevd() -> Iterator[None]:
+    """Have udevd run, in a guest that begins without it."""
+    alone = os.environ.pop("DM_DISABLE_UDEV")
+    run("/lib/systemd/systemd-udevd", "--daemon")
+    run("udevadm", "trigger", "--action=add", "--subsystem-match=block")
+    settle()
+    yield
+    run("udevadm", "control", "--exit")
+    os.environ["DM_DISABLE_UDEV"] = alone
 
 
 def wait_until(holds: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
     """Wait for something that the kernel, or an engine, does in its own time.
 
-    To ask takes the guest's only CPU from what is waited for: no more than a third of it.
+    To ask takes the guest's only CPU from what is waited for: no more than a sixth of it.
     """
     deadline = time.monotonic() + patience_s
     while True:
@@ -88,7 +109,7 @@ def wait_until(holds: Callable[[], bool], what: str, patience_s: float = PATIENC
             return
         now_s = time.monotonic()
         assert now_s < deadline, f"waited in vain: {what}"
-        time.sleep(min(max(0.1, 2 * (now_s - begun_s)), 1.0))
+        time.sleep(min(max(0.1, 5 * (now_s - begun_s)), 1.0))
 
 
 def create_array(name: str, level: str, *members: str, words: tuple[str, ...] = ("--assume-clean",)) -> None:
@@ -105,3 +126,28 @@ def stop_arrays(*members: str) -> None:
     if members:
         subprocess.run(["mdadm", "--zero-superblock", "--quiet", *members], check=False, capture_output=True)
     settle()
+
+
+@contextmanager
+def scsi_disk(size_mib: int) -> Iterator[str]:
+    """Make a SCSI disk in memory and return its kernel name."""
+    run("modprobe", "scsi_debug", f"dev_size_mb={size_mib}")
+    settle()
+    try:
+        yield run("lsblk", "--nodeps", "--noheadings", "--output", "NAME", "--scsi").strip()
+    finally:
+        run("rmmod", "scsi_debug")
+
+
+@contextmanager
+def loop_device(name: str, size_mib: int) -> Iterator[None]:
+    """Have a loop device of that name, with partitions, over a sparse file."""
+    file = Path("/run", name)
+    with file.open("wb") as disk:
+        disk.truncate(size_mib * 2**20)
+    run("losetup", "--partscan", f"/dev/{name}", str(file))
+    try:
+        yield
+    finally:
+        run("losetup", "--detach", f"/dev/{name}")
+        file.unlink()

@@ -1,7 +1,7 @@
 """The hazard battery: the ways in which a device is not free, how each is made, and what the gate must answer.
 
 Each case is made by a shell script (sh -eu) and taken apart by another. In both $A, $B, $S and $N are blank disks of
-32 MiB (virtio, virtio, scsi, nvme), $C and $D of 144 MiB, $E of 320 MiB; $M and $P are empty folders.
+32 MiB, $C and $D of 144 MiB, $E of 320 MiB; $M and $P are empty folders.
 """
 
 from __future__ import annotations
@@ -38,13 +38,16 @@ class Case:
     """The folder that is the root of who asks, where it is not the machine's."""
     between_cells: bool = False
     """The run has the device's locks and its filesystem on it when it changes."""
+    in_qemu: bool = False
+    """It needs a module that user-mode Linux doesn't have, and no disk but $A."""
 
 
 def refused(
-    name: str, check: str, made: str, undone: str, device: str = "$A", *, signed: bool = True, root: str = ""
-) -> Case:
+    name: str, check: str, made: str, undone: str, device: str = "$A", *, signed: bool = True, root: str = "",
+    in_qemu: bool = False,
+) -> Case:  # fmt: skip
     """Return a case that no consent can answer."""
-    return Case(name, made, undone, Answer.REFUSED, check, device, signed=signed, root=root)
+    return Case(name, made, undone, Answer.REFUSED, check, device, signed=signed, root=root, in_qemu=in_qemu)
 
 
 def asked(
@@ -82,6 +85,10 @@ _TWIN = "$(lsblk -dno PATH,MODEL | sed -n 's/ *scsi_debug *//p' | sed -n {}p)"
 _NO_TWINS = "rmmod scsi_debug; udevadm settle"
 _MD5 = "mdadm -qC /dev/md0 -l5 -n3 --assume-clean $A $B $S; udevadm settle"
 _NO_MD = "mdadm -qS /dev/md0; mdadm -q --zero-superblock $A $B $S"
+_REGISTER = "udevadm settle; echo {} >/sys/fs/bcache/register || :"
+"""Where udevd is there, it has done so already."""
+_BCACHE = f"modprobe bcache; make-bcache -B $A >/run/said; {_REGISTER.format('$A')}; until [ -e /sys/block/bcache0 ]; do sleep 0.1; done"
+_NO_BCACHE = "udevadm settle; echo 1 >/sys/block/bcache0/bcache/stop; while [ -e /sys/block/bcache0 ]; do sleep 0.1; done; sleep 0.5"
 _SLOW = "echo 10 >/proc/sys/dev/raid/speed_limit_max; echo 10 >/proc/sys/dev/raid/speed_limit_min"
 _FAST = "echo 200000 >/proc/sys/dev/raid/speed_limit_max"
 
@@ -146,9 +153,9 @@ ARRAYS = (
         f"{_KEY}; cryptsetup open --type plain --key-file /run/key $A lab; dd if=/dev/zero of=/dev/mapper/lab bs=1M count=4 status=none; sync; cryptsetup close lab",
         signed=False,
     ),
-    refused("cached by bcache", "held", "make-bcache -B $A >/run/said; udevadm settle; sleep 1", "echo 1 >/sys/block/bcache0/bcache/stop; sleep 2"),
-    refused("the cache of bcache", "busy", "make-bcache -b 128k -C $D >/run/said; udevadm settle; sleep 1", "echo 1 | tee /sys/fs/bcache/*-*/stop; sleep 2", "$D"),
-    asked("made for bcache and not in use", "other-signature", "make-bcache -B $A >/run/said; udevadm settle; sleep 1; echo 1 >/sys/block/bcache0/bcache/stop; sleep 2"),
+    refused("cached by bcache", "held", f"{_BCACHE}", _NO_BCACHE),
+    refused("the cache of bcache", "busy", f"modprobe bcache; make-bcache -b 128k -C $D >/run/said; {_REGISTER.format('$D')}; until ls -d /sys/fs/bcache/*-*; do sleep 0.1; done", "echo 1 | tee /sys/fs/bcache/*-*/stop; while ls -d /sys/fs/bcache/*-*; do sleep 0.1; done; sleep 0.5", "$D"),
+    asked("made for bcache and not in use", "other-signature", f"{_BCACHE}; {_NO_BCACHE}"),
     asked(
         "a member of a ZFS pool", "filesystem",
         "printf '\\014\\261\\272\\000\\000\\000\\000\\000\\210\\023' >/run/block; truncate -s 1K /run/block; "
@@ -158,14 +165,14 @@ ARRAYS = (
 )  # fmt: skip
 
 SHARED = (
-    refused("below a loop device", "under-loop", "losetup /dev/loop7 $A", "losetup -d /dev/loop7", signed=False),
+    refused("below a loop device", "under-loop", "losetup /dev/loop0 $A", "losetup -d /dev/loop0", signed=False),
     refused(
         "where the file of a loop device lies", "under-loop",
-        "mkfs.ext4 -qF $C; mount $C $M; truncate -s 8M $M/file; mount -o remount,ro $M; losetup /dev/loop7 $M/file", "losetup -d /dev/loop7; umount $M", "$C",
+        "mkfs.ext4 -qF $C; mount $C $M; truncate -s 8M $M/file; mount -o remount,ro $M; losetup /dev/loop0 $M/file", "losetup -d /dev/loop0; umount $M", "$C",
     ),
     refused(
         "a loop device whose file another one has too", "shared-backing-file",
-        "truncate -s 8M /run/file; losetup /dev/loop7 /run/file; losetup /dev/loop8 /run/file", "losetup -d /dev/loop7 /dev/loop8", "/dev/loop7", signed=False,
+        "truncate -s 8M /run/file; losetup /dev/loop0 /run/file; losetup /dev/loop1 /run/file", "losetup -d /dev/loop0 /dev/loop1", "/dev/loop0", signed=False,
     ),
     refused("a second path to a mounted disk", "second-path", f"{_TWINS}; mkfs.ext4 -qF {_TWIN.format(1)}; mount -o ro {_TWIN.format(1)} $M", f"umount $M; {_NO_TWINS}", _TWIN.format(2)),
     refused("a second path to a disk that is held", "second-path", f"{_TWINS}; dmsetup create lab --table \"0 2048 linear {_TWIN.format(1)} 0\"", f"dmsetup remove lab; {_NO_TWINS}", _TWIN.format(2), signed=False),
@@ -178,10 +185,10 @@ SHARED = (
         _LET_GO, signed=False,
     ),
     refused("locked by another tool", "locked", f"flock -F $A sh -c 'touch /run/held; exec sleep 999' {_HOLD}", _LET_GO, signed=False),
-    refused("exported by the NVMe target", "exported", f"modprobe nvmet; mkdir -p {_NVMET}/namespaces/1; echo $A >{_NVMET}/namespaces/1/device_path; echo 1 >{_NVMET}/namespaces/1/enable", f"echo 0 >{_NVMET}/namespaces/1/enable; rmdir {_NVMET}/namespaces/1 {_NVMET}", signed=False),
+    refused("exported by the NVMe target", "exported", f"modprobe nvmet; mkdir -p {_NVMET}/namespaces/1; echo $A >{_NVMET}/namespaces/1/device_path; echo 1 >{_NVMET}/namespaces/1/enable", f"echo 0 >{_NVMET}/namespaces/1/enable; rmdir {_NVMET}/namespaces/1 {_NVMET}", signed=False, in_qemu=True),
     refused("exported by LIO as a device", "exported", f"modprobe target_core_iblock; mkdir -p {_LIO}/iblock_0/lab; echo udev_path=$A >{_LIO}/iblock_0/lab/control; echo $A >{_LIO}/iblock_0/lab/udev_path; echo 1 >{_LIO}/iblock_0/lab/enable", f"rmdir {_LIO}/iblock_0/lab", signed=False),
     refused("exported by LIO as if it were a file", "exported", f"modprobe target_core_file; mkdir -p {_LIO}/fileio_0/lab; echo fd_dev_name=$A,fd_dev_size=33554432 >{_LIO}/fileio_0/lab/control; echo 1 >{_LIO}/fileio_0/lab/enable", f"rmdir {_LIO}/fileio_0/lab", signed=False),
-    refused("exported by a USB gadget", "exported", f"modprobe -a libcomposite usb_f_mass_storage; mkdir -p {_GADGET}/functions/mass_storage.0; echo $A >{_GADGET}/functions/mass_storage.0/lun.0/file", f"echo >{_GADGET}/functions/mass_storage.0/lun.0/file; rmdir {_GADGET}/functions/mass_storage.0 {_GADGET}", signed=False),
+    refused("exported by a USB gadget", "exported", f"modprobe -a libcomposite usb_f_mass_storage; mkdir -p {_GADGET}/functions/mass_storage.0; echo $A >{_GADGET}/functions/mass_storage.0/lun.0/file", f"echo >{_GADGET}/functions/mass_storage.0/lun.0/file; rmdir {_GADGET}/functions/mass_storage.0 {_GADGET}", signed=False, in_qemu=True),
     refused(
         "reserved by a SCSI initiator", "reserved",
         f"mkdir -p /etc/target /var/target/pr /var/target/alua; modprobe -a target_core_mod tcm_loop; mkdir -p {_LIO}/rd_mcp_0/lab {_LOOPBACK}/tpgt_1/lun/lun_0; echo rd_pages=4096 >{_LIO}/rd_mcp_0/lab/control; echo 1 >{_LIO}/rd_mcp_0/lab/enable; "
@@ -225,8 +232,8 @@ CHANGES = (
         f"{_PARTED}", "echo 'start=8MiB,size=16MiB' | sfdisk -q $A; udevadm settle", device="${A}1",
     ),
     changed(
-        "a loop device over another file", "inode", "truncate -s 8M /run/file /run/other; losetup /dev/loop7 /run/file",
-        "losetup -d /dev/loop7; losetup /dev/loop7 /run/other", undone="losetup -d /dev/loop7", device="/dev/loop7",
+        "a loop device over another file", "inode", "truncate -s 8M /run/file /run/other; losetup /dev/loop0 /run/file",
+        "losetup -d /dev/loop0; losetup /dev/loop0 /run/other", undone="losetup -d /dev/loop0", device="/dev/loop0",
     ),
     changed(
         "another disk of the same name and size", "sequence number",
@@ -243,8 +250,8 @@ CHANGES = (
     ),
     between("a partition that was resized between two cells", "size", f"{_PARTED}; udevadm settle", "resizepart $A 1 40960", device="${A}1"),
     between(
-        "a loop device whose file grew between two cells", "size", "truncate -s 8M /run/file; losetup /dev/loop7 /run/file",
-        "truncate -s 9M /run/file; losetup -c /dev/loop7", undone="losetup -d /dev/loop7", device="/dev/loop7",
+        "a loop device whose file grew between two cells", "size", "truncate -s 8M /run/file; losetup /dev/loop0 /run/file",
+        "truncate -s 9M /run/file; losetup -c /dev/loop0", undone="losetup -d /dev/loop0", device="/dev/loop0",
     ),
     between("written over between two cells", "is no longer there", ":", "dd if=/dev/urandom of=$A bs=1M count=32 status=none"),
 )  # fmt: skip

@@ -17,10 +17,9 @@ from fsconsole.plan.arrays import stripes_of
 from fsconsole.text import KIB
 from tests.lab.guest import fsconsole
 from tests.lab.kept import kept, rows_of
-from tests.lab.whole import Whole, run_on_array
+from tests.lab.whole import MEMBERS, Whole, run_on_array
 
 PLAN = "tests/lab/mixed.toml"
-MEMBERS = ("vdb", "vdc", "vdd")
 IN_ORDER = ("xfs", "ext4", "btrfs")
 """As the plan's seed shuffles them, on every kernel."""
 WRITTEN_BYTES, READ_BYTES = (2097152, 1245184), (1179648,)

@@ -19,12 +19,13 @@ from fsconsole.model.state import RunStatus
 from fsconsole.model.wire import to_plain
 from tests.lab import warm  # noqa: F401 - its engine is forked
 from tests.lab.guest import Done, become, fsconsole, run
+from tests.lab.soak import IN_UML
 
 PLAN = "tests/lab/power_cut.toml"
-KEPT, TARGET = "/dev/disk/by-id/virtio-DISK0", "/dev/disk/by-id/virtio-DISK1"
+KEPT, TARGET = ("/dev/ubda", "/dev/ubdb") if IN_UML else ("/dev/vda", "/dev/vdb")
 KEPT_ON = "/var/lib/fsconsole"
 RUNS = f"{KEPT_ON}/runs"
-PORT = Path("/dev/virtio-ports/reports")
+PORT = Path("/run/ports/reports")
 
 
 def main() -> None:
@@ -95,7 +96,7 @@ def show(*words: str) -> int:
 
 def tell(what: str, **facts: object) -> None:
     """Write one line to the port; whoever cuts the power knows then what was told."""
-    with open(PORT, "w", encoding="utf-8") as port:
+    with open(PORT, "a", encoding="utf-8") as port:
         port.write(json.dumps({"told": what, **facts}) + "\n")
 
 

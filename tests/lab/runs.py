@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
+import shlex
+from pathlib import Path
 
 from fsconsole.client.engine import create_request
 from fsconsole.journal.folder import RunFolder
@@ -12,11 +12,9 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.store import create_run, make_run_id
 from fsconsole.model.state import CellState, RunState
 from fsconsole.preflight.prepare import prepare
-from fsconsole.system.mounts import engine_argv
 from fsconsole.system.run import RealExecutor
-from tests.lab import acting_engine
-from tests.lab.acting_engine import Act, carry_out
 from tests.lab.warm import Forked, fork_engine
+from tests.loop.faulty_engine import AFTER_CELL, Event, argv_with, follow_through
 
 RUNS = "/var/lib/fsconsole/runs"
 
@@ -28,20 +26,27 @@ def new_run(plan: str, *devices: str) -> RunFolder:
     return create_run(RUNS, create_request(run_id, prepared.plan, prepared.targets))
 
 
-def begin(folder: RunFolder, *acts: Act) -> Forked:
-    """Start the run's engine, to whose devices the acts will happen."""
-    return fork_engine(lambda: carry_out(folder.path, acts), folder.engine_log, os.environ.copy())
+def begin(folder: RunFolder, *events: Event) -> Forked:
+    """Start the run's engine, to whose devices the events will happen."""
+    script = _script(folder, events)
+    return fork_engine(lambda: follow_through(folder.path, script), folder.engine_log, os.environ.copy())
 
 
-def begin_anew(folder: RunFolder, *acts: Act) -> Forked:
+def begin_anew(folder: RunFolder, *events: Event) -> Forked:
     """Do the same as it is really done: with an interpreter of its own, by whose words `cleanup` knows an engine."""
-    argv = engine_argv((sys.executable, acting_engine.__file__, folder.path, json.dumps(acts)))
+    argv = argv_with(folder.path, _script(folder, events), Path(f"/tmp/{folder.name}.script"))
     return Forked(os.posix_spawnp(argv[0], argv, os.environ))
 
 
-def act(cell: CellState, step: str, argv: tuple[str, ...], gone: str = "") -> Act:
+def _script(folder: RunFolder, events: tuple[Event, ...]) -> list[Event]:
+    """Name all cells in their order: those that a script doesn't name are not carried out."""
+    return [*(Event(cell.index, AFTER_CELL, ":") for cell in state_of(folder).cells), *events]
+
+
+def act(cell: CellState, step: str, argv: tuple[str, ...], gone: str = "") -> Event:
     """Return what is to happen when a step of a cell begins; gone is the device that vanishes by it."""
-    return {"cell": cell.index, "step": step, "argv": argv, "gone": gone.replace("/dev", "/sys/block")}
+    wait = f"; while [ -e {gone.replace('/dev', '/sys/block')} ]; do sleep 0.05; done" if gone else ""
+    return Event(cell.index, step, shlex.join(argv) + wait, "middle" if step == "workload" else "before")
 
 
 def cells_on(state: RunState, device: str) -> list[CellState]:

@@ -11,7 +11,8 @@ ENVIRONMENT = "FSCONSOLE_SOAK"
 SOAK = ENVIRONMENT in os.environ
 
 IN_GUEST = "FSCONSOLE_LAB_GUEST"
-"""Set in the guest's environment, where the tests are run rather than reported."""
+"""Set in the guest's environment, where the tests are run rather than reported, to the machine: "uml" or "qemu"."""
+IN_UML = os.environ.get(IN_GUEST) == "uml"
 
 _Case = TypeVar("_Case")
 

@@ -7,6 +7,7 @@ its interpreter is not begun anew. That it begins well from nothing is for tests
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -48,6 +49,7 @@ class Forked:
 
 def fork_engine(carry_out: Callable[[], int], log_path: str | Path, environment: Mapping[str, str]) -> Forked:
     """Let carry_out be what an engine does, in a session and namespaces of its own, its outputs added to a log."""
+    gc.freeze()
     pid = os.fork()
     if pid:
         return Forked(pid)
@@ -101,6 +103,7 @@ def _spawn(argv: tuple[str, ...], log_path: str, environment: Mapping[str, str])
 if IN_GUEST in os.environ:
     # The tests that run in guests are loaded on the host too, where engines begin as they do.
     engine._spawn = _spawn
+if os.environ.get(IN_GUEST) == "qemu":
     # Half as often as the product does: a sample costs a guest a tenth of its time, and to show it as much again.
     runner.SAMPLE_PERIOD_S = 1.0
     follow.POLL_S = 1.0

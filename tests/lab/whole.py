@@ -17,9 +17,12 @@ from fsconsole.model.sample import Role, Sample
 from fsconsole.model.state import RunState
 from tests.lab import warm  # noqa: F401 - its engine is forked
 from tests.lab.guest import Done, create_array, fsconsole, settle, stop_arrays
+from tests.lab.soak import IN_UML
 
 RUNS = "/var/lib/fsconsole/runs"
 ARRAY = "md0"
+MEMBERS = tuple(f"{'ubd' if IN_UML else 'vd'}{letter}" for letter in "bcd")
+"""What these runs' arrays are made of, under user-mode Linux and in qemu."""
 
 
 @dataclass(frozen=True, slots=True)

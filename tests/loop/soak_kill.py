@@ -19,7 +19,6 @@ from contextlib import suppress
 from itertools import islice
 
 from fsconsole.client.engine import start_engine
-from fsconsole.devices import scratch
 from fsconsole.engine.cleanup import clean_up, require_resumable
 from fsconsole.engine.proof import look_again, renew
 from fsconsole.journal.events import Cursor
@@ -34,6 +33,7 @@ from fsconsole.model.state import CellState, CellStatus, RunStatus
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.loop.bystander import bystander
+from tests.loop.faulty_run import scratch_device
 from tests.loop.runs import assert_nothing_left, engine_of, new_run, wait_for_end
 
 PLAN = """
@@ -75,24 +75,20 @@ DELAYS_S = (0.0, 0.3)
 def soak(kills: int, seed: int, directory: str) -> Iterator[str]:
     """Yield, for each kill, what cleanup said of it; every run that was killed is finished and proved whole."""
     chance = random.Random(seed)  # noqa: S311 (moments, not secrets)
-    made = scratch.create(DEVICE_BYTES, os.path.join(directory, "scratch"))
-    try:
-        with bystander(directory) as other:
-            found = _settings_of(made.device)
-            left = kills
-            while left > 0:
-                folder = new_run(PLAN, made.device, os.path.join(directory, f"runs-{left}"))
-                plan = read_state(folder).request.plan
-                for said in islice(_one_run(folder, made.device, chance), left):
-                    assert _settings_of(made.device) == found
-                    assert other.is_untouched()
-                    yield said
-                    left -= 1
-                _finish(folder, made.device, plan)
-                assert _settings_of(made.device) == found
+    with scratch_device(directory, DEVICE_BYTES) as device, bystander(directory) as other:
+        found = _settings_of(device)
+        left = kills
+        while left > 0:
+            folder = new_run(PLAN, device, os.path.join(directory, f"runs-{left}"))
+            plan = read_state(folder).request.plan
+            for said in islice(_one_run(folder, device, chance), left):
+                assert _settings_of(device) == found
                 assert other.is_untouched()
-    finally:
-        scratch.remove(made)
+                yield said
+                left -= 1
+            _finish(folder, device, plan)
+            assert _settings_of(device) == found
+            assert other.is_untouched()
 
 
 def _settings_of(device: str) -> list[str]:

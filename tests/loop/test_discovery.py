@@ -136,7 +136,7 @@ def test_the_listing_has_every_field_and_a_hostile_label_as_data(loop_device: Ma
     listed = fsconsole("devices", "--json", path)
     assert listed.returncode == 0, listed.stderr
     (found,) = json.loads(listed.stdout)
-    assert set(Device.__slots__) <= set(found)
+    assert set(Device.__struct_fields__) <= set(found)
     assert (found["kind"], found["is_scratch"]) == ("loop", False)
     assert found["state"] == {"claim": "hazardous", "text": r"holds ext4 '[/x]\x1b[31m'"}
     assert "\x1b" not in listed.stdout

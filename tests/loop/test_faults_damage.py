@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import pathlib
-import subprocess
 
 import pytest
 
-from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
 from fsconsole.journal.past import read_state
 from fsconsole.model.events import WarningKind
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.text import MIB
-from tests.loop.faulty_engine import Event, argv_with
-from tests.loop.runs import assert_nothing_left, new_run, succeed
+from tests.loop.faulty_engine import Event
+from tests.loop.faulty_run import carry_out, scratch_device
+from tests.loop.runs import new_run, succeed
 
 pytestmark = pytest.mark.root
 
@@ -62,18 +61,12 @@ FOUND = {
 def whole(tmp_path_factory: pytest.TempPathFactory):
     """A run of four cells, of which all but the last are damaged right before their check, and its runs directory."""
     directory = tmp_path_factory.mktemp("damage")
-    made = scratch.create(400 * MIB, str(directory / "scratch"))
-    folder = new_run(PLAN, made.device, str(directory / "runs"))
-    commands = [text.format(device=made.device) for text in DAMAGE.values()]
-    events = [Event(cell, "check", text) for cell, text in enumerate(commands)]
-    argv = argv_with(folder.path, [*events, Event(3, "check", ":")], directory / "script")
-    done = subprocess.run(
-        argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    assert_nothing_left(made.device, folder)
-    yield read_state(folder), str(directory / "runs")
-    scratch.remove(made)
+    with scratch_device(directory, 400 * MIB) as device:
+        folder = new_run(PLAN, device, str(directory / "runs"))
+        commands = [text.format(device=device) for text in DAMAGE.values()]
+        events = [Event(cell, "check", text) for cell, text in enumerate(commands)]
+        carry_out(folder, [*events, Event(3, "check", ":")], device)
+        yield read_state(folder), str(directory / "runs")
 
 
 def cell_of(state: RunState, filesystem: str) -> CellState:
@@ -135,16 +128,14 @@ file_size = "64KiB"
 def test_a_target_that_can_not_be_opened_for_its_drain_fails_its_cell_and_is_not_kept_mounted(
     tmp_path: pathlib.Path,
 ):
-    made = scratch.create(100 * MIB, str(tmp_path / "scratch"))
-    folder = new_run(ONCE, made.device, str(tmp_path / "runs"))
-    away = pathlib.Path(f"{made.device}.away")
-    argv = argv_with(folder.path, [Event(0, "drain", f"mv {made.device} {away}")], tmp_path / "script")
-    try:
-        subprocess.run(argv, check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=300)
-    finally:
-        away.rename(made.device)
+    with scratch_device(tmp_path, 100 * MIB) as device:
+        folder = new_run(ONCE, device, str(tmp_path / "runs"))
+        away = pathlib.Path(f"{device}.away")
+        try:
+            carry_out(folder, [Event(0, "drain", f"mv {device} {away}")])
+        finally:
+            away.rename(device)
     (cell,) = read_state(folder).cells
-    scratch.remove(made)
     # Where the unmounting fails too, as it does below an open file, the run ends with a cell that is stopped.
     assert cell.status is CellStatus.FAILED, cell.reason
     assert cell.steps[-1].kind is StepKind.DRAIN

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import subprocess
 
 import pytest
 
-from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
 from fsconsole.journal.past import read_state
 from fsconsole.model.events import WarningKind
@@ -15,8 +13,9 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.text import MIB
-from tests.loop.faulty_engine import Event, argv_with
-from tests.loop.runs import assert_nothing_left, new_run
+from tests.loop.faulty_engine import Event
+from tests.loop.faulty_run import carry_out, scratch_device
+from tests.loop.runs import new_run
 
 pytestmark = pytest.mark.root
 
@@ -52,20 +51,14 @@ LEAVE_NOTHING = "head -c 1G /dev/zero >/run/fsconsole/mnt/ballast 2>/dev/null ||
 def state(tmp_path_factory: pytest.TempPathFactory):
     """Return a run of two cells for each filesystem: one is left 20 MiB by the time it writes, the other nothing."""
     directory = tmp_path_factory.mktemp("full")
-    made = scratch.create(400 * MIB, str(directory / "scratch"))
-    folder = new_run(PLAN, made.device, str(directory / "runs"))
-    events = [
-        Event(cell.index, "workload", LEAVE_20_MIB if cell.repeat == 1 else LEAVE_NOTHING, "ready")
-        for cell in read_state(folder).request.plan.cells
-    ]
-    argv = argv_with(folder.path, events, directory / "script")
-    done = subprocess.run(
-        argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    assert_nothing_left(made.device, folder)
-    yield read_state(folder)
-    scratch.remove(made)
+    with scratch_device(directory, 400 * MIB) as device:
+        folder = new_run(PLAN, device, str(directory / "runs"))
+        events = [
+            Event(cell.index, "workload", LEAVE_20_MIB if cell.repeat == 1 else LEAVE_NOTHING, "ready")
+            for cell in read_state(folder).request.plan.cells
+        ]
+        carry_out(folder, events, device)
+        return read_state(folder)
 
 
 def cell_of(state: RunState, filesystem: str, repeat: int) -> CellState:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from fsconsole.client.engine import start_engine
-from fsconsole.devices import scratch
 from fsconsole.errors import ExitCode
 from fsconsole.journal.past import read_state
 from fsconsole.model.events import Outcome
 from fsconsole.model.state import CellStatus, RunStatus
 from fsconsole.text import MIB
 from tests.conftest import Mount
-from tests.loop.faulty_engine import AFTER_CELL, Event, argv_with
+from tests.loop.faulty_engine import AFTER_CELL, Event
+from tests.loop.faulty_run import carry_out, scratch_device
 from tests.loop.runs import TINY_PLAN, assert_nothing_left, new_run, wait_for_end
 
 pytestmark = pytest.mark.root
@@ -39,26 +39,19 @@ MOMENTS = [
 @pytest.fixture(scope="module")
 def device(tmp_path_factory: pytest.TempPathFactory):
     """A scratch device of 64 MiB."""
-    made = scratch.create(64 * MIB, str(tmp_path_factory.mktemp("scratch")))
-    yield made.device
-    scratch.remove(made)
+    with scratch_device(tmp_path_factory.mktemp("journal"), 64 * MIB) as made:
+        yield made
 
 
 @pytest.mark.parametrize("moment", MOMENTS, ids="-".join)
 def test_a_journal_that_runs_full_at_any_moment_stops_the_run_cleanly_and_loses_no_cell(
-    tmp_path: Path, device: str, mounted: Mount, loop_device, moment: tuple[str, str, str]
+    device: str, mounted: Mount, loop_device, moment: tuple[str, str, str]
 ):
     step, when, disk = moment
     place = small_disk(mounted, loop_device, disk)
     folder = new_run(TINY_PLAN, device, str(place / "runs"))
     fill = f"head -c 64M /dev/zero >{place}/ballast 2>/dev/null || sync"
-    script = tmp_path / "script"
-    argv = argv_with(folder.path, [Event(0, AFTER_CELL, ":"), Event(1, step, fill, when)], script)
-    done = subprocess.run(
-        argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    assert_nothing_left(device, folder)
+    done = carry_out(folder, [Event(0, AFTER_CELL, ":"), Event(1, step, fill, when)], device)
     state = read_state(folder)
     assert done.returncode == state.exit_code == ExitCode.JOURNAL_FULL, (done.stderr, state.reason)
     assert (state.status, state.outcome) == (RunStatus.FINISHED, Outcome.FAILED)

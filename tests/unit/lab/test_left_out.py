@@ -1,4 +1,4 @@
-"""Where no virtual machine can be had, the lab's tests are left out, and that is said."""
+"""Where no guest can be had, the lab's tests are left out, and that is said."""
 
 from __future__ import annotations
 
@@ -12,20 +12,24 @@ from pathlib import Path
 import pytest
 
 from tests.lab.machine import why_no_machine
+from tests.lab.soak import ENVIRONMENT
 from tests.unit.house.source import CHECKOUT
 
 
 @pytest.mark.parametrize("processes", [0, 3])
-def test_without_qemu_the_lab_is_left_out_with_a_count(tmp_path: Path, processes: int) -> None:
+def test_without_programs_the_lab_is_left_out_with_a_count(tmp_path: Path, processes: int) -> None:
     # Three processes are what the test command takes.
     why = left_out(tmp_path, f"-n{processes}", "tests/lab", environment={"PATH": str(tmp_path)})
-    assert "not root" in why or "qemu-system-x86_64 is missing" in why
+    assert "not root" in why or ("qemu-system-x86_64 is missing" in why and "unshare is missing" in why)
 
 
 @pytest.mark.skipif(bool(why_no_machine()), reason="without any machine all are left out for one reason")
-def test_without_a_newer_kernel_its_tests_alone_are_left_out_with_a_count(tmp_path: Path) -> None:
-    why = left_out(tmp_path, "-n0", "-p", "tests.unit.lab.no_newer_kernel", "tests/lab/inside/newer")
-    assert "no kernel in /nowhere/newer-kernel" in why
+@pytest.mark.parametrize(("folder", "kernel"), [("arrays", "uml"), ("newer", "newer-kernel")])
+def test_without_its_kernel_a_group_is_left_out_with_a_count(
+    tmp_path: Path, folder: str, kernel: str
+) -> None:
+    words = ("-n0", "-p", "tests.unit.lab.missing_kernels", f"tests/lab/inside/{folder}")
+    assert f"no kernel in /nowhere/{kernel}" in left_out(tmp_path, *words, environment={ENVIRONMENT: "1"})
 
 
 def left_out(tmp_path: Path, *words: str, environment: Mapping[str, str] | None = None) -> str:
@@ -36,7 +40,7 @@ def left_out(tmp_path: Path, *words: str, environment: Mapping[str, str] | None 
         check=False, capture_output=True, text=True, timeout=300, cwd=CHECKOUT, env={**os.environ, **(environment or {})},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    said = re.search(r"(\d+) tests on real arrays and disks did not run: (.+)", done.stdout)
+    said = re.findall(r"(\d+) tests on real arrays and disks did not run: (.+)", done.stdout)
     assert said, done.stdout
-    assert f"{said[1]} skipped" in done.stdout
-    return said[2]
+    assert f"{sum(int(count) for count, _ in said)} skipped" in done.stdout
+    return "; ".join(why for _, why in said)

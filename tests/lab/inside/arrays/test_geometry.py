@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.plan.arrays import geometry_of, stripes_of
-from tests.lab.guest import create_array, run, settle, stop_arrays
+from tests.lab.guest import create_array, loop_device, run, settle, stop_arrays
 from tests.lab.soak import tried
 
-LOOPS = tuple(f"/dev/loop{number}" for number in range(8, 12))
+LOOPS = tuple(f"/dev/loop{number}" for number in range(4))
 GIB = 2**30
 """Of each member: mkfs.xfs takes no stripes on less than 1 GiB."""
 EVERY = [(level, chunk) for level in ("raid0", "raid5", "raid6", "raid10") for chunk in (64, 256)]
@@ -23,14 +24,10 @@ BLOCK = 4096
 
 @pytest.fixture(scope="module", autouse=True)
 def _members() -> Iterator[None]:
-    for loop in LOOPS:
-        file = Path("/run", Path(loop).name)
-        with file.open("wb") as disk:
-            disk.truncate(GIB)
-        run("losetup", loop, str(file))
-    yield
-    for loop in LOOPS:
-        run("losetup", "--detach", loop)
+    with ExitStack() as stack:
+        for loop in LOOPS:
+            stack.enter_context(loop_device(Path(loop).name, GIB // 2**20))
+        yield
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every level of md, each made of a virtio, a scsi and an nvme partition and one more: what the listing says of it."""
+"""Every level of md, each made of partitions of two disks, a SCSI disk and a loop device: what the listing says of it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.lab.guest import create_array, fsconsole, listed, run, settle, stop_arrays
+from tests.lab.guest import create_array, fsconsole, listed, loop_device, run, scsi_disk, settle, stop_arrays
 
-DISKS = ("vda", "vdb", "sda", "nvme0n1")
+DISKS = ("ubda", "ubdb", "sda", "loop0")
 LEVELS = ("linear", "raid0", "raid1", "raid5", "raid6", "raid10")
 CHUNKS_KIB = {"linear": 64, "raid0": 128, "raid5": 64, "raid6": 256, "raid10": 32}
 DATA_MEMBERS = {"linear": 4, "raid0": 4, "raid1": 1, "raid5": 3, "raid6": 2, "raid10": 2}
@@ -32,8 +32,15 @@ def members_of(level: str) -> list[str]:
     return [Member(disk, LEVELS.index(level) + 1).name for disk in DISKS]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _disks() -> Iterator[None]:
+    with scsi_disk(96) as name, loop_device("loop0", 96):
+        assert name == "sda"
+        yield
+
+
 @pytest.fixture(scope="module")
-def listing() -> Iterator[Listing]:
+def listing(_disks: None) -> Iterator[Listing]:
     table = "label: gpt\n" + "".join(f"size={PARTITION_MIB}MiB\n" for _ in LEVELS)
     for disk in DISKS:
         run("sfdisk", "--quiet", f"/dev/{disk}", text=table)
@@ -79,7 +86,7 @@ def test_a_member_is_in_use_by_its_array(listing: Listing, level: str) -> None:
         assert listing[disk]["state"]["claim"] == "in use"
 
 
-@pytest.mark.parametrize("device", ["nvme0n1p4", "sda"])
+@pytest.mark.parametrize("device", ["loop0p4", "sda"])
 def test_neither_a_member_nor_its_disk_is_ever_a_target(listing: Listing, device: str) -> None:
     done = fsconsole("plan", "tests/lab/tiny.toml", "--device", f"/dev/{device}", "--json")
     assert done.code == 23, done

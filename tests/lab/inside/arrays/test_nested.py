@@ -11,10 +11,10 @@ from tests.lab.guest import create_array, fsconsole, listed, run, settle, stop_a
 
 @pytest.fixture
 def tower() -> Iterator[None]:
-    for disk in ("vdc", "vdd"):
+    for disk in ("ubdc", "ubdd"):
         run("sfdisk", "--quiet", f"/dev/{disk}", text="label: gpt\nsize=64MiB\nsize=16MiB\n")
     settle()
-    create_array("md5", "raid1", "/dev/vdc1", "/dev/vdd1")
+    create_array("md5", "raid1", "/dev/ubdc1", "/dev/ubdd1")
     run("pvcreate", "-qq", "/dev/md5")
     run("vgcreate", "-qq", "lab", "/dev/md5")
     run("lvcreate", "-qq", "--yes", "--wipesignatures=n", "--size=32M", "--name=data", "lab")
@@ -22,21 +22,21 @@ def tower() -> Iterator[None]:
     yield
     run("vgremove", "-qq", "--yes", "lab")
     run("pvremove", "-qq", "/dev/md5")
-    stop_arrays("/dev/vdc1", "/dev/vdd1")
-    for disk in ("vdc", "vdd"):
+    stop_arrays("/dev/ubdc1", "/dev/ubdd1")
+    for disk in ("ubdc", "ubdd"):
         run("wipefs", "--all", "--quiet", f"/dev/{disk}")
 
 
 def test_of_a_volume_on_an_array_on_partitions_only_the_volume_is_a_target(tower: None) -> None:
-    devices = listed("dm-0", "md5", "vdc", "vdd", "vdc1", "vdd1")
+    devices = listed("dm-0", "md5", "ubdc", "ubdd", "ubdc1", "ubdd1")
     volume = devices["dm-0"]
     assert (volume["kind"], volume["dm_name"], volume["lower"]) == ("dm", "lab-data", ["md5"])
-    assert sorted(devices["md5"]["lower"]) == ["vdc1", "vdd1"]
-    assert (devices["vdc1"]["parent"], devices["vdc1"]["holders"]) == ("vdc", ["md5"])
-    for name in ("md5", "vdc1", "vdd1", "vdc", "vdd"):
+    assert sorted(devices["md5"]["lower"]) == ["ubdc1", "ubdd1"]
+    assert (devices["ubdc1"]["parent"], devices["ubdc1"]["holders"]) == ("ubdc", ["md5"])
+    for name in ("md5", "ubdc1", "ubdd1", "ubdc", "ubdd"):
         assert devices[name]["state"]["claim"] == "in use", name
     assert volume["state"]["claim"] == "free", volume["state"]
-    for target, code in (("mapper/lab-data", 0), ("md5", 23), ("vdc1", 23)):
+    for target, code in (("mapper/lab-data", 0), ("md5", 23), ("ubdc1", 23)):
         done = fsconsole("plan", "tests/lab/tiny.toml", "--device", f"/dev/{target}", "--json")
         assert done.code == code, (target, done)
         assert ('"consent": ""' in done.out) == (code != 0)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.lab.guest import create_array, fsconsole, listed, run, settle, stop_arrays, wait_until
 
-DISKS = ("/dev/vda", "/dev/vdb", "/dev/sda", "/dev/nvme0n1")
+DISKS = ("/dev/ubda", "/dev/ubdb", "/dev/ubdc", "/dev/ubdd")
 SPEED = "/proc/sys/dev/raid/speed_limit_"
 
 
@@ -36,15 +36,15 @@ def array(name: str) -> tuple[dict[str, object], dict[str, object]]:
 
 def test_an_array_that_lost_a_member_is_degraded_and_its_rebuilding_has_progress() -> None:
     create_array("md0", "raid5", *DISKS)
-    run("mdadm", "--quiet", "/dev/md0", "--fail", "/dev/sda")
+    run("mdadm", "--quiet", "/dev/md0", "--fail", "/dev/ubdc")
     settle()
     device, md = array("md0")
     assert (md["degraded"], md["slots"], md["action"]) == (1, "UU_U", "")
-    assert {member["name"]: member["flags"] for member in md["members"]}["sda"] == "F"
+    assert {member["name"]: member["flags"] for member in md["members"]}["ubdc"] == "F"
     assert "degraded" in device["state"]["text"]
-    run("mdadm", "--quiet", "/dev/md0", "--remove", "/dev/sda")
-    run("mdadm", "--quiet", "--zero-superblock", "/dev/sda")
-    run("mdadm", "--quiet", "/dev/md0", "--add", "/dev/sda")
+    run("mdadm", "--quiet", "/dev/md0", "--remove", "/dev/ubdc")
+    run("mdadm", "--quiet", "--zero-superblock", "/dev/ubdc")
+    run("mdadm", "--quiet", "/dev/md0", "--add", "/dev/ubdc")
     wait_until(lambda: "recovery =" in Path("/proc/mdstat").read_text(), "the rebuild begins")
     device, md = array("md0")
     assert (md["degraded"], md["action"]) == (1, "recovery")
@@ -61,7 +61,7 @@ def test_an_array_that_lost_a_member_is_degraded_and_its_rebuilding_has_progress
 
 
 def test_a_new_array_resyncs_with_progress_and_is_no_target_meanwhile() -> None:
-    create_array("md1", "raid1", "/dev/vda", "/dev/nvme0n1", words=())
+    create_array("md1", "raid1", "/dev/ubda", "/dev/ubdd", words=())
     wait_until(lambda: "resync =" in Path("/proc/mdstat").read_text(), "the resync begins")
     device, md = array("md1")
     assert (md["degraded"], md["action"]) == (0, "resync")
@@ -74,21 +74,21 @@ def test_an_array_that_was_not_started_is_inactive_and_holds_its_members() -> No
     create_array("md2", "raid5", *DISKS)
     settle()
     run("mdadm", "--quiet", "--stop", "/dev/md2")
-    run("mdadm", "--quiet", "--incremental", "--no-degraded", "/dev/vda")
+    run("mdadm", "--quiet", "--incremental", "--no-degraded", "/dev/ubda")
     settle()
     names = [
         line.split(" ")[0] for line in Path("/proc/mdstat").read_text().splitlines() if "inactive" in line
     ]
-    devices = listed(names[0], "vda")
+    devices = listed(names[0], "ubda")
     md = devices[names[0]]["md"]
     assert isinstance(md, dict)
-    assert (md["active"], md["level"], [member["name"] for member in md["members"]]) == (False, "", ["vda"])
+    assert (md["active"], md["level"], [member["name"] for member in md["members"]]) == (False, "", ["ubda"])
     assert "inactive" in devices[names[0]]["state"]["text"]
-    assert devices["vda"]["state"]["claim"] == "in use"
-    for device, why in ((names[0], "is an inactive array"), ("vda", "is a member of the inactive array")):
+    assert devices["ubda"]["state"]["claim"] == "in use"
+    for device, why in ((names[0], "is an inactive array"), ("ubda", "is a member of the inactive array")):
         done = fsconsole("plan", "tests/lab/tiny.toml", "--device", f"/dev/{device}", "--json")
         assert done.code == 23, done
         assert why in done.out
-    done = fsconsole("plan", "tests/lab/tiny.toml", "--device", "/dev/vdb", "--json")
+    done = fsconsole("plan", "tests/lab/tiny.toml", "--device", "/dev/ubdb", "--json")
     assert done.code == 0, done
     assert "Linux md member" in done.out

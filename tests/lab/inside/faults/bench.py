@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 from fsconsole.client.engine import create_request
 from fsconsole.journal.folder import RunFolder
@@ -14,13 +16,13 @@ from fsconsole.journal.store import create_run, make_run_id
 from fsconsole.model.state import CellState, RunState
 from fsconsole.preflight.prepare import prepare
 from fsconsole.system.run import RealExecutor
-from tests.lab.guest import create_array, run, settle, stop_arrays
+from tests.lab.guest import create_array, run, scsi_disk, settle, stop_arrays, udevd
 from tests.lab.warm import fork_engine
 from tests.loop.faulty_engine import AFTER_CELL, Event, follow_through
 
 RUNS = "/var/lib/fsconsole/runs"
 TOP, RAID5, RAID0 = "/dev/mapper/top", "/dev/md0", "/dev/md1"
-MEMBERS = ("/dev/vdb", "/dev/vdc", "/dev/vdd", "/dev/vde", "/dev/sda")
+MEMBERS = ("/dev/ubdb", "/dev/ubdc", "/dev/ubdd", "/dev/ubde", "/dev/sda")
 
 PLAN = """
 schema = 1
@@ -48,7 +50,7 @@ check = true
 
 def sectors() -> int:
     """Return the size of the disk below the targets, in sectors of 512 bytes."""
-    return int(Path("/sys/block/vda/size").read_text())
+    return int(Path("/sys/block/ubda/size").read_text())
 
 
 def low(table: str) -> str:
@@ -60,13 +62,13 @@ def low(table: str) -> str:
     return f"dmsetup suspend --noflush --nolockfs low; dmsetup load low --table '{words}'; dmsetup resume low"
 
 
-WELL = "0 {n} linear /dev/vda 0"
+WELL = "0 {n} linear /dev/ubda 0"
 DEAD = "0 {n} error"
 # Down for an hour from the first second on (dm-flakey.rst).
-WRITES_FAIL = "0 {n} flakey /dev/vda 0 0 3600 1 error_writes"
-WRITES_LOST = "0 {n} flakey /dev/vda 0 0 3600 1 drop_writes"
+WRITES_FAIL = "0 {n} flakey /dev/ubda 0 0 3600 1 error_writes"
+WRITES_LOST = "0 {n} flakey /dev/ubda 0 0 3600 1 drop_writes"
 SLOW_MS = 500
-SLOW = f"0 {{n}} delay /dev/vda 0 0 /dev/vda 0 {SLOW_MS}"
+SLOW = f"0 {{n}} delay /dev/ubda 0 0 /dev/ubda 0 {SLOW_MS}"
 """Writes and flushes take half a second more; reads take none."""
 
 
@@ -93,8 +95,17 @@ class Ended:
     """By the name of their fault."""
 
 
-def set_up() -> None:
-    """Make the layers and the arrays."""
+@pytest.fixture(scope="module")
+def bench() -> Iterator[None]:
+    """The layers and the arrays; to give them back fails where a run has left anything mounted or open."""
+    with scsi_disk(128) as name, udevd():
+        assert f"/dev/{name}" == MEMBERS[-1]
+        _set_up()
+        yield
+        _take_down()
+
+
+def _set_up() -> None:
     run("modprobe", "-a", "dm-flakey", "dm-delay", "raid456", "raid0")
     run("dmsetup", "create", "low", "--table", WELL.format(n=sectors()))
     run("dmsetup", "create", "top", "--table", f"0 {sectors()} linear /dev/mapper/low 0")
@@ -103,8 +114,7 @@ def set_up() -> None:
     settle()
 
 
-def take_down() -> None:
-    """Give all of it back, which fails where a run has left anything mounted or open."""
+def _take_down() -> None:
     settle()
     run("dmsetup", "remove", "--retry", "top")
     run("dmsetup", "remove", "--retry", "low")
@@ -124,8 +134,9 @@ def carry_out(faults: Sequence[Fault], directory: Path, targets: tuple[str, ...]
     free = [(cell.target, cell.variant.filesystem, cell.index) for cell in prepared.plan.cells]
     indexes = {}
     for fault in faults:
-        wanted = (os.path.realpath(fault.target), fault.filesystem)
-        place = next(p for p in free if (os.path.realpath(p[0]), p[1]) == wanted)
+        # By number: without udevd the mapper's name is a node of its own.
+        wanted = (os.stat(fault.target).st_rdev, fault.filesystem)
+        place = next(p for p in free if (os.stat(p[0]).st_rdev, p[1]) == wanted)
         free.remove(place)
         indexes[fault.name] = place[2]
     events, log = _script(faults, indexes), directory / "said"

@@ -1,7 +1,3 @@
-"""Every pair of fault, step and filesystem is a soak's matter."""
+"""The layers and arrays that the faults happen to."""
 
-from __future__ import annotations
-
-from tests.lab.soak import SOAK
-
-collect_ignore = [] if SOAK else ["test_every_pair.py"]
+from tests.lab.inside.faults.bench import bench  # noqa: F401

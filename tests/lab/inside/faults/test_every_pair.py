@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -21,8 +20,6 @@ from tests.lab.inside.faults.bench import (
     Fault,
     carry_out,
     low,
-    set_up,
-    take_down,
 )
 
 TABLES = {"dead": DEAD, "writes fail": WRITES_FAIL, "writes are lost": WRITES_LOST}
@@ -35,13 +32,6 @@ MOMENTS = (
 )  # fmt: skip
 TOLD = {WarningKind.KERNEL_LOG, WarningKind.CHECK}
 SOUND = "nothing"
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[None]:
-    set_up()
-    yield
-    take_down()
 
 
 @pytest.fixture(scope="module", params=list(product(FILESYSTEMS, TABLES)), ids="-".join)

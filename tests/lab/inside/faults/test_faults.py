@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,8 +25,6 @@ from tests.lab.inside.faults.bench import (
     Fault,
     carry_out,
     low,
-    set_up,
-    take_down,
 )
 
 NO_MEMORY = """
@@ -58,7 +55,7 @@ def faults() -> tuple[Fault, ...]:
                 ("delete-unmount", "before", low(WRITES_FAIL)),
             ),
         ),
-        Fault("member", "ext4", (("workload", "middle", "mdadm --quiet /dev/md0 --fail /dev/vdb"),), target=RAID5),
+        Fault("member", "ext4", (("workload", "middle", "mdadm --quiet /dev/md0 --fail /dev/ubdb"),), target=RAID5),
         Fault("raid0", "ext4", (("workload", "ready", PULLED),), target=RAID0),
         Fault("mkfs", "ext4", (("mkfs", "middle", low(DEAD)),), heals=False),
         Fault("dead", "ext4", ()),
@@ -66,10 +63,8 @@ def faults() -> tuple[Fault, ...]:
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ended]:
-    set_up()
-    yield carry_out(faults(), tmp_path_factory.mktemp("faults"), (TOP, RAID5, RAID0))
-    take_down()
+def ended(bench: None, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    return carry_out(faults(), tmp_path_factory.mktemp("faults"), (TOP, RAID5, RAID0))
 
 
 FAILED = {
@@ -142,7 +137,7 @@ def test_an_array_that_lost_a_member_goes_on_and_the_cell_says_so(ended: Ended) 
     assert "the array /dev/md0 lacks 1 of its 3 members when the cell ended" in warned(
         cell, WarningKind.NOT_COMPARABLE
     )
-    assert "md/raid:md0: Disk failure on vdb" in warned(cell, WarningKind.KERNEL_LOG)[0]
+    assert "md/raid:md0: Disk failure on ubdb" in warned(cell, WarningKind.KERNEL_LOG)[0]
 
 
 def test_a_disk_that_stays_dead_ends_the_run_before_the_next_cell_with_the_reason(ended: Ended) -> None:

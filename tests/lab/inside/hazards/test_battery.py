@@ -18,14 +18,16 @@ from fsconsole.errors.targets import DeviceChanged
 from fsconsole.model.run import Target
 from fsconsole.system.run import RealExecutor
 from tests.lab.digest import digest
-from tests.lab.guest import run
+from tests.lab.guest import UDEVD, run
 from tests.lab.hazards import BATTERY, Answer, Case
+from tests.lab.soak import IN_UML
 
 MIB = 2**20
-DISKS = {
-    "A": "/dev/vda", "B": "/dev/vdb", "C": "/dev/vdc", "D": "/dev/vdd", "E": "/dev/vde", "S": "/dev/sda",
-    "N": "/dev/nvme0n1",
-}  # fmt: skip
+DISKS = (
+    {name: f"/dev/ubd{letter}" for name, letter in zip("ABCDESN", "abcdefg", strict=True)}
+    if IN_UML
+    else {"A": "/dev/vdb"}
+)
 FOLDERS = {"M": "/run/mounted", "P": "/run/mounted-too"}
 LIMITS = {"too-small": {"min_bytes": 33 * MIB}, "too-large": {"max_bytes": 31 * MIB}}
 
@@ -37,7 +39,8 @@ def shell(script: str) -> str:
 
 def shell_alone(script: str) -> str:
     """Do the same without waiting for udev, which itself waits for whoever has a lock on a disk."""
-    said = run("sh", "-euc", script, environment={**DISKS, **FOLDERS})
+    alone = "" if UDEVD.exists() else "udevadm() { :; }\n"
+    said = run("sh", "-euc", alone + script, environment={**DISKS, **FOLDERS})
     return said.splitlines()[-1] if said else ""
 
 
@@ -72,8 +75,13 @@ def look_from(root: str, path: str, case: Case) -> GateReport:
     return pickle.loads(answer.read_bytes())  # noqa: S301 - this test's own
 
 
-@pytest.mark.parametrize("case", BATTERY, ids=lambda case: case.name.replace(" ", "-"))
+@pytest.mark.parametrize("case", [case for case in BATTERY if not case.in_qemu], ids=lambda case: case.name)
 def test_a_device_is_not_free_that_is(case: Case) -> None:
+    try_out(case)
+
+
+def try_out(case: Case) -> None:
+    """Make a case, ask the gate, and take it apart."""
     for folder in FOLDERS.values():
         os.makedirs(folder, exist_ok=True)
     path = shell_alone(f"{case.made}\nsync\nudevadm settle\necho {case.device}")

@@ -10,10 +10,6 @@ import pytest
 from tests.lab.guest import run
 from tests.lab.inside.hotplug.hanging import Hanging, hanging_volume
 from tests.lab.qmp import Qmp
-from tests.lab.soak import SOAK
-
-collect_ignore = [] if SOAK else ["test_console.py"]
-"""To load the console takes a guest a minute."""
 
 
 @pytest.fixture(scope="module", params=["with udevd", "without udevd"])

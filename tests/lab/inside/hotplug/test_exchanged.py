@@ -20,12 +20,9 @@ from tests.lab.guest import run, settle, wait_until
 from tests.lab.inside.hotplug.test_pulled import content
 from tests.lab.qmp import DRIVE, SHARE, HotDisk, Qmp
 from tests.lab.runs import RUNS, act, begin, cells_on, new_run, state_of
-from tests.lab.soak import SOAK
 
 PLAN = "tests/lab/inside/hotplug/returns.toml"
 SIZE_MIB = 32
-__test__ = SOAK
-"""Not even collected otherwise: a test that is left out is one that a machine is missing for."""
 
 SR0 = Path("/sys/block/sr0")
 LISTED = "lsblk --nodeps --noheadings --output SERIAL"

@@ -12,10 +12,6 @@ from fsconsole.model.state import CellStatus
 from tests.lab.guest import wait_until
 from tests.lab.inside.hotplug.hanging import DEVICE, PATIENCE_S, PLAN, Hanging, over
 from tests.lab.runs import cells_on, state_of
-from tests.lab.soak import SOAK
-
-__test__ = SOAK
-"""Not even collected otherwise: a test that is left out is one that a machine is missing for."""
 
 STEPS = ("mkfs", "mount", "quiesce", "workload", "drain", "remount", "unmount", "delete")
 

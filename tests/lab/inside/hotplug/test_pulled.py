@@ -19,7 +19,7 @@ from tests.lab.runs import act, begin, cells_on, new_run, state_of
 from tests.lab.soak import SOAK, tried
 
 PLANS = "tests/lab/inside/hotplug"
-SIZE_MIB = 64
+SIZE_MIB = 32
 BUSES = ("virtio", "scsi", "nvme")
 WHEN = (0, 0, 1) if SOAK else (0, 0, 0)
 """In which of its cells each is pulled; in a soak the last has one that goes well, though the others are gone by then."""

@@ -13,10 +13,6 @@ from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
 from tests.lab.guest import fsconsole, listed, run, settle, wait_until
 from tests.lab.runs import new_run
-from tests.lab.soak import SOAK
-
-__test__ = SOAK
-"""Not even collected otherwise: a test that is left out is one that a machine is missing for."""
 
 PLAN, DEVICE = "tests/lab/inside/hotplug/hang.toml", "/dev/dm-0"
 

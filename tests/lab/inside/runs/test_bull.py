@@ -15,7 +15,7 @@ from fsconsole.plan.draft import plan_to_toml
 from fsconsole.plan.planfile import PlanFile, Scale, ScaleKind
 from fsconsole.plan.read import find_config, read_plan
 from tests.lab.soak import tried
-from tests.lab.whole import Whole, run_on_array
+from tests.lab.whole import MEMBERS, Whole, run_on_array
 
 SHIPPED = read_plan(find_config("bull-2008-large-write"))
 EVERY = tuple(variant.label for variant in SHIPPED.variants)
@@ -28,7 +28,6 @@ LABELS = tried(EVERY, CHOSEN)
 TINY = 2**-14
 """64 KiB of each GiB: a write for each of the 128 files."""
 WRITTEN_BYTES = 128 * 2**16
-MEMBERS = ("vdb", "vdc", "vdd")
 
 
 def tiny() -> PlanFile:

@@ -1,4 +1,4 @@
-"""One run on a raid5 of three virtio disks: a cell of each filesystem that few kernels have."""
+"""One run on a raid5 of three disks: a cell of each filesystem that few kernels have."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Role
 from fsconsole.model.state import CellState, CellStatus
 from tests.lab.guest import fsconsole
-from tests.lab.whole import Whole, run_on_array
+from tests.lab.whole import MEMBERS, Whole, run_on_array
 
 PLAN = "tests/lab/inside/runs/rare.toml"
-MEMBERS = ("vdb", "vdc", "vdd")
 FILESYSTEMS = ("f2fs", "nilfs2", "jfs", "reiserfs")
 WRITTEN_BYTES = 4 * 2**20
 

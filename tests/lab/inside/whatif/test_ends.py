@@ -10,65 +10,37 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
 from tests.lab.digest import digest
 from tests.lab.guest import create_array, fsconsole, run, settle
-from tests.lab.inside.whatif.arrays import (
-    DISKS,
-    HERE,
-    arrays,
-    clear_disks,
-    consent,
-    hurry,
-    is_in,
-    kill_engines,
-    newest,
-    on,
-    uuids_on,
-    wait_for,
-)
+from tests.lab.inside.whatif import arrays as lab
+from tests.lab.inside.whatif.arrays import A, B, C, D
 
-A, B, C, D = DISKS
-MIRROR = f"{HERE}/mirror.toml"
 MDADM_CONF = Path("/etc/mdadm/mdadm.conf")
 SET_ARRAY_INFO = 0x40480923
 
 
-@pytest.fixture(autouse=True)
-def _clear() -> Iterator[None]:
-    hurry(200)
-    yield
-    hurry(200000)
-    kill_engines()
-    clear_disks()
-
-
 def test_a_cell_skipped_and_an_engine_killed_leave_no_array_and_no_other_array_is_touched() -> None:
     _leave_a_number_without_members()
-    code = consent("plan", MIRROR, *on(A, B))
-    begun = fsconsole("run", MIRROR, *on(A, B), "--consent", code, "--detach")
-    assert begun.code == 0, begun
-    folder = newest()
+    folder = lab.detached_mirror()
 
-    wait_for(folder, is_in(0, StepKind.ARRAY_SYNC), "the mirror resyncs")
+    lab.wait_for(folder, lab.is_in(0, StepKind.ARRAY_SYNC), "the mirror resyncs")
     # Nobody else takes it apart meanwhile, so that nobody else's gets its name.
     assert subprocess.run(["mdadm", "--stop", "/dev/md400"], check=False, capture_output=True).returncode != 0
     assert fsconsole("stop", folder.name, "--skip").code == 0
-    wait_for(folder, lambda state: state.cells[0].status is CellStatus.SKIPPED, "the cell is skipped")
+    lab.wait_for(folder, lambda state: state.cells[0].status is CellStatus.SKIPPED, "the cell is skipped")
 
-    wait_for(folder, is_in(1, StepKind.RAW_READ), "the stripe has been written")
-    assert arrays()["md400"].members == {"vda", "vdb"}
-    kill_engines()
+    lab.wait_for(folder, lab.is_in(1, StepKind.RAW_READ), "the stripe has been written")
+    assert lab.arrays()["md400"].members == {"ubda", "ubdb"}
+    lab.kill_engines()
     # As after a reboot: udev has put it together under a name of its own, and another array has the run's.
     run("mdadm", "--stop", "/dev/md400")
     settle()
-    if not arrays():
+    if not lab.arrays():
         run("mdadm", "--assemble", "/dev/md127", A, B)
-    (ours,) = arrays().values()
-    assert (ours.name != "md400", ours.members) == (True, {"vda", "vdb"})
+    (ours,) = lab.arrays().values()
+    assert (ours.name != "md400", ours.members) == (True, {"ubda", "ubdb"})
     create_array("md400", "raid1", C, D)
     settle()
     before = [digest(disk) for disk in (C, D)]
@@ -77,9 +49,9 @@ def test_a_cell_skipped_and_an_engine_killed_leave_no_array_and_no_other_array_i
     cleaned = fsconsole("cleanup", folder.name)
     assert cleaned.code == 0, cleaned
     assert f"stopped the array {path}" in cleaned.out
-    assert "/dev/md400 is an array of vdc, vdd, not the run's: left untouched" in cleaned.out
-    assert arrays().keys() == {"md400"}
-    assert uuids_on(A, B) == set()
+    assert "/dev/md400 is an array of ubdc, ubdd, not the run's: left untouched" in cleaned.out
+    assert lab.arrays().keys() == {"md400"}
+    assert lab.uuids_on(A, B) == set()
     assert [digest(disk) for disk in (C, D)] == before
 
 
@@ -93,7 +65,7 @@ def _leave_a_number_without_members() -> None:
         Path(f"/sys/block/md400/md/{name}").write_text(value)
     os.close(array)
     assert Path("/sys/block/md400/md/array_state").read_text() == "inactive\n"
-    assert arrays() == {}
+    assert lab.arrays() == {}
 
 
 def _taken_by_somebody(array: str, run_id: str) -> str:
@@ -106,10 +78,10 @@ def _taken_by_somebody(array: str, run_id: str) -> str:
     with _not_assembled_by_udev():
         run("mdadm", "--stop", array)
         settle()
-        assert arrays().keys() == {"md400"}
+        assert lab.arrays().keys() == {"md400"}
         before = [digest(disk) for disk in (A, B)]
         kept = fsconsole("cleanup", run_id)
-        (looked_at,) = arrays().keys() - {"md400"}
+        (looked_at,) = lab.arrays().keys() - {"md400"}
         assert f"/dev/{looked_at} holds ext4" in kept.out
         assert [digest(disk) for disk in (A, B)] == before
     run("mdadm", "--readwrite", f"/dev/{looked_at}")

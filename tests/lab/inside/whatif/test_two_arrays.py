@@ -16,9 +16,10 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Role
 from fsconsole.model.state import CellStatus, RunState
 from tests.lab.guest import Done, fsconsole, settle
-from tests.lab.inside.whatif.arrays import DISKS, HERE, arrays, clear_disks, consent, newest, on, uuids_on
+from tests.lab.inside.whatif import arrays as lab
+from tests.lab.inside.whatif.arrays import DISKS
 
-PLAN = f"{HERE}/two.toml"
+PLAN = f"{lab.HERE}/two.toml"
 RAID5, RAID10 = 0, 1
 MD = "/sys/block/md400/md"
 
@@ -34,11 +35,11 @@ class Whole:
 
 @pytest.fixture(scope="module")
 def whole() -> Iterator[Whole]:
-    code = consent("plan", PLAN, *on(*DISKS))
-    done = fsconsole("run", PLAN, *on(*DISKS), "--consent", code, "--json")
-    folder = newest()
+    code = lab.consent("plan", PLAN, *lab.on(*DISKS))
+    done = fsconsole("run", PLAN, *lab.on(*DISKS), "--consent", code, "--json")
+    folder = lab.newest()
     yield Whole(done, read_state(folder), JournalReader(folder.journal).read_since(Cursor()))
-    clear_disks()
+    lab.clear_disks()
 
 
 def test_both_cells_are_done_and_clean(whole: Whole) -> None:
@@ -102,5 +103,5 @@ def test_the_gauges_show_the_array_with_its_members_while_it_is_there(
 def test_nothing_of_the_arrays_is_left(whole: Whole) -> None:
     assert whole.state.cells
     settle()
-    assert arrays() == {}
-    assert uuids_on(*DISKS) == set()
+    assert lab.arrays() == {}
+    assert lab.uuids_on(*DISKS) == set()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# First program of the guest (initramfs): the host's root read-only, layers over it, and a tmpfs that takes all writes.
+# First program in qemu (initramfs): the host's root read-only, layers over it, and a tmpfs that takes all writes.
 export PATH=/bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -16,4 +16,5 @@ mount -t overlay -o lowerdir=/share/code:/lab/tools:/lab/$(cat /kernel):/host,up
 # Where the layers are stays to be seen, for whoever asks which disks the root lies on.
 for folder in dev proc sys host lab share writes; do mkdir -p /new/$folder && mount --move /$folder /new/$folder; done
 mount -t tmpfs run /new/run
+ln -s /dev/virtio-ports /new/run/ports
 exec switch_root /new /bin/sh /share/start.sh
