@@ -20,8 +20,7 @@ from fsconsole.telemetry.block import (
     parse_stat,
 )
 from fsconsole.telemetry.rates import INT_WIDTH, Restarted, Unreadable
-from tests.unit.telemetry.data import kernels_with, recorded
-from tests.unit.telemetry.made_sys import MadeSys
+from tests.unit.telemetry.made_sys import MadeSys, kernels_with, recorded
 
 ZERO = DeviceCounters(*(0 for _ in fields(DeviceCounters)))
 counts = st.integers(0, 2**31 - 1)

@@ -30,7 +30,7 @@ from fsconsole.telemetry.machine import (
     stalled_percent,
 )
 from fsconsole.telemetry.rates import Unreadable
-from tests.unit.telemetry.data import kernels_with, recorded
+from tests.unit.telemetry.made_sys import kernels_with, recorded
 
 ticks = st.integers(min_value=0, max_value=2**40)
 steal = st.none() | ticks

@@ -19,8 +19,7 @@ from fsconsole.system.memfd import CounterPage
 from fsconsole.telemetry.sampler import Sampler, Sources, StallClock, next_due_ns
 from tests.conftest import wait_until
 from tests.unit.results import build
-from tests.unit.telemetry.data import RECORDED
-from tests.unit.telemetry.made_sys import MadeSys
+from tests.unit.telemetry.made_sys import RECORDED, MadeSys
 
 LIMIT_S = 30.0
 PERIOD_S = 0.02

@@ -117,27 +117,27 @@ def test_a_short_write_is_continued_and_an_error_ends_the_thread(
     assert (written.count, written.sum_ns > 0) == (2, True)
 
 
-@given(st.lists(st.integers(1, 65536), max_size=20), st.integers(1, 300_000))
-def test_short_writes_of_any_length_add_up_to_the_file(cuts: list[int], size: int) -> None:
+@given(st.lists(st.integers(1, 65536), max_size=20), st.integers(1, 300_000), st.booleans())
+def test_short_writes_of_any_length_add_up_to_the_file(cuts, size, quickly):
     # No filesystem here cuts writes at will: this stands in for one, between the loop and a real file.
     left, real_write, real_close = list(cuts), os.write, os.close
-
-    def short_write(fd: int, data: memoryview) -> int:
-        return real_write(fd, data[: left.pop()] if left else data)
-
+    sizes: list[int] = []
     with (
         pytest.MonkeyPatch.context() as patch,
-        thread_of(a_load(KIND, 1, size), Path("/proc/self")) as thread,
+        thread_of(a_load(KIND, 1, size, size if quickly else 65536), Path("/proc/self")) as thread,
     ):
-        patch.setattr(os, "write", short_write)
+        patch.setattr(os, "write", lambda fd, data: real_write(fd, data[: left.pop()] if left else data))
         patch.setattr(os, "open", lambda *args, **kwargs: os.memfd_create("file"))
-        sizes: list[int] = []
         patch.setattr(os, "close", lambda fd: (sizes.append(os.fstat(fd).st_size), real_close(fd)))
-        assert Create(thread.means).run(-1, "a", 0)
+        if quickly:
+            assert ops.make_files(thread.means, -1, ["a"], Limits())
+        else:
+            assert Create(thread.means).run(-1, "a", 0)
         patch.undo()
-        assert sizes == [size]
-        assert thread.counters.bytes_done == size
-        assert thread.counters.operations == -(-size // 65536)
+        counters = thread.counters
+    assert sizes == [size]
+    assert (counters.bytes_done, counters.operations) == (size, 1 if quickly else -(-size // 65536))
+    assert counters.files_done == quickly
 
 
 def test_a_stop_ends_before_the_next_file(tmp_path: Path) -> None:
@@ -191,14 +191,13 @@ def test_files_beyond_the_first_directory_lie_in_the_next(tmp_path: Path) -> Non
     assert [len(list(path.iterdir())) for path in sorted(tmp_path.iterdir())] == [2, 2, 1]
 
 
-CREATE = WorkloadKind.CREATE
 LOADS = {
-    "small": a_load(CREATE, 20, 4096, 4096),
-    "less than a block": a_load(CREATE, 20, 1000, 4096),
-    "zeros": a_load(CREATE, 3, 5000, 8192, data=DataKind.ZERO),
-    "many directories": a_load(CREATE, 20, 4096, 4096, directories=Directories(Layout.PER_COUNT, 3)),
-    "one directory each": a_load(CREATE, 20, 4096, 4096, directories=Directories(Layout.PER_THREAD)),
-    "limited by bytes": a_load(CREATE, 0, 4096, 4096, limit_bytes=50_000),
+    "small": a_load(KIND, 20, 4096, 4096),
+    "less than a block": a_load(KIND, 20, 1000, 4096),
+    "zeros": a_load(KIND, 3, 5000, 8192, data=DataKind.ZERO),
+    "many directories": a_load(KIND, 20, 4096, 4096, directories=Directories(Layout.PER_COUNT, 3)),
+    "one directory each": a_load(KIND, 20, 4096, 4096, directories=Directories(Layout.PER_THREAD)),
+    "limited by bytes": a_load(KIND, 0, 4096, 4096, limit_bytes=50_000),
 }
 
 
@@ -247,13 +246,13 @@ def test_both_loops_make_the_same_files_and_count_the_same(name: str, tmp_path: 
     ],
 )
 def test_whatever_needs_a_look_in_between_is_not_done_in_one_call(change: dict[str, object]) -> None:
-    load = a_load(CREATE, 20, 4096, 4096)
+    load = a_load(KIND, 20, 4096, 4096)
     assert is_one_call_each(load)
     assert not is_one_call_each(replace(load, **change))  # type: ignore[arg-type]
 
 
 def test_blocks_of_its_files_are_unlike(tmp_path: Path) -> None:
-    with thread_of(a_load(CREATE, 3000, 4096, 4096), tmp_path) as thread:
+    with thread_of(a_load(KIND, 3000, 4096, 4096), tmp_path) as thread:
         thread.quickly = True
         carried_out(thread)
     assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 3000
@@ -265,14 +264,14 @@ def test_a_stop_ends_it_before_the_next_file(tmp_path: Path) -> None:
         thread.page.request_stop()
         yield "second"
 
-    with thread_of(a_load(CREATE, 3, 1000, 1000), tmp_path) as thread:
+    with thread_of(a_load(KIND, 3, 1000, 1000), tmp_path) as thread:
         assert not ops.make_files(thread.means, thread.own_fd, names(thread), Limits())
         assert thread.counters.files_done == 1
     assert [path.name for path in tmp_path.iterdir()] == ["first"]
 
 
 def test_a_limit_ends_it_between_files(tmp_path: Path) -> None:
-    with thread_of(a_load(CREATE, 9, 1000, 1000), tmp_path) as thread:
+    with thread_of(a_load(KIND, 9, 1000, 1000), tmp_path) as thread:
         assert ops.make_files(thread.means, thread.own_fd, iter("abcdef"), Limits(budget_bytes=2500))
     assert len(list(tmp_path.iterdir())) == 3
 
@@ -281,7 +280,7 @@ def test_bytes_count_of_a_file_that_could_not_be_finished_but_the_file_does_not(
     tmp_path: Path,
 ) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with thread_of(a_load(CREATE, 2, 4096, 4096), tmp_path) as thread:
+    with thread_of(a_load(KIND, 2, 4096, 4096), tmp_path) as thread:
         thread.quickly = True
         # The kernel cuts a write short there, and refuses the next (man 2 setrlimit).
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, before[1]))
@@ -293,22 +292,3 @@ def test_bytes_count_of_a_file_that_could_not_be_finished_but_the_file_does_not(
         counters = thread.counters
     assert (counters.bytes_done, counters.files_done, counters.operations) == (3000, 0, 0)
     assert [path.stat().st_size for path in tmp_path.iterdir()] == [3000]
-
-
-@given(st.lists(st.integers(1, 4096), max_size=20), st.integers(1, 4096))
-def test_short_writes_add_up_in_the_loop_for_one_call_each(cuts: list[int], size: int) -> None:
-    # No filesystem here cuts writes at will: this stands in for one, between the loop and a real file.
-    left, real_write, real_close = list(cuts), os.write, os.close
-    sizes: list[int] = []
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        thread_of(a_load(CREATE, 1, size, 4096), Path("/proc/self")) as thread,
-    ):
-        patch.setattr(os, "write", lambda fd, data: real_write(fd, data[: left.pop()] if left else data))
-        patch.setattr(os, "open", lambda *args, **kwargs: os.memfd_create("file"))
-        patch.setattr(os, "close", lambda fd: (sizes.append(os.fstat(fd).st_size), real_close(fd)))
-        assert ops.make_files(thread.means, -1, ["a"], Limits())
-        patch.undo()
-        counters = thread.counters
-    assert sizes == [size]
-    assert (counters.bytes_done, counters.operations, counters.files_done) == (size, 1, 1)
