@@ -8,7 +8,6 @@ completed for a while and a process waits; the error names both. Programs of nil
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -148,11 +147,6 @@ class HangDetector:
 def hang_timeout_s() -> float:
     """Return how long a device may complete no I/O."""
     return float(_TIMEOUT_FACTOR * (read_int_or(_HUNG_TASK_S, 0) or _DEFAULT_HUNG_TASK_S))
-
-
-def this_task() -> int:
-    """Return the number of the calling thread in its own PID namespace."""
-    return threading.get_native_id()
 
 
 def run_detecting_hangs(

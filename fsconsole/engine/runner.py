@@ -22,7 +22,7 @@ from fsconsole.engine import warnings
 from fsconsole.engine.arrays import lock_arrays
 from fsconsole.engine.control import ControlServer, Requests, end_programs
 from fsconsole.engine.execute import run_cells, run_finished
-from fsconsole.engine.hangs import HangDetector, WatchedRun, run_detecting_hangs, this_task
+from fsconsole.engine.hangs import HangDetector, WatchedRun, run_detecting_hangs
 from fsconsole.engine.proof import Prover
 from fsconsole.engine.work import RunWork
 from fsconsole.errors import ExitCode, FsconsoleError
@@ -42,7 +42,7 @@ from fsconsole.plan.keys import MACHINE_WIDE
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.steps import MOUNT_POINT
 from fsconsole.preflight.prepare import target_spec
-from fsconsole.system.files import boot_id, cpu_count, hostname, kernel_release, memory_bytes
+from fsconsole.system.files import boot_id, cpu_count, kernel_release, memory_bytes
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.locks import FileLock
 from fsconsole.system.mounts import enter_private
@@ -199,13 +199,15 @@ def _acquire(
     attempt = len(state.started) + 1
     in_force = facts_in_force(target.path for target in state.request.targets)
     facts = (("cpus", str(cpu_count())), ("memory_bytes", str(memory_bytes())), *in_force)
-    started = RunStarted(attempt, __version__, boot_id(), kernel_release(), hostname(), facts)
+    started = RunStarted(attempt, __version__, boot_id(), kernel_release(), os.uname().nodename, facts)
     journal.record(started, durable=True)
     requests = Requests(end_programs)
     executor = RealExecutor(kernel_log=KernelLog())
     places = enter_private(executor, PRIVATE_ROOT)
     paths = tuple(target.path for target in state.request.targets)
-    detector.run_begins(WatchedRun(folder.name, attempt, journal, requests, places.proc, paths, this_task()))
+    detector.run_begins(
+        WatchedRun(folder.name, attempt, journal, requests, places.proc, paths, threading.get_native_id())
+    )
     sampler = Sampler(period_s=SAMPLE_PERIOD_S, sink=journal.sample)
     control = ControlServer(
         folder.control,

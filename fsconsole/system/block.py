@@ -362,11 +362,6 @@ def syncfs(fd: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
-def fsync_device(fd: int) -> None:
-    """Write out what is cached for an open block device and have it flush its own cache (man 2 fsync)."""
-    os.fsync(fd)
-
-
 def drop_caches() -> None:
     """Drop the host's clean pages, dentries and inodes (admin-guide/sysctl/vm.rst). Raises OSError without root.
 

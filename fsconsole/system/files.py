@@ -93,11 +93,6 @@ def kernel_release() -> str:
     return os.uname().release
 
 
-def hostname() -> str:
-    """Return the node name (man 2 uname)."""
-    return os.uname().nodename
-
-
 def memory_bytes() -> int:
     """Return the memory that the kernel manages (MemTotal of man 5 proc_meminfo)."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

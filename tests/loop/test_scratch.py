@@ -24,7 +24,7 @@ from fsconsole.errors.runs import NoSpace
 from fsconsole.errors.targets import BadQuantity, ScratchImpossible, ScratchInUse, ScratchMissing
 from fsconsole.model.command import Command
 from fsconsole.system import block
-from fsconsole.system.block import device_size_bytes, diskseq, fsync_device, is_read_only, open_exclusive
+from fsconsole.system.block import device_size_bytes, diskseq, is_read_only, open_exclusive
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, loops_under, run, wait_until
@@ -389,7 +389,7 @@ def test_size_number_and_read_only_state_are_the_devices(loop_device: MakeLoopDe
         assert 0 < diskseq(fds[0]) < diskseq(fds[1])
         sysfs = Path(f"/sys/class/block/{os.path.basename(first)}/diskseq").read_text()
         assert diskseq(fds[0]) == int(sysfs)
-        fsync_device(fds[0])
+        os.fsync(fds[0])
     finally:
         for fd in fds:
             os.close(fd)

@@ -19,7 +19,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step
 from fsconsole.model.workload import Workload
 from fsconsole.plan.steps import TREE
-from fsconsole.system.block import fsync_device, syncfs
+from fsconsole.system.block import syncfs
 from fsconsole.system.files import cpu_count
 from fsconsole.telemetry.machine import busy_between, cpu_snapshot, read_writeback
 from fsconsole.units import format_bytes, format_bytes_exact
@@ -154,7 +154,7 @@ def drain(work: CellWork, _step: Step) -> StepResult:
         opened.callback(os.close, device)
         try:
             syncfs(root)
-            fsync_device(device)
+            os.fsync(device)  # flushes the device's own cache, too (man 2 fsync)
         except OSError as error:
             raise StepFailed(f"not all that was written reached the device: {error.strerror}") from error
         end = clock_and_cpu()
