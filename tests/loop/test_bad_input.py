@@ -336,7 +336,7 @@ IN_VAIN = {
     "attach to a dead one": (("attach",), ExitCode.RUN_OVER, "is not running"),
     "stop of a dead one": (("stop", "--now"), ExitCode.RUN_OVER, "is not running"),
     "resume of a finished one": (("resume",), ExitCode.RUN_COMPLETE, "nothing left to do"),
-    "an unknown column to sort by": (("results", "--sort", "drane"), ExitCode.USAGE, "first: drain"),
+    "an unknown column to sort by": (("results", "--sort", "drane"), ExitCode.USAGE, "Did you mean drain"),
     "an unknown column": (("results", "--columns", "write,drane"), ExitCode.USAGE, "'drane'"),
     "a column that acts": (("results", "--columns", "\x1b]0;"), ExitCode.USAGE, r"'\x1b]0;'"),
 }
