@@ -280,7 +280,7 @@ def at_confirm(tmp_path: Path, device: str, act: Act, *, typed: str = "") -> lis
         async with app.run_test(size=(80, 24)) as pilot:
             await pilot.pause()
             app.push_screen(ConfirmScreen(plan, ticks, digest_of(plan)), ended.append)
-            await shows(pilot, "wiped; it holds")
+            await shows(pilot, device, "400.0 MiB")
             if typed:
                 app.screen.query_one("#typed", Input).value = typed
             await act(pilot)

@@ -225,12 +225,23 @@ def test_a_disk_that_counts_nothing_is_a_warning_and_its_gauge_stays_empty(folde
     assert name not in {device.name for sample in samples for device in sample.devices}
 
 
-def test_nothing_is_written_down_between_a_delete_and_the_unmount_that_makes_it_durable(folder):
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run of two tiny cells that nobody disturbed."""
+    directory = tmp_path_factory.mktemp("ended")
+    made = scratch.create(64 * 2**20, str(directory / "scratch"))
+    folder = new_run(TINY_PLAN, made.device, str(directory / "runs"))
     start_engine(folder)
     wait_for_end(folder)
+    assert_nothing_left(made.device, folder)
+    scratch.remove(made)
+    return folder
+
+
+def test_nothing_is_written_down_between_a_delete_and_the_unmount_that_makes_it_durable(ended):
     seen = [
         entry.observation
-        for entry in JournalReader(folder.journal).read_since(Cursor(), max_samples=0).entries
+        for entry in JournalReader(ended.journal).read_since(Cursor(), max_samples=0).entries
         if getattr(entry.observation, "cell", None) == 0
     ]
     starts = {o.kind: number for number, o in enumerate(seen) if isinstance(o, StepStarted)}
@@ -239,10 +250,8 @@ def test_nothing_is_written_down_between_a_delete_and_the_unmount_that_makes_it_
     assert commands["unshare"] > starts[StepKind.DRAIN]
 
 
-def test_every_command_stands_under_its_own_step_whenever_it_was_written_down(folder):
-    start_engine(folder)
-    wait_for_end(folder)
-    cell = read_state(folder).cells[0]
+def test_every_command_stands_under_its_own_step_whenever_it_was_written_down(ended):
+    cell = read_state(ended).cells[0]
     programs = {step.kind: [command.argv[0] for command in step.commands] for step in cell.steps}
     assert programs[StepKind.WORKLOAD] == ["unshare"]
     assert programs[StepKind.DRAIN] == []
@@ -250,10 +259,8 @@ def test_every_command_stands_under_its_own_step_whenever_it_was_written_down(fo
     assert programs[StepKind.DELETE_UNMOUNT] == ["umount"]
 
 
-def test_a_durable_delete_lasts_from_the_delete_to_the_end_of_the_unmount(folder):
-    start_engine(folder)
-    wait_for_end(folder)
-    cell = read_state(folder).cells[0]
+def test_a_durable_delete_lasts_from_the_delete_to_the_end_of_the_unmount(ended):
+    cell = read_state(ended).cells[0]
     (unmount,) = [step for step in cell.steps if step.kind is StepKind.DELETE_UNMOUNT]
     parts_s = cell.value(Metric.DELETE) + unmount.commands[0].elapsed_s
     assert cell.value(Metric.DELETE_DURABLE) >= parts_s
