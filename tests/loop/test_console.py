@@ -345,7 +345,7 @@ def test_a_disk_that_took_the_name_of_a_ticked_one_is_unticked_when_the_plan_is_
             await shows(pilot, "There are no runs")
             app.session.ticks.update(ticked)
             await pilot.press("2")
-            await shows(pilot, f"{own_loop.path} was unticked: another device has its name now")
+            await shows(pilot, f"{own_loop.path} was unticked: another device stands there now")
             assert session_of(pilot) == {}
             await pilot.press("g")
             await shows(pilot, "No device is ticked")
@@ -408,7 +408,7 @@ def test_letters_written_to_a_confirmed_scratch_device_are_not_wiped_unseen(
         write(scratch_device, place, b"letters" * 1000)
         with unchanged(scratch_device):
             await pilot.press("ctrl+s")
-            await shows(pilot, "Looked at again; it is has changed since you agreed")
+            await shows(pilot, "Checked again: it has changed since you agreed")
             await pilot.press("escape")
 
     assert at_confirm(tmp_path, scratch_device, act) == [None]
