@@ -345,7 +345,7 @@ def test_a_disk_that_took_the_name_of_a_ticked_one_is_unticked_when_the_plan_is_
             await shows(pilot, "There are no runs")
             app.session.ticks.update(ticked)
             await pilot.press("2")
-            await shows(pilot, f"{own_loop.path} was unticked: another device stands there now")
+            await shows(pilot, f"{own_loop.path} was unticked: another device has its name now")
             assert session_of(pilot) == {}
             await pilot.press("g")
             await shows(pilot, "No device is ticked")
