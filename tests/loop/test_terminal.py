@@ -379,7 +379,7 @@ def test_what_needs_root_says_so_and_how(
         ("x", "Deleting a run"),
     ):
         console.press(key)
-        console.wait_for(f"{what} needs root", "with sudo")
+        console.wait_for(f"{what} needs root", "sudo fsconsole")
     console.press("q")
     console.wait_for(f"{ENDED} 0")
 
