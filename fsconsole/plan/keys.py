@@ -345,7 +345,7 @@ RUN = (
     Key("repeats", _word_or(("auto",), "a number from 1 to 1000", (1, MAX_REPEATS),
                           lambda said: AUTO_REPEATS if said == "auto" else said,
                           lambda count: "auto" if count == AUTO_REPEATS else count),
-        "Cells of each combination; the grid has their medians and spread, so 3 or more show how far figures scatter.", 1),
+        "How often each combination is run; the grid has median and spread, so 3 or more show how far figures scatter.", 1),
     Key("order", _choice(Order), "Order of the cells: shuffled by `seed` so that drift favours no variant; interleaved, one repeat "
         "after the other; or as listed.", Order.SHUFFLED),
     Key("seed", _number(0, MAX_SEED), "Same seed: same order, sizes and draws.", DEFAULT_SEED),
@@ -444,10 +444,10 @@ WORKLOAD = (
 
 _DIRTY = "/proc/sys/vm"
 SETTINGS = (
-    Key("read_ahead", _several(_pages(0, GIB, _PAGE_BYTES)), "queue/read_ahead_kb of the disk, or of the array; btrfs reads "
-        "ahead by a number of its own, and its cells say so.", offered=("128KiB", "2MiB")),
+    Key("read_ahead", _several(_pages(0, GIB, _PAGE_BYTES)), "What the kernel reads ahead: queue/read_ahead_kb of the disk, "
+        "or of the array; btrfs reads ahead by a number of its own, and its cells say so.", offered=("128KiB", "2MiB")),
     Key("scheduler", _several(Kind("name", _scheduler)),
-        "queue/scheduler of the disk, or of each disk below an array.", offered=("none", "mq-deadline", "bfq", "kyber")),
+        "What orders the requests: queue/scheduler of the disk, or of each disk below an array.", offered=("none", "mq-deadline", "bfq", "kyber")),
     # BLKDEV_MIN_RQ (include/linux/blkdev.h), BLK_MQ_MAX_DEPTH (include/linux/blk-mq.h).
     Key("nr_requests", _several(_quoted(4, 10240)), "queue/nr_requests, likewise: requests that may wait at a disk.",
         offered=("64", "256")),

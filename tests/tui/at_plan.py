@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import cast
@@ -11,10 +10,21 @@ from typing import cast
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from fsconsole.catalog.filesystem import Answer, Verdict
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.cli.plan_show import plan_answer
 from fsconsole.devices.identity import listed_identity
+from fsconsole.model.answers import StepAnswer
 from fsconsole.model.device import Device
+from fsconsole.model.wire import encode
 from fsconsole.plan.arrays import LEVELS
+from fsconsole.plan.draft import new_draft
+from fsconsole.plan.outcome import work_out
+from fsconsole.preflight import catalog_survey
+from fsconsole.preflight.catalog_survey import CatalogEntry, CatalogSurvey
+from fsconsole.preflight.findings import Findings, Versions
+from fsconsole.preflight.machine import Driver, FilesystemSupport, LevelHere
+from fsconsole.show.catalog import levels_as_json
 from fsconsole.tui.screens.plan import PlanScreen
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.device_lists import SCRATCH, listed
@@ -29,37 +39,32 @@ def catalog_answer(refused: dict[str, str] | None = None, unavailable: dict[str,
     refused, unavailable = refused or {}, unavailable or {}
     entries = []
     for filesystem in load_catalog().filesystems:
-        options = [
-            {
-                "name": option.name,
-                "kind": option.scope.value,
-                "probe": [
-                    {"value": value, "verdict": "refused", "words": refused[option.name]}
-                    for value in option.values_to_try
-                ]
-                if filesystem.name == "ext4" and option.name in refused
-                else [],
-            }
-            for option in filesystem.options
-        ]
         lacks = unavailable.get(filesystem.name, "")
-        entries.append(
-            {
-                "filesystem": filesystem.name,
-                "unavailable": lacks,
-                "kernel": "not in this kernel" if lacks else "in the kernel",
-                "probed": bool(refused),
-                "options": options,
-            }
+        answers = tuple(
+            Answer("ext4", option.scope, option.name, value, Verdict.REFUSED, refused[option.name])
+            for option in filesystem.options
+            if filesystem.name == "ext4" and option.name in refused
+            for value in option.values_to_try
         )
-    return json.dumps(entries)
+        findings = Findings(filesystem.name, Versions("", "", ""), filesystem.driver, "", answers)
+        support = FilesystemSupport(filesystem.name, Driver.ABSENT if lacks else Driver.LOADED, (), lacks)
+        entries.append(CatalogEntry(filesystem, support, findings if refused else None))
+    return catalog_survey.as_json(CatalogSurvey(tuple(entries), ()))
 
 
 def levels_answer(lacks: dict[str, tuple[str, str]] | None = None) -> str:
     """What `fsconsole catalog --arrays --json` would say, with why these levels are lacking, and what to do about it."""
-    entries = [(level, *(lacks or {}).get(level, ("", ""))) for level in LEVELS]
-    keys = ("level", "unavailable", "remedy")
-    return json.dumps([dict(zip(keys, entry, strict=True)) for entry in entries])
+    return levels_as_json([LevelHere(level, *(lacks or {}).get(level, ("", ""))) for level in LEVELS])
+
+
+def commands_answer(index: int, step: StepAnswer) -> str:
+    """What `fsconsole plan --json --cell` would say of a cell with a single step."""
+    plan = work_out(new_draft().plan_file, (), load_catalog(), kernel="6.12").plan
+    assert plan is not None
+    answer = plan_answer(plan, (), "", cell=1)
+    return encode(
+        replace(answer, cells=(replace(answer.cells[0], index=index, unavailable="", steps=(step,)),))
+    )
 
 
 def device_answer(path: str, size_bytes: int) -> str:

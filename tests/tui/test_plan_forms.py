@@ -89,7 +89,7 @@ async def repeats(hand: Hand) -> None:
     await hand.go_to("run")
     await hand.look_at("repeats")
     await hand.keys("enter")
-    await hand.sees("How often each cell is done")
+    await hand.sees("How often each combination is run")
     await hand.type("8")
 
 

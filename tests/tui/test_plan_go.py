@@ -13,12 +13,14 @@ import pytest
 from textual.widgets import Input
 
 from fsconsole.client.children import Done
+from fsconsole.model.answers import StepAnswer
 from fsconsole.model.device import Identity
+from fsconsole.model.plan import StepKind
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens import plan as plan_screen
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.widgets.lists import Choices
-from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer, device_answer
+from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer, commands_answer, device_answer
 from tests.tui.harness import Scripted, console, picture
 from tests.tui.waiting import shows
 
@@ -56,8 +58,7 @@ def test_no_cell_at_all_is_told_and_not_begun() -> None:
 
 
 def test_the_commands_of_a_cell_are_those_that_plan_prints() -> None:
-    step = {"kind": "mkfs", "title": "make xfs", "commands": [["mkfs.xfs", "-f", "/dev/loop7"]], "writes": []}
-    cell = {"index": 0, "unavailable": "", "steps": [step]}
+    step = StepAnswer(StepKind.MKFS, "make xfs", (("mkfs.xfs", "-f", "/dev/loop7"),), "", "", (), None)
 
     async def work(hand: Hand) -> None:
         await hand.keys("c")
@@ -65,7 +66,7 @@ def test_the_commands_of_a_cell_are_those_that_plan_prints() -> None:
         await hand.keys("escape")
         await hand.sees("New plan")
 
-    children = Scripted({"catalog": catalog_answer(), "plan ": json.dumps({"cells": [cell]})})
+    children = Scripted({"catalog": catalog_answer(), "plan ": commands_answer(0, step)})
     at_plan(work, children=children)
 
 
@@ -291,9 +292,8 @@ def test_ten_thousand_variants_are_all_listed_looked_through_and_unticked(tmp_pa
 
 
 def test_the_commands_of_ten_thousand_cells_are_asked_for_one_cell_at_a_time(tmp_path: Path) -> None:
-    step = {"kind": "raw-write", "title": "write", "commands": [["fio", "--x"]], "writes": []}
-    answer = {"cells": [{"index": 9_999, "unavailable": "", "steps": [step]}]}
-    children = Scripted({"catalog": catalog_answer(), "plan ": json.dumps(answer)})
+    step = StepAnswer(StepKind.RAW_WRITE, "write", (("fio", "--x"),), "", "", (), None)
+    children = Scripted({"catalog": catalog_answer(), "plan ": commands_answer(9_999, step)})
 
     async def work(hand: Hand) -> None:
         await opened(hand, tmp_path, THREADS)
