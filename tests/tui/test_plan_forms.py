@@ -104,7 +104,7 @@ async def read_ahead(hand: Hand) -> None:
 @pytest.mark.parametrize(
     ("open_form", "found"),
     [
-        (a_workload, lambda hand: hand.screen.draft.plan.workloads[0].threads == (8,)),
+        (a_workload, lambda hand: hand.screen.draft.plan.workloads[0].thread_counts == (8,)),
         (repeats, lambda hand: hand.screen.draft.plan.repeats == 8),
         (read_ahead, lambda hand: dict(hand.screen.draft.plan.settings).get("read_ahead") == ("8MiB",)),
     ],
