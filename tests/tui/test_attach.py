@@ -40,7 +40,7 @@ def test_a_run_that_goes_on_is_offered_at_the_start_and_shown_by_a_key(
             async with app.run_test(size=size) as pilot:
                 await offered(pilot)
                 await shows(
-                    pilot, "A run is in progress:", "two filesystems", "cell 1 of 2, about", "on /dev/"
+                    pilot, "A run is in progress:", "two filesystems", "cell 1 of 2, est.", "on /dev/"
                 )
                 assert app.current_mode == "devices"
                 await pilot.press(key)

@@ -10,8 +10,11 @@ import pytest
 from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
+from fsconsole.devices.scratch import Scratch
 from fsconsole.errors.runs import EngineNotListening
 from fsconsole.journal.folder import RunFolder
+from fsconsole.model.wire import encode
+from fsconsole.show.lines import Line
 from fsconsole.tui import bridge
 from fsconsole.tui.screens import devices
 from fsconsole.tui.screens import runs as runs_module
@@ -120,23 +123,22 @@ def test_enter_twice_in_one_read_answers_a_question_once() -> None:
 
 
 def test_enter_twice_in_one_read_chooses_once() -> None:
-    chosen: list[int | None] = []
+    chosen: list[str | None] = []
 
     async def steps(pilot: Pilot[None]) -> None:
-        pick = PickScreen("Which?", ("one", "two"))
+        pick = PickScreen("Which?", [Line("0", "one"), Line("1", "two")])
         pilot.app.push_screen(pick, chosen.append)
         await shows(pilot, "Which?")
-        listed_ones = pick.query_one("OptionList")
-        listed_ones.action_select()  # type: ignore[attr-defined]
-        listed_ones.action_select()  # type: ignore[attr-defined]
+        pick.action_accept()
+        pick.action_accept()
         await until(pilot, lambda: chosen, "its end")
 
     drive(console(Scripted({"devices": "[]"})), steps)
-    assert chosen == [0]
+    assert chosen == ["0"]
 
 
 def test_one_device_is_made_however_often_that_is_submitted_at_once(tmp_path: Path) -> None:
-    made = json.dumps({"device": "/dev/loop7", "scratch_id": "0a1b"})
+    made = encode(Scratch("/dev/loop7", str(tmp_path / "a.img"), 64 << 20, "0a1b"))
     children = Held({"devices": "[]", "scratch create": made}, held=("scratch",))
 
     async def steps(pilot: Pilot[None]) -> None:
@@ -274,7 +276,7 @@ def test_what_was_cleaned_up_already_is_only_resumed(tmp_path: Path) -> None:
                 await pilot.press("3")
                 await shows(pilot, "workload: large files")
                 run.die()
-                await shows(pilot, "Its engine is gone")
+                await shows(pilot, "Its engine died")
                 run.interrupt()
                 await shows(pilot, "Interrupted and cleaned up: r resumes the run.")
                 await pilot.press("5")
@@ -296,7 +298,7 @@ def test_without_root_both_say_how(tmp_path: Path) -> None:
             await pilot.press("u")
             await shows(pilot, "Resuming a run needs root")
             await pilot.press("enter", "3")
-            await shows(pilot, "Its engine is gone")
+            await shows(pilot, "Its engine died")
             await pilot.press("c")
             await shows(pilot, "Cleaning up needs root")
 
