@@ -1,4 +1,4 @@
-"""What all screens have: the line of screens on top, a place for what was just said, the keys at the bottom."""
+"""Base of all screens: the tabs on top, the last message, the keys at the bottom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around a screen's body: the keys at the bottom, the last message, a filter over a list, scrollbars."""
+"""Widgets around a screen's body: key line, last message, list filter, scrollbars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a list shows: rows of a table, lines that are ticked, text; fitted into a width, made when they are in sight."""
+"""Rows of a list: table rows, ticked lines, text; fitted to a width, made when they come into sight."""
 
 from __future__ import annotations
 
