@@ -102,7 +102,7 @@ def test_a_cell_that_never_ran_says_why(tmp_path: Path) -> None:
             await pilot.press("end", "enter")
             await shows(pilot, "unavailable", "No samples")
             await pilot.press("f")
-            await shows(pilot, "No step of it has begun")
+            await shows(pilot, "No step has started")
             await pilot.press("m", "enter", "x", "o", "n", "w")
             assert "w Warnings" in picture(pilot)
 

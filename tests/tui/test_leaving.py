@@ -32,7 +32,7 @@ class Late(Scripted):
         self.asked.append(words)
         await end.wait()
         await self.may_end.wait()
-        return Done(words, -15, f'{{"run": "{NAME}"}}\n', "")
+        return Done(words, -15, f'{{"run": "{NAME}", "folder": "/runs/{NAME}"}}\n', "")
 
 
 async def started(pilot: Pilot[None]) -> None:
