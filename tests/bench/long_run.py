@@ -22,7 +22,7 @@ from textual.pilot import Pilot
 from fsconsole.cli.main import COLLECT_AFTER
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.screens.run import RunScreen
-from fsconsole.tui.widgets.charts import Plot
+from fsconsole.tui.widgets.charts import Chart
 from fsconsole.tui.widgets.lists import Table
 from tests.bench.long_journal import HOURS_12, made_run
 from tests.bench.paired import Cost
@@ -105,8 +105,8 @@ def _table(pilot: Pilot[None]) -> object:
 
 
 def _has_curves(pilot: Pilot[None]) -> bool:
-    plots = [plot for plot in pilot.app.screen.query(Plot) if plot.id == "throughput"]
-    value = plots[0]._value if plots else None
+    charts = [chart for chart in pilot.app.screen.query(Chart) if chart.id == "throughput"]
+    value = charts[0]._value if charts else None
     return value is not None and any(len(series.points) > _SLOTS for series in value.series)
 
 
