@@ -249,12 +249,17 @@ _LISTENS_SOON_S, _POLL_S = 10.0, 0.1
 def begun_run(done: Done, runs_dir: str) -> RunFolder | None:
     """Return the run that a command told as its first word with --detach --json; None where it told none."""
     try:
-        name = decode(StartedRun, done.out.partition("\n")[0]).run
+        return RunFolder(os.path.join(os.path.abspath(runs_dir), _told_run(done)))
     except Mismatch:
         return None
+
+
+def _told_run(done: Done) -> str:
+    """Return the id of the run that a command told first. Raises Mismatch."""
+    name = decode(StartedRun, done.out.partition("\n")[0]).run
     if not name or name != os.path.basename(name):
-        return None
-    return RunFolder(os.path.join(os.path.abspath(runs_dir), name))
+        raise Mismatch(f"{name!r} is no run's id", ".run")
+    return name
 
 
 def was_undone(done: Done) -> bool:
@@ -269,10 +274,14 @@ def not_begun(done: Done) -> ChildFailed:
             "The start was killed without a word of its own: the list of runs (5) shows whether one goes on."
         )
         return ChildFailed(words=" ".join(done.words), said=said)
-    if not done.exit_code:
-        said = "The command's answer can't be read: the list of runs (5) shows what it has begun."
-        return ChildFailed(words=" ".join(done.words), said=said)
-    return failure(done)
+    if done.exit_code:
+        return failure(done)
+    try:
+        why = _told_run(done)
+    except Mismatch as error:
+        why = str(error)
+    said = f"The command's answer can't be read ({why}): the list of runs (5) shows what it started."
+    return ChildFailed(words=" ".join(done.words), said=said)
 
 
 def ask_when_it_listens(folder: RunFolder, verb: Verb) -> ControlAnswer:

@@ -147,7 +147,7 @@ class ControlServer:
         if verb is not Verb.STATUS:
             self._on_request(verb)
             self._wishes.take(verb)
-        connection.sendall(to_line(ControlAnswer(accepted=True, step=self._place())))
+        connection.sendall(to_line(ControlAnswer(accepted=True, step=self._place(), why="")))
 
 
 def _listen(path: str) -> socket.socket:

@@ -95,17 +95,16 @@ class CellStarted(Wire, frozen=True):
 
 
 class StepStarted(Wire, frozen=True):
-    """Durable before the step's first command is executed."""
+    """Durable before the step's first command is executed; the commands are the plan's."""
 
     cell: int
     attempt: int
     step: int
     kind: StepKind
     title: str
-    commands: tuple[tuple[str, ...], ...] = ()
 
 
-class CommandFinished(Wire, frozen=True):
+class CommandFinished(Wire, frozen=True, omit_defaults=True):
     """One command of a step, with where its raw output lies (relative to the run folder)."""
 
     cell: int
@@ -121,7 +120,7 @@ class CommandFinished(Wire, frozen=True):
     kernel_log: tuple[str, ...] = ()
 
 
-class StepFinished(Wire, frozen=True):
+class StepFinished(Wire, frozen=True, omit_defaults=True):
     """A step ended; verdict is its word ("clean", "repaired", ...) where it has one."""
 
     cell: int
@@ -286,4 +285,4 @@ class ControlAnswer(Wire, frozen=True):
 
     accepted: bool
     step: str
-    why: str = ""
+    why: str

@@ -59,8 +59,8 @@ CALLS = frozenset({Timed.WRITE, Timed.APPEND, Timed.READ, Timed.RANDOM_READ, Tim
 """Operations that move data: a load's latency figures are theirs, where it has any."""
 
 
-class LatencyBucket(Wire, frozen=True):
-    """How many operations fell into one bucket."""
+class LatencyBucket(Wire, frozen=True, array_like=True):
+    """How many operations fell into one bucket; on the wire [bucket, count], since a journal holds thousands."""
 
     bucket: int
     count: int

@@ -54,7 +54,7 @@ class Write(Wire, frozen=True):
     value: str
 
 
-class Step(Wire, frozen=True):
+class Step(Wire, frozen=True, omit_defaults=True):
     """A step with the commands it runs; a step without commands is done by the engine's own code.
 
     Paths are already filled in: what is listed is what is executed.
@@ -162,7 +162,7 @@ class After(Wire, frozen=True):
     delete: DeleteWith = DeleteWith.RM
 
 
-class Cell(Wire, frozen=True):
+class Cell(Wire, frozen=True, omit_defaults=True):
     """One filesystem's life: (target or array, setting, variant, repeat) with its workloads in order."""
 
     index: int

@@ -97,6 +97,21 @@ def decode(kind: type[Value], text: str | bytes) -> Value:
     return from_plain(kind, document)
 
 
+def decode_whole(kind: type[Value], text: str | bytes) -> Value:
+    """Return the same; here a missing key is a Mismatch even where its field has a default."""
+    value = decode(kind, text)
+    _require_keys(to_plain(value), json.loads(text))
+    return value
+
+
+def _require_keys(whole: object, document: object, where: str = "") -> None:
+    if isinstance(whole, dict) and isinstance(document, dict):
+        for key, value in whole.items():
+            if key not in document:
+                raise Mismatch(f"Object missing required field `{key}`", where)
+            _require_keys(value, document[key], f"{where}.{key}")
+
+
 MAX_LINE_BYTES = 4096
 """Of a message on a socket, with its end."""
 

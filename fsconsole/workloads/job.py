@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum
 
-from fsconsole.model.wire import Mismatch, Wire, decode
+from fsconsole.model.wire import Mismatch, Wire, decode_whole
 from fsconsole.model.workload import BUILT_IN, OPERATIONS, Directories, Layout, Workload
 from fsconsole.workloads.tree import SourceFiles
 
@@ -62,7 +62,7 @@ class Job(Wire, frozen=True):
 
 def job_from_line(line: str) -> Job:
     """Return the job in a line. Raises Mismatch, also for a job that can't be done."""
-    job = decode(Job, line)
+    job = decode_whole(Job, line)
     for name, value, least, most in _bounds(job):
         if not least <= value <= most:
             raise Mismatch(f"must be from {least} to {most}, is {value!r}", name)

@@ -182,7 +182,6 @@ def test_a_run_is_known_by_the_first_word_of_its_command(out: str) -> None:
         "\n",
         "[]",
         "{}",
-        TOLD.replace("folder", "where"),
         '{"run": 3}',
         '{"run": ""}',
         '{"run": "../x"}',
@@ -204,6 +203,17 @@ def test_a_start_without_a_run_says_why(exit_code: int, words: str) -> None:
     done = Done(("run",), exit_code, "", "fsconsole: There is no room.\n")
     assert not was_undone(done)
     assert words in str(not_begun(done))
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"), [('{"run": "a"}', "`folder`"), ('{"run": "../x", "folder": ""}', "../x")]
+)
+def test_an_answer_that_names_no_run_is_an_error_that_says_what_is_wrong_with_it(
+    told: str, problem: str
+) -> None:
+    done = Done(("run",), 0, told, "")
+    assert begun_run(done, "/runs") is None
+    assert problem in str(not_begun(done))
 
 
 def test_a_run_that_just_begins_is_asked_until_it_hears(monkeypatch: pytest.MonkeyPatch) -> None:

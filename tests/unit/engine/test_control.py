@@ -32,7 +32,7 @@ def served(tmp_path):
 
 def test_a_request_is_answered_with_the_place_where_the_engine_stands(served):
     folder, _, heard = served
-    assert ask(folder, Verb.STATUS) == ControlAnswer(accepted=True, step="mkfs of cell 1")
+    assert ask(folder, Verb.STATUS) == ControlAnswer(accepted=True, step="mkfs of cell 1", why="")
     assert heard == []
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.run import RunRequest
-from fsconsole.model.wire import Mismatch, Wire, decode, encode
+from fsconsole.model.wire import Mismatch, Wire, decode, decode_whole, encode
 
 
 class Colour(str, Enum):
@@ -120,6 +120,13 @@ def test_a_missing_field_is_a_mismatch_unless_it_has_a_default() -> None:
         decode(Leaf, json.dumps({key: value for key, value in LEAF.items() if key != "share"}))
 
 
+def test_a_whole_document_lacks_no_key_at_any_depth() -> None:
+    tree = {"leaves": [], "inner": {**LEAF, "pair": ["", 0], "maybe": None}, "words": [], "on": True}
+    assert decode_whole(Tree, json.dumps(tree)) == decode(Tree, json.dumps(tree))
+    with pytest.raises(Mismatch, match=r"inner: .*missing.*pair"):
+        decode_whole(Tree, json.dumps(tree | {"inner": LEAF}))
+
+
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", "1e999", "[" * 100_000, '{"a"'])
 def test_what_is_not_plain_json_is_refused(text: str) -> None:
     with pytest.raises(Mismatch):
@@ -153,13 +160,3 @@ def test_documents_name_no_classes(make_request) -> None:
 
     walk(json.loads(encode(make_request())))
     assert not {key for key in keys if key.startswith("_")}
-
-
-def test_a_plan_of_cells_without_fields_that_came_later_is_read(make_request) -> None:
-    request = make_request()
-    document = json.loads(encode(request))
-    for cell in document["plan"]["cells"]:
-        del cell["members"]
-        if cell["array"] is not None:
-            cell["array"] = {name: cell["array"][name] for name in ("level", "chunk_bytes")}
-    assert decode(RunRequest, json.dumps(document)) == request

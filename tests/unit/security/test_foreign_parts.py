@@ -153,7 +153,7 @@ def _answer(ear: socket.socket, done: threading.Event, heard: list[bytes]) -> No
             connection, _ = ear.accept()
             with connection:
                 heard.append(connection.recv(1000))
-                connection.sendall(to_line(ControlAnswer(accepted=True, step=f"step {ACTING}")))
+                connection.sendall(to_line(ControlAnswer(accepted=True, step=f"step {ACTING}", why="")))
 
 
 def test_a_request_goes_through_no_link_to_the_engine_of_another_run(

@@ -51,10 +51,6 @@ def test_a_job_survives_its_line(tree: str, workload: Workload) -> None:
     assert job_from_line(line) == job
 
 
-JOB_KEYS = ("tree", "tree_device", "name", "workers", "counters", "workload")
-WORKLOAD_KEYS = ("name", "kind", "threads", "files", "file_size_bytes", "block_size_bytes")
-
-
 def a_source(directory: str, *counts: int) -> dict[str, object]:
     return {"source": {"directory": directory, "directories": to_plain(Directories()), "counts": counts}}
 
@@ -90,10 +86,10 @@ def test_a_job_that_lacks_a_key_or_cannot_be_is_refused() -> None:
     load = whole["workload"]
     assert not is_refused(whole)
     wrong = [
-        *({key: whole[key] for key in whole if key != missing} for missing in JOB_KEYS),
+        *({key: whole[key] for key in whole if key != missing} for missing in Job.__struct_fields__),
         *(
             {**whole, "workload": {key: load[key] for key in load if key != missing}}
-            for missing in WORKLOAD_KEYS
+            for missing in Workload.__struct_fields__
         ),
         *({**whole, **change} for change in WRONG_JOBS),
         *({**whole, "workload": {**load, **change}} for change in WRONG_WORKLOADS),
