@@ -6,6 +6,11 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 
+import msgspec
+
+from fsconsole.model.wire import Wire
+from fsconsole.units import parse_bytes
+
 
 class ArgumentKind(str, Enum):
     """Kinds of values behind a flag or an equals sign; the texts stand in the catalog's files.
@@ -35,12 +40,12 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class Argument:
-    """A kind of value; choices hold the words of CHOICES, where the empty word means "may stand bare"."""
+    """A kind of value, declared by its name or by a list of words, where the empty word means "may stand bare"."""
 
-    kind: ArgumentKind
-    choices: tuple[str, ...] = ()
+    def __init__(self, declared: str | list[str]) -> None:
+        self.kind = ArgumentKind.CHOICES if isinstance(declared, list) else ArgumentKind(declared)
+        self.choices = msgspec.convert(declared, tuple[str, ...]) if isinstance(declared, list) else ()
 
     def accepts(self, value: str | None) -> bool:
         """Tell whether this value may stand here; None means that there is no value."""
@@ -59,7 +64,7 @@ class Argument:
 
     @property
     def wanted(self) -> str:
-        """What belongs here, in words."""
+        """The valid values in words, for an error."""
         if self.kind is ArgumentKind.CHOICES:
             return "one of " + ", ".join(choice or "(nothing)" for choice in self.choices)
         return _NAMES[self.kind]
@@ -83,124 +88,147 @@ class FlagKind(str, Enum):
     """Names, cleared by a caret, separated by commas: -O ^flex_bg,uninit_bg."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class ByteSize(int):
+    """Bytes; declared as a number or as text such as "64MiB"."""
+
+    def __new__(cls, declared: int | str) -> ByteSize:
+        """Return the size. Raises BadQuantity."""
+        return super().__new__(cls, parse_bytes(declared) if isinstance(declared, str) else declared)
+
+
+class ByValue(dict[str, str]):
+    """A text for each value of an option; declared as one text it holds for all, under the value ""."""
+
+    def __init__(self, declared: str | dict[str, str] | None = None) -> None:
+        super().__init__({"": declared} if isinstance(declared, str) else declared or {})
+
+    def of(self, value: str) -> str:
+        """Return the text for a value; empty where there is none."""
+        return self.get(value, self.get("", ""))
+
+
+BARE = Argument("bare")
+
+
+# Tables of a declaration; compared by identity, so that results can be cached.
+
+
+class Flag(Wire, frozen=True, eq=False):
     """One flag that a tool may be given, under all its names (the first is the one that is printed)."""
 
     names: tuple[str, ...]
-    kind: FlagKind
-    argument: Argument
+    kind: FlagKind = FlagKind.VALUE
+    argument: Argument = BARE
     """Of VALUE flags."""
-    keys: tuple[tuple[str, Argument], ...] = ()
+    keys: dict[str, Argument] = msgspec.field(default_factory=dict)
     """Sub-keys of PAIRS flags; of FEATURES flags the feature names, each bare."""
-    aliases: tuple[tuple[str, str], ...] = ()
-    """Other and older names of sub-keys: ("uninit_groups", "uninit_bg")."""
+    features: tuple[str, ...] = ()
+    aliases: dict[str, str] = msgspec.field(default_factory=dict)
+    """Other and older names of sub-keys: "uninit_groups" for "uninit_bg"."""
+
+    def __post_init__(self) -> None:
+        """Make keys of the features."""
+        if self.features:
+            msgspec.structs.force_setattr(self, "keys", dict.fromkeys(self.features, BARE))
 
 
-@dataclass(frozen=True, slots=True)
-class MountWords:
-    """Words that may follow mount -o, with what may stand after their equals sign."""
+class Trial(Wire, frozen=True, eq=False):
+    """How an option is tried out on an image."""
 
-    words: tuple[tuple[str, Argument], ...]
-    aliases: tuple[tuple[str, str], ...] = ()
-    """Whole words that mean another whole word: ("nobarrier", "barrier=0")."""
+    values: tuple[str, ...] = ()
+    """Of an option that takes any number or size."""
+    mkfs: str = ""
+    mount: str = ""
+    """Words without which it can't be tried: the other half of a pair, the feature that it belongs to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Wire, frozen=True, eq=False):
     """One declaration of an option, from which checklist, plan reader and help are made."""
 
     name: str
     group: str
     scope: Scope
     help: str
-    texts: tuple[tuple[str, str], ...]
-    """(value, text in the tool's words) for each value it can take; empty where any number or size goes."""
+    texts: dict[str, str] = msgspec.field(default_factory=dict)
+    """For each value it can take the text in the tool's words; empty where any number or size goes."""
     template: str = ""
-    """Text with {value} for an option that takes any value of its argument's kind."""
-    argument: Argument | None = None
+    """Text with {value} for an option that takes any of its values."""
+    values: Argument = BARE
     old_names: tuple[str, ...] = ()
     since: str = ""
     """First kernel that takes it; empty: older than anything that matters."""
     until: str = ""
     """Last kernel that takes it; empty: taken today."""
-    refusals: tuple[tuple[str, str], ...] = ()
-    """(value, error of the kernel or the tool) where it is refused since then; value "" means all."""
+    refusals: ByValue = msgspec.field(name="refusal", default_factory=ByValue)
+    """Error of the kernel or the tool where it is refused since then."""
     ignored: bool = False
     """True where kernels accept it and do nothing: those after until, or all of today where that is empty."""
     depends: str = ""
     """What a refusal hangs on beside the release: "device" (DAX), "build" (a CONFIG_ of the kernel)."""
     tools_since: str = ""
     """First version of the filesystem's tools that knows it; empty: older than anything that matters."""
-    trial_values: tuple[str, ...] = ()
-    """Values to be tried out, of an option that takes any number or size."""
-    trial_mkfs: str = ""
-    trial_mount: str = ""
-    """Words without which it can't be tried: the other half of a pair, the feature that it belongs to."""
-    shown: tuple[tuple[str, str], ...] = ()
-    """(value, how it shows when it is in effect), value "" for all values; see effects.py."""
+    trial: Trial = Trial()
+    shown: ByValue = msgspec.field(default_factory=ByValue)
+    """How it shows when it is in effect; see words.effect_of."""
     shown_in: str = ""
     """The field of the read-back features that it changes, where that has other values."""
 
+    def __post_init__(self) -> None:
+        """List the texts of counted values."""
+        if self.values.choices:
+            texts = {value: self.template.replace("{value}", value) for value in self.values.choices}
+            msgspec.structs.force_setattr(self, "texts", texts)
+
     def accepts(self, value: str) -> bool:
         """Tell whether the option can take this value."""
-        return self.argument.accepts(value) if self.argument else value in dict(self.texts)
+        return value in self.texts if self.texts else self.values.accepts(value)
 
     def text(self, value: str) -> str:
         """Return the tool's words for an accepted value."""
-        return dict(self.texts)[value] if self.texts else self.template.replace("{value}", value)
-
-    def refusal_of(self, value: str) -> str:
-        """Return the words with which today's kernel or tool refuses this value; empty where it takes it."""
-        known = dict(self.refusals)
-        return known.get(value, known.get("", ""))
+        return self.texts[value] if self.texts else self.template.replace("{value}", value)
 
     def shown_as(self, value: str) -> str:
         """Return how this value shows when it is in effect; empty where that can't be seen."""
-        known = dict(self.shown)
-        return known.get(value, known.get("", "")).replace("{value}", value)
+        return self.shown.of(value).replace("{value}", value)
 
     @property
     def values_to_try(self) -> tuple[str, ...]:
         """Every value, where they can be counted, and some where they can't."""
-        return tuple(value for value, _ in self.texts) or self.trial_values
+        return tuple(self.texts) or self.trial.values
 
     @property
     def wanted(self) -> str:
         """The values it takes, in words."""
-        return self.argument.wanted if self.argument else f"one of {', '.join(dict(self.texts))}"
+        return f"one of {', '.join(self.texts)}" if self.texts else self.values.wanted
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Wire, frozen=True, eq=False, kw_only=True):
     """Words that go with no others, or only with others; a word is written as in facts: "mount data=journal"."""
 
     when: str
-    excludes: tuple[str, ...]
-    needs: tuple[str, ...]
+    excludes: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     """At least one of these must be there, where any is named."""
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class CommandTemplates:
+class CommandTemplates(Wire, frozen=True, eq=False):
     """argv with placeholders; {words} stands for any number of words, {options} for mount's list."""
 
     mkfs: tuple[str, ...]
-    identify: tuple[str, ...]
-    """Gives the new filesystem the run's UUID, where mkfs itself can't; empty where it can."""
-    tune: tuple[str, ...]
     mount: tuple[str, ...]
     unmount: tuple[str, ...]
-    check: tuple[str, ...]
-    """Empty where no check exists."""
     features: tuple[str, ...]
     delete: tuple[str, ...]
+    identify: tuple[str, ...] = ()
+    """Gives the new filesystem the run's UUID, where mkfs itself can't; empty where it can."""
+    tune: tuple[str, ...] = ()
+    check: tuple[str, ...] = ()
+    """The forced full check of the unmounted device; empty where none exists (Filesystem.check_note)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Filesystem:
-    """One filesystem; compared by identity, so that results can be cached."""
+class Filesystem(Wire, frozen=True, eq=False):
+    """One filesystem, as its file declares it."""
 
     name: str
     title: str
@@ -208,25 +236,28 @@ class Filesystem:
     """Which kernel driver serves it today, in words."""
     package: str
     tools: tuple[str, ...]
-    min_bytes: int
-    max_bytes: int
+    min_bytes: ByteSize
+    max_bytes: ByteSize
     metadata_share: float
     """Share of the device that mkfs writes (measurement: 1.6 % on ext4 without lazy initialisation)."""
     base_mkfs: str
     """mkfs words given unless the variant gives others of the same key."""
     check_note: str
-    since: str
-    """First kernel that has its driver; empty: older than anything that matters."""
-    until: str
-    """Last kernel that has its driver; empty: today's has."""
-    trial_bytes: int
+    trial_bytes: ByteSize
     """Size of the sparse image on which options are tried."""
     commands: CommandTemplates
-    mkfs_flags: tuple[Flag, ...]
-    tune_flags: tuple[Flag, ...]
-    mount_words: MountWords
-    options: tuple[Option, ...]
-    rules: tuple[Rule, ...]
+    mount_words: dict[str, Argument]
+    """Words that may follow mount -o, with what may stand after their equals sign."""
+    mount_aliases: dict[str, str] = msgspec.field(default_factory=dict)
+    """Whole words that mean another whole word: "nobarrier" for "barrier=0"."""
+    since: str = ""
+    """First kernel that has its driver; empty: older than anything that matters."""
+    until: str = ""
+    """Last kernel that has its driver; empty: today's has."""
+    mkfs_flags: tuple[Flag, ...] = msgspec.field(name="mkfs_flag", default=())
+    tune_flags: tuple[Flag, ...] = msgspec.field(name="tune_flag", default=())
+    options: tuple[Option, ...] = msgspec.field(name="option", default=())
+    rules: tuple[Rule, ...] = msgspec.field(name="rule", default=())
 
     def option(self, name: str, scope: Scope) -> Option | None:
         """Return the option of that name, old or new, or None: the caller words the error with its own key."""
@@ -268,12 +299,12 @@ def is_after(release: str, until: str) -> bool:
 
 
 class Verdict(str, Enum):
-    """What came of trying an option at a value; the values are printed and stored."""
+    """The result of trying an option at a value; the values are printed and stored."""
 
     TAKEN = "taken"
     REFUSED = "refused"
     IGNORED = "not in effect"
-    """Accepted, and nothing came of it."""
+    """Accepted, without effect."""
     UNTRIED = "not tried"
 
 
@@ -309,7 +340,7 @@ class Known:
             self._index.setdefault(key, answer)
 
     def about(self, filesystem: str, option: Option, value: str) -> Answer | None:
-        """Return what came of trying it, or None where nothing is known: most callers then go by declarations."""
+        """Return the result of trying it, or None where it is unknown: most callers then go by declarations."""
         return self._index.get((filesystem, option.scope, option.name, value))
 
     def why_absent(self, filesystem: str) -> str:

@@ -1,4 +1,4 @@
-"""A TOML table that knows its file and its place in it, so that every error names the key."""
+"""A TOML table with its file and its place in it, so that every error names the key."""
 
 from __future__ import annotations
 
@@ -74,29 +74,6 @@ class Table:
             raise PlanKeyMissing(self.path, self.key(name))
         return self._values[name]
 
-    def text(self, name: str, default: str | None = None) -> str:
-        """Return a string of at most 2000 characters."""
-        if default is not None and name not in self._values:
-            return default
-        return self.as_text(name, self.raw(name))
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """Return a list of strings; missing is empty."""
-        if name not in self._values:
-            return ()
-        return tuple(self.as_text(name, item, wanted="a list of texts") for item in self._list(name))
-
-    def flag(self, name: str, *, default: bool) -> bool:
-        """Return true or false."""
-        value = self._values.get(name, default)
-        if not isinstance(value, bool):
-            raise self.bad(name, "must be true or false", "true or false")
-        return value
-
-    def integer(self, name: str, *, low: int, high: int) -> int:
-        """Return a whole number between low and high."""
-        return self.as_integer(name, self.raw(name), low, high)
-
     def number(self, name: str) -> float:
         """Return a finite number."""
         value = self.raw(name)
@@ -110,14 +87,8 @@ class Table:
             raise self.bad(name, "must be a finite number", "a number")
         return number
 
-    def size(self, name: str, *, low: int, high: int) -> int:
-        """Return bytes from a number or a text such as "64KiB"."""
-        return self.as_size(name, self.raw(name), low, high)
-
-    def choice(self, name: str, kind: type[E], default: E | None = None) -> E:
+    def choice(self, name: str, kind: type[E]) -> E:
         """Return the member of an enumeration that the text names."""
-        if default is not None and name not in self._values:
-            return default
         value = self.raw(name)
         for member in kind:
             if member.value == value:
@@ -138,7 +109,15 @@ class Table:
 
     def words(self, name: str) -> tuple[str, ...]:
         """Return one or more values of a choice as words: true is "on", false is "off", 64 is "64"."""
-        return tuple(dict.fromkeys(self._as_word(name, item) for item in self.one_or_more(name)))
+
+        def word(value: object) -> str:
+            if isinstance(value, bool):
+                return "on" if value else "off"
+            if isinstance(value, int):
+                return str(self.as_integer(name, value, 0, 2**63 - 1))
+            return self.as_text(name, value, wanted="a word, a whole number, true or false")
+
+        return tuple(dict.fromkeys(map(word, self.one_or_more(name))))
 
     def one_or_more(self, name: str) -> tuple[object, ...]:
         """Return the items of a list, or the one value that stands instead; at least one."""
@@ -147,12 +126,11 @@ class Table:
             raise self.bad(name, "the list is empty", "at least one value")
         return items
 
-    def _as_word(self, name: str, value: object) -> str:
-        if isinstance(value, bool):
-            return "on" if value else "off"
-        if isinstance(value, int):
-            return str(self.as_integer(name, value, 0, 2**63 - 1))
-        return self.as_text(name, value, wanted="a word, a whole number, true or false")
+    def as_flag(self, name: str, value: object) -> bool:
+        """Return a value that is true or false."""
+        if not isinstance(value, bool):
+            raise self.bad(name, "must be true or false", "true or false")
+        return value
 
     def as_text(
         self, name: str, value: object, most: int = LONGEST_TEXT, *, wanted: str = "text in quotes"

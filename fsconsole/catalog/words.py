@@ -20,7 +20,6 @@ from fsconsole.catalog.filesystem import (
     Flag,
     FlagKind,
     Known,
-    MountWords,
     Option,
     Rule,
     Scope,
@@ -100,16 +99,15 @@ def split_flags(text: str, flags: Sequence[Flag], where: Where) -> tuple[Word, .
     return _without_contradictions(words, where)
 
 
-def split_mount(text: str, allowed: MountWords, where: Where) -> tuple[Word, ...]:
+def split_mount(text: str, filesystem: Filesystem, where: Where) -> tuple[Word, ...]:
     """Return the words of a mount option list such as "noatime,data=writeback"; raises OptionRefused."""
-    known = dict(allowed.words)
+    known = filesystem.mount_words
     _check_text(text, known, where)
     if not text.strip():
         return ()
-    aliases = dict(allowed.aliases)
     words = []
     for item in text.strip().split(","):
-        text = aliases.get(item, item)
+        text = filesystem.mount_aliases.get(item, item)
         key, value = _pair(text)
         _check_pair(item, key, value, known, where)
         words.append(Word("", FlagKind.PAIRS, key, text, item if text != item else ""))
@@ -163,8 +161,7 @@ def _flag_words(flag: Flag, value: str | None, where: Where) -> tuple[Word, ...]
 
 
 def _sub_word(flag: Flag, item: str, where: Where) -> Word:
-    aliases = dict(flag.aliases)
-    known = dict(flag.keys)
+    aliases, known = flag.aliases, flag.keys
     if flag.kind is FlagKind.FEATURES:
         caret, name = ("^", item[1:]) if item.startswith("^") else ("", item)
         name = aliases.get(name, name)
@@ -209,7 +206,7 @@ def _stem(key: str) -> str:
 def _wanted(flag: Flag) -> str:
     if flag.kind is FlagKind.VALUE:
         return flag.argument.wanted
-    return "words separated by commas: " + ", ".join(key for key, _ in flag.keys)
+    return "words separated by commas: " + ", ".join(flag.keys)
 
 
 # Options at values that a variant's words set.
@@ -254,7 +251,7 @@ def option_words(filesystem: Filesystem, option: Option, value: str) -> frozense
 def _words(filesystem: Filesystem, scope: Scope, text: str) -> frozenset[Word]:
     if scope is Scope.MKFS:
         return frozenset(split_flags(text, filesystem.mkfs_flags, _CATALOG))
-    return frozenset(split_mount(text, filesystem.mount_words, _CATALOG))
+    return frozenset(split_mount(text, filesystem, _CATALOG))
 
 
 @lru_cache(maxsize=64)
@@ -262,7 +259,7 @@ def _counted(filesystem: Filesystem) -> tuple[tuple[Option, tuple[Given, ...]], 
     """Return every option with the words of each of its values; none where values can't be listed."""
 
     def given(option: Option) -> Iterator[Given]:
-        for value, _ in option.texts:
+        for value in option.texts:
             yield Given(option, value, option_words(filesystem, option, value))
 
     return tuple((option, tuple(given(option))) for option in filesystem.options)
@@ -310,7 +307,7 @@ def choose(filesystem: Filesystem, mkfs: str, mount: str, tune: str, where: Wher
     return Chosen(
         mkfs=merge(base, own),
         own_mkfs=own,
-        mount=split_mount(mount, filesystem.mount_words, _below(where, "mount")),
+        mount=split_mount(mount, filesystem, _below(where, "mount")),
         tune=split_flags(tune, filesystem.tune_flags, _below(where, "tune")),
     )
 
@@ -365,7 +362,7 @@ def why_refused(filesystem: Filesystem, option: Option, value: str, kernel: str,
         return tried if answer.verdict is Verdict.REFUSED else ""
     if option.since and kernel and is_before(kernel, option.since):
         return f"needs Linux {option.since}"
-    words = option.refusal_of(value)
+    words = option.refusals.of(value)
     gone = option.until == "" or not kernel or is_after(kernel, option.until)
     if not words or not gone or option.depends:
         return ""
@@ -406,47 +403,28 @@ def make_commands(
     Then the filesystem has this UUID, by mkfs itself or by a command right after it, and its tuning words.
     """
     templates = filesystem.commands
-    argvs = [_filled(templates.mkfs, variant.mkfs_words, device=device, uuid=uuid)]
+    argvs = [filled(templates.mkfs, variant.mkfs_words, device=device, uuid=uuid)]
     if templates.identify:
-        argvs.append(_filled(templates.identify, (), device=device, uuid=uuid))
+        argvs.append(filled(templates.identify, device=device, uuid=uuid))
     if variant.tune_words:
-        argvs.append(_filled(templates.tune, variant.tune_words, device=device))
+        argvs.append(filled(templates.tune, variant.tune_words, device=device))
     return tuple(argvs)
 
 
 def mount_command(filesystem: Filesystem, variant: Variant, device: str, mount_point: str) -> tuple[str, ...]:
     """Return the command that mounts the device: always nosuid and nodev, then the variant's words."""
     options = ",".join(ALWAYS_MOUNTED_WITH + variant.mount_words)
-    return _filled(filesystem.commands.mount, (), device=device, mount_point=mount_point, options=options)
+    return filled(filesystem.commands.mount, device=device, mount_point=mount_point, options=options)
 
 
-def unmount_command(filesystem: Filesystem, mount_point: str) -> tuple[str, ...]:
-    """Return the command that unmounts."""
-    return _filled(filesystem.commands.unmount, (), mount_point=mount_point)
-
-
-def check_command(filesystem: Filesystem, device: str) -> tuple[str, ...]:
-    """Return the forced full check of the unmounted device; empty where none exists (Filesystem.check_note)."""
-    return _filled(filesystem.commands.check, (), device=device)
-
-
-def features_command(filesystem: Filesystem, device: str) -> tuple[str, ...]:
-    """Return the command that prints what mkfs really made."""
-    return _filled(filesystem.commands.features, (), device=device)
-
-
-def delete_command(filesystem: Filesystem, tree: str) -> tuple[str, ...]:
-    """Return the command that removes the workload's tree."""
-    return _filled(filesystem.commands.delete, (), tree=tree)
-
-
-def _filled(template: tuple[str, ...], words: tuple[str, ...], **values: str) -> tuple[str, ...]:
+def filled(template: tuple[str, ...], words: tuple[str, ...] = (), **values: str) -> tuple[str, ...]:
+    """Return the argv of a command template; values are device, uuid, mount_point, options or tree."""
     argv: list[str] = []
     for part in template:
         # One placeholder a part: a value that looks like another one stays as it is.
         name = next((name for name in values if "{" + name + "}" in part), "")
-        filled = part.replace("{" + name + "}", values[name]) if name else part
-        argv.extend(words if part == "{words}" else [filled])
+        whole = part.replace("{" + name + "}", values[name]) if name else part
+        argv.extend(words if part == "{words}" else [whole])
     return tuple(argv)
 
 

@@ -118,7 +118,7 @@ def _has_allowed_words(cell: Cell, filesystem: Filesystem) -> bool:
     try:
         mkfs = split_flags(shlex.join(variant.mkfs_words), filesystem.mkfs_flags, where)
         tune = split_flags(shlex.join(variant.tune_words), filesystem.tune_flags, where)
-        mount = split_mount(",".join(variant.mount_words), filesystem.mount_words, where)
+        mount = split_mount(",".join(variant.mount_words), filesystem, where)
     except OptionRefused:
         return False
     said = (to_argv(mkfs), to_argv(tune), tuple(word.text for word in mount))

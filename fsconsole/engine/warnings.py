@@ -184,7 +184,7 @@ def note_features(work: CellWork, scope: Scope, features: Sequence[Feature]) -> 
     variant = work.cell.variant
     filesystem = load_catalog().get(variant.filesystem)
     mkfs = split_flags(shlex.join(variant.mkfs_words), filesystem.mkfs_flags, _JOURNAL)
-    mount = split_mount(",".join(variant.mount_words), filesystem.mount_words, _JOURNAL)
+    mount = split_mount(",".join(variant.mount_words), filesystem, _JOURNAL)
     log = work.kernel_log.lines() if scope is Scope.MOUNT else ()
     for reason in not_in_effect(filesystem, mkfs, mount, {scope: seen}, log):
         work.warn(WarningKind.NOT_IN_EFFECT, reason, _HINT)

@@ -248,7 +248,7 @@ def _weights(table: Table, name: str, _value: object) -> tuple[tuple[WorkloadKin
     for each in mix.names():
         if each not in known:
             raise mix.bad(each, "not an operation of a mix", nearest_words(each, known))
-    return tuple((known[each], mix.integer(each, low=1, high=MAX_WEIGHT)) for each in mix.names())
+    return tuple((known[each], mix.as_integer(each, mix.raw(each), 1, MAX_WEIGHT)) for each in mix.names())
 
 
 def _own_settings(table: Table, name: str, _value: object) -> tuple[tuple[str, str], ...]:
@@ -286,7 +286,7 @@ def _of_catalog(words: str, plain: _Made) -> Kind:
 
 FLAG = Kind(
     "true, false",
-    lambda table, name, _: table.flag(name, default=False),
+    lambda table, name, value: table.as_flag(name, value),
     of_text=lambda text: {"yes": True, "no": False}.get(text, text),
     choices=("no", "yes"),
 )

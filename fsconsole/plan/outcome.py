@@ -75,7 +75,7 @@ def _refusals(here: Here, filesystem: Filesystem) -> Mapping[tuple[Scope, str, s
     return {
         (option.scope, option.name, value): why_refused(filesystem, option, value, here.kernel, here.known)
         for option in filesystem.options
-        for value, _ in option.texts
+        for value in option.texts
     }
 
 

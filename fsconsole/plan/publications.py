@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
+import msgspec
 import tomli
 
-from fsconsole.catalog.tables import Table, nearest_words
-from fsconsole.errors.targets import PlanMissing, PlanNotToml
+from fsconsole.catalog.tables import nearest_words
+from fsconsole.errors.targets import PlanMissing
 from fsconsole.model.figures import Measurement, Publication, PublishedRow
 from fsconsole.model.metrics import Metric, Unit
+from fsconsole.model.wire import Wire
 from fsconsole.plan.read import configs_folder
 from fsconsole.text import KIB, MIB
 
-_SUFFIX = ".toml"
 _UNITS: Mapping[str, tuple[Unit, float]] = {
     "MB/s": (Unit.BYTES_PER_S, 1e6),
     "MiB/s": (Unit.BYTES_PER_S, MIB),
@@ -26,15 +28,37 @@ _UNITS: Mapping[str, tuple[Unit, float]] = {
     "": (Unit.COUNT, 1),
 }
 """Units that publications use, with the base unit and its size; the kernel's and their kB is 1024 bytes."""
+_TEXTS = {"table", "as_printed", "note"}
+
+
+class _Column(Wire, frozen=True):
+    metric: Metric
+    unit: str
+
+    def __post_init__(self) -> None:
+        """Require a unit that the metric is counted in."""
+        if self.unit not in _UNITS or _UNITS[self.unit][0] is not self.metric.unit:
+            raise ValueError(f"{self.metric.value} is not counted in {self.unit!r}")
+
+
+class _File(Wire, frozen=True):
+    schema: Literal[1]
+    title: str
+    source: str
+    date: str
+    machine: str
+    workload: str
+    columns: dict[str, _Column]
+    rows: tuple[dict[str, str | float], ...] = msgspec.field(name="row")
 
 
 def list_publications() -> tuple[Path, ...]:
     """Return the shipped publications, by name."""
-    return tuple(sorted((configs_folder() / "reference").glob("*" + _SUFFIX)))
+    return tuple(sorted((configs_folder() / "reference").glob("*.toml")))
 
 
 def find_publication(name: str) -> Publication:
-    """Return the shipped publication of that name. Raises PlanMissing with the nearest names, and as read()."""
+    """Return the shipped publication of that name. Raises PlanMissing with the nearest names, and as read_publication()."""
     shipped = {path.stem: path for path in list_publications()}
     if name not in shipped:
         known = nearest_words(name, shipped)
@@ -43,47 +67,31 @@ def find_publication(name: str) -> Publication:
 
 
 def read_publication(path: Path) -> Publication:
-    """Return the publication in a file. Raises PlanMissing, PlanNotToml, PlanUnknownKey, PlanBadValue."""
-    try:
-        values = tomli.loads(path.read_text(encoding="utf-8"))
-    except tomli.TOMLDecodeError as error:
-        raise PlanNotToml(str(path), str(error)) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise PlanMissing(str(path), str(error)) from error
-    table = Table(str(path), "", values)
-    table.only("schema", "title", "source", "date", "machine", "workload", "columns", "row")
-    table.integer("schema", low=1, high=1)
-    columns = table.table("columns")
-    kinds = {name: _column(columns.table(name)) for name in columns.names()}
+    """Return the publication in a shipped file. Raises msgspec.ValidationError or ValueError for a wrong one."""
+    file = msgspec.convert(tomli.loads(path.read_text(encoding="utf-8")), _File)
     return Publication(
         name=path.stem,
-        title=table.text("title"),
-        source=table.text("source"),
-        date=table.text("date"),
-        machine=table.text("machine"),
-        workload=table.text("workload"),
-        rows=tuple(_row(row, kinds) for row in table.tables("row")),
+        title=file.title,
+        source=file.source,
+        date=file.date,
+        machine=file.machine,
+        workload=file.workload,
+        rows=tuple(_row(row, file.columns) for row in file.rows),
     )
 
 
-def _column(table: Table) -> tuple[Metric, float]:
-    """Return what a column holds, and how many base units one of its own is."""
-    table.only("metric", "unit")
-    table.raw("metric")
-    metric = table.choice("metric", Metric, Metric.WRITE)
-    unit = table.text("unit")
-    base, factor = _UNITS.get(unit, (None, 0.0))
-    if base is not metric.unit:
-        wanted = [name for name, (known, _) in _UNITS.items() if known is metric.unit]
-        raise table.bad("unit", f"{metric.value} is not counted in it", " or ".join(map(repr, wanted)))
-    return metric, factor
-
-
-def _row(table: Table, kinds: Mapping[str, tuple[Metric, float]]) -> PublishedRow:
-    table.only("table", "as_printed", "note", *kinds)
-    figures = tuple(
-        Measurement(metric, table.number(name) * factor)
-        for name, (metric, factor) in kinds.items()
-        if table.has(name)
+def _row(row: dict[str, str | float], columns: Mapping[str, _Column]) -> PublishedRow:
+    texts = {name: value for name, value in row.items() if isinstance(value, str)}
+    figures = {name: value for name, value in row.items() if not isinstance(value, str)}
+    if unknown := (texts.keys() - _TEXTS) | (figures.keys() - columns.keys()):
+        raise ValueError(f"a row has {', '.join(sorted(unknown))}, which is no figure of a column")
+    return PublishedRow(
+        table=texts.get("table", ""),
+        as_printed=texts["as_printed"],
+        figures=tuple(
+            Measurement(column.metric, figures[name] * _UNITS[column.unit][1])
+            for name, column in columns.items()
+            if name in figures
+        ),
+        note=texts.get("note", ""),
     )
-    return PublishedRow(table.text("table", ""), table.text("as_printed"), figures, table.text("note", ""))

@@ -140,7 +140,7 @@ def read_variant(table: Table, catalog: Catalog) -> VariantText:
 
 
 def _filesystem(table: Table, catalog: Catalog) -> Filesystem:
-    name = table.text("type")
+    name = table.as_text("type", table.raw("type"))
     if name not in catalog.names:
         nearest = nearest_words(name, catalog.names)
         raise UnknownFilesystem(table.path, table.key("type"), name, nearest)
@@ -193,7 +193,7 @@ def _option(table: Table, key: str, filesystem: Filesystem, scopes: tuple[Scope,
 def _require_value(table: Table, key: str, option: Option, value: str) -> None:
     if option.accepts(value):
         return
-    valid = [known for known, _ in option.texts] or [option.wanted]
+    valid = tuple(option.texts) or (option.wanted,)
     raise OptionRefused(
         table.path,
         table.key(key),

@@ -310,10 +310,10 @@ def _raw_life(cell: Cell, target: TargetSpec) -> Iterator[Step]:
 def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> Iterator[Step]:
     device = target.path
     mount = words.mount_command(filesystem, cell.variant, device, MOUNT_POINT)
-    unmount = words.unmount_command(filesystem, MOUNT_POINT)
+    unmount = words.filled(filesystem.commands.unmount, mount_point=MOUNT_POINT)
     make = words.make_commands(filesystem, cell.variant, device, cell.uuid)
     yield Step(StepKind.MKFS, f"make {filesystem.name} on {device}", make, f"formats {device}")
-    features = words.features_command(filesystem, device)
+    features = words.filled(filesystem.commands.features, device=device)
     yield Step(StepKind.FEATURES, "read back what mkfs made", (features,))
     yield Step(StepKind.MOUNT, f"mount {device}", (mount,), f"mounts {device}", " ".join(unmount))
     for number, workload in enumerate(cell.workloads):
@@ -329,13 +329,13 @@ def _afterwards(
     after: After, filesystem: Filesystem, device: str, mount: Argv, unmount: Argv
 ) -> Iterator[Step]:
     if after.check and filesystem.commands.check:
-        check = words.check_command(filesystem, device)
+        check = words.filled(filesystem.commands.check, device=device)
         yield Step(StepKind.CHECK, f"check {filesystem.name} in full", (check,))
     if after.delete is DeleteWith.NONE:
         return
     changes, undo = f"mounts {device}", " ".join(unmount)
     yield Step(StepKind.COLD_MOUNT, "drop all caches, then mount", (mount,), changes, undo)
-    removal = (words.delete_command(filesystem, TREE),)
+    removal = (words.filled(filesystem.commands.delete, tree=TREE),)
     argvs = removal if after.delete is DeleteWith.RM else ()
     how = "" if argvs else ", entry by entry (scandir, unlinkat)"
     yield Step(StepKind.DELETE, f"remove {TREE}{how}", argvs, f"removes {TREE}")

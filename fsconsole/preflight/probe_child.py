@@ -90,8 +90,8 @@ def list_trials(filesystem: Filesystem) -> tuple[OptionTrial, ...]:
 
 def _trial(filesystem: Filesystem, option: Option, value: str) -> OptionTrial:
     own = {option.scope: option.text(value)}
-    mkfs = [own.get(Scope.MKFS, ""), option.trial_mkfs]
-    mount = [own.get(Scope.MOUNT, ""), option.trial_mount]
+    mkfs = [own.get(Scope.MKFS, ""), option.trial.mkfs]
+    mount = [own.get(Scope.MOUNT, ""), option.trial.mount]
     for rule in broken_rules(filesystem, _chosen(filesystem, mkfs, mount)):
         program, _, words = (rule.needs or ("",))[0].partition(" ")
         (mkfs if program == Scope.MKFS.value else mount).append(words)
@@ -201,7 +201,7 @@ def _made(
 
 
 def _features(bench: Bench, filesystem: Filesystem, path: str) -> dict[str, str]:
-    result = _run(bench, words.features_command(filesystem, path))
+    result = _run(bench, words.filled(filesystem.commands.features, device=path))
     found = parse_mkfs_features(filesystem.name, result.out) if result.exit_code == 0 else ()
     return {feature.name: feature.value for feature in found}
 
@@ -217,7 +217,7 @@ def _mounted(
     try:
         options = read_mount_options(device, bench.mount_point)
     finally:
-        _run(bench, words.unmount_command(filesystem, bench.mount_point))
+        _run(bench, words.filled(filesystem.commands.unmount, mount_point=bench.mount_point))
     in_effect = {feature.name: feature.value for feature in options}
     return Seen(features={Scope.MKFS: features, Scope.MOUNT: in_effect}, kernel_log=without_device(log))
 

@@ -72,7 +72,7 @@ def filesystem_lines(entry: CatalogEntry, width: int) -> Iterator[str]:
 
 
 def _option_lines(entry: CatalogEntry, option: Option, width: int) -> Iterator[str]:
-    values = ", ".join(value for value, _ in option.texts) or option.wanted
+    values = ", ".join(option.texts) or option.wanted
     yield from _columns(f"  {option.name}", [f"{option.scope.value}: {values}"], _OPTION_WIDTH, width)
     yield from _fitted(option.help, _INDENT, width)
     for line in (*_bounds(option), *(_tried(entry, option) or _declared(option))):
@@ -116,7 +116,7 @@ def _declared(option: Option) -> list[str]:
     """Return what is declared of today's kernels, where nothing was tried."""
     lines = ["accepted by today's kernels, without effect"] if option.ignored else []
     said: dict[str, list[str]] = {}
-    for value, words in option.refusals:
+    for value, words in option.refusals.items():
         said.setdefault(words, []).append(value or "all")
     hangs_on = {"device": ", depending on the device", "build": ", depending on how they were built"}
     where = hangs_on.get(option.depends, "")

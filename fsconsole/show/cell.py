@@ -417,7 +417,7 @@ def _effects(variant: Variant, known: CellState, catalog: Catalog, width: int) -
 def _given(variant: Variant, catalog: Catalog) -> tuple[Given, ...]:
     filesystem = catalog.get(variant.filesystem)
     mkfs = split_flags(shlex.join(variant.mkfs_words), filesystem.mkfs_flags, _JOURNAL)
-    mount = split_mount(",".join(variant.mount_words), filesystem.mount_words, _JOURNAL)
+    mount = split_mount(",".join(variant.mount_words), filesystem, _JOURNAL)
     return given_options(filesystem, mkfs, mount)
 
 

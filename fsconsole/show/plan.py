@@ -326,7 +326,7 @@ def _option(checklist: Checklist, filesystem: Filesystem, option: Option, here: 
     values = values_of(checklist, option.scope, option.name)
     barred = not values and not taken_values(filesystem, option, here) and bool(option.values_to_try)
     told = ",".join(values) or ("not here" if barred else "")
-    texts = [text for _, text in option.texts] or [option.template]
+    texts = tuple(option.texts.values()) or (option.template,)
     return Line(
         key=key_of(option),
         name=option.name,
@@ -351,7 +351,7 @@ def _about(filesystem: Filesystem, option: Option, here: Here, *, barred: bool) 
             yield f"{answer.value}: accepted here, and not in effect ({answer.words})."
         elif answer.verdict is Verdict.REFUSED and not here.refusal(filesystem, option, answer.value):
             yield f"{answer.value}: refused on the image that it was tried on ({answer.words})."
-    known = ", ".join(value for value, _ in option.texts)
+    known = ", ".join(option.texts)
     yield f"Values: {known}." if known else f"Takes {option.wanted} (enter to type it)."
     if option.ignored and not here.answers(filesystem, option):
         yield "Today's kernels accept it, without effect."

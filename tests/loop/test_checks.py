@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.catalog.words import check_command, features_command, make_commands
+from fsconsole.catalog.words import filled, make_commands
 from fsconsole.devices.content import probe_signatures
 from fsconsole.inspect.checks import CheckVerdict, non_contiguous_percent, verdict_of
 from fsconsole.inspect.features import parse_mkfs_features
@@ -174,7 +174,7 @@ def test_the_gate_would_know_it_by_the_runs_uuid(made):
 
 def test_what_mkfs_was_told_is_read_back(made):
     filesystem, device = made
-    text = run(*features_command(filesystem, device))
+    text = run(*filled(filesystem.commands.features, device=device))
     found = {feature.name: feature.value for feature in parse_mkfs_features(filesystem.name, text)}
     assert MADE_WITH[filesystem.name][1].items() <= found.items()
 
@@ -184,7 +184,9 @@ def test_its_check_finds_it_clean(made):
     if not filesystem.commands.check:
         assert filesystem.name == "nilfs2"
         return
-    done = subprocess.run(check_command(filesystem, device), check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        filled(filesystem.commands.check, device=device), check=False, capture_output=True, text=True
+    )
     assert verdict_of(filesystem.name, done.returncode, done.stdout + done.stderr) is CheckVerdict.CLEAN
 
 

@@ -86,7 +86,7 @@ def test_no_option_that_is_declared_available_is_refused(found):
         (answer.filesystem, answer.option, answer.value, answer.words)
         for _, option, answer in answers(found)
         if answer.verdict is Verdict.REFUSED
-        and not option.refusal_of(answer.value)
+        and not option.refusals.of(answer.value)
         and not may_be_lacking(option, found[answer.filesystem])
     ]
     assert unforeseen == []
@@ -96,7 +96,7 @@ def test_what_is_declared_refused_is_refused_in_these_very_words(found):
     otherwise = [
         (answer.filesystem, answer.option, answer.value, answer.verdict, answer.words)
         for _, option, answer in answers(found)
-        if (words := option.refusal_of(answer.value))
+        if (words := option.refusals.of(answer.value))
         and answer.verdict is not Verdict.UNTRIED
         and not option.depends
         and (not option.until or is_after(kernel_release(), option.until))

@@ -154,7 +154,7 @@ def test_accepted_mount_words_are_all_on_the_list_and_no_paths(name: str, text: 
         words = mount_words(name, text)
     except OptionRefused:
         return
-    known = dict(load_catalog().get(name).mount_words.words)
+    known = load_catalog().get(name).mount_words
     for word in words:
         assert re.fullmatch(r"[A-Za-z0-9_=:.-]+", word)
         assert word.partition("=")[0] in known

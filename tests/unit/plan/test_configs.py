@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.errors.targets import PlanBadValue, PlanMissing, PlanNotToml, PlanUnknownKey
+from fsconsole.errors.targets import PlanMissing
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Plan
 from fsconsole.plan.draft import plan_to_toml
@@ -127,21 +127,18 @@ def test_a_name_that_is_not_shipped_is_told_with_the_nearest() -> None:
         find_publication("bull-2009")
 
 
-def test_a_wrong_file_is_told_by_its_key(tmp_path: Path) -> None:
-    for text, error, words in [
-        ("schema = ", PlanNotToml, "Invalid value"),
-        (HEAD + "colour = 1\n", PlanUnknownKey, "colour"),
-        (HEAD + '[columns]\nspeed = { metric = "durable", unit = "s" }\n', PlanBadValue, "not counted in it"),
-        (HEAD + '[columns]\nspeed = { metric = "fast", unit = "s" }\n', PlanBadValue, "not a valid value"),
-        (HEAD + COLUMNS + '[[row]]\nas_printed = "x"\nspeed = "quick"\n', PlanBadValue, "must be a number"),
-        (HEAD + COLUMNS + '[[row]]\nas_printed = "x"\nsped = 1\n', PlanUnknownKey, "row[0].sped"),
-        (HEAD + COLUMNS + "[[row]]\nspeed = 1\n", PlanBadValue, "missing"),
+def test_a_wrong_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    for text, words in [
+        (HEAD + "colour = 1\n", "colour"),
+        (HEAD + COLUMNS.replace("MiB/s", "s"), "not counted in"),
+        (HEAD + COLUMNS.replace("durable", "fast"), "fast"),
+        (HEAD + COLUMNS + '[[row]]\nas_printed = "x"\nspeed = "quick"\n', "speed"),
+        (HEAD + COLUMNS + '[[row]]\nas_printed = "x"\nsped = 1\n', "sped"),
     ]:
-        path = tmp_path / "p.toml"
         path.write_text(text)
-        with pytest.raises(error) as caught:
+        with pytest.raises(ValueError, match=words):
             read_publication(path)
-        assert words in str(caught.value)
 
 
 WORKLOAD = '[[workload]]\nkind = "create"\nthreads = 1\nfile_size = "1MiB"\n'

@@ -42,9 +42,7 @@ def distinct(values: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[str, ...
 
 
 def axis(option: Option) -> st.SearchStrategy[tuple[str, tuple[str, ...]]]:
-    known = [value for value, _ in option.texts] or [
-        value for value in ("16", "64", "128") if option.accepts(value)
-    ]
+    known = list(option.texts) or [value for value in ("16", "64", "128") if option.accepts(value)]
     return st.tuples(st.just(option.name), distinct(st.sampled_from(known)))
 
 

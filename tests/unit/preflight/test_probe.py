@@ -58,7 +58,7 @@ def test_every_value_is_a_trial_of_its_own_with_the_words_it_takes_beside(filesy
     for trial in trials:
         said = " ".join((*trial.variant.mkfs_words, *trial.variant.mount_words))
         for word in trial.option.text(trial.value).replace(",", " ").split():
-            assert word in said or dict(filesystem.mount_words.aliases).get(word, "?") in said
+            assert word in said or filesystem.mount_aliases.get(word, "?") in said
     for trial in (t for t in trials if not t.option.refusals):
         chosen = choose(
             filesystem, shlex.join(trial.variant.mkfs_words), ",".join(trial.variant.mount_words), "", WHERE
