@@ -6,7 +6,7 @@ Mounts, processes and locks of a killed engine vanish with its namespaces.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
@@ -18,9 +18,9 @@ from fsconsole.errors.runs import RunComplete, RunLives, SettingsLocked
 from fsconsole.journal import last_word
 from fsconsole.journal.folder import RunFolder, require_own
 from fsconsole.journal.past import read_journal, read_state
-from fsconsole.journal.store import is_alive, list_runs
-from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.events import Observation, RunInterrupted, SettingReturned, SettingTaken
+from fsconsole.journal.store import is_alive
+from fsconsole.journal.writer import record_all
+from fsconsole.model.events import RunInterrupted, SettingReturned, SettingTaken
 from fsconsole.model.state import OPEN_STATUSES, HeldSetting, RunState, RunStatus
 from fsconsole.system.files import boot_id
 from fsconsole.system.locks import FileLock
@@ -53,7 +53,23 @@ def give_back_leftovers(
     since. It has to wait if a living run holds the device's lock, or if the disk is silent: setting a scheduler
     waits for I/O in flight.
     """
-    return tuple(_restored(state, kernel or Kernel(), silent))
+    kernel, restored = kernel or Kernel(), []
+    boots = {started.attempt: started.boot_id for started in state.started}
+    others = frozenset[str]()
+    for held in reversed(state.settings):
+        taken = held.taken
+        node = disk_node(taken.path)
+        if boots.get(taken.attempt) != boot_id():
+            why = "the machine was rebooted since, and settings do not survive that"
+            leftover = Leftover(taken, f"{taken.path}: {why}")
+        elif node in silent:
+            leftover = Leftover(taken, busy=f"{node} does not answer")
+        else:
+            leftover = _restore(held, kernel, others)
+            if taken.path.endswith("/scheduler") and (leftover.busy or leftover.why_left):
+                others |= {node}
+        restored.append(leftover)
+    return tuple(restored)
 
 
 def disks_of(state: RunState) -> frozenset[str]:
@@ -73,24 +89,6 @@ def in_words(leftovers: Iterable[Leftover]) -> tuple[str, ...]:
         elif taken.new:
             said.append(f"{taken.old_path} is {taken.old} again")
     return tuple(dict.fromkeys(said))
-
-
-def _restored(state: RunState, kernel: Kernel, silent: Collection[str]) -> Iterator[Leftover]:
-    boots = {started.attempt: started.boot_id for started in state.started}
-    others = frozenset[str]()
-    for held in reversed(state.settings):
-        taken = held.taken
-        if boots.get(taken.attempt) != boot_id():
-            why = "the machine was rebooted since, and settings do not survive that"
-            yield Leftover(taken, f"{taken.path}: {why}")
-            continue
-        if disk_node(taken.path) in silent:
-            yield Leftover(taken, busy=f"{disk_node(taken.path)} does not answer")
-            continue
-        leftover = _restore(held, kernel, others)
-        if taken.path.endswith("/scheduler") and (leftover.busy or leftover.why_left):
-            others |= {disk_node(taken.path)}
-        yield leftover
 
 
 def _restore(held: HeldSetting, kernel: Kernel, others: frozenset[str]) -> Leftover:
@@ -126,11 +124,6 @@ class Cleaned:
     run: str
     did: str
     resumable: bool
-
-
-def clean_up(runs_dir: str) -> tuple[Cleaned, ...]:
-    """Clean up after every dead engine; running ones are left alone."""
-    return tuple(cleaned for folder in list_runs(runs_dir) for cleaned in clean_folder(folder))
 
 
 def where_it_stood(state: RunState) -> str:
@@ -179,13 +172,14 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     arrays = take_apart_leftovers(state, executor, silent.keys() & members.keys())
     settled = tuple(leftover.returned for leftover in leftovers if not leftover.busy)
     if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
-        _write_down(folder, settled)
+        if settled:
+            record_all(folder, settled)
         said = "; ".join((*in_words(leftovers), *arrays, *_remains(folder)))
         return (Cleaned(name, said, resumable=_is_open(state)),) if said else ()
     words = last_word.read(folder)
     died = RunInterrupted(f"the engine died {where_it_stood(state)}")
     ending = words[0].finished if words else died
-    _write_down(folder, (*settled, ending))
+    record_all(folder, (*settled, ending))
     last_word.forget(folder)
     did = "; ".join((ending.reason.rstrip("."), *in_words(leftovers), *arrays, *_remains(folder)))
     return (Cleaned(name, did, resumable=_is_open(state)),)
@@ -195,17 +189,6 @@ def _remains(folder: RunFolder) -> tuple[str, ...]:
     """Return a clause for each process of a dead engine that still waits in the kernel."""
     waiting = waiting_below(_STARTER, folder.path)
     return tuple(f"{who} still waits in the kernel for its device, and keeps its mounts" for who in waiting)
-
-
-def _write_down(folder: RunFolder, observations: Sequence[Observation]) -> None:
-    if not observations:
-        return
-    journal = JournalWriter(folder)
-    try:
-        for observation in observations:
-            journal.record(observation, durable=True)
-    finally:
-        journal.close(finished=True)
 
 
 def _is_open(state: RunState) -> bool:

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from fsconsole.catalog.loader import load_catalog
@@ -30,13 +30,13 @@ from fsconsole.errors.targets import (
 )
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
-from fsconsole.journal.writer import JournalWriter
+from fsconsole.journal.writer import record_all
 from fsconsole.model.command import Executor
-from fsconsole.model.device import Device, Identity
+from fsconsole.model.device import Identity
 from fsconsole.model.events import Outcome, RequestRenewed
 from fsconsole.model.plan import Cell, StepKind
 from fsconsole.model.run import RunRequest, Target
-from fsconsole.model.state import RunState, StepState
+from fsconsole.model.state import CellState, RunState, StepState
 from fsconsole.plan.expand import array_uuid, moved_plan
 from fsconsole.preflight.prepare import agreed_target, target_spec
 from fsconsole.system.block import notice_medium
@@ -51,89 +51,55 @@ _NO_PROOF = "nothing on it distinguishes the run's data from what others may hav
 
 
 @dataclass(frozen=True, slots=True)
-class PastWrites:
-    """What earlier attempts wrote, by target path; a target with consent given since its last write is in none."""
+class LastWrite:
+    """What must be on a device since this run's last write to it; all empty while that write is not finished."""
 
-    begun: frozenset[str]
-    """Written by this run."""
-    made: dict[str, str]
+    made: str = ""
     """The UUID of the filesystem that must be on it."""
-    left: dict[str, str]
+    left: str = ""
     """The content digest (ContentSample) that a former member of a stopped array must have."""
-    uncertain: dict[str, str]
+    uncertain: str = ""
     """Why its content can't be distinguished from foreign data, as a clause."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Write:
-    """A step that wrote to the target device itself."""
+def last_writes(state: RunState) -> dict[str, LastWrite]:
+    """Return the last write of earlier attempts to each target since its consent.
 
-    attempt: int
-    cell: Cell
-    step: StepState
-
-
-def past_writes(state: RunState) -> PastWrites:
-    """Return what the journal tells of earlier attempts' writes."""
-    writes, newest = _last_writes(state), _newest_attempts(state)
-    # A cell that was started again may have left anything: its earlier steps are no longer known.
-    known = {path: write for path, write in writes.items() if write.attempt == newest[path]}
-    made = {
-        path: write.cell.uuid
-        for path, write in known.items()
-        # A step without an end, or with a bad one, leaves anything.
-        if write.cell.array is None
-        and write.step.kind is StepKind.MKFS
-        and write.step.outcome is Outcome.DONE
-    }
-    left = {path: digest for path, write in known.items() if (digest := _left_digest(state, path, write))}
-    told = made.keys() | left.keys()
-    uncertain = {path: _why(write) for path, write in writes.items() if path not in told}
-    return PastWrites(frozenset(writes), made, left, uncertain)
-
-
-def _last_writes(state: RunState) -> dict[str, _Write]:
-    """Return the last write to each target since its consent; an array's write counts for each member."""
+    An array's write counts for each member. A cell that was started again may have left anything: its earlier steps
+    are no longer known.
+    """
     cells = state.request.plan.cells
     agreed = {target.path: target.agreed_attempt for target in state.request.targets}
-    writes = [
-        _Write(known.attempt, cells[known.index], step)
-        for known in state.cells
-        for step in known.steps
-        if step.kind in _WRITING
-    ]
+    newest: dict[str, int] = {}
+    writes: list[tuple[CellState, StepState]] = []
+    for known in state.cells:
+        for path in cells[known.index].devices:
+            newest[path] = max(known.attempt, newest.get(path, 0))
+        writes += [(known, step) for step in known.steps if step.kind in _WRITING]
     # The monotonic clock restarts with each boot, but an attempt lies within one boot.
-    writes.sort(key=lambda write: (write.attempt, write.step.started_monotonic_ns))
+    writes.sort(key=lambda write: (write[0].attempt, write[1].started_monotonic_ns))
     return {
-        path: write for write in writes for path in write.cell.devices if write.attempt >= agreed.get(path, 1)
+        path: _last_write(known, step, cells[known.index], path, is_known=known.attempt == newest[path])
+        for known, step in writes
+        for path in cells[known.index].devices
+        if known.attempt >= agreed.get(path, 1)
     }
 
 
-def _newest_attempts(state: RunState) -> dict[str, int]:
-    """Return the newest attempt at any cell of each target, writing or not."""
-    newest: dict[str, int] = {}
-    for known in state.cells:
-        for path in state.request.plan.cells[known.index].devices:
-            newest[path] = max(known.attempt, newest.get(path, 0))
-    return newest
-
-
-def _left_digest(state: RunState, path: str, write: _Write) -> str:
-    """Return the journalled digest of a member of a stopped array; empty without one.
-
-    A member keeps the middle of a filesystem and no UUID, so its content is the proof, as it is for consent.
-    """
-    if write.cell.array is None:
-        return ""
-    member = write.cell.members.index(path)
-    found = [seen.content_digest for seen in state.cells[write.cell.index].left if seen.member == member]
-    return found[-1] if found else ""
-
-
-def _why(write: _Write) -> str:
-    if write.step.outcome is None:
-        return _ENDED_WITHIN
-    return _NO_PROOF if write.step.outcome is Outcome.DONE else _CUT_SHORT
+def _last_write(known: CellState, step: StepState, cell: Cell, path: str, *, is_known: bool) -> LastWrite:
+    is_done = step.outcome is Outcome.DONE
+    # A step without an end, or with a bad one, leaves anything.
+    if is_known and is_done and cell.array is None and step.kind is StepKind.MKFS:
+        return LastWrite(made=cell.uuid)
+    if is_known and cell.array is not None:
+        # A member keeps the middle of a filesystem and no UUID: its content is the proof, as it is for consent.
+        member = cell.members.index(path)
+        found = [seen.content_digest for seen in known.left if seen.member == member]
+        if found and found[-1]:
+            return LastWrite(left=found[-1])
+    if step.outcome is None:
+        return LastWrite(uncertain=_ENDED_WITHIN)
+    return LastWrite(uncertain=_NO_PROOF if is_done else _CUT_SHORT)
 
 
 _PROOF_HOLDS_S = 1.0
@@ -161,28 +127,27 @@ class Prover:
         self._proved_as: dict[str, Identity] = {}
         """The identity of each target at that proof, which it must keep from then on."""
         self._runs_dir = os.path.dirname(folder_path)
-        past = past_writes(state)
-        self._begun = set(past.begun)
-        self._last_made, self._left = dict(past.made), dict(past.left)
-        self._uncertain = dict(past.uncertain)
+        self._written = last_writes(state)
+        """By path of the target."""
 
     def prove_target(self, target: Target) -> None:
         """Pass the whole gate for one target."""
         path = target.path
-        left = "" if target.identity.scratch_id else self._left.get(path, "")
+        written = self._written.get(path, LastWrite())
+        left = "" if target.identity.scratch_id else written.left
         context = GateContext(
             self._executor,
             self._runs_dir,
             holds_lock=self._holds_lock,
-            content_is_ours=path in self._begun and not left,
+            content_is_ours=path in self._written and not left,
         )
         report = inspect_device(path, context)
         shown = replace(report, content=None) if left else report
-        re_prove(shown, target, self._ours, self._last_made.get(path, ""), self._proved_as.get(path))
+        re_prove(shown, target, self._ours, written.made, self._proved_as.get(path))
         if left and report.content_digest != left:
             raise DeviceChanged(path, "its content has changed since this run stopped its array")
-        if report.needs_consent and path in self._uncertain:
-            raise ConsentOutdated(self._run, path, self._uncertain[path])
+        if report.needs_consent and written.uncertain:
+            raise ConsentOutdated(self._run, path, written.uncertain)
         self._proved_s[path] = time.monotonic()
         self._proved_as[path] = report.identity
 
@@ -194,14 +159,13 @@ class Prover:
     def prove_cell(self, cell: Cell) -> None:
         """Pass the whole gate for a cell's target, or for every member of its array."""
         for path in cell.devices:
+            self.prove_place(cell, path)
+
+    def prove_place(self, cell: Cell, path: str) -> None:
+        """Pass the whole gate for a target; prove that an array is the run's own, of the cell's members, not in use."""
+        if path in self._targets:
             self.prove_target(self._targets[path])
-
-    def prove_place(self, cell: Cell) -> None:
-        """Pass the whole gate for the device of the cell's filesystem: its target, or its array once it exists."""
-        self._prove(cell, cell.target)
-
-    def prove_array(self, cell: Cell) -> None:
-        """Prove that the array is the run's own, made of exactly the cell's members, and not in use."""
+            return
         require_own(cell.target, array_uuid(self._run, cell.index), cell.members)
         context = GateContext(self._executor, self._runs_dir, holds_lock=True, content_is_ours=True)
         require(inspect_device(cell.target, context))
@@ -211,21 +175,16 @@ class Prover:
         """Return the targets that are not the devices of their last proof, each with the reason."""
         for path in paths:
             notice_medium(path)
-        devices = discover()
-        return {path: why for path in paths if (why := self._change(path, devices))}
-
-    def _change(self, path: str, devices: tuple[Device, ...]) -> str:
-        known = self._proved_as.get(path, self._targets[path].identity)
-        try:
-            return "; ".join(differences(known, read_identity(find_device(path, devices), self._executor)))
-        except (DeviceMissing, NotABlockDevice):
-            return "it is gone"
-
-    def _prove(self, cell: Cell, path: str) -> None:
-        if path in self._targets:
-            self.prove_target(self._targets[path])
-        else:
-            self.prove_array(cell)
+        devices, found = discover(), {}
+        for path in paths:
+            known = self._proved_as.get(path, self._targets[path].identity)
+            try:
+                now = read_identity(find_device(path, devices), self._executor)
+            except (DeviceMissing, NotABlockDevice):
+                found[path] = "it is gone"
+            else:
+                found[path] = "; ".join(differences(known, now))
+        return {path: why for path, why in found.items() if why}
 
     @contextmanager
     def wiping(self, cell: Cell, argv: tuple[str, ...], devices: tuple[str, ...] = ()) -> Iterator[None]:
@@ -239,15 +198,12 @@ class Prover:
         with ExitStack() as held:
             for path in paths:
                 if time.monotonic() - self._proved_s.get(path, -math.inf) > _PROOF_HOLDS_S:
-                    self._prove(cell, path)
+                    self.prove_place(cell, path)
                 self._prove_file(path, argv)
                 # With many members the first proof is old by the time the last one is made.
                 if needs_hold(argv) or len(paths) > 1:
                     held.enter_context(held_exclusively(path))
-            for path in paths:
-                self._begun.add(path)
-                for told in (self._uncertain, self._last_made, self._left):
-                    told.pop(path, None)
+            self._written |= dict.fromkeys(paths, LastWrite())
             if not needs_hold(argv):
                 held.close()
             yield
@@ -269,18 +225,18 @@ class Prover:
 
     def note_made(self, cell: Cell) -> None:
         """Record that the cell's filesystem is on its target, where it must stay until the next wipe."""
-        self._last_made[cell.target] = cell.uuid
+        self._written[cell.target] = LastWrite(made=cell.uuid)
 
     def note_left(self, path: str) -> str:
         """Record and return the digest of a target's content, which must stay until the next wipe. Raises OSError."""
         digest = sample_content(path, self._targets[path].identity.size_bytes).digest
-        self._left[path] = digest
+        self._written[path] = LastWrite(left=digest)
         return digest
 
     def note_gone(self, cell: Cell) -> None:
         """Record that the cell's array is gone: whatever gets its name next must be proved again."""
         self._proved_s.pop(cell.target, None)
-        self._last_made.pop(cell.target, None)
+        self._written.pop(cell.target, None)
 
 
 def present_target(target: Target, executor: Executor) -> Target:
@@ -290,11 +246,12 @@ def present_target(target: Target, executor: Executor) -> Target:
     Raises DeviceChanged if no device matches, or more than one.
     """
     if target.identity.scratch_id and target.backing_file:
-        path = _attached(target)
-    elif target.identity.boot_id == boot_id() and _is_in_place(target, executor):
-        path = target.path
+        try:
+            path = scratch.attach(target.backing_file).device
+        except ScratchMissing as error:
+            raise DeviceChanged(target.path, f"its file {target.backing_file} is gone") from error
     else:
-        path = _found_again(target, executor)
+        path = _present_path(target, executor)
     if not target.identity.scratch_id:
         return replace(target, path=path)
     identity = read_identity(find_device(path), executor)
@@ -305,23 +262,13 @@ def present_target(target: Target, executor: Executor) -> Target:
     return replace(target, path=path, identity=identity, shown=shown)
 
 
-def _is_in_place(target: Target, executor: Executor) -> bool:
-    """Return whether the disk is at its path; a replugged one may have another name."""
-    try:
-        return not lasting_differences(target.identity, read_identity(find_device(target.path), executor))
-    except (DeviceMissing, NotABlockDevice):
-        return False
-
-
-def _attached(target: Target) -> str:
-    try:
-        return scratch.attach(target.backing_file).device
-    except ScratchMissing as error:
-        raise DeviceChanged(target.path, f"its file {target.backing_file} is gone") from error
-
-
-def _found_again(target: Target, executor: Executor) -> str:
+def _present_path(target: Target, executor: Executor) -> str:
     """Return the one device with the same lasting identity; a device without any is found by its path."""
+    if target.identity.boot_id == boot_id():
+        # A replugged disk may have another name.
+        with suppress(DeviceMissing, NotABlockDevice):
+            if not lasting_differences(target.identity, read_identity(find_device(target.path), executor)):
+                return target.path
     if not target.identity.stable_key()[0]:
         try:
             return find_device(target.path).path
@@ -390,17 +337,12 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
         try:
             prover.prove_target(target)
         except (DeviceChanged, ConsentMissing, ConsentOutdated) as why:
-            unproven.append(_unproven(target, inspect_device(target.path, context), why))
+            report = inspect_device(target.path, context)
+            # Consent can't make the figures of another device comparable.
+            if lasting_differences(target.identity, report.identity):
+                raise
+            unproven.append(UnprovenTarget(target, report, why))
     return Renewal(moved, request != state.request, tuple(unproven))
-
-
-def _unproven(
-    target: Target, report: GateReport, why: DeviceChanged | ConsentMissing | ConsentOutdated
-) -> UnprovenTarget:
-    """Return the unproven target. Raises why for another device: consent can't make its figures comparable."""
-    if lasting_differences(target.identity, report.identity):
-        raise why
-    return UnprovenTarget(target, report, why)
 
 
 def renew(folder: RunFolder, renewal: Renewal, code: str) -> None:
@@ -410,41 +352,28 @@ def renew(folder: RunFolder, renewal: Renewal, code: str) -> None:
     """
     for report in renewal.reports:
         require(report)
-    run_id = renewal.state.request.run_id
-    if renewal.unproven and not code:
-        unproved = renewal.unproven[0]
-        if isinstance(unproved.why, ConsentOutdated):
-            raise unproved.why
-        cause = unproved.why
-        why = cause.difference if isinstance(cause, DeviceChanged) else "consent required"
-        raise ConsentOutdated(run_id, unproved.target.path, why)
-    check_consent(code, renewal.reports)
-    if renewal.unproven or renewal.is_moved:
-        _write_down(folder, _agreed(renewal))
-
-
-def _agreed(renewal: Renewal) -> RequestRenewed:
-    attempt = len(renewal.state.started) + 1
     request = renewal.state.request
+    if renewal.unproven and not code:
+        first = renewal.unproven[0]
+        if isinstance(first.why, ConsentOutdated):
+            raise first.why
+        why = first.why.difference if isinstance(first.why, DeviceChanged) else "consent required"
+        raise ConsentOutdated(request.run_id, first.target.path, why)
+    check_consent(code, renewal.reports)
+    if not (renewal.unproven or renewal.is_moved):
+        return
+    attempt = len(renewal.state.started) + 1
     anew = {
         unproved.target.path: replace(agreed_target(report, renewal.consent), agreed_attempt=attempt)
         for unproved, report in zip(renewal.unproven, renewal.reports, strict=True)
     }
     targets = tuple(anew.get(target.path, target) for target in request.targets)
-    return RequestRenewed(attempt, replace(request, targets=targets))
-
-
-def _write_down(folder: RunFolder, renewed: RequestRenewed) -> None:
     try:
         lock = FileLock.acquire(folder.lock)
     except BlockingIOError as error:
         raise RunLives(run=folder.name) from error
     with lock:
-        journal = JournalWriter(folder)
-        try:
-            journal.record(renewed, durable=True)
-        finally:
-            journal.close(finished=True)
+        record_all(folder, (RequestRenewed(attempt, replace(request, targets=targets)),))
 
 
 def _moved(request: RunRequest, present: tuple[Target, ...]) -> RunRequest:

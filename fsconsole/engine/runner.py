@@ -1,4 +1,7 @@
-"""Runs the engine process: acquires what a run needs, executes its cells, releases everything."""
+"""Runs the engine process: acquires what a run needs, executes its cells, releases everything.
+
+Each step's intent is journalled durably before the step, its result after it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ import shlex
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from types import FrameType
 
 from fsconsole import __version__
@@ -21,21 +26,32 @@ from fsconsole.devices.snapshot import find_device
 from fsconsole.engine import warnings
 from fsconsole.engine.arrays import lock_arrays
 from fsconsole.engine.control import ControlServer, Requests, end_programs
-from fsconsole.engine.execute import run_cells, run_finished
-from fsconsole.engine.hangs import HangDetector, WatchedRun, run_detecting_hangs
+from fsconsole.engine.hangs import CurrentStep, HangDetector, WatchedRun, run_detecting_hangs
 from fsconsole.engine.proof import Prover
-from fsconsole.engine.work import RunWork
+from fsconsole.engine.steps import HANDLERS
+from fsconsole.engine.work import CellWork, Interrupted, RunWork, StepFailed, StepResult
 from fsconsole.errors import ExitCode, FsconsoleError
-from fsconsole.errors.runs import JournalUnusable
-from fsconsole.errors.targets import DeviceChanged, DeviceMissing, NotABlockDevice, OptionRefused
+from fsconsole.errors.runs import ExtentsUnreadable, GeneratorFailed, JournalFull, JournalUnusable
+from fsconsole.errors.targets import DeviceChanged, DeviceHangs, DeviceMissing, NotABlockDevice, OptionRefused
 from fsconsole.journal.folder import RawOutputs, RunFolder, require_own
 from fsconsole.journal.last_word import leave
 from fsconsole.journal.past import read_state
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.events import ControlRequested, Outcome, RunFinished, RunStarted, TargetAccepted, Verb
-from fsconsole.model.plan import Cell, Step
+from fsconsole.model.events import (
+    CellFinished,
+    CellStarted,
+    ControlRequested,
+    Outcome,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    StepStarted,
+    TargetAccepted,
+    Verb,
+)
+from fsconsole.model.plan import CLOSED_BY, Cell, Step, StepKind
 from fsconsole.model.run import RunRequest, Target
-from fsconsole.model.state import OPEN_STATUSES, RunState
+from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
 from fsconsole.plan.arrays import ARRAY_PATH, BITMAPS, LEVELS, POLICIES, least_members
 from fsconsole.plan.expand import as_the_level_has_it, cell_uuid, filesystem_of, rebuilt_steps
 from fsconsole.plan.keys import MACHINE_WIDE
@@ -46,7 +62,8 @@ from fsconsole.system.files import boot_id, cpu_count, kernel_release, memory_by
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.locks import FileLock
 from fsconsole.system.mounts import enter_private
-from fsconsole.system.run import RealExecutor, system_refusal
+from fsconsole.system.run import RealExecutor, reap_strangers, system_refusal
+from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.workloads.builtin import BuiltInGenerator
 
@@ -172,8 +189,7 @@ def _execute(folder: RunFolder, stack: ExitStack, detector: HangDetector) -> int
     try:
         try:
             with _system_in_words():
-                outcomes = run_cells(_acquire(folder, state, journal, stack, detector), cells)
-            finished = run_finished(folder.name, state, cells, outcomes)
+                finished = run_cells(_acquire(folder, state, journal, stack, detector), state, cells)
         except FsconsoleError as error:
             finished = RunFinished(Outcome.FAILED, str(error), error.hint, error.exit_code)
         stack.close()
@@ -275,3 +291,189 @@ def _listen_to_signals(detector: HangDetector) -> None:
     signal.signal(signal.SIGINT, stop)
     # The client blocks them while it starts the engine.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+_ENDS_ALL = (JournalFull, JournalUnusable, DeviceHangs)
+_CLOCK_RUNS = frozenset(CLOSED_BY.values())
+"""Steps that stop the clock of the step before them: nothing of ours may write to the disk until then."""
+
+
+def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFinished:
+    """Execute the open cells until all are done or a stop is requested; a lost target skips its own cells only.
+
+    Returns how the run ended; state is as it was before this attempt.
+    """
+    outcomes: list[Outcome] = []
+    lost: dict[str, FsconsoleError] = {}
+    for cell in cells:
+        run.requests.wait_while_paused()
+        if run.requests.stopping:
+            break
+        if not lost.keys().isdisjoint(cell.devices):
+            continue
+        try:
+            outcomes.append(run_cell(run, cell))
+        except FsconsoleError as error:
+            gone = _losses(run, cell, error)
+            if not gone:
+                raise
+            lost |= dict.fromkeys(gone, error)
+    again = f"`fsconsole resume {run.request.run_id}` goes on with what is left."
+    left = len(cells) - len(outcomes)
+    if lost:
+        cause = next(iter(lost.values()))
+        words = f"{left} cell{'s' if left > 1 else ''} on it could not be run"
+        hint = f"Where the same disk is there again, {again}"
+        return RunFinished(Outcome.FAILED, f"{str(cause).rstrip('.')}; {words}", hint, cause.exit_code)
+    if left or Outcome.STOPPED in outcomes:
+        return RunFinished(Outcome.STOPPED, "stopped as asked", again, ExitCode.STOPPED)
+    # Cells that failed in an earlier attempt have failed for good.
+    failed = [cell.status for cell in state.cells].count(CellStatus.FAILED) + outcomes.count(Outcome.FAILED)
+    if failed:
+        possible = sum(not cell.unavailable for cell in state.request.plan.cells)
+        reason = f"{failed} of {possible} cells failed"
+        return RunFinished(Outcome.DONE, reason, "The grid says why, row by row.", ExitCode.CELLS_FAILED)
+    return RunFinished(Outcome.DONE)
+
+
+def run_cell(run: RunWork, cell: Cell) -> Outcome:
+    """Execute one cell and return its outcome; raises errors that are not a result of the cell."""
+    run.journal.record(CellStarted(cell.index, run.attempt), durable=True)
+    if cell.unavailable:
+        return _finish(run, cell, Outcome.UNAVAILABLE, cell.unavailable)
+    run.detector.cell = cell
+    try:
+        outcome, reason = _run_steps(run, cell)
+    except (JournalFull, JournalUnusable):
+        raise
+    except FsconsoleError as error:
+        gone = _losses(run, cell, error)
+        told = run.detector.hang or error
+        if gone and told is error:
+            path, why = next(iter(gone.items()))
+            told = DeviceChanged(path, f"it {why}")
+        _finish(run, cell, Outcome.STOPPED, str(told))
+        raise told from error
+    finally:
+        run.detector.cell = run.detector.step = None
+    finished = _finish(run, cell, outcome, reason)
+    if run.detector.hang is not None:
+        raise run.detector.hang
+    return finished
+
+
+def _losses(run: RunWork, cell: Cell, error: FsconsoleError) -> dict[str, str]:
+    """Return the cell's devices (target or array members) whose loss explains the error, each with the reason."""
+    if isinstance(error, _ENDS_ALL):
+        return {}
+    return {path: why for path in cell.devices if (why := run.prover.absence(path))}
+
+
+def _run_steps(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
+    """Execute all steps and release what the cell took: "done" includes the release."""
+    outcome, reason = Outcome.DONE, ""
+    with KernelLog() as kernel_log:
+        run.requests.cell_begins()
+        with ExitStack() as stack:
+            work = CellWork(run, cell, stack, kernel_log)
+            try:
+                warnings.about_target(work)
+                for work.step_number, step in enumerate(cell.steps):
+                    result = run_step(work, step)
+                    if result.outcome is not Outcome.DONE:
+                        outcome, reason = result.outcome, f"{step.kind.value}: {result.reason}"
+                        break
+            finally:
+                run.requests.cell_releases()
+        warnings.about_end(work, run.known_of_all)
+        work.keep_kernel_log()
+    return outcome, reason
+
+
+def run_step(work: CellWork, step: Step) -> StepResult:
+    """Execute one step, with its intent and its result in the journal."""
+    run, cell = work.run, work.cell
+    started = StepStarted(cell.index, run.attempt, work.step_number, step.kind, step.title)
+    run.journal.record(started, durable=step.kind not in _CLOCK_RUNS)
+    run.sampler.set_place(cell.index, step.kind.value)
+    said_before = len(work.kernel_log.lines())
+    begin_s = time.monotonic()
+    run.detector.step = CurrentStep(work.step_number, step.kind, begin_s)
+    result = warnings.with_killed(work, step, _handled(work, step), said_before)
+    result = _with_absence(work, result)
+    clock_runs_on = _clock_runs_on(work, result)
+    if not clock_runs_on:
+        work.write_kept()
+        reap_strangers(run.places.proc)
+    finished = StepFinished(
+        cell=cell.index,
+        attempt=run.attempt,
+        step=work.step_number,
+        outcome=result.outcome,
+        elapsed_s=time.monotonic() - begin_s,
+        reason=result.reason,
+        verdict=result.verdict,
+        measurements=result.measurements,
+    )
+    run.journal.record(finished, durable=not clock_runs_on)
+    return result
+
+
+def _handled(work: CellWork, step: Step) -> StepResult:
+    """Execute the step; its errors become its result, except those that end the whole run."""
+    try:
+        result = HANDLERS[step.kind](work, step)
+        if work.run.detector.hang is None:
+            return result
+        # Its programs were killed: a check that ended so has not checked the filesystem.
+        reason = ""
+    except StepFailed as failure:
+        reason = failure.reason
+    except Interrupted:
+        reason = ""
+    except (GeneratorFailed, ExtentsUnreadable, Unreadable) as error:
+        reason = str(error)
+    except OSError as error:
+        reason = error.strerror or str(error)
+    except (JournalFull, JournalUnusable):
+        raise
+    except FsconsoleError as error:
+        # A proof whose program was killed proves nothing; the next cell's proof does. A device that was lost in the
+        # middle of a cell is the cell's result.
+        is_lost = step.kind is not StepKind.GATE and bool(_losses(work.run, work.cell, error))
+        if not (work.run.requests.interrupting or is_lost):
+            raise
+        reason = str(error)
+    requests = work.run.requests
+    if requests.interrupting:
+        # The killed program's own message is the operator's doing.
+        outcome = Outcome.STOPPED if requests.stopping_now else Outcome.SKIPPED
+        return StepResult(outcome=outcome, reason="interrupted by the operator")
+    hang = work.run.detector.hang
+    return StepResult(outcome=Outcome.FAILED, reason=reason if hang is None else str(hang))
+
+
+def _clock_runs_on(work: CellWork, result: StepResult) -> bool:
+    """Return whether the next step stops the clock of this one."""
+    return result.outcome is Outcome.DONE and work.cell.is_closed_by_next(work.step_number)
+
+
+def _with_absence(work: CellWork, result: StepResult) -> StepResult:
+    """Return a failed result without figures if the target is lost.
+
+    A filesystem reads and removes much from memory even when its disk is gone. While the clock runs on, the next
+    step is checked instead, and the figures count only if it succeeds.
+    """
+    if result.outcome not in (Outcome.DONE, Outcome.FAILED) or _clock_runs_on(work, result):
+        return result
+    why = work.run.prover.absence(work.cell.target)
+    if not why:
+        return result
+    said = result.reason if result.outcome is Outcome.FAILED else ""
+    reason = "; ".join(filter(None, (said, f"{work.cell.target} {why}")))
+    return replace(result, outcome=Outcome.FAILED, reason=reason, measurements=())
+
+
+def _finish(run: RunWork, cell: Cell, outcome: Outcome, reason: str) -> Outcome:
+    run.journal.record(CellFinished(cell.index, run.attempt, outcome, reason), durable=True)
+    return outcome

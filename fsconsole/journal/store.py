@@ -31,7 +31,7 @@ from fsconsole.journal.last_word import reserve
 from fsconsole.journal.past import read_journal
 from fsconsole.journal.reader import open_journal
 from fsconsole.journal.schema import create_tables
-from fsconsole.journal.writer import JournalWriter
+from fsconsole.journal.writer import record_all
 from fsconsole.model.events import RequestRenewed
 from fsconsole.model.run import RunRequest
 from fsconsole.model.wire import encode
@@ -146,11 +146,7 @@ def rename_run(folder: RunFolder, title: str) -> None:
     with _locked(folder):
         state = read_journal(folder)
         request = replace(state.request, plan=replace(state.request.plan, title=title))
-        journal = JournalWriter(folder)
-        try:
-            journal.record(RequestRenewed(len(state.started), request), durable=True)
-        finally:
-            journal.close(finished=True)
+        record_all(folder, (RequestRenewed(len(state.started), request),))
 
 
 GROUP = "fsconsole"

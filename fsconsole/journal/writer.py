@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -209,6 +209,16 @@ class JournalWriter:
 
     def _ended(self) -> JournalUnusable:
         return JournalUnusable(path=self._path, why="its writer has ended")
+
+
+def record_all(folder: RunFolder, observations: Iterable[Observation]) -> None:
+    """Commit observations durably to the journal of a run whose lock the caller holds, and close it."""
+    journal = JournalWriter(folder)
+    try:
+        for observation in observations:
+            journal.record(observation)
+    finally:
+        journal.close(finished=True)
 
 
 def _leave_open(connection: sqlite3.Connection) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from fsconsole.engine import execute, proof, runner, work
+from fsconsole.engine import proof, runner, work
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.journal.folder import RawOutputs
 from fsconsole.journal.writer import JournalWriter
@@ -38,14 +38,14 @@ class Notes:
         self._file.write(json.dumps([what, name, self._cell, begin_s, end_s, cpu_s() - used_s]) + "\n")
 
     def around_cells(self) -> None:
-        run_cell = execute.run_cell
+        run_cell = runner.run_cell
 
         def noted(run: work.RunWork, cell: Any) -> Any:
             self._cell = cell.index
             with self.note("cell", cell.variant.filesystem):
                 return run_cell(run, cell)
 
-        execute.run_cell = noted
+        runner.run_cell = noted
 
     def around_steps(self) -> None:
         for kind, handler in list(HANDLERS.items()):

@@ -11,7 +11,7 @@ import pathlib
 import sys
 from dataclasses import replace
 
-from fsconsole.engine import execute, runner
+from fsconsole.engine import runner
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.engine.work import StepFailed
 from fsconsole.model.events import Verb
@@ -67,7 +67,7 @@ def system_refuses() -> None:
     def refuse(_proc):
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), "/proc/1")
 
-    execute.reap_strangers = refuse
+    runner.reap_strangers = refuse
 
 
 def fails_first() -> None:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 
-from fsconsole.engine import execute, runner
+from fsconsole.engine import runner
 from fsconsole.engine.steps import HANDLERS, life
 from fsconsole.model.plan import StepKind
 from fsconsole.system.mounts import engine_argv
@@ -53,7 +53,7 @@ def follow(events: list[Event]) -> None:
     for kind in HANDLERS:
         _replace(kind, events)
     _before_wiping(events)
-    real_cell, real_open = execute.run_cell, runner._open_cells
+    real_cell, real_open = runner.run_cell, runner._open_cells
     named = list(dict.fromkeys(event.cell for event in events))
 
     def run_cell(run, cell):
@@ -62,7 +62,7 @@ def follow(events: list[Event]) -> None:
         finally:
             _happen(events, cell.index, AFTER_CELL, "before")
 
-    execute.run_cell = run_cell
+    runner.run_cell = run_cell
 
     def open_cells(state):
         cells = {cell.index: cell for cell in real_open(state)}

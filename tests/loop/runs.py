@@ -17,6 +17,7 @@ from contextlib import suppress
 import pytest
 
 from fsconsole.client.engine import create_request
+from fsconsole.engine.cleanup import Cleaned, clean_folder
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import create_run, is_alive, list_runs, make_run_id
@@ -119,6 +120,10 @@ def written(directory: pathlib.Path, plan_text: str) -> str:
     path = directory / "plan.toml"
     path.write_text(plan_text)
     return str(path)
+
+
+def clean_up(runs_dir: str) -> tuple[Cleaned, ...]:
+    return tuple(cleaned for folder in list_runs(runs_dir) for cleaned in clean_folder(folder))
 
 
 def objects(text: str) -> list[dict[str, object]]:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from itertools import islice
 
 from fsconsole.client.engine import start_engine
-from fsconsole.engine.cleanup import clean_up, require_resumable
+from fsconsole.engine.cleanup import require_resumable
 from fsconsole.engine.proof import look_again, renew
 from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
@@ -34,7 +34,7 @@ from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.loop.bystander import bystander
 from tests.loop.faulty_run import scratch_device
-from tests.loop.runs import assert_nothing_left, engine_of, new_run, wait_for_end
+from tests.loop.runs import assert_nothing_left, clean_up, engine_of, new_run, wait_for_end
 
 PLAN = """
 schema = 1

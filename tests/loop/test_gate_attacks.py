@@ -19,7 +19,6 @@ from fsconsole.client.engine import remove_owned_scratch
 from fsconsole.devices import scratch
 from fsconsole.devices.claims import lock_whole_disk
 from fsconsole.devices.snapshot import find_device
-from fsconsole.engine.cleanup import clean_up
 from fsconsole.engine.proof import Prover
 from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
@@ -43,7 +42,7 @@ from tests.loop.gate_cases import (
     unchanged,
     write,
 )
-from tests.loop.runs import TINY_PLAN, fsconsole, new_run, wait_for_end, written
+from tests.loop.runs import TINY_PLAN, clean_up, fsconsole, new_run, wait_for_end, written
 from tests.loop.test_kill_engine import hanging, kill_engine
 from tests.loop.test_resume import IN_ANOTHER_BOOT, finish, killed, runs_of, shown
 

@@ -563,7 +563,7 @@ def test_a_member_is_held_from_its_own_proof_until_all_are_proved_and_free_for_t
     def prove(_prover: Prover, _cell: Cell, _path: str) -> None:
         seen.append(tuple(is_busy(member) for member in members))
 
-    monkeypatch.setattr(Prover, "_prove", prove)
+    monkeypatch.setattr(Prover, "prove_place", prove)
     prover = Prover(RealExecutor(), state, folder.path)
     assert not needs_hold(CREATE)
     with prover.wiping(state.request.plan.cells[0], CREATE, members):

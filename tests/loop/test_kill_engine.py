@@ -13,7 +13,6 @@ import pytest
 
 from fsconsole.client.engine import start_engine
 from fsconsole.devices import scratch
-from fsconsole.engine.cleanup import clean_up
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
@@ -30,6 +29,7 @@ from tests.loop.runs import (
     FSCONSOLE,
     TINY_PLAN,
     assert_nothing_left,
+    clean_up,
     kill_engines,
     new_run,
     wait_for_end,

@@ -15,7 +15,6 @@ import pytest
 from fsconsole.client.engine import start_engine
 from fsconsole.devices import scratch
 from fsconsole.devices.settings import MACHINE_LOCK, Kernel
-from fsconsole.engine.cleanup import clean_up
 from fsconsole.errors import ExitCode
 from fsconsole.inspect.extents import space_measurements
 from fsconsole.inspect.features import parse_mkfs_features, read_mount_options
@@ -33,6 +32,7 @@ from tests.conftest import wait_until
 from tests.loop.runs import (
     assert_nothing_left,
     carry_out,
+    clean_up,
     engine_of,
     freeze_load,
     fsconsole,

@@ -231,7 +231,7 @@ def _end_generator(work: CellWork, window: LoadWindow) -> None:
 def write(work: CellWork, step: Step) -> StepResult:
     """Write the raw streams after the whole gate; from then on the device's content is this run's own."""
     (argv,) = step.commands
-    work.run.prover.prove_place(work.cell)
+    work.run.prover.prove_place(work.cell, work.cell.target)
     settings.about_to_load(work)
     with work.run.prover.wiping(work.cell, argv):
         report = from_line(work.command(argv).out)

@@ -27,7 +27,7 @@ def test_a_proof_holds_for_one_second(prover: Prover, monkeypatch: pytest.Monkey
     now_s, proved = [100.0], []
     monkeypatch.setattr(proof, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
     monkeypatch.setattr(proof, "held_exclusively", nullcontext)
-    monkeypatch.setattr(Prover, "_prove", lambda *_: proved.append(now_s[0]))
+    monkeypatch.setattr(Prover, "prove_place", lambda *_: proved.append(now_s[0]))
     for now_s[0] in (100.0, 100.9, 102.0):
         with prover.wiping(CELL, MKFS):
             pass

@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from fsconsole.devices.md import parse_mdstat
-from fsconsole.engine import execute
+from fsconsole.engine import runner
 from fsconsole.engine.control import Requests
 from fsconsole.engine.hangs import HangDetector
 from fsconsole.engine.steps import life, load
@@ -128,7 +128,7 @@ def on_a_device_that_is_gone(number: int, steps: tuple[Step, ...]) -> StepResult
     run = SimpleNamespace(prover=SimpleNamespace(absence=lambda _path: "is gone"))
     cell = replace(build.cell(0), steps=steps)
     work = SimpleNamespace(run=run, cell=cell, step_number=number)
-    return execute._with_absence(cast("CellWork", work), MEASURED)
+    return runner._with_absence(cast("CellWork", work), MEASURED)
 
 
 @pytest.mark.parametrize("number", [WORKLOAD, DELETE])
@@ -160,9 +160,9 @@ def handled(monkeypatch: pytest.MonkeyPatch, *, hangs: bool, verb: Verb | None =
             detector.hang = DeviceHangs("/dev/sdx", "fsck.ext4", "4 min", " in check", "a-run")
         return StepResult(verdict="failed")
 
-    monkeypatch.setitem(execute.HANDLERS, StepKind.CHECK, check)
+    monkeypatch.setitem(runner.HANDLERS, StepKind.CHECK, check)
     run = SimpleNamespace(detector=detector, requests=requests)
-    return execute._handled(cast("CellWork", SimpleNamespace(run=run)), KILLED_CHECK)
+    return runner._handled(cast("CellWork", SimpleNamespace(run=run)), KILLED_CHECK)
 
 
 def test_a_check_that_was_killed_for_a_hang_has_failed_and_names_the_device(
