@@ -6,7 +6,7 @@ import errno
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
@@ -86,17 +86,13 @@ def dismantle(own: OwnArray, act: Act, objection: Objection = lambda _: "") -> t
         kept = [clause for array in ours for clause in _stopped(array, own, names, act, objection)]
         not_cleared: list[str] = []
         for name, path in names.items():
-            if name not in _held() and _uuid_or_nothing(path) in own.uuids:
+            held = any(name in array.members for array in held_arrays())
+            if not held and _uuid_or_nothing(path) in own.uuids:
                 not_cleared += _done(zero_command(path), path, act)
         remaining = [path for path in names.values() if _uuid_or_nothing(path) in own.uuids]
         if kept or not remaining:
             return (*kept, *not_cleared)
     return tuple(not_cleared) or tuple(f"{path} has the run's superblock again" for path in remaining)
-
-
-def _held() -> frozenset[str]:
-    """Return the kernel names of all members of arrays."""
-    return frozenset[str]().union(*(array.members for array in held_arrays()))
 
 
 def _stopped(
@@ -164,14 +160,7 @@ def assemble_stopped(own: OwnArray, executor: Executor) -> None:
 
     Their content can be probed only then. One with too many members gone stays stopped. Raises ToolMissing.
     """
-    free = (f"/dev/md{number}" for number in _NUMBERS if not os.path.exists(f"/sys/block/md{number}"))
-    for path, members in zip(free, _stopped_arrays(own), strict=False):
-        executor.run(Command(look_command(path, members), timeout_s=_TIMEOUT_S))
-
-
-def _stopped_arrays(own: OwnArray) -> tuple[tuple[str, ...], ...]:
-    """Return the members of each of the run's arrays that the kernel has not assembled."""
-    held = _held()
+    held = frozenset[str]().union(*(array.members for array in held_arrays()))
     found: dict[str, list[str]] = defaultdict(list)
     busy = set()
     for path in own.members:
@@ -180,7 +169,9 @@ def _stopped_arrays(own: OwnArray) -> tuple[tuple[str, ...], ...]:
             found[uuid].append(path)
             if kernel_name(path) in held:
                 busy.add(uuid)
-    return tuple(tuple(found[uuid]) for uuid in found.keys() & own.uuids - busy)
+    free = (f"/dev/md{number}" for number in _NUMBERS if not os.path.exists(f"/sys/block/md{number}"))
+    for path, uuid in zip(free, found.keys() & own.uuids - busy, strict=False):
+        executor.run(Command(look_command(path, tuple(found[uuid])), timeout_s=_TIMEOUT_S))
 
 
 _SHOWED = "showed "
@@ -196,50 +187,36 @@ def in_words(signatures: Iterable[Signature]) -> str:
     return words and _SHOWED + words
 
 
-class LeftoverOwner:
-    """Finds content on a dead run's arrays that the run did not make; state comes from the journal."""
+def foreign_content(array: HeldArray, state: RunState, executor: Executor) -> str:
+    """Return a clause that names content on a dead run's array that the run did not make; empty if it has none.
 
-    def __init__(self, state: RunState, executor: Executor) -> None:
-        self._executor = executor
-        run_id = state.request.run_id
-        cells = zip(state.request.plan.cells, state.cells, strict=True)
-        self._known = {array_uuid(run_id, cell.index): (cell.uuid.lower(), known) for cell, known in cells}
-
-    def objection(self, array: HeldArray) -> str:
-        """Return a clause that names foreign content on the array, or that it can't be read; empty if it has none."""
-        members = " ".join(sorted(_node(member) for member in array.members))
-        by_hand = f"if nobody needs it: `mdadm --stop {array.path}`, then `mdadm --zero-superblock {members}`"
-        try:
-            strange = [
-                word for uuid in self._uuids(array) for word in self._strange(array, *self._known[uuid])
-            ]
-        except (DeviceSilent, ToolFailed) as error:
-            why = str(error).rstrip(".")
-            return f"{array.path} may hold anything, since it can't be read: {why}: left untouched; {by_hand}"
-        if not strange:
-            return ""
-        return f"{array.path} holds {strange[0]}, which the run did not make: left untouched; {by_hand}"
-
-    def _uuids(self, array: HeldArray) -> frozenset[str]:
-        found = set()
-        for member in array.members:
-            with suppress(OSError):
-                found.add(member_uuid(_node(member)))
-        return frozenset(found & self._known.keys())
-
-    def _strange(self, array: HeldArray, uuid: str, known: CellState) -> Iterator[str]:
-        making = [step for step in known.steps if step.kind is StepKind.ARRAY]
-        if not making or making[-1].outcome is not Outcome.DONE:
-            return  # the engine died while it created the array: its signatures are not known
-        if not is_started(array.name):
-            return
-        remains = making[-1].verdict.removeprefix(_SHOWED).split(_BETWEEN)
-        found = probe_signatures(self._executor, array.path)
-        yield from (_word(s) for s in found if s.uuid.lower() != uuid and _word(s) not in remains)
+    An array that can't be read may have some. state comes from the journal.
+    """
+    cells = zip(state.request.plan.cells, state.cells, strict=True)
+    made = {array_uuid(state.request.run_id, cell.index): (cell.uuid.lower(), known) for cell, known in cells}
+    nodes = [f"/dev/{member.replace('!', '/')}" for member in sorted(array.members)]
+    by_hand = (
+        f"if nobody needs it: `mdadm --stop {array.path}`, then `mdadm --zero-superblock {' '.join(nodes)}`"
+    )
+    uuids = {_uuid_or_nothing(node) for node in nodes} & made.keys()
+    try:
+        strange = [word for uuid in uuids for word in _foreign_words(array, *made[uuid], executor)]
+    except (DeviceSilent, ToolFailed) as error:
+        why = str(error).rstrip(".")
+        return f"{array.path} may hold anything, since it can't be read: {why}: left untouched; {by_hand}"
+    if not strange:
+        return ""
+    return f"{array.path} holds {strange[0]}, which the run did not make: left untouched; {by_hand}"
 
 
-def _node(name: str) -> str:
-    return f"/dev/{name.replace('!', '/')}"
+def _foreign_words(array: HeldArray, uuid: str, known: CellState, executor: Executor) -> list[str]:
+    making = [step for step in known.steps if step.kind is StepKind.ARRAY]
+    # An engine that died while it created the array never journalled its signatures.
+    if not making or making[-1].outcome is not Outcome.DONE or not is_started(array.name):
+        return []
+    remains = making[-1].verdict.removeprefix(_SHOWED).split(_BETWEEN)
+    found = probe_signatures(executor, array.path)
+    return [word for seen in found if seen.uuid.lower() != uuid and (word := _word(seen)) not in remains]
 
 
 def _word(signature: Signature) -> str:
@@ -259,7 +236,15 @@ def take_apart_leftovers(
         return ()
     if silent:
         return (f"its arrays have to wait: {min(silent)} does not answer",)
-    members = tuple(_present(state.request.targets, executor))
+    members, done = _present(state.request.targets, executor), []
+
+    def act(argv: tuple[str, ...]) -> None:
+        result = executor.run(Command(argv, timeout_s=_TIMEOUT_S))
+        if result.exit_code != 0 or result.timed_out:
+            raise ToolFailed(" ".join(argv), result.exit_code, result.err.strip())
+        did = "stopped the array" if "--stop" in argv else "cleared its former member"
+        done.append(f"{did} {argv[-1]}")
+
     own = OwnArray(uuids, tuple(device.path for device in members))
     with ExitStack() as stack:
         try:
@@ -268,15 +253,14 @@ def take_apart_leftovers(
         except (DeviceLocked, DeviceChanged, OSError) as error:
             return (f"its arrays have to wait: {str(error).rstrip('.')}",)
         assemble_stopped(own, executor)
-        act = _CommandLog(executor)
-        left = dismantle(own, act, LeftoverOwner(state, executor).objection)
+        left = dismantle(own, act, lambda array: foreign_content(array, state, executor))
     names = {device.name for device in members}
     foreign = (
         f"{array.path} is an array of {', '.join(sorted(array.members))}, not the run's: left untouched"
         for array in held_arrays()
         if array.name == ARRAY_NAME and not array.members & names
     )
-    return (*act.done, *left, *foreign)
+    return (*done, *left, *foreign)
 
 
 def members_left(state: RunState) -> dict[str, int]:
@@ -297,35 +281,18 @@ def _uuids(state: RunState) -> frozenset[str]:
     )
 
 
-def _present(targets: tuple[Target, ...], executor: Executor) -> Iterator[Device]:
-    """Yield the devices that are proved to be the run's targets, under any path."""
-    devices = discover()
+def _present(targets: tuple[Target, ...], executor: Executor) -> tuple[Device, ...]:
+    """Return the devices that are proved to be the run's targets, under any path."""
+    devices, present = discover(), []
     for target in targets:
-        found = [device for device in devices if _is_same(target, device, executor)]
+        known, found = target.identity, []
+        for device in devices:
+            if device.size_bytes == known.size_bytes:
+                now = read_identity(device, executor)
+                is_in_place = device.path == target.path and known.boot_id == boot_id()
+                is_lasting = known.stable_key()[0] and not lasting_differences(known, now)
+                if is_lasting or (is_in_place and not differences(known, now)):
+                    found.append(device)
         if len(found) == 1:
-            yield found[0]
-
-
-def _is_same(target: Target, device: Device, executor: Executor) -> bool:
-    known = target.identity
-    if device.size_bytes != known.size_bytes:
-        return False
-    found = read_identity(device, executor)
-    if device.path == target.path and known.boot_id == boot_id() and not differences(known, found):
-        return True
-    return bool(known.stable_key()[0]) and not lasting_differences(known, found)
-
-
-class _CommandLog:
-    """Runs the commands that stop an array and records them in words."""
-
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
-        self.done: list[str] = []
-
-    def __call__(self, argv: tuple[str, ...]) -> None:
-        result = self._executor.run(Command(argv, timeout_s=_TIMEOUT_S))
-        if result.exit_code != 0 or result.timed_out:
-            raise ToolFailed(" ".join(argv), result.exit_code, result.err.strip())
-        did = "stopped the array" if "--stop" in argv else "cleared its former member"
-        self.done.append(f"{did} {argv[-1]}")
+            present += found
+    return tuple(present)

@@ -183,8 +183,16 @@ def _give_up(detector: HangDetector, folder: RunFolder, lock: FileLock) -> NoRet
         finished = RunFinished(Outcome.STOPPED, f"stopped as asked, but {hang}", hang.hint, ExitCode.STOPPED)
     else:
         finished = RunFinished(Outcome.FAILED, str(hang), hang.hint, hang.exit_code)
+    cell, step, journal = detector.cell, detector.step, watched.journal
     try:
-        _journal_end(detector, watched, finished)
+        if cell is not None:
+            place, outcome, why = (cell.index, watched.attempt), finished.outcome, finished.reason
+            if step is not None:
+                elapsed_s = time.monotonic() - step.begun_s
+                journal.note(StepFinished(*place, step.number, outcome, elapsed_s, reason=why))
+            journal.note(CellFinished(*place, outcome, why))
+        journal.record(finished, durable=True)
+        journal.close(finished=True)
     except FsconsoleError:
         with suppress(OSError):
             leave(folder, finished)
@@ -192,18 +200,3 @@ def _give_up(detector: HangDetector, folder: RunFolder, lock: FileLock) -> NoRet
         os.unlink(folder.control)
     lock.release()
     os._exit(finished.exit_code)
-
-
-def _journal_end(detector: HangDetector, watched: WatchedRun, finished: RunFinished) -> None:
-    cell, step, journal, attempt = detector.cell, detector.step, watched.journal, watched.attempt
-    if cell is not None and step is not None:
-        elapsed_s = time.monotonic() - step.begun_s
-        journal.note(
-            StepFinished(
-                cell.index, attempt, step.number, finished.outcome, elapsed_s, reason=finished.reason
-            )
-        )
-    if cell is not None:
-        journal.note(CellFinished(cell.index, attempt, finished.outcome, finished.reason))
-    journal.record(finished, durable=True)
-    journal.close(finished=True)

@@ -30,6 +30,6 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.RAW_WRITE: load.write,
     StepKind.RAW_READ: load.read,
     StepKind.READTEST: load.readtest,
-    StepKind.ARRAY_STOP: arrays.take_apart,
+    StepKind.ARRAY_STOP: life.release,
     StepKind.RELEASE: life.release,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 
 from fsconsole.devices.content import probe_signatures
@@ -19,7 +18,7 @@ from fsconsole.errors.targets import ArrayLeft, DeviceChanged
 from fsconsole.model.events import MemberLeft
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import ArraySpec, Step
+from fsconsole.model.plan import Step
 from fsconsole.model.sample import StepProgress
 from fsconsole.plan.arrays import ARRAY_NAME, resyncs
 from fsconsole.plan.expand import array_uuid
@@ -27,26 +26,6 @@ from fsconsole.plan.steps import stop_command
 from fsconsole.preflight.machine import require_free_array_name
 from fsconsole.telemetry.block import ended_io
 from fsconsole.units import format_elapsed
-
-
-class ResyncStallDetector:
-    """Detects a stalled md resync: a disk that hangs in it keeps no process of ours waiting."""
-
-    def __init__(self, members: Sequence[str]) -> None:
-        self._names = tuple(os.path.basename(os.path.realpath(path)) for path in members)
-        self._seen: object = None
-        self._since_s = 0.0
-
-    def check(self, state: SyncState) -> None:
-        """Raise StepFailed if a running resync has completed no I/O for too long."""
-        now_s, seen = time.monotonic(), ended_io(self._names)
-        if seen != self._seen or not state.is_at_work:
-            self._seen, self._since_s = seen, now_s
-        still_s = now_s - self._since_s
-        if still_s >= hang_timeout_s():
-            words = f"no I/O of its members has completed for {format_elapsed(still_s)}"
-            raise StepFailed(f"{words}: one of them hangs")
-
 
 _POLL_S = 0.2
 
@@ -67,31 +46,31 @@ def make(work: CellWork, step: Step) -> StepResult:
     require_own(cell.target, _uuid(work), cell.members)
     work.run.sampler.gauges.watch_device(ARRAY_NAME)
     warnings.about_array(work)
-    if not resyncs(_spec(work)):
+    if cell.array is not None and not resyncs(cell.array):
         _will_tell_end(work)
     return StepResult(verdict=in_words(probe_signatures(work.run.executor, cell.target)))
 
 
 def wait_until_in_step(work: CellWork, _step: Step) -> StepResult:
     """Wait for the new array's first resync or rebuild."""
-    begun_s = time.monotonic()
-    stalls = ResyncStallDetector(work.cell.members)
+    begun_s = progress_s = time.monotonic()
+    names = tuple(os.path.basename(os.path.realpath(path)) for path in work.cell.members)
+    completed: object = None
     while not (state := sync_state(ARRAY_NAME)).is_in_step:
         if work.run.requests.interrupting:
             raise Interrupted
         _require_healthy(state, len(work.cell.members))
-        stalls.check(state)
+        # A disk that hangs in a resync keeps no process of ours waiting.
+        now_s, seen = time.monotonic(), ended_io(names)
+        if seen != completed or not state.is_at_work:
+            completed, progress_s = seen, now_s
+        if now_s - progress_s >= hang_timeout_s():
+            words = f"no I/O of its members has completed for {format_elapsed(now_s - progress_s)}"
+            raise StepFailed(f"{words}: one of them hangs")
         work.run.sampler.tell_progress(_progress(state))
         time.sleep(_POLL_S)
     _will_tell_end(work)
     return StepResult((Measurement(Metric.ARRAY_SYNC, time.monotonic() - begun_s),))
-
-
-def take_apart(work: CellWork, _step: Step) -> StepResult:
-    """Release what the cell took on the array, then stop the array."""
-    work.run.requests.cell_releases()
-    work.stack.close()
-    return StepResult()
 
 
 def _will_tell_end(work: CellWork) -> None:
@@ -143,13 +122,6 @@ def _dismantle(work: CellWork) -> None:
         except OSError:
             continue
         work.run.journal.record(MemberLeft(work.cell.index, work.run.attempt, number, digest), durable=True)
-
-
-def _spec(work: CellWork) -> ArraySpec:
-    spec = work.cell.array
-    if spec is None:
-        raise ValueError("only a cell on an array of its own has this step")
-    return spec
 
 
 def _uuid(work: CellWork) -> str:

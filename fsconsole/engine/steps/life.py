@@ -44,7 +44,11 @@ def check(work: CellWork, step: Step) -> StepResult:
     """Run the forced full check; damage is a result, not a failure of the step."""
     result = work.command(step.commands[0], accept_failure=True)
     said = result.out + result.err
-    verdict = _verdict(work, result, said)
+    verdict = verdict_of(work.cell.variant.filesystem, result.exit_code, said)
+    device = os.path.basename(os.path.realpath(work.cell.target))
+    if verdict is CheckVerdict.ERRORS and naming(worth_a_warning(result.kernel_log, device), device):
+        # After I/O errors, apparent damage may be the disk's fault alone.
+        verdict = CheckVerdict.FAILED
     figures = [
         *_timed(result.usage, Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM),
         Measurement(Metric.CHECK_RSS, result.usage.max_rss_bytes),
@@ -67,14 +71,6 @@ def _timed(usage: ResourceUsage, elapsed: Metric, user: Metric, system: Metric) 
         Measurement(user, usage.user_s),
         Measurement(system, usage.system_s),
     )
-
-
-def _verdict(work: CellWork, result: CommandResult, said: str) -> CheckVerdict:
-    """Return the verdict; after I/O errors, apparent damage may be the disk's fault alone: the check failed."""
-    verdict = verdict_of(work.cell.variant.filesystem, result.exit_code, said)
-    device = os.path.basename(os.path.realpath(work.cell.target))
-    unread = naming(worth_a_warning(result.kernel_log, device), device)
-    return CheckVerdict.FAILED if verdict is CheckVerdict.ERRORS and unread else verdict
 
 
 TREE_NAME = os.path.basename(TREE)
@@ -124,7 +120,7 @@ def unmount_timed(work: CellWork, step: Step) -> StepResult:
 
 
 def release(work: CellWork, _step: Step) -> StepResult:
-    """Release what the cell still holds."""
+    """Release what the cell still holds; its own array is stopped last."""
     work.run.requests.cell_releases()
     work.stack.close()
     return StepResult()
@@ -188,21 +184,20 @@ def delete(work: CellWork, step: Step) -> StepResult:
     try:
         work.delete_began_s = time.monotonic()
         if not step.commands:
-            return _delete_here(work, root)
-    finally:
-        os.close(root)
-    usage = work.command(step.commands[0], clock_runs_on=True).usage
-    return StepResult(_timed(usage, Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM))
-
-
-def _delete_here(work: CellWork, root: int) -> StepResult:
-    before, began_s = resource.getrusage(resource.RUSAGE_THREAD), time.monotonic()
-    try:
-        remove_tree(TREE_NAME, root, os.fstat(root).st_dev, lambda: work.run.requests.interrupting)
+            before = resource.getrusage(resource.RUSAGE_THREAD)
+            remove_tree(TREE_NAME, root, os.fstat(root).st_dev, lambda: work.run.requests.interrupting)
+            elapsed_s, after = (
+                time.monotonic() - work.delete_began_s,
+                resource.getrusage(resource.RUSAGE_THREAD),
+            )
+            user_s, system_s = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+            usage = ResourceUsage(elapsed_s, user_s, system_s, 0)
     except RemovalStopped as stopped:
         raise Interrupted from stopped
-    elapsed_s, after = time.monotonic() - began_s, resource.getrusage(resource.RUSAGE_THREAD)
-    usage = ResourceUsage(elapsed_s, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, 0)
+    finally:
+        os.close(root)
+    if step.commands:
+        usage = work.command(step.commands[0], clock_runs_on=True).usage
     return StepResult(_timed(usage, Metric.DELETE, Metric.DELETE_USER, Metric.DELETE_SYSTEM))
 
 

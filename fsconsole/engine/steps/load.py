@@ -237,7 +237,20 @@ def write(work: CellWork, step: Step) -> StepResult:
         report = from_line(work.command(argv).out)
     warnings.about_duration(work, step.title.partition(":")[0], _seconds(report, report.flushed_ns))
     metric = Metric.RAW_WRITE_1 if report.streams == 1 else Metric.RAW_WRITE_N
-    return StepResult((Measurement(metric, report.bytes_per_s), *_as_a_load(report)))
+    write_s = _seconds(report, report.last_ended_ns)
+    # The write columns that a raw row shares with filesystems; its flush is the drain.
+    figures = [
+        Measurement(metric, report.bytes_per_s),
+        Measurement(Metric.WRITTEN, report.moved_bytes),
+        Measurement(Metric.WRITE_TIME, write_s),
+        Measurement(Metric.FIRST_DONE, _seconds(report, report.first_ended_ns)),
+        Measurement(Metric.LAST_DONE, write_s),
+        Measurement(Metric.DRAIN, (report.flushed_ns - report.last_ended_ns) / 1e9),
+        Measurement(Metric.DURABLE, report.bytes_per_s),
+    ]
+    if write_s > 0:
+        figures.append(Measurement(Metric.WRITE, report.moved_bytes / write_s))
+    return StepResult(tuple(figures))
 
 
 def read(work: CellWork, step: Step) -> StepResult:
@@ -264,22 +277,6 @@ def readtest(work: CellWork, step: Step) -> StepResult:
     except (ValueError, KeyError, TypeError) as error:
         raise StepFailed("the read test gave no figure") from error
     return StepResult((Measurement(Metric.READTEST, figure),))
-
-
-def _as_a_load(report: StreamReport) -> tuple[Measurement, ...]:
-    """Return the write columns that a raw row shares with filesystems; its flush is the drain."""
-    write_s = _seconds(report, report.last_ended_ns)
-    figures = [
-        Measurement(Metric.WRITTEN, report.moved_bytes),
-        Measurement(Metric.WRITE_TIME, write_s),
-        Measurement(Metric.FIRST_DONE, _seconds(report, report.first_ended_ns)),
-        Measurement(Metric.LAST_DONE, write_s),
-        Measurement(Metric.DRAIN, (report.flushed_ns - report.last_ended_ns) / 1e9),
-        Measurement(Metric.DURABLE, report.bytes_per_s),
-    ]
-    if write_s > 0:
-        figures.append(Measurement(Metric.WRITE, report.moved_bytes / write_s))
-    return tuple(figures)
 
 
 def _seconds(report: StreamReport, until_ns: int) -> float:

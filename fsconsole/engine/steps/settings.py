@@ -22,10 +22,24 @@ def set_all(work: CellWork, step: Step) -> StepResult:
     """Set the step's values after journalling the old ones; release restores them."""
     for write in step.writes:
         try:
-            _set(work, write)
+            disk = _KERNEL.disk(write.path)
+            # Even for the same scheduler: setting "none" again resets nr_requests (seen on 6.18).
+            for beside in _KERNEL.reset_by(write.path):
+                _take(work, Write(os.path.basename(beside.path), beside.path, ""), beside, disk)
+            _take(work, write, _KERNEL.in_force(write.path), disk)
+            refusal = ""
+            try:
+                _KERNEL.write(write.path, write.value)
+            except OSError as error:
+                refusal = f" (the kernel said: {error.strerror or error})"
+            seen = _KERNEL.value(write.path)
         except OSError as error:
             # An attribute that this device lacks; errno alone would not say which file.
             raise StepFailed(f"{write.path} can't be read: {error.strerror or error}") from error
+        work.settings[-1] = replace(work.settings[-1], seen=seen)
+        _note(work, write.path, seen)
+        if seen != write.value:
+            _warn(work, f"{write.path} is {seen} and not {write.value}, as the plan asks{refusal}")
     return StepResult()
 
 
@@ -48,24 +62,6 @@ def about_to_load(work: CellWork) -> None:
             _warn(work, f"{path} became {now} while the cell ran; it had been set to {held.taken.new}")
         if held.taken.name == "read_ahead":
             _check_own_read_ahead(work, now)
-
-
-def _set(work: CellWork, write: Write) -> None:
-    disk = _KERNEL.disk(write.path)
-    # Even for the same scheduler: setting "none" again resets nr_requests (seen on 6.18).
-    for beside in _KERNEL.reset_by(write.path):
-        _take(work, Write(os.path.basename(beside.path), beside.path, ""), beside, disk)
-    _take(work, write, _KERNEL.in_force(write.path), disk)
-    refusal = ""
-    try:
-        _KERNEL.write(write.path, write.value)
-    except OSError as error:
-        refusal = f" (the kernel said: {error.strerror or error})"
-    seen = _KERNEL.value(write.path)
-    work.settings[-1] = replace(work.settings[-1], seen=seen)
-    _note(work, write.path, seen)
-    if seen != write.value:
-        _warn(work, f"{write.path} is {seen} and not {write.value}, as the plan asks{refusal}")
 
 
 def _take(work: CellWork, write: Write, old: InForce, disk: DiskNumbers) -> None:

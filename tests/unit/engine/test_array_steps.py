@@ -13,7 +13,8 @@ import pytest
 from fsconsole.devices.md import SyncState
 from fsconsole.engine import warnings
 from fsconsole.engine.steps import arrays
-from fsconsole.engine.steps.arrays import make, take_apart, wait_until_in_step
+from fsconsole.engine.steps.arrays import make, wait_until_in_step
+from fsconsole.engine.steps.life import release
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed
 from fsconsole.errors.runs import KernelUnreadable
 from fsconsole.model.plan import ArraySpec, Step, StepKind
@@ -77,7 +78,7 @@ def test_what_an_array_lacks_is_told_while_it_is_still_there(life: Life) -> None
     work = life.work()
     make(work, STEP)
     wait_until_in_step(work, STEP)
-    take_apart(work, STEP)
+    release(work, STEP)
     life.stack.close()
     assert life.happened == ["told", "taken apart"]
     # From before anything is given back: a stop ends none of the programs that do it.

@@ -12,9 +12,9 @@ from fsconsole.devices.content import parse_wipefs
 from fsconsole.devices.md import HeldArray
 from fsconsole.engine import arrays
 from fsconsole.engine.arrays import (
-    LeftoverOwner,
     OwnArray,
     assemble_stopped,
+    foreign_content,
     in_words,
     members_left,
     take_apart_leftovers,
@@ -154,7 +154,7 @@ def _bears_the_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_filesystem_that_the_run_did_not_make_is_somebody_elses() -> None:
-    said = LeftoverOwner(left(Outcome.DONE), executor(answer(("ext4", OTHERS)))).objection(ARRAY)
+    said = foreign_content(ARRAY, left(Outcome.DONE), executor(answer(("ext4", OTHERS))))
     assert said.startswith(f"/dev/md127 holds ext4 {OTHERS}, which the run did not make: left untouched")
     assert "`mdadm --stop /dev/md127`, then `mdadm --zero-superblock /dev/vda /dev/vdb`" in said
 
@@ -163,31 +163,31 @@ def test_a_filesystem_that_the_run_did_not_make_is_somebody_elses() -> None:
 def test_what_the_run_made_and_what_the_new_array_showed_already_are_not(
     found: tuple[tuple[str, str], ...],
 ) -> None:
-    assert LeftoverOwner(left(Outcome.DONE, ("xfs", OLD)), executor(answer(*found))).objection(ARRAY) == ""
+    assert foreign_content(ARRAY, left(Outcome.DONE, ("xfs", OLD)), executor(answer(*found))) == ""
 
 
 def test_remains_are_no_leave_for_something_new() -> None:
-    said = LeftoverOwner(left(Outcome.DONE, ("xfs", OLD)), executor(answer(("xfs", OLD), ("ext4", OTHERS))))
-    assert f"ext4 {OTHERS}" in said.objection(ARRAY)
+    shown = executor(answer(("xfs", OLD), ("ext4", OTHERS)))
+    assert f"ext4 {OTHERS}" in foreign_content(ARRAY, left(Outcome.DONE, ("xfs", OLD)), shown)
 
 
 def test_an_array_that_was_not_started_shows_nothing_to_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrays, "is_started", lambda _name: False)
-    assert LeftoverOwner(left(Outcome.DONE), executor(answer(("ext4", OTHERS)))).objection(ARRAY) == ""
+    assert foreign_content(ARRAY, left(Outcome.DONE), executor(answer(("ext4", OTHERS)))) == ""
 
 
 @pytest.mark.parametrize("exit_code", [1, -9])
 def test_one_that_was_and_can_not_be_read_may_be_somebodys(exit_code: int) -> None:
-    said = LeftoverOwner(left(Outcome.DONE), executor(b"", exit_code=exit_code)).objection(ARRAY)
+    said = foreign_content(ARRAY, left(Outcome.DONE), executor(b"", exit_code=exit_code))
     assert said.startswith("/dev/md127 may hold anything")
     assert "left untouched" in said
 
 
 def test_whose_an_array_is_that_does_not_answer_is_not_known_and_it_stays() -> None:
-    said = LeftoverOwner(left(Outcome.DONE), executor(b"", exit_code=-9, timed_out=True)).objection(ARRAY)
+    said = foreign_content(ARRAY, left(Outcome.DONE), executor(b"", exit_code=-9, timed_out=True))
     assert "/dev/md127 does not answer" in said
     assert "left untouched" in said
 
 
 def test_one_that_was_not_made_whole_may_show_anything() -> None:
-    assert LeftoverOwner(left(None), executor(answer(("xfs", OLD)))).objection(ARRAY) == ""
+    assert foreign_content(ARRAY, left(None), executor(answer(("xfs", OLD)))) == ""
