@@ -58,13 +58,13 @@ class ConsoleApp(App[None]):
     }
     DEFAULT_MODE = "devices"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "go('devices')", "Devices", id="go.devices", tooltip="What can be tested", show=False),
-        Binding("2", "go('plan')", "Plan", id="go.plan", tooltip="What is compared, and how", show=False),
-        Binding("3", "go('run')", "Run", id="go.run", tooltip="What goes on", show=False),
-        Binding("4", "go('results')", "Results", id="go.results", tooltip="The grid of a run", show=False),
-        Binding("5", "go('runs')", "Runs", id="go.runs", tooltip="All runs on this machine", show=False),
+        Binding("1", "go('devices')", "Devices", id="go.devices", tooltip="Choose the devices to test", show=False),
+        Binding("2", "go('plan')", "Plan", id="go.plan", tooltip="Choose filesystems, options and workloads", show=False),
+        Binding("3", "go('run')", "Run", id="go.run", tooltip="Watch the run", show=False),
+        Binding("4", "go('results')", "Results", id="go.results", tooltip="Show the figures of a run", show=False),
+        Binding("5", "go('runs')", "Runs", id="go.runs", tooltip="List all runs on this machine", show=False),
         Binding("question_mark", "show_help", "Help", id="help", tooltip="Help for this screen", key_display="?"),
-        Binding("q", "quit", "Quit", id="quit", tooltip="Leave; a run goes on"),
+        Binding("q", "quit", "Quit", id="quit", tooltip="Quit; a run continues"),
     ]  # fmt: skip
 
     def __init__(self, session: Session) -> None:

@@ -13,7 +13,6 @@ from functools import lru_cache
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
-from rich.text import Text
 from textual.color import Color
 from textual.content import Content
 from textual.filter import LineFilter
@@ -184,8 +183,7 @@ def _without_defaults(style: Style) -> Style:
 # Text from outside on a screen: labels, file names and tool output are never markup.
 #
 # A label ``[/x]`` would crash most widgets, and one with an escape sequence would reach the terminal. So every text that a
-# widget is given is made here, of one of two types that are no str: Content for Textual's widgets, Text for cells of a
-# DataTable, which takes any str for markup.
+# widget is given is made here, as Content, which is no str.
 
 
 def plain(text: str, style: str = "") -> Content:
@@ -196,11 +194,6 @@ def plain(text: str, style: str = "") -> Content:
 def lines(*parts: Content) -> Content:
     """Return several lines for a widget."""
     return Content("\n").join(parts)
-
-
-def cell(text: str, style: str = "", *, right: bool = False) -> Text:
-    """Return a cell of a DataTable, or its heading, on one line."""
-    return Text(printable(text), style=style, no_wrap=True, justify="right" if right else "left", end="")
 
 
 _CURSOR_MANY = {

@@ -414,21 +414,21 @@ def test_a_demo_that_is_ended_says_what_became_of_it(tmp_path: Path) -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await shows(pilot, "d: a first comparison")
         await pilot.press("d")
-        await shows(pilot, "starting the demo; escape ends it")
+        await shows(pilot, "starting the demo; escape stops it")
         await pilot.press("escape")
-        await shows(pilot, "Ended: no run was begun, and the scratch device is removed.")
+        await shows(pilot, "Stopped: no run was started, and the scratch device is removed.")
 
     drive_ticks(children, steps, tmp_path)
 
 
 LEFT = {
-    "nothing": (Done(("scratch",), 130, "", ""), (), "Ended: no device and no file of it is left."),
+    "nothing": (Done(("scratch",), 130, "", ""), (), "Cancelled: no device and no file is left."),
     "a file": (
         Done(("scratch",), -9, "", ""),
         ("/srv/scratch-1.img",),
-        "Ended, but /srv/scratch-1.img was not there before",
+        "Cancelled, but /srv/scratch-1.img was not there before",
     ),
-    "a device": (Done(("scratch",), 0, MADE, ""), (), "Ended: no device and no file of it is left."),
+    "a device": (Done(("scratch",), 0, MADE, ""), (), "Cancelled: no device and no file is left."),
 }
 
 
@@ -448,7 +448,7 @@ def test_what_is_left_of_a_making_that_was_ended_is_looked_for_before_it_is_told
         await shows(pilot, "It fits")
         pilot.app.screen.query_one("#directory", Input).value = "/srv"
         await pilot.press("enter")
-        await shows(pilot, "Making and allocating")
+        await shows(pilot, "Creating and allocating")
         await pilot.press("escape")
         await shows(pilot, told)
         removed = [words for words in children.asked if words[:2] == ("scratch", "remove")]

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.widgets import Button, DataTable, Input, OptionList
 
 from fsconsole.show.terminal import ASCII, SAFE, WIDE, Colours, Glyphs
-from fsconsole.tui.terminal import cell, plain
+from fsconsole.tui.terminal import plain
 from tests.tui.harness import console, picture, strips
 from tests.tui.on_a_pty import ESCAPES, read_for, read_until, terminal
 
@@ -40,9 +40,9 @@ class Sample(Screen[None]):
 
     def on_mount(self) -> None:
         table = self.query_one(DataTable)
-        table.add_columns(cell("name"), cell("size"))
+        table.add_columns("name", "size")
         for number in range(20):
-            table.add_row(cell(f"row {number}"), cell("10 GiB"))
+            table.add_row(f"row {number}", "10 GiB")
 
 
 def look(colours: Colours, glyphs: Glyphs, keys: tuple[str, ...], check: Check) -> None:
@@ -138,7 +138,7 @@ def test_the_pane_that_the_keys_go_to_has_a_double_line(
 UTF8 = {"LANG": "C.UTF-8"}
 SAFE_CHARACTERS = set("█░▒▓■▲▼─│┌┐└┘├┤┬┴┼═║╔╗╚╝")
 FIRST = b"1 Devices"
-LIST = b"What can be tested"
+LIST = b"Choose the devices to test"
 """In the list that ctrl+p shows: with it there are borders, a cursor and a scroll bar."""
 
 

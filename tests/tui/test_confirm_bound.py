@@ -160,7 +160,7 @@ def test_escape_cancels_a_start_and_says_so_once_it_is_true() -> None:
         await pilot.press("ctrl+s")
         await shows(pilot, "Escape cancels")
         await pilot.press("escape")
-        await shows(pilot, "Cancelled: no run was begun, and nothing was wiped.")
+        await shows(pilot, "Cancelled: no run was started, and nothing was wiped.")
         assert ended == []
         await pilot.press("escape")
         await until(pilot, lambda: ended, "its end")

@@ -119,7 +119,7 @@ def test_the_line_of_keys_stays_while_its_keys_do_the_same() -> None:
     async def steps(pilot: Pilot[None]) -> None:
         await shows(pilot, "2 devices", "New scratch")
         before = keys(pilot)
-        await pilot.press("down", "up", "space")
+        await pilot.press("down", "up", "tab", "space")  # Space ticks in the details too.
         pilot.app.screen.refresh_bindings()
         await shows(pilot, "1 target ticked")
         assert before
@@ -250,7 +250,7 @@ def test_the_list_names_what_can_be_done_and_does_it(size: tuple[int, int]) -> N
             await pilot.press("ctrl+p")
             await pilot.pause()
             await pilot.press(*"results")
-            await shows(pilot, "The grid of a run (4; go.results)")
+            await shows(pilot, "Show the figures of a run (4; go.results)")
             await pilot.press("enter")
             await until(pilot, lambda: app.current_mode == "results")
 

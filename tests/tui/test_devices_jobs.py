@@ -34,7 +34,7 @@ def test_a_read_tests_figure_is_told_and_kept_in_the_pane() -> None:
         await shows(pilot, "2 devices")
         await go_to(pilot, FREE.path)
         await pilot.press("r")
-        await shows(pilot, "Reading from /dev/sdg for 3 s; escape ends it")
+        await shows(pilot, "Reading from /dev/sdg for 3 s; escape stops it")
         children.release.set()
         await shows(pilot, "read test 1000 MB/s through the page cache")
         await go_to(pilot, SCRATCH.path)
@@ -54,9 +54,9 @@ def test_escape_ends_a_read_test() -> None:
         await pilot.press("r")
         await until(pilot, lambda: children.running == 1)
         await pilot.press("r")
-        await shows(pilot, "still goes on: escape ends it")
+        await shows(pilot, "is still running: escape stops it")
         await pilot.press("escape")
-        await shows(pilot, "Ended: Reading from /dev/sdg")
+        await shows(pilot, "Stopped: Reading from /dev/sdg")
         await until(pilot, lambda: children.ended)
         assert children.running == 0
 
@@ -81,7 +81,7 @@ def test_a_scratch_device_is_made_in_a_form_and_ticked_at_once(size: tuple[int, 
         await pilot.press(*"64MiB")
         children.held, children.answers = ("scratch",), {**children.answers, "devices": listed(FREE, SCRATCH)}
         await pilot.press("enter")
-        await shows(pilot, "Making and allocating 64MiB", "Escape takes it back")
+        await shows(pilot, "Creating and allocating 64MiB", "Escape cancels")
         children.release.set()
         await shows(pilot, "[x] loop0", "1 target ticked")
         assert targets(pilot) == [SCRATCH.path]
@@ -116,9 +116,9 @@ def test_escape_takes_a_scratch_device_back_that_is_being_made() -> None:
         await pilot.press("n")
         await shows(pilot, "It fits")
         await pilot.press("enter")
-        await shows(pilot, "Making and allocating")
+        await shows(pilot, "Creating and allocating")
         await pilot.press("escape")
-        await shows(pilot, "Ended: no device and no file of it is left.")
+        await shows(pilot, "Cancelled: no device and no file is left.")
         await until(pilot, lambda: children.ended)
         await pilot.press("escape")
         await shows(pilot, "1 device, no target ticked")
@@ -322,7 +322,7 @@ def test_several_are_ticked_and_unticked_in_the_order_of_ticking() -> None:
         assert targets(pilot) == [SCRATCH.path, FREE.path]
         await go_to(pilot, SCRATCH.path)
         await pilot.press("space")
-        await shows(pilot, "1 target ticked", "is no target any more")
+        await shows(pilot, "1 target ticked", "is unticked")
         assert targets(pilot) == [FREE.path]
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.current_mode == "plan")

@@ -171,7 +171,7 @@ def test_a_demo_that_has_begun_takes_nobody_away_from_a_form(tmp_path: Path) -> 
         await pilot.pause()
         assert pilot.app.screen is form
         await pilot.press("escape")
-        await shows(pilot, f"run {NAME} has begun", "the list of runs (5) shows it")
+        await shows(pilot, f"run {NAME} has started", "the list of runs (5) shows it")
 
     drive(console(children, runs_dir=tmp_path / "runs"), steps, size=(120, 40))
 
@@ -190,10 +190,10 @@ def test_a_demo_that_was_ended_and_goes_on_is_said_to(
         await pilot.press("d")
         await shows(pilot, "starting the demo")
         await pilot.press("escape")
-        await shows(pilot, "Ending")
+        await shows(pilot, "Stopping")
         children.release.set()
         await shows(pilot, f"Run {NAME} GOES ON", "The list of runs (5) shows it.")
-        assert "no run was begun" not in picture(pilot)
+        assert "no run was started" not in picture(pilot)
 
     drive(console(children, runs_dir=tmp_path / "runs"), steps, size=(120, 40))
 

@@ -81,7 +81,7 @@ def test_enter_on_a_damaged_run_stays_and_says_so(tmp_path: Path) -> None:
 
     async def steps(pilot: Pilot[None]) -> None:
         await pilot.press("enter")
-        await shows(pilot, "nothing to open")
+        await shows(pilot, "can't be opened")
         assert app.current_mode == "runs"
 
     drive_runs(app, steps)
@@ -283,7 +283,7 @@ def test_a_resume_that_ends_below_a_question_leaves_that_alone(tmp_path: Path, e
         await until(pilot, lambda: not pilot.app.screen_stack[0]._is_resuming, "its end")  # type: ignore[attr-defined]
         assert "Delete run stopped?" in picture(pilot)
         await pilot.press("n")
-        await shows(pilot, "at something else by now" if exit_code else "goes on: the list of runs")
+        await shows(pilot, "another screen or dialog is open" if exit_code else "goes on: the list of runs")
 
     drive(console(children, runs_dir=tmp_path), steps, keys="5")
     assert [words[0] for words in children.acted] == ["resume"]

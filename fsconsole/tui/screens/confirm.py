@@ -43,8 +43,8 @@ class ConfirmScreen(Dialog[RunFolder]):
     """Shows what a plan would destroy, starts it once that was agreed to, and ends with the run's folder."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "start", "Start", id="confirm.start", tooltip="Wipe, and begin", priority=True),
-        Binding("escape", "back", "Back", id="confirm.back", tooltip="Go back; cancels a start", priority=True),
+        Binding("ctrl+s", "start", "Start", id="confirm.start", tooltip="Wipe the devices and start the run", priority=True),
+        Binding("escape", "back", "Back", id="confirm.back", tooltip="Go back; cancel a start", priority=True),
         Binding("f5", "look", "Look again", id="confirm.look", tooltip="Read the devices again"),
         Binding("up,pageup", "read(-1)", "Up", id="confirm.up", tooltip="Read further up", show=False),
         Binding("down,pagedown", "read(1)", "Down", id="confirm.down", tooltip="Read on", show=False),
@@ -143,7 +143,7 @@ class ConfirmScreen(Dialog[RunFolder]):
 
     def on_input_submitted(self) -> None:
         self._say(
-            "Ctrl+s begins; Enter alone wipes nothing." if self._may_begin() else "That is not the name."
+            "Ctrl+s starts; Enter alone wipes nothing." if self._may_begin() else "That is not the name."
         )
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
@@ -164,7 +164,7 @@ class ConfirmScreen(Dialog[RunFolder]):
         elif self._doing is Doing.STARTING:
             self._doing = Doing.CANCELLING
             self._cancel.set()
-            self._say("Cancelling the start: what it has made is taken back ...")
+            self._say("Cancelling the start and removing what it made ...")
 
     def action_start(self) -> None:
         """Begin, where that was agreed to; once, however long the key is held."""
@@ -173,7 +173,7 @@ class ConfirmScreen(Dialog[RunFolder]):
         # Before its worker comes to work: the next key may be Escape, which then has to cancel it.
         self._doing, self._cancel = Doing.STARTING, asyncio.Event()
         self._allow()
-        self._say("Starting the run; its devices are proved once more. Escape cancels.")
+        self._say("Starting the run; its devices are checked once more. Escape cancels.")
         self._begin(self._offer)
 
     @work(group="confirm")
@@ -201,7 +201,7 @@ class ConfirmScreen(Dialog[RunFolder]):
         if folder is not None:
             await self._end_with(folder)
         elif self._cancel.is_set() and was_undone(done):
-            self._say("Cancelled: no run was begun, and nothing was wiped.")
+            self._say("Cancelled: no run was started, and nothing was wiped.")
         elif done.exit_code in _LOOK_AGAIN:
             await self._look_again(offer)
         else:
@@ -276,11 +276,11 @@ async def resume(screen: ConsoleScreen, folder: RunFolder, targets: Iterable[str
 
     def may_ask() -> bool:
         if not screen.is_active:
-            screen.say_at_hand(f"Run {name} is not resumed: you are at something else by now.")
+            screen.say_at_hand(f"Run {name} is not resumed: another screen or dialog is open.")
         return screen.is_active
 
     wiped = ", ".join(targets) or "its devices"
-    told = f"It goes on where it ended: {wiped} is wiped again for each cell that is left."
+    told = f"It continues where it ended: {wiped} is wiped again for each cell that is left."
     if not may_ask():
         return False
     if not await screen.agreed(f"Resume run {name}?", told, yes="Resume"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from textual import work
@@ -51,7 +50,6 @@ from fsconsole.show.devices import (
     ticked_told,
 )
 from fsconsole.tui.screens.base import ConsoleScreen
-from fsconsole.tui.screens.dialogs import AskScreen
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.watch import DeviceWatch, OneAtATime, UdevWatch
 from fsconsole.tui.widgets.lists import List
@@ -126,20 +124,20 @@ class DevicesScreen(ConsoleScreen):
     CSS_PATH = "devices.tcss"
     MODE: ClassVar[str] = "devices"
     HELP: ClassVar[str] = """Devices: what can be tested. Nothing is written here.
-Tick what may be wiped; the plan runs on each target in turn, after what would be lost was agreed to.
-What is in use can't be ticked; the pane says why and what frees it. A scratch device is always safe.
-The list follows the machine by itself. Tab goes to the pane, whose text the arrow keys move.
+Tick what may be wiped; the plan runs on each target in turn, after you confirm what will be lost.
+A device in use can't be ticked; its details say why and how to free it. A scratch device is always safe.
+The list is updated when devices change. Tab goes to the details, which the arrow keys scroll.
 On a machine without runs or scratch devices, d starts a first comparison that touches no disk."""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012 (Textual's own is no class variable)
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "tick", "Tick", id="devices.tick", tooltip="Make the device a target, or no target"),
         Binding("enter", "plan", "Plan", id="devices.plan", tooltip="Plan with what is ticked", priority=True, key_display="enter"),
-        Binding("n", "create", "New scratch", id="devices.new", tooltip="Make a scratch device, safe to wipe"),
+        Binding("space", "tick", "Tick", id="devices.tick", tooltip="Make the device a target, or untick it"),
+        Binding("n", "create", "New scratch", id="devices.new", tooltip="Create a scratch device, safe to wipe"),
         Binding("r", "read", "Read test", id="devices.read", tooltip="Read for 3 s; nothing is written"),
         Binding("x,delete", "remove", "Remove", id="devices.remove", tooltip="Remove a scratch device", key_display="x"),
         Binding("f5", "look", "Refresh", id="devices.look", tooltip="Look at all devices again", show=False),
         Binding("d", "demo", "Demo", id="devices.demo", show=False, tooltip="A first comparison; touches no disk"),
-        Binding("escape", "end_job", "End it", id="devices.end", show=False, tooltip="End what is going on here"),
+        Binding("escape", "end_job", "Stop", id="devices.end", show=False, tooltip="Stop the current job"),
     ]  # fmt: skip
 
     class News(Message):
@@ -158,7 +156,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self._is_ending = False
 
     def content(self) -> Iterable[Widget]:
-        yield Container(List(id="table"), List(id="details"), id="body")
+        yield Container(List(id="table"), List(id="details", space_reads_on=False), id="body")
         yield Static(plain(""), id="about")
         yield Static(plain(offer(is_root=self.session.is_root), "bold"), id="offer")
 
@@ -228,7 +226,8 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         if entry is not None and self.may("Reading a disk"):
             self.begin(f"Reading from {entry.device.path} for 3 s", self._read_test(entry.device.path))
 
-    def action_remove(self) -> None:
+    @work(group="remove", exclusive=True)
+    async def action_remove(self) -> None:
         entry = self._entry()
         if entry is None or not self.may("Removing a scratch device"):
             return
@@ -236,23 +235,18 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         if not entry.device.is_scratch:
             self.say(f"{path} is no scratch device: only those are removed here.")
             return
-        question = AskScreen(f"Remove {path}?", removal_told(entry), yes="Remove")
-        self.app.push_screen(question, partial(self._was_answered, path, entry.scratch_id))
+        if await self.agreed(f"Remove {path}?", removal_told(entry), yes="Remove"):
+            self.begin(f"Removing {path}", self._remove(path, entry.scratch_id))
 
-    def action_demo(self) -> None:
-        """Begin the first comparison; where no line says what that does, it is asked about."""
+    @work(group="demo", exclusive=True)
+    async def action_demo(self) -> None:
+        """Start the first comparison; where no line says what that does, ask first."""
         if not self.may("Starting the demo"):
             return
-        if self.query_one("#offer").display:
-            self._begin_demo(is_agreed=True)
-        else:
-            question = AskScreen(DEMO_QUESTION, DEMO_TOLD, yes="Start")
-            self.app.push_screen(question, lambda agreed: self._begin_demo(is_agreed=bool(agreed)))
-
-    def _begin_demo(self, *, is_agreed: bool) -> None:
-        if is_agreed:
+        offered = self.query_one("#offer").display
+        if offered or await self.agreed(DEMO_QUESTION, DEMO_TOLD, yes="Start"):
             end = asyncio.Event()
-            self.begin("Making a scratch device of 2 GiB and starting the demo", self._demo(end), end)
+            self.begin("Creating a scratch device of 2 GiB and starting the demo", self._demo(end), end)
 
     async def _demo(self, end: asyncio.Event) -> None:
         with self.session.starting(self.action_end_job):
@@ -261,7 +255,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
                 self.session.unstopped.append(demo.going_on)
         self._watch.want()
         if demo.folder is None:
-            self.say("Ended: no run was begun, and the scratch device is removed.")
+            self.say("Stopped: no run was started, and the scratch device is removed.")
         elif demo.going_on:
             self.say_at_hand(f"{demo.going_on}  The list of runs (5) shows it.", style="$error")
         elif self.is_active:
@@ -269,7 +263,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             self.app.switch_mode("run")
         else:
             # Whoever is at something else by now stays there.
-            self.say_at_hand(f"The demo's run {demo.folder.name} has begun: the list of runs (5) shows it.")
+            self.say_at_hand(f"The demo's run {demo.folder.name} has started: the list of runs (5) shows it.")
 
     def begin(self, words: str, job: Coroutine[None, None, None], end: asyncio.Event | None = None) -> None:
         """Carry out a job, unless there is one; words say what goes on.
@@ -278,17 +272,17 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         """
         if self._job is not None:
             job.close()
-            self.say(f"{self._job_words} still goes on: escape ends it.", style="$warning")
+            self.say(f"{self._job_words} is still running: escape stops it.", style="$warning")
             return
         self._job_words, self._job_end, self._is_ending = words, end, False
-        self.say(f"{words}; escape ends it.")
+        self.say(f"{words}; escape stops it.")
         self._job = self.run_worker(self._carried_out(job), group="job")
 
     def action_end_job(self) -> None:
         if self._job is None or self._is_ending:
             return
         self._is_ending = True
-        self.say(f"Ending: {self._job_words} ...")
+        self.say(f"Stopping: {self._job_words} ...")
         if self._job_end is not None:
             self._job_end.set()
         else:
@@ -316,7 +310,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             job.close()
             self._job = None
             if self._is_ending and self._job_end is None and self.is_attached:
-                self.say(f"Ended: {self._job_words}.")
+                self.say(f"Stopped: {self._job_words}.")
 
     @work(group="glimpse")
     async def _glimpse(self) -> None:
@@ -364,14 +358,14 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         if entry is None:
             return
         if self.session.ticks.pop(path, None) is not None:
-            self.say(f"{path} is no target any more.")
+            self.say(f"{path} is unticked.")
             self._show()
         elif why := refusal(entry, self._watch.listing, is_root=self.session.is_root):
             self.say(why, style="$warning")
         elif entry.is_proved:
             self._add(entry)
         else:
-            self.begin(f"Looking closely at {path}", self._prove(entry))
+            self.begin(f"Reading more of {path}", self._prove(entry))
 
     def _add(self, entry: ListedEntry) -> None:
         self.session.ticks[entry.device.path] = listed_identity(entry.device)
@@ -400,10 +394,6 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         if made is not None:
             self._made = made
             self.action_look()
-
-    def _was_answered(self, path: str, scratch_id: str, remove: bool | None) -> None:
-        if remove:
-            self.begin(f"Removing {path}", self._remove(path, scratch_id))
 
     @property
     def _table(self) -> List:

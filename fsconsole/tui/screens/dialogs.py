@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _KEY = 10
 """Columns that the names of keys take."""
-_GENERAL = "1 to 5 change screens; ctrl+p lists all commands; q quits, and a run goes on."
+_GENERAL = "1 to 5 change screens; ctrl+p lists all commands; q quits, and a run continues."
 
 
 def enter_takes(binding_id: str, tooltip: str, *, words: str = "Take") -> Binding:
@@ -43,7 +43,7 @@ class Dialog(ModalScreen[T | None]):
 
     CSS_PATH = str(Path(__file__).with_name("dialog.tcss"))
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "give_up", "Cancel", id="dialog.cancel", tooltip="Back, with nothing changed"),
+        Binding("escape", "give_up", "Cancel", id="dialog.cancel", tooltip="Go back, change nothing"),
     ]
     _is_left = False
     _kept: tuple[T | None] | None = None
@@ -95,8 +95,8 @@ class AskScreen(Dialog[bool]):
     """Asks before something is done that can't be taken back; y does it, n and escape don't."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "Yes", id="ask.yes", tooltip="Do it"),
-        Binding("n,escape", "answer(False)", "No", id="ask.no", tooltip="Leave it as it is"),
+        Binding("y", "answer('yes')", "Yes", id="ask.yes", tooltip="Do it"),
+        Binding("n,escape", "answer('no')", "No", id="ask.no", tooltip="Change nothing"),
         Binding("left,right", "app.focus_next", "Other", id="ask.other", tooltip="The other answer", show=False),
     ]  # fmt: skip
 
@@ -118,26 +118,26 @@ class AskScreen(Dialog[bool]):
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
 
-    def action_answer(self, answer: bool) -> None:
-        self.dismiss(answer)
+    def action_answer(self, answer: str) -> None:
+        self.dismiss(answer == "yes")
 
 
 class AttachScreen(Dialog[RunFolder]):
     """Ends with the run to be shown, or with None; keys that lead elsewhere do so from here too."""
 
     HELP: ClassVar[str] = (
-        "A run goes on by itself, whether a console looks at it or not.\n"
+        "A run continues whether or not a console shows it.\n"
         "Enter shows it; escape leaves it alone. Later, 3 shows the newest, and 5 lists all."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("3", "attach", "Show it", id="attach.show", tooltip="Watch the run", key_display="enter or 3"),
-        Binding("escape", "give_up", "Not now", id="attach.later", tooltip="It goes on all the same"),
+        Binding("escape", "give_up", "Not now", id="attach.later", tooltip="The run continues"),
         Binding("1", "elsewhere('devices')", "Devices", id="go.devices", tooltip="Devices", show=False),
         Binding("2", "elsewhere('plan')", "Plan", id="go.plan", tooltip="The plan", show=False),
         Binding("4", "elsewhere('results')", "Results", id="go.results", tooltip="The grid", show=False),
         Binding("5", "elsewhere('runs')", "Runs", id="go.runs", tooltip="All runs", show=False),
         Binding("question_mark", "app.show_help", "Help", id="help", tooltip="What this is", key_display="?"),
-        Binding("q", "app.quit", "Quit", id="quit", tooltip="Leave; a run goes on"),
+        Binding("q", "app.quit", "Quit", id="quit", tooltip="Quit; a run continues"),
     ]  # fmt: skip
 
     def __init__(self, runs: Sequence[Going]) -> None:

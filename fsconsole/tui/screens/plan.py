@@ -73,7 +73,7 @@ together, in each cell anew; settings of disks and kernel.
 [-] can't be had here; the lines below the list say why, in the kernel's words.
 Space goes from one to the next; enter opens the values, which may be typed where any number goes.
 / shows only the lines with some words, such as journal, an old name, or what the tool calls it.
-Whatever has no line here can be said in mkfs's and mount's own words: section "In words", key a.
+Options without a line here: section "Custom options", key a, takes words for mkfs and mount.
 To compare with and without an option that has one value, make a second list of the filesystem (d).
 """
     KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ("probe", "commands", "save_plan")
@@ -84,10 +84,10 @@ To compare with and without an option that has one value, make a second list of 
         Binding("p", "probe", "Try", id="plan.probe",
                 tooltip="Find out on a small image what this machine takes of the ticked filesystems' options"),
         Binding("g", "begin", "Go", id="plan.go", tooltip="Confirm what is wiped, and run the plan"),
-        Binding("n", "begin_anew", "New", id="plan.new", tooltip="Begin another plan", show=False),
-        Binding("a", "add", "Add", id="plan.add", tooltip="Add a workload, or a variant in the tools' words"),
-        Binding("d", "double", "Double", id="plan.double", tooltip="Another one like it: a workload, a variant in words, a list of options, or of arrays", show=False),
-        Binding("x", "drop", "Remove", id="plan.drop", tooltip="Remove the workload, the variant in words or the list of arrays, or untick the list of options"),
+        Binding("n", "begin_anew", "New", id="plan.new", tooltip="Start a new plan", show=False),
+        Binding("a", "add", "Add", id="plan.add", tooltip="Add a workload or a custom variant"),
+        Binding("d", "double", "Double", id="plan.double", tooltip="Copy the workload, the custom variant, or the list of options or arrays", show=False),
+        Binding("x", "drop", "Remove", id="plan.drop", tooltip="Remove the workload, the custom variant or the list of arrays, or untick the list of options"),
         Binding("minus", "move(-1)", "Earlier", id="plan.earlier", tooltip="Do the workload earlier", key_display="-", show=False),
         Binding("plus", "move(1)", "Later", id="plan.later", tooltip="Do the workload later", key_display="+", show=False),
         Binding("slash", "find", "Find", id="plan.find", tooltip="Show only lines with some words: name, group, help, old names",

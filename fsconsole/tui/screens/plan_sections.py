@@ -61,7 +61,7 @@ class Arrays:
         if knob is None or len(knob.offered) == 1:
             return None
         now = arrays.words_of(arrays.array_at(desk.draft.plan, number)).get(name, ())
-        told = f"{knob.help} Several are compared; none: as it comes."
+        told = f"{knob.help} Several are compared; none: the default."
         typed = (lambda text: arrays.checked_array_value(name, text)) if name in _TYPED else None
         return Asked(
             ValuesScreen(name, told, [(value, "") for value in knob.offered], now, typed),
@@ -90,7 +90,7 @@ class WordsScreen(FormScreen[VariantText]):
 
     def __init__(self, variant: VariantText, number: int, catalog: Catalog) -> None:
         """Show a variant; number is its place among those in words."""
-        super().__init__("A variant in the tools' own words", words_fields(variant, catalog))
+        super().__init__("Custom options", words_fields(variant, catalog))
         self._number, self._catalog = number, catalog
 
     def judged(self, texts: Mapping[str, str]) -> tuple[str, str]:
@@ -264,7 +264,7 @@ class Settings:
             return None
         setting = plan_forms.SETTINGS[key]
         now = dict(desk.draft.plan.settings).get(key, ())
-        told = f"{setting.help} Several are compared; none: as the machine has it."
+        told = f"{setting.help} Several are compared; none: unchanged."
         dialog = ValuesScreen(
             key,
             told,

@@ -58,7 +58,7 @@ class ColumnsScreen(Dialog[tuple[Metric, ...]]):
         Binding("space", "tick", "Tick", id="columns.tick", tooltip="Show this column, or leave it out"),
         Binding("minus", "place(-1)", "Left", id="columns.left", tooltip="Further to the left"),
         Binding("plus", "place(1)", "Right", id="columns.right", tooltip="Further to the right"),
-        Binding("d", "unasked", "Default", id="columns.default", tooltip="The columns that are shown unasked"),
+        Binding("d", "unasked", "Default", id="columns.default", tooltip="Show the default columns"),
         Binding("enter", "done", "Done", id="columns.done", tooltip="Show these", priority=True),
         Binding("escape", "give_up", "Cancel", id="columns.cancel", tooltip="As before"),
     ]  # fmt: skip
@@ -183,7 +183,7 @@ Letters under warn are explained below for the row at the cursor, with what to d
         Binding("c", "columns", "Columns", id="results.columns", tooltip="Choose and order columns"),
         Binding("s", "sort", "Sort", id="results.sort", tooltip="By the column at the cursor; again: reversed"),
         Binding("b", "baseline", "Baseline", id="results.baseline", tooltip="All in per cent of this row"),
-        Binding("p", "published", "Published", id="results.published", tooltip="Lay published figures beside"),
+        Binding("p", "published", "Published", id="results.published", tooltip="Compare with published figures"),
         Binding("e", "export", "Export", id="results.export", tooltip="Write csv, json or markdown"),
         Binding("r", "reload", "Read again", id="results.reload", tooltip="Read the run again", show=False),
     ]  # fmt: skip
@@ -261,7 +261,7 @@ Letters under warn are explained below for the row at the cursor, with what to d
             if key is not None:
                 self._choose(replace(self._choice, publication=options.get(key), columns=()))
 
-        title = "Published figures beside this run's own"
+        title = "Compare with published figures"
         self.app.push_screen(PickScreen(title, [Line("none", "None"), *listed]), chosen)
 
     def action_export(self) -> None:

@@ -140,8 +140,8 @@ class RunScreen(ConsoleScreen):
     CSS_PATH = "run.tcss"
     MODE: ClassVar[str] = "run"
     HELP: ClassVar[str] = (
-        "What a run does right now, and what came of its cells so far.\n"
-        "The console only looks on: the run goes on when you leave it, and when the terminal is gone.\n"
+        "The current step of a run, and the results of its cells so far.\n"
+        "The console only watches: the run continues when you leave it, and when the terminal is lost.\n"
         "\n"
         "write, read   what the targets move, against the raw row of this run or the best rate so far\n"
         "dirty         written and not on a device yet; at bg the kernel begins to write it out,\n"
@@ -157,14 +157,14 @@ class RunScreen(ConsoleScreen):
         Binding("k", "skip", "Skip", id="run.skip", tooltip="End this cell, go on with the next", priority=True),
         Binding("a", "stop_after", "Stop after", id="run.stop_after", tooltip="Stop after this cell"),
         Binding("ctrl+x", "stop_now", "Stop now", id="run.stop_now", tooltip="Stop in this cell; asks first"),
-        Binding("c", "cleanup", "Clean up", id="run.cleanup", tooltip="Give back what a dead engine left"),
-        Binding("r", "resume", "Resume", id="run.resume", tooltip="Go on with a run that was cut short"),
+        Binding("c", "cleanup", "Clean up", id="run.cleanup", tooltip="Clean up after this killed run"),
+        Binding("r", "resume", "Resume", id="run.resume", tooltip="Resume a run that was cut short"),
         Binding("l", "log", "Log", id="run.log", tooltip="Commands of the marked cell, with their output"),
         Binding("t", "plotted", "Plot", id="run.plotted", tooltip="Plot throughput, dirty memory or CPU"),
         Binding("w", "window", "Minute", id="run.window", tooltip="Plot the whole cell or the last minute", show=False),
         Binding("v", "plot_shown", "Plot off", id="run.plot", tooltip="Show the plot or not", show=False),
         Binding("escape", "follow", "Follow", id="run.follow", tooltip="Mark the running cell", show=False),
-        Binding("d", "detach", "Detach", id="run.detach", tooltip="Leave the console; the run goes on"),
+        Binding("d", "detach", "Detach", id="run.detach", tooltip="Leave the console; the run continues"),
     ]  # fmt: skip
 
     def __init__(self) -> None:
@@ -353,7 +353,7 @@ class RunScreen(ConsoleScreen):
     async def action_stop_now(self) -> None:
         if self.snapshot is None:
             return
-        told = "What this cell measured is lost; the cells before it are kept. It can be resumed."
+        told = "What this cell measured is lost; finished cells are kept. The run can be resumed."
         if await self.agreed("Stop the run now?", told, yes="Stop now"):
             self._ask(self.snapshot.folder, Verb.STOP_NOW)
 

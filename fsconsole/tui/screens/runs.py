@@ -21,7 +21,7 @@ from fsconsole.show.run import cleaned_words
 from fsconsole.show.runs import RunEntry, list_words, run_lines, runs_table
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import resume
-from fsconsole.tui.screens.dialogs import AskScreen, PromptScreen
+from fsconsole.tui.screens.dialogs import PromptScreen
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.lists import List, Table
 from fsconsole.tui.widgets.rows import Texts
@@ -38,13 +38,13 @@ class RunsScreen(ConsoleScreen):
     MODE: ClassVar[str] = "runs"
     CSS_PATH = "runs.tcss"
     HELP: ClassVar[str] = """All runs that are kept, the newest first.
-Enter opens one: what goes on is followed, what has ended shows its figures.
-A run that was cut short says where; u takes it up again: cells reported done are kept.
-Where an engine died, c gives back the mounts, loop devices and settings that it left."""
+Enter opens one: a living run is followed, a finished one shows its figures.
+A run that was cut short says where; u resumes it: finished cells are kept.
+Where an engine died, c removes the mounts and loop devices that it left, and restores settings."""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "attach", "Attach", id="runs.attach", tooltip="Follow a run that goes on"),
+        Binding("t", "attach", "Attach", id="runs.attach", tooltip="Follow a living run"),
         Binding("u", "resume", "Resume", id="runs.resume", tooltip="Finish a run that was cut short"),
-        Binding("c", "cleanup", "Clean up", id="runs.cleanup", tooltip="Give back what dead engines left"),
+        Binding("c", "cleanup", "Clean up", id="runs.cleanup", tooltip="Clean up after killed runs"),
         Binding("m", "rename", "Rename", id="runs.rename", tooltip="Give a run another title"),
         Binding("x", "delete", "Delete", id="runs.delete", tooltip="Remove a run with all its figures"),
         Binding("slash", "seek", "Filter", id="runs.filter", tooltip="Show some only", key_display="/"),
@@ -85,7 +85,7 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
         if run is None:
             return
         if not run.is_readable:
-            self.say("There is nothing to open: what is wrong with it stands above.")
+            self.say("This run can't be opened: the reason is shown below the list.")
             return
         self._open(run, "run" if run.is_living else "results")
 
@@ -98,7 +98,7 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
             self._open(run, "run")
         elif run is not None:
             self.say(
-                f"Run {run.name} does not go on: Enter shows its figures, u finishes what was cut short."
+                f"Run {run.name} is not running: Enter shows its figures, u finishes what was cut short."
             )
 
     def action_resume(self) -> None:
@@ -106,7 +106,7 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
         if run is None:
             return
         if run.is_living:
-            self.say(f"Run {run.name} goes on: t follows it.")
+            self.say(f"Run {run.name} is running: t follows it.")
         elif self.may("Resuming a run") and (folder := self._folder(run)) is not None:
             self._resume(folder)
 
@@ -138,24 +138,21 @@ Where an engine died, c gives back the mounts, loop devices and settings that it
         title, hint = f"Another title for run {run.name}", "Enter takes it."
         self.app.push_screen(PromptScreen(title, run.title, hint=hint, check=title_complaint), named)
 
-    def action_delete(self) -> None:
+    @work(group="delete", exclusive=True)
+    async def action_delete(self) -> None:
         run = self._run()
         if run is None:
             return
         if run.is_living:
-            self.say(f"Run {run.name} goes on and can't be deleted: stop it first.")
+            self.say(f"Run {run.name} is running and can't be deleted: stop it first.")
             return
         if not self.may("Deleting a run"):
             return
 
-        def agreed(yes: bool | None) -> None:
-            if yes:
-                words = ("runs", "delete", "--runs", self.session.runs_dir, "--", run.name)
-                self._act(words, f"Run {run.name} is deleted.")
-
         lost = f"'{run.title}': its figures, samples and outputs are gone then, and a scratch device made for it alone."
-        question = f"Delete run {run.name}?"
-        self.app.push_screen(AskScreen(question, lost, yes="Delete"), agreed)
+        if await self.agreed(f"Delete run {run.name}?", lost, yes="Delete"):
+            words = ("runs", "delete", "--runs", self.session.runs_dir, "--", run.name)
+            self._act(words, f"Run {run.name} is deleted.")
 
     def action_seek(self) -> None:
         field = self.query_one("#sought", Input)

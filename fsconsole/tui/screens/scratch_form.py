@@ -75,9 +75,9 @@ def default_size(room: Room) -> str:
 def ended_told(left: Collection[str]) -> str:
     """Return what is left of a making that was ended, in a sentence; left are files that were not there before."""
     if not left:
-        return "Ended: no device and no file of it is left."
+        return "Cancelled: no device and no file is left."
     files = ", ".join(map(printable, sorted(left)))
-    return f"Ended, but {files} was not there before: x removes a scratch device from the list."
+    return f"Cancelled, but {files} was not there before: x removes a scratch device from the list."
 
 
 def read_room(directory: str) -> Room:
@@ -209,8 +209,8 @@ class ScratchForm(Dialog[Scratch]):
         if self._begun_s is not None:
             elapsed = format_guess(time.monotonic() - self._begun_s)
             size = self._text("size")
-            ending = f"Ending: what was made of {size} is taken back; {elapsed} so far."
-            making = f"Making and allocating {size}: {elapsed}. Escape takes it back."
+            ending = f"Cancelling and removing what was made of {size}; {elapsed} so far."
+            making = f"Creating and allocating {size}: {elapsed}. Escape cancels."
             self._say(ending if self._end.is_set() else making)
 
     def _say(self, text: str, style: str = "") -> None:

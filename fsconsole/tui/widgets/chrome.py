@@ -215,7 +215,7 @@ class BlockScrollBar(ScrollBarRender):
         window_size: float = 20,
         position: float = 0,
         thickness: int = 1,
-        vertical: bool = True,  # noqa: FBT002
+        vertical: bool = True,  # noqa: FBT001, FBT002
         back_color: Color = Color.parse("default"),  # noqa: B008
         bar_color: Color = Color.parse("default"),  # noqa: B008
     ) -> Segments:

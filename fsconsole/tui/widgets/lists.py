@@ -88,8 +88,10 @@ class List(ScrollView, can_focus=True, inherit_bindings=False):
     class Left(_Told):
         """The list is to be left."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None, space_reads_on: bool = True) -> None:
+        """Show nothing yet; without space_reads_on the space key is the screen's."""
         super().__init__(id=id)
+        self._space_reads_on = space_reads_on
         self._make: MakeRows | None = None
         self.rows: Rows = Texts(())
         self.cursor = 0
@@ -181,6 +183,8 @@ class List(ScrollView, can_focus=True, inherit_bindings=False):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         cursor = {"open": True, "tick": True, "read_on": False}.get(action)
+        if action == "read_on" and not self._space_reads_on:
+            return False
         return self.can_focus and cursor in (None, self.rows.has_cursor)
 
     def action_by(self, lines: int) -> None:
