@@ -5,13 +5,10 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable, Mapping
-from enum import Enum
-from typing import TypeVar, cast
+from typing import cast
 
 from fsconsole import units
 from fsconsole.errors.targets import BadQuantity, PlanBadValue, PlanKeyMissing, PlanUnknownKey
-
-E = TypeVar("E", bound=Enum)
 
 _MOST_NEAREST = 12
 LONGEST_TEXT = 2000
@@ -86,15 +83,6 @@ class Table:
         if not math.isfinite(number):
             raise self.bad(name, "must be a finite number", "a number")
         return number
-
-    def choice(self, name: str, kind: type[E]) -> E:
-        """Return the member of an enumeration that the text names."""
-        value = self.raw(name)
-        for member in kind:
-            if member.value == value:
-                return member
-        words = nearest_words(shown(value), [str(member.value) for member in kind])
-        raise self.bad(name, "not a valid value", f"one of {words}")
 
     def table(self, name: str) -> Table:
         """Return the table below this key; missing is empty."""

@@ -42,6 +42,10 @@ class Where:
     path: str
     key: str
 
+    def below(self, name: str) -> Where:
+        """Return the place of a key below this one."""
+        return Where(self.path, f"{self.key}.{name}")
+
     def refused(self, word: str, why: str, valid: Iterable[str]) -> OptionRefused:
         """Return the error for one word."""
         short = word if len(word) <= 60 else word[:57] + "..."
@@ -112,12 +116,6 @@ def split_mount(text: str, filesystem: Filesystem, where: Where) -> tuple[Word, 
         _check_pair(item, key, value, known, where)
         words.append(Word("", FlagKind.PAIRS, key, text, item if text != item else ""))
     return _without_contradictions(words, where)
-
-
-def merge(base: Sequence[Word], own: Sequence[Word]) -> tuple[Word, ...]:
-    """Return base words and own words together; an own word takes the place of a base word of its key."""
-    taken = {(word.flag, _stem(word.key)) for word in own}
-    return tuple(word for word in base if (word.flag, _stem(word.key)) not in taken) + tuple(own)
 
 
 def to_argv(words: Sequence[Word]) -> tuple[str, ...]:
@@ -236,48 +234,44 @@ def given_options(
     in_order = {scope: tuple(sorted(words, key=lambda word: word.whole)) for scope, words in said.items()}
     return tuple(
         given
-        for option, counted in _counted(filesystem)
-        for given in (counted or _open(filesystem, option, in_order[option.scope]))
+        for option, counted in _all_counted(filesystem)
+        for given in (counted or _typed(filesystem, option, in_order[option.scope]))
         if given.words <= said[option.scope]
     )
 
 
-def option_words(filesystem: Filesystem, option: Option, value: str) -> frozenset[Word]:
-    """Return the words that set an option to a value that it takes."""
-    return _words(filesystem, option.scope, option.text(value))
-
-
 @lru_cache(maxsize=4096)
-def _words(filesystem: Filesystem, scope: Scope, text: str) -> frozenset[Word]:
+def _own_words(filesystem: Filesystem, scope: Scope, text: str) -> tuple[Word, ...]:
+    """Return the words of a text that the catalog itself has."""
     if scope is Scope.MKFS:
-        return frozenset(split_flags(text, filesystem.mkfs_flags, _CATALOG))
-    return frozenset(split_mount(text, filesystem, _CATALOG))
+        return split_flags(text, filesystem.mkfs_flags, _CATALOG)
+    return split_mount(text, filesystem, _CATALOG)
+
+
+def _given(filesystem: Filesystem, option: Option, value: str) -> Given:
+    return Given(option, value, frozenset(_own_words(filesystem, option.scope, option.text(value))))
 
 
 @lru_cache(maxsize=64)
-def _counted(filesystem: Filesystem) -> tuple[tuple[Option, tuple[Given, ...]], ...]:
+def _all_counted(filesystem: Filesystem) -> tuple[tuple[Option, tuple[Given, ...]], ...]:
     """Return every option with the words of each of its values; none where values can't be listed."""
-
-    def given(option: Option) -> Iterator[Given]:
-        for value in option.texts:
-            yield Given(option, value, option_words(filesystem, option, value))
-
-    return tuple((option, tuple(given(option))) for option in filesystem.options)
+    return tuple(
+        (option, tuple(_given(filesystem, option, value) for value in option.texts))
+        for option in filesystem.options
+    )
 
 
-def _open(filesystem: Filesystem, option: Option, said: tuple[Word, ...]) -> Iterator[Given]:
+def _typed(filesystem: Filesystem, option: Option, said: tuple[Word, ...]) -> Iterator[Given]:
     """Yield an option at the values that stand where its template has its own."""
     head = option.template.partition("{value}")[0]
     for word in said:
         whole = word.whole
         value = whole.removeprefix(head)
         if whole.startswith(head) and option.accepts(value):
-            yield Given(option, value, option_words(filesystem, option, value))
+            yield _given(filesystem, option, value)
 
 
 # From a variant's texts to the words that will be executed, and what speaks against them.
-
-_BASE = Where("the catalog", "base_mkfs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,24 +291,21 @@ class Chosen:
     @property
     def facts(self) -> frozenset[str]:
         """Everything that rules can ask about."""
-        return _facts("mkfs", self.mkfs) | _facts("tune", self.tune) | _facts("mount", self.mount)
+        said = (("mkfs", self.mkfs), ("tune", self.tune), ("mount", self.mount))
+        return frozenset(fact for program, words in said for word in words for fact in word.facts(program))
 
 
 def choose(filesystem: Filesystem, mkfs: str, mount: str, tune: str, where: Where) -> Chosen:
     """Return the accepted words of a variant's texts; where.key is the variant's. Raises OptionRefused."""
-    base = _base(filesystem)
-    own = split_flags(mkfs, filesystem.mkfs_flags, _below(where, "mkfs"))
+    own = split_flags(mkfs, filesystem.mkfs_flags, where.below("mkfs"))
+    taken = {(word.flag, _stem(word.key)) for word in own}
+    base = _own_words(filesystem, Scope.MKFS, filesystem.base_mkfs)
     return Chosen(
-        mkfs=merge(base, own),
+        mkfs=(*(word for word in base if (word.flag, _stem(word.key)) not in taken), *own),
         own_mkfs=own,
-        mount=split_mount(mount, filesystem, _below(where, "mount")),
-        tune=split_flags(tune, filesystem.tune_flags, _below(where, "tune")),
+        mount=split_mount(mount, filesystem, where.below("mount")),
+        tune=split_flags(tune, filesystem.tune_flags, where.below("tune")),
     )
-
-
-@lru_cache(maxsize=64)
-def _base(filesystem: Filesystem) -> tuple[Word, ...]:
-    return split_flags(filesystem.base_mkfs, filesystem.mkfs_flags, _BASE)
 
 
 def broken_rules(filesystem: Filesystem, chosen: Chosen) -> tuple[Rule, ...]:
@@ -332,7 +323,7 @@ def require_rules(filesystem: Filesystem, chosen: Chosen, where: Where) -> None:
     """Raise OptionRefused for the first rule that these words break."""
     for rule in broken_rules(filesystem, chosen):
         program, _, word = rule.when.partition(" ")
-        raise _below(where, program).refused(word, rule.why, rule.needs or ("leave one of them out",))
+        raise where.below(program).refused(word, rule.why, rule.needs or ("leave one of them out",))
 
 
 def refusals(
@@ -379,14 +370,6 @@ def why_no_driver(filesystem: Filesystem, kernel: str, known: Known) -> str:
     if filesystem.until and (not kernel or is_after(kernel, filesystem.until)):
         return f"{filesystem.name} left the kernel after Linux {filesystem.until}"
     return ""
-
-
-def _facts(program: str, words: Sequence[Word]) -> frozenset[str]:
-    return frozenset(fact for word in words for fact in word.facts(program))
-
-
-def _below(where: Where, name: str) -> Where:
-    return Where(where.path, f"{where.key}.{name}")
 
 
 # Command templates filled in: the argv that is listed, and executed.
@@ -477,7 +460,11 @@ def not_in_effect(
         found = seen.get(option.scope, {})
         effect = effect_of(option, given.value, found) if found else Effect.UNKNOWN
         if effect is Effect.NOT_IN_EFFECT:
-            said[f"{given.text} is not in effect: {_read_back(option, given.value, found)}"] = None
+            done = "mkfs made" if option.scope is Scope.MKFS else "the kernel mounted"
+            name = option.shown_as(given.value).removeprefix("!").partition("=")[0]
+            instead = name if found.get(name, _ON) == _ON else f"{name}={found[name]}"
+            how = f"with {instead}" if name in found else f"without {name}"
+            said[f"{given.text} is not in effect: {done} it {how}"] = None
         elif effect is Effect.UNKNOWN and given.text in removed:
             said[f"{given.text} is not in effect: the kernel says '{removed[given.text]}'"] = None
     return tuple(said)
@@ -498,15 +485,6 @@ def removed_words(kernel_log: Sequence[str]) -> dict[str, str]:
     """Return the mount words that the kernel said do nothing any more, with the line that says so."""
     matches = ((_REMOVED.search(line), line) for line in kernel_log)
     return {match["word"]: line for match, line in matches if match}
-
-
-def _read_back(option: Option, value: str, seen: Seen) -> str:
-    wanted = option.shown_as(value)
-    name = wanted.removeprefix("!").partition("=")[0]
-    where = "mkfs made" if option.scope is Scope.MKFS else "the kernel mounted"
-    if name in seen:
-        return f"{where} it with {name if seen[name] == _ON else f'{name}={seen[name]}'}"
-    return f"{where} it without {name}"
 
 
 def _bytes(text: str) -> int:

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from fsconsole import units
-from fsconsole.catalog.tables import LONGEST_TEXT, Table, nearest_words
+from fsconsole.catalog.tables import LONGEST_TEXT, Table, nearest_words, shown
 from fsconsole.errors.targets import BadQuantity
 from fsconsole.model.plan import DeleteWith, Equalise, Order
 from fsconsole.model.workload import OPERATIONS, DataKind, Directories, End, Layout, WorkloadKind
@@ -190,47 +190,39 @@ def _duration(table: Table, name: str, value: object) -> float:
     return seconds
 
 
-def _choice(of: type[Enum]) -> Kind:
-    choices = tuple(str(member.value) for member in of)
-    words = ", ".join(f'`"{word}"`' for word in choices)
-    return Kind(
-        words, lambda table, name, _: table.choice(name, of), lambda member: member.value, choices=choices
-    )
-
-
-def _one_of(choices: tuple[str, ...], **refused: str) -> Kind:
-    """Return a choice of words; refused says why others, that md knows, are none of them."""
-
-    def one(table: Table, name: str, value: object) -> str:
-        word = table.as_text(name, value)
-        if word not in choices:
-            why = refused.get(word, f"no such {name.replace('_', ' ')}")
-            raise table.bad(name, why, nearest_words(word, choices))
-        return word
-
-    return Kind(", ".join(choices), one, choices=choices)
-
-
-def _word_or(
-    choices: tuple[str, ...], numbers: str, bounds: tuple[float, float], made: _Made, plain: _Made
+def _choice(
+    choices: Sequence[str],
+    made: _Made = _same,
+    plain: _Made = _same,
+    numbers: tuple[str, float, float] = ("", 0, 0),
+    **refused: str,
 ) -> Kind:
-    """Return a choice of words, or a number: whole, or where the bounds are none a share above low."""
-    wanted, (low, high) = f"{', '.join(choices)} or {numbers}", bounds
+    """Return a choice of words, or numbers: whole, or where the least is a float those above it.
+
+    refused says why others, that md knows, are none of the words.
+    """
+    in_words, low, high = numbers
+    or_numbers = f" or {in_words}" if in_words else ""
 
     def one(table: Table, name: str, value: object) -> Any:
-        if isinstance(value, str):
-            if value not in choices:
-                raise table.bad(name, "not a valid value", wanted)
-            return made(value)
-        if isinstance(low, int):
-            return made(table.as_integer(name, value, low, int(high)))
-        number = table.number(name)
-        if not low < number <= high:
-            raise table.bad(name, "out of bounds", wanted)
-        return made(number)
+        if in_words and not isinstance(value, str):
+            if isinstance(low, int):
+                return made(table.as_integer(name, value, low, int(high)))
+            if low < (number := table.number(name)) <= high:
+                return made(number)
+            raise table.bad(name, "out of bounds", in_words)
+        if value not in choices:
+            said = shown(value)
+            wanted = f"one of {nearest_words(said, choices)}{or_numbers}"
+            raise table.bad(name, refused.get(said.strip('"'), "not a valid value"), wanted)
+        return made(value)
 
-    words = f"{', '.join(f'`{chr(34)}{word}{chr(34)}`' for word in choices)} or {numbers}"
-    return Kind(words, one, plain, number_of, choices)
+    words = ", ".join(f'`"{word}"`' for word in choices) + or_numbers
+    return Kind(words, one, plain, number_of if in_words else _same, tuple(choices))
+
+
+def _member(of: type[Enum]) -> Kind:
+    return _choice([str(member.value) for member in of], of, lambda member: member.value)
 
 
 _SCHEDULER = re.compile(r"[a-z][a-z0-9_-]{0,30}")
@@ -322,19 +314,6 @@ class Key:
         """The attributes that carry its value."""
         return self.fields or (self.name,)
 
-    @property
-    def default_text(self) -> str:
-        """Its default as the README has it."""
-        if self.is_required:
-            return "required"
-        if isinstance(self.default, bool):
-            return str(self.default).lower()
-        if not self.default or self.default == (0, 0):
-            return ""
-        plain = self.kind.toml(self.default)
-        plain = plain[0] if isinstance(plain, list) else plain
-        return f'`"{plain}"`' if isinstance(plain, str) else str(plain)
-
 
 _MIX = frozenset({WorkloadKind.MIX})
 _WRITING = frozenset({WorkloadKind.CREATE, WorkloadKind.APPEND, WorkloadKind.RANDOM_WRITE}) | _MIX
@@ -342,28 +321,29 @@ _MOVING = frozenset(OPERATIONS) - {WorkloadKind.STAT, WorkloadKind.DELETE} | _MI
 
 RUN = (
     Key("title", _text(MAX_NAME_CHARACTERS), "The name of the run in lists and grids.", ""),
-    Key("repeats", _word_or(("auto",), "a number from 1 to 1000", (1, MAX_REPEATS),
-                          lambda said: AUTO_REPEATS if said == "auto" else said,
-                          lambda count: "auto" if count == AUTO_REPEATS else count),
+    Key("repeats", _choice(("auto",), lambda said: AUTO_REPEATS if said == "auto" else said,
+                           lambda count: "auto" if count == AUTO_REPEATS else count,
+                           ("a number from 1 to 1000", 1, MAX_REPEATS)),
         "How often each combination is run; the grid has median and spread, so 3 or more show how far figures scatter.", 1),
-    Key("order", _choice(Order), "Order of the cells: shuffled by `seed` so that drift favours no variant; interleaved, one repeat "
+    Key("order", _member(Order), "Order of the cells: shuffled by `seed` so that drift favours no variant; interleaved, one repeat "
         "after the other; or as listed.", Order.SHUFFLED),
     Key("seed", _number(0, MAX_SEED), "Same seed: same order, sizes and draws.", DEFAULT_SEED),
-    Key("scale", _word_or(("none", "fit"), "a factor above 0 and at most 1", (0.0, 1.0),
-                        lambda said: Scale(ScaleKind(said)) if isinstance(said, str) else Scale(ScaleKind.FACTOR, said),
-                        lambda scale: scale.factor if scale.kind is ScaleKind.FACTOR else scale.kind.value),
+    Key("scale", _choice(("none", "fit"),
+                         lambda said: Scale(ScaleKind(said)) if isinstance(said, str) else Scale(ScaleKind.FACTOR, said),
+                         lambda scale: scale.factor if scale.kind is ScaleKind.FACTOR else scale.kind.value,
+                         ("a factor above 0 and at most 1", 0.0, 1.0)),
         "File sizes: as written; fit: reduced so that they take at most 60 % of the smallest device; or multiplied by a factor.",
         Scale()),
-    Key("equalise", _choice(Equalise), "What is done to each device before each cell, so that none starts on a fresher one: discard; zero; "
-        "precondition (write all of it at random, twice); none.", Equalise.DISCARD),
-    Key("raw", FLAG, "Adds a row without a filesystem: what the device itself can do.", default=False),
+    Key("equalise", _member(Equalise), "Preparation of each device before each cell, so that no cell gets a fresher device: discard; zero; "
+        "precondition (fill it with random data, twice); none.", Equalise.DISCARD),
+    Key("raw", FLAG, "Adds a row without a filesystem: the speed of the device itself.", default=False),
 )  # fmt: skip
 """At the top of a plan file, beside schema and the tables."""
 
 AFTER = (
     Key("check", FLAG, "Forces a full check of the unmounted filesystem at the end of each cell.", default=True),
     Key("crash", FLAG, "Shuts down without flushing, and times the recovery: not run by this version.", default=False),
-    Key("delete", _choice(DeleteWith), "How the files are removed, which is timed.", DeleteWith.RM),
+    Key("delete", _member(DeleteWith), "How the files are removed, which is timed.", DeleteWith.RM),
 )  # fmt: skip
 
 FILESYSTEM = (
@@ -402,7 +382,7 @@ VARIANT = (
 )  # fmt: skip
 
 WORKLOAD = (
-    Key("kind", _choice(WorkloadKind), "What is done with each file; fio, bonnie, ffsb and command are not run by this version.",
+    Key("kind", _member(WorkloadKind), "Operation on each file; fio, bonnie, ffsb and command are not run by this version.",
         is_required=True),
     Key("name", _text(MAX_NAME_CHARACTERS, may_be_blank=False), "Its name in the grid, and that of its directory; by default the kind.", "",
         hint="in the grid"),
@@ -417,15 +397,17 @@ WORKLOAD = (
         (0, 0), ("file_size_bytes", "file_size_max_bytes"), hint="1GiB, or a range: 4KiB, 64KiB", kinds=_MOVING),
     Key("block_size", _size(1, GIB), "Of each call; offsets of random calls are multiples of it.", DEFAULT_BLOCK_SIZE_BYTES,
         ("block_size_bytes",), hint="of each call: 64KiB", kinds=_MOVING),
-    Key("directories", _word_or(("one", "per-thread"), "a number of files per directory", (1, MAX_FILES),
-                              lambda said: Directories(Layout(said)) if isinstance(said, str) else Directories(Layout.PER_COUNT, said),
-                              lambda made: made.files_per_directory if made.layout is Layout.PER_COUNT else made.layout.value),
+    Key("directories", _choice(("one", "per-thread"),
+                               lambda said: Directories(Layout(said)) if isinstance(said, str) else Directories(Layout.PER_COUNT, said),
+                               lambda made: made.files_per_directory if made.layout is Layout.PER_COUNT else made.layout.value,
+                               ("a number of files per directory", 1, MAX_FILES)),
         "All files in one directory, one directory for each thread, or so many files in each.", Directories(),
         hint="one, per-thread, or files in each", kinds=frozenset({WorkloadKind.CREATE}) | _MIX),
-    Key("data", _word_or(("random", "zero"), "a share of zeros between 0 and 1, such as 0.5", (0.0, math.nextafter(1, 0)),
-                       lambda said: (DataKind(said), 0.0) if isinstance(said, str) else (DataKind.COMPRESSIBLE, said),
-                       lambda pair: pair[1] or pair[0].value),
-        "What is written; 0.5: half of every 4 KiB is zeros, the rest random.", (DataKind.RANDOM, 0.0), ("data", "zero_share"),
+    Key("data", _choice(("random", "zero"),
+                        lambda said: (DataKind(said), 0.0) if isinstance(said, str) else (DataKind.COMPRESSIBLE, said),
+                        lambda pair: pair[1] or pair[0].value,
+                        ("a share of zeros between 0 and 1, such as 0.5", 0.0, math.nextafter(1, 0))),
+        "Content of writes; 0.5: half of every 4 KiB is zeros, the rest random.", (DataKind.RANDOM, 0.0), ("data", "zero_share"),
         hint="random, zero, or share of zeros: 0.5", kinds=_WRITING),
     Key("direct", FLAG, "Opens with O_DIRECT; blocks and sizes must be multiples of 512 bytes, or of the device's own blocks.", default=False,
         hint="yes or no: O_DIRECT", kinds=_MOVING),
@@ -434,7 +416,7 @@ WORKLOAD = (
     Key("bytes", _size(1, MAX_FILE_SIZE_BYTES), "Limit, shared out evenly over the threads.", 0, ("limit_bytes",),
         hint="limit: 10GiB", kinds=_MOVING),
     Key("duration", Kind('time such as `"60s"`', _duration, lambda seconds: f"{seconds}s"), "Limit.", 0.0, ("duration_s",), hint="limit: 60s, 10min"),
-    Key("end", _choice(End), "Where a limit ends a thread: after the current file, as FFSB does, which can take far longer; or after the "
+    Key("end", _member(End), "Where a limit ends a thread: after the current file, as FFSB does, which can take far longer; or after the "
         "current call.", End.BETWEEN_OPERATIONS, hint="between-operations or at-once"),
     Key("weights", Kind("`{ read = 3, create = 1 }`", _weights, _weights_toml, _weights_typed), "Required for a mix: each thread draws its next operation by weight, on a file of its own share. A mix needs an "
         "end: `files`, `bytes` or `duration`.", (), hint="read=3, create=1", kinds=_MIX),
@@ -444,10 +426,10 @@ WORKLOAD = (
 
 _DIRTY = "/proc/sys/vm"
 SETTINGS = (
-    Key("read_ahead", _several(_pages(0, GIB, _PAGE_BYTES)), "What the kernel reads ahead: queue/read_ahead_kb of the disk, "
-        "or of the array; btrfs reads ahead by a number of its own, and its cells say so.", offered=("128KiB", "2MiB")),
+    Key("read_ahead", _several(_pages(0, GIB, _PAGE_BYTES)), "Read-ahead: queue/read_ahead_kb of the disk, or of the array; "
+        "btrfs has its own value, and its cells say so.", offered=("128KiB", "2MiB")),
     Key("scheduler", _several(Kind("name", _scheduler)),
-        "What orders the requests: queue/scheduler of the disk, or of each disk below an array.", offered=("none", "mq-deadline", "bfq", "kyber")),
+        "I/O scheduler: queue/scheduler of the disk, or of each disk below an array.", offered=("none", "mq-deadline", "bfq", "kyber")),
     # BLKDEV_MIN_RQ (include/linux/blkdev.h), BLK_MQ_MAX_DEPTH (include/linux/blk-mq.h).
     Key("nr_requests", _several(_quoted(4, 10240)), "queue/nr_requests, likewise: requests that may wait at a disk.",
         offered=("64", "256")),
@@ -468,8 +450,8 @@ SETTINGS = (
 _STRIPED = ("raid0", *PARITY, "raid10")
 _NO_RESYNC = "has nothing to resync"
 ARRAY = (
-    Key("level", _several(_one_of(LEVELS)), "What md makes of all devices together.", (), ("levels",), is_required=True, offered=LEVELS),
-    Key("chunk", _several(Kind("size, a power of two from 4KiB", _chunk, units.format_bytes_exact)), "What goes to one member before the next; mdadm's default is 512KiB.",
+    Key("level", _several(_choice(LEVELS)), "RAID level of the array that is made of the devices.", (), ("levels",), is_required=True, offered=LEVELS),
+    Key("chunk", _several(Kind("size, a power of two from 4KiB", _chunk, units.format_bytes_exact)), "Bytes written to one member before the next; mdadm's default is 512KiB.",
         (), ("chunks_bytes",), offered=("64KiB", "512KiB"), levels=_STRIPED, lacks="has no chunks"),
     Key("members", _several(_number(2, MAX_MEMBERS)), "How many of the devices become members, the first ones; by default all.", (),
         offered=("3", "4")),
@@ -478,9 +460,9 @@ ARRAY = (
     # raid5_store_group_thread_cnt takes no more (drivers/md/raid5.c).
     Key("group_thread_count", _several(_number(0, 8192)), "Threads that handle stripes beside the array's own; the kernel's default is 0.", (),
         ("group_thread_counts",), offered=("0", "2"), levels=PARITY, lacks="has no threads for stripes"),
-    Key("bitmap", _several(_one_of(BITMAPS)), "The write-intent bitmap, of what was being written before a crash: none, or in the members.", (),
+    Key("bitmap", _several(_choice(BITMAPS)), "Write-intent bitmap, which limits the resync after a crash: none, or on the members.", (),
         ("bitmaps",), offered=BITMAPS, levels=REDUNDANT, lacks=_NO_RESYNC),
-    Key("consistency_policy", _several(_one_of(POLICIES, journal="a journal lies on a device of its own, and a plan names no devices")),
+    Key("consistency_policy", _several(_choice(POLICIES, journal="a journal lies on a device of its own, and a plan names no devices")),
         "How members agree after a crash: a full resync, the bitmap, or a partial parity log (raid5).", (), ("consistency_policies",),
         offered=POLICIES, levels=REDUNDANT, lacks=_NO_RESYNC),
     Key("assume_clean", FLAG, "No resync at the start: quicker to make, and labelled on every figure.", default=False, offered=("yes",),

@@ -96,7 +96,7 @@ async def repeats(hand: Hand) -> None:
 async def read_ahead(hand: Hand) -> None:
     await hand.go_to("settings")
     await hand.keys("enter")
-    await hand.sees("What the kernel reads ahead", "enter Take")
+    await hand.sees("Read-ahead: queue", "enter Take")
     await hand.keys("tab")
     await hand.type("8MiB")
 

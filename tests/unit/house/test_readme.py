@@ -62,6 +62,18 @@ TABLES = {
 """Where each table of the README begins, and its keys with what stands before their names."""
 
 
+def default_of(key: Key) -> str:
+    if key.is_required:
+        return "required"
+    if isinstance(key.default, bool):
+        return str(key.default).lower()
+    if not key.default or key.default == (0, 0):
+        return ""
+    plain = key.kind.toml(key.default)
+    plain = plain[0] if isinstance(plain, list) else plain
+    return f'`"{plain}"`' if isinstance(plain, str) else str(plain)
+
+
 def table_of(keys: list[tuple[Key, str]]) -> str:
     """Return the table that the README must have: to be copied from a failed test."""
     has_levels = any(key.lacks for key, _ in keys)
@@ -70,7 +82,7 @@ def table_of(keys: list[tuple[Key, str]]) -> str:
     for key, place in keys:
         levels = [", ".join(key.levels) if key.lacks else ""] if has_levels else []
         name = f"`{place.strip()}` `{key.name}`" if place else f"`{key.name}`"
-        lines.append(f"| {' | '.join((name, key.kind.words, key.default_text, *levels, key.help))} |")
+        lines.append(f"| {' | '.join((name, key.kind.words, default_of(key), *levels, key.help))} |")
     return "\n".join(lines) + "\n"
 
 
