@@ -65,7 +65,6 @@ from fsconsole.system.mounts import enter_private
 from fsconsole.system.run import RealExecutor, reap_strangers, system_refusal
 from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.sampler import Sampler
-from fsconsole.workloads.builtin import BuiltInGenerator
 
 
 def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: str) -> None:
@@ -254,7 +253,6 @@ def _acquire(
         raw=RawOutputs(folder),
         executor=executor,
         sampler=sampler,
-        generator=BuiltInGenerator(),
         places=places,
         requests=requests,
         attempt=attempt,

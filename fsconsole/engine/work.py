@@ -24,7 +24,7 @@ from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import PrivatePlaces
 from fsconsole.telemetry.machine import CpuTimes
 from fsconsole.telemetry.sampler import Sampler
-from fsconsole.workloads.builtin import BuiltInGenerator, BuiltInLoad
+from fsconsole.workloads.builtin import BuiltInLoad
 from fsconsole.workloads.protocol import LoadResult
 from fsconsole.workloads.tree import SourceFiles
 
@@ -65,7 +65,6 @@ class RunWork:
     raw: RawOutputs
     executor: Executor
     sampler: Sampler
-    generator: BuiltInGenerator
     places: PrivatePlaces
     requests: Requests
     attempt: int

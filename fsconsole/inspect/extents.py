@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from fsconsole.errors.runs import ExtentsUnreadable, KernelLacks
 from fsconsole.model.figures import Measurement
@@ -91,13 +93,6 @@ class ExtentSurvey:
         self.per_file[len(layout.runs)] += 1
         self.sizes.update(layout.runs)
 
-    def histogram(self) -> tuple[tuple[int, int], ...]:
-        """Return (lower bound in bytes, number of extents) for each power of two that has extents, rising."""
-        powers: Counter[int] = Counter()
-        for size_bytes, count in self.sizes.items():
-            powers[1 << (size_bytes.bit_length() - 1)] += count
-        return tuple(sorted(powers.items()))
-
 
 def layout_measurements(survey: ExtentSurvey) -> tuple[Measurement, ...]:
     """Return the figures of a survey; without countable files only their number."""
@@ -123,16 +118,9 @@ def median(counts: Counter[int]) -> float:
     total = counts.total()
     if total == 0:
         raise ValueError("no values")
-    lower, upper = _at(counts, (total - 1) // 2), _at(counts, total // 2)
-    return (lower + upper) / 2
-
-
-def _at(counts: Counter[int], position: int) -> int:
-    for value in sorted(counts):
-        position -= counts[value]
-        if position < 0:
-            return value
-    raise ValueError("no value at this position")
+    values = sorted(counts)
+    ends = tuple(accumulate(counts[value] for value in values))
+    return (values[bisect_right(ends, (total - 1) // 2)] + values[bisect_right(ends, total // 2)]) / 2
 
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -217,11 +205,7 @@ def space_measurements(mount_point: str, device: str) -> tuple[Measurement, ...]
     finally:
         os.close(fd)
     room = os.statvfs(mount_point)
-    return usable_and_overhead(size_bytes, room.f_bfree * room.f_frsize)
-
-
-def usable_and_overhead(size_bytes: int, free_bytes: int) -> tuple[Measurement, ...]:
-    """Return USABLE in bytes, and OVERHEAD as the share of the device that is not free, in percent."""
+    free_bytes = room.f_bfree * room.f_frsize
     return (
         Measurement(Metric.USABLE, float(free_bytes)),
         Measurement(Metric.OVERHEAD, 100 * (size_bytes - free_bytes) / size_bytes),

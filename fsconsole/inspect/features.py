@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from fsconsole.system.files import read_text_or
 from fsconsole.system.mounts import MountEntry, read_mounts
@@ -36,45 +37,44 @@ ON = "on"
 """The value of a feature or option without one."""
 
 
-def dump_f2fs(text: str) -> Iterator[tuple[str, str]]:
-    """Yield features and sizes of `dump.f2fs DEVICE` (man 8 dump.f2fs); each line begins with "Info: "."""
+_UNIT = re.compile(r" (?:aggregate )?(?:bytes|blocks)$")
+
+
+def _labelled(
+    text: str, *, flags: str, values: Mapping[str, str], separator: str = ":"
+) -> Iterator[tuple[str, str]]:
+    """Yield the words behind the label of flags, and the values of the given labels by their names.
+
+    dump.f2fs prints the bits of its flags before their names, jfs_tune writes them as JFS_LINUX.
+    """
     for line in text.splitlines():
-        label, equals, value = line.removeprefix("Info: ").partition("=")
-        name = _F2FS_VALUES.get(label.strip(), "") if equals else ""
-        if name:
-            yield name, value.strip()
-        elif label.strip() == "superblock features":
-            yield from ((feature, ON) for feature in value.partition(":")[2].split())
+        label, found, value = line.removeprefix("Info: ").partition(separator)
+        label = label.strip() if found else ""
+        if label == flags:
+            words = value.rpartition(":")[2].split()
+            yield from ((word.removeprefix("JFS_").lower(), ON) for word in words if word != "(none)")
+        elif label in values:
+            yield values[label], _UNIT.sub("", value.strip())
 
 
-def nilfs_tune(text: str) -> Iterator[tuple[str, str]]:
-    """Yield features and sizes of `nilfs-tune -l` (man 8 nilfs-tune): a label, a colon, blanks, a value."""
-    for line in text.splitlines():
-        label, _, value = line.partition(":")
-        if label == "Filesystem features":
-            yield from ((feature, ON) for feature in value.split() if feature != "(none)")
-        elif label in _NILFS_VALUES:
-            yield _NILFS_VALUES[label], value.strip()
-
-
-def jfs_tune(text: str) -> Iterator[tuple[str, str]]:
-    """Yield flags and sizes of `jfs_tune -l` (man 8 jfs_tune), whose superblock is said in lines with a colon."""
-    for line in text.splitlines():
-        label, _, value = line.partition(":")
-        if label == "JFS flags":
-            yield from ((flag.removeprefix("JFS_").lower(), ON) for flag in value.split())
-        elif label in _JFS_VALUES:
-            yield _JFS_VALUES[label], value.strip().partition(" ")[0]
-
-
-def debugreiserfs(text: str) -> Iterator[tuple[str, str]]:
-    """Yield format and sizes of `debugreiserfs DEVICE` (man 8 debugreiserfs)."""
-    for name, pattern in _REISERFS_VALUES.items():
-        found = pattern.search(text)
-        if found:
-            yield name, found[1]
-
-
+_DUMPE2FS_VALUES: Mapping[str, str] = {
+    "Default mount options": "default_mount_options",
+    "Inode count": "inodes",
+    "Reserved block count": "reserved_blocks",
+    "Block size": "block_size",
+    "Cluster size": "cluster_size",
+    "Blocks per group": "blocks_per_group",
+    "Inodes per group": "inodes_per_group",
+    "Flex block group size": "flex_bg_size",
+    "RAID stride": "stride",
+    "RAID stripe width": "stripe_width",
+    "Inode size": "inode_size",
+    "Journal features": "journal_features",
+    "Journal size": "journal_size",
+    "Total journal size": "journal_size",
+    "Checksum type": "checksum",
+}
+"""Lines of dumpe2fs -h that depend on mkfs options; the journal's size has another label since 1.46."""
 _F2FS_VALUES: Mapping[str, str] = {
     "Segments per section": "segments_per_section",
     "Sections per zone": "sections_per_zone",
@@ -99,6 +99,12 @@ _REISERFS_VALUES: Mapping[str, re.Pattern[str]] = {
 }
 
 
+def _debugreiserfs(text: str) -> Iterator[tuple[str, str]]:
+    """Yield format and sizes of `debugreiserfs DEVICE` (man 8 debugreiserfs)."""
+    found = ((name, pattern.search(text)) for name, pattern in _REISERFS_VALUES.items())
+    yield from ((name, match[1]) for name, match in found if match)
+
+
 MKFS = "mkfs"
 MOUNT = "mount"
 EXT_OPTIONS = "/proc/fs/ext4/{device}/options"
@@ -120,20 +126,9 @@ def parse_mkfs_features(filesystem: str, text: str) -> tuple[Feature, ...]:
 
     Leaves out what differs between two identical mkfs calls: identifiers, times, checksums, used space.
     """
-    parsers = {
-        "ext2": _dumpe2fs,
-        "ext3": _dumpe2fs,
-        "ext4": _dumpe2fs,
-        "xfs": _xfs_info,
-        "btrfs": _dump_super,
-        "f2fs": dump_f2fs,
-        "nilfs2": nilfs_tune,
-        "jfs": jfs_tune,
-        "reiserfs": debugreiserfs,
-    }
-    if filesystem not in parsers:
+    if filesystem not in _PARSERS:
         return ()
-    return tuple(Feature(MKFS, name, value) for name, value in parsers[filesystem](text))
+    return tuple(Feature(MKFS, name, value) for name, value in _PARSERS[filesystem](text))
 
 
 def parse_options(words: Iterable[str]) -> tuple[Feature, ...]:
@@ -163,35 +158,6 @@ def effective_options(entry: MountEntry, ext_options: str) -> tuple[Feature, ...
     driver = Feature(MOUNT, "driver", "ext4" if ext_options else entry.filesystem)
     words = (*entry.super_options, *entry.options, *ext_options.splitlines())
     return (driver, *parse_options(words))
-
-
-_DUMPE2FS_VALUES: Mapping[str, str] = {
-    "Default mount options": "default_mount_options",
-    "Inode count": "inodes",
-    "Reserved block count": "reserved_blocks",
-    "Block size": "block_size",
-    "Cluster size": "cluster_size",
-    "Blocks per group": "blocks_per_group",
-    "Inodes per group": "inodes_per_group",
-    "Flex block group size": "flex_bg_size",
-    "RAID stride": "stride",
-    "RAID stripe width": "stripe_width",
-    "Inode size": "inode_size",
-    "Journal features": "journal_features",
-    "Journal size": "journal_size",
-    "Total journal size": "journal_size",
-    "Checksum type": "checksum",
-}
-"""Lines of dumpe2fs -h that depend on mkfs options; the journal's size has another label since 1.46."""
-
-
-def _dumpe2fs(text: str) -> Iterator[tuple[str, str]]:
-    for line in text.splitlines():
-        label, colon, value = line.partition(":")
-        if colon and label == "Filesystem features":
-            yield from ((name, ON) for name in value.split())
-        elif colon and label in _DUMPE2FS_VALUES:
-            yield _DUMPE2FS_VALUES[label], value.strip()
 
 
 _XFS_PAIR = re.compile(r"([a-z0-9-]+)=\s*(\S+?),?(?=\s|$)")
@@ -226,3 +192,19 @@ def _dump_super(text: str) -> Iterator[tuple[str, str]]:
         in_flags = name in _SUPER_FLAGS
         if name in _SUPER_VALUES:
             yield name, value.strip()
+
+
+_dumpe2fs = partial(_labelled, flags="Filesystem features", values=_DUMPE2FS_VALUES)
+_PARSERS: Mapping[str, Callable[[str], Iterator[tuple[str, str]]]] = {
+    "ext2": _dumpe2fs,
+    "ext3": _dumpe2fs,
+    "ext4": _dumpe2fs,
+    "xfs": _xfs_info,
+    "btrfs": _dump_super,
+    "f2fs": partial(_labelled, flags="superblock features", values=_F2FS_VALUES, separator="="),
+    "nilfs2": partial(_labelled, flags="Filesystem features", values=_NILFS_VALUES),
+    "jfs": partial(_labelled, flags="JFS flags", values=_JFS_VALUES),
+    "reiserfs": _debugreiserfs,
+}
+"""By filesystem: the parser of what dumpe2fs -h, xfs_info, btrfs inspect-internal dump-super, dump.f2fs, nilfs-tune -l,
+jfs_tune -l and debugreiserfs print (man 8 of each)."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from fsconsole.model.sample import BdiStats, CpuShares, NumberedCpu, Pressure, Writeback
-from fsconsole.system.files import KeptFile, read_text, read_text_or
+from fsconsole.system.files import read_text, read_text_or
 from fsconsole.system.mounts import MountEntry, read_mounts
 from fsconsole.telemetry.rates import (
     MOST,
@@ -142,10 +141,12 @@ def cpu_shares(before: CpuTimes, after: CpuTimes) -> CpuShares:
     )
 
 
-def per_cpu_shares(before: CpuReading, after: CpuReading) -> tuple[NumberedCpu, ...]:
-    """Return each CPU's shares with its number, but for one that was offline before."""
+def all_cpu_shares(
+    before: CpuReading, after: CpuReading, _interval_s: float
+) -> tuple[CpuShares, tuple[NumberedCpu, ...]]:
+    """Return the shares of all CPUs together, and of each but one that was offline before."""
     known = dict(before.per_cpu)
-    return tuple(
+    return cpu_shares(before.total, after.total), tuple(
         NumberedCpu(number, cpu_shares(known[number], times))
         for number, times in after.per_cpu
         if number in known
@@ -292,29 +293,13 @@ def stalled_percent(before: Stalls, after: Stalls, kind: str, interval_s: float)
     return share_percent(forward_delta(before[kind], after[kind]) / 1e6, interval_s)
 
 
-class StallGauge:
-    """Stalled shares of the time since the previous reading, for one resource.
+def stalled_shares(before: Stalls, after: Stalls, interval_s: float) -> tuple[float | None, float | None]:
+    """Return the shares of some and full.
 
     The totals are current at each reading; the averages are updated every 2 s only (kernel/sched/psi.c).
     """
-
-    def __init__(self, directory: str, resource: str) -> None:
-        self._file = KeptFile(os.path.join(directory, resource))
-        self._before: tuple[int, Stalls] | None = None
-
-    def read(self) -> tuple[float | None, float | None] | None:
-        """Return the shares of some and full; None the first time. Raises OSError (EOPNOTSUPP: psi=0), Unreadable."""
-        now_ns, after = time.monotonic_ns(), parse_stalls(self._file.read().decode("ascii", errors="replace"))
-        before, self._before = self._before, (now_ns, after)
-        if before is None:
-            return None
-        interval_s = (now_ns - before[0]) / 1e9
-        some, full = (stalled_percent(before[1], after, kind, interval_s) for kind in ("some", "full"))
-        return some, full
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    some, full = (stalled_percent(before, after, kind, interval_s) for kind in ("some", "full"))
+    return some, full
 
 
 Shares = tuple[float | None, float | None] | None

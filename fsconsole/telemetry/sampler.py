@@ -7,24 +7,21 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Generic, TypeVar
 
 from fsconsole.model.figures import Measurement
-from fsconsole.model.load import ThreadCounters, ThreadState
+from fsconsole.model.load import ThreadState
 from fsconsole.model.metrics import Metric
 from fsconsole.model.sample import (
-    BdiStats,
-    CpuShares,
-    DeviceRates,
     LoadProgress,
-    NumberedCpu,
-    Pressure,
     Sample,
     StepProgress,
     Writeback,
 )
 from fsconsole.system.files import KeptFile
+from fsconsole.system.memfd import CounterPage
 from fsconsole.telemetry.block import SYS, DeviceGauge, Watched, watched_tree
 from fsconsole.telemetry.machine import (
     PROC_MEMINFO,
@@ -32,40 +29,39 @@ from fsconsole.telemetry.machine import (
     PROC_STAT,
     PROC_VMSTAT,
     RESOURCES,
-    CpuReading,
-    StallGauge,
-    cpu_shares,
+    all_cpu_shares,
     parse_bdi,
     parse_cpu,
+    parse_stalls,
     parse_writeback,
-    per_cpu_shares,
     pressure_of,
+    stalled_shares,
 )
 from fsconsole.telemetry.rates import MOST, Unreadable
 
-
-class Counters(Protocol):
-    """Counters of a load, such as system.memfd.CounterPage."""
-
-    def read(self) -> tuple[ThreadCounters, ...]:
-        """Return the counters of every thread as they are now."""
-        ...
+Counted = TypeVar("Counted")
+Shares = TypeVar("Shares")
+T = TypeVar("T")
 
 
-class CpuGauge:
-    """CPU shares since the previous reading."""
+class ShareGauge(Generic[Counted, Shares]):
+    """Shares of the time since the previous reading, from the counters in a kernel file."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        parse: Callable[[str], Counted],
+        shares: Callable[[Counted, Counted, float], Shares],
+    ) -> None:
         self._file = KeptFile(path)
-        self._before: CpuReading | None = None
+        self._parse, self._shares = parse, shares
+        self._before: tuple[int, Counted] | None = None
 
-    def read(self) -> tuple[CpuShares, tuple[NumberedCpu, ...]] | None:
-        """Return the shares of all CPUs together and of each; None the first time. Raises OSError, Unreadable."""
-        after = parse_cpu(_text(self._file))
-        before, self._before = self._before, after
-        if before is None:
-            return None
-        return cpu_shares(before.total, after.total), per_cpu_shares(before, after)
+    def read(self) -> Shares | None:
+        """Return the shares; None the first time. Raises OSError, Unreadable."""
+        now_ns, after = time.monotonic_ns(), self._parse(_text(self._file))
+        before, self._before = self._before, (now_ns, after)
+        return None if before is None else self._shares(before[1], after, (now_ns - before[0]) / 1e9)
 
     def close(self) -> None:
         """Close the file."""
@@ -93,7 +89,7 @@ class WritebackGauge:
 class LoadGauge:
     """A load's progress; its first rate counts from the gauge's creation."""
 
-    def __init__(self, counters: Counters) -> None:
+    def __init__(self, counters: CounterPage) -> None:
         self._counters = counters
         self._before = (time.monotonic_ns(), sum(thread.bytes_done for thread in counters.read()))
 
@@ -185,9 +181,6 @@ def arranged(trees: list[tuple[Watched, ...]]) -> tuple[Watched, ...]:
     return tuple(found.values())
 
 
-T = TypeVar("T")
-
-
 @dataclass(frozen=True, slots=True)
 class Sources:
     """Paths of the machine-wide kernel files."""
@@ -200,15 +193,12 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Readings:
-    """Readings of all gauges at one instant; None if unavailable."""
+class Place:
+    """The step that a sample belongs to, and its progress."""
 
-    cpu: tuple[CpuShares, tuple[NumberedCpu, ...]] | None
-    writeback: Writeback | None
-    devices: tuple[DeviceRates, ...]
-    bdi: BdiStats | None
-    pressure: Pressure | None
-    load: LoadProgress | None
+    cell: int | None = None
+    step: str = ""
+    progress: StepProgress | None = None
 
 
 class Gauges:
@@ -218,9 +208,15 @@ class Gauges:
         self._lock = threading.Lock()
         self._sources = sources
         self._problems: Counter[str] = Counter()
-        self._cpu = self._try("cpu", lambda: CpuGauge(sources.stat))
+        self._cpu = self._try("cpu", lambda: ShareGauge(sources.stat, parse_cpu, all_cpu_shares))
         self._writeback = self._try("writeback", lambda: WritebackGauge(sources.meminfo, sources.vmstat))
-        self._pressure = {name: self._opened_pressure(name) for name in RESOURCES}
+        self._pressure = {
+            name: self._try(
+                f"pressure {name}",
+                partial(ShareGauge, os.path.join(sources.pressure, name), parse_stalls, stalled_shares),
+            )
+            for name in RESOURCES
+        }
         self._devices = DeviceGauges(sources.sys)
         self._bdi: KeptFile | None = None
         self._load: LoadGauge | None = None
@@ -247,24 +243,42 @@ class Gauges:
                 self._bdi.close()
             self._bdi = None if path is None else self._try("bdi", lambda: KeptFile(path))
 
-    def watch_load(self, counters: Counters | None) -> None:
+    def watch_load(self, counters: CounterPage | None) -> None:
         """Watch a load's counters, or none; after this returns the former ones may be unmapped."""
         with self._lock:
             self._load = None if counters is None else self._try("load", lambda: LoadGauge(counters))
 
-    def read(self) -> Readings:
-        """Read all gauges; one that fails is None, and its reason is counted."""
+    def read(self, place: Place, since_ns: int) -> Sample | None:
+        """Read all gauges; one that fails is absent, and its reason is counted.
+
+        Returns None without CPU shares or dirty pages. since_ns is the previous sample's CLOCK_MONOTONIC.
+        """
+        now_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         with self._lock:
             gauges, bdi = self._devices.gauges(), self._bdi
             rates = [self._try(gauge.device.name, gauge.read) for gauge in gauges]
-            return Readings(
-                cpu=self._try("cpu", self._cpu.read) if self._cpu else None,
-                writeback=self._try("writeback", self._writeback.read) if self._writeback else None,
-                devices=tuple(rate for rate in rates if rate is not None),
-                bdi=self._try("bdi", lambda: parse_bdi(_text(bdi))) if bdi else None,
-                pressure=pressure_of(*(self._read_pressure(name) for name in RESOURCES)),
-                load=self._try("load", self._load.read) if self._load else None,
-            )
+            cpu = self._try("cpu", self._cpu.read) if self._cpu else None
+            writeback = self._try("writeback", self._writeback.read) if self._writeback else None
+            bdi_stats = self._try("bdi", lambda: parse_bdi(_text(bdi))) if bdi else None
+            pressure = pressure_of(*(self._read_pressure(name) for name in RESOURCES))
+            load = self._try("load", self._load.read) if self._load else None
+        if cpu is None or writeback is None:
+            return None
+        return Sample(
+            monotonic_ns=now_ns,
+            wall_ns=wall_ns,
+            interval_s=(now_ns - since_ns) / 1e9,
+            cell=place.cell,
+            step=place.step,
+            cpu=cpu[0],
+            per_cpu=cpu[1],
+            writeback=writeback,
+            devices=tuple(rate for rate in rates if rate is not None),
+            bdi=bdi_stats,
+            pressure=pressure,
+            load=load,
+            progress=place.progress,
+        )
 
     def dirty_bytes(self) -> int:
         """Return Dirty + Writeback now; 0 if unreadable."""
@@ -286,9 +300,6 @@ class Gauges:
             self._cpu = self._writeback = self._bdi = self._load = None
             self._pressure.clear()
             self._devices.close()
-
-    def _opened_pressure(self, resource: str) -> StallGauge | None:
-        return self._try(f"pressure {resource}", lambda: StallGauge(self._sources.pressure, resource))
 
     def _read_pressure(self, resource: str) -> tuple[float | None, float | None] | None:
         gauge = self._pressure.get(resource)
@@ -351,8 +362,7 @@ class Sampler:
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._stopping = threading.Event()
         self._lock = threading.Lock()
-        self._place: tuple[int | None, str] = (None, "")
-        self._progress: StepProgress | None = None
+        self._place = Place()
         self._peak_dirty_bytes = 0
         self._stalls = StallClock()
         self._last_ns = 0
@@ -371,20 +381,18 @@ class Sampler:
     def set_place(self, cell: int | None, step: str) -> None:
         """Set the cell's index and the step's kind for the next samples."""
         with self._lock:
-            self._place = (cell, step)
-            self._progress = None
+            self._place = Place(cell, step)
 
     def tell_progress(self, progress: StepProgress) -> None:
         """Set the step's progress, for the next samples and for place_in_words()."""
         with self._lock:
-            self._progress = progress
+            self._place = replace(self._place, progress=progress)
 
     def place_in_words(self) -> str:
         """Return the current step: "cell 3: mkfs", "cell 3: array-sync, 42 %"; empty before the first one."""
-        with self._lock:
-            (cell, step), progress = self._place, self._progress
-        words = step if progress is None else f"{step}, {progress.done_percent:.0f} %"
-        return words if cell is None else f"cell {cell + 1}: {words}"
+        place = self._place
+        words = place.step if place.progress is None else f"{place.step}, {place.progress.done_percent:.0f} %"
+        return words if place.cell is None else f"cell {place.cell + 1}: {words}"
 
     def reset_peak_dirty(self) -> None:
         """Restart the peak at what is dirty now, and the stalls at zero."""
@@ -407,7 +415,7 @@ class Sampler:
 
     def _run(self) -> None:
         start_ns = self._last_ns = time.monotonic_ns()
-        self.gauges.read()
+        self.gauges.read(self._place, start_ns)
         while True:
             now_ns = time.monotonic_ns()
             due_ns = next_due_ns(start_ns, self._period_ns, now_ns)
@@ -416,31 +424,13 @@ class Sampler:
             self._take()
 
     def _take(self) -> None:
-        now_ns, wall_ns = time.monotonic_ns(), time.time_ns()
-        readings = self.gauges.read()
-        if readings.cpu is None or readings.writeback is None:
+        sample = self.gauges.read(self._place, self._last_ns)
+        if sample is None:
             return
-        with self._lock:
-            (cell, step), progress = self._place, self._progress
-        sample = Sample(
-            monotonic_ns=now_ns,
-            wall_ns=wall_ns,
-            interval_s=(now_ns - self._last_ns) / 1e9,
-            cell=cell,
-            step=step,
-            cpu=readings.cpu[0],
-            per_cpu=readings.cpu[1],
-            writeback=readings.writeback,
-            devices=readings.devices,
-            bdi=readings.bdi,
-            pressure=readings.pressure,
-            load=readings.load,
-            progress=progress,
-        )
         self._note_dirty(sample.writeback.pending_bytes)
         with self._lock:
             self._stalls.note(sample)
-        self._last_ns = now_ns
+        self._last_ns = sample.monotonic_ns
         self._sink(sample)
 
     def _note_dirty(self, dirty_bytes: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from os.path import dirname, isabs, normpath, realpath
 from typing import NoReturn
@@ -91,45 +91,38 @@ _WORKERS_PER_CPU = 4
 about 5 ms and 6 MiB. With this many, 16 writers on 2 CPUs are as fast as C threads."""
 
 
-class BuiltInGenerator:
-    """Runs loads in processes and threads of this interpreter."""
-
-    def __init__(self, start: Callable[[Command], RunningCommand] = spawn) -> None:
-        self._start = start
-
-    def prepare(
-        self,
-        workload: Workload,
-        *,
-        tree: str,
-        tree_device: int,
-        hidden: Sequence[str],
-        source: SourceFiles | None = None,
-    ) -> BuiltInLoad:
-        """Start the host process, confined to tree, and send it its job. Raises ToolMissing."""
-        find_program("bwrap")
-        page = CounterPage.create(workload.threads, len(timed_in(workload)))
-        argv = confined_argv(
-            _HOST, tree=tree, hidden=tuple(realpath(path) for path in hidden), readable=interpreter_places()
-        )
-        try:
-            running = self._start(Command(argv, inherit_fds=(page.fd,)))
-        except BaseException:
-            page.close()
-            raise
-        load = BuiltInLoad(running, page, workload)
-        load.give(
-            Job(
-                tree=tree,
-                tree_device=tree_device,
-                name=directory_name(workload.name),
-                workers=min(workload.threads, _WORKERS_PER_CPU * len(os.sched_getaffinity(0))),
-                counters=page.fd,
-                workload=workload,
-                source=source,
-            )
-        )
-        return load
+def prepare_load(
+    workload: Workload,
+    *,
+    tree: str,
+    tree_device: int,
+    hidden: Sequence[str],
+    source: SourceFiles | None = None,
+) -> BuiltInLoad:
+    """Start the host process, confined to tree, and send it its job. Raises ToolMissing."""
+    find_program("bwrap")
+    page = CounterPage.create(workload.threads, len(timed_in(workload)))
+    argv = confined_argv(
+        _HOST, tree=tree, hidden=tuple(realpath(path) for path in hidden), readable=interpreter_places()
+    )
+    try:
+        running = spawn(Command(argv, inherit_fds=(page.fd,)))
+    except BaseException:
+        page.close()
+        raise
+    job = Job(
+        tree=tree,
+        tree_device=tree_device,
+        name=directory_name(workload.name),
+        workers=min(workload.threads, _WORKERS_PER_CPU * len(os.sched_getaffinity(0))),
+        counters=page.fd,
+        workload=workload,
+        source=source,
+    )
+    # wait_ready() reports a host that has exited.
+    with suppress(BrokenPipeError):
+        running.send(encode(job))
+    return BuiltInLoad(running, page, workload)
 
 
 class BuiltInLoad:
@@ -143,11 +136,6 @@ class BuiltInLoad:
         self._last_report: HostReport | None = None
         self._ended_ns = 0
         self._result: LoadResult | None = None
-
-    def give(self, job: Job) -> None:
-        """Send the job to the host; wait_ready() reports a host that has exited."""
-        with suppress(BrokenPipeError):
-            self._running.send(encode(job))
 
     def wait_ready(self) -> None:
         """Wait until all writers stand at the barrier. Raises GeneratorFailed."""
@@ -175,17 +163,31 @@ class BuiltInLoad:
             return False
         return True
 
-    def request_stop(self) -> None:
-        """Ask the writers to end before their next write; returns at once."""
-        self.page.request_stop()
-
     def wait(self) -> LoadResult:
         """Wait for the last writer's end and return what they did; a second call returns the same."""
         if self._result is None:
             report = self._await_end(None)
             # Its namespaces take a while to go (measured: 12 ms); the drain begins meanwhile.
             died = "" if report.event is Stage.DONE else _ending_in_words(self._running.wait())
-            self._result = self._load_result(report, died)
+            threads = self.page.read()
+            started = [thread for thread in threads if thread.started_ns]
+            # A writer that was killed ended when its generator did.
+            ends_ns = [thread.ended_ns or self._ended_ns for thread in started]
+            read_bytes = sum(thread.read_bytes for thread in threads)
+            self._result = LoadResult(
+                threads=threads,
+                written_bytes=sum(thread.bytes_done for thread in threads) - read_bytes,
+                files_done=sum(thread.files_done for thread in threads),
+                first_started_ns=min((thread.started_ns for thread in started), default=0),
+                first_ended_ns=min(ends_ns, default=0),
+                last_ended_ns=max(ends_ns, default=0),
+                user_s=report.user_s,
+                system_s=report.system_s,
+                is_whole=not died,
+                failures="; ".join(filter(None, (failures_in_words(threads), died))),
+                read_bytes=read_bytes,
+                directory=self._directory,
+            )
         return self._result
 
     def end(self) -> CommandResult:
@@ -214,27 +216,6 @@ class BuiltInLoad:
     def _fail(self, why: str) -> NoReturn:
         # end() still returns its output.
         raise GeneratorFailed(why or _ending_in_words(self._running.wait()))
-
-    def _load_result(self, report: HostReport, died: str) -> LoadResult:
-        """Return what the counters say; a writer that was killed ended when its generator did."""
-        threads = self.page.read()
-        started = [thread for thread in threads if thread.started_ns]
-        ends_ns = [thread.ended_ns or self._ended_ns for thread in started]
-        read_bytes = sum(thread.read_bytes for thread in threads)
-        return LoadResult(
-            threads=threads,
-            written_bytes=sum(thread.bytes_done for thread in threads) - read_bytes,
-            files_done=sum(thread.files_done for thread in threads),
-            first_started_ns=min((thread.started_ns for thread in started), default=0),
-            first_ended_ns=min(ends_ns, default=0),
-            last_ended_ns=max(ends_ns, default=0),
-            user_s=report.user_s,
-            system_s=report.system_s,
-            is_whole=not died,
-            failures="; ".join(filter(None, (failures_in_words(threads), died))),
-            read_bytes=read_bytes,
-            directory=self._directory,
-        )
 
 
 def interpreter_places() -> tuple[str, ...]:

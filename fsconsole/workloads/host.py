@@ -18,6 +18,7 @@ import time
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, count, islice
@@ -101,20 +102,13 @@ def _source_files(ground: Ground, operation: Operation, thread: int) -> Iterator
     source, workload = ground.source, ground.workload
     if source is None:
         return iter(())
-    numbers = _own_of_source(ground, thread)
+    numbers = source.numbers(thread, workload.threads, shared=not workload.deletes)
     repeats = (workload.files or ground.is_limited) and not workload.deletes and numbers
     rounds = count() if repeats else range(1)
     name, directory_fd = namer(source.directories, threads=source.threads), ground.source_fd
     # Each round makes its names anew: millions of them, kept, would fill the memory.
     files = ((operation, directory_fd, name(number), number) for _ in rounds for number in numbers)
     return islice(files, _share(workload, thread))
-
-
-def _own_of_source(ground: Ground, thread: int) -> Sequence[int]:
-    source, workload = ground.source, ground.workload
-    if source is None:
-        return ()
-    return source.numbers(thread, workload.threads, shared=not workload.deletes)
 
 
 class _Mix:
@@ -126,12 +120,15 @@ class _Mix:
         self._operations = operations
         self._kinds: Sequence[WorkloadKind] = [kind for kind, _ in workload.weights]
         self._bounds = list(accumulate(weight for _, weight in workload.weights))
-        self._files = array("q", _own_of_source(ground, thread))
+        self._files = array("q")
         """Numbers of files of the source; -1 - number of those that this thread has made."""
         self._new = count(thread, workload.threads)
         self._own_name = namer(workload.directories, threads=workload.threads)
-        source = ground.source
-        self._source_name = namer(source.directories, threads=source.threads) if source else self._own_name
+        self._source_name = self._own_name
+        if ground.source is not None:
+            shared = not workload.deletes
+            self._files.extend(ground.source.numbers(thread, workload.threads, shared=shared))
+            self._source_name = namer(ground.source.directories, threads=ground.source.threads)
         seed = scrambled(workload.seed, thread, 1)
         self._draw = random.Random(seed).random  # noqa: S311 (a mix, no secret)
 
@@ -167,14 +164,6 @@ _OWN_BUFFER_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Barrier:
-    """Two pipes: each thread writes a byte when it is ready, and reads until the host closes its end."""
-
-    ready_writer: int
-    release_reader: int
-
-
-@dataclass(frozen=True, slots=True)
 class WorkerTask:
     """What a worker shares with the host that forked it."""
 
@@ -183,24 +172,22 @@ class WorkerTask:
     worker: int
     content: PayloadContent
     words: memoryview
-    barrier: Barrier
-
-    @property
-    def workload(self) -> Workload:
-        """The load."""
-        return self.ground.workload
+    ready_writer: int
+    """A pipe into which each thread writes a byte when it is ready."""
+    release_reader: int
+    """A pipe from which each thread reads until the host closes its end."""
 
 
 def run_worker(task: WorkerTask) -> None:
     """Run this worker's threads: thread i belongs to worker i modulo the number of workers."""
     threading.stack_size(_STACK_BYTES)
-    block = task.workload.block_size_bytes
+    block = task.ground.workload.block_size_bytes
     shared = memoryview(anonymous_memory(block)) if block > _OWN_BUFFER_BYTES else None
     # Cycles are not made here, and a collection would stand in somebody's latency.
     gc.disable()
     threads = [
         threading.Thread(target=_run_thread, args=(task, thread, shared), name=f"writer-{thread}")
-        for thread in range(task.worker, task.workload.threads, task.workers)
+        for thread in range(task.worker, task.ground.workload.threads, task.workers)
     ]
     for thread in threads:
         thread.start()
@@ -244,21 +231,24 @@ def limits_of(workload: Workload, thread: int, started_ns: int) -> Limits:
 
 
 def _run_thread(task: WorkerTask, thread: int, shared: memoryview | None) -> None:
-    words, barrier = task.words, task.barrier
+    words, workload = task.words, task.ground.workload
     state = slot_word(thread, SlotWord.STATE)
-    means = _means(task, thread, shared)
+    buffer = memoryview(b"") if shared is None else shared
+    if shared is None and workload.reads:
+        buffer = memoryview(anonymous_memory(workload.block_size_bytes))
+    means = Means(workload, thread, words, task.content.pieces(thread), buffer)
     work = prepared(task.ground, means)
     words[state] = ThreadState.READY
-    os.write(barrier.ready_writer, b"r")
-    os.read(barrier.release_reader, 1)
+    os.write(task.ready_writer, b"r")
+    os.read(task.release_reader, 1)
     if not words[HeaderWord.GO]:
         # The pipe was closed by the host's death.
         return
     started_ns = time.monotonic_ns()
     words[slot_word(thread, SlotWord.STARTED_NS)] = started_ns
     words[state] = ThreadState.RUNNING
-    limits = limits_of(task.workload, thread, started_ns)
-    if task.workload.end is End.AT_ONCE:
+    limits = limits_of(workload, thread, started_ns)
+    if workload.end is End.AT_ONCE:
         means.deadline_ns, means.budget_bytes = limits.deadline_ns, limits.budget_bytes
     try:
         ending = ThreadState.DONE if work(limits) else ThreadState.STOPPED
@@ -267,21 +257,6 @@ def _run_thread(task: WorkerTask, thread: int, shared: memoryview | None) -> Non
         ending = ThreadState.FAILED
     words[slot_word(thread, SlotWord.ENDED_NS)] = time.monotonic_ns()
     words[state] = ending
-
-
-def _means(task: WorkerTask, thread: int, shared: memoryview | None) -> Means:
-    workload = task.workload
-    if shared is not None or not workload.reads:
-        buffer = shared if shared is not None else memoryview(b"")
-    else:
-        buffer = memoryview(anonymous_memory(workload.block_size_bytes))
-    return Means(
-        workload=workload,
-        thread=thread,
-        words=task.words,
-        pieces=task.content.pieces(thread),
-        buffer=buffer,
-    )
 
 
 class Refused(Exception):
@@ -324,8 +299,7 @@ def _carry_out(job: Job) -> None:
     try:
         for worker in range(job.workers):
             ready = os.pipe()
-            barrier = Barrier(ready[1], release_reader)
-            task = WorkerTask(ground, job.workers, worker, content, page.words, barrier)
+            task = WorkerTask(ground, job.workers, worker, content, page.words, ready[1], release_reader)
             workers.append(_fork_worker(task, ready, release_writer))
         _await_go(workers, directory)
     except (Refused, OSError):
@@ -361,22 +335,12 @@ def _open_ground(job: Job) -> tuple[str, Ground]:
 
 def _with_unfinished(source: SourceFiles, source_fd: int) -> SourceFiles:
     """Count unfinished files too: at most one for each thread of the create."""
-    counts = tuple(
-        count
-        + _is_there(
-            file_name(source.directories, source.number_after(thread), threads=source.threads), source_fd
-        )
-        for thread, count in enumerate(source.counts)
-    )
-    return SourceFiles(source.directory, source.directories, counts)
-
-
-def _is_there(name: str, directory_fd: int) -> bool:
-    try:
-        os.stat(name, dir_fd=directory_fd, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True
+    counts, name = list(source.counts), namer(source.directories, threads=source.threads)
+    for thread in range(source.threads):
+        with suppress(FileNotFoundError):
+            os.stat(name(source.number_after(thread)), dir_fd=source_fd, follow_symlinks=False)
+            counts[thread] += 1
+    return SourceFiles(source.directory, source.directories, tuple(counts))
 
 
 def _make_unused(name: str, tree_fd: int) -> str:
@@ -393,7 +357,7 @@ def _make_unused(name: str, tree_fd: int) -> str:
 
 
 def _fork_worker(task: WorkerTask, ready: tuple[int, int], release_writer: int) -> Worker:
-    threads = len(range(task.worker, task.workload.threads, task.workers))
+    threads = len(range(task.worker, task.ground.workload.threads, task.workers))
     pid = os.fork()
     if pid:
         os.close(ready[1])

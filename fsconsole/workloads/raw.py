@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from fsconsole.errors.runs import GeneratorFailed
@@ -98,23 +99,34 @@ def carry_out(job: StreamJob) -> StreamReport:
     try:
         starts = region_starts(device_size_bytes(device), job)
         threading.stack_size(_STACK_BYTES)
-        work = _Work(device, job)
-        streams = [_Stream(work, number, start) for number, start in enumerate(starts)]
-        for stream in streams:
-            stream.start()
-        for stream in streams:
-            stream.join()
-        for stream in streams:
-            if stream.error is not None:
-                raise stream.error
-        last_ended_ns = max(stream.ended_ns for stream in streams)
+        barrier, pool = threading.Barrier(job.streams), _random_pool(job.block_bytes)
+        move, size = os.pwritev if job.writes else os.preadv, job.block_bytes
+
+        def move_all(stream: int, start: int) -> tuple[int, int]:
+            """Wait until all streams are there, move one's region from start on; return when it began and ended."""
+            barrier.wait()
+            started_ns = time.monotonic_ns()
+            for block in range(job.bytes_each // size):
+                offset, place = (stream + block) * _POOL_STEP_BYTES % POOL_BYTES, start + block * size
+                if move(device, [pool[offset : offset + size]], place) != size:
+                    raise OSError(errno.EIO, f"a direct call stopped short, {place} bytes from the beginning")
+            return started_ns, time.monotonic_ns()
+
+        with ThreadPoolExecutor(max_workers=job.streams) as threads:
+            try:
+                times_ns = list(threads.map(move_all, range(job.streams), starts))
+            except RuntimeError:
+                # A thread could not be started: the others must not wait for it.
+                barrier.abort()
+                raise
+        last_ended_ns = max(ended_ns for _, ended_ns in times_ns)
         if job.writes:
             os.fsync(device)
         return StreamReport(
             streams=job.streams,
             moved_bytes=job.streams * job.bytes_each,
-            first_started_ns=min(stream.started_ns for stream in streams),
-            first_ended_ns=min(stream.ended_ns for stream in streams),
+            first_started_ns=min(started_ns for started_ns, _ in times_ns),
+            first_ended_ns=min(ended_ns for _, ended_ns in times_ns),
             last_ended_ns=last_ended_ns,
             flushed_ns=time.monotonic_ns() if job.writes else last_ended_ns,
         )
@@ -134,53 +146,12 @@ def region_starts(device_bytes: int, job: StreamJob) -> tuple[int, ...]:
     return tuple(number * region_bytes for number in range(job.streams))
 
 
-class _Stream(threading.Thread):
-    """One stream: waits until all are there, then goes through its region from begin to end."""
-
-    def __init__(self, work: _Work, number: int, start: int) -> None:
-        super().__init__(name=f"stream {number}", daemon=True)
-        self.started_ns = self.ended_ns = 0
-        self.error: OSError | None = None
-        self._work, self._number, self._start = work, number, start
-
-    def run(self) -> None:
-        """Move the stream's bytes."""
-        job = self._work.job
-        self._work.barrier.wait()
-        self.started_ns = time.monotonic_ns()
-        try:
-            for block in range(job.bytes_each // job.block_bytes):
-                self._move(block)
-        except OSError as error:
-            self.error = error
-        self.ended_ns = time.monotonic_ns()
-
-    def _move(self, block: int) -> None:
-        work = self._work
-        move = os.pwritev if work.job.writes else os.preadv
-        place = self._start + block * work.job.block_bytes
-        if move(work.device, [work.piece(self._number, block)], place) != work.job.block_bytes:
-            raise OSError(errno.EIO, f"a direct call stopped short, {place} bytes from the beginning")
-
-
-class _Work:
-    """What the streams share: the open device, a barrier, and one pool of random data in whole pages.
-
-    What is read goes into the pool too: nobody looks at it.
-    """
-
-    def __init__(self, device: int, job: StreamJob) -> None:
-        self.device, self.job = device, job
-        self.barrier = threading.Barrier(job.streams)
-        size = POOL_BYTES + job.block_bytes
-        pool = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        pool[:] = os.urandom(size)
-        self._pool = memoryview(pool)
-
-    def piece(self, stream: int, block: int) -> memoryview:
-        """Return the data of a stream's block: another piece of the pool each time."""
-        offset = (stream + block) * _POOL_STEP_BYTES % POOL_BYTES
-        return self._pool[offset : offset + self.job.block_bytes]
+def _random_pool(block_bytes: int) -> memoryview:
+    """Return random data in whole pages; what is read goes there too, since nobody looks at it."""
+    size = POOL_BYTES + block_bytes
+    pool = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    pool[:] = os.urandom(size)
+    return memoryview(pool)
 
 
 if __name__ == "__main__":

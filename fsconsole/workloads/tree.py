@@ -66,27 +66,22 @@ def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool]
     try:
         if os.fstat(fd).st_dev != device:
             raise OSError(f"{name} is on another filesystem")
-        removed, directories = 0, []
+        removed, directories, unlink = 0, [], os.unlink
         with os.scandir(fd) as entries:
             while batch := list(islice(entries, _BATCH)):
                 directories += [entry.name for entry in batch if entry.is_dir(follow_symlinks=False)]
-                removed += _unlink(batch, fd)
+                files = [entry for entry in batch if not entry.is_dir(follow_symlinks=False)]
+                if len(files) > _WORTH_SORTING:
+                    # In inode order: close together on the device.
+                    files.sort(key=os.DirEntry.inode)
+                for file in files:
+                    unlink(file.name, dir_fd=fd)
+                removed += len(files)
         removed += sum(remove_tree(inner, fd, device, stop) for inner in directories)
     finally:
         os.close(fd)
     os.rmdir(name, dir_fd=parent_fd)
     return removed + 1
-
-
-def _unlink(entries: list[os.DirEntry[str]], fd: int) -> int:
-    """Remove all but directories, in inode order: close together on the device."""
-    unlink = os.unlink
-    files = [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]
-    if len(files) > _WORTH_SORTING:
-        files.sort(key=os.DirEntry.inode)
-    for file in files:
-        unlink(file.name, dir_fd=fd)
-    return len(files)
 
 
 class SourceFiles(Wire, frozen=True):

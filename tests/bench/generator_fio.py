@@ -28,7 +28,7 @@ from fsconsole.model.command import Command, CommandResult
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import KIB, MIB
-from fsconsole.workloads.builtin import BuiltInGenerator
+from fsconsole.workloads.builtin import prepare_load
 
 BLOCK_BYTES = 64 * KIB
 SPEED_BOUND, CPU_BOUND_OF_C = 0.95, 1.25
@@ -76,9 +76,7 @@ Contestant = Callable[[Case, Path], Run]
 
 def generator(case: Case, directory: Path) -> Run:
     load = Workload("bench", WorkloadKind.CREATE, case.writers, case.writers, case.file_bytes, BLOCK_BYTES)
-    handle = BuiltInGenerator().prepare(
-        load, tree=str(directory), tree_device=directory.stat().st_dev, hidden=()
-    )
+    handle = prepare_load(load, tree=str(directory), tree_device=directory.stat().st_dev, hidden=())
     try:
         handle.wait_ready()
         handle.go()

@@ -29,7 +29,7 @@ from pathlib import Path
 
 from fsconsole.model.workload import DataKind, Workload, WorkloadKind
 from fsconsole.text import GIB, KIB, MIB
-from fsconsole.workloads.builtin import BuiltInGenerator
+from fsconsole.workloads.builtin import prepare_load
 from tests.bench.paired import as_program, cost_of, in_turn, judge, ratio
 from tests.bench.scratch_fs import Mounted, filesystem, room
 
@@ -108,9 +108,7 @@ def generator_with_fsync(profile: Profile, directory: Path) -> Moved:
 
 
 def _generator(load: Workload, directory: Path, *, sync: bool) -> Moved:
-    handle = BuiltInGenerator().prepare(
-        load, tree=str(directory), tree_device=directory.stat().st_dev, hidden=()
-    )
+    handle = prepare_load(load, tree=str(directory), tree_device=directory.stat().st_dev, hidden=())
     try:
         handle.wait_ready()
         handle.go()

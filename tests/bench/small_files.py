@@ -26,7 +26,7 @@ from pathlib import Path
 
 from fsconsole.model.workload import Directories, Layout, Workload, WorkloadKind
 from fsconsole.text import KIB, MIB
-from fsconsole.workloads.builtin import BuiltInGenerator
+from fsconsole.workloads.builtin import prepare_load
 from fsconsole.workloads.tree import remove_tree
 from tests.bench.paired import Cost, as_program, cost_of, in_turn, judge, ratio, table
 from tests.bench.scratch_fs import Mounted, filesystem, room
@@ -59,9 +59,7 @@ def generator(load: Load, directory: Path) -> None:
         FILE_BYTES,
         Directories(Layout.PER_THREAD),
     )
-    handle = BuiltInGenerator().prepare(
-        workload, tree=str(directory), tree_device=directory.stat().st_dev, hidden=()
-    )
+    handle = prepare_load(workload, tree=str(directory), tree_device=directory.stat().st_dev, hidden=())
     try:
         handle.wait_ready()
         handle.go()

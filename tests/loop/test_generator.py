@@ -33,7 +33,7 @@ from fsconsole.system.mounts import engine_argv
 from fsconsole.telemetry.machine import bdi_stats_path
 from fsconsole.telemetry.sampler import Sampler
 from fsconsole.text import KIB, MIB
-from fsconsole.workloads.builtin import BuiltInGenerator, BuiltInLoad
+from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
 from fsconsole.workloads.protocol import load_measurements
 from fsconsole.workloads.raw import from_line
 from tests.conftest import MakeLoopDevice, Mount, run, wait_until
@@ -79,7 +79,7 @@ def workload(threads: int, files: int, file_size_bytes: int, **more: object) -> 
 
 @contextmanager
 def prepared(target: Target, load: Workload) -> Iterator[BuiltInLoad]:
-    handle = BuiltInGenerator().prepare(
+    handle = prepare_load(
         load, tree=str(target.tree), tree_device=target.tree.stat().st_dev, hidden=(str(target.point.parent),)
     )
     try:
@@ -175,7 +175,7 @@ def test_a_stop_ends_a_load_that_would_go_on(make_target: Callable[..., Target])
         handle.go()
         wait_until(lambda: handle.page.read()[0].files_done > 0, "the first file")
         assert not handle.finished(0.0)
-        handle.request_stop()
+        handle.page.request_stop()
         assert handle.finished(LIMIT_S)
         result = handle.wait()
     assert result.stopped
@@ -208,8 +208,7 @@ def test_a_generator_that_was_killed_is_told_of(make_target: Callable[..., Targe
 
 def test_a_tree_on_another_filesystem_is_refused(make_target: Callable[..., Target]) -> None:
     target = make_target("ext4")
-    generator = BuiltInGenerator()
-    handle = generator.prepare(workload(1, 1, 1), tree=str(target.tree), tree_device=1, hidden=())
+    handle = prepare_load(workload(1, 1, 1), tree=str(target.tree), tree_device=1, hidden=())
     with pytest.raises(GeneratorFailed, match="not on the filesystem that was mounted for it"):
         handle.wait_ready()
     handle.kill()
@@ -217,9 +216,7 @@ def test_a_tree_on_another_filesystem_is_refused(make_target: Callable[..., Targ
 
 
 def test_a_tree_that_is_not_there_is_refused_in_words(tmp_path: Path) -> None:
-    handle = BuiltInGenerator().prepare(
-        workload(1, 1, 1), tree=str(tmp_path / "none"), tree_device=1, hidden=()
-    )
+    handle = prepare_load(workload(1, 1, 1), tree=str(tmp_path / "none"), tree_device=1, hidden=())
     with pytest.raises(GeneratorFailed, match="No such file or directory"):
         handle.wait_ready()
     handle.kill()

@@ -21,7 +21,7 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, StepState
 from fsconsole.model.workload import Directories, Workload, WorkloadKind
 from fsconsole.text import KIB, MIB
-from fsconsole.workloads.builtin import BuiltInGenerator
+from fsconsole.workloads.builtin import prepare_load
 from fsconsole.workloads.protocol import LoadResult
 from fsconsole.workloads.tree import SourceFiles
 from tests.conftest import MakeLoopDevice, Mount
@@ -318,9 +318,7 @@ def test_what_a_generator_said_before_it_failed_at_its_barrier_is_kept(
 
 
 def loaded(tree: pathlib.Path, workload: Workload, source: SourceFiles | None = None) -> LoadResult:
-    handle = BuiltInGenerator().prepare(
-        workload, tree=str(tree), tree_device=tree.stat().st_dev, hidden=(), source=source
-    )
+    handle = prepare_load(workload, tree=str(tree), tree_device=tree.stat().st_dev, hidden=(), source=source)
     try:
         handle.wait_ready()
         handle.go()

@@ -23,7 +23,7 @@ from fsconsole.system.block import syncfs
 from fsconsole.system.files import cpu_count
 from fsconsole.telemetry.machine import busy_between, cpu_snapshot, read_writeback
 from fsconsole.units import format_bytes, format_bytes_exact
-from fsconsole.workloads.builtin import BuiltInLoad
+from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
 from fsconsole.workloads.protocol import (
     LoadResult,
     cpu_measurements,
@@ -111,7 +111,7 @@ def load(work: CellWork, step: Step) -> StepResult:
         require_inodes(workload, root)
     finally:
         os.close(root)
-    handle = work.run.generator.prepare(
+    handle = prepare_load(
         workload,
         tree=TREE,
         tree_device=device,
@@ -213,7 +213,7 @@ def _drive(work: CellWork, handle: BuiltInLoad) -> LoadWindow:
         raise
     while not handle.finished(_POLL_S):
         if work.run.requests.interrupting:
-            handle.request_stop()
+            handle.page.request_stop()
     result = handle.wait()
     end = clock_and_cpu()
     peak = Measurement(Metric.PEAK_DIRTY, work.run.sampler.peak_dirty_bytes())

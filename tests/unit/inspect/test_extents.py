@@ -16,9 +16,7 @@ from fsconsole.inspect.extents import (
     layout_of,
     median,
     merge,
-    usable_and_overhead,
 )
-from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.system.block import ExtentFlag, RawExtent
 
@@ -122,21 +120,3 @@ def test_compressed_files_are_told_apart_and_not_called_fragmented() -> None:
 @pytest.mark.parametrize("layouts", [(), (FileLayout((131072,), is_compressed=True),)])
 def test_where_nothing_counts_there_is_no_figure_that_could_mislead(layouts) -> None:
     assert set(figures(survey_of(*layouts))) == {Metric.FILES_MAPPED, Metric.FILES_COMPRESSED}
-
-
-def test_the_histogram_is_by_powers_of_two() -> None:
-    survey = survey_of(FileLayout((4096, 8191, 8192, 2**20)))
-    assert survey.histogram() == ((4096, 2), (8192, 1), (2**20, 1))
-
-
-def test_overhead_is_the_share_of_the_device_that_is_not_free() -> None:
-    assert usable_and_overhead(1000, 984) == (
-        Measurement(Metric.USABLE, 984.0),
-        Measurement(Metric.OVERHEAD, 1.6),
-    )
-
-
-@given(st.integers(1, 2**60), st.floats(0, 1))
-def test_overhead_is_never_below_0_nor_above_100(device_bytes: int, share: float) -> None:
-    _, overhead = usable_and_overhead(device_bytes, int(device_bytes * share))
-    assert 0 <= overhead.value <= 100

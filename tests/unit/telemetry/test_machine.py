@@ -14,7 +14,7 @@ from fsconsole.system.mounts import MountEntry
 from fsconsole.telemetry.machine import (
     CpuReading,
     CpuTimes,
-    StallGauge,
+    all_cpu_shares,
     bdi_name,
     bdi_stats_path,
     busy_between,
@@ -24,12 +24,13 @@ from fsconsole.telemetry.machine import (
     parse_cpu,
     parse_stalls,
     parse_writeback,
-    per_cpu_shares,
     pressure_of,
     read_writeback,
     stalled_percent,
+    stalled_shares,
 )
 from fsconsole.telemetry.rates import Unreadable
+from fsconsole.telemetry.sampler import ShareGauge
 from tests.unit.telemetry.made_sys import kernels_with, recorded
 
 ticks = st.integers(min_value=0, max_value=2**40)
@@ -112,7 +113,7 @@ def test_each_cpu_has_its_own_share_and_a_new_one_waits_for_its_second_reading()
     idle, busy = CpuTimes(0, 0, 0, 100), CpuTimes(100, 0, 0, 0)
     before = CpuReading(CpuTimes(0, 0, 0, 0), ((0, CpuTimes(0, 0, 0, 0)), (2, CpuTimes(0, 0, 0, 0))))
     after = CpuReading(CpuTimes(0, 0, 0, 0), ((0, idle), (1, busy), (2, busy)))
-    shares = per_cpu_shares(before, after)
+    _, shares = all_cpu_shares(before, after, 0.5)
     assert [(cpu.number, cpu.shares.busy) for cpu in shares] == [(0, 0.0), (2, 100.0)]
     assert shares[1].shares.user == 100.0
 
@@ -137,7 +138,10 @@ def test_a_cpu_that_was_unplugged_is_left_out_and_the_others_keep_their_numbers(
     idle = CpuTimes(0, 0, 0, 100)
     before = CpuReading(idle, ((0, idle), (1, idle), (2, idle)))
     after = CpuReading(idle, ((0, idle), (2, CpuTimes(50, 0, 0, 150))))
-    assert [(cpu.number, cpu.shares.busy) for cpu in per_cpu_shares(before, after)] == [(0, 0.0), (2, 50.0)]
+    assert [(cpu.number, cpu.shares.busy) for cpu in all_cpu_shares(before, after, 0.5)[1]] == [
+        (0, 0.0),
+        (2, 50.0),
+    ]
 
 
 @given(st.text(max_size=120) | st.text("cpu0123456789 \n", max_size=200))
@@ -303,7 +307,7 @@ def test_what_was_waited_is_a_share_of_the_interval(before, after, kind, percent
 def test_a_gauge_needs_two_readings(tmp_path: Path) -> None:
     file = tmp_path / "io"
     file.write_text("some avg10=0.00 total=5\nfull avg10=0.00 total=5\n")
-    gauge = StallGauge(str(tmp_path), "io")
+    gauge = ShareGauge(str(file), parse_stalls, stalled_shares)
     assert gauge.read() is None
     assert gauge.read() == (0.0, 0.0)
     gauge.close()
