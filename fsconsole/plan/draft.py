@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TypeVar
 
-import tomli
 import tomli_w
 
 from fsconsole.catalog.filesystem import Scope
@@ -28,6 +28,7 @@ from fsconsole.plan.keys import (
     SETTING_NAMES,
     VARIANT,
     WORKLOAD,
+    read_keys,
     read_settings,
     toml_of,
 )
@@ -41,10 +42,11 @@ from fsconsole.plan.planfile import (
     ScaleKind,
     VariantText,
 )
-from fsconsole.plan.read import parse_plan, read_array, require_one_stripe_cache
+from fsconsole.plan.read import read_array, require_one_stripe_cache
 from fsconsole.plan.read_workload import read_workloads
 from fsconsole.text import MIB
 
+_Item = TypeVar("_Item")
 Values = tuple[tuple[str, str], ...]
 """(option, value) pairs of one combination."""
 
@@ -110,14 +112,10 @@ def plan_to_toml(plan: PlanFile) -> str:
 
 def new_draft() -> Draft:
     """Return what a draft begins with: two filesystems, one load that fits anywhere, three repeats."""
-    load = _create("large files", 4, 512 * MIB)
+    kind, block = WorkloadKind.CREATE, DEFAULT_BLOCK_SIZE_BYTES
+    load = Workload("large files", kind, 4, 0, 512 * MIB, block, thread_counts=(4,))
     checklists = (Checklist("ext4"), Checklist("xfs"))
     return Draft(PlanFile("New plan", (load,), checklists, repeats=3, scale=Scale(ScaleKind.FIT)))
-
-
-def _create(name: str, threads: int, file_size_bytes: int) -> Workload:
-    kind, block = WorkloadKind.CREATE, DEFAULT_BLOCK_SIZE_BYTES
-    return Workload(name, kind, threads, 0, file_size_bytes, block, thread_counts=(threads,))
 
 
 def changed(draft: Draft, plan: PlanFile) -> Draft:
@@ -202,8 +200,12 @@ def _holds(pairs: Values, values: Values) -> bool:
 
 
 def _with_checklist(draft: Draft, number: int, checklist: Checklist) -> Draft:
-    kept = (*draft.plan.checklists[:number], checklist, *draft.plan.checklists[number + 1 :])
-    return changed(draft, replace(draft.plan, checklists=kept))
+    return changed(draft, replace(draft.plan, checklists=_spliced(draft.plan.checklists, number, checklist)))
+
+
+def _spliced(items: Sequence[_Item], number: int, *instead: _Item) -> tuple[_Item, ...]:
+    """Return items with others instead of the one of this number; one behind the last is added."""
+    return (*items[:number], *instead, *items[number + 1 :])
 
 
 PLACE = "the plan"
@@ -250,9 +252,7 @@ def doubled_workload(draft: Draft, number: int) -> Draft:
     """Return the draft with a workload like this one behind it; the same errors."""
     tables = workload_tables(draft)
     name = _free_name(draft.plan.workloads[number].name, draft.plan.workloads)
-    return with_workloads(
-        draft, [*tables[: number + 1], {**tables[number], "name": name}, *tables[number + 1 :]]
-    )
+    return with_workloads(draft, _spliced(tables, number, tables[number], {**tables[number], "name": name}))
 
 
 def removed_workload(draft: Draft, number: int) -> Draft:
@@ -260,7 +260,7 @@ def removed_workload(draft: Draft, number: int) -> Draft:
     tables = workload_tables(draft)
     if len(tables) == 1:
         raise PlanBadValue(PLACE, "workload", "[]", "there is none", "at least one [[workload]]")
-    return with_workloads(draft, [*tables[:number], *tables[number + 1 :]])
+    return with_workloads(draft, _spliced(tables, number))
 
 
 def moved_workload(draft: Draft, number: int, step: int) -> Draft:
@@ -292,26 +292,13 @@ def with_key(draft: Draft, key: str, value: object) -> Draft:
 
     Raises PlanBadValue.
     """
-    # Something to do whatever is ticked, so that one key alone is judged.
-    load, checklists = _create("load", 1, MIB), (Checklist("ext4"),)
-    smallest = replace(
-        draft.plan, workloads=(load,), checklists=checklists, variants=(), settings=(), arrays=()
-    )
-    document = tomli.loads(plan_to_toml(smallest))
     place, _, name = key.rpartition(".")
-    (document[place] if place else document)[name] = value
-    read = parse_plan(tomli_w.dumps(document), PLACE)
-    kept = draft.plan
-    whole = replace(
-        read,
-        workloads=kept.workloads,
-        checklists=kept.checklists,
-        variants=kept.variants,
-        settings=kept.settings,
-        arrays=kept.arrays,
-        path=kept.path,
+    declared = [each for each in (AFTER if place else RUN) if each.name == name]
+    found = read_keys(Table(PLACE, place, {name: value}), declared)
+    plan = draft.plan
+    return changed(
+        draft, replace(plan, after=replace(plan.after, **found)) if place else replace(plan, **found)
     )
-    return changed(draft, whole)
 
 
 def _free_name(name: str, others: Sequence[Workload]) -> str:
@@ -323,7 +310,6 @@ def _free_name(name: str, others: Sequence[Workload]) -> str:
 NO_ARRAY = ArrayAxis(())
 """A table without a level is kept while its other keys are ticked, and comes into no plan file."""
 YES = "yes"
-_KINDS = {key.name: key.kind for key in ARRAY}
 
 Words = Mapping[str, tuple[str, ...]]
 """The values of each key as they are typed; a key that is left as it comes is absent."""
@@ -370,29 +356,22 @@ def removed_array(draft: Draft, number: int) -> Draft:
 
 
 def _with_tables(draft: Draft, number: int, instead: tuple[ArrayAxis, ...]) -> Draft:
-    kept = draft.plan.arrays
-    arrays = tuple(axis for axis in (*kept[:number], *instead, *kept[number + 1 :]) if axis != NO_ARRAY)
+    spliced = _spliced(draft.plan.arrays, number, *instead)
+    arrays = tuple(axis for axis in spliced if axis != NO_ARRAY)
     settings = Table(PLACE, "settings", {name: list(values) for name, values in draft.plan.settings})
     require_one_stripe_cache(settings, arrays)
     return changed(draft, replace(draft.plan, arrays=arrays))
 
 
 def _read(said: Words, number: int) -> ArrayAxis:
-    table = {
-        name: [kind.of_text(word) for word in words] if kind.is_axis else kind.of_text(words[0])
-        for name, words in said.items()
-        for kind in (_KINDS[name],)
-    }
+    table = {key.name: key.kind.typed(",".join(said[key.name])) for key in ARRAY if key.name in said}
     return read_array(Table(PLACE, f"array[{number}]", table))
 
 
 def with_variant(draft: Draft, number: int, variant: VariantText) -> Draft:
     """Return the draft with a variant in this place, ticked; one behind the last is added."""
-    kept = draft.plan.variants
-    variants = (*kept[:number], variant, *kept[number + 1 :])
-    return replace(
-        changed(draft, replace(draft.plan, variants=variants)), off_variants=draft.off_variants - {number}
-    )
+    with_it = changed(draft, replace(draft.plan, variants=_spliced(draft.plan.variants, number, variant)))
+    return replace(with_it, off_variants=draft.off_variants - {number})
 
 
 def doubled_variant(draft: Draft, number: int) -> Draft:
@@ -403,7 +382,6 @@ def doubled_variant(draft: Draft, number: int) -> Draft:
 
 def removed_variant(draft: Draft, number: int) -> Draft:
     """Return the draft without a variant; the others stay ticked and unticked as they were."""
-    variants = draft.plan.variants
-    left = changed(draft, replace(draft.plan, variants=(*variants[:number], *variants[number + 1 :])))
+    left = changed(draft, replace(draft.plan, variants=_spliced(draft.plan.variants, number)))
     off = frozenset(each - (each > number) for each in draft.off_variants if each != number)
     return replace(left, off_variants=off)

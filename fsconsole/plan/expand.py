@@ -161,11 +161,19 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     """
     rows = list_rows(plan_file, catalog, kernel, known) if listed is None else listed
     sites = sites_of(plan_file, targets, support)
-    choices = _scaled_choices(plan_file, sites, rows.rows, catalog)
-    cells = tuple(
-        _finished(cell, index, site, plan_file, catalog, run_id)
-        for index, (cell, site) in enumerate(_ordered_cells(plan_file, sites, rows.rows, choices))
-    )
+    names = {row.variant.filesystem for row in rows.rows if not row.variant.is_raw}
+    # An array that can't be made has no size that others would have to heed.
+    places = [site.target for site in sites if not site.reasons] or [site.target for site in sites]
+    usable = [usable_bytes(target, catalog.get(name)) for target in places for name in names]
+    room = min(usable, default=min(target.size_bytes for target in places))
+    choices = tuple(scaled(choice, plan_file.scale, room) for choice in workload_choices(plan_file))
+    cells = []
+    for index, (cell, site) in enumerate(_ordered_cells(plan_file, sites, rows.rows, choices)):
+        filesystem = filesystem_of(cell, catalog)
+        reasons = filter(None, (cell.unavailable, *_reasons(cell, site, plan_file, filesystem)))
+        placed = replace(cell, index=index, uuid=cell_uuid(run_id, index), unavailable="; ".join(reasons))
+        steps = cell_steps(placed, site, filesystem, array_uuid(run_id, index))
+        cells.append(replace(placed, steps=steps))
     devices = (*targets, *(member for site in sites for member in site.members))
     sizes = {device.path: device.size_bytes for device in devices}
     return Plan(
@@ -175,7 +183,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         order=plan_file.order,
         repeats=max(1, plan_file.repeats),
         targets=tuple(target.path for target in targets),
-        cells=cells,
+        cells=tuple(cells),
         estimate=estimate(cells, sizes, catalog, assumed_bytes_per_s),
         notes=rows.notes + _notes(plan_file, targets, sites, choices),
     )
@@ -212,17 +220,6 @@ def array_uuid(run_id: str, index: int) -> str:
 
 def _namespace(run_id: str) -> uuid.UUID:
     return uuid.uuid5(uuid.NAMESPACE_URL, f"fsconsole:{run_id}")
-
-
-def _scaled_choices(
-    plan_file: PlanFile, sites: tuple[Site, ...], rows: tuple[Row, ...], catalog: Catalog
-) -> tuple[tuple[Workload, ...], ...]:
-    names = {row.variant.filesystem for row in rows if not row.variant.is_raw}
-    # An array that can't be made has no size that others would have to heed.
-    targets = [site.target for site in sites if not site.reasons] or [site.target for site in sites]
-    usable = [usable_bytes(target, catalog.get(name)) for target in targets for name in names]
-    room = min(usable, default=min(target.size_bytes for target in targets))
-    return tuple(scaled(choice, plan_file.scale, room) for choice in workload_choices(plan_file))
 
 
 def _ordered_cells(
@@ -265,17 +262,8 @@ def _ordered_cells(
     return cells
 
 
-def _finished(  # noqa: PLR0913, PLR0917 (each is a fact of its own)
-    cell: Cell, index: int, site: Site, plan_file: PlanFile, catalog: Catalog, run_id: str
-) -> Cell:
-    filesystem = filesystem_of(cell, catalog)
-    reasons = filter(None, (cell.unavailable, *_reasons(cell, site, plan_file, filesystem)))
-    placed = replace(cell, index=index, uuid=cell_uuid(run_id, index), unavailable="; ".join(reasons))
-    return replace(placed, steps=cell_steps(placed, site, filesystem, array_uuid(run_id, index)))
-
-
 def _reasons(cell: Cell, site: Site, plan_file: PlanFile, filesystem: Filesystem | None) -> Iterator[str]:
-    """Yield why a cell can't run: what this version doesn't carry out is never dropped in silence."""
+    """Yield why a cell can't run: what this version doesn't run is never dropped silently."""
     if plan_file.repeats == AUTO_REPEATS:
         yield 'repeats = "auto" is not run by this version; give a number'
     if plan_file.after.crash:
@@ -288,22 +276,15 @@ def _reasons(cell: Cell, site: Site, plan_file: PlanFile, filesystem: Filesystem
     yield from dict.fromkeys(chain.from_iterable(objected))
     if filesystem is None:
         yield from raw_reasons(site.target, cell.workloads)
-    elif site.target.size_bytes:
-        yield _size_reason(site.target, filesystem, written_bytes(cell.workloads))
-
-
-def _size_reason(target: TargetSpec, filesystem: Filesystem, wanted_bytes: int) -> str:
-    size = units.format_bytes(target.size_bytes)
-    if target.size_bytes < filesystem.min_bytes:
-        least = units.format_bytes(filesystem.min_bytes)
-        return f"{filesystem.name} needs at least {least}, {target.path} has {size}"
-    if target.size_bytes > filesystem.max_bytes:
-        most = units.format_bytes(filesystem.max_bytes)
-        return f"{filesystem.name} takes at most {most}, {target.path} has {size}"
-    if wanted_bytes > usable_bytes(target, filesystem):
-        wanted = units.format_bytes(wanted_bytes)
-        return f'the workloads write {wanted}, {target.path} has {size}: use scale = "fit"'
-    return ""
+        return
+    size_bytes, wanted_bytes = site.target.size_bytes, written_bytes(cell.workloads)
+    has = f"{site.target.path} has {units.format_bytes(size_bytes)}"
+    if 0 < size_bytes < filesystem.min_bytes:
+        yield f"{filesystem.name} needs at least {units.format_bytes(filesystem.min_bytes)}, {has}"
+    elif size_bytes > filesystem.max_bytes:
+        yield f"{filesystem.name} takes at most {units.format_bytes(filesystem.max_bytes)}, {has}"
+    elif size_bytes and wanted_bytes > usable_bytes(site.target, filesystem):
+        yield f'the workloads write {units.format_bytes(wanted_bytes)}, {has}: use scale = "fit"'
 
 
 def usable_bytes(target: TargetSpec, filesystem: Filesystem) -> int:
@@ -354,20 +335,18 @@ def rebuilt_steps(
 
 def moved_plan(plan: Plan, now: Mapping[str, TargetSpec], catalog: Catalog, run_id: str) -> Plan:
     """Return the plan with its cells on the devices that their targets are called by now; now is by old path."""
-    cells = tuple(_moved(cell, now, catalog, run_id) for cell in plan.cells)
+    cells = []
+    for cell in plan.cells:
+        devices = [now[path] for path in cell.devices if path in now]
+        paths = tuple(device.path for device in devices)
+        if len(devices) == len(cell.devices) and paths != cell.devices:
+            steps = rebuilt_steps(cell, devices, filesystem_of(cell, catalog), run_id)
+            moved = {"target": paths[0]} if cell.array is None else {"members": paths}
+            cells.append(replace(cell, steps=steps, **moved))
+        else:
+            cells.append(cell)
     targets = tuple(now[path].path if path in now else path for path in plan.targets)
-    return replace(plan, cells=cells, targets=targets)
-
-
-def _moved(cell: Cell, now: Mapping[str, TargetSpec], catalog: Catalog, run_id: str) -> Cell:
-    devices = [now[path] for path in cell.devices if path in now]
-    paths = tuple(device.path for device in devices)
-    if len(devices) < len(cell.devices) or paths == cell.devices:
-        return cell
-    steps = rebuilt_steps(cell, devices, filesystem_of(cell, catalog), run_id)
-    if cell.array is None:
-        return replace(cell, target=paths[0], steps=steps)
-    return replace(cell, members=paths, steps=steps)
+    return replace(plan, cells=tuple(cells), targets=targets)
 
 
 def plan_left(state: RunState, catalog: Catalog) -> Plan:

@@ -23,7 +23,7 @@ from fsconsole.model.plan import Plan
 from fsconsole.plan.arrays import EVERY_LEVEL, ArraySupport
 from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, build_plan
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, TargetSpec
-from fsconsole.plan.rows import Candidate, Machine, labels_of, list_candidates, rows_of
+from fsconsole.plan.rows import Candidate, labels_of, list_candidates, rows_of
 
 _NO_DRIVER = "not in this kernel"
 """What the catalog's JSON says under "kernel" where there is no driver."""
@@ -66,8 +66,9 @@ class Here:
         return _refusals(self, filesystem)[option.scope, option.name, value]
 
     def answers(self, filesystem: Filesystem, option: Option) -> tuple[Answer, ...]:
-        """Return what came of trying an option."""
-        return _answers(self).get((filesystem.name, option.scope, option.name), ())
+        """Return the results of trying an option."""
+        found = (self.known.about(filesystem.name, option, value) for value in option.values_to_try)
+        return tuple(answer for answer in found if answer is not None)
 
 
 @lru_cache(maxsize=32)
@@ -79,16 +80,8 @@ def _refusals(here: Here, filesystem: Filesystem) -> Mapping[tuple[Scope, str, s
     }
 
 
-@lru_cache(maxsize=4)
-def _answers(here: Here) -> Mapping[tuple[str, Scope, str], tuple[Answer, ...]]:
-    found: dict[tuple[str, Scope, str], list[Answer]] = {}
-    for answer in here.known.answers:
-        found.setdefault((answer.filesystem, answer.scope, answer.option), []).append(answer)
-    return {key: tuple(answers) for key, answers in found.items()}
-
-
 def here_of(kernel: str, catalog: Sequence[CatalogAnswer]) -> Here:
-    """Return what the catalog's answer tells of this machine."""
+    """Return this machine by the catalog's answer."""
     answers = (
         Answer(
             filesystem=entry.filesystem,
@@ -150,7 +143,7 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
     labels: tuple[str, ...] = ()
     rate = ROTATING_BYTES_PER_S if any(disk.is_rotating for disk in disks) else FLASH_BYTES_PER_S
     try:
-        candidates = list_candidates(plan_file, catalog, Machine(kernel, known))
+        candidates = list_candidates(plan_file, catalog, kernel, known)
         # Rows are named as the grid will have them; what is left out is named beside all.
         of_rows = iter(labels_of([candidate.row for candidate in candidates if candidate.is_row]))
         of_all = labels_of([candidate.row for candidate in candidates])

@@ -45,14 +45,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """Where the rows are to run: the kernel's release, empty for one of today, and what was found out by trying."""
-
-    kernel: str
-    known: Known
-
-
-@dataclass(frozen=True, slots=True)
 class Candidate:
     """What a plan names as a row; number counts its checklists, or its variants in words."""
 
@@ -74,11 +66,16 @@ class Candidate:
         return not (self.is_excluded or self.broken or self.is_double)
 
 
-def list_candidates(plan: PlanFile, catalog: Catalog, machine: Machine) -> tuple[Candidate, ...]:
-    """Return all that the plan names, in its order. Raises OptionRefused, PlanBadValue."""
+def list_candidates(
+    plan: PlanFile, catalog: Catalog, kernel: str = "", known: Known = NOTHING_KNOWN
+) -> tuple[Candidate, ...]:
+    """Return all that the plan names, in its order. Raises OptionRefused, PlanBadValue.
+
+    kernel is the release that will mount them, empty for one of today; known are the results of trying.
+    """
     candidates = []
     seen: set[tuple[str, frozenset[str]]] = set()
-    for candidate in (*_of_checklists(plan, catalog, machine), *_of_variants(plan, catalog, machine)):
+    for candidate in _all_named(plan, catalog, kernel, known):
         if not candidate.is_row:
             candidates.append(candidate)
             continue
@@ -103,45 +100,39 @@ def labels_of(rows: Sequence[Row]) -> tuple[str, ...]:
     )
 
 
-def _of_checklists(plan: PlanFile, catalog: Catalog, machine: Machine) -> Iterator[Candidate]:
+def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> Iterator[Candidate]:
+    """Yield the combinations of each checklist, then the variants in the tools' words."""
     for number, checklist in enumerate(plan.checklists):
         where = Where(plan.path, f"filesystem[{number}]")
-        count = math.prod(len(values) for _, values in (*checklist.mkfs, *checklist.mount))
+        axes = (*checklist.mkfs, *checklist.mount)
+        count = math.prod(len(values) for _, values in axes)
         if count > planfile.MAX_CELLS:
             wanted = f"at most {planfile.MAX_CELLS} combinations"
             raise PlanBadValue(where.path, where.key, "...", f"its values make {count} combinations", wanted)
         filesystem = catalog.get(checklist.filesystem)
-        for mkfs in _combinations(checklist.mkfs):
-            for mount in _combinations(checklist.mount):
-                values = {**mkfs, **mount}
-                text = VariantText(
-                    filesystem.name,
-                    " ".join(_words(filesystem, Scope.MKFS, mkfs)),
-                    ",".join(_words(filesystem, Scope.MOUNT, mount)),
-                )
-                row, broken = _row(text, catalog, where, machine)
-                yield Candidate(
-                    row=row,
-                    number=number,
-                    of_checklist=True,
-                    values=tuple(values.items()),
-                    is_excluded=any(values.items() >= dict(pairs).items() for pairs in checklist.exclude),
-                    broken=broken[0].why if broken else "",
-                )
-
-
-def _of_variants(plan: PlanFile, catalog: Catalog, machine: Machine) -> Iterator[Candidate]:
+        names = [name for name, _ in axes]
+        for choice in product(*(values for _, values in axes)):
+            values = tuple(zip(names, choice, strict=True))
+            mkfs, mount = values[: len(checklist.mkfs)], values[len(checklist.mkfs) :]
+            text = VariantText(
+                filesystem.name,
+                " ".join(_words(filesystem, Scope.MKFS, dict(mkfs))),
+                ",".join(_words(filesystem, Scope.MOUNT, dict(mount))),
+            )
+            row, broken = _row(text, filesystem, where, kernel, known)
+            yield Candidate(
+                row=row,
+                number=number,
+                of_checklist=True,
+                values=values,
+                is_excluded=any(dict(values).items() >= dict(pairs).items() for pairs in checklist.exclude),
+                broken=broken[0].why if broken else "",
+            )
     for number, text in enumerate(plan.variants):
-        where = Where(plan.path, f"variant[{number}]")
-        row, _ = _row(text, catalog, where, machine)
-        require_rules(catalog.get(text.filesystem), row.chosen, where)
+        where, filesystem = Where(plan.path, f"variant[{number}]"), catalog.get(text.filesystem)
+        row, _ = _row(text, filesystem, where, kernel, known)
+        require_rules(filesystem, row.chosen, where)
         yield Candidate(row=row, number=number, of_checklist=False)
-
-
-def _combinations(axes: tuple[tuple[str, tuple[str, ...]], ...]) -> Iterator[dict[str, str]]:
-    names = [name for name, _ in axes]
-    for values in product(*(values for _, values in axes)):
-        yield dict(zip(names, values, strict=True))
 
 
 def _words(filesystem: Filesystem, scope: Scope, values: dict[str, str]) -> Iterator[str]:
@@ -150,9 +141,10 @@ def _words(filesystem: Filesystem, scope: Scope, values: dict[str, str]) -> Iter
             yield option.text(values[option.name])
 
 
-def _row(text: VariantText, catalog: Catalog, where: Where, machine: Machine) -> tuple[Row, tuple[Rule, ...]]:
+def _row(
+    text: VariantText, filesystem: Filesystem, where: Where, kernel: str, known: Known
+) -> tuple[Row, tuple[Rule, ...]]:
     """Return the row of a variant's texts, and the rules between options that it breaks."""
-    filesystem = catalog.get(text.filesystem)
     chosen = choose(filesystem, text.mkfs, text.mount, text.tune, where)
     variant = Variant(
         label=text.label,
@@ -163,7 +155,7 @@ def _row(text: VariantText, catalog: Catalog, where: Where, machine: Machine) ->
         as_printed=text.as_printed,
         hidden_words=(*hidden_words(filesystem, chosen.mkfs, chosen.mount), *to_argv(chosen.tune)),
     )
-    reasons = refusals(filesystem, chosen, machine.kernel, machine.known)
+    reasons = refusals(filesystem, chosen, kernel, known)
     return Row(variant, chosen, "; ".join(reasons)), broken_rules(filesystem, chosen)
 
 
@@ -178,10 +170,9 @@ class Rows:
 def list_rows(plan: PlanFile, catalog: Catalog, kernel: str = "", known: Known = NOTHING_KNOWN) -> Rows:
     """Return the plan's rows in its order, without duplicates, with labels made from what differs.
 
-    kernel is the release that will mount them; empty means one of today. known is what was found out by trying.
-    Raises OptionRefused, PlanBadValue.
+    kernel and known are as of list_candidates. Raises OptionRefused, PlanBadValue.
     """
-    return rows_of(plan, list_candidates(plan, catalog, Machine(kernel, known)))
+    return rows_of(plan, list_candidates(plan, catalog, kernel, known))
 
 
 def rows_of(plan: PlanFile, candidates: Sequence[Candidate]) -> Rows:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from fsconsole import units
 from fsconsole.catalog import words
 from fsconsole.catalog.filesystem import Filesystem
-from fsconsole.model.plan import After, ArraySpec, Cell, DeleteWith, Equalise, Step, StepKind, Write
+from fsconsole.model.plan import ArraySpec, Cell, DeleteWith, Equalise, Step, StepKind, Write
 from fsconsole.model.workload import BUILT_IN, DataKind, End, Workload, WorkloadKind
 from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, Site, resyncs
 from fsconsole.plan.planfile import TargetSpec, written_bytes
@@ -24,6 +24,7 @@ from fsconsole.units import format_bytes_exact
 MOUNT_POINT = "/run/fsconsole/mnt"
 TREE = MOUNT_POINT + "/tree"
 """Workloads write below it, and the delete step removes it."""
+_QUIESCE = "wait until Dirty and Writeback are near zero"
 _CHANGES, _UNDO = "settings of device and kernel", "writes the old values back"
 
 METADATA = "1.2"
@@ -97,7 +98,7 @@ Argv = tuple[str, ...]
 
 def load_steps(number: int, workload: Workload, device: str, mount: Argv, unmount: Argv) -> Iterator[Step]:
     """Yield the steps of one workload; one that changes nothing has no drain."""
-    yield Step(StepKind.QUIESCE, "wait until Dirty and Writeback are near zero", workload=number)
+    yield Step(StepKind.QUIESCE, _QUIESCE, workload=number)
     if workload.cold:
         yield Step(
             StepKind.COLD,
@@ -110,21 +111,6 @@ def load_steps(number: int, workload: Workload, device: str, mount: Argv, unmoun
     yield Step(StepKind.WORKLOAD, workload_title(workload), changes=changes, workload=number)
     if workload.changes:
         yield Step(StepKind.DRAIN, "syncfs, then fsync of the device: one flush", workload=number)
-
-
-def extent_steps(workloads: Sequence[Workload]) -> Iterator[Step]:
-    """Yield one count of all files, or where several workloads make some, one for each of them."""
-    makers = [
-        number
-        for number, workload in enumerate(workloads)
-        if workload.creates or workload.kind not in BUILT_IN
-    ]
-    if len(makers) < 2:
-        yield Step(StepKind.EXTENTS, "count the extents of every file")
-        return
-    for number in makers:
-        title = f"count the extents of every file of {workloads[number].name}"
-        yield Step(StepKind.EXTENTS, title, workload=number)
 
 
 _MOST_COUNTS = 8
@@ -190,22 +176,10 @@ def _counted(number: int, what: str) -> str:
 BLOCK_BYTES = MIB
 """One direct write or read: large enough that its own cost is small on any disk."""
 _UNSAID_BYTES = GIB
-"""Where a plan's workloads write nothing by themselves."""
+"""Where a plan's workloads write nothing themselves."""
 # Programs of this interpreter (-I: nothing of the operator's environment is imported): a raw row can be repeated by hand.
 _STREAM = (sys.executable, "-I", "-m", "fsconsole.workloads.raw")
 _READTEST = (sys.executable, "-I", "-m", "fsconsole", "readtest")
-
-
-def raw_steps(target: TargetSpec, workloads: Sequence[Workload]) -> Iterator[Step]:
-    """Yield the writes, then the reads of what they wrote, then the read test."""
-    counts = _stream_counts(workloads)
-    for streams, number in counts:
-        yield Step(StepKind.QUIESCE, "wait until Dirty and Writeback are near zero", workload=number)
-        yield _stream(StepKind.RAW_WRITE, target, workloads, streams, number)
-    for streams, number in counts:
-        yield _stream(StepKind.RAW_READ, target, workloads, streams, number)
-    readtest = ((*_READTEST, target.path, "--json", "--watched"),)
-    yield Step(StepKind.READTEST, f"read {target.path} for 3 s through the page cache", readtest)
 
 
 def raw_bytes(target_bytes: int, workloads: Sequence[Workload]) -> int:
@@ -277,14 +251,14 @@ def cell_steps(
         commands = (stop_command(ARRAY_PATH), *map(zero_command, paths))
         changes = f"stops {ARRAY_PATH}, clears the superblocks on {', '.join(paths)}"
         steps.append(Step(StepKind.ARRAY_STOP, f"take {ARRAY_PATH} apart", commands, changes))
-    steps.append(Step(StepKind.RELEASE, "give back everything that was taken"))
+    steps.append(Step(StepKind.RELEASE, "release everything that was acquired"))
     return tuple(steps)
 
 
 def _beginning(cell: Cell, site: Site, array_uuid: str) -> Iterator[Step]:
     """Yield the steps before the filesystem: an array is made of members that are alike, then has its settings."""
     if site.array is None:
-        yield Step(StepKind.GATE, f"prove that {site.target.path} is what was agreed upon")
+        yield Step(StepKind.GATE, f"verify that {site.target.path} is the device that was agreed to")
         yield from _settings(dict(cell.setting.values), site.target)
         yield from _equalise(site.target, cell.equalise)
         return
@@ -298,13 +272,17 @@ def _beginning(cell: Cell, site: Site, array_uuid: str) -> Iterator[Step]:
 
 
 def _raw_life(cell: Cell, target: TargetSpec) -> Iterator[Step]:
-    for step in raw_steps(target, cell.workloads):
-        # A workload's own settings hold for the streams that stand for it, or they would be no reference.
-        number = step.workload if step.kind in (StepKind.RAW_WRITE, StepKind.RAW_READ) else None
-        if number is None:
-            yield step
-        else:
+    """Yield the writes, then the reads of what they wrote, then the read test."""
+    counts = _stream_counts(cell.workloads)
+    for kind in (StepKind.RAW_WRITE, StepKind.RAW_READ):
+        for streams, number in counts:
+            if kind is StepKind.RAW_WRITE:
+                yield Step(StepKind.QUIESCE, _QUIESCE, workload=number)
+            step = _stream(kind, target, cell.workloads, streams, number)
+            # A workload's own settings hold for the streams that stand for it, or they would be no reference.
             yield from _with_own_settings(cell, target, number, (step,))
+    readtest = ((*_READTEST, target.path, "--json", "--watched"),)
+    yield Step(StepKind.READTEST, f"read {target.path} for 3 s through the page cache", readtest)
 
 
 def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> Iterator[Step]:
@@ -320,26 +298,23 @@ def _filesystem_life(cell: Cell, target: TargetSpec, filesystem: Filesystem) -> 
         steps = load_steps(number, workload, device, mount, unmount)
         yield from _with_own_settings(cell, target, number, steps)
     yield Step(StepKind.REMOUNT, "unmount and mount, which trims preallocation", (unmount, mount))
-    yield from extent_steps(cell.workloads)
+    # One count of all files, or where several workloads make some, one for each of them.
+    makers = [n for n, load in enumerate(cell.workloads) if load.creates or load.kind not in BUILT_IN]
+    for maker in makers if len(makers) > 1 else (None,):
+        of = "" if maker is None else f" of {cell.workloads[maker].name}"
+        yield Step(StepKind.EXTENTS, f"count the extents of every file{of}", workload=maker)
     yield Step(StepKind.UNMOUNT, f"unmount {device}", (unmount,))
-    yield from _afterwards(cell.after, filesystem, device, mount, unmount)
-
-
-def _afterwards(
-    after: After, filesystem: Filesystem, device: str, mount: Argv, unmount: Argv
-) -> Iterator[Step]:
-    if after.check and filesystem.commands.check:
+    if cell.after.check and filesystem.commands.check:
         check = words.filled(filesystem.commands.check, device=device)
         yield Step(StepKind.CHECK, f"check {filesystem.name} in full", (check,))
-    if after.delete is DeleteWith.NONE:
-        return
-    changes, undo = f"mounts {device}", " ".join(unmount)
-    yield Step(StepKind.COLD_MOUNT, "drop all caches, then mount", (mount,), changes, undo)
-    removal = (words.filled(filesystem.commands.delete, tree=TREE),)
-    argvs = removal if after.delete is DeleteWith.RM else ()
-    how = "" if argvs else ", entry by entry (scandir, unlinkat)"
-    yield Step(StepKind.DELETE, f"remove {TREE}{how}", argvs, f"removes {TREE}")
-    yield Step(StepKind.DELETE_UNMOUNT, f"unmount {device}", (unmount,))
+    if cell.after.delete is not DeleteWith.NONE:
+        changes, undo = f"mounts {device}", " ".join(unmount)
+        yield Step(StepKind.COLD_MOUNT, "drop all caches, then mount", (mount,), changes, undo)
+        is_rm = cell.after.delete is DeleteWith.RM
+        argvs = (words.filled(filesystem.commands.delete, tree=TREE),) if is_rm else ()
+        how = "" if is_rm else ", entry by entry (scandir, unlinkat)"
+        yield Step(StepKind.DELETE, f"remove {TREE}{how}", argvs, f"removes {TREE}")
+        yield Step(StepKind.DELETE_UNMOUNT, f"unmount {device}", (unmount,))
 
 
 def _settings(values: dict[str, str], target: TargetSpec) -> Iterator[Step]:
@@ -348,15 +323,18 @@ def _settings(values: dict[str, str], target: TargetSpec) -> Iterator[Step]:
         yield Step(StepKind.SETTINGS, f"set {_in_words(values)}", changes=_CHANGES, undo=_UNDO, writes=writes)
 
 
-def _with_own_settings(cell: Cell, target: TargetSpec, number: int, steps: Iterable[Step]) -> Iterator[Step]:
+def _with_own_settings(
+    cell: Cell, target: TargetSpec, number: int | None, steps: Iterable[Step]
+) -> Iterator[Step]:
     """Yield the steps of a workload, between those that set its own settings and write the old ones back."""
-    workload = cell.workloads[number]
-    if workload.settings:
+    workload = None if number is None else cell.workloads[number]
+    if workload is None or not workload.settings:
+        yield from steps
+    else:
         title = f"for {workload.name} alone, set {_in_words(dict(workload.settings))}"
         writes = writes_of(own_values(cell.setting, workload.settings), target)
         yield Step(StepKind.SETTINGS, title, (), _CHANGES, _UNDO, number, writes)
-    yield from steps
-    if workload.settings:
+        yield from steps
         title = f"write back what was set for {workload.name} alone"
         yield Step(StepKind.SETTINGS_BACK, title, changes=_CHANGES, workload=number)
 

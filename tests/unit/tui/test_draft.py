@@ -16,7 +16,7 @@ from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.read import list_configs, parse_plan, read_plan
-from fsconsole.plan.rows import Machine, list_candidates
+from fsconsole.plan.rows import list_candidates
 from tests.unit.plan.examples import DESIGN
 from tests.unit.plan.test_writer import PLANS
 
@@ -24,7 +24,7 @@ CATALOG = load_catalog()
 
 
 def rows(plan: PlanFile) -> list[str]:
-    found = list_candidates(plan, CATALOG, Machine("6.18.0", NOTHING_KNOWN))
+    found = list_candidates(plan, CATALOG, "6.18.0", NOTHING_KNOWN)
     return [candidate.row.name for candidate in found if candidate.is_row]
 
 
