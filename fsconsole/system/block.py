@@ -16,7 +16,7 @@ from enum import IntFlag
 from typing import NamedTuple
 
 from fsconsole.errors.runs import KernelLacks
-from fsconsole.system.files import Closing
+from fsconsole.system.files import Closing, opened
 
 _BLKROSET = 0x125D
 _BLKROGET = 0x125E
@@ -84,19 +84,12 @@ _TO_THE_END = 2**64 - 1
 
 
 class ExtentFlag(IntFlag):
-    """fe_flags (include/uapi/linux/fiemap.h)."""
+    """Those of fe_flags that are looked at (include/uapi/linux/fiemap.h)."""
 
     LAST = 0x1
     UNKNOWN = 0x2
     DELALLOC = 0x4
     ENCODED = 0x8
-    DATA_ENCRYPTED = 0x80
-    NOT_ALIGNED = 0x100
-    DATA_INLINE = 0x200
-    DATA_TAIL = 0x400
-    UNWRITTEN = 0x800
-    MERGED = 0x1000
-    SHARED = 0x2000
 
 
 _LAST = int(ExtentFlag.LAST)
@@ -176,6 +169,7 @@ _CONFIG_TAIL = bytes(64)
 _FILE_NAME_BYTES = 63
 _FLAGS_FIELD = 8
 
+_CONTROL = "/dev/loop-control"
 _ATTEMPTS = 64
 _LOST_RACES = frozenset({errno.EBUSY, errno.ENXIO, errno.ENOENT})
 """The free number is only a hint: somebody else may take, or remove, the device before it is opened."""
@@ -205,14 +199,8 @@ class HeldLoop(Closing):
     """An autoclear loop device: the kernel detaches it after its last close, however the holder ended."""
 
     def __init__(self, fd: int, path: str) -> None:
-        self.fd = fd
+        super().__init__(fd)
         self.path = path
-
-    def close(self) -> None:
-        """Close the descriptor; a second call does nothing."""
-        fd, self.fd = self.fd, -1
-        if fd >= 0:
-            os.close(fd)
 
 
 def attach(path: str, *, direct_io: bool = True) -> str:
@@ -233,20 +221,14 @@ def attach_held(path: str, *, direct_io: bool = True) -> HeldLoop:
 
 def status(device_path: str) -> LoopStatus:
     """Return the backing of a loop device. Raises OSError: ENXIO if nothing is attached."""
-    fd = os.open(device_path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with opened(device_path) as fd:
         return parse_status(fcntl.ioctl(fd, _LOOP_GET_STATUS64, bytes(_INFO.size)))
-    finally:
-        os.close(fd)
 
 
 def detach(device_path: str) -> None:
     """Detach a loop device, at its last close if it is in use (man 4 loop). Raises OSError: ENXIO if not attached."""
-    fd = os.open(device_path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with opened(device_path) as fd:
         fcntl.ioctl(fd, _LOOP_CLR_FD, 0)
-    finally:
-        os.close(fd)
 
 
 def parse_status(info: bytes) -> LoopStatus:
@@ -268,18 +250,13 @@ def parse_status(info: bytes) -> LoopStatus:
 
 
 def _attach(path: str, flags: int) -> tuple[int, str]:
-    backing = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        name = os.fsencode(os.path.abspath(path))[:_FILE_NAME_BYTES]
-        return _attach_to_free(backing, _INFO.pack(*[0] * _FLAGS_FIELD, flags, name, b"", b"", 0, 0))
-    finally:
-        os.close(backing)
-
-
-def _attach_to_free(backing: int, info: bytes) -> tuple[int, str]:
-    control = _open_control()
+    name = os.fsencode(os.path.abspath(path))[:_FILE_NAME_BYTES]
+    info = _INFO.pack(*[0] * _FLAGS_FIELD, flags, name, b"", b"", 0, 0)
     attempts_left = _ATTEMPTS
-    try:
+    if not os.path.exists(_CONTROL):
+        remedy = "Load the driver: `modprobe loop`."
+        raise KernelLacks(what="loop devices", why=f"there is no {_CONTROL}", remedy=remedy)
+    with opened(path, os.O_RDWR) as backing, opened(_CONTROL, os.O_RDWR) as control:
         while True:
             device_path = f"/dev/loop{fcntl.ioctl(control, _LOOP_CTL_GET_FREE)}"
             try:
@@ -288,8 +265,6 @@ def _attach_to_free(backing: int, info: bytes) -> tuple[int, str]:
                 attempts_left -= 1
                 if error.errno not in _LOST_RACES or not attempts_left:
                     raise
-    finally:
-        os.close(control)
 
 
 def _open_configured(device_path: str, backing: int, info: bytes) -> int:
@@ -302,17 +277,6 @@ def _open_configured(device_path: str, backing: int, info: bytes) -> int:
         os.close(fd)
         raise
     return fd
-
-
-def _open_control() -> int:
-    try:
-        return os.open("/dev/loop-control", os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError as error:
-        raise KernelLacks(
-            what="loop devices",
-            why="there is no /dev/loop-control",
-            remedy="Load the driver: `modprobe loop`.",
-        ) from error
 
 
 def _configure(fd: int, backing: int, info: bytes) -> None:
@@ -332,19 +296,13 @@ def _configure_in_steps(fd: int, backing: int, info: bytes) -> None:
     fields[_FLAGS_FIELD] = flags & ~_LO_FLAGS_DIRECT_IO
     try:
         fcntl.ioctl(fd, _LOOP_SET_STATUS64, _INFO.pack(*fields))
-        if flags & _LO_FLAGS_DIRECT_IO:
-            _ask_for_direct_io(fd)
     except OSError:
         fcntl.ioctl(fd, _LOOP_CLR_FD, 0)
         raise
-
-
-def _ask_for_direct_io(fd: int) -> None:
-    try:
-        fcntl.ioctl(fd, _LOOP_SET_DIRECT_IO, 1)
-    except OSError as error:
-        if error.errno != errno.EINVAL:
-            raise
+    if flags & _LO_FLAGS_DIRECT_IO:
+        # EINVAL: the filesystem below refuses it.
+        with suppress(OSError):
+            fcntl.ioctl(fd, _LOOP_SET_DIRECT_IO, 1)
 
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -367,8 +325,5 @@ def drop_caches() -> None:
 
     Dirty ones and those in use stay: sync and unmount before.
     """
-    fd = os.open(_DROP_CACHES, os.O_WRONLY | os.O_CLOEXEC)
-    try:
+    with opened(_DROP_CACHES, os.O_WRONLY) as fd:
         os.write(fd, _PAGES_AND_SLABS)
-    finally:
-        os.close(fd)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
 
@@ -39,12 +41,29 @@ def read_int_or(path: str, default: int) -> int:
         return default
 
 
+@contextmanager
+def opened(
+    path: str | bytes, flags: int = os.O_RDONLY, mode: int = 0o640, *, dir_fd: int | None = None
+) -> Iterator[int]:
+    """Give a close-on-exec descriptor for a with block. Raises OSError."""
+    fd = os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=dir_fd)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
 class Closing:
-    """Base of what holds a descriptor: leaving its with block closes it."""
+    """Holds a descriptor, which leaving the with block closes."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
 
     def close(self) -> None:
-        """Release the descriptor; a second call does nothing."""
-        raise NotImplementedError
+        """Close the descriptor; a second call does nothing."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
 
     def __enter__(self: _Closing) -> _Closing:
         return self
@@ -63,24 +82,18 @@ class KeptFile(Closing):
     """
 
     def __init__(self, path: str) -> None:
+        super().__init__(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
         self.path = path
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
     def read(self) -> bytes:
         """Return the file as it is now, whole. Raises OSError (ENODEV: what it told about is gone)."""
-        parts = [os.pread(self._fd, _READ_BYTES, 0)]
+        parts = [os.pread(self.fd, _READ_BYTES, 0)]
         offset = len(parts[0])
         while parts[-1]:
             # A short read is no end: seq_file hands out whole records, as many as fit a page.
-            parts.append(os.pread(self._fd, _READ_BYTES, offset))
+            parts.append(os.pread(self.fd, _READ_BYTES, offset))
             offset += len(parts[-1])
         return b"".join(parts)
-
-    def close(self) -> None:
-        """Close the descriptor; a second call does nothing."""
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
 
 
 def boot_id() -> str:

@@ -7,7 +7,7 @@ import os
 import time
 from contextlib import suppress
 
-from fsconsole.system.files import Closing
+from fsconsole.system.files import Closing, opened
 
 _DEVICES = "/dev/"
 _PAUSES_S = (0.005, 0.01, 0.02, 0.04)
@@ -18,7 +18,7 @@ class FileLock(Closing):
     """An exclusive lock on a file or device node until release() or the process's end; its descriptor is close-on-exec."""
 
     def __init__(self, fd: int, path: str) -> None:
-        self._fd = fd
+        super().__init__(fd)
         self.path = path
 
     @classmethod
@@ -34,7 +34,9 @@ class FileLock(Closing):
     @classmethod
     def _acquire_once(cls, path: str) -> FileLock:
         while True:
-            fd = _open_for_locking(path)
+            # Closing a device that was open for writing makes udev probe it anew (man 7 udev, OPTIONS watch).
+            flags = os.O_RDONLY if path.startswith(_DEVICES) else os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+            fd = os.open(path, flags | os.O_CLOEXEC, 0o640)
             try:
                 lock_descriptor(fd)
                 with suppress(FileNotFoundError):
@@ -46,13 +48,7 @@ class FileLock(Closing):
                 raise
             os.close(fd)
 
-    def release(self) -> None:
-        """Release the lock; a second call does nothing."""
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
-
-    close = release
+    release = Closing.close
 
 
 def lock_descriptor(fd: int) -> None:
@@ -64,20 +60,10 @@ def is_locked(path: str) -> bool:
     """Return whether somebody holds the exclusive lock on path, which must be readable or missing. Raises OSError."""
     try:
         # A pipe in the place of a lock would be waited for.
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with opened(path, os.O_RDONLY | os.O_NONBLOCK) as fd:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    finally:
-        os.close(fd)
+    except FileNotFoundError:
+        return False
     return False
-
-
-def _open_for_locking(path: str) -> int:
-    if path.startswith(_DEVICES):
-        # Closing a device that was open for writing makes udev probe it anew (man 7 udev, OPTIONS watch).
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)

@@ -31,7 +31,7 @@ class CounterPage(Closing):
     """A mapped counter page: generator threads write their slots, the sampler reads them without a lock."""
 
     def __init__(self, fd: int, threads: int, regions: int) -> None:
-        self.fd = fd
+        super().__init__(fd)
         self.threads = threads
         self.regions = regions
         self._map = mmap.mmap(fd, page_bytes(threads, regions))
@@ -82,11 +82,9 @@ class CounterPage(Closing):
 
     def close(self) -> None:
         """Unmap the page and close the descriptor; a second call does nothing."""
-        fd, self.fd = self.fd, -1
-        if fd >= 0:
-            self.words.release()
-            self._map.close()
-            os.close(fd)
+        self.words.release()
+        self._map.close()
+        super().close()
 
     def _slot(self, thread: int) -> ThreadCounters:
         words, first = self.words, slot_word(thread, SlotWord.STATE)

@@ -19,7 +19,6 @@ class MountEntry:
     """One line of /proc/PID/mountinfo (man 5 proc_pid_mountinfo); device_number is makedev(major, minor)."""
 
     mount_id: int
-    parent_id: int
     device_number: int
     root: str
     mount_point: str
@@ -27,8 +26,6 @@ class MountEntry:
     filesystem: str
     source: str
     super_options: tuple[str, ...]
-    propagation: tuple[str, ...] = ()
-    """Optional fields: "shared:1", "master:2", "propagate_from:3", "unbindable"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +39,8 @@ class SwapEntry:
 
 def read_mounts(pid: str = "self") -> tuple[MountEntry, ...]:
     """Return the mounts that a process of the visible /proc sees. Raises OSError."""
-    return parse_mountinfo(_read(f"/proc/{pid}/mountinfo"))
-
-
-def read_swaps() -> tuple[SwapEntry, ...]:
-    """Return the active swap areas; none where the kernel has no swap support. Raises OSError."""
-    return parse_swaps(_read("/proc/swaps")) if os.path.exists("/proc/swaps") else ()
+    with open(f"/proc/{pid}/mountinfo", "rb") as file:
+        return parse_mountinfo(os.fsdecode(file.read()))
 
 
 def parse_mountinfo(text: str) -> tuple[MountEntry, ...]:
@@ -78,7 +71,6 @@ def _mount_entry(line: str) -> MountEntry:
     major, minor = fields[2].split(":")
     return MountEntry(
         mount_id=int(fields[0]),
-        parent_id=int(fields[1]),
         device_number=os.makedev(int(major), int(minor)),
         root=unescape(fields[3]),
         mount_point=unescape(fields[4]),
@@ -86,17 +78,11 @@ def _mount_entry(line: str) -> MountEntry:
         filesystem=unescape(supers[0]),
         source=unescape(supers[1]),
         super_options=_words(supers[2] if len(supers) > 2 else ""),
-        propagation=tuple(fields[6:]),
     )
 
 
 def _words(field: str) -> tuple[str, ...]:
     return tuple(unescape(word) for word in field.split(",") if word)
-
-
-def _read(path: str) -> str:
-    with open(path, "rb") as file:
-        return os.fsdecode(file.read())
 
 
 DEBUGFS = "/sys/kernel/debug"

@@ -9,10 +9,9 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from fsconsole.system.files import read_text_or
+from fsconsole.system.files import opened, read_text, read_text_or
 from fsconsole.text import decode
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _INIT_PID = 1
 _GONE = (FileNotFoundError, ProcessLookupError)
 _CLOSED = (*_GONE, PermissionError)
@@ -70,44 +69,40 @@ def reap_orphans(proc: str, own_children: frozenset[int]) -> tuple[int, ...]:
     for pid in numbers_in(proc):
         if pid not in own_children:
             with suppress(*_GONE, ChildProcessError):
-                with open(f"{proc}/{pid}/stat", "rb") as file:
-                    _, state, parent = parse_stat(decode(file.read()))
-                if (state, parent) == ("Z", _INIT_PID) and os.waitpid(pid, os.WNOHANG)[0] == pid:
+                stat = read_stat(f"{proc}/{pid}")
+                is_orphan = (stat.state, stat.parent) == ("Z", _INIT_PID)
+                if is_orphan and os.waitpid(pid, os.WNOHANG)[0] == pid:
                     reaped.append(pid)
     return tuple(reaped)
 
 
-_UTIME, _STIME, _BEGUN = 11, 12, 19
-"""Behind the name, from 0 (man 5 proc_pid_stat: fields 14, 15 and 22)."""
+@dataclass(frozen=True, slots=True)
+class ProcessStat:
+    """One process or task, by its stat file (man 5 proc_pid_stat); times in clock ticks."""
+
+    name: str
+    state: str
+    parent: int
+    used_ticks: int
+    """User and system CPU time of all tasks."""
+    started_ticks: int
+    """Since boot."""
 
 
-def parse_stat(text: str) -> tuple[str, str, int]:
-    """Return name, state letter and parent pid from /proc/PID/stat (man 5 proc_pid_stat).
-
-    The name stands in parentheses and may itself hold blanks and parentheses. Raises ValueError.
-    """
+def parse_stat(text: str) -> ProcessStat:
+    """Return what a stat file says; a name may hold blanks and parentheses. Raises ValueError."""
     opening, closing = text.find("("), text.rfind(")")
-    rest = text[closing + 1 :].split()
-    if opening < 0 or closing < opening or len(rest) < 2:
+    # From field 3 on.
+    fields = text[closing + 1 :].split()
+    if opening < 0 or closing < opening or len(fields) < 20:
         raise ValueError(f"not a process's stat line: {text!r}")
-    return text[opening + 1 : closing], rest[0], int(rest[1])
+    used_ticks = int(fields[11]) + int(fields[12])
+    return ProcessStat(text[opening + 1 : closing], fields[0], int(fields[1]), used_ticks, int(fields[19]))
 
 
-def used_ticks_of(text: str) -> int:
-    """Return the user and system CPU time in a stat line, of all tasks, in clock ticks. Raises ValueError."""
-    rest = text[text.rfind(")") + 1 :].split()
-    return int(rest[_UTIME]) + int(rest[_STIME])
-
-
-def age_s(pid: int) -> float:
-    """Return for how many seconds a process of the visible /proc has been there; 0 once it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            text = decode(file.read())
-    except _GONE:
-        return 0.0
-    begun_s = int(text[text.rfind(")") + 1 :].split()[_BEGUN]) / os.sysconf("SC_CLK_TCK")
-    return time.clock_gettime(time.CLOCK_BOOTTIME) - begun_s
+def read_stat(directory: str) -> ProcessStat:
+    """Return what a process's or task's directory says of it. Raises FileNotFoundError, ProcessLookupError."""
+    return parse_stat(read_text(f"{directory}/stat"))
 
 
 def numbers_in(directory: str) -> tuple[int, ...]:
@@ -127,20 +122,11 @@ def visible_pid(pidfd: int) -> int:
 
 def _matching_descriptors(pid: int, target_of: _TargetOf) -> Iterator[OpenDescriptor]:
     """Yield a process's descriptors of what is looked for; any may lead to a block device, whatever its path says."""
-    try:
-        directory = os.open(f"/proc/{pid}/fd", _DIRECTORY)
-    except _CLOSED:
-        return
-    try:
-        names: list[str] = []
-        with suppress(*_CLOSED):
-            names = os.listdir(directory)
-        for name in names:
+    with suppress(*_CLOSED), opened(f"/proc/{pid}/fd", os.O_DIRECTORY) as directory:
+        for name in os.listdir(directory):
             with suppress(*_CLOSED):
                 if target := target_of(os.stat(name, dir_fd=directory)):
                     yield OpenDescriptor(pid, _command(pid), os.readlink(name, dir_fd=directory), target)
-    finally:
-        os.close(directory)
 
 
 def _matching_mappings(pid: int, target_of: _TargetOf) -> Iterator[OpenDescriptor]:
@@ -165,8 +151,7 @@ def _matching_mappings(pid: int, target_of: _TargetOf) -> Iterator[OpenDescripto
 
 
 def _command(pid: int) -> str:
-    with open(f"/proc/{pid}/comm", "rb") as file:
-        return decode(file.read()).rstrip("\n")
+    return read_text(f"/proc/{pid}/comm")
 
 
 _UNINTERRUPTIBLE, _INTERRUPTIBLE = "D", "S"
@@ -217,35 +202,21 @@ class Sleepers:
 
         PID 1 is not looked at.
         """
-        seen = [state for pid in numbers_in(self._proc) if pid != _INIT_PID for state in self._state_of(pid)]
-        alive = [process for process in seen if process.letter not in _ENDED]
-        used = {process.pid: process.used_ticks for process in alive}
-        before, self._used = self._used, used
-        if used != before or any(process.letter != _INTERRUPTIBLE for process in alive):
+        alive = {}
+        for pid in numbers_in(self._proc):
+            with suppress(*_GONE):
+                stat = read_stat(f"{self._proc}/{pid}")
+                if pid != _INIT_PID and stat.state not in _ENDED:
+                    alive[pid] = stat
+        before, self._used = self._used, {pid: stat.used_ticks for pid, stat in alive.items()}
+        if self._used != before or any(stat.state != _INTERRUPTIBLE for stat in alive.values()):
             return ()
-        parents = {process.parent for process in alive}
-        alive.sort(key=lambda process: process.pid in parents)
-        return tuple(one for process in alive for one in self._told(process))
-
-    def _state_of(self, pid: int) -> Iterator[_State]:
-        with suppress(*_GONE), open(f"{self._proc}/{pid}/stat", "rb") as file:
-            text = decode(file.read())
-            name, letter, parent = parse_stat(text)
-            yield _State(pid, name, letter, parent, used_ticks_of(text))
-
-    def _told(self, process: _State) -> Iterator[Waiting]:
-        where = read_text_or(f"{self._proc}/{process.pid}/wchan", "").strip("0")
-        with suppress(*_GONE):
-            yield Waiting(_outer_pid(process.pid), process.name, where, is_asleep=True)
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    pid: int
-    name: str
-    letter: str
-    parent: int
-    used_ticks: int
+        found = []
+        for pid in sorted(alive, key={stat.parent for stat in alive.values()}.__contains__):
+            where = read_text_or(f"{self._proc}/{pid}/wchan", "").strip("0")
+            with suppress(*_GONE):
+                found.append(Waiting(_outer_pid(pid), alive[pid].name, where, is_asleep=True))
+        return tuple(found)
 
 
 def waiting_below(program: str, word: str) -> tuple[Waiting, ...]:
@@ -253,18 +224,20 @@ def waiting_below(program: str, word: str) -> tuple[Waiting, ...]:
     parents, roots = dict[int, int](), set[int]()
     for pid in numbers_in("/proc"):
         with suppress(*_GONE):
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                parents[pid] = parse_stat(decode(file.read()))[2]
+            parents[pid] = read_stat(f"/proc/{pid}").parent
             with open(f"/proc/{pid}/cmdline", "rb") as file:
                 words = [decode(argument) for argument in file.read().split(b"\0")[:-1]]
             if words[:1] == [program] and word in words:
                 roots.add(pid)
-    below = [pid for pid in parents if not roots.isdisjoint(_ancestors(pid, parents))]
-    return tuple(
-        Waiting(pid, *said)
-        for pid in below
-        for said in _waiting_tasks(f"/proc/{pid}", numbers_in(f"/proc/{pid}/task"))
-    )
+    found = []
+    for pid in parents:
+        ancestor = parents[pid]
+        while ancestor and ancestor not in roots:
+            ancestor = parents.get(ancestor, 0)
+        if ancestor:
+            tasks = numbers_in(f"/proc/{pid}/task")
+            found += [Waiting(pid, *said) for said in _waiting_tasks(f"/proc/{pid}", tasks)]
+    return tuple(found)
 
 
 def stuck_tasks(program: str) -> dict[str, float]:
@@ -276,8 +249,12 @@ def stuck_tasks(program: str) -> dict[str, float]:
     for pid in numbers_in("/proc"):
         if read_text_or(f"/proc/{pid}/comm", "") == program:
             for task in numbers_in(f"/proc/{pid}/task"):
-                for name, _ in _waiting_tasks(f"/proc/{pid}", (task,)):
-                    ages_s[name] = max(age_s(pid), ages_s.get(name, 0.0))
+                with suppress(*_GONE):
+                    stat = read_stat(f"/proc/{pid}/task/{task}")
+                    if stat.state == _UNINTERRUPTIBLE:
+                        started_s = read_stat(f"/proc/{pid}").started_ticks / os.sysconf("SC_CLK_TCK")
+                        age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - started_s
+                        ages_s[stat.name] = max(age_s, ages_s.get(stat.name, 0.0))
     return ages_s
 
 
@@ -291,15 +268,11 @@ def in_words(waiting: tuple[Waiting, ...]) -> str:
 def _waiting_tasks(directory: str, tasks: tuple[int, ...]) -> Iterator[tuple[str, str]]:
     """Yield name and place in the kernel of a process's first task that waits, if any does."""
     for task in tasks:
-        try:
-            with open(f"{directory}/task/{task}/stat", "rb") as file:
-                name, state, _ = parse_stat(decode(file.read()))
-        except _GONE:
-            continue
-        if state == _UNINTERRUPTIBLE:
-            where = read_text_or(f"{directory}/task/{task}/wchan", "")
-            yield name, where.strip("0")
-            return
+        with suppress(*_GONE):
+            stat = read_stat(f"{directory}/task/{task}")
+            if stat.state == _UNINTERRUPTIBLE:
+                yield stat.name, read_text_or(f"{directory}/task/{task}/wchan", "").strip("0")
+                return
 
 
 def _outer_pid(pid: int) -> int:
@@ -308,8 +281,3 @@ def _outer_pid(pid: int) -> int:
         return visible_pid(pidfd)
     finally:
         os.close(pidfd)
-
-
-def _ancestors(pid: int, parents: dict[int, int]) -> Iterator[int]:
-    while pid := parents.get(pid, 0):
-        yield pid

@@ -63,7 +63,7 @@ def test_the_layers_of_an_overlay_are_its_places(tmp_path: Path) -> None:
     lower.mkdir()
     upper.mkdir()
     options = (f"lowerdir={lower}", f"upperdir={upper}", "redirect_dir=on")
-    mount = MountEntry(1, 1, os.makedev(0, 30), "/", "/", (), "overlay", "overlay", options)
+    mount = MountEntry(1, os.makedev(0, 30), "/", "/", (), "overlay", "overlay", options)
     assert overlay_layers(mount) == (str(lower), str(upper))
 
 

@@ -21,6 +21,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.system.block import ExtentFlag, RawExtent
 
 KIB = 1024
+NOT_ALIGNED, DATA_INLINE, UNWRITTEN, MERGED, SHARED = 0x100, 0x200, 0x800, 0x1000, 0x2000
 
 
 def extent(logical: int, physical: int, length: int, flags: int = 0) -> RawExtent:
@@ -41,7 +42,7 @@ def extent(logical: int, physical: int, length: int, flags: int = 0) -> RawExten
         ([extent(0, 100, 4), extent(64, 160, 4)], (4, 4)),
         ([extent(16, 100, 4)], (4,)),
         ([extent(0, 0, 4)], (4,)),
-        ([extent(0, 100, 4, ExtentFlag.MERGED), extent(4, 104, 4, ExtentFlag.UNWRITTEN)], (8,)),
+        ([extent(0, 100, 4, MERGED), extent(4, 104, 4, UNWRITTEN)], (8,)),
     ],
 )
 def test_runs_are_what_filefrag_counts(extents, runs) -> None:
@@ -54,7 +55,7 @@ def test_runs_are_what_filefrag_counts(extents, runs) -> None:
         (0, False, False),
         (ExtentFlag.ENCODED, True, False),
         (ExtentFlag.UNKNOWN | ExtentFlag.DELALLOC, False, True),
-        (ExtentFlag.SHARED | ExtentFlag.DATA_INLINE | ExtentFlag.NOT_ALIGNED, False, False),
+        (SHARED | DATA_INLINE | NOT_ALIGNED, False, False),
     ],
 )
 def test_flags_of_any_extent_tell_what_a_file_is(flags: int, compressed: bool, unwritten: bool) -> None:

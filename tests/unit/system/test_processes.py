@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.system.processes import Sleepers, holders_of, own_pid_in_host_proc, parse_stat
+from fsconsole.system.processes import ProcessStat, Sleepers, holders_of, own_pid_in_host_proc, parse_stat
 from tests.conftest import wait_until
 
 
@@ -27,11 +27,11 @@ def test_outside_of_a_namespace_the_own_pid_is_the_visible_one() -> None:
     parent=st.integers(0),
 )
 def test_a_process_may_be_called_anything(name: str, state: str, parent: int) -> None:
-    line = f"42 ({name}) {state} {parent} 42 42 0 -1 4194560 100 0 0 0 1 2\n"
-    assert parse_stat(line) == (name, state, parent)
+    line = f"42 ({name}) {state} {parent} 42 42 0 -1 4194560 100 0 0 0 1 2 0 0 20 0 1 0 777 0 0\n"
+    assert parse_stat(line) == ProcessStat(name, state, parent, 3, 777)
 
 
-@pytest.mark.parametrize("text", ["", "42 cat S 1", "42 (cat)", ")42(", "42 (cat) S"])
+@pytest.mark.parametrize("text", ["", "42 cat S 1", "42 (cat)", ")42(", "42 (cat) S 1 2"])
 def test_another_text_is_no_stat_line(text: str) -> None:
     with pytest.raises(ValueError, match="stat line"):
         parse_stat(text)
@@ -66,18 +66,17 @@ def state_is(process: subprocess.Popen[bytes], letter: str) -> bool:
     return f") {letter} " in Path(f"/proc/{process.pid}/stat").read_text()
 
 
-def test_who_has_slept_since_the_last_look_is_named(start: Start, tmp_path: Path) -> None:
-    process = start(*SLEEPS)
-    sleepers = Sleepers(str(tmp_path))
-    wait_until(lambda: sleepers.asleep() != (), "it sleeps")
-    (named,) = sleepers.asleep()
-    assert (named.pid, named.name, named.is_asleep) == (process.pid, "sleep", True)
-
-
-def test_the_first_look_names_nobody(start: Start, tmp_path: Path) -> None:
+def test_who_has_slept_since_the_last_look_is_named_until_it_is_stopped(start: Start, tmp_path: Path) -> None:
     process = start(*SLEEPS)
     wait_until(lambda: state_is(process, "S"), "it sleeps")
-    assert Sleepers(str(tmp_path)).asleep() == ()
+    sleepers = Sleepers(str(tmp_path))
+    assert sleepers.asleep() == ()
+    wait_until(lambda: sleepers.asleep() != (), "it still sleeps")
+    (named,) = sleepers.asleep()
+    assert (named.pid, named.name, named.is_asleep) == (process.pid, "sleep", True)
+    process.send_signal(signal.SIGSTOP)
+    wait_until(lambda: state_is(process, "T"), "it is stopped")
+    assert sleepers.asleep() == ()
 
 
 def test_while_one_works_nobody_is_named(start: Start, tmp_path: Path) -> None:
@@ -86,15 +85,6 @@ def test_while_one_works_nobody_is_named(start: Start, tmp_path: Path) -> None:
     sleepers = Sleepers(str(tmp_path))
     wait_until(lambda: state_is(works, "R"), "it works")
     assert [sleepers.asleep() for _ in range(3)] == [(), (), ()]
-
-
-def test_one_that_was_stopped_is_no_hang(start: Start, tmp_path: Path) -> None:
-    process = start(*SLEEPS)
-    sleepers = Sleepers(str(tmp_path))
-    wait_until(lambda: sleepers.asleep() != (), "it sleeps")
-    process.send_signal(signal.SIGSTOP)
-    wait_until(lambda: state_is(process, "T"), "it is stopped")
-    assert sleepers.asleep() == ()
 
 
 def test_one_that_has_ended_and_is_not_yet_waited_for_hides_no_other(start: Start, tmp_path: Path) -> None:

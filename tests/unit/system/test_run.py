@@ -31,29 +31,16 @@ def test_exit_code_and_both_outputs_are_kept_apart() -> None:
     result = shell("echo out; echo err >&2; exit 3")
     assert (result.exit_code, result.stdout, result.stderr) == (3, b"out\n", b"err\n")
     assert not result.timed_out
-
-
-def test_a_signal_is_a_negative_exit_code() -> None:
     assert shell("kill -SEGV $$").exit_code == -signal.SIGSEGV
 
 
-def test_input_of_many_megabytes_passes_through_without_deadlock() -> None:
+def test_much_input_and_output_pass_through_without_deadlock() -> None:
     data = os.urandom(3 * MIB)
-    result = RealExecutor().run(Command(("cat",), stdin=data, timeout_s=LIMIT_S))
-    assert result.stdout == data
-
-
-def test_both_outputs_may_be_large_at_once() -> None:
+    assert RealExecutor().run(Command(("cat",), stdin=data, timeout_s=LIMIT_S)).stdout == data
     result = shell("head -c 2000000 /dev/zero >&2 & head -c 2000000 /dev/zero; wait")
     assert (len(result.stdout), len(result.stderr)) == (2_000_000, 2_000_000)
-
-
-def test_a_program_that_does_not_read_its_input_is_no_error() -> None:
-    result = RealExecutor().run(Command(("true",), stdin=bytes(MIB), timeout_s=LIMIT_S))
-    assert result.exit_code == 0
-
-
-def test_without_input_a_program_reads_the_end_at_once() -> None:
+    # Neither unread input nor none at all stops a program.
+    assert RealExecutor().run(Command(("true",), stdin=bytes(MIB), timeout_s=LIMIT_S)).exit_code == 0
     assert RealExecutor().run(Command(("cat",), timeout_s=LIMIT_S)).stdout == b""
 
 
@@ -194,9 +181,8 @@ def test_without_access_to_the_kernel_log_results_have_no_lines(tmp_path: Path) 
         assert RealExecutor(log).run(Command(("true",))).kernel_log == ()
 
 
-def test_lines_go_in_and_come_out_while_it_runs() -> None:
-    with spawn(Command(("sed", "-u", "s/^/> /"))) as running:
-        running.send("one")
+def test_lines_go_in_and_come_out_while_it_runs_after_the_commands_own_input() -> None:
+    with spawn(Command(("sed", "-u", "s/^/> /"), stdin=b"one\n")) as running:
         assert running.receive(LIMIT_S) == "> one"
         running.send("two")
         assert running.receive(LIMIT_S) == "> two"
@@ -213,11 +199,6 @@ def test_what_was_not_received_is_in_the_result_with_the_errors() -> None:
     assert running.wait() is result
 
 
-def test_input_of_the_command_is_sent_first() -> None:
-    with spawn(Command(("cat",), stdin=b"job\n")) as running:
-        assert running.receive(LIMIT_S) == "job"
-
-
 def test_a_program_that_ends_before_its_input_is_sent_is_an_error_that_leaves_nothing() -> None:
     with spawn(Command(("true",))):
         pass
@@ -227,12 +208,9 @@ def test_a_program_that_ends_before_its_input_is_sent_is_an_error_that_leaves_no
     assert set(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_closed_output_is_the_end_of_the_lines() -> None:
+def test_a_closed_output_is_the_end_of_the_lines_and_silence_a_timeout() -> None:
     with spawn(Command(("/bin/sh", "-c", "exec >&-; cat >/dev/null"))) as running, pytest.raises(EOFError):
         running.receive(LIMIT_S)
-
-
-def test_silence_is_a_timeout() -> None:
     with spawn(Command(("cat",))) as running, pytest.raises(TimeoutError):
         running.receive(0.01)
 

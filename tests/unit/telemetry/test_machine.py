@@ -238,7 +238,7 @@ def test_any_text_is_bdi_figures_or_unreadable(text: str) -> None:
 
 
 def entry(filesystem: str, number: tuple[int, int], source: str = "/dev/sda1") -> MountEntry:
-    return MountEntry(1, 0, os.makedev(*number), "/", "/run/fsconsole/mnt", (), filesystem, source, ())
+    return MountEntry(1, os.makedev(*number), "/", "/run/fsconsole/mnt", (), filesystem, source, ())
 
 
 @pytest.fixture
