@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from fsconsole.devices.scratch import Scratch
-    from fsconsole.preflight.device_survey import DeviceSurvey, SurveyRow
+    from fsconsole.devices.state import ListedDevice
+    from fsconsole.preflight.device_survey import DeviceSurvey
 
 
 def register(app: typer.Typer) -> None:
@@ -78,20 +79,19 @@ def _print_table(survey: DeviceSurvey) -> None:
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     width = console.width if console.is_terminal else sys.maxsize
-    for line in table_lines(survey.rows, width, ascii_only=console.options.ascii_only):
+    for line in table_lines(survey.devices, width, ascii_only=console.options.ascii_only):
         console.print(line)
 
 
-def table_lines(rows: Sequence[SurveyRow], width: int, *, ascii_only: bool) -> Iterator[Text]:
+def table_lines(devices: Sequence[ListedDevice], width: int, *, ascii_only: bool) -> Iterator[Text]:
     """Yield the table of devices; a state that is too long goes on in the next line."""
     from rich.text import Text
 
-    from fsconsole.show.devices import ListedEntry, lay_out
+    from fsconsole.show.devices import entries_of, lay_out
     from fsconsole.show.terminal import ASCII, SAFE
     from fsconsole.text import pad_right, wrap
 
-    entries = [ListedEntry(row.row, row.state, row.hazards) for row in rows]
-    sheet = lay_out(entries, None, width, ASCII if ascii_only else SAFE)
+    sheet = lay_out(entries_of(devices), None, width, ASCII if ascii_only else SAFE)
     *columns, state = sheet.columns
     yield Text("".join(pad_right(column.title, column.width) for column in columns) + state.title, "bold")
     for row in sheet.rows:

@@ -53,21 +53,25 @@ class Relative:
 
 
 class UseKind(str, Enum):
-    """The ways in which a block device can be claimed by something."""
+    """The ways in which a block device can be claimed by something; the values name the checks that refuse it."""
 
-    MOUNT = "mount"
-    BTRFS = "btrfs"
+    MOUNT = "mounted"
+    BTRFS = "mounted-btrfs"
+    """Of the devices of a mounted btrfs the mount table names one only."""
     SWAP = "swap"
-    HOLDER = "holder"
-    ARRAY = "array"
-    VOLUME_GROUP = "volume-group"
-    LOOP = "loop"
-    SAME_FILE = "same-file"
-    EXPORT = "export"
-    OPEN = "open"
-    BUSY = "busy"
-    LOCKED = "locked"
+    HOLDER = "held"
+    ARRAY = "array-member"
+    VOLUME_GROUP = "active-volume-group"
+    """Even where none of the group's active volumes lies on the device."""
+    LOOP = "under-loop"
+    """A loop over the device or over a file on it; O_EXCL does not see that."""
+    SAME_FILE = "shared-backing-file"
+    EXPORT = "exported"
     RESERVED = "reserved"
+    LOCKED = "locked"
+    OPEN = "open-elsewhere"
+    BUSY = "busy"
+    """O_EXCL says EBUSY (man 2 open): mounted in some mount namespace, or claimed by a driver or a program."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,6 @@ from fsconsole.devices.evidence import (
 )
 from fsconsole.devices.graph import DeviceGraph, number_of, relatives
 from fsconsole.devices.hazards import (
-    LOCKED,
-    MOUNTED,
-    MOUNTED_BTRFS,
     PARTITION,
     TOO_SMALL,
     find_hazards,
@@ -44,8 +41,7 @@ from fsconsole.devices.hazards import (
     signature_words,
 )
 from fsconsole.devices.identity import differences, differences_across_boots, read_identity
-from fsconsole.devices.places import PlaceFinder
-from fsconsole.devices.snapshot import MachineSnapshot, find_device, take_snapshot
+from fsconsole.devices.snapshot import MachineSnapshot, find_device, system_places, take_snapshot
 from fsconsole.devices.uses import active_groups, volume_group_uses
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import (
@@ -57,7 +53,7 @@ from fsconsole.errors.targets import (
     DeviceRefused,
     DeviceTooSmall,
 )
-from fsconsole.model.device import ContentSample, Device, Hazard, Identity, Inspection, Signature
+from fsconsole.model.device import ContentSample, Device, Hazard, Identity, Signature, Verdict
 from fsconsole.model.run import Target
 from fsconsole.system.block import notice_medium
 from fsconsole.system.files import read_text
@@ -78,19 +74,25 @@ def gather(
     What a refusal makes needless is not tried: a device that tables show to be in use is read by the signature probe
     alone. What can't be read stands in the evidence as unread.
     """
-    places = _system_places(snapshot, context)
-    found = tuple(_from_tables(device, real, snapshot, places, context) for device, real in subjects)
-    found = _replaced(found, _from_other_holders(_unrefused(found), snapshot, context))
-    claims = partial(_with_exclusive_opens, graph=snapshot.graph)
-    found = _replaced(found, _side_by_side(claims, _unrefused(found)))
+    graph = snapshot.graph
+    found = _from_tables(subjects, snapshot, context)
+    found = _unless_refused(found, lambda free: _from_other_holders(free, graph, context))
+
+    def opened(evidence: Evidence) -> Evidence:
+        return _with(evidence, "an exclusive open", lambda: busy_uses(evidence.relatives, graph))
+
+    found = _unless_refused(found, lambda free: _side_by_side(opened, free))
     found = _from_signatures(found, snapshot, context)
     if context.content_is_ours:
         return found
-    return _replaced(found, _side_by_side(_with_content, _unrefused(found)))
+    return _unless_refused(found, lambda free: _side_by_side(_with_content, free))
 
 
-def _unrefused(found: Iterable[Evidence]) -> list[Evidence]:
-    return [evidence for evidence in found if not is_refused(evidence)]
+def _unless_refused(
+    found: Iterable[Evidence], look: Callable[[list[Evidence]], Iterable[Evidence]]
+) -> tuple[Evidence, ...]:
+    """Return the evidence with what look() finds on the devices that nothing refuses so far."""
+    return _replaced(found, look([evidence for evidence in found if not is_refused(evidence)]))
 
 
 def _replaced(found: Iterable[Evidence], newer: Iterable[Evidence]) -> tuple[Evidence, ...]:
@@ -115,45 +117,42 @@ def strange_node(real: str, device: Device) -> str:
     return ""
 
 
-def _system_places(snapshot: MachineSnapshot, context: GateContext) -> tuple[SystemPlace, ...] | Unread:
-    try:
-        return PlaceFinder(snapshot).system_places(context.runs_dir)
-    except (OSError, LookupError) as error:
-        return Unread("the disks of /, /boot and the run folder", str(error).rstrip("."))
-
-
 def _from_tables(
-    device: Device,
-    real: str,
-    snapshot: MachineSnapshot,
-    places: tuple[SystemPlace, ...] | Unread,
-    context: GateContext,
-) -> Evidence:
-    """Return what a snapshot tells of one device, without opening it."""
-    graph = snapshot.graph
-    family = relatives(device, graph)
-    below = {layer.name for layer in graph.down(device)}
-    evidence = Evidence(
-        device,
-        family,
-        partitions=tuple(
-            graph.by_number[relative.number] for relative in family if relative.role is Relation.INSIDE
-        ),
-        uses=tuple(use for relative in family for use in snapshot.uses.get(relative.number, ())),
-        system_places=() if isinstance(places, Unread) else places,
-        arrays=tuple(array for array in snapshot.arrays if array.name in below),
-        min_bytes=context.min_bytes,
-        max_bytes=context.max_bytes,
-        strange_node=strange_node(real, device),
-        unread=snapshot.unread,
-    )
-    if gaps := graph.gaps(device):
-        evidence = _unread(evidence, "what it lies on", f"{', '.join(gaps)} is not in the listing")
-    # A loop over a file is a disk of its own: that the machine's disks can't be found is no hazard to it, as
-    # whatever is mounted from it is found by its mount and by O_EXCL.
-    if isinstance(places, Unread) and not graph.stands_on_files(device):
-        evidence = _unread(evidence, places.source, places.why)
-    return _with(evidence, "its holders", partial(_require_sysfs, family))
+    subjects: Iterable[tuple[Device, str]], snapshot: MachineSnapshot, context: GateContext
+) -> tuple[Evidence, ...]:
+    """Return what a snapshot tells of the devices, without opening them."""
+    graph, lost = snapshot.graph, ""
+    places: tuple[SystemPlace, ...] = ()
+    try:
+        places = system_places(snapshot, context.runs_dir)
+    except (OSError, LookupError) as error:
+        lost = str(error)
+
+    def told(device: Device, real: str) -> Evidence:
+        family = relatives(device, graph)
+        below = {layer.name for layer in graph.down(device)}
+        inside = (relative for relative in family if relative.role is Relation.INSIDE)
+        evidence = Evidence(
+            device,
+            family,
+            partitions=tuple(graph.by_number[relative.number] for relative in inside),
+            uses=tuple(use for relative in family for use in snapshot.uses.get(relative.number, ())),
+            system_places=places,
+            arrays=tuple(array for array in snapshot.arrays if array.name in below),
+            min_bytes=context.min_bytes,
+            max_bytes=context.max_bytes,
+            strange_node=strange_node(real, device),
+            unread=snapshot.unread,
+        )
+        if gaps := graph.gaps(device):
+            evidence = _unread(evidence, "what it lies on", f"{', '.join(gaps)} is not in the listing")
+        # A loop over a file is a disk of its own: that the machine's disks can't be found is no hazard to it, as
+        # whatever is mounted from it is found by its mount and by O_EXCL.
+        if lost and not graph.stands_on_files(device):
+            evidence = _unread(evidence, "the disks of /, /boot and the run folder", lost)
+        return _with(evidence, "its holders", partial(_require_sysfs, family))
+
+    return tuple(told(device, real) for device, real in subjects)
 
 
 def _require_sysfs(family: Iterable[Relative]) -> tuple[Use, ...]:
@@ -166,12 +165,12 @@ def _require_sysfs(family: Iterable[Relative]) -> tuple[Use, ...]:
 
 
 def _from_other_holders(
-    found: Sequence[Evidence], snapshot: MachineSnapshot, context: GateContext
+    found: Sequence[Evidence], graph: DeviceGraph, context: GateContext
 ) -> Iterable[Evidence]:
     """Return the evidence with what other processes, runs and machines do with the devices at this moment."""
     if not found:
         return ()
-    graph, hidden, why = snapshot.graph, hidden_processes(context.own_pids), ""
+    hidden, why = hidden_processes(context.own_pids), ""
     opened: dict[int, list[Use]] = defaultdict(list)
     try:
         family = {relative for evidence in found for relative in evidence.relatives}
@@ -193,10 +192,6 @@ def _from_other_holders(
     return _side_by_side(add, found)
 
 
-def _with_exclusive_opens(evidence: Evidence, graph: DeviceGraph) -> Evidence:
-    return _with(evidence, "an exclusive open", lambda: busy_uses(evidence.relatives, graph))
-
-
 def _from_signatures(
     found: Sequence[Evidence], snapshot: MachineSnapshot, context: GateContext
 ) -> tuple[Evidence, ...]:
@@ -214,14 +209,23 @@ def _from_signatures(
     devices = {
         device.path: device for evidence in probed for device in (evidence.device, *evidence.partitions)
     }
-    unreadable = dict(zip(devices, _side_by_side(_unreadable_ends, devices.values()), strict=True))
-    signatures = probe_all(context.executor, [path for path, why in unreadable.items() if not why])
+
+    def unreadable(device: Device) -> str:
+        """Return why the ends of a device can't be read; empty where they can."""
+        try:
+            read_ends(device.path, device.size_bytes)
+        except OSError as error:
+            return error.strerror or str(error)
+        return ""
+
+    whys = dict(zip(devices, _side_by_side(unreadable, devices.values()), strict=True))
+    signatures = probe_all(context.executor, [path for path, why in whys.items() if not why])
 
     def add(evidence: Evidence) -> Evidence:
         before, those = evidence, []
         for device in (evidence.device, *evidence.partitions):
             read = signatures.get(device.path, ())
-            if why := unreadable[device.path] or (str(read) if isinstance(read, FsconsoleError) else ""):
+            if why := whys[device.path] or (str(read) if isinstance(read, FsconsoleError) else ""):
                 evidence = _unread(evidence, f"the signatures on {device.path}", why)
             elif not isinstance(read, FsconsoleError):
                 those += [FoundSignature(device, signature) for signature in read]
@@ -231,15 +235,6 @@ def _from_signatures(
         return replace(evidence, unread=before.unread) if is_refused(before) else evidence
 
     return _replaced(found, map(add, probed))
-
-
-def _unreadable_ends(device: Device) -> str:
-    """Return why the ends of a device can't be read; empty where they can."""
-    try:
-        read_ends(device.path, device.size_bytes)
-    except OSError as error:
-        return error.strerror or str(error)
-    return ""
 
 
 def _with_content(evidence: Evidence) -> Evidence:
@@ -268,7 +263,7 @@ def _unread(evidence: Evidence, source: str, why: str) -> Evidence:
     return replace(evidence, unread=(*evidence.unread, Unread(source, why.rstrip("."))))
 
 
-_MOUNTS = frozenset({MOUNTED, MOUNTED_BTRFS})
+_MOUNTS = frozenset({UseKind.MOUNT, UseKind.BTRFS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,9 +293,14 @@ class GateReport:
         return self.content.digest if self.content is not None else ""
 
     @property
-    def inspection(self) -> Inspection:
-        """The hazards as refusals and questions."""
-        return Inspection(self.device.path, self.hazards)
+    def refusals(self) -> tuple[Hazard, ...]:
+        """The hazards that end the matter."""
+        return tuple(hazard for hazard in self.hazards if hazard.verdict is Verdict.REFUSED)
+
+    @property
+    def questions(self) -> tuple[Hazard, ...]:
+        """The hazards that consent can answer."""
+        return tuple(hazard for hazard in self.hazards if hazard.verdict is Verdict.ASKED)
 
 
 def inspect_device(path: str, context: GateContext) -> GateReport:
@@ -342,10 +342,10 @@ def require(report: GateReport) -> None:
     Raises DeviceMounted, DeviceLocked, DeviceTooSmall or DeviceRefused, with the reason and the remedy.
     """
     path = report.device.path
-    for hazard in sorted(report.inspection.refusals, key=lambda hazard: hazard.check not in _MOUNTS):
+    for hazard in sorted(report.refusals, key=lambda hazard: hazard.check not in _MOUNTS):
         if hazard.check in _MOUNTS:
             raise DeviceMounted(path, hazard.reason, hazard.hint)
-        if hazard.check == LOCKED:
+        if hazard.check == UseKind.LOCKED:
             raise DeviceLocked(path)
         if hazard.check == TOO_SMALL:
             raise DeviceTooSmall(path, hazard.reason, hazard.hint)

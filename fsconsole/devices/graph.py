@@ -1,10 +1,12 @@
-"""Relations between block devices: partitions, what a device lies on, and which devices share its bytes."""
+"""Relations between block devices: partitions, what a device lies on, which devices share its bytes; their tree."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from fsconsole.devices.evidence import Relation, Relative
 from fsconsole.model.device import Device, DeviceKind
@@ -18,22 +20,20 @@ def number_of(device: Device) -> int:
 
 
 class DeviceGraph:
-    """All devices of the machine at one instant, with the edges between them.
+    """All devices of the machine at one instant, with the edges between them; a loop over a file is a disk of its own."""
 
-    loops_over maps the number of a loop device to the number of the block device that it stands on;
-    loops over plain files have no entry: such a loop is a disk of its own.
-    """
-
-    def __init__(self, devices: tuple[Device, ...], loops_over: Mapping[int, int]) -> None:
-        self.devices = devices
-        self.by_number = {number_of(device): device for device in devices}
-        self.by_name = {device.name: device for device in devices}
-        self.loops_over = loops_over
+    def __init__(self, devices: Iterable[Device]) -> None:
+        self.devices = tuple(devices)
+        self.by_number = {number_of(device): device for device in self.devices}
+        self.by_name = {device.name: device for device in self.devices}
         self._partitions: dict[str, list[Device]] = defaultdict(list)
+        self._loops: dict[str, list[Device]] = defaultdict(list)
         self._same_label: dict[str, list[Device]] = defaultdict(list)
-        for device in devices:
+        for device in self.devices:
             if device.parent:
                 self._partitions[device.parent].append(device)
+            if device.loop is not None:
+                self._loops[device.loop.path].append(device)
             if device.kind in _HARDWARE:
                 for label in {device.wwn, device.serial} - {""}:
                     self._same_label[label].append(device)
@@ -42,13 +42,17 @@ class DeviceGraph:
         """Return the partitions of a whole disk, in the order of the listing."""
         return tuple(self._partitions.get(device.name, ()))
 
+    def loops_over(self, device: Device) -> tuple[Device, ...]:
+        """Return the loop devices that were attached to the device by its path."""
+        return tuple(self._loops.get(device.path, ()))
+
     def disk(self, device: Device) -> Device:
         """Return the whole disk of a partition, and any other device itself."""
         return self.by_name.get(device.parent, device)
 
     def under(self, device: Device) -> Device | None:
         """Return the block device that a loop stands on; None for a loop over a file and for no loop."""
-        return self.by_number.get(self.loops_over.get(number_of(device), 0))
+        return self.by_number.get(device.loop.device_number) if device.loop is not None else None
 
     def lower(self, device: Device) -> tuple[Device, ...]:
         """Return what md or dm made the device of."""
@@ -67,7 +71,7 @@ class DeviceGraph:
         missing: list[str] = []
         for layer in self.down(device):
             missing += [name for name in (layer.parent, *layer.lower) if name and name not in self.by_name]
-            under = self.loops_over.get(number_of(layer), 0)
+            under = layer.loop.device_number if layer.loop is not None else 0
             if under and under not in self.by_number:
                 missing.append(f"{os.major(under)}:{os.minor(under)}")
         return tuple(missing)
@@ -104,7 +108,13 @@ def relatives(device: Device, graph: DeviceGraph) -> tuple[Relative, ...]:
         found.setdefault(number_of(other), Relative(number_of(other), other.path, role))
 
     note(device, Relation.SELF)
-    for layer in _layers(device, graph):
+    layers: list[Device] = []
+    layer: Device | None = device
+    # A listing taken while loops are attached could show a circle.
+    while layer is not None and layer not in layers:
+        layers.append(layer)
+        layer = graph.under(layer)
+    for layer in layers:
         note(layer, Relation.UNDER)
         for partition in graph.partitions(layer):
             note(partition, Relation.INSIDE)
@@ -119,17 +129,6 @@ def relatives(device: Device, graph: DeviceGraph) -> tuple[Relative, ...]:
     return tuple(found.values())
 
 
-def _layers(device: Device, graph: DeviceGraph) -> tuple[Device, ...]:
-    """Return the device, and for a loop over a device that one too, and so on down."""
-    layers = [device]
-    while True:
-        layer = graph.under(layers[-1])
-        # A listing taken while loops are made anew could show a circle.
-        if layer is None or layer in layers:
-            return tuple(layers)
-        layers.append(layer)
-
-
 def same_disk(one: Device, other: Device) -> bool:
     """Return whether two nodes name one medium: by WWN where both have one, else by serial number.
 
@@ -138,3 +137,65 @@ def same_disk(one: Device, other: Device) -> bool:
     if one.wwn and other.wwn:
         return one.wwn == other.wwn
     return one.serial != "" and one.serial == other.serial
+
+
+# The tree: disk, its partitions, the arrays and volumes made of them.
+
+_KIND_ORDER = (
+    DeviceKind.DISK,
+    DeviceKind.MD,
+    DeviceKind.DM,
+    DeviceKind.PARTITION,
+    DeviceKind.LOOP,
+    DeviceKind.OTHER,
+)
+_PARTS = re.compile(r"([0-9]+)|([^0-9]+)")
+_LETTERED = re.compile(r"(sd|vd|hd|xvd)[a-z]+")
+"""Drivers that count their disks in letters: a longer name is a later disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """One line of the tree.
+
+    last_of has a flag for each level from the root's children down to this row: True where that ancestor
+    (or the row itself, at the end) is the last of its siblings; empty for a root.
+    """
+
+    device: Device
+    last_of: tuple[bool, ...] = ()
+    also_under: tuple[str, ...] = ()
+    """Names of its other parents: a device with several (an array) stands under the first only."""
+
+
+def tree_rows(devices: tuple[Device, ...]) -> tuple[TreeRow, ...]:
+    """Return every device once, parents before children, siblings in natural order."""
+    by_path = {device.path: device.name for device in devices}
+    names = frozenset(by_path.values())
+    parents: dict[str, tuple[str, ...]] = {}
+    children: dict[str, list[Device]] = defaultdict(list)
+    for device in sorted(devices, key=lambda d: (_KIND_ORDER.index(d.kind), natural_key(d.name))):
+        below = by_path.get(device.loop.path, "") if device.loop is not None else ""
+        candidates = (device.parent, *sorted(device.lower, key=natural_key), below)
+        own = tuple(name for name in candidates if name in names and name != device.name)
+        parents[device.name] = own
+        children[next(iter(own), "")].append(device)
+
+    def branch(device: Device, last_of: tuple[bool, ...]) -> Iterator[TreeRow]:
+        yield TreeRow(device, last_of, parents[device.name][1:])
+        for child in children[device.name]:
+            yield from branch(child, (*last_of, child is children[device.name][-1]))
+
+    rows = {row.device.name: row for root in children[""] for row in branch(root, ())}
+    # A ring of parents, which the kernel would not allow, must not hide a device.
+    return (*rows.values(), *(TreeRow(device) for device in devices if device.name not in rows))
+
+
+def natural_key(name: str) -> tuple[tuple[int, str, int, str], ...]:
+    """Return a sort key in which sda2 is before sda10, and sdz before sdaa."""
+    key = []
+    for digits, letters in _PARTS.findall(name):
+        driver = _LETTERED.fullmatch(letters)
+        text = (0, driver[1] if driver else letters, len(letters), letters)
+        key.append((int(digits), "", 0, "") if digits else text)
+    return tuple(key)

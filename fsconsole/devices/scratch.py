@@ -9,14 +9,14 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
+from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.marker import Marker, proven_marker, write_marker
 from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.devices.state import Claim, device_state
-from fsconsole.devices.sysfs import attached_loops
 from fsconsole.errors.runs import NoSpace
 from fsconsole.errors.targets import BadQuantity, ScratchImpossible, ScratchInUse, ScratchMissing
 from fsconsole.model import DEFAULT_SCRATCH_DIR
-from fsconsole.model.device import LoopBacking
+from fsconsole.model.device import Device
 from fsconsole.model.wire import Wire
 from fsconsole.system import block
 from fsconsole.system.block import open_exclusive
@@ -37,8 +37,8 @@ def held_for_removal(device_path: str) -> Iterator[None]:
     In use is what is mounted in any namespace, swapped on, held by md or dm, locked by a run, or open in
     another process.
     """
-    devices = discover()
-    state = device_state(find_device(device_path, devices), devices)
+    graph = DeviceGraph(discover())
+    state = device_state(find_device(device_path, graph.devices), graph)
     if state.claim is Claim.IN_USE:
         raise ScratchInUse(name=device_path, why=state.text)
     try:
@@ -111,8 +111,9 @@ class Scratch(Wire, frozen=True):
     """False while detached, and where the filesystem below refuses it: then the host's page cache is between."""
 
 
-Loops = tuple[tuple[str, LoopBacking], ...]
-"""Loop devices with what they stand on, as attached_loops() returns them."""
+def attached_loops() -> tuple[Device, ...]:
+    """Return the attached loop devices. Raises what discover() raises."""
+    return tuple(device for device in discover() if device.loop is not None)
 
 
 def create(size_bytes: int, directory: str = DEFAULT_SCRATCH_DIR, *, purpose: str = "") -> Scratch:
@@ -170,7 +171,10 @@ def attach(path: str) -> Scratch:
 def listing(directory: str = DEFAULT_SCRATCH_DIR) -> tuple[Scratch, ...]:
     """Return the attached scratch devices, wherever their files lie, and the detached files in directory."""
     loops = attached_loops()
-    paths = {backing.path for _, backing in loops if backing.scratch_id} | set(_files_in(directory))
+    folder = os.path.realpath(directory)
+    paths = {device.loop.path for device in loops if device.loop is not None and device.is_scratch}
+    with suppress(FileNotFoundError, NotADirectoryError):
+        paths.update(os.path.join(folder, name) for name in os.listdir(folder))
     return tuple(_marked(sorted(paths), loops))
 
 
@@ -198,7 +202,7 @@ def remove(scratch: Scratch) -> None:
     now = _of_file(scratch.path, loops)
     if now.scratch_id != scratch.scratch_id:
         raise ScratchMissing(name=scratch.path)
-    devices = [device for device, _ in _loops_over(os.lstat(now.path), loops)]
+    devices = [device.path for device in _loops_over(os.lstat(now.path), loops)]
     with ExitStack() as held:
         for device in devices:
             held.enter_context(held_for_removal(device))
@@ -212,13 +216,13 @@ def _attach_proven(path: str, undo: ExitStack) -> Scratch:
     """Attach path and return the scratch device. Raises ScratchMissing if another file than ours was taken."""
     device = block.attach(path)
     undo.callback(block.detach, device)
-    made = _of_file(path, tuple(pair for pair in attached_loops() if pair[0] == device))
+    made = _of_file(path, [loop for loop in attached_loops() if loop.path == device])
     if not made.attached:
         raise ScratchMissing(name=path)
     return made
 
 
-def _of_file(path: str, loops: Loops) -> Scratch:
+def _of_file(path: str, loops: Iterable[Device]) -> Scratch:
     """Return the scratch device of a marked file; loops are those to look for it. Raises ScratchMissing."""
     try:
         found = os.lstat(path)
@@ -227,35 +231,27 @@ def _of_file(path: str, loops: Loops) -> Scratch:
     marker = proven_marker(path, found.st_dev, found.st_ino)
     if not marker.scratch_id:
         raise ScratchMissing(name=path)
-    over = _loops_over(found, loops)
+    over = next(iter(_loops_over(found, loops)), None)
     return Scratch(
-        device=over[0][0] if over else "",
+        device=over.path if over else "",
         path=os.path.abspath(path),
         size_bytes=found.st_size,
         scratch_id=marker.scratch_id,
         purpose=marker.purpose,
-        attached=bool(over),
-        direct_io=over[0][1].direct_io if over else False,
+        attached=over is not None,
+        direct_io=over is not None and over.loop is not None and over.loop.direct_io,
     )
 
 
-def _marked(paths: Iterable[str], loops: Loops) -> Iterator[Scratch]:
+def _marked(paths: Iterable[str], loops: Iterable[Device]) -> Iterator[Scratch]:
     for path in paths:
         with suppress(ScratchMissing):
             yield _of_file(path, loops)
 
 
-def _files_in(directory: str) -> tuple[str, ...]:
-    folder = os.path.realpath(directory)
-    try:
-        return tuple(os.path.join(folder, name) for name in os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return ()
-
-
-def _loops_over(found: os.stat_result, loops: Loops) -> Loops:
+def _loops_over(found: os.stat_result, loops: Iterable[Device]) -> list[Device]:
     place = (found.st_dev, found.st_ino)
-    return tuple(pair for pair in loops if (pair[1].file_device, pair[1].inode) == place)
+    return [d for d in loops if d.loop is not None and (d.loop.file_device, d.loop.inode) == place]
 
 
 def _worded(error: OSError, path: str, size_bytes: int) -> NoSpace | ScratchImpossible:

@@ -1,4 +1,4 @@
-"""Takes a snapshot of the machine's block devices: sysfs, udev, mounts, swaps, mdstat, loops, each read once."""
+"""Takes a snapshot of the machine's block devices, each table read once, and finds the disks below folders in it."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import errno
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
-from fsconsole.devices.evidence import Unread, Use
-from fsconsole.devices.graph import DeviceGraph, number_of
+from msgspec.structs import replace
+
+from fsconsole.devices.evidence import SystemPlace, Unread, Use
+from fsconsole.devices.graph import DeviceGraph, natural_key, number_of
 from fsconsole.devices.md import parse_mdstat
 from fsconsole.devices.sysfs import SYS_ROOT, loop_backing, read_devices
-from fsconsole.devices.tree import natural_key
 from fsconsole.devices.uses import (
     array_uses,
     block_number,
     btrfs_uses,
     export_uses,
     holder_uses,
-    init_mount_uses,
     loop_uses,
-    mount_uses,
+    mounted_numbers,
     read_btrfs_members,
-    swap_uses,
+    table_uses,
 )
 from fsconsole.errors.targets import DeviceMissing, NotABlockDevice
 from fsconsole.model.device import Device, DeviceKind, MdArray, MountUse
 from fsconsole.system.block import LoopStatus, status
-from fsconsole.system.files import read_text
-from fsconsole.system.mounts import MountEntry, SwapEntry, parse_mountinfo, parse_swaps
+from fsconsole.system.files import nearest_existing, read_text
+from fsconsole.system.mounts import MountEntry, read_mounts, read_swaps
 
 PROC_ROOT = "/proc"
 
@@ -44,7 +44,6 @@ _FILE_TYPES = (
 )
 
 _T = TypeVar("_T")
-_K = TypeVar("_K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,93 +67,63 @@ class MachineSnapshot:
         return self.graph.devices
 
 
-@dataclass(frozen=True, slots=True)
-class _Sources:
-    """Reads sources one by one and keeps the reasons of those that can't be read: these have no rows."""
-
-    unread: list[Unread]
-
-    def rows(self, source: str, read: Callable[[], Iterable[_T]]) -> tuple[_T, ...]:
-        try:
-            return tuple(read())
-        except (OSError, LookupError) as error:
-            self.unread.append(Unread(source, str(error).rstrip(".")))
-            return ()
-
-    def table(self, source: str, read: Callable[[], Mapping[_K, _T]]) -> dict[_K, _T]:
-        return dict(self.rows(source, lambda: read().items()))
-
-
 def take_snapshot(sys_root: str = SYS_ROOT, proc_root: str = PROC_ROOT) -> MachineSnapshot:
     """Read the machine once. No device is opened but loop devices, to ask what they stand on.
 
     A source that can't be read is named in the snapshot. Raises OSError where there is no sysfs, KernelUnreadable
     and ValueError where mdstat or a mount table is not understood.
     """
-    sources = _Sources([])
-    own = sources.rows("its mounts", lambda: read_mounts(proc_root, "self"))
-    init = sources.rows("the mounts of PID 1", lambda: read_mounts(proc_root, "1"))
-    swaps = sources.rows("the swap areas", lambda: read_swaps(proc_root))
-    btrfs = sources.table("the mounted btrfs", lambda: read_btrfs_members(sys_root))
-    arrays = sources.rows("the md arrays", lambda: read_arrays(proc_root))
-    listed = tuple(read_devices(sys_root))
-    loops = sources.table("what the loop devices stand on", lambda: read_loops(listed, sys_root))
+    unread: list[Unread] = []
+
+    def rows(source: str, read: Callable[[], Iterable[_T]]) -> tuple[_T, ...]:
+        """Return what a source has; nothing, and the reason in unread, where it can't be read."""
+        try:
+            return tuple(read())
+        except (OSError, LookupError) as error:
+            unread.append(Unread(source, str(error).rstrip(".")))
+            return ()
+
+    own = rows("its mounts", lambda: read_mounts("self", proc_root))
+    init = rows("the mounts of PID 1", lambda: read_mounts("1", proc_root))
+    swaps = {
+        area.path: block_number(area.path)
+        for area in rows("the swap areas", lambda: read_swaps(proc_root))
+        if area.kind == "partition"
+    }
+    unread += [
+        Unread("the swap areas", f"the swap device {path} is no device node here")
+        for path, number in swaps.items()
+        if not number
+    ]
+    btrfs = dict(rows("the mounted btrfs", lambda: read_btrfs_members(sys_root).items()))
+    arrays = rows("the md arrays", lambda: read_arrays(proc_root))
+    listed = sorted(read_devices(sys_root), key=lambda device: natural_key(device.name))
+    loops = dict(rows("what the loop devices stand on", lambda: read_loops(listed, sys_root).items()))
+    mounts = _mounts_by_number((("self", own), ("init", init)), btrfs, listed)
     by_name = {array.name: array for array in arrays}
-    found = (
-        replace(
-            device,
-            loop=loop_backing(device.name, loops.get(device.path), sys_root)
-            if device.kind is DeviceKind.LOOP
-            else None,
-            md=by_name.get(device.name) if device.kind is DeviceKind.MD else None,
-        )
-        for device in listed
-    )
-    present = sorted(
-        (device for device in found if device.size_bytes > 0 or device.md is not None),
-        key=lambda device: natural_key(device.name),
-    )
-    mounts = _mounts_by_number((*_seen_in("self", own), *_seen_in("init", init)), btrfs, present)
-    swapped = {block_number(swap.path) for swap in swaps} - {0}
-    devices = tuple(
-        replace(device, mounts=mounts.get(number_of(device), ()), swap=number_of(device) in swapped)
-        for device in present
-    )
-    over = {number_of(d): loops[d.path].backing_device_number for d in devices if d.path in loops}
-    graph = DeviceGraph(devices, {loop: backing for loop, backing in over.items() if backing})
-    own_uses = tuple(mount_uses(own))
-    uses: tuple[Use, ...] = (
-        *own_uses,
-        *init_mount_uses(init, own_uses),
-        *sources.rows("the swap areas", lambda: swap_uses(swaps)),
+    devices = []
+    for device in listed:
+        array = by_name.get(device.name) if device.kind is DeviceKind.MD else None
+        if not device.size_bytes and array is None:
+            continue
+        loop = None
+        if device.kind is DeviceKind.LOOP:
+            loop = loop_backing(device.name, loops.get(device.path), sys_root)
+        number = number_of(device)
+        uses_told = {"mounts": mounts.get(number, ()), "swap": number in swaps.values()}
+        devices.append(replace(device, loop=loop, md=array, **uses_told))
+    graph = DeviceGraph(devices)
+    uses: dict[int, tuple[Use, ...]] = defaultdict(tuple)
+    for use in (
+        *table_uses(devices),
         *btrfs_uses(btrfs),
-        *sources.rows("its holders", lambda: holder_uses(graph)),
-        *loop_uses(loops, graph),
-        *sources.rows("the exports", lambda: export_uses(devices, sys_root)),
+        *holder_uses(graph),
+        *loop_uses(devices),
+        *rows("the exports", lambda: export_uses(devices, sys_root)),
         *array_uses(arrays, graph),
-    )
-    return MachineSnapshot(graph, own, init, btrfs, arrays, _by_number(uses), tuple(sources.unread))
-
-
-def _by_number(uses: Iterable[Use]) -> dict[int, tuple[Use, ...]]:
-    found: dict[int, list[Use]] = defaultdict(list)
-    for use in uses:
-        found[use.number].append(use)
-    return {number: tuple(those) for number, those in found.items()}
-
-
-def read_mounts(proc_root: str, pid: str) -> tuple[MountEntry, ...]:
-    """Return the mounts that a process sees. Raises OSError, ValueError."""
-    with open(f"{proc_root}/{pid}/mountinfo", "rb") as file:
-        return parse_mountinfo(os.fsdecode(file.read()))
-
-
-def read_swaps(proc_root: str) -> tuple[SwapEntry, ...]:
-    """Return the active swap areas; none where the kernel has no swap support. Raises OSError, ValueError."""
-    if not os.path.exists(f"{proc_root}/swaps"):
-        return ()
-    with open(f"{proc_root}/swaps", "rb") as file:
-        return parse_swaps(os.fsdecode(file.read()))
+    ):
+        uses[use.number] += (use,)
+    return MachineSnapshot(graph, own, init, btrfs, arrays, uses, tuple(unread))
 
 
 def read_arrays(proc_root: str = PROC_ROOT) -> tuple[MdArray, ...]:
@@ -177,30 +146,23 @@ def read_loops(devices: Iterable[Device], sys_root: str = SYS_ROOT) -> dict[str,
     return statuses
 
 
-def _seen_in(table: str, mounts: Iterable[MountEntry]) -> Iterable[tuple[str, MountEntry]]:
-    return ((table, mount) for mount in mounts)
-
-
 def _mounts_by_number(
-    mounts: Iterable[tuple[str, MountEntry]], btrfs: Mapping[str, frozenset[int]], devices: Iterable[Device]
+    tables: Iterable[tuple[str, Iterable[MountEntry]]],
+    btrfs: Mapping[str, frozenset[int]],
+    devices: Iterable[Device],
 ) -> dict[int, tuple[MountUse, ...]]:
     """Return where each device is mounted, by number; a mount that both tables show counts once.
 
-    Filesystems such as btrfs mount under an anonymous number (major 0): there the source tells the device, and sysfs
-    the others of that filesystem (fs/btrfs/sysfs.c).
+    Of a btrfs over several devices the source names one, and sysfs the others (fs/btrfs/sysfs.c).
     """
     numbers = {device.path: number_of(device) for device in devices}
     found: dict[int, dict[tuple[str, str], MountUse]] = defaultdict(dict)
+    mounts = ((seen_in, entry) for seen_in, table in tables for entry in table)
     # Whole filesystems first: a bind mount of one directory says less.
     for seen_in, entry in sorted(mounts, key=lambda mount: mount[1].root != "/"):
-        mounted = {entry.device_number}
-        if os.major(entry.device_number) == 0:
-            # bcachefs names all its devices, with colons between them.
-            paths = entry.source.split(":") if entry.source.startswith("/dev/") else []
-            mounted = {numbers.get(path) or block_number(path) for path in paths} - {0}
-            mounted = mounted.union(*(members for members in btrfs.values() if members & mounted))
+        mounted = mounted_numbers(entry, numbers)
         use = MountUse(entry.mount_point, entry.filesystem, seen_in)
-        for number in mounted:
+        for number in mounted.union(*(members for members in btrfs.values() if members & mounted)):
             found[number].setdefault((use.mount_point, use.filesystem), use)
     for number in frozenset[int]().union(*btrfs.values()) - found.keys():
         found[number] = {("", "btrfs"): MountUse("", "btrfs", "btrfs")}
@@ -234,3 +196,117 @@ def device_number(path: str) -> int:
         kind = next((what for is_type, what in _FILE_TYPES if is_type(found.st_mode)), "something else")
         raise NotABlockDevice(device=path, what=kind)
     return found.st_rdev
+
+
+# The disks below /, /boot and the run folder: from a folder down to whole disks.
+
+DISKLESS = frozenset({
+    "tmpfs", "ramfs", "rootfs", "devtmpfs", "proc", "sysfs", "nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "hostfs", "virtiofs", "autofs",
+})  # fmt: skip
+"""Filesystems that lie on no block device of this machine (man 5 filesystems)."""
+
+_OVERLAY_LAYERS = ("lowerdir", "upperdir", "workdir")
+_SYSTEM_FOLDERS = ("/", "/boot")
+
+
+class NotDetermined(LookupError):
+    """A folder whose disks can't be found out; its words say why."""
+
+
+def system_places(snapshot: MachineSnapshot, runs_dir: str) -> tuple[SystemPlace, ...]:
+    """Return /, /boot and the run folder (or its nearest parent) with all devices below each.
+
+    Raises NotDetermined, and OSError.
+    """
+    found = []
+    for folder in _SYSTEM_FOLDERS:
+        try:
+            os.stat(folder)
+        except FileNotFoundError:
+            continue
+        found.append(SystemPlace(folder, _below_folder(snapshot, folder)))
+    found.append(SystemPlace("the run folder", _below_folder(snapshot, nearest_existing(runs_dir))))
+    for mount in snapshot.init_mounts:
+        if mount.mount_point in _SYSTEM_FOLDERS:
+            found.append(SystemPlace(mount.mount_point, below_mount(snapshot, mount, mount.mount_point)))
+    return tuple(found)
+
+
+def _below_folder(snapshot: MachineSnapshot, path: str) -> frozenset[int]:
+    """Return every device from the filesystem that path lies on down to whole disks."""
+    # The dot has an automount take place: what lies on the disk is what would be mounted.
+    fd = os.open(f"{path}/.", os.O_PATH | os.O_CLOEXEC)
+    try:
+        info = read_text(f"/proc/self/fdinfo/{fd}")
+    finally:
+        os.close(fd)
+    # mountinfo names a mount by the same id (man 5 proc_pid_fdinfo).
+    mount_id = dict(line.split(":", 1) for line in info.splitlines())["mnt_id"]
+    for mount in snapshot.own_mounts + snapshot.init_mounts:
+        if mount.mount_id == int(mount_id):
+            return below_mount(snapshot, mount, path)
+    raise NotDetermined(f"the mount that {path} lies on is in no mount table")
+
+
+def below_mount(snapshot: MachineSnapshot, mount: MountEntry, path: str) -> frozenset[int]:
+    """Return every device from a mount, on which path lies, down to whole disks; a loop is followed to the disk of its file.
+
+    Raises NotDetermined, and OSError.
+    """
+    graph, found = snapshot.graph, set[int]()
+    pending = list(_numbers_of(snapshot, mount))
+    while pending:
+        number = pending.pop()
+        if number in found:
+            continue
+        device = graph.by_number.get(number)
+        lost = (f"device {os.major(number)}:{os.minor(number)}",) if device is None else graph.gaps(device)
+        if device is None or lost:
+            raise NotDetermined(f"{path} lies on {', '.join(lost)}, not in the listing")
+        found.add(number)
+        pending += [number_of(lower) for lower in graph.down(device)]
+        if device.loop is not None and graph.under(device) is None:
+            pending += _below_filesystem(snapshot, device.loop.file_device, device.loop.path)
+    return frozenset(found)
+
+
+def _below_filesystem(snapshot: MachineSnapshot, number: int, path: str) -> Iterable[int]:
+    """Return the devices of a filesystem known by its st_dev alone; path serves for words."""
+    if number in snapshot.graph.by_number:
+        return (number,)
+    for mount in snapshot.own_mounts + snapshot.init_mounts:
+        if mount.device_number == number:
+            return _numbers_of(snapshot, mount)
+    # Every subvolume of a btrfs has an st_dev of its own that stands in no table.
+    if snapshot.btrfs_members:
+        return frozenset().union(*snapshot.btrfs_members.values())
+    raise NotDetermined(f"the filesystem that {path} lies on is in no mount table")
+
+
+def _numbers_of(snapshot: MachineSnapshot, mount: MountEntry) -> Iterator[int]:
+    if os.major(mount.device_number):
+        yield mount.device_number
+    elif mount.filesystem == "btrfs":
+        known, source = snapshot.btrfs_members.values(), block_number(mount.source)
+        if not known:
+            raise NotDetermined(f"{mount.mount_point} is a btrfs, and the kernel lists none")
+        # The source may be a name like /dev/root: then all of them, which refuses too much rather than too little.
+        yield from next((members for members in known if source in members), frozenset().union(*known))
+    elif mount.filesystem == "overlay":
+        for layer in overlay_layers(mount):
+            yield from _below_folder(snapshot, layer)
+    elif mount.filesystem not in DISKLESS:
+        raise NotDetermined(f"{mount.mount_point} is {mount.filesystem}, which doesn't tell its disks")
+
+
+def overlay_layers(mount: MountEntry) -> tuple[str, ...]:
+    """Return the folders that an overlay is made of (Documentation/filesystems/overlayfs.rst). Raises NotDetermined."""
+    layers: list[str] = []
+    for option in mount.super_options:
+        name, _, value = option.partition("=")
+        if name.rstrip("+") in _OVERLAY_LAYERS:
+            layers += [layer for layer in value.split(":") if layer]
+    lost = [layer for layer in layers if not os.path.isdir(layer)]
+    if lost or not layers:
+        raise NotDetermined(f"the overlay on {mount.mount_point} has layers that can't be seen from here")
+    return tuple(layers)

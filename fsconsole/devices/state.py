@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 
-from fsconsole.model.device import Device, DeviceKind, Hazard, MdArray, Signature, Usage, Verdict
+from fsconsole.devices.graph import DeviceGraph
+from fsconsole.model.device import Device, DeviceKind, Hazard, Signature, Usage, Verdict
 from fsconsole.model.wire import Wire
 from fsconsole.text import printable
 
@@ -21,16 +21,12 @@ def stands_on(device: Device) -> str:
     if device.loop is not None:
         return f"loop over {device.loop.path}"
     if device.dm_name:
-        return _mapped(device)
+        owner = _OWNERS.get(device.dm_uuid.split("-", 1)[0], "dm")
+        return f"{owner} {volume_name(device.dm_name) if owner == 'LV' else device.dm_name}"
     if device.md is not None and device.md.members:
         members = ", ".join(member.name for member in device.md.members)
         return f"md {device.md.level} of {members}".replace("  ", " ")
     return f"partition of {device.parent}" if device.parent else ""
-
-
-def _mapped(device: Device) -> str:
-    owner = _OWNERS.get(device.dm_uuid.split("-", 1)[0], "dm")
-    return f"{owner} {volume_name(device.dm_name) if owner == 'LV' else device.dm_name}"
 
 
 def volume_name(dm_name: str) -> str:
@@ -53,21 +49,6 @@ class DeviceState(Wire, frozen=True):
 
     claim: Claim
     text: str
-
-
-class Neighbours:
-    """What stands on devices: holders by name, loop devices over a device, partitions of a disk."""
-
-    def __init__(self, devices: Iterable[Device]) -> None:
-        self.by_name: dict[str, Device] = {}
-        self.loops_over: dict[str, list[Device]] = defaultdict(list)
-        self.partitions: dict[str, list[Device]] = defaultdict(list)
-        for device in devices:
-            self.by_name[device.name] = device
-            if device.loop is not None:
-                self.loops_over[device.loop.path].append(device)
-            if device.parent:
-                self.partitions[device.parent].append(device)
 
 
 class ListedDevice(Device, frozen=True, kw_only=True):
@@ -94,14 +75,14 @@ class ListedDevice(Device, frozen=True, kw_only=True):
 
 
 def device_state(
-    device: Device, devices: Iterable[Device] | Neighbours, hazards: tuple[Hazard, ...] | None = None
+    device: Device, graph: DeviceGraph, hazards: tuple[Hazard, ...] | None = None
 ) -> DeviceState:
-    """Return how a device stands among all devices, which who asks for many puts into Neighbours once.
+    """Return how a device stands among all devices.
 
     hazards is what the gate found on it, and None where the gate wasn't asked: then nothing is called free.
     Its signatures, where they were probed, are in the device; what a scratch device holds is nobody's loss.
     """
-    uses = tuple(_uses(device, devices if isinstance(devices, Neighbours) else Neighbours(devices)))
+    uses = tuple(_uses(device, graph))
     troubles = tuple(_troubles(device))
     if uses:
         return _state(Claim.IN_USE, (*uses, *troubles))
@@ -129,26 +110,20 @@ def _state(claim: Claim, clauses: tuple[str, ...]) -> DeviceState:
     return DeviceState(claim, printable("; ".join(dict.fromkeys(clauses))))
 
 
-def _uses(device: Device, near: Neighbours) -> Iterator[str]:
+def _uses(device: Device, graph: DeviceGraph) -> Iterator[str]:
     if device.mounts:
-        yield _mounted(device)
+        first, others = device.mounts[0], len(device.mounts) - 1
+        where = f"mounted on {first.mount_point}" if first.mount_point else "mounted out of sight"
+        yield f"{first.filesystem} {where}" + (f" and {others} more" if others else "")
     if device.swap:
         yield "swap"
     for holder in device.holders:
-        yield _held(device, holder, near.by_name.get(holder))
-    for loop in near.loops_over.get(device.path, ()):
+        yield _held(device, holder, graph.by_name.get(holder))
+    for loop in graph.loops_over(device):
         yield f"held by {loop.name}"
-    partitions = near.partitions.get(device.name, ())
-    if in_use := [partition.name for partition in partitions if any(_uses(partition, near))]:
+    if in_use := [part.name for part in graph.partitions(device) if any(_uses(part, graph))]:
         more = f" and {len(in_use) - 3} more" if len(in_use) > 3 else ""
         yield f"in use: {', '.join(in_use[:3])}{more}"
-
-
-def _mounted(device: Device) -> str:
-    first, others = device.mounts[0], len(device.mounts) - 1
-    where = f"mounted on {first.mount_point}" if first.mount_point else "mounted out of sight"
-    more = f" and {others} more" if others else ""
-    return f"{first.filesystem} {where}{more}"
 
 
 _ROLES = (("F", "failed member of"), ("S", "spare of"), ("J", "journal of"), ("R", "replacement in"))
@@ -166,21 +141,17 @@ def _held(device: Device, name: str, holder: Device | None) -> str:
 
 
 def _troubles(device: Device) -> Iterator[str]:
-    if device.md is not None:
-        yield from _array_troubles(device.md)
+    if (array := device.md) is not None:
+        if not array.active:
+            yield "inactive array"
+        if array.progress_percent is not None:
+            yield f"{array.action} {array.progress_percent:.0f} %"
+        elif array.action:
+            yield f"resync {array.action.lower()}"
+        if array.degraded:
+            yield f"degraded {array.slots}"
     if device.read_only:
         yield "read-only"
-
-
-def _array_troubles(array: MdArray) -> Iterator[str]:
-    if not array.active:
-        yield "inactive array"
-    if array.progress_percent is not None:
-        yield f"{array.action} {array.progress_percent:.0f} %"
-    elif array.action:
-        yield f"resync {array.action.lower()}"
-    if array.degraded:
-        yield f"degraded {array.slots}"
 
 
 def _clauses(hazards: tuple[Hazard, ...], verdict: Verdict) -> Iterator[str]:

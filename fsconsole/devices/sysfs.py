@@ -7,12 +7,14 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from fsconsole.devices.marker import proven_marker
 from fsconsole.errors.targets import DeviceMissing
 from fsconsole.model.device import Device, DeviceKind, LoopBacking
-from fsconsole.system.block import LoopStatus, status
+from fsconsole.system.block import LoopStatus
 from fsconsole.system.files import read_int_or, read_text_or
 from fsconsole.text import KIB, SECTOR_BYTES, decode
 
@@ -25,22 +27,15 @@ _UDEV_KEYS = (
 _LISTING_ATTEMPTS = 5
 _OF_THREAD = threading.local()
 
+Properties = Mapping[str, Mapping[str, str]]
+"""udev's properties of each device, by the kernel's name."""
 
-def block_devices(sys_root: str = SYS_ROOT) -> dict[str, Mapping[str, str]]:
-    """Return the kernel's names of all block devices, each with udev's properties of it.
 
-    The properties are empty where no udevd runs, where libudev is missing, and for a made sysfs tree.
-    Raises OSError where there is no sysfs.
-    """
-    names = os.listdir(f"{sys_root}/class/block")
-    found: dict[str, Mapping[str, str]] = {name: {} for name in sorted(names)}
+def _udev_properties() -> Properties:
+    """Return what udev tells; nothing where no udevd runs, or libudev is missing."""
     # Looking for libudev starts programs, and without a database it would have nothing to add.
-    if sys_root == SYS_ROOT and os.path.isdir(_UDEV_DATABASE):
-        found.update(_udev_listing())
-    return found
-
-
-def _udev_listing() -> dict[str, Mapping[str, str]]:
+    if not os.path.isdir(_UDEV_DATABASE):
+        return {}
     try:
         import pyudev  # noqa: PLC0415 - the import itself fails where libudev is not installed
     except ImportError:
@@ -49,16 +44,14 @@ def _udev_listing() -> dict[str, Mapping[str, str]]:
     if not hasattr(_OF_THREAD, "context"):
         _OF_THREAD.context = pyudev.Context()
     for _ in range(_LISTING_ATTEMPTS):
-        try:
+        # One of them may vanish between being listed and being looked at.
+        with suppress(pyudev.DeviceNotFoundError):
             return {
                 str(device.sys_name).replace("/", "!"): {
                     key: device.properties[key] for key in _UDEV_KEYS if key in device.properties
                 }
                 for device in _OF_THREAD.context.list_devices(subsystem="block")
             }
-        except pyudev.DeviceNotFoundError:
-            # One of them vanished between being listed and being looked at.
-            continue
     return {}
 
 
@@ -78,13 +71,12 @@ _TRANSPORTS = (
 )
 """What a disk's sysfs path runs through, the bus nearest to the medium first: a USB bridge is a SCSI host too."""
 
-_USB_DEVICE = re.compile(r"[0-9]+-[0-9.]+")
+_USB_DEVICE = re.compile(r".*/[0-9]+-[0-9.]+(?=/)")
 _VPD_HEAD_BYTES = 4
 _UNKNOWN = frozenset({"", "(null)", "0000000000000000"})
 
 
-@dataclass(frozen=True, slots=True)
-class Hardware:
+class Hardware(NamedTuple):
     """What a disk says about itself; each field is empty where it says nothing."""
 
     model: str = ""
@@ -102,10 +94,23 @@ def read_hardware(directory: str, sys_path: str, udev: Mapping[str, str]) -> Har
     model = read_text_or(f"{directory}/device/model", "")
     if not model and "/mmc_host/" in directory:
         model = read_text_or(f"{directory}/device/name", "")
+    page = b""
+    with suppress(OSError), open(f"{directory}/device/vpd_pg80", "rb") as file:
+        page = file.read()
+    usb_device = _USB_DEVICE.match(directory)
     transport = next((name for name, pattern in _TRANSPORTS if pattern.search(sys_path)), "")
     return Hardware(
         model=model or udev.get("ID_MODEL", "").replace("_", " ").strip(),
-        serial=_serial(directory, udev),
+        serial=_first_known(
+            read_text_or(f"{directory}/serial", ""),
+            read_text_or(f"{directory}/device/serial", ""),
+            parse_vpd_serial(page),
+            udev.get("ID_SCSI_SERIAL", ""),
+            udev.get("ID_SERIAL_SHORT", ""),
+            udev.get("ID_SERIAL", ""),
+            # Of the USB device that it hangs on (Documentation/driver-api/usb).
+            read_text_or(f"{usb_device[0]}/serial", "") if usb_device else "",
+        ),
         # ID_WWN alone cuts a 128 bit NAA name in half, which all LUNs of one array share.
         wwn=_first_known(
             normal_wwn(read_text_or(f"{directory}/wwid", "")),
@@ -129,32 +134,8 @@ def normal_wwn(wwid: str) -> str:
     return f"0x{words[4:]}" if words.startswith("naa.") else words
 
 
-def _serial(directory: str, udev: Mapping[str, str]) -> str:
-    page = b""
-    with suppress(OSError), open(f"{directory}/device/vpd_pg80", "rb") as file:
-        page = file.read()
-    return _first_known(
-        read_text_or(f"{directory}/serial", ""),
-        read_text_or(f"{directory}/device/serial", ""),
-        parse_vpd_serial(page),
-        udev.get("ID_SCSI_SERIAL", ""),
-        udev.get("ID_SERIAL_SHORT", ""),
-        udev.get("ID_SERIAL", ""),
-        _usb_serial(directory),
-    )
-
-
 def _first_known(*candidates: str) -> str:
     return next((text for text in candidates if text not in _UNKNOWN), "")
-
-
-def _usb_serial(directory: str) -> str:
-    """Return the serial number of the USB device that a disk hangs on (Documentation/driver-api/usb)."""
-    while len(directory) > 1:
-        if _USB_DEVICE.fullmatch(os.path.basename(directory)):
-            return read_text_or(f"{directory}/serial", "")
-        directory = os.path.dirname(directory)
-    return ""
 
 
 # One block device as its sysfs directory tells it (Documentation/ABI/stable/sysfs-block).
@@ -164,18 +145,16 @@ _NO_DISK_MAJORS = frozenset({1, 2, 11})
 """Ram disks, floppies and CD-ROMs (Documentation/admin-guide/devices.txt)."""
 _DEVICE_NUMBER = re.compile(r"([0-9]+):([0-9]+)")
 
-Properties = Mapping[str, Mapping[str, str]]
-"""udev's properties of each device, as block_devices() returns them."""
-
 
 def read_devices(sys_root: str = SYS_ROOT) -> Iterator[Device]:
     """Yield what sysfs and udev tell of every block device; one without a size that is no array is left out.
 
     So is one that is gone by then, and detached loop devices, of which there may be hundreds. Raises OSError where there is no sysfs.
     """
-    udev = block_devices(sys_root)
+    names = os.listdir(f"{sys_root}/class/block")
+    udev = _udev_properties() if sys_root == SYS_ROOT else {}
     disks: dict[str, Device] = {}
-    for name in udev:
+    for name in sorted(names):
         link = f"{sys_root}/class/block/{name}"
         if read_text_or(f"{link}/size", "0") == "0" and not os.path.isdir(f"{link}/md"):
             continue
@@ -201,85 +180,58 @@ def read_device(
         directory = os.path.normpath(f"{os.path.dirname(link)}/{os.readlink(link)}")
     except OSError as error:
         raise DeviceMissing(device=name) from error
-    if not os.path.exists(f"{directory}/partition"):
-        return _whole_disk(directory, sys_root, udev, disks)
-    parent = os.path.dirname(directory)
-    disk = _whole_disk(parent, sys_root, udev, disks)
-    own = _own_facts(directory)
+    is_partition = os.path.exists(f"{directory}/partition")
+    whole = os.path.dirname(directory) if is_partition else directory
+    if whole not in disks:
+        disks[whole] = _whole_disk(whole, sys_root, udev)
+    if not is_partition:
+        return disks[whole]
     return replace(
-        disk,
-        name=name,
-        path=own.path,
+        _with_own_facts(disks[whole], directory, udev),
         kind=DeviceKind.PARTITION,
-        major=own.major,
-        minor=own.minor,
-        size_bytes=own.size_bytes,
-        read_only=own.read_only,
-        parent=disk.name,
+        parent=disks[whole].name,
         partition_start_bytes=read_int_or(f"{directory}/start", 0) * SECTOR_BYTES,
-        partition_uuid=(
-            own.uevent.get("PARTUUID") or udev.get(name, {}).get("ID_PART_ENTRY_UUID", "")
-        ).lower(),
-        holders=_entries(f"{directory}/holders"),
         lower=(),
         dm_name="",
         dm_uuid="",
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _OwnFacts:
-    """Attributes that a partition has beside its disk's."""
-
-    path: str
-    major: int
-    minor: int
-    size_bytes: int
-    read_only: bool
-    uevent: Mapping[str, str]
-
-
-def _own_facts(directory: str) -> _OwnFacts:
+def _with_own_facts(device: Device, directory: str, udev: Properties) -> Device:
+    """Return the device with what a partition has of its own, as a disk has."""
     name = os.path.basename(directory)
     number = _DEVICE_NUMBER.fullmatch(read_text_or(f"{directory}/dev", ""))
     if number is None:
         raise DeviceMissing(device=name)
     uevent = parse_uevent(read_text_or(f"{directory}/uevent", ""))
-    return _OwnFacts(
-        "/dev/" + uevent.get("DEVNAME", name.replace("!", "/")),
-        int(number[1]),
-        int(number[2]),
-        read_int_or(f"{directory}/size", 0) * SECTOR_BYTES,
-        read_int_or(f"{directory}/ro", 0) == 1,
-        uevent,
+    partition_uuid = uevent.get("PARTUUID") or udev.get(name, {}).get("ID_PART_ENTRY_UUID", "")
+    return replace(
+        device,
+        name=name,
+        path="/dev/" + uevent.get("DEVNAME", name.replace("!", "/")),
+        major=int(number[1]),
+        minor=int(number[2]),
+        size_bytes=read_int_or(f"{directory}/size", 0) * SECTOR_BYTES,
+        read_only=read_int_or(f"{directory}/ro", 0) == 1,
+        partition_uuid=partition_uuid.lower(),
+        holders=_entries(f"{directory}/holders"),
     )
 
 
-def _whole_disk(directory: str, sys_root: str, udev: Properties, disks: dict[str, Device]) -> Device:
-    if directory in disks:
-        return disks[directory]
-    own, name, queue = _own_facts(directory), os.path.basename(directory), f"{directory}/queue"
-    kind = _kind(directory, own.major)
-    hardware, properties = Hardware(), udev.get(name, {})
+def _whole_disk(directory: str, sys_root: str, udev: Properties) -> Device:
+    own = _with_own_facts(Device("", "", DeviceKind.OTHER, 0, 0, 0), directory, udev)
+    kind, queue = _kind(directory, own.major), f"{directory}/queue"
+    hardware, properties = Hardware(), udev.get(own.name, {})
     # Sysfs has none of a loop device, of which there may be hundreds.
     if kind is not DeviceKind.LOOP or properties:
         hardware = read_hardware(directory, directory.removeprefix(sys_root), properties)
     schedulers, scheduler = parse_scheduler(read_text_or(f"{queue}/scheduler", ""))
-    rotational = read_int_or(f"{queue}/rotational", -1)
-    disks[directory] = Device(
-        name=name,
-        path=own.path,
+    return replace(
+        own,
         kind=kind,
-        major=own.major,
-        minor=own.minor,
-        size_bytes=own.size_bytes,
-        read_only=own.read_only,
         removable=read_int_or(f"{directory}/removable", 0) == 1,
-        rotational=None if rotational < 0 else rotational == 1,
-        model=hardware.model,
-        serial=hardware.serial,
-        wwn=hardware.wwn,
-        transport=hardware.transport,
+        rotational={0: False, 1: True}.get(read_int_or(f"{queue}/rotational", -1)),
+        **hardware._asdict(),
         diskseq=read_int_or(f"{directory}/diskseq", 0),
         logical_sector_bytes=read_int_or(f"{queue}/logical_block_size", SECTOR_BYTES),
         physical_sector_bytes=read_int_or(f"{queue}/physical_block_size", SECTOR_BYTES),
@@ -289,15 +241,10 @@ def _whole_disk(directory: str, sys_root: str, udev: Properties, disks: dict[str
         scheduler=scheduler,
         schedulers=schedulers,
         write_cache=read_text_or(f"{queue}/write_cache", ""),
-        partition_uuid=(
-            own.uevent.get("PARTUUID") or udev.get(name, {}).get("ID_PART_ENTRY_UUID", "")
-        ).lower(),
-        holders=_entries(f"{directory}/holders"),
         lower=_entries(f"{directory}/slaves"),
         dm_name=read_text_or(f"{directory}/dm/name", ""),
         dm_uuid=read_text_or(f"{directory}/dm/uuid", ""),
     )
-    return disks[directory]
 
 
 def parse_scheduler(text: str) -> tuple[tuple[str, ...], str]:
@@ -349,37 +296,20 @@ def loop_backing(name: str, told: LoopStatus | None, sys_root: str = SYS_ROOT) -
         return None
     if not path:
         return None
-    if told is None:
-        return LoopBacking(
-            path=path,
-            file_device=0,
-            inode=0,
-            direct_io=read_int_or(f"{directory}/dio", 0) == 1,
-            autoclear=read_int_or(f"{directory}/autoclear", 0) == 1,
-            offset_bytes=read_int_or(f"{directory}/offset", 0),
-        )
-    return LoopBacking(
+    backing = LoopBacking(
         path=path,
+        file_device=0,
+        inode=0,
+        direct_io=read_int_or(f"{directory}/dio", 0) == 1,
+        autoclear=read_int_or(f"{directory}/autoclear", 0) == 1,
+        offset_bytes=read_int_or(f"{directory}/offset", 0),
+    )
+    if told is None:
+        return backing
+    return replace(
+        backing,
         file_device=told.device_number_of_file,
         inode=told.inode,
-        direct_io=told.direct_io,
-        autoclear=told.autoclear,
-        offset_bytes=told.offset_bytes,
+        device_number=told.backing_device_number,
         scratch_id=proven_marker(path, told.device_number_of_file, told.inode).scratch_id,
     )
-
-
-def attached_loops() -> tuple[tuple[str, LoopBacking], ...]:
-    """Return the device path and the backing of every attached loop device of this machine."""
-    names = sorted(
-        n for n in os.listdir(f"{SYS_ROOT}/class/block") if n.startswith("loop") and n[4:].isdigit()
-    )
-    found = []
-    for name in names:
-        told = None
-        with suppress(OSError):
-            told = status(f"/dev/{name}")
-        backing = loop_backing(name, told)
-        if backing is not None:
-            found.append((f"/dev/{name}", backing))
-    return tuple(found)

@@ -8,16 +8,14 @@ import os
 import re
 import stat
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from fsconsole.devices.evidence import FoundSignature, Use, UseKind
 from fsconsole.devices.graph import DeviceGraph, number_of
-from fsconsole.model.device import Device, DeviceKind, MdArray
-from fsconsole.system.block import LoopStatus
+from fsconsole.model.device import Device, MdArray
 from fsconsole.system.files import read_text
-from fsconsole.system.mounts import MountEntry, SwapEntry
+from fsconsole.system.mounts import MountEntry
 
 # Block devices and files that this machine's kernel serves to others.
 
@@ -61,10 +59,18 @@ def export_uses(devices: Iterable[Device], sys_root: str = "/sys") -> Iterator[U
         root = f"{sys_root}/kernel/config/{exporter.root}"
         if os.path.isdir(f"{sys_root}/module/{exporter.module}") and not os.path.isdir(root):
             raise LookupError(f"{exporter.name} is loaded and {root} is not there: mount configfs")
-        for path in glob.glob(f"{root}/{exporter.files}"):
-            number = _exported_number(_served(path, exporter.path_in), files)
+        for name in glob.glob(f"{root}/{exporter.files}"):
+            path = _served(name, exporter.path_in)
+            if not path or path == "(null)":
+                continue
+            try:
+                found = os.stat(path)
+            except FileNotFoundError as error:
+                raise LookupError(f"{path} is exported and not to be found") from error
+            is_device = stat.S_ISBLK(found.st_mode)
+            number = found.st_rdev if is_device else files.get((found.st_dev, found.st_ino), 0)
             if number:
-                yield Use(UseKind.EXPORT, number, f"is exported by the {exporter.name} ({path})")
+                yield Use(UseKind.EXPORT, number, f"is exported by the {exporter.name} ({name})")
 
 
 def _served(path: str, shape: re.Pattern[str]) -> str:
@@ -78,17 +84,6 @@ def _served(path: str, shape: re.Pattern[str]) -> str:
     return found[1] if found else ""
 
 
-def _exported_number(path: str, files: dict[tuple[int, int], int]) -> int:
-    """Return the number of the device that is served; 0 for nothing, and for a file that no loop stands on."""
-    if not path or path == "(null)":
-        return 0
-    try:
-        found = os.stat(path)
-    except FileNotFoundError as error:
-        raise LookupError(f"{path} is exported and not to be found") from error
-    return found.st_rdev if stat.S_ISBLK(found.st_mode) else files.get((found.st_dev, found.st_ino), 0)
-
-
 _SECOND_DEVICES = ("logdev=", "rtdev=", "journal_path=", "device=")
 """Mount options that name a further device (man 5 xfs, man 5 ext4, man 5 btrfs)."""
 
@@ -96,33 +91,31 @@ _ORIGIN_LAYER = "-real"
 """LVM calls the layer below a volume and its snapshots by the volume's UUID with this ending (dev_manager.c)."""
 
 
-def mount_uses(own: Iterable[MountEntry]) -> Iterator[Use]:
-    """Yield a use for every block device that an entry of this process's mount table stands on or names.
+def mounted_numbers(mount: MountEntry, numbers: Mapping[str, int]) -> frozenset[int]:
+    """Return the numbers of all devices that an entry of a mount table stands on or names; numbers has those listed, by path.
 
-    Filesystems over several devices (btrfs, bcachefs) have a number of their own, so that the source
-    is resolved too. Raises nothing: a source that is no node here is the O_EXCL proof's matter.
+    A filesystem over several devices (btrfs, bcachefs) has an anonymous number (major 0): there the source tells them,
+    with colons between.
     """
-    for mount in own:
-        clause = f"is mounted on {mount.mount_point} ({mount.filesystem})"
-        numbers = {mount.device_number, *_named_devices(mount)}
-        yield from (Use(UseKind.MOUNT, number, clause) for number in sorted(numbers))
-
-
-def init_mount_uses(of_init: Iterable[MountEntry], known: Iterable[Use]) -> Iterator[Use]:
-    """Yield the uses of PID 1's mount table that are not known from the own one, as mount_uses() does."""
-    seen = set(known)
-    for use in mount_uses(of_init):
-        if use not in seen:
-            yield replace(use, clause=f"{use.clause} in the mount table of PID 1")
-
-
-def _named_devices(mount: MountEntry) -> Iterator[int]:
     words = [option.partition("=")[2] for option in mount.super_options if option.startswith(_SECOND_DEVICES)]
-    if os.major(mount.device_number) == 0:
-        words += mount.source.split(":")
     # Elsewhere than in /dev a path may lie on a network filesystem, where a stat can hang.
-    numbers = (block_number(word) for word in words if word.startswith("/dev/"))
-    yield from (number for number in numbers if number)
+    if os.major(mount.device_number) == 0 and mount.source.startswith("/dev/"):
+        words += mount.source.split(":")
+    paths = [word for word in words if word.startswith("/dev/")]
+    named = {number for path in paths for number in (numbers.get(path, 0), block_number(path))}
+    return frozenset({mount.device_number, *named} - {0})
+
+
+def table_uses(devices: Iterable[Device]) -> Iterator[Use]:
+    """Yield a use for every mount of a device and for its swap area."""
+    for device in devices:
+        for mount in device.mounts:
+            if mount.mount_point:
+                where = " in the mount table of PID 1" if mount.seen_in == "init" else ""
+                clause = f"is mounted on {mount.mount_point} ({mount.filesystem}){where}"
+                yield Use(UseKind.MOUNT, number_of(device), clause)
+        if device.swap:
+            yield Use(UseKind.SWAP, number_of(device), "is in use as swap")
 
 
 def block_number(path: str) -> int:
@@ -132,17 +125,6 @@ def block_number(path: str) -> int:
     except (OSError, ValueError):
         return 0
     return found.st_rdev if stat.S_ISBLK(found.st_mode) else 0
-
-
-def swap_uses(swaps: Iterable[SwapEntry]) -> Iterator[Use]:
-    """Yield a use for every block device that is swapped on. Raises LookupError for a node that is not found."""
-    for swap in swaps:
-        if swap.kind != "partition":
-            continue
-        number = block_number(swap.path)
-        if not number:
-            raise LookupError(f"the swap device {swap.path} is no device node here")
-        yield Use(UseKind.SWAP, number, "is in use as swap")
 
 
 def read_btrfs_members(sys_root: str = "/sys") -> dict[str, frozenset[int]]:
@@ -211,29 +193,23 @@ def _holder_words(name: str, holder: Device | None) -> str:
     return words
 
 
-def loop_uses(statuses: dict[str, LoopStatus], graph: DeviceGraph) -> Iterator[Use]:
-    """Yield what the attached loop devices, by path, stand on: devices, files, and files that they share."""
-    loops = {device.path: number_of(device) for device in graph.devices if device.kind is DeviceKind.LOOP}
-    sharing: dict[tuple[int, int, int], list[str]] = defaultdict(list)
-    for path, below in statuses.items():
-        sharing[file_of(below)].append(path)
-    for path, below in statuses.items():
-        by = loops.get(path, 0)
-        if below.backing_device_number:
-            yield Use(
-                UseKind.LOOP, below.backing_device_number, f"is what the loop device {path} stands on", by
-            )
+def loop_uses(devices: Iterable[Device]) -> Iterator[Use]:
+    """Yield what the attached loop devices stand on: devices, files, and files that they share."""
+    loops = [(device, device.loop) for device in devices if device.loop is not None and device.loop.inode]
+    sharing: dict[tuple[int, int], list[Device]] = defaultdict(list)
+    for device, below in loops:
+        sharing[below.file_device, below.inode].append(device)
+    for device, below in loops:
+        by = number_of(device)
+        if below.device_number:
+            clause = f"is what the loop device {device.path} stands on"
+            yield Use(UseKind.LOOP, below.device_number, clause, by)
             continue
-        clause = f"holds the file below the loop device {path}"
-        yield Use(UseKind.LOOP, below.device_number_of_file, clause, by)
-        for other in sharing[file_of(below)]:
-            if other != path:
-                yield Use(UseKind.SAME_FILE, by, f"shares its backing file with {other}", loops.get(other, 0))
-
-
-def file_of(status: LoopStatus) -> tuple[int, int, int]:
-    """Return what tells one backing file from every other: its filesystem, inode, and 0 for no device."""
-    return (status.device_number_of_file, status.inode, status.backing_device_number)
+        yield Use(UseKind.LOOP, below.file_device, f"holds the file below the loop device {device.path}", by)
+        for other in sharing[below.file_device, below.inode]:
+            if other is not device:
+                clause = f"shares its backing file with {other.path}"
+                yield Use(UseKind.SAME_FILE, by, clause, number_of(other))
 
 
 # LVM: physical volumes of active volume groups.
@@ -248,18 +224,13 @@ _MEMBER_TYPES = frozenset({"LVM2_member", "LVM1_member"})
 
 def volume_group_uses(found: Iterable[FoundSignature], groups: frozenset[str]) -> Iterator[Use]:
     """Yield a use for every physical volume found whose group is one of those, the active ones. Raises OSError."""
-    members = {f.device.path: f.device for f in found if f.signature.type in _MEMBER_TYPES}
-    for path, device in members.items():
-        if read_ids(path) & groups:
+    for member in {f.device.path: f.device for f in found if f.signature.type in _MEMBER_TYPES}.values():
+        with open(member.path, "rb") as device:
+            os.posix_fadvise(device.fileno(), 0, _METADATA_BYTES, os.POSIX_FADV_DONTNEED)
+            metadata = device.read(_METADATA_BYTES)
+        if ids_in(metadata) & groups:
             clause = "belongs to an LVM volume group with active volumes"
-            yield Use(UseKind.VOLUME_GROUP, number_of(device), clause)
-
-
-def read_ids(path: str) -> frozenset[str]:
-    """Return the ids that the LVM metadata at the start of a physical volume names. Raises OSError."""
-    with open(path, "rb") as device:
-        os.posix_fadvise(device.fileno(), 0, _METADATA_BYTES, os.POSIX_FADV_DONTNEED)
-        return ids_in(device.read(_METADATA_BYTES))
+            yield Use(UseKind.VOLUME_GROUP, number_of(member), clause)
 
 
 def ids_in(metadata: bytes) -> frozenset[str]:

@@ -316,7 +316,7 @@ class Renewal:
     @property
     def consent(self) -> str:
         """The consent code; empty if none is needed, or a device is refused."""
-        refused = any(report.inspection.refusals for report in self.reports)
+        refused = any(report.refusals for report in self.reports)
         return "" if refused else consent_code(self.reports)
 
 

@@ -58,6 +58,8 @@ class LoopBacking(Wire, frozen=True):
     offset_bytes: int = 0
     scratch_id: str = ""
     """The marker that fsconsole put on the file it made; empty on anybody else's."""
+    device_number: int = 0
+    """st_rdev where it stands on a block device instead of a file; 0 for a file."""
 
 
 class MdMember(Wire, frozen=True):
@@ -200,20 +202,3 @@ class Hazard(Wire, frozen=True):
     hint: str
     waits: bool = False
     """True where waiting helps (a resync)."""
-
-
-class Inspection(Wire, frozen=True):
-    """All that the gate found on one device, with the identity it had at that moment."""
-
-    device: str
-    hazards: tuple[Hazard, ...]
-
-    @property
-    def refusals(self) -> tuple[Hazard, ...]:
-        """The hazards that end the matter."""
-        return tuple(h for h in self.hazards if h.verdict is Verdict.REFUSED)
-
-    @property
-    def questions(self) -> tuple[Hazard, ...]:
-        """The hazards that consent can answer."""
-        return tuple(h for h in self.hazards if h.verdict is Verdict.ASKED)

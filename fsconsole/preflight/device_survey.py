@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 
 from fsconsole.devices.ask import silent_among
 from fsconsole.devices.claims import lock_paths
 from fsconsole.devices.content import probe_all
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import gather
-from fsconsole.devices.graph import DeviceGraph
+from fsconsole.devices.graph import DeviceGraph, tree_rows
 from fsconsole.devices.hazards import find_hazards
 from fsconsole.devices.snapshot import MachineSnapshot, find_device, take_snapshot
-from fsconsole.devices.state import Claim, DeviceState, ListedDevice, Neighbours, device_state
-from fsconsole.devices.tree import TreeRow, tree_rows
+from fsconsole.devices.state import Claim, ListedDevice, device_state
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.device import Device, Hazard, Signature
 from fsconsole.model.wire import encode
@@ -28,22 +28,15 @@ _NOT_ROOT = "without root nothing was opened: sudo shows signatures too, and wha
 
 
 @dataclass(frozen=True, slots=True)
-class SurveyRow:
-    """A line of the tree with the device's state and what the gate has against wiping it."""
-
-    row: TreeRow
-    state: DeviceState
-    hazards: tuple[Hazard, ...] = ()
-    stripes: tuple[str, ...] = ()
-    """What to know of its stripes before it is formatted, in sentences."""
-
-
-@dataclass(frozen=True, slots=True)
 class DeviceSurvey:
-    """All lines, and what the operator should know of how they were taken."""
+    """Devices in the order of their tree, and what the operator should know of how they were looked at."""
 
-    rows: tuple[SurveyRow, ...]
+    devices: tuple[ListedDevice, ...]
     notes: tuple[str, ...] = ()
+
+
+_Look = tuple[tuple[Signature, ...], tuple[Hazard, ...] | None]
+"""Signatures and hazards of a device; None where it was not shown to the gate."""
 
 
 def take(paths: tuple[str, ...], runs_dir: str) -> DeviceSurvey:
@@ -54,47 +47,36 @@ def take(paths: tuple[str, ...], runs_dir: str) -> DeviceSurvey:
     snapshot = take_snapshot()
     wanted = {find_device(path, snapshot.devices).name for path in paths}
     chosen = [device for device in snapshot.devices if not paths or device.name in wanted]
-    looks = _Looks({}, {}, (_NOT_ROOT,)) if os.geteuid() else _look_at(chosen, snapshot, runs_dir)
-    found = looks.signatures
-    seen = tuple(replace(device, signatures=found.get(device.name, ())) for device in snapshot.devices)
-    graph, near, names = (
-        DeviceGraph(seen, snapshot.graph.loops_over),
-        Neighbours(seen),
-        {d.name for d in chosen},
+    notes = [_NOT_ROOT] if os.geteuid() else []
+    looks = {} if os.geteuid() else _look_at(chosen, snapshot, runs_dir, notes)
+    nothing: _Look = ((), None)
+    seen = tuple(
+        replace(device, signatures=looks.get(device.name, nothing)[0]) for device in snapshot.devices
     )
-    rows = []
-    for row in tree_rows(seen):
-        if row.device.name in names:
-            hazards = looks.hazards.get(row.device.name)
-            stripes = stripes_of(row.device, graph.down(row.device)).sentences
-            rows.append(SurveyRow(row, device_state(row.device, near, hazards), hazards or (), stripes))
-    return DeviceSurvey(tuple(rows), looks.notes)
+    graph, names, listed = DeviceGraph(seen), {device.name for device in chosen}, []
+    for device in (row.device for row in tree_rows(seen) if row.device.name in names):
+        _, hazards = looks.get(device.name, nothing)
+        stripes = stripes_of(device, graph.down(device)).sentences
+        state = device_state(device, graph, hazards)
+        listed.append(ListedDevice.of(device, state, hazards or (), stripes))
+    return DeviceSurvey(tuple(listed), tuple(notes))
 
 
 def as_json(survey: DeviceSurvey) -> str:
     """Return a JSON list with a ListedDevice for each device."""
-    rows = survey.rows
-    return encode(
-        tuple(ListedDevice.of(row.row.device, row.state, row.hazards, row.stripes) for row in rows), indent=1
-    )
+    return encode(survey.devices, indent=1)
 
 
 def stripes_told(survey: DeviceSurvey) -> tuple[str, ...]:
     """Return what there is to know of all devices' stripes, each sentence once."""
-    return tuple(dict.fromkeys(sentence for row in survey.rows for sentence in row.stripes))
+    return tuple(dict.fromkeys(sentence for device in survey.devices for sentence in device.stripes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Looks:
-    """What looking at devices gave, by their names; a device without hazards was not shown to the gate."""
-
-    signatures: Mapping[str, tuple[Signature, ...]]
-    hazards: Mapping[str, tuple[Hazard, ...]]
-    notes: tuple[str, ...] = ()
-
-
-def _look_at(chosen: Sequence[Device], snapshot: MachineSnapshot, runs_dir: str) -> _Looks:
-    executor, near = RealExecutor(), Neighbours(snapshot.devices)
+def _look_at(
+    chosen: Sequence[Device], snapshot: MachineSnapshot, runs_dir: str, notes: list[str]
+) -> dict[str, _Look]:
+    """Return what looking at devices gave, by their names; what could not be done goes to notes."""
+    executor = RealExecutor()
     # Who reads from a device that doesn't answer waits for ever. What a run measures is not read from meanwhile.
     measured = _under_a_run(chosen, snapshot.graph)
     asked = {
@@ -107,20 +89,14 @@ def _look_at(chosen: Sequence[Device], snapshot: MachineSnapshot, runs_dir: str)
         # Only when a drive is opened, as above, does the kernel look whether another medium is in it.
         snapshot = take_snapshot()
         chosen = [device for device in snapshot.devices if device.name in {before.name for before in chosen}]
-    hazards: dict[str, tuple[Hazard, ...]] = {
-        device.name: (silent[device.path],) for device in chosen if device.path in silent
-    }
-    notes = [
-        f"{device.path} does not answer, and was not looked at" for device in chosen if device.name in hazards
-    ]
-    signatures: dict[str, tuple[Signature, ...]] = {}
-    answering = [device for device in chosen if device.name not in hazards]
-    in_use = {device.name for device in answering if device_state(device, near).claim is Claim.IN_USE}
+    looks: dict[str, _Look] = {d.name: ((), (silent[d.path],)) for d in chosen if d.path in silent}
+    notes += [f"{d.path} does not answer, and was not looked at" for d in chosen if d.path in silent]
+    answering = [device for device in chosen if device.name not in looks]
+    in_use = {d.name for d in answering if device_state(d, snapshot.graph).claim is Claim.IN_USE}
     for_the_gate = [(device, device.path) for device in answering if device.name not in in_use]
     for evidence in gather(for_the_gate, snapshot, GateContext(executor, runs_dir)):
         own = (found.signature for found in evidence.signatures if found.device == evidence.device)
-        signatures[evidence.device.name] = tuple(own)
-        hazards[evidence.device.name] = find_hazards(evidence)
+        looks[evidence.device.name] = (tuple(own), find_hazards(evidence))
     probed = [d for d in answering if d.name in in_use and d.name not in measured and d.size_bytes]
     probes = probe_all(executor, [device.path for device in probed])
     for device in probed:
@@ -128,20 +104,18 @@ def _look_at(chosen: Sequence[Device], snapshot: MachineSnapshot, runs_dir: str)
         if isinstance(found, FsconsoleError):
             notes.append(f"{device.path} could not be looked at: {found}")
         else:
-            signatures[device.name] = found
-    return _Looks(signatures, hazards, tuple(notes))
+            looks[device.name] = (found, None)
+    return looks
 
 
 def _under_a_run(chosen: Sequence[Device], graph: DeviceGraph) -> frozenset[str]:
     """Return the names of the devices that are locked, as a run locks its own."""
-    locked: dict[str, bool] = {}
 
+    @cache
     def is_held(path: str) -> bool:
-        if path not in locked:
-            # What can't be opened is for the gate to say.
-            locked[path] = False
-            with suppress(OSError):
-                locked[path] = is_locked(path)
-        return locked[path]
+        # What can't be opened is for the gate to say.
+        with suppress(OSError):
+            return is_locked(path)
+        return False
 
     return frozenset(device.name for device in chosen if any(map(is_held, lock_paths(device, graph))))

@@ -194,7 +194,7 @@ def prepare(
         assumed_bytes_per_s=ROTATING_BYTES_PER_S if rotating else FLASH_BYTES_PER_S,
     )
     seen = seen_codes(plan, reports, marks)
-    is_refused = any(report.inspection.refusals for report in reports)
+    is_refused = any(report.refusals for report in reports)
     return Prepared(plan_file, plan, reports, "" if is_refused else consent_code(reports), seen)
 
 

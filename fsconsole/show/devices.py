@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fsconsole.client.children import decoded
+from fsconsole.devices.graph import DeviceGraph, TreeRow, tree_rows
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim, DeviceState, ListedDevice, device_state, holdings
-from fsconsole.devices.tree import TreeRow, tree_rows
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
@@ -173,11 +173,17 @@ class Listing:
 
 def parse_listing(out: str, err: str = "") -> Listing:
     """Return what the command printed. Raises ChildFailed where it is something else."""
-    found = {one.name: one for one in decoded(tuple[ListedDevice, ...], out, *WORDS)}
-    rows = tree_rows(tuple(one.device for one in found.values()))
-    entries = (ListedEntry(row, found[row.device.name].state, found[row.device.name].hazards) for row in rows)
     notes = (line.removeprefix(_NOTE) for line in err.splitlines() if line.startswith(_NOTE))
-    return Listing(tuple(entries), tuple(notes))
+    return Listing(entries_of(decoded(tuple[ListedDevice, ...], out, *WORDS)), tuple(notes))
+
+
+def entries_of(listed: Iterable[ListedDevice]) -> tuple[ListedEntry, ...]:
+    """Return devices in the order of their tree."""
+    found = {one.name: one for one in listed}
+    rows = tree_rows(tuple(one.device for one in found.values()))
+    return tuple(
+        ListedEntry(row, found[row.device.name].state, found[row.device.name].hazards) for row in rows
+    )
 
 
 def with_progress(listing: Listing, arrays: tuple[MdArray, ...]) -> Listing:
@@ -186,8 +192,9 @@ def with_progress(listing: Listing, arrays: tuple[MdArray, ...]) -> Listing:
     devices = tuple(_moved(entry.device, now) for entry in listing.entries)
     if devices == tuple(entry.device for entry in listing.entries):
         return listing
+    graph = DeviceGraph(devices)
     entries = tuple(
-        entry if entry.device == device else _restated(entry, device, devices)
+        entry if entry.device == device else _restated(entry, device, graph)
         for entry, device in zip(listing.entries, devices, strict=True)
     )
     return replace(listing, entries=entries)
@@ -221,8 +228,8 @@ def _moved(device: Device, now: dict[str, MdArray]) -> Device:
     return device if device.md is None or device.name not in now else replace(device, md=now[device.name])
 
 
-def _restated(entry: ListedEntry, device: Device, devices: tuple[Device, ...]) -> ListedEntry:
-    state = device_state(device, devices, entry.hazards if entry.is_proved else None)
+def _restated(entry: ListedEntry, device: Device, graph: DeviceGraph) -> ListedEntry:
+    state = device_state(device, graph, entry.hazards if entry.is_proved else None)
     return replace(entry, row=replace(entry.row, device=device), state=state)
 
 

@@ -37,10 +37,18 @@ class SwapEntry:
     size_bytes: int
 
 
-def read_mounts(pid: str = "self") -> tuple[MountEntry, ...]:
-    """Return the mounts that a process of the visible /proc sees. Raises OSError."""
-    with open(f"/proc/{pid}/mountinfo", "rb") as file:
+def read_mounts(pid: str = "self", proc: str = "/proc") -> tuple[MountEntry, ...]:
+    """Return the mounts that a process of the visible /proc sees. Raises OSError, ValueError."""
+    with open(f"{proc}/{pid}/mountinfo", "rb") as file:
         return parse_mountinfo(os.fsdecode(file.read()))
+
+
+def read_swaps(proc: str = "/proc") -> tuple[SwapEntry, ...]:
+    """Return the active swap areas; none where the kernel has no swap support. Raises OSError, ValueError."""
+    if not os.path.exists(f"{proc}/swaps"):
+        return ()
+    with open(f"{proc}/swaps", "rb") as file:
+        return parse_swaps(os.fsdecode(file.read()))
 
 
 def parse_mountinfo(text: str) -> tuple[MountEntry, ...]:

@@ -40,12 +40,12 @@ def inspect(path: str, **facts: object) -> GateReport:
 
 def refusals(report: GateReport) -> dict[str, str]:
     """Return the reasons of all refusals by check."""
-    return {hazard.check: hazard.reason for hazard in report.inspection.refusals}
+    return {hazard.check: hazard.reason for hazard in report.refusals}
 
 
 def questions(report: GateReport) -> dict[str, str]:
     """Return the reasons of all questions by check; this machine's sandboxed processes are no matter here."""
-    found: tuple[Hazard, ...] = report.inspection.questions
+    found: tuple[Hazard, ...] = report.questions
     return {hazard.check: hazard.reason for hazard in found if hazard.check != "hidden-process"}
 
 

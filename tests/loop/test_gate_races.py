@@ -172,7 +172,7 @@ def test_partitions_and_what_is_on_them_are_asked_about(tmp_path: Path) -> None:
         run("mkfs.ext4", "-q", "-U", UUID, one)
         report = inspect(disk)
         assert refusals(report) == {}
-        said = {(hazard.device, hazard.reason) for hazard in report.inspection.questions}
+        said = {(hazard.device, hazard.reason) for hazard in report.questions}
         assert (one, f"holds ext4, UUID {UUID}, 30.0 MiB") in said
         assert (disk, f"has the partition {two} of 30.0 MiB at byte {32 * MIB}") in said
         assert f"on {one}" in report.loss
@@ -344,7 +344,7 @@ def test_a_disk_that_can_not_be_read_is_refused_also_in_the_middle_of_a_run(
     os.truncate(tmp_path / "disk0", left)
     context = GateContext(RealExecutor(), str(tmp_path), content_is_ours=is_ours)
     report = inspect_device(device, context)
-    (hazard,) = report.inspection.refusals
+    (hazard,) = report.refusals
     assert hazard.reason == f"could not be proved free: the signatures on {device}: Input/output error"
     assert "`smartctl --all DEVICE`" in hazard.hint
     with pytest.raises(DeviceRefused):

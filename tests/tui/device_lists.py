@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.md import parse_mdstat
-from fsconsole.devices.state import device_state
-from fsconsole.devices.tree import tree_rows
+from fsconsole.devices.state import ListedDevice, device_state
 from fsconsole.model.device import (
     Device,
     DeviceKind,
@@ -18,7 +18,7 @@ from fsconsole.model.device import (
     Usage,
     Verdict,
 )
-from fsconsole.preflight.device_survey import DeviceSurvey, SurveyRow, as_json
+from fsconsole.model.wire import encode
 from fsconsole.text import GIB, MIB, TIB
 
 _MDSTAT = Path(__file__).parents[1] / "data" / "mdstat"
@@ -121,11 +121,15 @@ def listed(*devices: Device, is_root: bool = True, not_asked: frozenset[str] = f
         return _FOUND.get(device.name, ())
 
     shown = devices if is_root else tuple(replace(device, signatures=()) for device in devices)
-    rows = tuple(
-        SurveyRow(row, device_state(row.device, shown, row_of(row.device)), row_of(row.device) or ())
-        for row in tree_rows(shown)
+    graph = DeviceGraph(shown)
+    found = ((device, row_of(device)) for device in shown)
+    return encode(
+        tuple(
+            ListedDevice.of(device, device_state(device, graph, hazards), hazards or (), ())
+            for device, hazards in found
+        ),
+        indent=1,
     )
-    return as_json(DeviceSurvey(rows))
 
 
 def many(count: int) -> tuple[Device, ...]:

@@ -8,6 +8,7 @@ import time
 from contextlib import ExitStack
 
 from fsconsole.catalog.filesystem import Scope
+from fsconsole.devices.uses import block_number
 from fsconsole.engine.warnings import note_features
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult, failure_words
 from fsconsole.errors.runs import KernelLacks
@@ -144,7 +145,8 @@ def _mount(work: CellWork, argv: tuple[str, ...]) -> float:
         words = refusal_words(work.cell.variant.filesystem, result.kernel_log)
         raise StepFailed("; ".join(words) or failure_words(result))
     entry = _mounted_at(work.mount_point)
-    if entry is None or os.path.realpath(entry.source) != os.path.realpath(work.cell.target):
+    # By number: without udevd /dev/mapper/NAME is a node of its own, not a link.
+    if entry is None or block_number(entry.source) != block_number(work.cell.target):
         raise StepFailed(f"mount succeeded, but {work.cell.target} is not what is mounted")
     # btrfs gives its subvolumes st_dev numbers of their own: later checks compare stat, not the mount table.
     work.mounted_device = os.stat(work.mount_point).st_dev

@@ -7,10 +7,9 @@ import pytest
 from rich.cells import cell_len
 
 from fsconsole.cli.devices import table_lines
-from fsconsole.devices.state import device_state
-from fsconsole.devices.tree import tree_rows
+from fsconsole.devices.graph import DeviceGraph
+from fsconsole.devices.state import ListedDevice, device_state
 from fsconsole.model.device import Device, DeviceKind, MountUse, Signature, Usage
-from fsconsole.preflight.device_survey import SurveyRow
 
 DISK = Device(
     "sda", "/dev/sda", DeviceKind.DISK, 8, 0, 8 * 2**40, rotational=True, model="ST8000NM0055-1RM",
@@ -30,8 +29,9 @@ MACHINE = (
 
 
 def printed(width: int, *, ascii_only: bool = False) -> list[str]:
-    rows = [SurveyRow(row, device_state(row.device, MACHINE, ())) for row in tree_rows(MACHINE)]
-    return [line.plain.rstrip() for line in table_lines(rows, width, ascii_only=ascii_only)]
+    graph = DeviceGraph(MACHINE)
+    listed = [ListedDevice.of(one, device_state(one, graph, ()), (), ()) for one in MACHINE]
+    return [line.plain.rstrip() for line in table_lines(listed, width, ascii_only=ascii_only)]
 
 
 @pytest.mark.parametrize("width", [50, 80, 120, 300])

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.devices.snapshot import find_device
+from fsconsole.devices.evidence import Unread
+from fsconsole.devices.graph import tree_rows
+from fsconsole.devices.snapshot import find_device, take_snapshot
 from fsconsole.devices.sysfs import (
     Hardware,
     normal_wwn,
@@ -15,7 +17,6 @@ from fsconsole.devices.sysfs import (
     read_device,
     read_hardware,
 )
-from fsconsole.devices.tree import tree_rows
 from fsconsole.errors.runs import KernelUnreadable
 from fsconsole.errors.targets import DeviceMissing, NotABlockDevice
 from fsconsole.model.device import Device, DeviceKind, MdMember, MountUse
@@ -203,6 +204,13 @@ def test_a_network_filesystem_claims_no_device(tree: SystemTree) -> None:
     tree.sata("sda", "8:0")
     tree.write_proc("self/mountinfo", "30 1 0:50 / /mnt rw - nfs4 server:/dev/sda rw\n")
     assert tree.devices()["sda"].mounts == ()
+
+
+def test_a_swap_device_that_is_no_node_here_is_not_passed_over(tree: SystemTree) -> None:
+    head = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
+    tree.write_proc("swaps", f"{head}/swapfile file 8 0 -2\n/dev/not-there partition 8 0 -3\n")
+    (unread,) = take_snapshot(str(tree.sys), str(tree.proc)).unread
+    assert unread == Unread("the swap areas", "the swap device /dev/not-there is no device node here")
 
 
 def test_the_loop_files_of_sysfs_are_enough_without_root(tree: SystemTree) -> None:

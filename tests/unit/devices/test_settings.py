@@ -23,6 +23,7 @@ from fsconsole.devices.settings import (
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.model.events import SettingTaken
 from fsconsole.model.state import HeldSetting
+from tests.unit.gate.made import over
 
 QUEUE = "/sys/block/sdx/queue"
 READ_AHEAD, SCHEDULER = f"{QUEUE}/read_ahead_kb", f"{QUEUE}/scheduler"
@@ -174,7 +175,7 @@ MD = device("md0", 64, DeviceKind.MD, lower=("sda1", "sdb1"))
 MD_OF_ONE = device("md1", 65, DeviceKind.MD, lower=("sda1", "sda2"))
 MD_PART = device("md0p1", 66, DeviceKind.PARTITION, parent="md0")
 VOLUME = device("dm-0", 80, DeviceKind.DM, lower=("md0", "loop0"))
-GRAPH = DeviceGraph((SDA, SDA1, SDA2, SDB, SDB1, LOOP, MD, MD_OF_ONE, MD_PART, VOLUME), {})
+GRAPH = DeviceGraph((SDA, SDA1, SDA2, SDB, SDB1, LOOP, MD, MD_OF_ONE, MD_PART, VOLUME))
 
 
 def test_the_queue_of_a_device_is_its_disks_or_those_of_the_disks_below_it() -> None:
@@ -185,5 +186,5 @@ def test_the_queue_of_a_device_is_its_disks_or_those_of_the_disks_below_it() -> 
     assert (names(MD), names(MD_OF_ONE), names(MD_PART)) == (["sda", "sdb"], ["sda"], ["sda", "sdb"])
     assert names(VOLUME) == ["sda", "sdb", "loop0"]
     # A loop over a device is scheduled by itself; an array whose members are not listed is named itself.
-    assert names(LOOP, DeviceGraph((SDA, LOOP), {8 << 8 | 32: 8 << 8})) == ["loop0"]
-    assert names(MD, DeviceGraph((MD,), {})) == ["md0"]
+    assert names(over(LOOP, SDA), DeviceGraph((SDA, over(LOOP, SDA)))) == ["loop0"]
+    assert names(MD, DeviceGraph((MD,))) == ["md0"]

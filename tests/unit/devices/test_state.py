@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.state import Claim, DeviceState, device_state, holdings, stands_on, volume_name
 from fsconsole.model.device import (
     Device,
@@ -28,7 +29,7 @@ def hazard(reason: str, verdict: Verdict) -> Hazard:
 
 
 def state(device: Device, *others: Device, hazards: tuple[Hazard, ...] | None = ()) -> DeviceState:
-    return device_state(device, (device, *others), hazards)
+    return device_state(device, DeviceGraph((device, *others)), hazards)
 
 
 def test_a_device_without_use_hazard_or_content_is_free() -> None:

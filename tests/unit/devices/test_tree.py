@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.devices.tree import natural_key, tree_rows
+from fsconsole.devices.graph import natural_key, tree_rows
 from fsconsole.model.device import Device, DeviceKind, LoopBacking
 from fsconsole.show.devices import guide
 from fsconsole.show.terminal import ASCII, SAFE

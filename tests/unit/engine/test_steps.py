@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -237,3 +239,21 @@ def test_the_warning_of_a_degraded_array_counts_what_is_missing() -> None:
     (array,) = parse_mdstat((RECORDED / "6.1.192-raid5-failed-member.txt").read_text())
     assert array.degraded
     assert degraded_words(array) == "the array /dev/md0 lacks 1 of its 3 members"
+
+
+@pytest.mark.root
+def test_what_is_mounted_is_known_by_its_number_whatever_its_node_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, minor in (("dm-0", 200), ("mapped", 200), ("other", 201)):
+        os.mknod(tmp_path / name, 0o600 | stat.S_IFBLK, os.makedev(253, minor))
+    work = Work()
+    work.stack, work.mount_point = ExitStack(), str(tmp_path)  # type: ignore[attr-defined]
+    work.run.places = SimpleNamespace(debug="")
+    work.cell.target = str(tmp_path / "dm-0")
+    monkeypatch.setattr(work.stack, "callback", lambda *_: None)  # type: ignore[attr-defined]
+    for name, is_it in (("mapped", True), ("other", False)):
+        entry = SimpleNamespace(mount_point=str(tmp_path), source=str(tmp_path / name))
+        monkeypatch.setattr(life, "read_mounts", lambda entry=entry: (entry,))
+        with nullcontext() if is_it else pytest.raises(StepFailed, match="is not what is mounted"):
+            life._mount(work, ("mount",))  # type: ignore[arg-type]

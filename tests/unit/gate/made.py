@@ -53,6 +53,12 @@ SCRATCH = replace(
 )
 
 
+def over(loop: Device, below: Device) -> Device:
+    """Return the loop device as it is when it stands on another device."""
+    backing = LoopBacking(below.path, 5, 7, direct_io=True, autoclear=False, device_number=number(below))
+    return replace(loop, loop=backing)
+
+
 def evidence(of: Device = SDB, *relatives: Relative, **facts: object) -> Evidence:
     """Return evidence in which nothing speaks against the device, but for the facts given."""
     family = (Relative(number(of), of.path, Relation.SELF), *relatives)

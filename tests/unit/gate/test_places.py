@@ -8,8 +8,7 @@ import pytest
 
 from fsconsole.devices.gate import strange_node
 from fsconsole.devices.graph import DeviceGraph
-from fsconsole.devices.places import NotDetermined, PlaceFinder, overlay_layers
-from fsconsole.devices.snapshot import MachineSnapshot
+from fsconsole.devices.snapshot import MachineSnapshot, NotDetermined, below_mount, overlay_layers
 from fsconsole.model.device import LoopBacking
 from fsconsole.system.files import nearest_existing
 from fsconsole.system.mounts import MountEntry, parse_mountinfo, read_mounts
@@ -23,9 +22,9 @@ DEVICES = (SDA, SDA1, SDB, SDB1, LV, LOOP1)
 def below(line: str, btrfs: dict[str, frozenset[int]] | None = None) -> frozenset[int]:
     """Return what lies below / if PID 1's only mount were this one."""
     (mount,) = parse_mountinfo(line)
-    graph = DeviceGraph(DEVICES, {})
-    finder = PlaceFinder(MachineSnapshot(graph, read_mounts("self"), (mount,), btrfs or {}, (), {}, ()))
-    return finder._down(finder._numbers_of(mount), "/")
+    graph = DeviceGraph(DEVICES)
+    snapshot = MachineSnapshot(graph, read_mounts("self"), (mount,), btrfs or {}, (), {}, ())
+    return below_mount(snapshot, mount, "/")
 
 
 def test_a_root_is_followed_through_volumes_and_loops_to_whole_disks() -> None:

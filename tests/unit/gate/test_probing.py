@@ -160,4 +160,4 @@ def test_a_reservation_is_a_descriptor_or_a_conflict(status: int, answer: bytes,
 
 
 def test_a_device_without_holders_has_none() -> None:
-    assert list(holder_uses(DeviceGraph((SDB,), {}))) == []
+    assert list(holder_uses(DeviceGraph((SDB,)))) == []

@@ -7,7 +7,7 @@ import pytest
 from fsconsole.devices.evidence import Relation
 from fsconsole.devices.graph import DeviceGraph, relatives, same_disk
 from fsconsole.model.device import Device
-from tests.unit.gate.made import LOOP0, SDA, SDA1, SDB, SDB1, SDB2, SDC, SDC1, device, number
+from tests.unit.gate.made import LOOP0, SDA, SDA1, SDB, SDB1, SDB2, SDC, SDC1, device, over
 
 LOOP1, LOOP2 = device("loop1", 7, 1), device("loop2", 7, 2)
 MD0 = device("md0", 9, 0, lower=("sda1", "sdb1"))
@@ -16,10 +16,8 @@ MPATH = device("dm-1", 253, 1, lower=("sdb", "sdc"))
 ALL = (SDA, SDA1, SDB, SDB1, SDB2, LOOP0, LOOP1, LOOP2, MD0, LV)
 
 
-def roles(
-    of: Device, devices: tuple[Device, ...] = ALL, loops: dict[int, int] | None = None
-) -> dict[str, Relation]:
-    found = relatives(of, DeviceGraph(devices, loops or {}))
+def roles(of: Device, *others: Device) -> dict[str, Relation]:
+    found = relatives(of, DeviceGraph((of, *(others or ALL))))
     return {relative.path.removeprefix("/dev/"): relative.role for relative in found}
 
 
@@ -41,8 +39,7 @@ def test_a_loop_over_a_file_is_a_disk_of_its_own() -> None:
 
 
 def test_a_chain_of_loops_reaches_the_disk_and_its_partitions() -> None:
-    loops = {number(LOOP2): number(LOOP1), number(LOOP1): number(SDB)}
-    assert roles(LOOP2, loops=loops) == {
+    assert roles(over(LOOP2, LOOP1), over(LOOP1, SDB), SDB, SDB1, SDB2) == {
         "loop2": Relation.SELF,
         "loop1": Relation.UNDER,
         "sdb": Relation.UNDER,
@@ -52,18 +49,20 @@ def test_a_chain_of_loops_reaches_the_disk_and_its_partitions() -> None:
 
 
 def test_a_loop_over_a_partition_lies_on_its_disk() -> None:
-    found = roles(LOOP1, loops={number(LOOP1): number(SDB2)})
-    assert found == {"loop1": Relation.SELF, "sdb2": Relation.UNDER, "sdb": Relation.DISK}
+    assert roles(over(LOOP1, SDB2), SDB, SDB2) == {
+        "loop1": Relation.SELF,
+        "sdb2": Relation.UNDER,
+        "sdb": Relation.DISK,
+    }
 
 
 def test_a_circle_of_loops_ends() -> None:
-    loops = {number(LOOP1): number(LOOP2), number(LOOP2): number(LOOP1)}
-    assert roles(LOOP1, loops=loops) == {"loop1": Relation.SELF, "loop2": Relation.UNDER}
+    assert roles(over(LOOP1, LOOP2), over(LOOP2, LOOP1)) == {"loop1": Relation.SELF, "loop2": Relation.UNDER}
 
 
 @pytest.mark.parametrize("of", [SDB, SDB1])
 def test_a_disk_of_the_same_wwn_is_a_twin_with_its_partitions(of: Device) -> None:
-    found = roles(of, (SDA, SDB, SDB1, SDC, SDC1))
+    found = roles(of, SDA, SDB, SDB1, SDC, SDC1)
     assert found["sdc"] is Relation.TWIN
     assert found["sdc1"] is Relation.TWIN
     assert "sda" not in found
@@ -71,7 +70,7 @@ def test_a_disk_of_the_same_wwn_is_a_twin_with_its_partitions(of: Device) -> Non
 
 def test_the_paths_that_a_multipath_map_is_made_of_are_no_twins() -> None:
     third = device("sdd", minor=48, wwn=SDB.wwn)
-    found = roles(MPATH, (SDB, SDC, third, MPATH))
+    found = roles(MPATH, SDB, SDC, third)
     assert found == {
         "dm-1": Relation.SELF,
         "sdb": Relation.BELOW,
@@ -93,16 +92,17 @@ def test_wwn_decides_where_both_have_one_and_the_serial_otherwise() -> None:
 
 
 def test_what_is_missing_in_the_listing_is_told() -> None:
-    graph = DeviceGraph((MD0, SDA1, SDB2, SDB, LOOP1), {number(LOOP1): number(LOOP2)})
+    loop = over(LOOP1, LOOP2)
+    graph = DeviceGraph((MD0, SDA1, SDB2, SDB, loop))
     assert graph.gaps(MD0) == ("sdb1", "sda")
-    assert graph.gaps(LOOP1) == ("7:2",)
+    assert graph.gaps(loop) == ("7:2",)
     assert graph.gaps(SDB2) == ()
 
 
 def test_only_loops_over_files_stand_on_files() -> None:
     part = device("loop1p1", 259, 1, parent="loop1")
-    loops = {number(LOOP2): number(SDB)}
-    graph = DeviceGraph((*ALL, part), loops)
-    assert [graph.stands_on_files(d) for d in (LOOP0, part, LOOP2, SDB, SDB1, LV)] == [True, True] + [
+    upper = over(LOOP2, SDB)
+    graph = DeviceGraph((SDA, SDA1, SDB, SDB1, LOOP0, LOOP1, part, upper, MD0, LV))
+    assert [graph.stands_on_files(d) for d in (LOOP0, part, upper, SDB, SDB1, LV)] == [True, True] + [
         False
     ] * 4

@@ -13,51 +13,57 @@ from fsconsole.devices.uses import (
     btrfs_uses,
     export_uses,
     holder_uses,
-    init_mount_uses,
     loop_uses,
-    mount_uses,
+    mounted_numbers,
     parse_number,
-    swap_uses,
+    table_uses,
 )
 from fsconsole.model.device import LoopBacking, MdArray, MdMember, MountUse
-from fsconsole.system.block import LoopStatus
-from fsconsole.system.mounts import SwapEntry, parse_mountinfo
-from tests.unit.gate.made import GIB, LOOP0, SDA, SDB, SDB1, device, number
+from fsconsole.system.mounts import parse_mountinfo
+from tests.unit.gate.made import LOOP0, SDA, SDB, SDB1, device, number, over
 
 LOOP1 = device("loop1", 7, 1)
 
 
-def test_a_mount_uses_the_device_of_its_number_whatever_its_source_is_called() -> None:
-    text = "36 35 8:17 / /srv/my\\040data rw,noatime shared:1 - ext4 /dev/root rw\n"
-    assert list(mount_uses(parse_mountinfo(text))) == [
-        Use(UseKind.MOUNT, number(SDB1), "is mounted on /srv/my data (ext4)")
+def test_mounts_and_swap_are_told_and_a_mount_of_pid_1_says_where_it_is_seen() -> None:
+    mounts = (MountUse("/srv", "xfs", "self"), MountUse("/b", "xfs", "init"), MountUse("", "btrfs", "btrfs"))
+    used = table_uses((replace(SDB1, mounts=mounts), replace(SDA, swap=True), SDB))
+    assert list(used) == [
+        Use(UseKind.MOUNT, number(SDB1), "is mounted on /srv (xfs)"),
+        Use(UseKind.MOUNT, number(SDB1), "is mounted on /b (xfs) in the mount table of PID 1"),
+        Use(UseKind.SWAP, number(SDA), "is in use as swap"),
     ]
 
 
-def test_a_mount_of_pid_1_says_where_it_is_seen_unless_it_is_seen_here_too() -> None:
-    mounts = parse_mountinfo("36 35 8:17 / /srv rw - xfs /dev/sdb1 rw\n")
-    (use,) = init_mount_uses(mounts, ())
-    assert (use.number, use.clause) == (number(SDB1), "is mounted on /srv (xfs) in the mount table of PID 1")
-    assert list(init_mount_uses(mounts, mount_uses(mounts))) == []
+def test_a_mount_stands_on_all_devices_that_it_names() -> None:
+    listed = {"/dev/sda": 1, "/dev/sdb": 2, "/dev/log": 3}
+    for line, numbers in (
+        ("36 35 8:17 / /srv rw - ext4 /dev/root rw", {number(SDB1)}),
+        ("36 35 8:17 / /srv rw - xfs /dev/sda rw,logdev=/dev/log", {number(SDB1), 3}),
+        ("36 35 0:40 / /srv rw - bcachefs /dev/sda:/dev/sdb rw", {40, 1, 2}),
+        ("36 35 0:50 / /mnt rw - nfs4 server:/dev/sda rw", {50}),
+    ):
+        (mount,) = parse_mountinfo(line)
+        assert mounted_numbers(mount, listed) == numbers, line
 
 
 def test_an_array_uses_its_members_even_where_it_is_inactive() -> None:
     members = (MdMember("sdb", 0), MdMember("gone", 1, "F"))
     arrays = (MdArray("md127", False, False, "", members, 0),)
-    uses = list(array_uses(arrays, DeviceGraph((SDA, SDB), {})))
+    uses = list(array_uses(arrays, DeviceGraph((SDA, SDB))))
     assert uses == [Use(UseKind.ARRAY, number(SDB), "is a member of the inactive array /dev/md127")]
 
 
 def test_a_member_with_a_slash_in_its_name_is_known_by_the_name_in_sysfs() -> None:
     disk = replace(SDA, name="cciss!c0d0")
     arrays = (MdArray("md0", True, False, "raid1", (MdMember("cciss/c0d0", 0),), 0),)
-    assert [use.number for use in array_uses(arrays, DeviceGraph((disk,), {}))] == [number(SDA)]
+    assert [use.number for use in array_uses(arrays, DeviceGraph((disk,)))] == [number(SDA)]
 
 
 def test_a_holder_is_told_with_its_name_and_where_it_is_mounted() -> None:
     volume = device("dm-0", 253, 0, dm_name="vg-srv", mounts=(MountUse("/srv", "xfs", "self"),))
     held = replace(SDB1, holders=("dm-0", "bcache0"))
-    clauses = [use.clause for use in holder_uses(DeviceGraph((held, volume), {}))]
+    clauses = [use.clause for use in holder_uses(DeviceGraph((held, volume)))]
     assert clauses == ["is held by /dev/dm-0 (vg-srv), which is mounted on /srv", "is held by /dev/bcache0"]
 
 
@@ -65,7 +71,7 @@ def test_a_volume_with_a_snapshot_is_told_and_the_layer_below_both_is_held_by_bo
     origin = device("dm-0", 253, 0, dm_name="vg-srv", dm_uuid="LVM-group1", lower=("dm-1",))
     layer = device("dm-1", 253, 1, dm_name="vg-srv-real", dm_uuid="LVM-group1-real", holders=("dm-0", "dm-2"))
     shot = device("dm-2", 253, 2, dm_name="vg-shot", dm_uuid="LVM-group2", lower=("dm-1",))
-    uses = list(holder_uses(DeviceGraph((origin, layer, shot), {})))
+    uses = list(holder_uses(DeviceGraph((origin, layer, shot))))
     assert [use.number for use in uses] == [number(layer), number(layer), number(origin)]
     assert uses[-1].clause == "has the snapshot /dev/dm-2 (vg-shot)"
 
@@ -75,30 +81,24 @@ def test_a_btrfs_uses_all_its_devices() -> None:
     assert {use.number for use in uses} == {number(SDA), number(SDB)}
 
 
-def test_a_swap_device_that_is_no_node_here_is_not_passed_over() -> None:
-    with pytest.raises(LookupError):
-        list(swap_uses((SwapEntry("/dev/not-there", "partition", GIB),)))
-    assert list(swap_uses((SwapEntry("/swapfile", "file", GIB),))) == []
-
-
-def below(file_device: int, inode: int, backing: int = 0) -> LoopStatus:
-    return LoopStatus(file_device, inode, 0, 0, 0, False, False, False, "", backing)
-
-
 def test_a_loop_uses_the_device_it_stands_on_or_the_one_that_holds_its_file() -> None:
-    graph = DeviceGraph((SDB, LOOP0, LOOP1), {})
-    statuses = {"/dev/loop0": below(6, 5, number(SDB)), "/dev/loop1": below(number(SDB1), 12)}
-    uses = list(loop_uses(statuses, graph))
+    backing = LoopBacking("/srv/f", number(SDB1), 12, direct_io=True, autoclear=False)
+    uses = list(loop_uses((SDB, over(LOOP0, SDB), replace(LOOP1, loop=backing))))
     assert [(use.kind, use.number, use.by) for use in uses] == [
         (UseKind.LOOP, number(SDB), number(LOOP0)),
         (UseKind.LOOP, number(SDB1), number(LOOP1)),
     ]
 
 
-def test_two_loops_over_one_file_are_told_of_each_other() -> None:
-    statuses = {"/dev/loop0": below(64512, 12), "/dev/loop1": below(64512, 12)}
-    shared = [u for u in loop_uses(statuses, DeviceGraph((LOOP0, LOOP1), {})) if u.kind is UseKind.SAME_FILE]
-    assert {use.number for use in shared} == {number(LOOP0), number(LOOP1)}
+def test_two_loops_over_one_file_are_told_of_each_other_unless_nobody_may_ask_them() -> None:
+    twin = replace(LOOP1, loop=LOOP0.loop)
+    shared = [use for use in loop_uses((LOOP0, twin)) if use.kind is UseKind.SAME_FILE]
+    assert {(use.number, use.by) for use in shared} == {
+        (number(LOOP0), number(LOOP1)),
+        (number(LOOP1), number(LOOP0)),
+    }
+    unknown = LoopBacking("/srv/disk", 0, 0, direct_io=True, autoclear=False)
+    assert list(loop_uses((replace(LOOP0, loop=unknown), replace(LOOP1, loop=unknown)))) == []
 
 
 def test_a_sysfs_device_number_is_read() -> None:

@@ -96,8 +96,8 @@ def check(case: Case, path: str) -> None:
     report = look_from(FOLDERS[case.root[1:]], path, case) if case.root else look(path, case)
     assert digest(path) == before
     assert bool(report.found) is case.signed or case.answer is Answer.CHANGED, report.found
-    refusals = {hazard.check for hazard in report.inspection.refusals}
-    questions = {hazard.check for hazard in report.inspection.questions}
+    refusals = {hazard.check for hazard in report.refusals}
+    questions = {hazard.check for hazard in report.questions}
     if case.answer is Answer.REFUSED:
         assert case.check in refusals, report.hazards
         with pytest.raises(FsconsoleError):
