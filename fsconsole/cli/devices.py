@@ -89,19 +89,17 @@ def table_lines(devices: Sequence[ListedDevice], width: int, *, ascii_only: bool
 
     from fsconsole.show.devices import entries_of, lay_out
     from fsconsole.show.terminal import ASCII, SAFE
-    from fsconsole.text import pad_right, wrap
+    from fsconsole.text import cells_of, pad_right, wrap
 
     sheet = lay_out(entries_of(devices), None, width, ASCII if ascii_only else SAFE)
-    *columns, state = sheet.columns
-    yield Text("".join(pad_right(column.title, column.width) for column in columns) + state.title, "bold")
+    *columns, (title, room) = sheet.columns
+    yield Text("".join(pad_right(*column) for column in columns) + title, "bold")
     for row in sheet.rows:
-        *cells, last = row.cells
-        lead = "".join(
-            pad_right(cell.text, column.width) for cell, column in zip(cells, columns, strict=True)
-        )
-        for part in wrap(last.text, state.width, max_lines=_STATE_LINES):
-            yield Text.assemble(lead, (part, last.style))
-            lead = " " * sum(column.width for column in columns)
+        *cells, (state, style) = row.cells
+        lead = "".join(pad_right(text, size) for (text, _), (_, size) in zip(cells, columns, strict=True))
+        for part in wrap(state, room, max_lines=_STATE_LINES):
+            yield Text.assemble(lead, (part, style))
+            lead = " " * cells_of(lead)
 
 
 # fsconsole readtest

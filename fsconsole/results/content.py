@@ -14,16 +14,9 @@ from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.plan import arrays_in_words
 from fsconsole.model.run import Target
 from fsconsole.model.state import RunState
-from fsconsole.results.figures import CLEAN, Noted, Summary, cells_in_words
-from fsconsole.results.grid import (
-    Grid,
-    GridRow,
-    highest_first,
-    published_alone,
-    published_for,
-    published_rows,
-)
-from fsconsole.results.table import Head, PrintedRow
+from fsconsole.results.figures import CLEAN, Noted, cells_in_words
+from fsconsole.results.grid import Grid, GridRow, highest_first, published_rows, share_percent
+from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.text import GIB, KIB, MIB, TIB, printable, shorten_middle, wrap
 from fsconsole.units import fixed, format_bytes, shared_decimals
 
@@ -41,14 +34,21 @@ def heading(state: RunState, standing: str) -> tuple[str, ...]:
 
 
 def facts(state: RunState) -> tuple[str, ...]:
-    """Return devices, machine, date and program, a line each."""
-    return (
-        *(_target(target, _known(state)) for target in state.request.targets),
-        *_arrays(state),
-        *_machines(state),
-        f"Started {instant(state.request.created_wall_ns)} with fsconsole {printable(state.request.version)}.",
-        *(f"Note: {printable(note)}" for note in state.request.plan.notes),
+    """Return devices, machine, date and program, a line each; a line per engine where their machines differ."""
+    request = state.request
+    known = dict(state.started[0].facts) if state.started else {}
+    arrays = sorted(words for words, _ in arrays_in_words(request.plan.cells))
+    if len(arrays) > _MOST_ARRAYS:
+        arrays[_MOST_ARRAYS:] = [f"and {len(arrays) - _MOST_ARRAYS} more"]
+    lines = [_device_words(target, known) for target in request.targets]
+    lines += [f"Together, an array made in each cell: {'; '.join(arrays)}."] if arrays else []
+    lines += dict.fromkeys(
+        f"Kernel {started.kernel} on {started.hostname}{_machine_words(dict(started.facts))}."
+        for started in state.started
     )
+    lines.append(f"Started {instant(request.created_wall_ns)} with fsconsole {request.version}.")
+    lines += [f"Note: {note}" for note in request.plan.notes]
+    return tuple(map(printable, lines))
 
 
 def instant(wall_ns: int) -> str:
@@ -60,63 +60,40 @@ def instant(wall_ns: int) -> str:
 def fact_words(name: str, value: str) -> tuple[str, str]:
     """Return a fact of the machine as people say it: ("memory", "23.5 GiB") for ("memory_bytes", "25276502016")."""
     kind, _, of = name.partition(" ")
-    if not kind.endswith("_bytes"):
-        return f"{kind.replace('_', ' ')} {of}".strip(), value
-    words = kind.removesuffix("_bytes").replace("_", " ")
-    return f"{words} {of}".strip(), _bytes_in_words(value) or value
+    words = f"{kind.removesuffix('_bytes').replace('_', ' ')} {of}".strip()
+    return words, (_bytes_words(value) if kind.endswith("_bytes") else "") or value
 
 
-def _known(state: RunState) -> dict[str, str]:
-    """Return what held as the first engine began, by name."""
-    return dict(state.started[0].facts) if state.started else {}
-
-
-def _target(target: Target, known: dict[str, str]) -> str:
+def _device_words(target: Target, known: Mapping[str, str]) -> str:
     identity = target.identity
-    kinds = (
-        ("scratch device", identity.scratch_id),
-        ("WWN", identity.wwn),
-        ("serial", identity.serial),
-    )
-    named = [word if word == "scratch device" else f"{word} {value}" for word, value in kinds if value]
-    read_ahead = _bytes_in_words(known.get(f"read_ahead_bytes {target.path}", ""))
+    read_ahead = _bytes_words(known.get(f"read_ahead_bytes {target.path}", ""))
     scheduler = known.get(f"scheduler {target.path}", "")
-    settings = (("read-ahead", read_ahead), ("scheduler", scheduler))
-    named += [f"{word} {value}" for word, value in settings if value]
-    return printable(f"Device {target.path}: {', '.join([format_bytes(identity.size_bytes), *named])}.")
+    parts = (
+        format_bytes(identity.size_bytes),
+        "scratch device" if identity.scratch_id else "",
+        f"WWN {identity.wwn}" if identity.wwn else "",
+        f"serial {identity.serial}" if identity.serial else "",
+        f"read-ahead {read_ahead}" if read_ahead else "",
+        f"scheduler {scheduler}" if scheduler else "",
+    )
+    return f"Device {target.path}: {', '.join(filter(None, parts))}."
 
 
-def _arrays(state: RunState) -> tuple[str, ...]:
-    """Return what the devices were made into, where they were; of many arrays only the first."""
-    told = sorted(words for words, _ in arrays_in_words(state.request.plan.cells))
-    if not told:
-        return ()
-    shown, others = told[:_MOST_ARRAYS], len(told) - _MOST_ARRAYS
-    more = [f"and {others} more"] if others > 0 else []
-    return (printable(f"Together, an array made in each cell: {'; '.join((*shown, *more))}."),)
+def _machine_words(known: Mapping[str, str]) -> str:
+    memory = _bytes_words(known.get("memory_bytes", ""))
+    limits = (("dirty limit", "dirty_limit"), ("background", "dirty_background_limit"))
+    parts = (
+        f"{known['cpus']} CPUs" if "cpus" in known else "",
+        f"{memory} RAM" if memory else "",
+        *(f"{word} {known[fact]}" for word, fact in limits if fact in known),
+    )
+    return "".join(f", {part}" for part in parts if part)
 
 
-def _bytes_in_words(figure: str) -> str:
-    """Return a fact that counts bytes in words; a fact from elsewhere may hold anything."""
+def _bytes_words(figure: str) -> str:
+    """Return a fact that counts bytes in words; empty for whatever else a fact from elsewhere holds."""
     is_figure = figure.isascii() and figure.isdigit() and len(figure) < 20
     return format_bytes(int(figure)) if is_figure else ""
-
-
-def _machines(state: RunState) -> tuple[str, ...]:
-    """Return the machine of each engine that worked on the run; more than one line where they differ."""
-    lines = []
-    for started in state.started:
-        known = dict(started.facts)
-        parts = [f"Kernel {started.kernel} on {started.hostname}"]
-        if "cpus" in known:
-            parts.append(f"{known['cpus']} CPUs")
-        memory = _bytes_in_words(known.get("memory_bytes", ""))
-        if memory:
-            parts.append(f"{memory} RAM")
-        limits = (("dirty limit", "dirty_limit"), ("background", "dirty_background_limit"))
-        parts += [f"{word} {known[fact]}" for word, fact in limits if fact in known]
-        lines.append(printable(", ".join(parts) + "."))
-    return tuple(dict.fromkeys(lines))
 
 
 # Figures in the unit of their column's head, their points in line; rounding is left to units.
@@ -145,22 +122,16 @@ class ColumnScale:
 
 def scale_for(metric: Metric, values: Iterable[float]) -> ColumnScale:
     """Return the scale for a column with these values, in the metric's base unit."""
-    listed = tuple(map(float, values))
-    base = metric.unit
-    unit, factor = _unit(base, max(listed, default=0.0))
-    whole = base in (Unit.COUNT, Unit.BYTES) and factor == 1 and all(value.is_integer() for value in listed)
-    if whole:
+    listed, base = tuple(map(float, values)), metric.unit
+    unit, factor = "" if base is Unit.COUNT else base.value, 1.0
+    if base is Unit.BYTES_PER_S:
+        unit, factor = "MB/s", 1e6
+    elif base is Unit.BYTES:
+        largest = max(listed, default=0.0)
+        unit, factor = next(((name, float(size)) for name, size in _SIZES if largest >= size), ("B", 1.0))
+    if base in (Unit.COUNT, Unit.BYTES) and factor == 1 and all(value.is_integer() for value in listed):
         return ColumnScale(unit, factor)
     return ColumnScale(unit, factor, shared_decimals(value / factor for value in listed))
-
-
-def _unit(unit: Unit, largest: float) -> tuple[str, float]:
-    """Return the unit of a column's head and its size in base units."""
-    if unit is Unit.BYTES_PER_S:
-        return "MB/s", 1e6
-    if unit is Unit.BYTES:
-        return next(((name, float(size)) for name, size in _SIZES if largest >= size), ("B", 1.0))
-    return ("" if unit is Unit.COUNT else unit.value), 1.0
 
 
 # Warnings as letters in the table, and in words below it.
@@ -183,31 +154,16 @@ class Worded:
     hint: str
 
 
-def marks_of(grid: Grid) -> Mapping[WarningKind, str]:
+def _marks_of(grid: Grid) -> Mapping[WarningKind, str]:
     """Return a letter for each kind of warning that concerns cells, in the order of WarningKind."""
     kinds = {warning.kind for warning in grid.warnings if warning.cells}
     return dict(zip((kind for kind in WarningKind if kind in kinds), ascii_lowercase, strict=False))
 
 
-def marks_of_rows(grid: Grid) -> tuple[str, ...]:
-    """Return the letters of each row, in the grid's order."""
-    marks = marks_of(grid)
-    of_cells: dict[int, set[WarningKind]] = {}
-    for warning in grid.warnings:
-        for cell in warning.cells:
-            of_cells.setdefault(cell, set()).add(warning.kind)
-    return tuple(_letters(row, marks, of_cells) for row in grid.rows)
-
-
-def _letters(row: GridRow, marks: Mapping[WarningKind, str], of_cells: Mapping[int, set[WarningKind]]) -> str:
-    kinds = {kind for figures in row.cells for kind in of_cells.get(figures.cell, ())}
-    return "".join(mark for kind, mark in marks.items() if kind in kinds)
-
-
 def worded(grid: Grid) -> tuple[Worded, ...]:
     """Return the warnings for below the table, those with the same hint as one."""
     total = len({figures.cell for row in grid.rows for figures in row.cells})
-    return _worded(grid.warnings, marks_of(grid), total)
+    return _worded(grid.warnings, _marks_of(grid), total)
 
 
 def worded_for(row: GridRow, grid: Grid) -> tuple[Worded, ...]:
@@ -219,23 +175,24 @@ def worded_for(row: GridRow, grid: Grid) -> tuple[Worded, ...]:
         if not cells.isdisjoint(warning.cells)
     ]
     whole = [warning for warning in grid.warnings if not warning.cells]
-    return _worded((*own, *whole), marks_of(grid), len(cells))
+    return _worded((*own, *whole), _marks_of(grid), len(cells))
 
 
 def _worded(warnings: Iterable[Noted], marks: Mapping[WarningKind, str], total: int) -> tuple[Worded, ...]:
     alike: dict[tuple[WarningKind, str, bool], list[Noted]] = {}
     for warning in warnings:
         alike.setdefault((warning.kind, warning.hint, bool(warning.cells)), []).append(warning)
-    return tuple(
-        Worded(
-            mark=marks[kind] if of_cells else "",
-            kind=kind.value.replace("-", " "),
-            place=_place({cell for warning in group for cell in warning.cells}, total),
-            reasons=_some(merged(printable(warning.reason) for warning in group)),
-            hint=printable(hint),
-        )
-        for (kind, hint, of_cells), group in alike.items()
-    )
+    found = []
+    for (kind, hint, of_cells), group in alike.items():
+        cells = {cell for warning in group for cell in warning.cells}
+        place = "all cells" if len(cells) == total > 1 else numbers_in_words(cells)
+        reasons = merged(printable(warning.reason) for warning in group)
+        if len(reasons) > _REASONS_SHOWN:
+            more = f"and {len(reasons) - _REASONS_SHOWN} more like these"
+            reasons = (*reasons[:_REASONS_SHOWN], more)
+        mark = marks[kind] if of_cells else ""
+        found.append(Worded(mark, kind.value.replace("-", " "), place, reasons, printable(hint)))
+    return tuple(found)
 
 
 def warning_lines(warning: Worded, width: int, *, indent: str = "", hint: bool = True) -> list[str]:
@@ -272,12 +229,8 @@ def merged(reasons: Iterable[str]) -> tuple[str, ...]:
     """
     alike: dict[str, list[str]] = {}
     for reason in dict.fromkeys(reasons):
-        alike.setdefault(_VARYING.sub(_blank, reason), []).append(reason)
-    return tuple(_one_for(group) for group in alike.values())
-
-
-def _blank(varying: re.Match[str]) -> str:
-    return "''" if varying["name"] else "0"
+        alike.setdefault(_VARYING.sub(lambda one: "''" if one["name"] else "0", reason), []).append(reason)
+    return tuple(map(_one_for, alike.values()))
 
 
 def _one_for(reasons: Sequence[str]) -> str:
@@ -297,64 +250,90 @@ def _span(values: Sequence[tuple[str, str]]) -> str:
     return numbers[0] if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
 
 
-def _place(cells: set[int], total: int) -> str:
-    return "all cells" if len(cells) == total > 1 else numbers_in_words(cells)
-
-
-def _some(reasons: Sequence[str]) -> tuple[str, ...]:
-    if len(reasons) <= _REASONS_SHOWN:
-        return tuple(reasons)
-    return (*reasons[:_REASONS_SHOWN], f"and {len(reasons) - _REASONS_SHOWN} more like these")
-
-
 MISSING = "-"
 _WIDEST_VERDICT = len("repaired")
 _NO_FIGURES = "no figures"
+_WHOLE_FROM_PERCENT = 9.95
+_LARGEST_PERCENT = 99_999.0
 
 
-@dataclass(frozen=True, slots=True)
-class TableContent:
-    """Heads and rows; caption says in sentences what the figures of the table are."""
-
-    heads: tuple[Head, ...]
-    lines: tuple[PrintedRow, ...]
-    caption: tuple[str, ...]
-
-
-def content_of(grid: Grid, columns: Sequence[Metric]) -> TableContent:
+def table_of(grid: Grid, columns: Sequence[Metric], baseline: GridRow | None = None) -> TableValue:
     """Return the table of a grid with these columns, and n and spread where there are repeats.
 
-    Published rows stand under those that they belong to, and at the end where they belong to none.
+    Published rows stand under those that they belong to, and at the end where they belong to none. With a baseline the
+    figures of the grid's other rows are in per cent of its own.
     """
     repeated = any(n > 1 for n in grid.repeats)
     uneven = len(grid.repeats) > 1
-    marked = any(warning.cells for warning in grid.warnings)
+    marks = _marks_of(grid)
+    of_cells: dict[int, set[WarningKind]] = {}
+    for warning in grid.warnings:
+        for cell in warning.cells:
+            of_cells.setdefault(cell, set()).add(warning.kind)
+    published = published_rows(grid)
+    valued: tuple[GridRow | PublishedRow, ...] = (*grid.rows, *published)
     scales = {
-        metric: scale_for(metric, (*_medians(grid, metric), *_published(grid, metric))) for metric in columns
+        metric: scale_for(metric, (value for row in valued if (value := row.value(metric)) is not None))
+        for metric in columns
     }
     heads = [_head(metric.column, scales[metric].unit) for metric in columns]
-    heads += [Head("spread", "%")] * repeated + [Head("n", "")] * uneven + [Head("warn", "")] * marked
-    marks = marks_of_rows(grid)
-    lines: list[PrintedRow] = []
-    for row, letters in zip(grid.rows, marks, strict=True):
+    heads += [Column("spread", "%")] * repeated + [Column("n")] * uneven + [Column("warn")] * bool(marks)
+    rows: list[TableRow] = []
+    for row in grid.rows:
+        against = baseline if row is not baseline else None
+        summary = row.figure(grid.sorted_by)
+        cells = [_figure(row, metric, scale, against) for metric, scale in scales.items()]
+        cells += [_spread(summary.spread_percent if summary is not None else None)] * repeated
+        cells += [str(summary.n) if summary is not None else MISSING] * uneven
+        kinds = {kind for figures in row.cells for kind in of_cells.get(figures.cell, ())}
+        cells += ["".join(mark for kind, mark in marks.items() if kind in kinds)] * bool(marks)
         notes = tuple(map(printable, row.notes)) or (() if row.figures else (_NO_FIGURES,))
-        wanted = (repeated, uneven, letters if marked else None)
-        lines.append(PrintedRow(printable(row.name), _cells(row, grid.sorted_by, scales, wanted), notes))
-        for found in published_for(grid, row):
+        tone = "strong" if row is baseline else ""
+        rows.append(TableRow(row.id, printable(row.name), tuple(cells) if row.figures else (), notes, tone))
+        own = [known for known in published if known.as_printed in row.printed]
+        for number, found in enumerate(own):
             which = "published" if len(row.printed) == 1 else f"published: {found.as_printed}"
-            lines.append(_published_line(which, found, scales, len(heads)))
-    for other in published_alone(grid):
-        lines.append(_published_line(f"published: {other.as_printed}", other, scales, len(heads)))
-    return TableContent(
-        tuple(heads),
-        tuple(lines),
-        (*_caption(grid), *_array_caption(grid), *_published_caption(grid.publication)),
+            rows.append(_published_row(f"{row.id} published {number}", which, found, scales, len(heads)))
+    printed = {words for row in grid.rows for words in row.printed}
+    for number, found in enumerate(known for known in published if known.as_printed not in printed):
+        which = f"published: {found.as_printed}"
+        rows.append(_published_row(f"published {number}", which, found, scales, len(heads)))
+    return TableValue("variant", tuple(heads), tuple(rows))
+
+
+def caption_of(grid: Grid) -> tuple[str, ...]:
+    """Return what the figures of a grid's table are, in sentences."""
+    column = grid.sorted_by.column
+    arrays = [row.key.array for row in grid.rows if row.key.array is not None]
+    if not grid.repeats:
+        said = [f"No row has a figure for {column} yet."]
+    else:
+        n = f"n = {grid.repeats[0]}" if len(grid.repeats) == 1 else "n"
+        spread = f"Figures are medians of {n} cells; spread: (max - min) / median of {column}."
+        alone = "One cell per row (n = 1): how far repeats would spread is not known."
+        said = [alone if grid.repeats == (1,) else spread, f"Sorted by {order_words(grid)}."]
+    if any(array.assume_clean for array in arrays):
+        said.append("assume-clean: md was told that the members agree; no resync was done.")
+    return (*said, *(publication_words(grid.publication) if grid.publication is not None else ()))
+
+
+def order_words(grid: Grid) -> str:
+    """Return by what a grid is sorted: "durable, highest first"."""
+    order = "highest" if highest_first(grid.sorted_by) != grid.is_reversed else "lowest"
+    return f"{grid.sorted_by.column}, {order} first"
+
+
+def publication_words(of: Publication) -> tuple[str, str]:
+    """Return where published figures come from, and what was measured there."""
+    return (
+        printable(f"Published: {of.source}, {of.date}; not of this run and not ranked with it."),
+        printable(f"There: {of.workload}; {of.machine}."),
     )
 
 
-def _published_line(
-    name: str, row: PublishedRow, scales: dict[Metric, ColumnScale], cells: int
-) -> PrintedRow:
+def _published_row(
+    key: str, name: str, row: PublishedRow, scales: dict[Metric, ColumnScale], cells: int
+) -> TableRow:
     """Return a published row; where the run's own have n, spread and warnings it has nothing."""
     table = f" ({row.table})" if row.table else ""
     figures = [
@@ -362,79 +341,34 @@ def _published_line(
         for metric, scale in scales.items()
     ]
     blanks = [""] * (cells - len(figures))
-    return PrintedRow(
-        printable(f"  {name}{table}"), (*figures, *blanks), (printable(row.note),) if row.note else ()
-    )
+    notes = (printable(row.note),) if row.note else ()
+    return TableRow(key, printable(f"  {name}{table}"), (*figures, *blanks), notes, "weak")
 
 
-def _array_caption(grid: Grid) -> tuple[str, ...]:
-    arrays = [row.key.array for row in grid.rows if row.key.array is not None]
-    if not any(array.assume_clean for array in arrays):
-        return ()
-    return ("assume-clean: md was told that the members agree; no resync was done.",)
-
-
-def _published(grid: Grid, metric: Metric) -> tuple[float, ...]:
-    return tuple(value for row in published_rows(grid) if (value := row.value(metric)) is not None)
-
-
-def _published_caption(of: Publication | None) -> tuple[str, ...]:
-    if of is None:
-        return ()
-    return (
-        printable(f"Published: {of.source}, {of.date}; not of this run and not ranked with it."),
-        printable(f"There: {of.workload}; {of.machine}."),
-    )
-
-
-def _head(column: str, unit: str) -> Head:
+def _head(column: str, unit: str) -> Column:
     """Return a head; a ratio of counts has no unit, so that its second half stands in the unit's place."""
     name, slash, per = column.partition("/")
-    return Head(name, f"{slash}{per}") if slash and not unit else Head(column, unit)
+    return Column(name, f"{slash}{per}") if slash and not unit else Column(column, unit)
 
 
-def _medians(grid: Grid, metric: Metric) -> tuple[float, ...]:
-    return tuple(summary.median for row in grid.rows if (summary := row.figure(metric)) is not None)
-
-
-def _cells(
-    row: GridRow, sorted_by: Metric, scales: dict[Metric, ColumnScale], wanted: tuple[bool, bool, str | None]
-) -> tuple[str, ...]:
-    """Return a row's cells; none at all for a row without a single figure. wanted: spread, n, and the marks."""
-    if not row.figures:
-        return ()
-    repeated, uneven, marks = wanted
-    summary = row.figure(sorted_by)
-    cells = [_figure(row, metric, scale) for metric, scale in scales.items()]
-    cells += [_spread(summary)] * repeated
-    cells += [str(summary.n) if summary is not None else MISSING] * uneven
-    cells += [marks] if marks is not None else []
-    return tuple(cells)
-
-
-def _figure(row: GridRow, metric: Metric, scale: ColumnScale) -> str:
-    summary = row.figure(metric)
-    text = scale.text(summary.median) if summary is not None else MISSING
+def _figure(row: GridRow, metric: Metric, scale: ColumnScale, baseline: GridRow | None) -> str:
+    value = row.value(metric)
+    text = scale.text(value) if value is not None else MISSING
+    if baseline is not None:
+        text = _share(share_percent(row, baseline, metric))
     if metric is Metric.CHECK and row.verdict not in ("", CLEAN):
         # Before the figure, so that points stay in line; it gives way, never the figure.
         return f"{shorten_middle(printable(row.verdict), _WIDEST_VERDICT)} {text}"
     return text
 
 
-def _spread(summary: Summary | None) -> str:
-    if summary is None or summary.spread_percent is None:
+def _share(percent: float | None) -> str:
+    if percent is None:
         return MISSING
-    return fixed(min(summary.spread_percent, 9999.0), 1)
+    if abs(percent) > _LARGEST_PERCENT:
+        return f"{percent:.0e}%"
+    return f"{fixed(percent, 0 if abs(percent) >= _WHOLE_FROM_PERCENT else 1)}%"
 
 
-def _caption(grid: Grid) -> tuple[str, ...]:
-    column = grid.sorted_by.column
-    order = "highest" if highest_first(grid.sorted_by) != grid.is_reversed else "lowest"
-    sorted_by = f"Sorted by {column}, {order} first."
-    if not grid.repeats:
-        return (f"No row has a figure for {column} yet.",)
-    spread = f"spread: (max - min) / median of {column}"
-    if grid.repeats == (1,):
-        return ("One cell per row (n = 1): how far repeats would spread is not known.", sorted_by)
-    n = f"n = {grid.repeats[0]}" if len(grid.repeats) == 1 else "n"
-    return (f"Figures are medians of {n} cells; {spread}.", sorted_by)
+def _spread(percent: float | None) -> str:
+    return MISSING if percent is None else fixed(min(percent, 9999.0), 1)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import array_words
 from fsconsole.model.state import RunState
-from fsconsole.results.figures import CellFigures
 from fsconsole.results.grid import Grid, GridRow
 from fsconsole.text import printable
 
@@ -20,25 +19,42 @@ _FORMULA_STARTS = ("=", "+", "-", "@")
 def cells_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Metric)) -> str:
     """Return the raw figures, one line per cell (and workload, where a cell has several), in plan order."""
     head = ["run", "cell", "repeat", "attempt", *_KEY_HEAD, "status", "reason", "check verdict"]
-    entries = sorted(
-        (
-            (figures.cell, position, row, figures)
-            for position, row in enumerate(grid.rows)
-            for figures in row.cells
-        ),
-        key=lambda entry: entry[:2],
-    )
-    lines = [_cell_line(state, row, figures, columns) for _, _, row, figures in entries]
-    return _written([*head, *(_head(metric) for metric in columns)], lines)
+    entries = [(figures, row) for row in grid.rows for figures in row.cells]
+    lines = [
+        [
+            guarded(state.request.run_id),
+            str(figures.cell + 1),
+            str(figures.repeat),
+            str(figures.attempt),
+            *_key_fields(row),
+            figures.status.value,
+            guarded(figures.reason),
+            guarded(figures.verdict),
+            *(_number(figures.value(metric)) for metric in columns),
+        ]
+        for figures, row in sorted(entries, key=lambda entry: entry[0].cell)
+    ]
+    return _written([*head, *map(_head, columns)], lines)
 
 
 def summary_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Metric)) -> str:
     """Return median, n and spread of each column, one line per row of the grid, in its order."""
     head = ["run", *_KEY_HEAD, "cells", "check verdict", "notes"]
     for metric in columns:
-        name = metric.column
-        head += [_head(metric), f"{name} n", f"{name} spread [%]"]
-    return _written(head, [_row_line(state, row, columns) for row in grid.rows])
+        head += [_head(metric), f"{metric.column} n", f"{metric.column} spread [%]"]
+    lines = []
+    for row in grid.rows:
+        fields = [guarded(state.request.run_id), *_key_fields(row), str(len(row.cells))]
+        fields += [guarded(row.verdict), guarded("; ".join(row.notes))]
+        for metric in columns:
+            known = row.figure(metric)
+            fields += (
+                [_number(known.median), str(known.n), _number(known.spread_percent)]
+                if known is not None
+                else ["", "0", ""]
+            )
+        lines.append(fields)
+    return _written(head, lines)
 
 
 _KEY_HEAD = (
@@ -57,32 +73,6 @@ _KEY_HEAD = (
 
 def _head(metric: Metric) -> str:
     return f"{metric.column} [{metric.unit.value}]"
-
-
-def _cell_line(state: RunState, row: GridRow, figures: CellFigures, columns: Sequence[Metric]) -> list[str]:
-    return [
-        guarded(state.request.run_id),
-        str(figures.cell + 1),
-        str(figures.repeat),
-        str(figures.attempt),
-        *_key_fields(row),
-        figures.status.value,
-        guarded(figures.reason),
-        guarded(figures.verdict),
-        *(_number(figures.value(metric)) for metric in columns),
-    ]
-
-
-def _row_line(state: RunState, row: GridRow, columns: Sequence[Metric]) -> list[str]:
-    fields = [guarded(state.request.run_id), *_key_fields(row), str(len(row.cells))]
-    fields += [guarded(row.verdict), guarded("; ".join(row.notes))]
-    for metric in columns:
-        summary = row.figure(metric)
-        if summary is None:
-            fields += ["", "0", ""]
-        else:
-            fields += [_number(summary.median), str(summary.n), _number(summary.spread_percent)]
-    return fields
 
 
 def _key_fields(row: GridRow) -> list[str]:

@@ -33,10 +33,7 @@ class CellFigures:
 
     def value(self, metric: Metric) -> float | None:
         """Return the figure of that metric, or None where the cell has none."""
-        for measurement in self.measurements:
-            if measurement.metric is metric:
-                return measurement.value
-        return None
+        return next((figure.value for figure in self.measurements if figure.metric is metric), None)
 
 
 def parts_of(cell: Cell) -> tuple[int | None, ...]:
@@ -65,9 +62,9 @@ def figures_of(cell: Cell, state: CellState, workload: int | None) -> CellFigure
     latest: dict[Metric, Measurement] = {}
     verdict = ""
     for step in state.steps:
-        if step.outcome is not Outcome.DONE or not _belongs(cell, step, workload):
-            continue
-        if _is_lost(cell, state, step):
+        of = cell.steps[step.number].workload if step.number < len(cell.steps) else None
+        is_own = workload is None or of in (None, workload)
+        if step.outcome is not Outcome.DONE or not is_own or _is_lost(cell, state, step):
             continue
         latest.update({measurement.metric: measurement for measurement in step.measurements})
         verdict = step.verdict if step.kind is StepKind.CHECK else verdict
@@ -88,12 +85,6 @@ def worst_verdict(verdicts: tuple[str, ...]) -> str:
     strange = [verdict for verdict in given if verdict not in (*_WORST_FIRST, CLEAN)]
     ordered = [*strange, *(word for word in (*_WORST_FIRST, CLEAN) if word in given)]
     return ordered[0] if ordered else ""
-
-
-def _belongs(cell: Cell, step: StepState, workload: int | None) -> bool:
-    if workload is None or step.number >= len(cell.steps):
-        return True
-    return cell.steps[step.number].workload in (None, workload)
 
 
 def _is_lost(cell: Cell, state: CellState, step: StepState) -> bool:
@@ -125,6 +116,13 @@ class RowKey:
     members: tuple[str, ...] = ()
     """Paths of the devices that the array was made of."""
 
+    @classmethod
+    def of(cls, cell: Cell, workload: int | None = None) -> RowKey:
+        """Return the row that a cell belongs to."""
+        return cls(
+            cell.target, cell.array, cell.setting, cell.variant, cell.workloads, workload, cell.members
+        )
+
 
 def row_names(keys: Sequence[RowKey], *, is_brief: bool = False) -> tuple[str, ...]:
     """Return a name for each key that tells it from the others.
@@ -146,11 +144,7 @@ def row_names(keys: Sequence[RowKey], *, is_brief: bool = False) -> tuple[str, .
 
 def cell_names(plan: Plan, *, is_brief: bool = False) -> tuple[str, ...]:
     """Return what each cell of a plan is called, its repeat left out; is_brief as above."""
-    keys = [
-        RowKey(cell.target, cell.array, cell.setting, cell.variant, cell.workloads, None, cell.members)
-        for cell in plan.cells
-    ]
-    return row_names(keys, is_brief=is_brief)
+    return row_names([RowKey.of(cell) for cell in plan.cells], is_brief=is_brief)
 
 
 _ALWAYS = (2, 8)
@@ -283,7 +277,11 @@ def as_left(state: RunState, *, alive: bool) -> RunState:
     """Return a run as it is: a cell that runs by the journal is interrupted where no engine lives."""
     if alive or all(cell.status is not CellStatus.RUNNING for cell in state.cells):
         return state
-    return replace(state, cells=tuple(_as_left(cell) for cell in state.cells))
+    cells = (
+        replace(cell, status=CellStatus.UNKNOWN) if cell.status is CellStatus.RUNNING else cell
+        for cell in state.cells
+    )
+    return replace(state, cells=tuple(cells))
 
 
 def cells_over(state: RunState) -> int:
@@ -306,7 +304,8 @@ def status_words(state: RunState, *, alive: bool, read_only: bool = False) -> st
     if state.status is RunStatus.FINISHED:
         return _ended(state, resume)
     if alive:
-        return _living(state)
+        is_begun = state.status in (RunStatus.RUNNING, RunStatus.PAUSED)
+        return f"{state.status.value}: {place(state)}" if is_begun else "starting"
     if state.status is RunStatus.NEW:
         return f"never started: {resume}"
     if read_only:
@@ -324,18 +323,6 @@ def place(state: RunState) -> str:
     step = state.current_step
     cell = f"cell {state.current_cell + 1} of {len(state.cells)}"
     return f"{step.kind.value} of {cell}" if step is not None else cell
-
-
-def _as_left(cell: CellState) -> CellState:
-    return replace(cell, status=CellStatus.UNKNOWN) if cell.status is CellStatus.RUNNING else cell
-
-
-def _living(state: RunState) -> str:
-    if state.status is RunStatus.RUNNING:
-        return f"running: {place(state)}"
-    if state.status is RunStatus.PAUSED:
-        return f"paused: {place(state)}"
-    return "starting"
 
 
 def _ended(state: RunState, resume: str) -> str:

@@ -31,13 +31,14 @@ from fsconsole.results.figures import (
 Grouped = dict[RowKey, list[CellFigures]]
 
 
-def with_raw_shares(grouped: Mapping[RowKey, list[CellFigures]]) -> Grouped:
+def _with_raw_shares(grouped: Grouped) -> Grouped:
     """Return the cells of each row with their shares of the raw row's medians, in per cent; without one, as they are."""
     raw = {_place(key): cells for key, cells in grouped.items() if key.variant.is_raw}
-    return {
-        key: cells if key.variant.is_raw else _shares(cells, _references(key, raw.get(_place(key), [])))
-        for key, cells in grouped.items()
-    }
+    shared = {}
+    for key, cells in grouped.items():
+        references = () if key.variant.is_raw else _references(key, raw.get(_place(key), []))
+        shared[key] = [_with_shares(cell, references) for cell in cells]
+    return shared
 
 
 def _place(key: RowKey) -> tuple[object, ...]:
@@ -60,10 +61,6 @@ def _references(key: RowKey, raw: list[CellFigures]) -> tuple[tuple[Metric, floa
         if values:
             found.append((share, median_of(values)))
     return tuple(found)
-
-
-def _shares(cells: list[CellFigures], references: tuple[tuple[Metric, float], ...]) -> list[CellFigures]:
-    return [_with_shares(cell, references) for cell in cells]
 
 
 def _with_shares(cell: CellFigures, references: tuple[tuple[Metric, float], ...]) -> CellFigures:
@@ -232,18 +229,14 @@ def row_notes(cells: tuple[CellFigures, ...]) -> tuple[str, ...]:
     counted: dict[str, int] = {}
     for cell in cells:
         if cell.status is not CellStatus.DONE:
-            sentence = _sentence(cell)
+            words = _WORDS[cell.status]
+            sentence = f"{words}: {cell.reason}" if cell.reason else words
             counted[sentence] = counted.get(sentence, 0) + 1
     total = len(cells)
     return tuple(
         sentence if number == total else f"{number} of {total} {sentence}"
         for sentence, number in counted.items()
     )
-
-
-def _sentence(cell: CellFigures) -> str:
-    words = _WORDS[cell.status]
-    return f"{words}: {cell.reason}" if cell.reason else words
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,12 +255,19 @@ class GridRow:
     printed: tuple[str, ...] = ()
     """What publications call it, and the variants that came out equal to it."""
 
+    @property
+    def id(self) -> str:
+        """What tells it from the other rows of its run, however far that has come."""
+        first = min(cell.cell for cell in self.cells)
+        return f"{first}/{'' if self.key.workload is None else self.key.workload}"
+
     def figure(self, metric: Metric) -> Summary | None:
         """Return the summary of that metric, or None where no cell has it."""
-        for known, summary in self.figures:
-            if known is metric:
-                return summary
-        return None
+        return next((summary for known, summary in self.figures if known is metric), None)
+
+    def value(self, metric: Metric) -> float | None:
+        """Return the median of that metric, or None where no cell has it."""
+        return summary.median if (summary := self.figure(metric)) is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,11 +296,8 @@ def build_grid(
     grouped: dict[RowKey, list[CellFigures]] = {}
     for cell, cell_state in zip(state.request.plan.cells, state.cells, strict=True):
         for part in parts_of(cell):
-            key = RowKey(
-                cell.target, cell.array, cell.setting, cell.variant, cell.workloads, part, cell.members
-            )
-            grouped.setdefault(key, []).append(figures_of(cell, cell_state, part))
-    grouped = with_raw_shares(grouped)
+            grouped.setdefault(RowKey.of(cell, part), []).append(figures_of(cell, cell_state, part))
+    grouped = _with_raw_shares(grouped)
     names = dict(zip(grouped, row_names(tuple(grouped)), strict=True))
     joined = join_equal(grouped, state.cells)
     rows = [_row(names[key], (key, *joined.equal.get(key, ())), cells) for key, cells in joined.rows.items()]
@@ -341,9 +338,9 @@ def _grid_place(row: GridRow) -> tuple[int, int]:
 
 def _sorted(rows: list[GridRow], metric: Metric, *, is_reversed: bool = False) -> tuple[GridRow, ...]:
     """Sort by medians; the sort is stable, so that equal rows stay in the plan's order."""
-    having = [(summary.median, row) for row in rows if (summary := row.figure(metric)) is not None]
+    having = [(value, row) for row in rows if (value := row.value(metric)) is not None]
     having.sort(key=lambda pair: pair[0], reverse=highest_first(metric) != is_reversed)
-    lacking = [row for row in rows if row.figure(metric) is None]
+    lacking = [row for row in rows if row.value(metric) is None]
     return (*(row for _, row in having), *lacking)
 
 
@@ -352,10 +349,10 @@ def _sorted(rows: list[GridRow], metric: Metric, *, is_reversed: bool = False) -
 
 def share_percent(row: GridRow, baseline: GridRow, metric: Metric) -> float | None:
     """Return a row's median in per cent of the baseline's; None where one of them is missing, or the latter is zero."""
-    own, other = row.figure(metric), baseline.figure(metric)
-    if own is None or other is None or other.median == 0:
+    own, other = row.value(metric), baseline.value(metric)
+    if own is None or other is None or other == 0:
         return None
-    return 100 * own.median / other.median
+    return 100 * own / other
 
 
 # Published figures laid beside a run's own rows: found by the words that the publication printed.
@@ -367,17 +364,6 @@ def columns_beside(grid: Grid) -> tuple[Metric, ...]:
     """Return what to show unasked: what was published, with the run's own figures that explain it."""
     published = grid.publication.metrics if grid.publication is not None else ()
     return tuple(dict.fromkeys((*_OWN_FIRST, *published)))
-
-
-def published_for(grid: Grid, row: GridRow) -> tuple[PublishedRow, ...]:
-    """Return the published rows that a row of the grid means, in the publication's order."""
-    return tuple(known for known in published_rows(grid) if known.as_printed in row.printed)
-
-
-def published_alone(grid: Grid) -> tuple[PublishedRow, ...]:
-    """Return the published rows that belong to no row of the grid."""
-    printed = {words for row in grid.rows for words in row.printed}
-    return tuple(row for row in published_rows(grid) if row.as_printed not in printed)
 
 
 def published_rows(grid: Grid) -> tuple[PublishedRow, ...]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 
-from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
-from fsconsole.model.state import CellState, RunState, StepState
+from fsconsole.model.state import CellState, RunState
 from fsconsole.model.wire import to_plain
-from fsconsole.model.workload import Workload
-from fsconsole.results.figures import Summary
 from fsconsole.results.grid import Grid, GridRow
 
 SCHEMA = 1
@@ -72,25 +69,23 @@ def _row(row: GridRow) -> Json:
     return {
         "name": row.name,
         **_as_object(row.key),
-        "workloads": [_workload(workload) for workload in row.key.workloads],
+        "workloads": [
+            {name: value for name, value in _as_object(workload).items() if name not in _OF_PLANS}
+            for workload in row.key.workloads
+        ],
         "cells": [figures.cell for figures in row.cells],
-        "figures": {metric.value: _summary(metric, summary) for metric, summary in row.figures},
+        "figures": {
+            metric.value: {
+                "unit": metric.unit.value,
+                "median": summary.median,
+                "n": summary.n,
+                "spread_percent": summary.spread_percent,
+                "values": list(summary.values),
+            }
+            for metric, summary in row.figures
+        },
         "check_verdict": row.verdict,
         "notes": list(row.notes),
-    }
-
-
-def _workload(workload: Workload) -> Json:
-    return {name: value for name, value in _as_object(workload).items() if name not in _OF_PLANS}
-
-
-def _summary(metric: Metric, summary: Summary) -> Json:
-    return {
-        "unit": metric.unit.value,
-        "median": summary.median,
-        "n": summary.n,
-        "spread_percent": summary.spread_percent,
-        "values": list(summary.values),
     }
 
 
@@ -108,18 +103,19 @@ def _cell(state: RunState, cell: CellState) -> Json:
         "status": cell.status.value,
         "attempt": cell.attempt,
         "reason": cell.reason,
-        "steps": [_step(step) for step in cell.steps],
+        "steps": [
+            {
+                **_as_object(step),
+                "measurements": [
+                    {"metric": figure.metric.value, "value": figure.value, "unit": figure.unit.value}
+                    for figure in step.measurements
+                ],
+            }
+            for step in cell.steps
+        ],
         "features": [{"scope": f.scope, "name": f.name, "value": f.value} for f in cell.features],
         "warnings": [{"kind": w.kind.value, "reason": w.reason, "hint": w.hint} for w in cell.warnings],
     }
-
-
-def _step(step: StepState) -> Json:
-    return {**_as_object(step), "measurements": [_measurement(figure) for figure in step.measurements]}
-
-
-def _measurement(measurement: Measurement) -> Json:
-    return {"metric": measurement.metric.value, "value": measurement.value, "unit": measurement.unit.value}
 
 
 def _as_object(value: object) -> Json:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from fsconsole.model.metrics import Metric
 from fsconsole.model.state import RunState
-from fsconsole.results.content import UNITS_NOTE, content_of, facts, heading, worded
+from fsconsole.results.content import UNITS_NOTE, caption_of, facts, heading, table_of, worded
 from fsconsole.results.grid import DEFAULT_COLUMNS, Grid
-from fsconsole.results.table import Head, PrintedRow
+from fsconsole.results.table import TableValue
 from fsconsole.text import printable
 
 _ACTIVE = re.compile(r"([\\`*_\[\]<>|~&#!$@]|:(?=//))")
@@ -19,11 +19,10 @@ def render_markdown(
     state: RunState, grid: Grid, *, standing: str, columns: Sequence[Metric] = DEFAULT_COLUMNS
 ) -> str:
     """Return the whole report; standing is the run's status in words."""
-    content = content_of(grid, columns)
     first, *others = heading(state, standing)
     lines = [f"## {escaped(first)}", "", *(part for other in others for part in (escaped(other), ""))]
-    lines += _table(content.heads, content.lines) if grid.rows else ["The plan has no cells."]
-    lines += ["", *(escaped(sentence) for sentence in content.caption)]
+    lines += _table(table_of(grid, columns)) if grid.rows else ["The plan has no cells."]
+    lines += ["", *map(escaped, caption_of(grid))]
     warnings = worded(grid)
     if warnings:
         lines += ["", "### Warnings", ""]
@@ -41,24 +40,15 @@ def escaped(text: str) -> str:
     return _ACTIVE.sub(r"\\\1", printable(text))
 
 
-def _table(heads: Sequence[Head], lines: Sequence[PrintedRow]) -> list[str]:
-    noted = any(line.notes for line in lines)
-    names = ["variant", *map(_head, heads), *(["notes"] if noted else [])]
-    rules = ["---", *["---:"] * len(heads), *(["---"] if noted else [])]
-    return [_piped(names), _piped(rules), *(_piped(_fields(line, len(heads), noted=noted)) for line in lines)]
-
-
-def _head(head: Head) -> str:
-    if head.unit.startswith("/"):
-        return escaped(f"{head.name}{head.unit}")
-    return escaped(f"{head.name} [{head.unit}]" if head.unit else head.name)
-
-
-def _fields(line: PrintedRow, figures: int, *, noted: bool) -> list[str]:
-    cells = line.cells or ("",) * figures
-    notes = ["; ".join(line.notes)] if noted else []
-    return [escaped(text) for text in (line.name, *cells, *notes)]
-
-
-def _piped(fields: Sequence[str]) -> str:
-    return f"| {' | '.join(fields)} |"
+def _table(table: TableValue) -> list[str]:
+    noted = ["notes"] if any(row.notes for row in table.rows) else []
+    names = [table.name]
+    for head in table.columns:
+        per = head.unit if head.unit.startswith("/") else f" [{head.unit}]" if head.unit else ""
+        names.append(escaped(f"{head.name}{per}"))
+    lines = [[*names, *noted], ["---", *["---:"] * len(table.columns), *(["---"] if noted else [])]]
+    for row in table.rows:
+        cells = row.cells or ("",) * len(table.columns)
+        notes = ["; ".join(row.notes)] if noted else []
+        lines.append([escaped(text) for text in (row.name, *cells, *notes)])
+    return [f"| {' | '.join(fields)} |" for fields in lines]

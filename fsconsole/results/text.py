@@ -9,11 +9,11 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.state import RunState
 from fsconsole.results.content import (
     UNITS_NOTE,
-    Worded,
-    content_of,
+    caption_of,
     facts,
     hanging,
     heading,
+    table_of,
     warning_lines,
     worded,
 )
@@ -40,40 +40,28 @@ def render_text(
     columns: Sequence[Metric] = DEFAULT_COLUMNS,
     page: ReportPage = ReportPage(),
 ) -> str:
-    """Return the report; no line takes more than the page's cells.
-
-    standing is where the run stands, in words (analysis.status).
-    """
+    """Return the report; no line takes more than the page's cells; standing is the run's status in words."""
     width = max(page.width, LEAST_WIDTH)
-    content = content_of(grid, columns)
     lines = _wrapped((*heading(state, standing), *facts(state)), width)
     if grid.rows:
-        lines += ["", *table_lines("variant", content.heads, content.lines, width), ""]
-        first, *others = content.caption
+        first, *others = caption_of(grid)
+        lines += ["", *table_lines(table_of(grid, columns), width), ""]
         lines += _wrapped((first, " ".join((*others, UNITS_NOTE))), width)
     else:
         lines += ["", "The plan has no cells."]
-    lines += _warnings(worded(grid), width, hints=page.explain)
-    lines += _legend(columns, width) if page.explain else ["", *_wrapped((_MORE,), width)]
+    warnings = worded(grid)
+    lines += ["", "Warnings"] if warnings else []
+    for warning in warnings:
+        lines += warning_lines(warning, width, indent="  ", hint=page.explain)
+    if page.explain:
+        widest = max(cells_of(metric.column) for metric in columns)
+        lines += ["", "Columns"]
+        for metric in columns:
+            lines += hanging(f"  {metric.column:<{widest}}  ", metric.help, width)
+    else:
+        lines += ["", *_wrapped((_MORE,), width)]
     return "\n".join(lines) + "\n"
 
 
 def _wrapped(sentences: Sequence[str], width: int) -> list[str]:
     return [part for sentence in sentences for part in wrap(sentence, width)]
-
-
-def _legend(columns: Sequence[Metric], width: int) -> list[str]:
-    widest = max(cells_of(metric.column) for metric in columns)
-    lines = ["", "Columns"]
-    for metric in columns:
-        lines += hanging(f"  {metric.column:<{widest}}  ", metric.help, width)
-    return lines
-
-
-def _warnings(warnings: Sequence[Worded], width: int, *, hints: bool) -> list[str]:
-    if not warnings:
-        return []
-    lines = ["", "Warnings"]
-    for warning in warnings:
-        lines += warning_lines(warning, width, indent="  ", hint=hints)
-    return lines

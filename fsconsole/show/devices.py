@@ -14,7 +14,6 @@ from fsconsole.devices.state import Claim, DeviceState, ListedDevice, device_sta
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.answers import ReadTestAnswer
 from fsconsole.model.device import Device, Hazard, Identity, MdArray, Signature, Verdict
-from fsconsole.show.tables import Sheet, SheetCell, SheetColumn, SheetRow
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle
 from fsconsole.units import format_bytes, format_bytes_exact, format_guess, format_rate, format_seconds
@@ -238,6 +237,22 @@ def _bare(entry: ListedEntry) -> Device:
     return replace(entry.device, signatures=())
 
 
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    """A row; its key names what it shows, whatever row that is in; cells are texts with a style of rich each."""
+
+    key: str
+    cells: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table that fits a width; columns have a title, and a width with the gap behind it. All texts are printable."""
+
+    columns: tuple[tuple[str, int], ...]
+    rows: tuple[SheetRow, ...]
+
+
 GAP = 2
 STATE_ROOM = 26
 """What the state keeps before others come in; it has all that is left over."""
@@ -266,29 +281,26 @@ def lay_out(
     state_width = max(room - sum(widths) - GAP * len(widths), len("state"))
     if not is_whole:
         states = [shorten_middle(state, state_width) for state in states]
-    heads = [_padded(column, column.title, size) for column, size in zip(columns, widths, strict=True)]
+
+    def padded(column: DeviceColumn, text: str, size: int) -> str:
+        return pad_left(text, size) if column.right else pad_right(text, size)
+
+    heads = [padded(column, column.title, size) for column, size in zip(columns, widths, strict=True)]
+    rows = []
+    for index, entry in enumerate(entries):
+        shown = zip(columns, texts, widths, strict=True)
+        cells = [(padded(column, known[index], size), "") for column, known, size in shown]
+        state = (states[index], STYLES[entry.state.claim])
+        tick = [] if ticked is None else [_tick(entry, ticked)]
+        rows.append(SheetRow(entry.device.path, (*tick, (names[index], ""), *cells, state)))
     return Sheet(
         columns=(
-            *(() if is_whole else (SheetColumn("", _TICK_WIDTH),)),
-            SheetColumn("device", name_width + GAP),
-            *(SheetColumn(head, size + GAP) for head, size in zip(heads, widths, strict=True)),
-            SheetColumn("state", state_width),
+            *(() if is_whole else (("", _TICK_WIDTH),)),
+            ("device", name_width + GAP),
+            *((head, size + GAP) for head, size in zip(heads, widths, strict=True)),
+            ("state", state_width),
         ),
-        rows=tuple(
-            SheetRow(
-                entry.device.path,
-                (
-                    *(() if ticked is None else (_tick(entry, ticked),)),
-                    SheetCell(names[index]),
-                    *(
-                        SheetCell(_padded(column, cells[index], size))
-                        for column, cells, size in zip(columns, texts, widths, strict=True)
-                    ),
-                    SheetCell(states[index], STYLES[entry.state.claim]),
-                ),
-            )
-            for index, entry in enumerate(entries)
-        ),
+        rows=tuple(rows),
     )
 
 
@@ -313,15 +325,11 @@ def guide(row: TreeRow, glyphs: Glyphs) -> str:
     return above + (glyphs.last_branch if row.last_of[-1] else glyphs.branch)
 
 
-def _tick(entry: ListedEntry, ticked: Collection[str]) -> SheetCell:
+def _tick(entry: ListedEntry, ticked: Collection[str]) -> tuple[str, str]:
     if entry.device.path in ticked:
-        return SheetCell("[x]", "bold")
+        return ("[x]", "bold")
     can_be = not entry.refusals and entry.state.claim is not Claim.IN_USE
-    return SheetCell("[ ]" if can_be else "")
-
-
-def _padded(column: DeviceColumn, text: str, width: int) -> str:
-    return pad_left(text, width) if column.right else pad_right(text, width)
+    return ("[ ]" if can_be else "", "")
 
 
 # Identity within one boot: a ticked device is compared with the one that has its name later.

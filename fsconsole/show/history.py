@@ -17,7 +17,7 @@ from fsconsole.model.plan import ASSUME_CLEAN, Plan
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellState, RunState, RunStatus
 from fsconsole.results.figures import cell_names
-from fsconsole.show.progress import mean_cell_s
+from fsconsole.show.progress import begun_ns, mean_cell_s
 from fsconsole.text import cells_of, printable
 
 MAX_SLOTS = 480
@@ -174,8 +174,7 @@ def began_ns(state: RunState, cell: int | None) -> int:
     """Return when a cell began, by its first step; 0, the boot, where no step of it is known."""
     if cell is None or not 0 <= cell < len(state.cells):
         return 0
-    steps = state.cells[cell].steps
-    return steps[0].started_monotonic_ns if steps else 0
+    return begun_ns(state.cells[cell])
 
 
 def _figures(point: Point) -> Figures:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import accumulate
 
+from fsconsole.results.content import hanging
 from fsconsole.text import cells_of, pad_right, printable, shorten_middle, wrap
 
 
@@ -23,9 +24,15 @@ class TextLine:
 _MOST_LINES = 8
 
 
+def text_lines(text: str, width: int, tone: str = "", *, lead: str = "") -> list[TextLine]:
+    """Return text from anywhere in as many lines as it needs, behind a lead, its further lines under its first."""
+    return [TextLine(line, tone) for line in hanging(lead, printable(text), width)]
+
+
 def block(text: str, width: int, tone: str = "", *, is_whole: bool = False) -> list[TextLine]:
     """Return text from anywhere in rows, under its own indent; of a long one the middle goes, unless it is_whole."""
-    indent = " " * (len(text) - len(text.lstrip(" ")))
+    # What a tool has moved far to the right would have no room.
+    indent = " " * min(len(text) - len(text.lstrip(" ")), max(0, width // 2 - 2))
     told = printable(text.strip())
     most = max(_MOST_LINES, len(told)) if is_whole else _MOST_LINES
     first, *others = wrap(told, max(20, width - len(indent) - 2), max_lines=most)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+from fsconsole.model.events import CommandFinished
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.results.figures import CLEAN, cell_names, cell_word, status_words
 from fsconsole.text import cells_of, pad_right, printable, shorten_middle
-from fsconsole.units import format_bytes, format_elapsed, format_guess, significant
+from fsconsole.units import format_bytes, format_elapsed, format_guess, format_seconds, significant
 
 _TO_COME = frozenset({CellStatus.PENDING, CellStatus.UNKNOWN, CellStatus.STOPPED})
 
@@ -30,11 +31,14 @@ def remaining_s(state: RunState, now_ns: int, *, per_cell_s: float | None = None
     return left_s
 
 
+def begun_ns(cell: CellState) -> int:
+    """Return when a cell began, by CLOCK_MONOTONIC and its first step; 0, the boot, where it did not."""
+    return cell.steps[0].started_monotonic_ns if cell.steps else 0
+
+
 def cell_elapsed_s(cell: CellState, now_ns: int) -> float:
     """Return the seconds since the cell's first step began; 0 before it."""
-    if not cell.steps:
-        return 0.0
-    return max(0.0, (now_ns - cell.steps[0].started_monotonic_ns) / 1e9)
+    return max(0.0, (now_ns - begun_ns(cell)) / 1e9) if cell.steps else 0.0
 
 
 def mean_cell_s(state: RunState) -> float:
@@ -99,6 +103,13 @@ def _load_words(state: RunState, step: StepState, sample: Sample | None) -> str:
     files = f"{load.files_done} file{'s' if load.files_done != 1 else ''}"
     threads = f"{load.threads_running} thread{'s' if load.threads_running != 1 else ''}"
     return f"{name}, {format_bytes(load.bytes_done)}{of}, {files}, {threads}"
+
+
+def command_words(command: CommandFinished) -> str:
+    """Return how a command ended and what it used."""
+    used = f"user {format_seconds(command.user_s)}, system {format_seconds(command.system_s)}"
+    peak = f"peak RSS {format_bytes(command.max_rss_bytes)}"
+    return f"exit {command.exit_code}, {format_seconds(command.elapsed_s)}; {used}; {peak}"
 
 
 # Cells that started or ended, a line each.

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fsconsole.client.runs import Look
 from fsconsole.model.figures import Publication
 from fsconsole.model.metrics import Metric, Unit
-from fsconsole.results.content import MISSING, content_of, heading, warning_lines, worded_for
+from fsconsole.results.content import (
+    heading,
+    order_words,
+    publication_words,
+    table_of,
+    warning_lines,
+    worded_for,
+)
 from fsconsole.results.grid import (
     DEFAULT_SORT,
     Grid,
@@ -17,17 +23,12 @@ from fsconsole.results.grid import (
     columns_beside,
     columns_for,
     highest_first,
-    published_alone,
-    published_for,
-    share_percent,
     sort_grid,
 )
-from fsconsole.results.table import PrintedRow
-from fsconsole.show.lines import TextLine
-from fsconsole.show.tables import Column, TableRow, TableValue
+from fsconsole.results.table import Column, TableRow, TableValue
+from fsconsole.show.lines import TextLine, text_lines
 from fsconsole.show.terminal import Glyphs
 from fsconsole.text import cells_of, printable, shorten_middle, wrap
-from fsconsole.units import fixed
 
 _FIRST_OF_GROUP = {
     "write and read": (
@@ -85,26 +86,17 @@ def moved(chosen: tuple[Metric, ...], metric: Metric, by: int) -> tuple[Metric, 
 def choice_table(grid: Grid, chosen: tuple[Metric, ...]) -> TableValue:
     """Return the list to tick: each column with its group, unit, and place among those that are shown."""
     columns = (Column("unit", is_right=False), Column("place"), Column("group", is_right=False))
-    return TableValue("column", columns, tuple(_rows(grid, chosen)))
-
-
-def _rows(grid: Grid, chosen: tuple[Metric, ...]) -> Iterator[TableRow]:
+    units = {Unit.BYTES_PER_S: "MB/s", Unit.COUNT: "", Unit.BYTES: "bytes"}
     present = {metric for row in grid.rows for metric, _ in row.figures}
+    rows = []
     for group, metric in grouped():
         is_chosen = metric in chosen
         place = str(chosen.index(metric) + 1) if is_chosen else ""
         name = f"[{'x' if is_chosen else ' '}] {metric.column}"
-        cells = (_unit(metric.unit), place, group if metric in present else f"{group}, no figures here")
-        yield TableRow(metric.value, name, cells, tone="strong" if is_chosen else "")
-
-
-def _unit(unit: Unit) -> str:
-    return {Unit.BYTES_PER_S: "MB/s", Unit.COUNT: "", Unit.BYTES: "bytes"}.get(unit, unit.value)
-
-
-_WHOLE_FROM_PERCENT = 9.95
-_LARGEST_PERCENT = 99_999.0
-_ANY_LINES = 100
+        where = group if metric in present else f"{group}, no figures here"
+        cells = (units.get(metric.unit, metric.unit.value), place, where)
+        rows.append(TableRow(metric.value, name, cells, tone="strong" if is_chosen else ""))
+    return TableValue("column", columns, tuple(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +122,7 @@ class GridView:
 
     def row(self, key: str) -> GridRow | None:
         """Return the grid's row of that key; None for a published one, or one that is gone."""
-        return next((row for row in self.grid.rows if row_key(row) == key), None)
-
-
-def row_key(row: GridRow) -> str:
-    """Return what tells a row from the others of its run, however far that has come."""
-    first = min(cell.cell for cell in row.cells)
-    return f"{first}/{'' if row.key.workload is None else row.key.workload}"
+        return next((row for row in self.grid.rows if row.id == key), None)
 
 
 def arranged(grid: Grid, choice: Choice, glyphs: Glyphs) -> GridView:
@@ -146,12 +132,10 @@ def arranged(grid: Grid, choice: Choice, glyphs: Glyphs) -> GridView:
     )
     unasked = columns_beside(grid) if choice.publication is not None else columns_for(grid)
     columns = choice.columns or unasked
-    content = content_of(grid, columns)
-    baseline = next((row for row in grid.rows if row_key(row) == choice.baseline), None)
-    rows = tuple(_results_rows(grid, content.lines, columns, baseline))
-    heads = tuple(Column(printable(head.name), head.unit) for head in content.heads)
+    baseline = next((row for row in grid.rows if row.id == choice.baseline), None)
     at = columns.index(grid.sorted_by) if grid.sorted_by in columns else None
-    table = TableValue("variant", heads, rows, at, _mark(grid, glyphs))
+    mark = glyphs.down if highest_first(grid.sorted_by) != grid.is_reversed else glyphs.up
+    table = replace(table_of(grid, columns, baseline), marked=at, mark=mark)
     return GridView(grid, columns, table, _caption(grid, baseline))
 
 
@@ -188,96 +172,35 @@ def caption_rule(caption: str, glyphs: Glyphs, width: int) -> str:
 
 def pane_lines(row: GridRow, grid: Grid, width: int) -> tuple[TextLine, ...]:
     """Return what is to be said of a row: its whole name, why figures are missing, its warnings with remedies."""
-    lines = [TextLine(part, "strong") for part in broken(printable(row.name), width)]
-    for other in row.printed:
-        lines += _plain(broken(f"published as: {printable(other)}", width))
-    for note in row.notes:
-        lines += _plain(broken(printable(note), width))
+    lines = text_lines(row.name, width, "strong")
+    for said in (*(f"published as: {other}" for other in row.printed), *row.notes):
+        lines += text_lines(said, width)
     for warning in worded_for(row, grid):
-        lines += _plain(warning_lines(warning, width))
+        lines += map(TextLine, warning_lines(warning, width))
     return tuple(lines)
 
 
 def published_lines(publication: Publication, width: int) -> tuple[TextLine, ...]:
     """Return the pane on a published row."""
-    sentences = (
-        f"Published: {publication.source}, {publication.date}; not of this run and not ranked with it.",
-        f"There: {publication.workload}; {publication.machine}.",
-    )
-    return tuple(_plain(line for text in sentences for line in broken(printable(text), width)))
-
-
-def _results_rows(
-    grid: Grid, lines: Sequence[PrintedRow], columns: tuple[Metric, ...], baseline: GridRow | None
-) -> Iterator[TableRow]:
-    """Yield the rows of the table: each of the grid, and those that were published for it below it."""
-    given = iter(lines)
-    for row in grid.rows:
-        line, key = next(given), row_key(row)
-        cells = line.cells
-        if baseline is not None and row is not baseline and cells:
-            cells = _against(row, baseline, cells, columns)
-        yield TableRow(key, line.name, cells, " / ".join(line.notes), "strong" if row is baseline else "")
-        for number, _ in enumerate(published_for(grid, row)):
-            yield _published(f"{key} published {number}", next(given))
-    for number, _ in enumerate(published_alone(grid)):
-        yield _published(f"published {number}", next(given))
-
-
-def _published(key: str, line: PrintedRow) -> TableRow:
-    return TableRow(key, line.name, line.cells, " / ".join(line.notes), "weak")
-
-
-def _against(
-    row: GridRow, baseline: GridRow, cells: tuple[str, ...], columns: tuple[Metric, ...]
-) -> tuple[str, ...]:
-    """Return a row's cells with its figures in per cent of the baseline's; verdicts and marks stay."""
-    shares = []
-    for metric, text in zip(columns, cells, strict=False):
-        verdict, _, _ = text.rpartition(" ")
-        shares.append(f"{verdict} {_share(share_percent(row, baseline, metric))}".strip())
-    return (*shares, *cells[len(columns) :])
-
-
-def _share(percent: float | None) -> str:
-    if percent is None:
-        return MISSING
-    if abs(percent) > _LARGEST_PERCENT:
-        return f"{percent:.0e}%"
-    return f"{fixed(percent, 0 if abs(percent) >= _WHOLE_FROM_PERCENT else 1)}%"
-
-
-def _mark(grid: Grid, glyphs: Glyphs) -> str:
-    return glyphs.down if highest_first(grid.sorted_by) != grid.is_reversed else glyphs.up
+    return tuple(line for said in publication_words(publication) for line in text_lines(said, width))
 
 
 def _caption(grid: Grid, baseline: GridRow | None) -> str:
     """Return what the figures are and how rows are sorted: a line of 80 columns, but for a baseline's name."""
-    column = grid.sorted_by.column
-    order = "highest" if highest_first(grid.sorted_by) != grid.is_reversed else "lowest"
     if not grid.rows:
         return "The plan has no cells."
     if not grid.repeats:
-        return f"No row has a figure for {column} yet."
+        return f"No row has a figure for {grid.sorted_by.column} yet."
     numbers = " to ".join(str(n) for n in dict.fromkeys((grid.repeats[0], grid.repeats[-1])))
     what = "One cell a row" if grid.repeats == (1,) else f"Medians of {numbers} cells"
     if baseline is not None:
         what = f"Per cent of '{printable(baseline.name)}'"
-    return f"{what}; sorted by {column}, {order} first"
+    return f"{what}; sorted by {order_words(grid)}"
 
 
 def column_help(metric: Metric) -> str:
     """Return what a column means, in a sentence."""
     return f"{metric.column}: {metric.help}"
-
-
-def broken(text: str, width: int) -> list[str]:
-    """Return text in as many lines as it needs."""
-    return wrap(text, max(2, width), max_lines=_ANY_LINES)
-
-
-def _plain(lines: Sequence[str] | Iterator[str]) -> list[TextLine]:
-    return [TextLine(line) for line in lines]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,16 @@ from fsconsole.results.figures import status_words
 from fsconsole.show.charts import PlotValue, Series, Threshold
 from fsconsole.show.gauges import read_limit, write_limit
 from fsconsole.show.history import MINUTE_S, Figures, Names, RunSnapshot, Trace
-from fsconsole.show.lines import TextLine
-from fsconsole.show.progress import cell_head, check_verdict, place_words, rates_words, step_words
-from fsconsole.text import cells_of, decode, pad_right, printable, printable_lines, shorten_middle, wrap
+from fsconsole.show.lines import TextLine, block
+from fsconsole.show.progress import (
+    cell_head,
+    check_verdict,
+    command_words,
+    place_words,
+    rates_words,
+    step_words,
+)
+from fsconsole.text import cells_of, decode, pad_right, printable, printable_lines, shorten_middle
 from fsconsole.units import (
     format_bytes,
     format_elapsed,
@@ -256,7 +263,7 @@ def log_rows(cell: CellState, read: Read, width: int) -> tuple[TextLine, ...]:
     """Return the log in rows of at most width cells."""
     if not cell.steps:
         why = f": {cell.reason}" if cell.reason else "."
-        return tuple(_block(f"Nothing was done yet{why}", width))
+        return tuple(block(f"Nothing was done yet{why}", width))
     return tuple(row for step in cell.steps for row in _of_step(step, read, width))
 
 
@@ -264,21 +271,15 @@ def _of_step(step: StepState, read: Read, width: int) -> Iterator[TextLine]:
     ended = "running" if step.outcome is None else f"{step.outcome.value}, {format_seconds(step.elapsed_s)}"
     verdict = f", {step.verdict}" if step.verdict else ""
     title = "" if step.title == step.kind.value else f": {step.title}"
-    yield from _block(f"{step.number + 1:>2} {step.kind.value}{title}  ({ended}{verdict})", width, "strong")
+    yield from block(f"{step.number + 1:>2} {step.kind.value}{title}  ({ended}{verdict})", width, "strong")
     if step.reason:
-        yield from _block(f"   {step.reason}", width, "bad")
+        yield from block(f"   {step.reason}", width, "bad")
     for command in step.commands:
-        yield from _of_command(command, read, width)
-
-
-def _of_command(command: CommandFinished, read: Read, width: int) -> Iterator[TextLine]:
-    yield from _block(f"   $ {shlex.join(command.argv)}", width)
-    used = f"user {format_seconds(command.user_s)}, system {format_seconds(command.system_s)}"
-    said = f"exit {command.exit_code}, {format_seconds(command.elapsed_s)}, {used}, {format_bytes(command.max_rss_bytes)}"
-    yield from _block(f"     {said}", width, "bad" if command.exit_code else "weak")
-    yield from _output(command, read, width)
-    for line in command.kernel_log:
-        yield from _block(f"     kernel: {line}", width, "bad")
+        yield from block(f"   $ {shlex.join(command.argv)}", width)
+        yield from block(f"     {command_words(command)}", width, "bad" if command.exit_code else "weak")
+        yield from _output(command, read, width)
+        for line in command.kernel_log:
+            yield from block(f"     kernel: {line}", width, "bad")
 
 
 def _output(command: CommandFinished, read: Read, width: int) -> Iterator[TextLine]:
@@ -287,21 +288,14 @@ def _output(command: CommandFinished, read: Read, width: int) -> Iterator[TextLi
     try:
         raw, before = read(command.output)
     except OSError as error:
-        yield from _block(f"     its output can't be read: {error.strerror}", width, "bad")
+        yield from block(f"     its output can't be read: {error.strerror}", width, "bad")
         return
     lines = printable_lines(decode(raw).rstrip("\n")) if raw.strip() else []
     if before or len(lines) > _OUTPUT_LINES:
         lines = lines[-_OUTPUT_LINES:]
-        yield from _block(f"     ... more in {command.output}", width, "weak")
+        yield from block(f"     ... more in {command.output}", width, "weak")
     for line in lines:
-        yield from _block(f"     {line}", width)
-
-
-def _block(text: str, width: int, tone: str = "") -> Iterator[TextLine]:
-    # What a tool has moved far to the right would have no room.
-    indent = " " * min(len(text) - len(text.lstrip(" ")), max(0, width // 2 - 2))
-    for number, line in enumerate(wrap(printable(text.lstrip(" ")), max(20, width - len(indent) - 2))):
-        yield TextLine(f"{indent}{'  ' if number else ''}{line}", tone)
+        yield from block(f"     {line}", width)
 
 
 # The history of a run as one plot: throughput, dirty memory or CPU, of the whole cell or of the last minute.

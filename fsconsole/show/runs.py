@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsconsole.client.runs import ListedRun
-from fsconsole.results.content import hanging, instant
-from fsconsole.show.lines import TextLine
-from fsconsole.show.results import broken
-from fsconsole.show.tables import Column, TableRow, TableValue
+from fsconsole.results.content import instant
+from fsconsole.results.table import Column, TableRow, TableValue
+from fsconsole.show.lines import TextLine, text_lines
 from fsconsole.text import cells_of, printable
 from fsconsole.units import format_bytes
 
@@ -66,7 +65,7 @@ def matches(run: RunEntry, sought: str) -> bool:
 
 def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]:
     """Return all that is known of a run: title, standing with what to do, name, beginning, cells, size."""
-    lines = [TextLine(part, "strong") for part in broken(run.title, width)]
+    lines = text_lines(run.title, width, "strong")
     if run.listed is None:
         return (*lines, TextLine("Not read yet."))
     facts = [run.name]
@@ -75,9 +74,8 @@ def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]
         facts.append(f"{run.listed.cells_over} of {run.listed.cells} cells ended")
     facts.append(f"{format_bytes(run.size_bytes)} in {directory}")
     # Where a directory's name is long, the last lines take a key to be seen.
-    lines += [TextLine(part) for part in hanging("-> ", _standing(run.listed), width)]
-    lines += [TextLine(part) for part in broken(printable("; ".join(facts)), width)]
-    return tuple(lines)
+    lines += text_lines(_standing(run.listed), width, lead="-> ")
+    return (*lines, *text_lines("; ".join(facts), width))
 
 
 def list_words(runs: Sequence[RunEntry], sought: str, directory: str, *, is_listed: bool) -> str:

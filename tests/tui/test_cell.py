@@ -53,7 +53,7 @@ def test_a_commands_output_is_shown_with_its_exit_code(tmp_path: Path) -> None:
             await pilot.press("m")
             await shows(pilot, "blkdiscard -f")
             await pilot.press("enter")
-            await shows(pilot, "exit code 0", "Operation forced")
+            await shows(pilot, "exit 0, ", "Operation forced")
             await pilot.press("escape")
             await shows(pilot, "m Commands")
             await pilot.press("escape")

@@ -23,11 +23,10 @@ from fsconsole.model.events import LatencySeen
 from fsconsole.model.plan import Cell
 from fsconsole.model.state import CellState
 from fsconsole.show.cell import (
-    begun_ns,
     command_table,
     curves,
     environment_lines,
-    extent_words,
+    extent_lines,
     figure_lines,
     latency_histogram,
     latency_title,
@@ -40,6 +39,7 @@ from fsconsole.show.cell import (
     warning_lines,
 )
 from fsconsole.show.lines import TextLine
+from fsconsole.show.progress import begun_ns
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.terminal import lines, plain
@@ -218,8 +218,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         return warning_lines(state, read.known, width)
 
     def _spread(self, read: Read, width: int) -> list[TextLine | Spans]:
-        extents = extent_words(read.known, width) or ("No extents were counted in this cell.",)
-        found: list[TextLine | Spans] = [TextLine(line) for line in extents]
+        found: list[TextLine | Spans] = [*extent_lines(read.known, width)]
         for seen in read.latencies:
             found += (TextLine(""), TextLine(latency_title(seen, read.known), "strong"))
             bars = histogram_lines(latency_histogram(seen.buckets), width, self.session.terminal.glyphs)

@@ -15,8 +15,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from fsconsole.results.table import TableRow, TableValue
 from fsconsole.show.lines import Line
-from fsconsole.show.tables import TableRow, TableValue
 from fsconsole.text import printable
 from fsconsole.tui.widgets.rows import TONES, LineItems, Rows, TableRows, Texts
 

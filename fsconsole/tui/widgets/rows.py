@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from fsconsole.results.table import TableValue, lay_out
+from fsconsole.show.devices import Sheet
 from fsconsole.show.lines import Line, LineRows
-from fsconsole.show.tables import Sheet, TableValue, lay_out
 from fsconsole.text import pad_right, printable, shorten_middle
 
 Spans = Sequence[tuple[str, str]]
@@ -132,19 +133,18 @@ class SheetRows(Keyed):
     def __init__(self, sheet: Sheet) -> None:
         super().__init__([row.key for row in sheet.rows])
         self._sheet = sheet
-        self._widths = [column.width for column in sheet.columns]
+        self._widths = [width for _, width in sheet.columns]
         self.mark_width = self._widths[0] if self._widths else 0
 
     def spans(self, line: int) -> Spans:
         cells = self._sheet.rows[line].cells
         return [
-            (pad_right(cell.text, width), _SHEET_TONES.get(cell.style, ""))
-            for cell, width in zip(cells, self._widths, strict=True)
+            (pad_right(text, width), _SHEET_TONES.get(style, ""))
+            for (text, style), width in zip(cells, self._widths, strict=True)
         ]
 
     def head_spans(self, y: int, cursor: int, page: int) -> Spans:
-        titles = (pad_right(column.title, column.width) for column in self._sheet.columns)
-        return (("".join(titles), "head"),)
+        return (("".join(pad_right(*column) for column in self._sheet.columns), "head"),)
 
 
 class LineItems(Keyed):

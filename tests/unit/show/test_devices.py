@@ -78,24 +78,25 @@ def test_an_answer_that_fits_not_is_an_error_with_a_hint(out: str) -> None:
 @pytest.mark.parametrize("glyphs", [SAFE, ASCII])
 def test_rows_fit_any_width_and_columns_stand_in_line(width: int, glyphs: object) -> None:
     sheet = lay_out(BOX.entries, ("/dev/sdg",), width, ASCII if glyphs == ASCII else SAFE)
-    assert sum(column.width for column in sheet.columns) <= width
+    assert sum(size for _, size in sheet.columns) <= width
     for row in sheet.rows:
-        for column, cell in zip(sheet.columns, row.cells, strict=True):
-            assert cells_of(cell.text) <= column.width
-    marks = {row.key: row.cells[0].text for row in sheet.rows}
+        for (_, size), (text, _) in zip(sheet.columns, row.cells, strict=True):
+            assert cells_of(text) <= size
+    marks = {row.key: row.cells[0][0] for row in sheet.rows}
     assert (marks["/dev/sdg"], marks["/dev/loop0"], marks["/dev/sda"]) == ("[x]", "[ ]", "")
 
 
 def test_a_wider_screen_shows_more_columns() -> None:
     titles = [
-        {c.title.strip() for c in lay_out(BOX.entries, (), width, SAFE).columns} for width in (60, 200, 400)
+        {title.strip() for title, _ in lay_out(BOX.entries, (), width, SAFE).columns}
+        for width in (60, 200, 400)
     ]
     assert titles[0] < titles[1] < titles[2]
     assert {"model", "serial", "WWN", "UUID", "scheduler"} <= titles[2]
 
 
 def test_the_guides_are_those_of_the_terminal() -> None:
-    names = [row.cells[1].text for row in lay_out(BOX.entries, (), 80, ASCII).rows]
+    names = [row.cells[1][0] for row in lay_out(BOX.entries, (), 80, ASCII).rows]
     assert "|- sda1" in names
     assert "`- md0" in names
     assert "   `- dm-2 (vg-scratch)" in names

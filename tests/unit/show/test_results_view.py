@@ -19,7 +19,6 @@ from fsconsole.show.results import (
     moved,
     pane_lines,
     path_for,
-    row_key,
     sorted_by,
     title_lines,
     toggled,
@@ -87,7 +86,7 @@ def test_a_baseline_of_zero_gives_no_share() -> None:
         [build.done(0, factors={Metric.DURABLE: 0.0}), build.done(1)],
     )
     grid = build_grid(state)
-    key = next(row_key(row) for row in grid.rows if row.name == EXT4)
+    key = next(row.id for row in grid.rows if row.name == EXT4)
     view = arranged(grid, with_baseline(Choice(), key), SAFE)
     assert cell(view, "xfs", Metric.DURABLE) == "-"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fsconsole.show.tables import Column, TableLayout, TableRow, TableValue, lay_out
+from fsconsole.results.table import Column, TableLayout, TableRow, TableValue, lay_out
 from fsconsole.text import cells_of
 
 COLUMNS = tuple(Column(f"column {number}", "MB/s") for number in range(8))
@@ -12,7 +12,9 @@ CELLS = tuple("12345" for _ in COLUMNS)
 
 
 def table(*names: str, note: str = "") -> TableValue:
-    return TableValue("variant", COLUMNS, tuple(TableRow(name, name, CELLS, note) for name in names))
+    return TableValue(
+        "variant", COLUMNS, tuple(TableRow(name, name, CELLS, (note,) if note else ()) for name in names)
+    )
 
 
 def lines(layout: TableLayout, first: int = 0) -> list[str]:
@@ -56,7 +58,7 @@ def test_every_column_comes_into_sight() -> None:
 
 
 def test_a_row_without_figures_says_why_beside_its_name() -> None:
-    layout = lay_out(TableValue("variant", COLUMNS, (TableRow("k", "btrfs", (), "not installed"),)), 80)
+    layout = lay_out(TableValue("variant", COLUMNS, (TableRow("k", "btrfs", (), ("not installed",)),)), 80)
     assert lines(layout) == [f"{'btrfs':<{layout.name_width}}  not installed"]
 
 
@@ -74,4 +76,4 @@ def test_lines_are_found_back_to_their_rows() -> None:
 
 def test_a_table_without_rows_or_columns_is_laid_out_too() -> None:
     assert lay_out(TableValue("variant", (), ()), 80).height == 0
-    assert lines(lay_out(TableValue("variant", (), (TableRow("a", "alone", ()),)), 80)) == ["alone    "]
+    assert lines(lay_out(TableValue("variant", (), (TableRow("a", "alone", ()),)), 80)) == ["alone"]
