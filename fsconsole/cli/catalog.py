@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from fsconsole.preflight.catalog_survey import CatalogSurvey
 
 
 def register(app: typer.Typer) -> None:
@@ -37,36 +34,25 @@ def catalog(
     mkfs is tried, and nothing is cached.
     """
     from fsconsole.cli.complaint import say
+    from fsconsole.cli.results import terminal_width
     from fsconsole.preflight import catalog_survey
+    from fsconsole.preflight.machine import every_level
+    from fsconsole.show import catalog as show
     from fsconsole.text import printable
 
+    width = terminal_width()
     if arrays:
-        _print_levels(as_json=as_json)
+        told = every_level()
+        typer.echo(show.levels_as_json(told) if as_json else "\n".join(show.lines(told, width)))
         return
     survey = catalog_survey.take(tuple(filesystem or ()), probe=probe)
     if as_json:
         typer.echo(catalog_survey.as_json(survey))
+    elif filesystem:
+        typer.echo(
+            "\n".join(line for entry in survey.entries for line in show.filesystem_lines(entry, width))
+        )
     else:
-        _print(survey, every=bool(filesystem))
+        typer.echo("\n".join(show.overview_lines(survey, width)))
     for note in survey.notes:
         say(f"note: {printable(note)}")
-
-
-def _print_levels(*, as_json: bool) -> None:
-    from fsconsole.cli.results import terminal_width
-    from fsconsole.preflight.machine import every_level
-    from fsconsole.show import catalog
-
-    told = every_level()
-    typer.echo(catalog.levels_as_json(told) if as_json else "\n".join(catalog.lines(told, terminal_width())))
-
-
-def _print(survey: CatalogSurvey, *, every: bool) -> None:
-    from fsconsole.cli.results import terminal_width
-    from fsconsole.show.catalog import filesystem_lines, overview_lines
-
-    width = terminal_width()
-    lines = overview_lines(survey, width)
-    if every:
-        lines = (line for entry in survey.entries for line in filesystem_lines(entry, width))
-    typer.echo("\n".join(lines))

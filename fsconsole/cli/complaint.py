@@ -1,16 +1,21 @@
-"""Errors and notes on stderr, wrapped to the terminal."""
+"""Errors and notes on stderr, wrapped to the terminal; commands that hints name."""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import shutil
 import sys
 import textwrap
 from collections.abc import Collection, Sequence
+from typing import TextIO
 
 from typer import TyperException
 
 from fsconsole.errors import Misused
+from fsconsole.errors.runs import NotRoot
+from fsconsole.model import DEFAULT_RUNS_DIR
 
 _UNBROKEN = "\0"
 """Stands for a space at which no line may end; printable text doesn't hold it."""
@@ -24,11 +29,16 @@ def complain(sentence: str, hint: str) -> None:
 
 def say(line: str) -> None:
     """Write a line to stderr, on a terminal broken between words."""
-    sys.stderr.write((_fitted(line) if sys.stderr.isatty() else line) + "\n")
+    sys.stderr.write((fitted(line) if sys.stderr.isatty() else line) + "\n")
     sys.stderr.flush()
 
 
-def _fitted(line: str) -> str:
+def is_live(stream: TextIO) -> bool:
+    """Tell whether a stream is a terminal that can be painted on."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") not in {"dumb", "unknown"}
+
+
+def fitted(line: str) -> str:
     """Return a line broken between words; commands in backquotes that fit a line stay whole, to be copied."""
     width = shutil.get_terminal_size().columns
     short_command = f"`[^`]{{0,{max(0, width - len('``.'))}}}`"
@@ -48,12 +58,9 @@ def misuse(error: TyperException, words: Sequence[str], commands: Collection[str
     # The parser puts what it would rather have had into brackets behind its sentence.
     said, _, possible = said.partition(" (Possible options: ")
     nearest = f"Did you mean {possible.removesuffix(')')}? " if possible else ""
-    return Misused(what=_sentence(said), nearest=nearest, command=_command(error, words, commands))
-
-
-def _sentence(said: str) -> str:
     line = " ".join(said.split())
-    return f"{line[:1].upper()}{line[1:].rstrip('.')}."
+    sentence = f"{line[:1].upper()}{line[1:].rstrip('.')}."
+    return Misused(what=sentence, nearest=nearest, command=_command(error, words, commands))
 
 
 def _command(error: TyperException, words: Sequence[str], commands: Collection[str]) -> str:
@@ -62,3 +69,16 @@ def _command(error: TyperException, words: Sequence[str], commands: Collection[s
     if context is not None:
         return str(context.command_path)
     return " ".join(["fsconsole", *[word for word in words[:1] if word in commands]])
+
+
+def need_root(what: str) -> None:
+    """Let root pass. Raises NotRoot."""
+    if os.geteuid() != 0:
+        raise NotRoot(what)
+
+
+def command_line(*words: str, runs: str, devices: Sequence[str] = (), more: Sequence[str] = ()) -> str:
+    """Return a command of fsconsole for a shell; --runs is left out where it is the default."""
+    named = [word for device in devices for word in ("--device", device)]
+    kept = ["--runs", runs] if runs != DEFAULT_RUNS_DIR else []
+    return shlex.join(["fsconsole", *words, *named, *kept, *more])

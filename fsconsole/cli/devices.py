@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import Group, show_help_for_nothing
-from fsconsole.errors.runs import NotRoot
+from fsconsole.cli.complaint import need_root
 from fsconsole.model import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
 from fsconsole.text import printable
 from fsconsole.units import format_bytes, parse_bytes
@@ -179,7 +179,7 @@ def create(
 
     from fsconsole.devices import scratch
 
-    _need_root("A scratch device")
+    need_root("A scratch device")
     # Who ends this command (the console, a service manager) gets back what was made so far, as with Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     made = scratch.create(parse_bytes(size), directory)
@@ -191,7 +191,7 @@ def list_(*, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: _Json = False
     from fsconsole.devices import scratch
     from fsconsole.model.wire import encode
 
-    _need_root("The list of scratch devices")
+    need_root("The list of scratch devices")
     found = scratch.listing(directory)
     if as_json:
         typer.echo(encode(tuple(found), indent=1))
@@ -205,7 +205,7 @@ def attach(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json:
     """Reattach a scratch file after a reboot."""
     from fsconsole.devices import scratch
 
-    _need_root("A scratch device")
+    need_root("A scratch device")
     _tell_one(scratch.attach(scratch.find(name, directory).path), as_json=as_json)
 
 
@@ -213,15 +213,10 @@ def remove(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR) -> None:
     """Detach a scratch device and delete its file. Refused while it is in use."""
     from fsconsole.devices import scratch
 
-    _need_root("Removing a scratch device")
+    need_root("Removing a scratch device")
     found = scratch.find(name, directory)
     scratch.remove(found)
     typer.echo(f"removed {printable(found.path)}", err=True)
-
-
-def _need_root(what: str) -> None:
-    if os.geteuid() != 0:
-        raise NotRoot(what)
 
 
 def _tell_one(made: Scratch, *, as_json: bool) -> None:

@@ -32,6 +32,9 @@ def doctor(
 
     Exit code 0: runs are possible; 1: they are not.
     """
+    import json
+    from dataclasses import asdict
+
     from fsconsole.catalog.loader import load_catalog
     from fsconsole.preflight.doctor import diagnose, run_is_possible
     from fsconsole.preflight.machine import examine
@@ -39,23 +42,14 @@ def doctor(
 
     findings = diagnose(examine(RealExecutor(), load_catalog(), runs))
     possible = run_is_possible(findings)
-    typer.echo(_json(findings, possible=possible) if as_json else _text(findings, possible=possible))
+    if as_json:
+        checks = [asdict(finding) for finding in findings]
+        typer.echo(json.dumps({"run_possible": possible, "checks": checks}, indent=2))
+    else:
+        ending = "possible here." if possible else "not possible here: see the lines in capitals."
+        lines = [line for finding in findings for line in _lines(finding)]
+        typer.echo("\n".join([*lines, "", f"Runs are {ending}"]))
     raise typer.Exit(ExitCode.OK if possible else ExitCode.FAILURE)
-
-
-def _json(findings: tuple[Finding, ...], *, possible: bool) -> str:
-    import json
-    from dataclasses import asdict
-
-    return json.dumps({"run_possible": possible, "checks": [asdict(f) for f in findings]}, indent=2)
-
-
-def _text(findings: tuple[Finding, ...], *, possible: bool) -> str:
-    lines = [line for finding in findings for line in _lines(finding)]
-    ending = (
-        "Runs are possible here." if possible else "Runs are not possible here: see the lines in capitals."
-    )
-    return "\n".join([*lines, "", ending])
 
 
 def _lines(finding: Finding) -> list[str]:

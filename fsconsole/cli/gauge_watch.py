@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import itertools
 import queue
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-from fsconsole.cli.complaint import say
+from fsconsole.cli.complaint import is_live, say
 from fsconsole.devices.snapshot import device_number
 from fsconsole.errors.runs import KernelLacks
 from fsconsole.errors.targets import DeviceMissing, DeviceVanished
@@ -24,7 +23,6 @@ from fsconsole.system.mounts import DEBUGFS
 from fsconsole.telemetry.block import block_name
 from fsconsole.telemetry.machine import device_bdi_path
 from fsconsole.telemetry.sampler import Sampler
-from fsconsole.text import printable
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -35,22 +33,14 @@ _PAINT_S = 0.2
 """Five pages a second are as many as anybody reads, and as a slow line carries."""
 
 
-class GaugeView(Protocol):
-    """Whatever shows samples."""
-
-    def show(self, sample: Sample, gone: tuple[str, ...]) -> None:
-        """Show one more sample; gone are watched devices that it lacks. Raises BrokenPipeError."""
-        ...
-
-
 @contextmanager
 def gauge_view(title: str, *, as_json: bool, stream: TextIO | None = None) -> Iterator[GaugeView]:
     """Give the view that fits the stream (stdout): live on a terminal, plain pages elsewhere and on TERM=dumb."""
     stream = stream or sys.stdout
     if as_json:
-        yield JsonLines(stream)
-    elif not stream.isatty() or os.environ.get("TERM", "dumb") in {"dumb", "unknown"}:
-        yield PlainPages(stream, title)
+        yield Printed(stream, lambda sample, _gone: ascii_json(to_plain(sample)))
+    elif not is_live(stream):
+        yield Printed(stream, lambda sample, gone: "\n".join((*_page(title, sample, gone), "")))
     else:
         from rich.console import Console
         from rich.live import Live
@@ -61,33 +51,25 @@ def gauge_view(title: str, *, as_json: bool, stream: TextIO | None = None) -> It
             yield LivePages(live, title)
 
 
-class JsonLines:
-    """Writes each sample as one JSON object, with the fields of model.sample.Sample as keys, at once."""
+def _page(title: str, sample: Sample, gone: tuple[str, ...]) -> list[str]:
+    return page_lines(sample, GaugePage(title, gone), _PLAIN_WIDTH)
 
-    def __init__(self, stream: TextIO) -> None:
+
+class Printed:
+    """Prints each sample at once; notes on stderr, once for each time that it happens, which device is gone."""
+
+    def __init__(self, stream: TextIO, words: Callable[[Sample, tuple[str, ...]], str]) -> None:
         self._stream = stream
-        self._notes = GoneNotes()
+        self._words = words
+        self._told: tuple[str, ...] = ()
 
     def show(self, sample: Sample, gone: tuple[str, ...]) -> None:
-        """Write the sample."""
-        self._notes.tell(gone)
-        self._stream.write(ascii_json(to_plain(sample)) + "\n")
-        self._stream.flush()
-
-
-class PlainPages:
-    """Writes each sample as a page with an empty line behind it, at once."""
-
-    def __init__(self, stream: TextIO, title: str) -> None:
-        self._stream = stream
-        self._title = title
-        self._notes = GoneNotes()
-
-    def show(self, sample: Sample, gone: tuple[str, ...]) -> None:
-        """Write the sample."""
-        self._notes.tell(gone)
-        lines = page_lines(sample, GaugePage(self._title, gone), _PLAIN_WIDTH)
-        self._stream.write("\n".join(lines) + "\n\n")
+        """Print the sample; gone are watched devices that it lacks. Raises BrokenPipeError."""
+        for name in gone:
+            if name not in self._told:
+                say(gone_line(name))
+        self._told = gone
+        self._stream.write(self._words(sample, gone) + "\n")
         self._stream.flush()
 
 
@@ -116,59 +98,41 @@ class LivePages:
         self._live.update(Group(*texts), refresh=True)
 
 
-class GoneNotes:
-    """Says on stderr, once for each time that it happens, which device has gone while others are watched."""
-
-    def __init__(self) -> None:
-        self._told: frozenset[str] = frozenset()
-
-    def tell(self, gone: tuple[str, ...]) -> None:
-        """Say what is new in gone."""
-        for name in gone:
-            if name not in self._told:
-                say(gone_line(name))
-        self._told = frozenset(gone)
-
+GaugeView: TypeAlias = "Printed | LivePages"
 
 _SILENCE_S = 10.0
 _LOOK_FOR_BDI_S = 2.0
 """A btrfs that is mounted while its device is watched has a bdi of its own from then on."""
 
-Samples = queue.SimpleQueue[Sample]
 
-
-@dataclass(frozen=True, slots=True)
-class WatchOptions:
-    """What is to be watched, how often, and for how many samples (None: without end)."""
-
-    paths: tuple[str, ...]
-    hz: float
-    count: int | None = None
-
-    @property
-    def title(self) -> str:
-        """The title of a page."""
-        watched = ", ".join(self.paths) or "this machine"
-        return printable(f"gauges of {watched}, {self.hz:g} per second")
-
-
-def watch(wanted: WatchOptions, view: GaugeView) -> None:
-    """Show samples until there are as many as wanted.
+def watch(paths: Sequence[str], hz: float, count: int | None, view: GaugeView) -> None:
+    """Show so many samples of devices, or where count is None samples without end.
 
     Raises DeviceMissing and NotABlockDevice for a path, DeviceVanished when no watched device is left,
     KernelLacks where nothing can be sampled, BrokenPipeError.
     """
-    names = tuple(dict.fromkeys(kernel_name(path) for path in wanted.paths))
-    samples: Samples = queue.SimpleQueue()
-    with _sampling(wanted, names, samples) as sampler:
-        shown = 0
-        while wanted.count is None or shown < wanted.count:
+    names = tuple(dict.fromkeys(map(kernel_name, paths)))
+    samples: queue.SimpleQueue[Sample] = queue.SimpleQueue()
+    bdi = _BdiWatch(names)
+
+    def take(sample: Sample) -> None:
+        samples.put(sample)
+        bdi.look(sampler)
+
+    sampler = Sampler(period_s=1 / hz, sink=take)
+    for name in names:
+        sampler.gauges.watch_device(name)
+    bdi.look(sampler)
+    sampler.start()
+    try:
+        for _ in itertools.count() if count is None else range(count):
             sample = _next(samples, sampler)
             gone = sampler.gauges.vanished()
             if names and len(gone) == len(names):
-                raise DeviceVanished(device=", ".join(wanted.paths))
+                raise DeviceVanished(device=", ".join(paths))
             view.show(sample, gone)
-            shown += 1
+    finally:
+        sampler.stop()
 
 
 def kernel_name(path: str) -> str:
@@ -180,25 +144,6 @@ def kernel_name(path: str) -> str:
     if not name or read_int_or(f"/sys/class/block/{name}/size", 0) == 0:
         raise DeviceMissing(device=path)
     return name
-
-
-@contextmanager
-def _sampling(wanted: WatchOptions, names: tuple[str, ...], samples: Samples) -> Iterator[Sampler]:
-    bdi = _BdiWatch(names)
-
-    def take(sample: Sample) -> None:
-        samples.put(sample)
-        bdi.look(sampler)
-
-    sampler = Sampler(period_s=1 / wanted.hz, sink=take)
-    for name in names:
-        sampler.gauges.watch_device(name)
-    bdi.look(sampler)
-    sampler.start()
-    try:
-        yield sampler
-    finally:
-        sampler.stop()
 
 
 class _BdiWatch:
@@ -222,10 +167,10 @@ class _BdiWatch:
             sampler.gauges.watch_bdi(path)
 
 
-def _next(samples: Samples, sampler: Sampler) -> Sample:
+def _next(samples: queue.SimpleQueue[Sample], sampler: Sampler) -> Sample:
     try:
         return samples.get(timeout=_SILENCE_S)
     except queue.Empty as error:
-        reasons = ", ".join(reason for reason, _ in sampler.gauges.problems()) or "it is silent"
+        reasons = ", ".join(reason for reason, _ in sampler.gauges.problems()) or "no sample came"
         remedy = "Where /proc/stat and /proc/meminfo can be read, there are gauges."
         raise KernelLacks(what="gauges", why=reasons, remedy=remedy) from error

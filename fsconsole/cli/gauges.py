@@ -30,8 +30,10 @@ def gauges(
     again. Only kernel files are opened. Writeback of a device (bdi) needs root and a mounted debugfs. Without a
     terminal, each sample is printed below the one before.
     """
-    from fsconsole.cli.gauge_watch import WatchOptions, gauge_view, watch
+    from fsconsole.cli.gauge_watch import gauge_view, watch
+    from fsconsole.text import printable
 
-    wanted = WatchOptions(tuple(device or ()), hz, count)
-    with gauge_view(wanted.title, as_json=as_json) as view:
-        watch(wanted, view)
+    paths = device or []
+    title = printable(f"gauges of {', '.join(paths) or 'this machine'}, {hz:g} per second")
+    with gauge_view(title, as_json=as_json) as view:
+        watch(paths, hz, count, view)

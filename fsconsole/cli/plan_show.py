@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Iterable, Sequence
 
 import typer
 
+from fsconsole.cli.complaint import command_line
 from fsconsole.cli.results import terminal_width
 from fsconsole.devices.gate import GateReport, require
 from fsconsole.devices.state import stands_on
 from fsconsole.journal.store import make_run_id
-from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.answers import PlanAnswer, TargetAnswer, array_answers, cell_answer
 from fsconsole.model.plan import Plan
 from fsconsole.model.wire import encode
@@ -106,19 +105,13 @@ def show_on_devices(
         typer.echo(encode(plan_answer(found.plan, found.reports, found.consent, found.seen, cell), indent=2))
     else:
         targets = tuple(map(target_answer, found.reports))
-        agreeing = _agreeing(file, devices, runs, found.consent)
+        consent = ("--consent", found.consent)
+        agreeing = (
+            command_line("run", file, devices=devices, runs=runs, more=consent) if found.consent else ""
+        )
         _print_plan(plan_lines(found.plan, targets, agreeing, every=every, width=terminal_width()))
     for report in found.reports:
         require(report)
-
-
-def _agreeing(file: str, devices: Sequence[str], runs: str, consent: str) -> str:
-    """Return the whole command that carries the plan out, for a shell; empty where no consent is needed."""
-    if not consent:
-        return ""
-    named = [word for device in devices for word in ("--device", device)]
-    kept = ["--runs", runs] if runs != DEFAULT_RUNS_DIR else []
-    return shlex.join(["fsconsole", "run", file, *named, *kept, "--consent", consent])
 
 
 def _print_plan(lines: Iterable[str]) -> None:

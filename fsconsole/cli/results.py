@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,8 +16,6 @@ from fsconsole.model.metrics import Metric
 
 if TYPE_CHECKING:
     from fsconsole.journal.folder import RunFolder
-    from fsconsole.model.state import RunState
-    from fsconsole.results.grid import Grid
 
 
 _WIDEST = 200
@@ -41,20 +38,6 @@ class Format(str, Enum):
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("results", epilog=f"Columns: {_ALL_COLUMNS}.")(results)
-
-
-@dataclass(frozen=True, slots=True)
-class ReportOptions:
-    """How results are asked for; columns is a list with commas, empty for the format's own choice."""
-
-    output: Format = Format.TABLE
-    sort: str = "durable"
-    columns: str = ""
-    summary: bool = False
-    explain: bool = False
-    width: int = 80
-    beside: str = ""
-    """Name of a shipped publication; empty for none."""
 
 
 def results(
@@ -90,44 +73,58 @@ def results(
     if beside and output is Format.CSV:
         what = "A table for programs holds a run's own figures only: --with does not go with csv."
         raise Misused(what=what, nearest="`--format json` has both; ", command="fsconsole results")
-    wanted = ReportOptions(output, sort, columns, summary, explain, terminal_width(), beside)
-    sys.stdout.write(report(open_run(runs_dir, run), wanted))
+    text = report(
+        open_run(runs_dir, run),
+        output,
+        sort=sort,
+        columns=columns,
+        summary=summary,
+        explain=explain,
+        width=terminal_width(),
+        beside=beside,
+    )
+    sys.stdout.write(text)
     sys.stdout.flush()
 
 
-def report(folder: RunFolder, wanted: ReportOptions) -> str:
-    """Return a run's figures. Raises UnknownColumn, and whatever the journal's reader raises."""
+def report(
+    folder: RunFolder,
+    output: Format = Format.TABLE,
+    *,
+    sort: str = "durable",
+    columns: str = "",
+    summary: bool = False,
+    explain: bool = False,
+    width: int = 80,
+    beside: str = "",
+) -> str:
+    """Return a run's figures; no columns: the format's own choice. beside names a shipped publication.
+
+    Raises UnknownColumn, and whatever the journal's reader raises.
+    """
     from fsconsole.client.runs import look
     from fsconsole.plan.publications import find_publication
-    from fsconsole.results.grid import build_grid, column_named, columns_named
-
-    sort_by = column_named(wanted.sort)
-    columns = columns_named(wanted.columns) if wanted.columns else ()
-    seen = look(folder)
-    publication = find_publication(wanted.beside) if wanted.beside else None
-    grid = build_grid(seen.state, sort_by=sort_by, publication=publication)
-    return _formatted(seen.state, grid, seen.standing, columns, wanted)
-
-
-def _formatted(
-    state: RunState, grid: Grid, standing: str, columns: tuple[Metric, ...], wanted: ReportOptions
-) -> str:
     from fsconsole.results.csv import cells_csv, summary_csv
-    from fsconsole.results.grid import columns_beside, columns_for
+    from fsconsole.results.grid import build_grid, column_named, columns_beside, columns_for, columns_named
     from fsconsole.results.json import render_json
     from fsconsole.results.markdown import render_markdown
     from fsconsole.results.text import ReportPage, render_text
 
-    if wanted.output is Format.JSON:
-        return render_json(state, grid, standing=standing)
-    if wanted.output is Format.CSV:
-        lines = summary_csv if wanted.summary else cells_csv
-        return lines(state, grid, columns or tuple(Metric))
-    columns = columns or (columns_beside(grid) if wanted.beside else columns_for(grid))
-    if wanted.output is Format.MD:
-        return render_markdown(state, grid, standing=standing, columns=columns)
-    page = ReportPage(wanted.width, wanted.explain)
-    return render_text(state, grid, standing=standing, columns=columns, page=page)
+    sort_by = column_named(sort)
+    chosen = columns_named(columns) if columns else ()
+    seen = look(folder)
+    publication = find_publication(beside) if beside else None
+    grid = build_grid(seen.state, sort_by=sort_by, publication=publication)
+    if output is Format.JSON:
+        return render_json(seen.state, grid, standing=seen.standing)
+    if output is Format.CSV:
+        lines = summary_csv if summary else cells_csv
+        return lines(seen.state, grid, chosen or tuple(Metric))
+    chosen = chosen or (columns_beside(grid) if beside else columns_for(grid))
+    if output is Format.MD:
+        return render_markdown(seen.state, grid, standing=seen.standing, columns=chosen)
+    page = ReportPage(width, explain)
+    return render_text(seen.state, grid, standing=seen.standing, columns=chosen, page=page)
 
 
 def terminal_width() -> int:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fsconsole.cli.complaint import command_line, need_root
 from fsconsole.errors import Misused
-from fsconsole.errors.runs import JournalNewer, JournalUnusable, NotRoot
+from fsconsole.errors.runs import JournalNewer, JournalUnusable
 from fsconsole.errors.targets import ConsentMissing, ConsentStale, NotAsShown, ScratchInUse
 from fsconsole.journal.folder import LATEST
 from fsconsole.model import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
@@ -20,8 +18,6 @@ from fsconsole.text import printable
 
 if TYPE_CHECKING:
     from fsconsole.cli.viewer import Interrupts
-    from fsconsole.engine.cleanup import Cleaned
-    from fsconsole.engine.proof import Renewal
     from fsconsole.journal.folder import RunFolder
     from fsconsole.model.run import RunRequest
     from fsconsole.preflight.prepare import Prepared
@@ -80,15 +76,18 @@ def run(
     from fsconsole.preflight.prepare import check_seen, prepare
     from fsconsole.system.run import RealExecutor
 
-    need_root("Carrying out a plan")
+    need_root("Running a plan")
     run_id = make_run_id()
     with Interrupts(at_once=detach) as interrupts:
         prepared = prepare(file, device, executor=RealExecutor(), runs_dir=runs, run_id=run_id)
         _require_ready(prepared, file)
-        with _planning(file, device, runs):
+        try:
             if seen:
                 check_seen(seen, prepared.seen, prepared.reports)
             check_consent(consent, prepared.reports)
+        except (ConsentMissing, ConsentStale, NotAsShown) as error:
+            error.command = command_line("plan", file, devices=device, runs=runs)
+            raise
         request = create_request(run_id, prepared.plan, prepared.targets)
         folder = _create_run(runs, request, interrupts)
         start_and_show(folder, interrupts, detach=detach, as_json=as_json)
@@ -133,14 +132,6 @@ def demo(
         start_and_show(folder, interrupts, detach=detach, as_json=as_json)
 
 
-def need_root(what: str) -> None:
-    """Let root pass. Raises NotRoot."""
-    import os
-
-    if os.geteuid() != 0:
-        raise NotRoot(what)
-
-
 def _require_ready(prepared: Prepared, file: str) -> None:
     from fsconsole.devices.gate import require
     from fsconsole.plan.expand import require_runnable
@@ -151,20 +142,6 @@ def _require_ready(prepared: Prepared, file: str) -> None:
     for report in prepared.reports:
         require(report)
     require_runnable(prepared.plan, file)
-
-
-@contextmanager
-def _planning(file: str, devices: Sequence[str], runs: str) -> Iterator[None]:
-    """Give an error of consent, or of what was seen, the whole command that shows it as it is now."""
-    import shlex
-
-    try:
-        yield
-    except (ConsentMissing, ConsentStale, NotAsShown) as error:
-        named = [word for device in devices for word in ("--device", device)]
-        kept = ["--runs", runs] if runs != DEFAULT_RUNS_DIR else []
-        error.command = shlex.join(["fsconsole", "plan", file, *named, *kept])
-        raise
 
 
 def _create_run(runs: str, request: RunRequest, interrupts: Interrupts) -> RunFolder:
@@ -255,35 +232,29 @@ def cleanup(
     """Clean up after killed runs: mounts, arrays, scratch devices. Running runs are left alone."""
     from dataclasses import asdict
 
-    from fsconsole.engine.cleanup import clean_folder
+    from fsconsole.client.engine import remove_abandoned_scratch
+    from fsconsole.engine.cleanup import Cleaned, clean_folder
     from fsconsole.journal.store import list_runs, open_exact
 
     need_root("Cleaning up")
     folders = (open_exact(runs, run),) if run else list_runs(runs)
     cleaned = [one for folder in folders for one in clean_folder(folder)]
-    cleaned += _scratch_given_back(folders)
+    for folder in folders:
+        # Scratch devices of demos that ended unwatched.
+        try:
+            if remove_abandoned_scratch(folder):
+                cleaned.append(Cleaned(folder.name, "removed its scratch device", resumable=False))
+        except ScratchInUse as error:
+            cleaned.append(Cleaned(folder.name, f"not removed: {error}", resumable=False))
+        except (JournalUnusable, JournalNewer):
+            # clean_folder has reported it.
+            continue
     for one in cleaned:
         hint = f"; `fsconsole resume {one.run}` finishes it" if one.resumable else ""
         line = f"{printable(one.run)}: {printable(one.did)}{hint}"
         sys.stdout.write((json.dumps(asdict(one)) if as_json else line) + "\n")
     if not cleaned and not as_json:
         sys.stdout.write("Nothing to clean up.\n")
-
-
-def _scratch_given_back(folders: Iterable[RunFolder]) -> Iterator[Cleaned]:
-    """Remove the scratch devices of demos that ended while nobody looked on."""
-    from fsconsole.client.engine import remove_abandoned_scratch
-    from fsconsole.engine.cleanup import Cleaned
-
-    for folder in folders:
-        try:
-            if remove_abandoned_scratch(folder):
-                yield Cleaned(folder.name, "removed its scratch device", resumable=False)
-        except ScratchInUse as error:
-            yield Cleaned(folder.name, f"not removed: {error}", resumable=False)
-        except (JournalUnusable, JournalNewer):
-            # Told of already, by what looked at the run itself.
-            continue
 
 
 def resume(
@@ -309,50 +280,40 @@ def resume(
     you agreed to nor what the run left, consent is required again. Files added to a filesystem of the run are not
     detected.
     """
+    from fsconsole.catalog.loader import load_catalog
+    from fsconsole.cli.plan_show import plan_answer, target_answer
+    from fsconsole.cli.results import terminal_width
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.client.runs import require_writable
     from fsconsole.engine.cleanup import clean_folder, require_resumable
     from fsconsole.engine.proof import look_again, renew
     from fsconsole.journal.store import open_exact, open_run
+    from fsconsole.model.wire import encode
+    from fsconsole.plan.expand import plan_left
+    from fsconsole.show.plan_text import renewal_lines
     from fsconsole.system.run import RealExecutor
 
-    need_root("Carrying out a plan")
+    need_root("Running a plan")
     folder = open_exact(runs, run) if exact else open_run(runs, run)
     require_writable(folder)
     clean_folder(folder)
     require_resumable(folder)
     renewal = look_again(folder, RealExecutor())
     if only_show:
-        _show_renewal(renewal, runs, as_json=as_json)
+        left = plan_left(renewal.state, load_catalog())
+        if as_json:
+            typer.echo(encode(plan_answer(left, renewal.reports, renewal.consent), indent=2))
+            return
+        agreeing = ("--consent", renewal.consent) if renewal.consent else ()
+        command = command_line("resume", folder.name, runs=runs, more=agreeing)
+        targets = tuple(map(target_answer, renewal.reports))
+        typer.echo("\n".join(renewal_lines(left, targets, command, width=terminal_width())))
         return
     try:
         renew(folder, renewal, consent)
     except ConsentStale as error:
-        error.command = shlex.join(_command(renewal, runs, "--show"))
+        error.command = command_line("resume", folder.name, runs=runs, more=("--show",))
         raise
     with Interrupts(at_once=detach) as interrupts:
         interrupts.hold()
         start_and_show(folder, interrupts, detach=detach, as_json=as_json)
-
-
-def _show_renewal(renewal: Renewal, runs: str, *, as_json: bool) -> None:
-    from fsconsole.catalog.loader import load_catalog
-    from fsconsole.cli.plan_show import plan_answer, target_answer
-    from fsconsole.cli.results import terminal_width
-    from fsconsole.model.wire import encode
-    from fsconsole.plan.expand import plan_left
-    from fsconsole.show.plan_text import renewal_lines
-
-    left = plan_left(renewal.state, load_catalog())
-    if as_json:
-        typer.echo(encode(plan_answer(left, renewal.reports, renewal.consent), indent=2))
-        return
-    agreeing = ("--consent", renewal.consent) if renewal.consent else ()
-    command = shlex.join(_command(renewal, runs, *agreeing))
-    lines = renewal_lines(left, tuple(map(target_answer, renewal.reports)), command, width=terminal_width())
-    typer.echo("\n".join(lines))
-
-
-def _command(renewal: Renewal, runs: str, *words: str) -> list[str]:
-    kept = ["--runs", runs] if runs != DEFAULT_RUNS_DIR else []
-    return ["fsconsole", "resume", renewal.state.request.run_id, *kept, *words]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import Group
-from fsconsole.cli.run import need_root
+from fsconsole.cli.complaint import need_root
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable, RunLives
 from fsconsole.model import DEFAULT_RUNS_DIR

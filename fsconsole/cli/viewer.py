@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from types import FrameType, TracebackType
@@ -16,18 +16,17 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from fsconsole.cli.complaint import complain
+from fsconsole.cli.complaint import complain, is_live, say
 from fsconsole.client.children import ask
 from fsconsole.client.engine import remove_owned_scratch
 from fsconsole.client.follow import POLL_S, View, follow
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import EngineNotListening, RunOver
-from fsconsole.journal.events import NAMES, Batch, JournalEntry
+from fsconsole.journal.events import NAMES, Batch
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import Verb
-from fsconsole.model.sample import Sample
 from fsconsole.model.state import RunState, RunStatus
-from fsconsole.model.wire import to_plain
+from fsconsole.model.wire import Wire, to_plain
 from fsconsole.results.figures import cell_names, status_words
 from fsconsole.results.json import ascii_json
 from fsconsole.show.gauges import LEAD, gauge_lines, text_line
@@ -42,49 +41,34 @@ def json_lines(batch: Batch) -> Iterator[str]:
     enumerations as their values.
     """
     for entry in batch.entries:
-        yield _observation_line(entry)
+        yield _json_line(NAMES[type(entry.observation)], entry.wall_ns, entry.observation)
     for sample in batch.samples:
-        yield _sample_line(sample)
+        yield _json_line("sample", sample.wall_ns, sample)
+
+
+def _json_line(event: str, wall_ns: int, value: Wire) -> str:
+    seconds, rest_ns = divmod(wall_ns, 10**9)
+    moment = datetime.fromtimestamp(seconds, timezone.utc)
+    head = {"event": event, "time": f"{moment:%Y-%m-%dT%H:%M:%S}.{rest_ns // 10**6:03d}Z"}
+    return ascii_json(head | {name: to_plain(getattr(value, name)) for name in value.__struct_fields__})
+
+
+def _write_lines(stream: TextIO, lines: Iterable[str]) -> None:
+    """Write lines, each flushed, so that a pipe's reader is never behind. Raises BrokenPipeError."""
+    for line in lines:
+        stream.write(line + "\n")
+        stream.flush()
 
 
 class JsonView:
-    """Writes json_lines to a stream, each flushed, so that a pipe's reader is never behind.
-
-    Raises BrokenPipeError where the reader is gone.
-    """
+    """Writes json_lines to a stream. Raises BrokenPipeError."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
 
     def show(self, _state: RunState, batch: Batch) -> None:
         """Write what is new."""
-        for line in json_lines(batch):
-            self._stream.write(line + "\n")
-            self._stream.flush()
-
-
-def _observation_line(entry: JournalEntry) -> str:
-    name = NAMES[type(entry.observation)]
-    document = {"event": name, "time": _iso(entry.wall_ns)}
-    return ascii_json(document | _fields(entry.observation))
-
-
-def _sample_line(sample: Sample) -> str:
-    return ascii_json({"event": "sample", "time": _iso(sample.wall_ns)} | _fields(sample))
-
-
-def _fields(value: object) -> dict[str, object]:
-    document = to_plain(value)
-    if not isinstance(document, dict):
-        raise TypeError(f"{type(value).__name__} is not a record of the model")
-    return document
-
-
-def _iso(wall_ns: int) -> str:
-    """Return a wall clock time to the millisecond: "2026-11-21T08:10:00.250Z"."""
-    seconds, rest_ns = divmod(wall_ns, 10**9)
-    moment = datetime.fromtimestamp(seconds, timezone.utc)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest_ns // 10**6:03d}Z"
+        _write_lines(self._stream, json_lines(batch))
 
 
 # Signals from the start of a command that starts an engine to the end of its view.
@@ -190,7 +174,8 @@ class Interrupts:
             except FsconsoleError as error:
                 complain(str(error), error.hint)
             else:
-                _confirm(verb)
+                if verb is Verb.STOP_AFTER:
+                    say("stopping after this cell; Ctrl-C again stops immediately")
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
         self._noted.append(number)
@@ -208,12 +193,6 @@ def _ending(number: int) -> BaseException:
     return KeyboardInterrupt() if number == signal.SIGINT else Ended(number)
 
 
-def _confirm(verb: Verb) -> None:
-    if verb is Verb.STOP_AFTER:
-        sys.stderr.write("stopping after this cell; Ctrl-C again stops immediately\n")
-        sys.stderr.flush()
-
-
 def render(state: RunState, now_ns: int, width: int) -> RenderableType:
     """Return the live view, at most 16 lines of at most width cells; now_ns is CLOCK_MONOTONIC."""
     lines = [Text(shorten_middle(line, width), no_wrap=True) for line in _lines(state, now_ns, width)]
@@ -228,7 +207,7 @@ def progress_view(stream: TextIO | None = None) -> Iterator[View]:
     On leaving, the live part is gone from the screen and the lines of the cells that are over stay.
     """
     stream = stream or sys.stdout
-    if not stream.isatty() or os.environ.get("TERM", "dumb") in {"dumb", "unknown"}:
+    if not is_live(stream):
         yield PlainView(stream)
         return
     console = Console(file=stream, markup=False, highlight=False, emoji=False)
@@ -237,7 +216,7 @@ def progress_view(stream: TextIO | None = None) -> Iterator[View]:
 
 
 class PlainView:
-    """Writes plain_lines to a stream, each flushed. Raises BrokenPipeError where its reader is gone."""
+    """Writes plain_lines to a stream. Raises BrokenPipeError."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -245,9 +224,7 @@ class PlainView:
 
     def show(self, state: RunState, _batch: Batch) -> None:
         """Write what is new."""
-        for line in plain_lines(self._previous, state):
-            self._stream.write(line + "\n")
-            self._stream.flush()
+        _write_lines(self._stream, plain_lines(self._previous, state))
         self._previous = state
 
 
@@ -304,6 +281,7 @@ def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = N
 
     With interrupts that are passed on, Ctrl-C asks the engine to stop, else it only ends the view. Raises EngineDied.
     """
+    from fsconsole.cli.results import report, terminal_width
 
     def deliver(_state: RunState) -> bool:
         """Ask again for what an engine that was just beginning did not hear; a run is followed to its end."""
@@ -320,14 +298,8 @@ def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = N
     if interrupts is not None:
         interrupts.give_back()
     if not as_json:
-        _print_grid(folder)
+        sys.stdout.write("\n" + report(folder, width=terminal_width()))
+        sys.stdout.flush()
     if state.exit_code:
         complain(printable(state.reason), printable(state.hint))
     return state.exit_code or 0
-
-
-def _print_grid(folder: RunFolder) -> None:
-    from fsconsole.cli.results import ReportOptions, report, terminal_width
-
-    sys.stdout.write("\n" + report(folder, ReportOptions(width=terminal_width())))
-    sys.stdout.flush()

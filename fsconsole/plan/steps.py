@@ -263,7 +263,7 @@ def _beginning(cell: Cell, site: Site, array_uuid: str) -> Iterator[Step]:
         yield from _equalise(site.target, cell.equalise)
         return
     paths = [member.path for member in site.members]
-    yield Step(StepKind.GATE, f"prove that {', '.join(paths)} are what was agreed upon")
+    yield Step(StepKind.GATE, f"verify that {', '.join(paths)} are the devices that were agreed to")
     for member in site.members:
         for step in _equalise(member, cell.equalise):
             yield replace(step, device=member.path)

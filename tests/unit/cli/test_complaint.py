@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.cli.complaint import _fitted, complain
+from fsconsole.cli.complaint import complain, fitted
 
 
 class Terminal(io.StringIO):
@@ -40,4 +40,4 @@ def test_elsewhere_each_is_one_line_for_scripts(capsys: pytest.CaptureFixture[st
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126) | st.just(" "), max_size=300))
 def test_nothing_but_spaces_is_lost_between_lines(text: str) -> None:
-    assert _fitted(text).replace("\n", "").replace(" ", "") == text.replace(" ", "")
+    assert fitted(text).replace("\n", "").replace(" ", "") == text.replace(" ", "")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.cli.gauge_watch import LivePages, PlainPages, gauge_view
+from fsconsole.cli.gauge_watch import LivePages, Printed, gauge_view
 from fsconsole.model.sample import BdiStats, CpuShares, DeviceRates, NumberedCpu, Pressure, Role, Sample
 from fsconsole.show.gauges import GaugePage, depths, page_lines
 from fsconsole.text import KIB, cells_of, printable
@@ -134,7 +134,7 @@ def test_lines_of_json_have_the_fields_of_a_sample() -> None:
 def test_without_a_terminal_pages_are_plain_and_stand_below_each_other() -> None:
     stream = io.StringIO()
     with gauge_view("t", as_json=False, stream=stream) as view:
-        assert isinstance(view, PlainPages)
+        assert isinstance(view, Printed)
         view.show(FULL, ())
         view.show(FULL, ())
     assert stream.getvalue().count("\n\n") == 2
@@ -174,4 +174,4 @@ def test_a_terminal_gets_a_page_that_is_painted_over(monkeypatch: pytest.MonkeyP
 def test_a_dumb_terminal_gets_plain_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     with gauge_view("t", as_json=False, stream=Terminal()) as view:
-        assert isinstance(view, PlainPages)
+        assert isinstance(view, Printed)

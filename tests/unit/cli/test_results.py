@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.cli.results import Format, ReportOptions, report
+from fsconsole.cli.results import Format, report
 from fsconsole.cli.runs import runs_json, runs_text
 from fsconsole.client.runs import look_at
 from fsconsole.errors import ExitCode
@@ -59,7 +59,7 @@ def test_a_run_still_going_on_says_so(tmp_path: Path) -> None:
     folder = make_run(tmp_path)
     write(folder, (STARTED, *CELL_DONE, *IN_MKFS))
     with FileLock.acquire(folder.lock):
-        text = report(folder, ReportOptions(width=120))
+        text = report(folder, width=120)
     assert "running: mkfs of cell 2 of 2. 2 cells: 1 running, 1 done." in text
     assert "running now" in text
 
@@ -67,31 +67,29 @@ def test_a_run_still_going_on_says_so(tmp_path: Path) -> None:
 def test_a_dead_run_says_so(tmp_path: Path) -> None:
     folder = make_run(tmp_path)
     write(folder, (STARTED, *CELL_DONE, *IN_MKFS))
-    assert "engine died in mkfs of cell 2" in report(folder, ReportOptions(width=120))
+    assert "engine died in mkfs of cell 2" in report(folder, width=120)
 
 
 def test_every_format_has_the_figures(tmp_path: Path) -> None:
     folder = make_run(tmp_path)
     write(folder, WHOLE)
-    document = json.loads(report(folder, ReportOptions(Format.JSON)))
+    document = json.loads(report(folder, Format.JSON))
     assert document["rows"][0]["figures"]["durable"]["median"] == 410e6
-    lines = list(csv.DictReader(io.StringIO(report(folder, ReportOptions(Format.CSV)))))
+    lines = list(csv.DictReader(io.StringIO(report(folder, Format.CSV))))
     assert lines[0]["durable [B/s]"] == "410000000"
-    (row, _) = csv.DictReader(
-        io.StringIO(report(folder, ReportOptions(Format.CSV, summary=True, columns="write")))
-    )
+    (row, _) = csv.DictReader(io.StringIO(report(folder, Format.CSV, summary=True, columns="write")))
     assert (row["write [B/s]"], row["write n"]) == ("812000000", "1")
-    assert "| ext4 data=ordered | 812 |" in report(folder, ReportOptions(Format.MD, columns="write"))
+    assert "| ext4 data=ordered | 812 |" in report(folder, Format.MD, columns="write")
 
 
 def test_columns_and_order_are_chosen_by_name(tmp_path: Path) -> None:
     folder = make_run(tmp_path)
     write(folder, WHOLE)
-    text = report(folder, ReportOptions(sort="write", columns="write,drain"))
+    text = report(folder, sort="write", columns="write,drain")
     assert "variant            write  drain  warn\n" in text
     assert "Sorted by write, highest first." in text
     with pytest.raises(UnknownColumn):
-        report(folder, ReportOptions(columns="write,drian"))
+        report(folder, columns="write,drian")
 
 
 def test_runs_are_listed_with_their_standing_in_words(tmp_path: Path) -> None:
