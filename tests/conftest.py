@@ -98,29 +98,27 @@ def pytest_collection_finish() -> None:
 def _turn(item: pytest.Item) -> tuple[int, ...]:
     """Return what comes first: what takes longest in one piece, so that the processes end together."""
     if boot_of(item.path):
-        return (1, *turn_of(item.path))
-    names = ("tests/loop/", "tests/lab/")
-    return (next((turn for turn, name in enumerate(names) if item.nodeid.startswith(name)), len(names)),)
+        return (0, *turn_of(item.path))
+    names = ("tests/lab/", "tests/loop/", "tests/tui/")
+    return (
+        next((turn for turn, name in enumerate(names, 1) if item.nodeid.startswith(name)), len(names) + 1),
+    )
 
 
-class _DevicesApart(LoadScopeScheduling):
-    """Tests on devices one after the other; all others by file.
+class _ByFileOrBoot(LoadScopeScheduling):
+    """Tests of a file one after the other, and those in a virtual machine together with the others of its boot.
 
-    A loop device that is made anew must get the number it had before, the dirty limits are there once, and a cold
-    mount drops the caches of the whole machine, also those of a load that reads what must come from memory.
-
-    Those in a virtual machine stay together with the others of its boot.
+    Files of tests/loop run side by side: each has loop devices of its own, counts on no number but an OwnLoop's, and
+    repeats what another one's cold mount may spoil, which drops the caches of the whole machine.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", maxsplit=1)[0]
-        if file.startswith("tests/loop/"):
-            return "devices"
         return boot_of(Path(self.config.rootpath, file)) or file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
-    return _DevicesApart(config, log)
+    return _ByFileOrBoot(config, log)
 
 
 @pytest.fixture

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
 import re
 import subprocess
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,16 +140,23 @@ def replacing(path: str, by: str) -> tuple[str, ...]:
     return (*words, 'mount --bind "$1" "$2" && shift 2 && exec "$@"', "sh", by, path)
 
 
+def in_another_boot(directory: Path) -> tuple[str, ...]:
+    """Return what starts a command that reads another boot_id, and so does what it starts."""
+    other = directory / "boot_id"
+    other.write_text(f"{uuid.uuid4()}\n")
+    return replacing("/proc/sys/kernel/random/boot_id", str(other))
+
+
 class OwnLoop:
     """A loop device of a number that nobody else asks for, so that it can be given another file, or none."""
 
     def __init__(self) -> None:
-        self._number = next(n for n in range(_FIRST_OWN_LOOP, 6000) if not Path(f"/dev/loop{n}").exists())
+        self._number = next(number for number in range(_FIRST_OWN_LOOP, 6000) if _is_added(number))
         self.path = f"/dev/loop{self._number}"
-        _loop_control(LOOP_CTL_ADD, self._number)
 
-    def attach(self, file: Path) -> None:
-        """Attach the device to a file."""
+    def attach(self, file: Path | str) -> None:
+        """Attach the device to a file, instead of one that it may have."""
+        self.detach()
         run("losetup", self.path, str(file))
 
     def detach(self) -> None:
@@ -158,14 +167,25 @@ class OwnLoop:
             wait_until(lambda: not attribute.exists(), f"{self.path} is detached")
 
     def remove(self) -> None:
-        """Detach and remove the device."""
+        """Detach and remove the device, once nobody looks at it."""
         self.detach()
-        _loop_control(LOOP_CTL_REMOVE, self._number)
+        wait_until(lambda: _loop_control(LOOP_CTL_REMOVE, self._number) != errno.EBUSY, "nobody has it open")
 
 
-def _loop_control(request: int, number: int) -> None:
+def _is_added(number: int) -> bool:
+    """Add a loop device of a number, and return whether there was none."""
+    return not Path(f"/dev/loop{number}").exists() and _loop_control(LOOP_CTL_ADD, number) != errno.EEXIST
+
+
+def _loop_control(request: int, number: int) -> int:
+    """Return 0, or the error of a request that lost a race."""
     fd = os.open("/dev/loop-control", os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.ioctl(fd, request, number)
+    except OSError as error:
+        if error.errno not in (errno.EBUSY, errno.EEXIST):
+            raise
+        return error.errno
     finally:
         os.close(fd)
+    return 0

@@ -125,15 +125,25 @@ def loop_over(path: str, *options: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def partitions(device: str, *extents_mib: tuple[int, int]) -> Iterator[list[str]]:
-    """Have the kernel show partitions (first MiB, size in MiB) of a loop device that was made with --partscan.
+def partitioned(
+    directory: Path, *extents_mib: tuple[int, int], size_bytes: int = 64 * MIB
+) -> Iterator[tuple[str, ...]]:
+    """Yield a new loop device and its partitions (first MiB, size in MiB), which the kernel alone knows of.
 
     Added by ioctl, as this needs no partition table that the kernel can parse (man 8 addpart).
     """
-    for number, (start, size) in enumerate(extents_mib, 1):
-        run("addpart", device, str(number), str(start * 2048), str(size * 2048))
-    try:
-        yield [f"{device}p{number}" for number in range(1, len(extents_mib) + 1)]
-    finally:
-        for number in range(1, len(extents_mib) + 1):
-            subprocess.run(["delpart", device, str(number)], check=False, capture_output=True)
+    with loop_over(sparse(directory / "partitioned", size_bytes), "--partscan") as disk:
+        try:
+            for number, (start, size) in enumerate(extents_mib, 1):
+                run("addpart", disk, str(number), str(start * 2048), str(size * 2048))
+            yield disk, *(f"{disk}p{number}" for number in range(1, len(extents_mib) + 1))
+        finally:
+            for number in range(1, len(extents_mib) + 1):
+                subprocess.run(["delpart", disk, str(number)], check=False, capture_output=True)
+
+
+def sparse(path: Path, size_bytes: int = 64 * MIB) -> str:
+    """Make a file of holes and return its path."""
+    with path.open("wb") as file:
+        file.truncate(size_bytes)
+    return str(path)

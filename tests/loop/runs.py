@@ -21,6 +21,15 @@ from fsconsole.engine.cleanup import Cleaned, clean_folder
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import create_run, is_alive, list_runs, make_run_id
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.events import (
+    CellFinished,
+    CellStarted,
+    Observation,
+    Outcome,
+    RunFinished,
+    RunStarted,
+)
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import RunState
 from fsconsole.preflight.prepare import prepare
@@ -72,15 +81,36 @@ UNHURRIED_PLAN = THREE_CELLS_PLAN.replace(
 """Its loads write so slowly that a test can catch one in the middle, and stop its writers there."""
 
 
-def new_run(plan_text: str, device: str, runs_dir: str, owned_scratch: str = "") -> RunFolder:
-    """Make the folder of a run of plan_text on device, all consented, without starting its engine."""
+def new_run(
+    plan_text: str, devices: str | tuple[str, ...], runs_dir: str, owned_scratch: str = ""
+) -> RunFolder:
+    """Make the folder of a run of plan_text on one device or several, all consented, without starting its engine."""
+    targets = [devices] if isinstance(devices, str) else devices
     pathlib.Path(runs_dir).mkdir(parents=True, exist_ok=True)
     plan_file = pathlib.Path(runs_dir).parent / "plan.toml"
     plan_file.write_text(plan_text)
     run_id = make_run_id()
-    prepared = prepare(str(plan_file), [device], executor=RealExecutor(), runs_dir=runs_dir, run_id=run_id)
+    prepared = prepare(str(plan_file), targets, executor=RealExecutor(), runs_dir=runs_dir, run_id=run_id)
     request = create_request(run_id, prepared.plan, prepared.targets, owned_scratch=owned_scratch)
     return create_run(runs_dir, request)
+
+
+def tell(folder: RunFolder, *observations: Observation, finished: bool = True) -> None:
+    """Write observations into a run's journal, as its engine would."""
+    journal = JournalWriter(folder)
+    for observation in observations:
+        journal.record(observation)
+    journal.close(finished=finished)
+
+
+BEGUN = RunStarted(1, "0.1.0", "boot", "6.18.0", "box")
+
+
+def tell_the_end(folder: RunFolder) -> None:
+    """Have a journal say that all of the run's cells are done."""
+    cells = [cell.index for cell in read_state(folder).request.plan.cells]
+    done = [told for cell in cells for told in (CellStarted(cell, 1), CellFinished(cell, 1, Outcome.DONE))]
+    tell(folder, BEGUN, *done, RunFinished(Outcome.DONE))
 
 
 def wait_for_end(folder: RunFolder, limit_s: float = 120) -> None:

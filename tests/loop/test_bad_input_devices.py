@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,11 +17,10 @@ from fsconsole.journal.past import read_state
 from fsconsole.model.state import CellStatus, RunStatus
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, run, wait_until
-from tests.loop.commands import Bench, OwnLoop, command, each, fails, nothing_changes, replacing
+from tests.loop.commands import Bench, OwnLoop, command, each, fails, in_another_boot, nothing_changes
 from tests.loop.gate_cases import digest, write
 from tests.loop.runs import TINY_PLAN, new_run, wait_for, wait_for_end
 
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 COMMANDS = ("plan", "run")
 UNUSABLE = {
     "nothing": ("/dev/absent", ExitCode.DEVICE_MISSING, "There is no /dev/absent"),
@@ -71,9 +69,7 @@ def test_a_device_that_may_not_be_written_is_refused(bench: Bench, loop_device: 
 
 def made_elsewhere(bench: Bench) -> str:
     """Return a code that fits this device in all but the boot: from before a reboot, as it were."""
-    other_boot = bench.directory / "boot_id"
-    other_boot.write_text(f"{uuid.uuid4()}\n")
-    return bench.code(bench.plan(), under=replacing(BOOT_ID, str(other_boot)))
+    return bench.code(bench.plan(), under=in_another_boot(bench.directory))
 
 
 UNFIT_CODES: dict[str, Callable[[Bench], str]] = {

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.client.engine import purpose_of, start_engine
-from fsconsole.devices import scratch
-from fsconsole.devices.marker import Marker, write_marker
 from fsconsole.errors import ExitCode
-from fsconsole.errors.targets import DeviceRefused
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.command import Command, CommandResult
@@ -32,13 +25,12 @@ from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.read import parse_plan
 from fsconsole.plan.steps import MOUNT_POINT
-from fsconsole.preflight.machine import Driver, driver_of, examine
-from fsconsole.preflight.prepare import prepare
+from fsconsole.preflight.machine import examine
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, loops_under, run, wait_until
 from tests.loop.gate_cases import unchanged
-from tests.loop.runs import TINY_PLAN, fsconsole, new_run, processes_with, succeed, wait_for_end
+from tests.loop.runs import fsconsole, processes_with, succeed, wait_for_end
 
 SIZES = {"ext2": 24 * MIB, "ext3": 24 * MIB, "ext4": 24 * MIB, "xfs": 300 * MIB, "btrfs": 112 * MIB}
 WORKLOAD = '[[workload]]\nkind = "create"\nfile_size = "1MiB"\n'
@@ -68,47 +60,8 @@ def run_step(cell: Cell, kind: StepKind, mount_point: Path | None = None) -> lis
     return results
 
 
-def uuid_of(device: str) -> str:
-    return execute(("blkid", "--probe", "--output", "value", "--match-tag", "UUID", device)).out.strip()
-
-
 def superblock(device: str) -> str:
     return execute(("dumpe2fs", "-h", device)).out
-
-
-@pytest.mark.parametrize("filesystem", load_catalog().names)
-def test_every_filesystem_lives_its_life_by_the_listed_commands(
-    filesystem: str, loop_device: MakeLoopDevice, tmp_path: Path
-) -> None:
-    if driver_of(filesystem) is Driver.ABSENT:
-        pytest.skip(f"THIS KERNEL HAS NO {filesystem}: its tools alone are tried (test_rare_filesystems.py)")
-    catalogued = load_catalog().get(filesystem)
-    device = loop_device(SIZES.get(filesystem, catalogued.trial_bytes))
-    cell = plan_cell(device, f'type = "{filesystem}"')
-    point = tmp_path / "mounted"
-    point.mkdir()
-    run_step(cell, StepKind.MKFS)
-    assert uuid_of(device) == cell.uuid
-    (features,) = run_step(cell, StepKind.FEATURES)
-    assert features.out.strip()
-    run_step(cell, StepKind.MOUNT, point)
-    try:
-        assert_mounted_safely(point, filesystem)
-        (point / "tree" / "below").mkdir(parents=True)
-        (point / "tree" / "below" / "file").write_bytes(b"x" * 4096)
-        run_step(cell, StepKind.DELETE, point)
-        assert not (point / "tree").exists()
-    finally:
-        run_step(cell, StepKind.UNMOUNT, point)
-    if catalogued.commands.check:
-        run_step(cell, StepKind.CHECK)
-
-
-def assert_mounted_safely(point: Path, filesystem: str) -> None:
-    (entry,) = (line for line in Path("/proc/self/mounts").read_text().splitlines() if f" {point} " in line)
-    _, _, kind, options, *_ = entry.split(" ")
-    assert kind == filesystem
-    assert {"nosuid", "nodev"} <= set(options.split(","))
 
 
 def test_words_of_all_extended_options_take_effect_together(loop_device: MakeLoopDevice) -> None:
@@ -178,38 +131,6 @@ def test_equalising_leaves_nothing_of_what_was_there(how: str, loop_device: Make
     assert (head == bytes(4096)) is (how != "precondition")
 
 
-def test_mkfs_refuses_a_mounted_device_although_it_asks_nothing(
-    loop_device: MakeLoopDevice, tmp_path: Path
-) -> None:
-    device = loop_device(SIZES["ext4"])
-    cell = plan_cell(device, 'type = "ext4"')
-    point = tmp_path / "mounted"
-    point.mkdir()
-    run_step(cell, StepKind.MKFS)
-    run_step(cell, StepKind.MOUNT, point)
-    try:
-        (mkfs,) = (step for step in cell.steps if step.kind is StepKind.MKFS)
-        assert execute(mkfs.commands[0]).exit_code != 0
-    finally:
-        run_step(cell, StepKind.UNMOUNT, point)
-
-
-def test_a_damaged_ext4_is_repaired_by_the_check_and_says_so(loop_device: MakeLoopDevice) -> None:
-    device = loop_device(SIZES["ext4"])
-    cell = plan_cell(device, 'type = "ext4"')
-    run_step(cell, StepKind.MKFS)
-    execute(("debugfs", "-w", "-R", "clri <2>", device))
-    (check,) = (step for step in cell.steps if step.kind is StepKind.CHECK)
-    assert execute(check.commands[0]).exit_code == 1
-    assert execute(check.commands[0]).exit_code == 0
-
-
-def test_a_cell_keeps_its_uuid_when_it_is_done_again() -> None:
-    first = plan_cell("/dev/loop7", 'type = "xfs"')
-    assert first == plan_cell("/dev/loop7", 'type = "xfs"')
-    assert dataclasses.replace(first, uuid="") != first
-
-
 SIZE = 320 * MIB
 
 
@@ -271,30 +192,6 @@ def test_a_mounted_device_is_shown_and_refused_without_a_code(
     assert "Traceback" not in shown.stderr
 
 
-def test_a_device_that_no_filesystem_of_the_plan_fits_is_too_small(loop_device: MakeLoopDevice) -> None:
-    shown = plan("demo", "--device", loop_device(4 * MIB))
-    assert shown.returncode == ExitCode.DEVICE_TOO_SMALL
-    assert shown.stderr.startswith("fsconsole: ")
-
-
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        (("demo", "--device", "/dev/absent"), ExitCode.DEVICE_MISSING),
-        (("demo", "--device", "/etc/passwd"), ExitCode.NOT_A_BLOCK_DEVICE),
-        (("absent", "--device", "/dev/null"), ExitCode.PLAN_MISSING),
-        ((), ExitCode.PLAN_MISSING),
-    ],
-)
-def test_what_is_not_there_ends_in_a_sentence_and_its_own_code(
-    words: tuple[str, ...], code: ExitCode
-) -> None:
-    shown = plan(*words)
-    assert shown.returncode == code
-    assert shown.stderr.count("\n") == 2
-    assert "Traceback" not in shown.stderr
-
-
 def test_one_device_named_twice_is_one_target_and_two_devices_are_two(
     loop_device: MakeLoopDevice, tmp_path: Path
 ) -> None:
@@ -304,35 +201,6 @@ def test_one_device_named_twice_is_one_target_and_two_devices_are_two(
     shown = json.loads(plan("demo", "-d", first, "-d", str(link), "-d", second, "--json").stdout)
     assert [target["path"] for target in shown["targets"]] == [first, second]
     assert len(shown["cells"]) == 24
-
-
-@pytest.fixture
-def two_partitions(loop_device: MakeLoopDevice) -> Iterator[tuple[str, str]]:
-    """Two partitions that the kernel alone knows; detaching a loop device does not remove them."""
-    device = loop_device(SIZE)
-    with ExitStack() as stack:
-        for number in (1, 2):
-            run("addpart", device, str(number), str(number * 204800), "204800")
-            stack.callback(run, "delpart", device, str(number))
-        yield f"{device}p1", f"{device}p2"
-
-
-def test_two_partitions_of_one_disk_are_refused_together(
-    two_partitions: tuple[str, str], tmp_path: Path
-) -> None:
-    with pytest.raises(DeviceRefused, match="same disk"):
-        prepare("demo", two_partitions, executor=RealExecutor(), runs_dir=str(tmp_path), run_id="run")
-
-
-def test_targets_carry_what_was_shown(loop_device: MakeLoopDevice, tmp_path: Path) -> None:
-    device = loop_device(SIZE)
-    run("mkfs.ext4", "-q", device)
-    found = prepare("demo", [device], executor=RealExecutor(), runs_dir=str(tmp_path), run_id="run")
-    (target,) = found.targets
-    assert target.path == device == found.plan.targets[0]
-    assert target.shown == found.reports[0].hazards
-    assert target.consent == found.consent != ""
-    assert target.content_digest == found.reports[0].content_digest
 
 
 def plan_as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
@@ -348,12 +216,6 @@ def test_without_a_device_nothing_is_looked_at_and_nobody_need_be_root() -> None
     assert shown.returncode == 0, shown.stderr
     assert "mkfs.xfs -f -m uuid=" in shown.stdout
     assert "--consent" not in shown.stdout
-
-
-def test_a_device_without_root_is_one_sentence(loop_device: MakeLoopDevice) -> None:
-    shown = plan_as_nobody("demo", "--device", loop_device(SIZE))
-    assert shown.returncode == ExitCode.NOT_ROOT
-    assert "sudo" in shown.stderr
 
 
 VARIANTS = ("ext4 data=ordered", "ext4 data=writeback", "xfs", "btrfs")
@@ -396,22 +258,6 @@ def test_a_demo_that_cannot_begin_leaves_no_scratch_device(tmp_path):
     assert done.stderr.startswith("fsconsole: ")
     assert os.listdir(directory) == []
     assert loops_under(str(tmp_path)) == []
-
-
-def test_cleanup_removes_the_scratch_device_of_a_demo_that_ended_unseen(tmp_path):
-    directory, runs = tmp_path / "scratch", str(tmp_path / "runs")
-    made = scratch.create(64 * MIB, str(directory))
-    folder = new_run(TINY_PLAN, made.device, runs, owned_scratch=made.path)
-    with open(made.path, "rb") as file:
-        write_marker(file.fileno(), Marker(made.scratch_id, purpose_of(folder.name)))
-    assert succeed("cleanup", "--runs", runs) == "Nothing to clean up.\n"
-    start_engine(folder)
-    wait_for_end(folder)
-    assert os.listdir(directory) == [os.path.basename(made.path)]
-    assert succeed("cleanup", "--runs", runs) == f"{folder.name}: removed its scratch device\n"
-    assert os.listdir(directory) == []
-    assert loops_under(str(tmp_path)) == []
-    assert succeed("cleanup", "--runs", runs) == "Nothing to clean up.\n"
 
 
 class WithoutBubblewrap(RealExecutor):

@@ -7,25 +7,22 @@ import os
 import sqlite3
 import subprocess
 import sys
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fsconsole.client.engine import create_request
+from fsconsole.client.engine import remove_owned_scratch
 from fsconsole.devices import scratch
 from fsconsole.devices.content import BLOCK_BYTES, sample_offsets
 from fsconsole.devices.gate import inspect_device
-from fsconsole.engine.proof import Prover, UnprovenTarget, look_again, renew
+from fsconsole.engine.proof import Prover, look_again, renew
 from fsconsole.errors import ExitCode
 from fsconsole.errors.targets import ConsentOutdated, DeviceChanged
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
-from fsconsole.journal.store import create_run, make_run_id
-from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.device import Identity
 from fsconsole.model.events import (
     CellFinished,
@@ -33,15 +30,14 @@ from fsconsole.model.events import (
     MemberLeft,
     Observation,
     Outcome,
-    RunFinished,
     RunStarted,
     StepFinished,
     StepStarted,
 )
-from fsconsole.model.plan import Step, StepKind
-from fsconsole.model.run import RunRequest, Target
+from fsconsole.model.plan import StepKind
+from fsconsole.model.run import Target
 from fsconsole.model.state import CellStatus
-from fsconsole.model.wire import decode, encode
+from fsconsole.model.wire import encode
 from fsconsole.plan.arrays import EVERY_LEVEL
 from fsconsole.preflight import prepare as preparing
 from fsconsole.system import block
@@ -49,18 +45,13 @@ from fsconsole.system.mounts import engine_argv
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, run
-from tests.loop.commands import assert_plain, assert_told, command, fails
-from tests.loop.gate_cases import context, unchanged, write
-from tests.loop.runs import TINY_PLAN, new_run
+from tests.loop.commands import OwnLoop, assert_plain, assert_told, command, each, fails
+from tests.loop.gate_cases import context, sparse, unchanged, write
+from tests.loop.runs import TINY_PLAN, new_run, tell, tell_the_end
 from tests.loop.test_kill_engine import hanging, kill_engine
 from tests.tui.recorded import recorded
 
 SIZE = 64 * MIB
-IN_ANOTHER_BOOT = (
-    "unshare", "--mount", "--propagation", "private",
-    "sh", "-c", 'mount --bind "$1" /proc/sys/kernel/random/boot_id && shift && exec "$@"', "sh",
-)  # fmt: skip
-"""Starts a command that reads another boot_id, from a file; what it starts reads the same."""
 
 
 def killed(device: str, directory: Path, kind: StepKind, position: str = "after") -> RunFolder:
@@ -81,186 +72,110 @@ def shown(folder: RunFolder, under: tuple[str, ...] = ()) -> dict[str, object]:
     return value
 
 
+def consent_of(folder: RunFolder, under: tuple[str, ...] = ()) -> str:
+    """Return the code that agrees to what resuming a run would wipe; empty where nothing is asked."""
+    return str(shown(folder, under)["consent"])
+
+
 def finish(folder: RunFolder, *words: str, under: tuple[str, ...] = ()) -> None:
     done = command("resume", folder.name, *words, *runs_of(folder), under=under)
     assert done.returncode == 0, done.stderr
     assert {cell.status for cell in read_state(folder).cells} == {CellStatus.DONE}
 
 
-@pytest.fixture
-def other_boot(tmp_path: Path) -> tuple[str, ...]:
-    (tmp_path / "boot_id").write_text(f"{uuid.uuid4()}\n")
-    return (*IN_ANOTHER_BOOT, str(tmp_path / "boot_id"))
-
-
-@pytest.mark.parametrize("kind", [StepKind.EQUALISE, StepKind.MKFS], ids=lambda kind: kind.value)
 def test_a_device_whose_wipe_was_cut_short_is_asked_about_again(
-    loop_device: MakeLoopDevice, tmp_path: Path, kind: StepKind
+    blank: str, tmp_path: Path, mounted: Mount
 ) -> None:
-    device = loop_device(SIZE)
-    folder = killed(device, tmp_path, kind)
-    with unchanged(device):
-        names = (device, "killed while it wiped", f"fsconsole resume {folder.name} --show")
-        fails(ExitCode.CONSENT_MISSING, "resume", *runs_of(folder), names=names)
-        consent = str(shown(folder)["consent"])
+    folder = killed(blank, tmp_path, StepKind.EQUALISE)
+    resume, again = ("resume", *runs_of(folder)), f"fsconsole resume {folder.name}"
+    with unchanged(blank):
+        names = (blank, "killed while it wiped", f"{again} --show")
+        fails(ExitCode.CONSENT_MISSING, *resume, names=names)
+        codes = [read_state(folder).request.targets[0].consent, consent_of(folder), "00000-00000-00000"]
+    # A raw database, or plain dm-crypt: no tool sees a signature in it.
+    write(blank, 0, os.urandom(MIB))
+    with unchanged(blank):
+        fails(ExitCode.CONSENT_MISSING, *resume)
+        names = (blank, f"{again} --runs {runs_of(folder)[1]} --show")
+        for code in codes:
+            fails(ExitCode.CONSENT_STALE, *resume, "--consent", code, names=names)
+        (target,) = shown(folder)["targets"]  # type: ignore[misc]
+        assert "data in" in target["loss"]
+    run("mkfs.ext4", "-q", "-F", "-L", "[/photos]", blank)
+    consent = consent_of(folder)
+    # For reading: ext4 itself would write a few seconds later.
+    point = mounted(blank, options="ro")
+    with unchanged(blank):
+        for words in ((), ("--show",), ("--consent", consent)):
+            fails(ExitCode.DEVICE_MOUNTED, *resume, *words, names=(blank,))
+        run("umount", str(point))
+        printed = command(*resume, "--show").stdout
+    for told in ("ext4 data=writeback", "would be LOST", "[/photos]", "Nothing was touched."):
+        assert told in printed
+    assert "ext4 data=ordered" not in printed
+    in_one_line = " ".join(printed.replace("\\\n", " ").split())
+    assert f" {again} --runs {runs_of(folder)[1]} --consent {consent}" in in_one_line
     finish(folder, "--consent", consent)
 
 
-def test_no_code_of_before_fits_data_that_came_onto_the_device_since(
-    loop_device: MakeLoopDevice, tmp_path: Path
-) -> None:
-    device = loop_device(SIZE)
-    folder = killed(device, tmp_path, StepKind.EQUALISE)
-    first, before = read_state(folder).request.targets[0].consent, str(shown(folder)["consent"])
-    # A raw database, or plain dm-crypt: no tool sees a signature in it.
-    write(device, 0, os.urandom(MIB))
-    with unchanged(device):
-        fails(ExitCode.CONSENT_MISSING, "resume", *runs_of(folder))
-        for code in (first, before):
-            fails(ExitCode.CONSENT_STALE, "resume", "--consent", code, *runs_of(folder), names=(device,))
-        now = shown(folder)
-    (target,) = now["targets"]  # type: ignore[misc]
-    assert "data in" in target["loss"]
-    finish(folder, "--consent", str(now["consent"]))
-
-
-@pytest.mark.parametrize(
-    "kind", [StepKind.GATE, StepKind.WORKLOAD, StepKind.CHECK], ids=lambda kind: kind.value
-)
-def test_a_device_with_the_filesystem_of_the_run_is_not_asked_about_again(
-    loop_device: MakeLoopDevice, tmp_path: Path, kind: StepKind
-) -> None:
-    folder = killed(loop_device(SIZE), tmp_path, kind)
-    assert shown(folder)["consent"] == ""
+def test_a_device_with_the_filesystem_of_the_run_is_not_asked_about_again(blank: str, tmp_path: Path) -> None:
+    folder = new_run(TINY_PLAN, blank, str(tmp_path / "runs"))
+    whole = read_state(folder).request.plan
+    for kind in (StepKind.GATE, StepKind.WORKLOAD, StepKind.CHECK):
+        kill_engine(hanging(folder, kind, "after", tmp_path / "marker"))
+        (tmp_path / "marker").unlink()
+        left = shown(folder)
+        assert (left["consent"], left["cell_count"]) == ("", 1), kind
+        # The two cells are alike.
+        assert left["bytes_to_write"] == whole.estimate.bytes_to_write // 2
+        assert left["estimate_s"] == pytest.approx(whole.estimate.elapsed_s / 2)
     finish(folder)
 
 
-def test_show_prints_what_is_left_what_is_lost_and_the_command_that_agrees(
-    loop_device: MakeLoopDevice, tmp_path: Path
+def test_a_device_without_a_lasting_name_is_no_other_disk_of_its_name_and_asked_about_after_a_reboot(
+    own_loop: OwnLoop, tmp_path: Path, other_boot: tuple[str, ...]
 ) -> None:
-    device = loop_device(SIZE)
-    folder = killed(device, tmp_path, StepKind.MKFS)
-    run("mkfs.ext4", "-q", "-F", "-L", "[/photos]", device)
-    with unchanged(device):
-        done = command("resume", "--show", *runs_of(folder))
-    assert "ext4 data=writeback" in done.stdout
-    assert "ext4 data=ordered" not in done.stdout
-    assert "would be LOST" in done.stdout
-    assert "[/photos]" in done.stdout
-    in_one_line = " ".join(done.stdout.replace("\\\n", " ").split())
-    assert f" fsconsole resume {folder.name} --runs {runs_of(folder)[1]} --consent " in in_one_line
-    assert "Nothing was touched." in done.stdout
-
-
-def test_a_mounted_device_is_refused_whatever_code_is_given(
-    loop_device: MakeLoopDevice, tmp_path: Path, mounted: Mount
-) -> None:
-    device = loop_device(SIZE)
-    folder = killed(device, tmp_path, StepKind.EQUALISE)
-    consent = str(shown(folder)["consent"])
-    run("mkfs.ext4", "-q", "-F", device)
-    # For reading: ext4 itself would write a few seconds later.
-    mounted(device, options="ro")
-    with unchanged(device):
-        for words in ((), ("--show",), ("--consent", consent)):
-            fails(ExitCode.DEVICE_MOUNTED, "resume", *words, *runs_of(folder), names=(device,))
-
-
-def test_another_disk_under_the_same_name_is_no_matter_of_consent(
-    loop_device: MakeLoopDevice, tmp_path: Path
-) -> None:
-    device = loop_device(SIZE)
-    folder = killed(device, tmp_path, StepKind.GATE)
-    block.detach(device)
-    (tmp_path / "another").touch()
-    os.truncate(tmp_path / "another", 2 * SIZE)
-    run("losetup", device, str(tmp_path / "another"))
-    try:
-        with unchanged(device):
-            for words in ((), ("--show",), ("--consent", "00000-00000-00000")):
-                fails(ExitCode.DEVICE_CHANGED, "resume", *words, *runs_of(folder), names=(device, "size"))
-    finally:
-        block.detach(device)
-
-
-@pytest.fixture
-def scratch_device(tmp_path: Path) -> Iterator[scratch.Scratch]:
-    made = scratch.create(SIZE, str(tmp_path / "scratch"))
-    yield made
-    scratch.remove(scratch.find(made.path))
+    file, another = sparse(tmp_path / "disk"), sparse(tmp_path / "another", 2 * SIZE)
+    own_loop.attach(file)
+    folder = killed(own_loop.path, tmp_path, StepKind.GATE)
+    resume = ("resume", *runs_of(folder))
+    with unchanged(own_loop.path):
+        done = command(*resume, under=other_boot)
+        assert_told(done, ExitCode.CONSENT_MISSING, own_loop.path, "no WWN, serial number or marker")
+        assert consent_of(folder) == ""
+    run("wipefs", "--quiet", "--all", own_loop.path)
+    write(own_loop.path, 0, os.urandom(MIB))
+    with unchanged(own_loop.path):
+        fails(ExitCode.CONSENT_MISSING, *resume, names=("is no longer there",))
+    own_loop.attach(another)
+    with unchanged(own_loop.path):
+        for words in ((), ("--show",), ("--consent", "00000-00000-00000")):
+            fails(ExitCode.DEVICE_CHANGED, *resume, *words, names=(own_loop.path, "size"))
+    own_loop.attach(file)
+    finish(folder, "--consent", consent_of(folder, other_boot), under=other_boot)
 
 
 def test_after_a_reboot_a_scratch_device_is_attached_again_and_the_run_goes_on_unasked(
-    scratch_device: scratch.Scratch,
-    loop_device: MakeLoopDevice,
-    tmp_path: Path,
-    other_boot: tuple[str, ...],
+    own_scratch: scratch.Scratch, tmp_path: Path, other_boot: tuple[str, ...]
 ) -> None:
-    folder = killed(scratch_device.device, tmp_path, StepKind.MKFS)
-    block.detach(scratch_device.device)
-    taken = tmp_path / "taken"
-    taken.touch()
-    os.truncate(taken, MIB)
-    run("losetup", scratch_device.device, str(taken))
-    try:
-        finish(folder, under=other_boot)
-    finally:
-        block.detach(scratch_device.device)
+    folder = killed(own_scratch.device, tmp_path, StepKind.MKFS)
+    block.detach(own_scratch.device)
+    taken = sparse(tmp_path / "scratch" / "taken", MIB)
+    # Where another test was quicker, its device has the name.
+    subprocess.run(["losetup", own_scratch.device, taken], check=False, capture_output=True)
+    finish(folder, under=other_boot)
     after = read_state(folder)
     (target,) = after.request.targets
-    assert target.path != scratch_device.device
+    assert target.path != own_scratch.device
     commands = [argv for step in after.cells[1].steps for known in step.commands for argv in known.argv]
     assert target.path in commands
-    assert scratch_device.device not in commands
+    assert own_scratch.device not in commands
 
 
-def test_after_a_reboot_a_device_without_a_lasting_name_is_asked_about(
-    loop_device: MakeLoopDevice, tmp_path: Path, other_boot: tuple[str, ...]
-) -> None:
-    device = loop_device(SIZE)
-    folder = killed(device, tmp_path, StepKind.GATE)
-    with unchanged(device):
-        done = command("resume", *runs_of(folder), under=other_boot)
-        assert_told(done, ExitCode.CONSENT_MISSING, device, "no WWN, serial number or marker")
-        here, there = shown(folder), shown(folder, under=other_boot)
-    assert here["consent"] == ""
-    finish(folder, "--consent", str(there["consent"]), under=other_boot)
-
-
-def test_a_scratch_file_that_is_gone_is_told(tmp_path: Path) -> None:
-    made = scratch.create(SIZE, str(tmp_path / "scratch"))
-    folder = killed(made.device, tmp_path, StepKind.GATE)
-    scratch.remove(made)
-    fails(ExitCode.DEVICE_CHANGED, "resume", *runs_of(folder), names=(made.path, "is gone"))
-
-
-def without_gates(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    return tuple(step for step in steps if step.kind is not StepKind.GATE)
-
-
-def mkfs_first(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    return tuple(sorted(steps, key=lambda step: step.kind is not StepKind.MKFS))
-
-
-def check_twice(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    return (*steps, *(step for step in steps if step.kind is StepKind.CHECK))
-
-
-@pytest.mark.parametrize("edit", [without_gates, mkfs_first, check_twice], ids=lambda edit: edit.__name__)
-def test_a_run_folder_whose_steps_were_left_out_or_turned_round_is_not_carried_out(
-    loop_device: MakeLoopDevice, tmp_path: Path, edit: Callable[[tuple[Step, ...]], tuple[Step, ...]]
-) -> None:
-    device = loop_device(SIZE)
-    request = read_state(new_run(TINY_PLAN, device, str(tmp_path / "honest"))).request
-    folder = create_run(str(tmp_path / "edited"), with_steps(request, edit))
-    with unchanged(device):
-        fails(ExitCode.JOURNAL_UNUSABLE, "resume", *runs_of(folder), names=("has other steps",))
-
-
-def with_steps(request: RunRequest, edit: Callable[[tuple[Step, ...]], tuple[Step, ...]]) -> RunRequest:
-    first, second = request.plan.cells
-    cells = (first, replace(second, steps=edit(second.steps)))
-    return replace(request, plan=replace(request.plan, cells=cells))
+def test_a_scratch_file_that_is_gone_is_told(own_scratch: scratch.Scratch, tmp_path: Path) -> None:
+    folder = new_run(TINY_PLAN, own_scratch.device, str(tmp_path / "runs"))
+    scratch.remove(own_scratch)
+    fails(ExitCode.DEVICE_CHANGED, "resume", *runs_of(folder), names=(own_scratch.path, "is gone"))
 
 
 PLAN = """
@@ -286,24 +201,11 @@ def devices(loop_device: MakeLoopDevice) -> tuple[str, str]:
 def folder(devices: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     """A run of two cells on arrays of both devices, agreed to, on which remains of the first array lie."""
     monkeypatch.setattr(preparing, "array_support", lambda: EVERY_LEVEL)
-    (tmp_path / "plan.toml").write_text(PLAN)
-    run_id, runs = make_run_id(), str(tmp_path / "runs")
-    os.mkdir(runs)
-    prepared = preparing.prepare(
-        str(tmp_path / "plan.toml"), devices, executor=RealExecutor(), runs_dir=runs, run_id=run_id
-    )
-    folder = create_run(runs, create_request(run_id, prepared.plan, prepared.targets))
+    folder = new_run(PLAN, devices, str(tmp_path / "runs"))
     for device in devices:
         for offset in sample_offsets(SIZE)[1:]:
             write(device, offset, os.urandom(BLOCK_BYTES))
     return folder
-
-
-def tell(folder: RunFolder, *observations: Observation) -> None:
-    journal = JournalWriter(folder)
-    for observation in observations:
-        journal.record(observation)
-    journal.close(finished=True)
 
 
 def array_made(cell: int, attempt: int, outcome: Outcome | None = Outcome.DONE) -> tuple[Observation, ...]:
@@ -324,12 +226,10 @@ def ended_cleanly(folder: RunFolder, cell: int = 0, attempt: int = 1) -> None:
     tell(folder, *array_made(cell, attempt), *left, CellFinished(cell, attempt, Outcome.DONE))
 
 
-def unproven(folder: RunFolder) -> tuple[UnprovenTarget, ...]:
-    return look_again(folder, RealExecutor()).unproven
-
-
-def why(doubt: UnprovenTarget) -> str:
-    return str(doubt.why)
+def unproven(folder: RunFolder) -> dict[str, str]:
+    """Return why each target has to be asked about."""
+    found = look_again(folder, RealExecutor()).unproven
+    return {doubt.target.path: str(doubt.why) for doubt in found}
 
 
 def test_after_a_clean_end_nothing_is_asked(folder: RunFolder) -> None:
@@ -343,31 +243,23 @@ def raw_data(device: str) -> None:
     write(device, sample_offsets(SIZE)[7], b"a raw database, which no tool sees")
 
 
-def nothing_any_more(device: str) -> None:
-    write(device, sample_offsets(SIZE)[7], bytes(BLOCK_BYTES))
+CAME: dict[str, tuple[Callable[[str], object], str]] = {
+    "raw data": (raw_data, "has changed since this run stopped its array"),
+    "nothing any more": (lambda device: write(device, sample_offsets(SIZE)[7], bytes(BLOCK_BYTES)), ""),
+    "a filesystem": (lambda device: run("mkfs.ext4", "-q", "-F", device), ""),
+}
 
 
-def a_filesystem(device: str) -> None:
-    run("mkfs.ext4", "-q", "-F", device)
-
-
-@pytest.mark.parametrize("came", [raw_data, nothing_any_more, a_filesystem], ids=lambda came: came.__name__)
+@pytest.mark.parametrize(("came", "words"), CAME.values(), ids=CAME)
 def test_what_came_onto_a_member_since_a_clean_end_is_asked_about_and_of_that_member_alone(
-    folder: RunFolder, devices: tuple[str, str], came: Callable[[str], None]
+    folder: RunFolder, devices: tuple[str, str], came: Callable[[str], object], words: str
 ) -> None:
     ended_cleanly(folder)
     came(devices[1])
-    (doubt,) = unproven(folder)
-    assert doubt.target.path == devices[1]
+    (why,) = unproven(folder).items()
+    assert (why[0], words in why[1]) == (devices[1], True)
     with pytest.raises(ConsentOutdated, match=devices[1]):
         renew(folder, look_again(folder, RealExecutor()), "")
-
-
-def test_a_change_of_content_alone_is_told_as_such(folder: RunFolder, devices: tuple[str, str]) -> None:
-    ended_cleanly(folder)
-    raw_data(devices[0])
-    (doubt,) = unproven(folder)
-    assert "has changed since this run stopped its array" in why(doubt)
 
 
 def test_of_an_engine_that_died_within_the_cell_all_members_are_asked_about(
@@ -375,30 +267,27 @@ def test_of_an_engine_that_died_within_the_cell_all_members_are_asked_about(
 ) -> None:
     tell(folder, *array_made(0, 1))
     found = unproven(folder)
-    assert [doubt.target.path for doubt in found] == list(devices)
-    assert all("nothing on it distinguishes" in why(doubt) for doubt in found)
+    assert list(found) == list(devices)
+    assert all("nothing on it distinguishes" in why for why in found.values())
 
 
-@pytest.mark.parametrize(
-    ("outcome", "words"),
-    [(None, "was killed while it wiped"), (Outcome.FAILED, "was interrupted, or failed")],
-)
-def test_a_clean_end_counts_for_nothing_once_the_next_array_was_begun(
-    folder: RunFolder, outcome: Outcome | None, words: str
-) -> None:
-    ended_cleanly(folder)
-    tell(folder, *array_made(1, 1, outcome))
-    assert len(unproven(folder)) == 2
-    assert all(words in why(doubt) for doubt in unproven(folder))
-
-
-def test_a_clean_end_counts_for_nothing_after_an_attempt_of_which_the_writes_are_not_known(
-    folder: RunFolder,
-) -> None:
-    ended_cleanly(folder)
+NEXT_ARRAY = {
+    "it was not finished": (array_made(1, 1, None), "was killed while it wiped"),
+    "it failed": (array_made(1, 1, Outcome.FAILED), "was interrupted, or failed"),
     # The second attempt made an array in cell 1; the third began the cell anew, so that its journal forgets it.
-    tell(folder, *array_made(1, 2), CellStarted(1, 3))
-    assert len(unproven(folder)) == 2
+    "its writes are not known": ((*array_made(1, 2), CellStarted(1, 3)), ""),
+}
+
+
+@pytest.mark.parametrize(("made", "words"), NEXT_ARRAY.values(), ids=NEXT_ARRAY)
+def test_a_clean_end_counts_for_nothing_once_the_next_array_was_begun(
+    folder: RunFolder, made: tuple[Observation, ...], words: str
+) -> None:
+    ended_cleanly(folder)
+    tell(folder, *made)
+    found = unproven(folder)
+    assert len(found) == 2
+    assert all(words in why for why in found.values())
 
 
 def test_one_member_that_could_not_be_looked_at_is_asked_about_alone(
@@ -407,7 +296,7 @@ def test_one_member_that_could_not_be_looked_at_is_asked_about_alone(
     prover = Prover(RealExecutor(), read_state(folder), folder.path)
     left = MemberLeft(0, 1, 0, prover.note_left(devices[0]))
     tell(folder, *array_made(0, 1), left, CellFinished(0, 1, Outcome.FAILED, "workload: it failed"))
-    assert [doubt.target.path for doubt in unproven(folder)] == [devices[1]]
+    assert list(unproven(folder)) == [devices[1]]
 
 
 def test_between_two_cells_of_one_engine_just_what_was_left_has_to_stay(
@@ -441,53 +330,66 @@ REFUSED = {
 }  # fmt: skip
 
 
-def of_its_name(target: Target, _identity: Identity) -> Target:
-    return target
-
-
-def of_its_name_and_no_scratch_device(target: Target, _identity: Identity) -> Target:
-    return replace(target, backing_file="", identity=replace(target.identity, scratch_id=""), consent="CODE")
-
-
-def of_its_name_size_and_serial(target: Target, identity: Identity) -> Target:
-    known = replace(identity, boot_id=target.identity.boot_id, serial="ONE")
-    return replace(target, backing_file="", identity=known, consent="CODE")
-
-
 def copied(directory: Path, device: str, edit: Callable[[Target, Identity], Target]) -> RunFolder:
     """Return a recorded run, whose engine was killed, with this device where it had its own."""
     folder = recorded("killed", directory)
     identity = inspect_device(device, context()).identity
-    with closing(sqlite3.connect(folder.journal)) as journal, journal:
-        (text,) = journal.execute("SELECT request FROM run").fetchone()
-        request = decode(RunRequest, text)
-        (target,) = request.targets
-        document = encode(replace(request, targets=(edit(target, identity),)))
-        moved = document.replace(target.path, device)
-        journal.execute("UPDATE run SET request = ?", (moved,))
-        journal.execute(
-            "UPDATE event SET body = json_set(body, '$.path', ?) WHERE kind = 'target_accepted'", (device,)
-        )
+    (target,) = read_state(folder).request.targets
+    request = replace(read_state(folder).request, targets=(edit(target, identity),))
+    accepted = "UPDATE event SET body = json_set(body, '$.path', ?) WHERE kind = 'target_accepted'"
+    rewrite(folder, encode(request).replace(target.path, device), (accepted, (device,)))
     return folder
 
 
-@pytest.mark.parametrize(
-    "edit", [of_its_name, of_its_name_and_no_scratch_device, of_its_name_size_and_serial]
-)
+def rewrite(folder: RunFolder, request: str, *more: tuple[str, tuple[object, ...]]) -> None:
+    """Put another request into a run's journal, as an editor of SQLite would."""
+    with closing(sqlite3.connect(folder.journal)) as journal, journal:
+        for statement, values in (("UPDATE run SET request = ?", (request,)), *more):
+            journal.execute(statement, values)
+
+
+COPIES: dict[str, tuple[Callable[[Target, Identity], Target]]] = {
+    "of its name": (lambda target, _: target,),
+    "of its name, and no scratch device": (
+        lambda target, _: replace(
+            target, backing_file="", identity=replace(target.identity, scratch_id=""), consent="CODE"
+        ),
+    ),
+    "of its name, size and serial number": (
+        lambda target, identity: replace(
+            target,
+            backing_file="",
+            identity=replace(identity, boot_id=target.identity.boot_id, serial="ONE"),
+            consent="CODE",
+        ),
+    ),
+}
+
+
 def test_a_copied_run_wipes_nothing_that_has_its_devices_name(
-    loop_device: MakeLoopDevice, tmp_path: Path, edit: Callable[[Target, Identity], Target]
+    loop_device: MakeLoopDevice, tmp_path: Path
 ) -> None:
     device = loop_device(DISK_BYTES)
     write(device, 0, b"letters" * 1000)
-    folder = copied(tmp_path / "runs", device, edit)
-    with unchanged(device):
-        for words in ((), ("--consent", "CODE")):
-            done = command("resume", folder.name, *words, "--runs", str(tmp_path / "runs"))
-            assert done.returncode in REFUSED, done.stderr
-            assert_plain(done.stdout + done.stderr)
-        engine = engine_argv((sys.executable, "-I", "-m", "fsconsole.engine", folder.path))
-        ended = subprocess.run(engine, check=False, capture_output=True, text=True)
-        assert ended.returncode in REFUSED, ended.stderr
+
+    def refused(edit: Callable[[Target, Identity], Target]) -> None:
+        runs = tmp_path / f"runs{len(list(tmp_path.glob('runs*')))}"
+        folder = copied(runs, device, edit)
+        with unchanged(device):
+            for words in ((), ("--consent", "CODE")):
+                done = command("resume", folder.name, *words, "--runs", str(runs))
+                assert done.returncode in REFUSED, done.stderr
+                assert_plain(done.stdout + done.stderr)
+            ended = carried_out_by_hand(folder)
+            assert ended.returncode in REFUSED, ended.stderr
+
+    each(COPIES, refused)
+
+
+def carried_out_by_hand(folder: RunFolder) -> subprocess.CompletedProcess[str]:
+    """Start the engine of a run, which no command has looked at, and wait for its end."""
+    argv = engine_argv((sys.executable, "-I", "-m", "fsconsole.engine", folder.path))
+    return subprocess.run(argv, check=False, capture_output=True, text=True)
 
 
 def test_a_copied_run_can_be_read_and_cleaned_up(tmp_path: Path) -> None:
@@ -498,32 +400,19 @@ def test_a_copied_run_can_be_read_and_cleaned_up(tmp_path: Path) -> None:
     assert "engine died in workload" in command("runs", *kept).stdout
 
 
-def test_a_folder_that_others_can_write_has_no_scratch_device_removed(tmp_path: Path) -> None:
-    name = "20261121-104500-k7qf"
-    made = scratch.create(64 * MIB, str(tmp_path / "scratch"), purpose=f"run {name}")
-    try:
-        folder = new_run(TINY_PLAN, made.device, str(tmp_path / "runs"), owned_scratch=made.path)
-        request = replace(read_state(folder).request, run_id=name)
-        with closing(sqlite3.connect(folder.journal)) as journal, journal:
-            journal.execute("UPDATE run SET request = ?", (encode(request),))
-        end(folder)
-        os.chown(folder.path, 1000, 1000)
-        assert "left as it is" in command("cleanup", "--runs", str(tmp_path / "runs")).stdout
-        assert os.path.exists(made.path)
-        os.chown(folder.path, 0, 0)
-        assert "removed its scratch device" in command("cleanup", "--runs", str(tmp_path / "runs")).stdout
-        assert not os.path.exists(made.path)
-    finally:
-        if os.path.exists(made.path):
-            scratch.remove(made)
-
-
-def end(folder: RunFolder) -> None:
-    """Have a journal say that all of the run's cells are done."""
-    journal = JournalWriter(folder)
-    journal.record(RunStarted(1, "0.1.0", "boot", "6.18.0", "box"))
-    for cell in read_state(folder).request.plan.cells:
-        journal.record(CellStarted(cell.index, 1))
-        journal.record(CellFinished(cell.index, 1, Outcome.DONE))
-    journal.record(RunFinished(Outcome.DONE))
-    journal.close(finished=True)
+def test_a_folder_that_others_can_write_has_no_scratch_device_removed(scratch_folder: Path) -> None:
+    name, runs = "20261121-104500-k7qf", str(scratch_folder.parent / "runs")
+    made = scratch.create(SIZE, str(scratch_folder), purpose=f"run {name}")
+    folder = new_run(TINY_PLAN, made.device, runs, owned_scratch=made.path)
+    # The run that it was made for is another one.
+    assert not remove_owned_scratch(replace(read_state(folder), cells=()))
+    rewrite(folder, encode(replace(read_state(folder).request, run_id=name)))
+    assert command("cleanup", "--runs", runs).stdout == "Nothing to clean up.\n"
+    tell_the_end(folder)
+    os.chown(folder.path, 1000, 1000)
+    assert "left as it is" in command("cleanup", "--runs", runs).stdout
+    assert os.path.exists(made.path)
+    os.chown(folder.path, 0, 0)
+    assert "removed its scratch device" in command("cleanup", "--runs", runs).stdout
+    assert os.listdir(scratch_folder) == []
+    assert command("cleanup", "--runs", runs).stdout == "Nothing to clean up.\n"

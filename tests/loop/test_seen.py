@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fsconsole.devices import scratch
+from fsconsole.devices.marker import Marker, write_marker
+from fsconsole.devices.scratch import Scratch
 from fsconsole.devices.snapshot import find_device
 from fsconsole.errors import ExitCode
 from fsconsole.journal.store import list_runs
 from fsconsole.preflight.prepare import NOT_COUNTED, write_marks
-from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice, run
-from tests.loop.commands import assert_told, command, fails
-from tests.loop.gate_cases import loop_over, partitions, unchanged, write
-from tests.loop.runs import TINY_PLAN, fsconsole, new_run, wait_for_end, written
+from tests.conftest import run
+from tests.loop.commands import OwnLoop, assert_told, command, each, fails
+from tests.loop.gate_cases import loop_over, partitioned, sparse, unchanged, write
+from tests.loop.runs import TINY_PLAN, fsconsole, new_run, succeed, wait_for_end, written
 
-SIZE = 64 * MIB
 WRONG = "00000-00000-00000"
 
 
 @pytest.fixture
-def device(tmp_path: Path) -> Iterator[str]:
-    """A scratch device with data in its middle, where no block is sampled."""
-    made = scratch.create(SIZE, str(tmp_path / "scratch"))
-    yield made.device
-    for left in scratch.listing(str(tmp_path / "scratch")):
-        if left.path.startswith(str(tmp_path)):
-            scratch.remove(left)
+def device(own_scratch: Scratch) -> str:
+    return own_scratch.device
 
 
 def words(tmp_path: Path, *devices: str) -> tuple[str, ...]:
@@ -40,11 +35,16 @@ def words(tmp_path: Path, *devices: str) -> tuple[str, ...]:
 
 
 def shown(tmp_path: Path, *devices: str) -> dict[str, object]:
-    """Return what the command says of the plan on these devices."""
-    done = command("plan", *words(tmp_path, *devices), "--json")
-    assert done.returncode == 0, done.stderr
-    document: dict[str, object] = json.loads(done.stdout)
-    return document
+    """Return what the command says of the plan on these devices; the plan is written where there is none."""
+    if not (tmp_path / "plan.toml").exists():
+        written(tmp_path, TINY_PLAN)
+    return json.loads(succeed("plan", *words(tmp_path, *devices), "--json"))
+
+
+def into_the_file_below(device: str) -> None:
+    with open(scratch.find(device).path, "r+b") as file:
+        file.seek(UNSAMPLED)
+        file.write(LETTERS)
 
 
 def refused(tmp_path: Path, seen: object, *devices: str, names: str) -> None:
@@ -58,7 +58,6 @@ def refused(tmp_path: Path, seen: object, *devices: str, names: str) -> None:
 
 
 def test_what_is_as_it_was_shown_is_begun(tmp_path: Path, device: str) -> None:
-    written(tmp_path, TINY_PLAN)
     first, second = shown(tmp_path, device), shown(tmp_path, device)
     assert first["seen"] == second["seen"]
     done = fsconsole("run", *words(tmp_path, device), "--seen", str(first["seen"]), "--json")
@@ -67,29 +66,15 @@ def test_what_is_as_it_was_shown_is_begun(tmp_path: Path, device: str) -> None:
     wait_for_end(folder)
 
 
-@pytest.mark.parametrize("place", [0, 12_345_678], ids=["a sampled block", "a block that is not sampled"])
-def test_a_write_to_a_scratch_device_in_between_is_noticed(tmp_path: Path, device: str, place: int) -> None:
-    written(tmp_path, TINY_PLAN)
-    seen = shown(tmp_path, device)["seen"]
-    write(device, place, b"somebody's letters")
-    refused(tmp_path, seen, device, names=device)
-
-
-def test_a_filesystem_made_in_between_is_noticed(tmp_path: Path, device: str) -> None:
-    written(tmp_path, TINY_PLAN)
-    seen = shown(tmp_path, device)["seen"]
-    run("mkfs.ext4", "-q", device)
-    refused(tmp_path, seen, device, names=device)
-
-
-def test_another_scratch_device_under_the_same_name_is_noticed(tmp_path: Path, device: str) -> None:
-    written(tmp_path, TINY_PLAN)
-    seen = shown(tmp_path, device)["seen"]
-    scratch.remove(scratch.find(device))
-    again = scratch.create(SIZE, str(tmp_path / "scratch"))
-    if again.device != device:
-        pytest.skip("the kernel gave the next scratch device another number")
-    refused(tmp_path, seen, device, names=device)
+def test_another_scratch_device_under_the_same_name_is_noticed(tmp_path: Path, own_loop: OwnLoop) -> None:
+    files = [sparse(tmp_path / name) for name in ("shown", "other")]
+    for number, file in enumerate(files):
+        with open(file, "rb+") as marked:
+            write_marker(marked.fileno(), Marker(f"0a1b2c3{number}"))
+    own_loop.attach(files[0])
+    seen = shown(tmp_path, own_loop.path)["seen"]
+    own_loop.attach(files[1])
+    refused(tmp_path, seen, own_loop.path, names=own_loop.path)
 
 
 def test_a_plan_that_was_edited_in_between_is_noticed(tmp_path: Path, device: str) -> None:
@@ -102,26 +87,22 @@ def test_a_plan_that_was_edited_in_between_is_noticed(tmp_path: Path, device: st
 
 
 def test_a_code_for_other_devices_or_none_at_all_begins_nothing(tmp_path: Path, device: str) -> None:
-    written(tmp_path, TINY_PLAN)
     seen = str(shown(tmp_path, device)["seen"])
     plan, target = seen.split(".")
     for code in (plan, target, f"{seen}.{target}", f"{plan}.{WRONG}", f"{WRONG}.{target}", "x", "."):
         refused(tmp_path, code, device, names="Not as it was shown")
 
 
-def test_it_takes_the_place_of_no_consent(tmp_path: Path, loop_device: MakeLoopDevice) -> None:
-    device = loop_device(SIZE)
-    written(tmp_path, TINY_PLAN)
-    run("mkfs.ext4", "-q", "-F", device)
-    document = shown(tmp_path, device)
-    bound = (*words(tmp_path, device), "--seen", str(document["seen"]))
-    with unchanged(device):
+def test_it_takes_the_place_of_no_consent(tmp_path: Path, blank: str) -> None:
+    run("mkfs.ext4", "-q", "-F", blank)
+    document = shown(tmp_path, blank)
+    bound = (*words(tmp_path, blank), "--seen", str(document["seen"]))
+    with unchanged(blank):
         fails(ExitCode.CONSENT_MISSING, "run", *bound, names=("would be wiped",))
-        fails(ExitCode.CONSENT_STALE, "run", *bound, "--consent", WRONG, names=(device,))
+        fails(ExitCode.CONSENT_STALE, "run", *bound, "--consent", WRONG, names=(blank,))
 
 
 def test_every_target_tells_who_it_is_and_what_it_stands_on(tmp_path: Path, device: str) -> None:
-    written(tmp_path, TINY_PLAN)
     (target,) = shown(tmp_path, device)["targets"]  # type: ignore[misc]
     file = scratch.find(device).path
     assert target["stands_on"] == f"loop over {file}"
@@ -142,89 +123,74 @@ def test_a_resume_or_cleanup_of_an_exact_name_takes_no_other(tmp_path: Path, dev
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda path: path.mkdir(), "it is a directory"),
-        (os.mkfifo, "it is a named pipe, not a file"),
-        (lambda path: path.symlink_to("/dev/loop-control"), "it is a character device, not a file"),
-        (lambda path: path.symlink_to("nowhere"), "it is a broken link"),
-        (lambda path: path.symlink_to(path), "too many levels"),
-    ],
-)
-def test_what_is_no_plan_file_is_called_what_it_is(tmp_path: Path, make: object, says: str) -> None:
-    path = tmp_path / "thing"
-    make(path)  # type: ignore[operator]
-    assert_told(command("plan", str(path)), ExitCode.PLAN_MISSING, str(path), says)
+def test_what_is_no_plan_file_is_called_what_it_is(tmp_path: Path) -> None:
+    def told(make: Callable[[Path], object], says: str) -> None:
+        path = tmp_path / "thing"
+        make(path)
+        assert_told(command("plan", str(path)), ExitCode.PLAN_MISSING, str(path), says)
+        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+
+    each(NO_PLANS, told)
 
 
-__all__ = ["device"]
+NO_PLANS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "directory": (lambda path: path.mkdir(), "it is a directory"),
+    "pipe": (os.mkfifo, "it is a named pipe, not a file"),
+    "device": (lambda path: path.symlink_to("/dev/loop-control"), "it is a character device, not a file"),
+    "broken": (lambda path: path.symlink_to("nowhere"), "it is a broken link"),
+    "ring": (lambda path: path.symlink_to(path), "too many levels"),
+}
+
+
+def test_only_writes_to_its_own_bytes_mark_a_partition(tmp_path: Path) -> None:
+    with partitioned(tmp_path, (1, 30), (32, 30)) as (disk, one, two):
+        before = write_marks(find_device(one))
+        assert NOT_COUNTED not in before
+        write(two, UNSAMPLED, LETTERS)
+        assert write_marks(find_device(one)) == before
+        write(disk, UNSAMPLED, LETTERS)
+        through_the_disk = write_marks(find_device(one))
+        assert through_the_disk != before
+        write(one, UNSAMPLED, LETTERS)
+        assert write_marks(find_device(one)) != through_the_disk
 
 
 UNSAMPLED = 12_345_678
 
 
-@pytest.fixture
-def uncounted(device: str) -> Iterator[str]:
-    """A scratch device of which the kernel counts no I/O."""
+LETTERS = b"somebody's letters"
+
+
+def uncounted(device: str) -> None:
+    """Write while the kernel counts no I/O of the device."""
     setting = Path(f"/sys/class/block/{Path(device).name}/queue/iostats")
     setting.write_text("0")
-    yield device
+    write(device, UNSAMPLED, LETTERS)
     setting.write_text("1")
 
 
-def test_a_write_that_the_kernel_does_not_count_is_noticed(tmp_path: Path, uncounted: str) -> None:
-    written(tmp_path, TINY_PLAN)
-    seen = shown(tmp_path, uncounted)["seen"]
-    write(uncounted, UNSAMPLED, b"somebody's letters")
-    refused(tmp_path, seen, uncounted, names=uncounted)
+CHANGES: dict[str, tuple[Callable[[str], object]]] = {
+    "a sampled block": (lambda device: write(device, 0, LETTERS),),
+    "a block that is not sampled": (lambda device: write(device, UNSAMPLED, LETTERS),),
+    "a filesystem": (lambda device: run("mkfs.ext4", "-q", device),),
+    "through the file below": (into_the_file_below,),
+    "not counted": (uncounted,),
+}
 
 
-def test_a_count_that_stands_still_is_not_taken_for_one(uncounted: str) -> None:
-    assert write_marks(find_device(uncounted))[0] == NOT_COUNTED
+def test_whatever_is_written_to_a_scratch_device_in_between_is_noticed(tmp_path: Path, device: str) -> None:
+    def noticed(change: Callable[[str], object]) -> None:
+        seen = shown(tmp_path, device)["seen"]
+        change(device)
+        refused(tmp_path, seen, device, names=device)
 
-
-def test_a_write_to_the_file_below_is_noticed(tmp_path: Path, device: str) -> None:
-    written(tmp_path, TINY_PLAN)
-    seen = shown(tmp_path, device)["seen"]
-    with open(scratch.find(device).path, "r+b") as file:
-        file.seek(UNSAMPLED)
-        file.write(b"somebody's letters")
-    refused(tmp_path, seen, device, names=device)
+    each(CHANGES, noticed)
 
 
 def test_reading_and_attaching_again_are_no_writes(device: str) -> None:
     before = write_marks(find_device(device))
     run("dd", f"if={device}", "of=/dev/null", "bs=1M", "status=none")
-    file = scratch.find(device).path
-    other = run("losetup", "--find", "--show", file).strip()
-    run("losetup", "--detach", other)
+    with loop_over(scratch.find(device).path):
+        pass
     assert write_marks(find_device(device)) == before
     assert NOT_COUNTED not in before
-
-
-@pytest.fixture
-def parts(tmp_path: Path) -> Iterator[tuple[str, str, str]]:
-    """A disk, and two partitions of it."""
-    file = tmp_path / "disk"
-    file.touch()
-    os.truncate(file, SIZE)
-    with loop_over(str(file), "--partscan") as disk, partitions(disk, (1, 30), (32, 30)) as (one, two):
-        yield disk, one, two
-
-
-def test_a_write_through_the_whole_disk_marks_its_partition(parts: tuple[str, str, str]) -> None:
-    disk, one, _ = parts
-    before = write_marks(find_device(one))
-    assert NOT_COUNTED not in before
-    write(disk, UNSAMPLED, b"somebody's letters")
-    assert write_marks(find_device(one)) != before
-
-
-def test_a_write_to_another_partition_is_no_matter(parts: tuple[str, str, str]) -> None:
-    _, one, two = parts
-    before = write_marks(find_device(one))
-    write(two, UNSAMPLED, b"its owner's letters")
-    assert write_marks(find_device(one)) == before
-    write(one, UNSAMPLED, b"somebody's letters")
-    assert write_marks(find_device(one)) != before
