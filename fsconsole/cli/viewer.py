@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import datetime, timezone
 from types import FrameType, TracebackType
 from typing import TextIO
@@ -26,7 +27,7 @@ from fsconsole.journal.events import NAMES, Batch
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import Verb
 from fsconsole.model.state import RunState, RunStatus
-from fsconsole.model.wire import Wire, to_plain
+from fsconsole.model.wire import Wire
 from fsconsole.results.figures import cell_names, status_words
 from fsconsole.results.json import ascii_json
 from fsconsole.show.gauges import LEAD, gauge_lines, text_line
@@ -50,7 +51,8 @@ def _json_line(event: str, wall_ns: int, value: Wire) -> str:
     seconds, rest_ns = divmod(wall_ns, 10**9)
     moment = datetime.fromtimestamp(seconds, timezone.utc)
     head = {"event": event, "time": f"{moment:%Y-%m-%dT%H:%M:%S}.{rest_ns // 10**6:03d}Z"}
-    return ascii_json(head | {name: to_plain(getattr(value, name)) for name in value.__struct_fields__})
+    # Not to_plain(), which leaves out defaults of what a journal holds much of.
+    return ascii_json(head | asdict(value))
 
 
 def _write_lines(stream: TextIO, lines: Iterable[str]) -> None:

@@ -14,10 +14,9 @@ import socket
 import stat
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
 
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.errors.runs import EngineNotListening, EngineSilent, NotRoot, RequestRefused, RunOver
@@ -26,6 +25,8 @@ from fsconsole.journal.store import is_alive
 from fsconsole.model.events import ControlAnswer, ControlRequest, Verb
 from fsconsole.model.run import StartedRun
 from fsconsole.model.wire import MAX_LINE_BYTES, Mismatch, Value, decode, from_line, to_line
+from fsconsole.system.files import opened
+from fsconsole.text import decode as decode_text
 
 _WORD = "fsconsole: "
 _HINT = "hint: "
@@ -49,70 +50,39 @@ class Done:
     err: str
 
 
-class Children(Protocol):
-    """Starts fsconsole's commands; tests give answers of their own."""
+class Children:
+    """Runs fsconsole's commands as children of this process."""
 
     async def run(self, *words: str) -> Done:
-        """Carry out a command to its end, whatever its exit code. Raises ChildFailed where it can't be started."""
-        ...
+        """Run a command to its end, whatever its exit code; where the waiting is cancelled, it is ended.
 
-    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
-        """Carry out a command, but ask it to end where end is set meanwhile; return what it came to all the same.
-
-        Unlike one whose waiting is cancelled, it is never killed, and its own word of its end is heard. Raises ChildFailed.
+        Raises ChildFailed where it can't be started.
         """
-        ...
-
-    def lines(self, *words: str) -> AsyncIterator[str]:
-        """Yield a command's lines as they come; it is ended where nobody listens any more. Raises ChildFailed."""
-        ...
-
-
-class RealChildren:
-    """Children of this process."""
-
-    async def run(self, *words: str) -> Done:
-        """Carry out a command to its end; where the waiting is cancelled, it is ended."""
-        return await self._carry_out(words)
+        return await self.run_or_end(asyncio.Event(), *words)
 
     async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
-        """Carry out a command; once end is set it gets SIGTERM, and is not begun at all where that is set before."""
+        """Run a command that gets SIGTERM once end is set, and that is not started where it is set before.
+
+        Unlike one whose waiting is cancelled, it is never killed, and its own last words are returned. Raises ChildFailed.
+        """
         if end.is_set():
             return Done(words, -signal.SIGTERM, "", "")
-        return await self._carry_out(words, end)
-
-    async def _carry_out(self, words: tuple[str, ...], end: asyncio.Event | None = None) -> Done:
         process = await self._start(words)
 
-        async def ask_to_end(end: asyncio.Event) -> None:
+        async def ask_to_end() -> None:
             await end.wait()
             with suppress(ProcessLookupError):
                 process.terminate()
 
-        asking = None if end is None else asyncio.create_task(ask_to_end(end))
+        asking = asyncio.create_task(ask_to_end())
         try:
             out, err = await process.communicate()
         except asyncio.CancelledError:
             await _end(process, _PATIENCE_OF_STARTS_S if words[:1] and words[0] in _STARTS else _PATIENCE_S)
             raise
         finally:
-            if asking is not None:
-                asking.cancel()
-        return Done(words, process.returncode or 0, _text(out), _text(err))
-
-    async def lines(self, *words: str) -> AsyncIterator[str]:
-        """Yield lines without their ends."""
-        process = await self._start(words)
-        try:
-            if process.stdout is None:
-                raise TypeError("a child was started without a pipe")
-            async for line in process.stdout:
-                yield _text(line).rstrip("\n")
-            _, err = await process.communicate()
-            if process.returncode:
-                raise failure(Done(words, process.returncode, "", _text(err)))
-        finally:
-            await _end(process)
+            asking.cancel()
+        return Done(words, process.returncode or 0, decode_text(out), decode_text(err))
 
     async def _start(self, words: Sequence[str]) -> asyncio.subprocess.Process:
         try:
@@ -166,7 +136,7 @@ def failure(done: Done) -> ChildFailed:
     return ChildFailed(words=" ".join(done.words), said=(said or last)[-1], hint_given=" ".join(hints))
 
 
-async def _end(process: asyncio.subprocess.Process, patience_s: float = _PATIENCE_S) -> None:
+async def _end(process: asyncio.subprocess.Process, patience_s: float) -> None:
     """End a child and wait for that, however often the waiting is cancelled: closing the console does so twice.
 
     One that is not even ended by being killed is given up: asyncio waits for it in a daemon thread, or in none, so that
@@ -190,10 +160,6 @@ async def _has_ended(process: asyncio.subprocess.Process, patience_s: float) -> 
         with suppress(asyncio.CancelledError, asyncio.TimeoutError):
             await asyncio.wait_for(process.wait(), until_s - clock())
     return process.returncode is not None
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", errors="backslashreplace")
 
 
 WAIT_S = 5.0
@@ -224,8 +190,7 @@ def ask(folder: RunFolder, verb: Verb, *, wait_s: float = WAIT_S) -> ControlAnsw
 
 def _exchange(folder: RunFolder, line: bytes, wait_s: float) -> bytes:
     name = os.path.basename(folder.control)
-    directory = os.open(folder.path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with opened(folder.path, os.O_PATH | os.O_DIRECTORY) as directory:
         if not stat.S_ISSOCK(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
             # A link in its place would lead to the engine of another run.
             raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
@@ -236,8 +201,6 @@ def _exchange(folder: RunFolder, line: bytes, wait_s: float) -> bytes:
             connection.sendall(line)
             with connection.makefile("rb") as lines:
                 return lines.readline(MAX_LINE_BYTES + 1)
-    finally:
-        os.close(directory)
 
 
 _VERSION_HINT = "Command and console must be of one version: leave with q, and start it again."
@@ -299,19 +262,12 @@ def ask_when_it_listens(folder: RunFolder, verb: Verb) -> ControlAnswer:
             time.sleep(_POLL_S)
 
 
-def stop_at_once(folder: RunFolder) -> None:
-    """Ask a run that has just begun to stop now; one that has ended needs it no more.
-
-    Raises EngineNotListening where its engine does not listen in time, EngineSilent, RequestRefused, NotRoot.
-    """
-    with suppress(RunOver):
-        ask_when_it_listens(folder, Verb.STOP_NOW)
-
-
 def not_stopped(folder: RunFolder) -> str:
     """Ask a run that has just begun to stop now, and return why it goes on; nothing where it heard or has ended."""
     try:
-        stop_at_once(folder)
+        ask_when_it_listens(folder, Verb.STOP_NOW)
+    except RunOver:
+        return ""
     except FsconsoleError as error:
         return f"Run {folder.name} GOES ON, it could not be stopped. {error}  {error.hint}".rstrip()
     return ""

@@ -21,6 +21,7 @@ from fsconsole.model.command import Executor
 from fsconsole.model.plan import Plan
 from fsconsole.model.run import RunRequest, Target
 from fsconsole.model.state import OPEN_STATUSES, RunState
+from fsconsole.system.files import opened, read_text_or
 from fsconsole.system.mounts import (
     SystemdUnit,
     engine_argv,
@@ -88,7 +89,7 @@ _START_LIMIT_S = 60.0
 """A failed start is known at once; this is for one that hangs, and a machine under full load is slow to begin."""
 _POLL_S = 0.02
 _ASK_EVERY_S = 0.5
-_LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 _PASSED_ON = ("LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
 """A service's variables are shown to every user (`systemctl show`): whatever else is set is nobody's business."""
 
@@ -169,8 +170,7 @@ def _environment() -> dict[str, str]:
 
 def _spawn(argv: tuple[str, ...], log_path: str, environment: Mapping[str, str]) -> int:
     """Start argv in a session of its own, its outputs in the log; return its pid, which nobody needs to wait for."""
-    log = os.open(log_path, _LOG_FLAGS, 0o640)
-    try:
+    with opened(log_path, _LOG_FLAGS) as log:
         return os.posix_spawn(
             find_program(argv[0]),
             argv,
@@ -185,8 +185,6 @@ def _spawn(argv: tuple[str, ...], log_path: str, environment: Mapping[str, str])
             # argv. Blocked, it stays pending for unshare; the engine, which is forked from that, unblocks.
             setsigmask=(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
         )
-    finally:
-        os.close(log)
 
 
 def _await_life(folder: RunFolder, starter: EngineChild | EngineService, attempts: int) -> None:
@@ -201,7 +199,7 @@ def _await_life(folder: RunFolder, starter: EngineChild | EngineService, attempt
         if is_alive(folder) or len(read_state(folder).started) > attempts or last_word.read(folder):
             return
         if over:
-            said = _last_line(folder) or starter.silence
+            said = read_text_or(folder.engine_log, "").rpartition("\n")[2] or starter.silence
             raise EngineNotStarted(run=folder.name, said=said, folder=folder.path)
         time.sleep(_POLL_S)
 
@@ -215,9 +213,3 @@ def _ended(pid: int) -> int | None:
 def _kill_group(pid: int) -> None:
     # It stays waitable, so that its number can't be another's by now.
     os.killpg(pid, signal.SIGKILL)
-
-
-def _last_line(folder: RunFolder) -> str:
-    with open(folder.engine_log, encoding="utf-8", errors="backslashreplace") as log:
-        lines = log.read().split("\n")
-    return next((line for line in reversed(lines) if line.strip()), "")

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import EngineDied, JournalUnusable
 from fsconsole.journal import last_word
 from fsconsole.journal.events import Batch
@@ -72,12 +71,7 @@ class View(Protocol):
         ...
 
 
-def never(_state: RunState) -> bool:
-    """Return False: a run is followed to its end."""
-    return False
-
-
-def follow(folder: RunFolder, view: View, *, until: Callable[[RunState], bool] = never) -> RunState:
+def follow(folder: RunFolder, view: View, *, until: Callable[[RunState], bool] | None = None) -> RunState:
     """Hand a run's states to the view until it is over, or until(state) is true; return the last one.
 
     A signal handler of the caller's may run at any time. Raises EngineDied where the engine's lock is free and
@@ -87,31 +81,24 @@ def follow(folder: RunFolder, view: View, *, until: Callable[[RunState], bool] =
     while True:
         seen = follower.poll()
         view.show(seen.state, seen.batch)
-        if until(seen.state) or seen.over:
+        if seen.over or (until is not None and until(seen.state)):
             return seen.state
         if not seen.alive:
-            return _last_state(follower, view, seen.state)
+            batch = follower.last_word()
+            if not batch.entries:
+                break
+            state = fold(seen.state, batch)
+            view.show(state, batch)
+            return state
         if not seen.batch.more:
             time.sleep(POLL_S)
-
-
-def _last_state(follower: RunFollower, view: View, state: RunState) -> RunState:
-    """Return the state of a run whose engine ended, by the word that it left where its journal took none."""
-    batch = follower.last_word()
-    if not batch.entries:
-        raise _silence(follower.folder)
-    state = fold(state, batch)
-    view.show(state, batch)
-    return state
-
-
-def _silence(folder: RunFolder) -> FsconsoleError:
-    """Return why an engine left no word: its disk takes none, or it was killed."""
+    # Without a last word: its disk takes none, or it was killed. Tried, since a filesystem that shut itself down (ext4
+    # after an error) still says that it is writable.
     try:
-        # Tried, since a filesystem that shut itself down (ext4 after an error) still says that it is writable.
         last_word.blank(folder)
     except PermissionError:
-        return EngineDied(run=folder.name)
+        pass
     except OSError as error:
-        return JournalUnusable(path=folder.journal, why=f"nothing can be written there: {error.strerror}")
-    return EngineDied(run=folder.name)
+        why = f"nothing can be written there: {error.strerror}"
+        raise JournalUnusable(path=folder.journal, why=why) from error
+    raise EngineDied(run=folder.name)

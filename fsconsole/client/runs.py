@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,18 +99,12 @@ def look_at(folder: RunFolder) -> ListedRun:
 
 def size_bytes(folder: RunFolder) -> int:
     """Return what the files of a run's folder hold in all; what goes meanwhile, or may not be read, counts nothing."""
-    return sum(_size_bytes(path) for path in (folder.path, folder.raw))
-
-
-def _size_bytes(path: str) -> int:
     total = 0
-    try:
-        with os.scandir(path) as entries:
+    for path in (folder.path, folder.raw):
+        with suppress(OSError), os.scandir(path) as entries:
             for entry in entries:
                 if entry.is_file(follow_symlinks=False):
                     total += entry.stat(follow_symlinks=False).st_size
-    except OSError:
-        return total
     return total
 
 
@@ -143,16 +137,12 @@ def _stamp(folder: RunFolder) -> Stamp:
         alive: bool | str = is_alive(folder)
     except FsconsoleError as error:
         alive = str(error)
-    files = (folder.journal, folder.journal + "-wal", folder.last_word)
-    return (folder.path, alive, *(_file_stamp(path) for path in files))
-
-
-def _file_stamp(path: str) -> tuple[int, ...]:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return ()
-    return (status.st_ino, status.st_size, status.st_mtime_ns)
+    stamp: list[object] = [folder.path, alive]
+    for path in (folder.journal, folder.journal + "-wal", folder.last_word):
+        with suppress(OSError):
+            status = os.stat(path)
+            stamp += [path, status.st_ino, status.st_size, status.st_mtime_ns]
+    return tuple(stamp)
 
 
 def targets_of(folder: RunFolder) -> tuple[str, ...]:

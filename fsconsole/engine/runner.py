@@ -391,7 +391,7 @@ def _run_steps(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
 def run_step(work: CellWork, step: Step) -> StepResult:
     """Execute one step, with its intent and its result in the journal."""
     run, cell = work.run, work.cell
-    started = StepStarted(cell.index, run.attempt, work.step_number, step.kind, step.title)
+    started = StepStarted(cell.index, run.attempt, work.step_number, step.kind, step.title, step.commands)
     run.journal.record(started, durable=step.kind not in _CLOCK_RUNS)
     run.sampler.set_place(cell.index, step.kind.value)
     said_before = len(work.kernel_log.lines())

@@ -84,7 +84,9 @@ class FsconsoleError(Exception):
     sentence: ClassVar[str] = "Something failed."
     advice: ClassVar[str] = "Run `fsconsole doctor`."
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, exit_code: ExitCode | None = None) -> None:
+        if exit_code is not None:
+            cls.exit_code = exit_code
         dataclass(eq=False)(cls)
 
     def __str__(self) -> str:
@@ -102,37 +104,33 @@ class FsconsoleError(Exception):
         )
 
 
-class Misused(FsconsoleError):
+class Misused(FsconsoleError, exit_code=ExitCode.USAGE):
     """An unknown option, a missing word, a bad value; nearest is empty, or what may have been meant."""
 
     what: str
     nearest: str
     command: str
-    exit_code = ExitCode.USAGE
     sentence = "{what}"
     advice = "{nearest}See `{command} --help`."
 
 
-class UnknownCommand(FsconsoleError):
+class UnknownCommand(FsconsoleError, exit_code=ExitCode.USAGE):
     """A command that there isn't; nearest first."""
 
     name: str
     group: str
     nearest: str
-    exit_code = ExitCode.USAGE
     sentence = "There is no command '{name}'."
     advice = "Did you mean {nearest}? `{group} --help` lists all."
 
 
-class DumbTerminal(FsconsoleError):
+class DumbTerminal(FsconsoleError, exit_code=ExitCode.TERMINAL_DUMB):
     term: str
-    exit_code = ExitCode.TERMINAL_DUMB
     sentence = "This terminal (TERM={term}) can't show the console."
     advice = "`fsconsole run` and `fsconsole results` work on any terminal."
 
 
-class NoTerminal(FsconsoleError):
-    exit_code = ExitCode.TERMINAL_DUMB
+class NoTerminal(FsconsoleError, exit_code=ExitCode.TERMINAL_DUMB):
     sentence = "The console needs a terminal for its input and its output."
     advice = "`fsconsole --help` lists the commands that need none."
 

@@ -13,9 +13,8 @@ class SystemRefused(FsconsoleError):
     advice = "`fsconsole doctor` checks this machine's permissions, disks and tools."
 
 
-class NotRoot(FsconsoleError):
+class NotRoot(FsconsoleError, exit_code=ExitCode.NOT_ROOT):
     what: str
-    exit_code = ExitCode.NOT_ROOT
     sentence = "{what} needs root."
     advice = "Run it again with sudo."
 
@@ -27,69 +26,61 @@ class NotPrivate(FsconsoleError):
     advice = "Start it with `fsconsole run`, which creates one."
 
 
-class SettingsLocked(FsconsoleError):
-    exit_code = ExitCode.SETTINGS_LOCKED
+class SettingsLocked(FsconsoleError, exit_code=ExitCode.SETTINGS_LOCKED):
     sentence = "Another run varies the machine's dirty limits (vm.dirty_*), and this one would, too."
     advice = "`fsconsole runs` shows active runs; wait for it or stop it, or leave these settings out of this plan."
 
 
-class ToolMissing(FsconsoleError):
+class ToolMissing(FsconsoleError, exit_code=ExitCode.TOOL_MISSING):
     tool: str
     package: str
-    exit_code = ExitCode.TOOL_MISSING
     sentence = "The program {tool} is not installed."
     advice = "Install the package {package} and try again; `fsconsole doctor` lists all that is missing."
 
 
-class ToolFailed(FsconsoleError):
+class ToolFailed(FsconsoleError, exit_code=ExitCode.TOOL_FAILED):
     command: str
     exit_status: int
     said: str
-    exit_code = ExitCode.TOOL_FAILED
     sentence = "`{command}` failed with exit code {exit_status}: {said}"
     advice = (
         "The text after the colon is the tool's own message; `fsconsole doctor` checks what is installed."
     )
 
 
-class GeneratorFailed(FsconsoleError):
+class GeneratorFailed(FsconsoleError, exit_code=ExitCode.TOOL_FAILED):
     why: str
-    exit_code = ExitCode.TOOL_FAILED
     sentence = "The load generator could not start: {why}."
     advice = "`fsconsole doctor` checks what a generator needs: bubblewrap, memory, a limit on threads."
 
 
-class NoSpace(FsconsoleError):
+class NoSpace(FsconsoleError, exit_code=ExitCode.NO_SPACE):
     path: str
     needed: str
     free: str
-    exit_code = ExitCode.NO_SPACE
     sentence = "{path} has {free} free; {needed} needed."
     advice = "Choose a smaller size, or another directory with --dir or --runs."
 
 
-class NoRoomToTry(FsconsoleError):
+class NoRoomToTry(FsconsoleError, exit_code=ExitCode.NO_SPACE):
     where: str
-    exit_code = ExitCode.NO_SPACE
     sentence = "{where} is full: options could not be tried."
     advice = "Free memory, or without root the directory for temporary files ($TMPDIR), and try again."
 
 
-class KernelLacks(FsconsoleError):
+class KernelLacks(FsconsoleError, exit_code=ExitCode.KERNEL_LACKS):
     what: str
     why: str
     remedy: str
-    exit_code = ExitCode.KERNEL_LACKS
     sentence = "This kernel does not offer {what}: {why}."
     advice = "{remedy}"
 
 
-class KernelUnreadable(FsconsoleError):
+class KernelUnreadable(FsconsoleError, exit_code=ExitCode.KERNEL_UNREADABLE):
     """A kernel file whose text is not understood; whoever guards disks must not guess."""
 
     path: str
     line: str
-    exit_code = ExitCode.KERNEL_UNREADABLE
     sentence = "{path} has a line of unknown format: {line}"
     advice = "Send that file's text with a bug report; nothing was touched."
 
@@ -101,67 +92,59 @@ class ExtentsUnreadable(FsconsoleError):
     advice = "The figures of the steps before are kept; `fsconsole doctor` says what this machine offers."
 
 
-class RunsReadOnly(FsconsoleError):
+class RunsReadOnly(FsconsoleError, exit_code=ExitCode.RUNS_READ_ONLY):
     path: str
     why: str
-    exit_code = ExitCode.RUNS_READ_ONLY
     sentence = "Runs can't be kept in {path}: {why}."
     advice = "Choose another directory with --runs DIR."
 
 
-class UnknownColumn(FsconsoleError):
+class UnknownColumn(FsconsoleError, exit_code=ExitCode.USAGE):
     name: str
     nearest: str
-    exit_code = ExitCode.USAGE
     sentence = "There is no column '{name}'."
     advice = "Did you mean {nearest}? `fsconsole results --help` lists all."
 
 
-class RunMissing(FsconsoleError):
+class RunMissing(FsconsoleError, exit_code=ExitCode.RUN_MISSING):
     run: str
     runs_dir: str
-    exit_code = ExitCode.RUN_MISSING
     sentence = "There is no run '{run}' in {runs_dir}."
     advice = "`fsconsole runs` lists all runs."
 
 
-class RunAmbiguous(FsconsoleError):
+class RunAmbiguous(FsconsoleError, exit_code=ExitCode.RUN_MISSING):
     """A beginning that several runs have; candidates are the newest of them."""
 
     run: str
     candidates: str
-    exit_code = ExitCode.RUN_MISSING
     sentence = "Several runs begin with '{run}'."
     advice = "Give more of the name; the newest are: {candidates}."
 
 
-class RunLives(FsconsoleError):
+class RunLives(FsconsoleError, exit_code=ExitCode.RUN_LIVES):
     run: str
-    exit_code = ExitCode.RUN_LIVES
     sentence = "Run {run} is running."
     advice = "`fsconsole attach {run}` shows it; `fsconsole stop {run}` stops it after the current cell."
 
 
-class RunOver(FsconsoleError):
+class RunOver(FsconsoleError, exit_code=ExitCode.RUN_OVER):
     run: str
-    exit_code = ExitCode.RUN_OVER
     sentence = "Run {run} is not running."
     advice = (
         "`fsconsole results {run}` shows its results; `fsconsole resume {run}` finishes an incomplete one."
     )
 
 
-class EngineNotListening(FsconsoleError):
+class EngineNotListening(FsconsoleError, exit_code=ExitCode.ENGINE_SILENT):
     run: str
-    exit_code = ExitCode.ENGINE_SILENT
     sentence = "The engine of run {run} takes no requests now."
     advice = "It is starting or ending: ask again in a moment."
 
 
-class EngineSilent(FsconsoleError):
+class EngineSilent(FsconsoleError, exit_code=ExitCode.ENGINE_SILENT):
     run: str
     waited_s: float
-    exit_code = ExitCode.ENGINE_SILENT
     sentence = "The engine of run {run} is alive, but gave no answer within {waited_s:g} s."
     advice = "The request is queued; `fsconsole runs` shows the run's state, `dmesg` whether a disk hangs."
 
@@ -173,34 +156,30 @@ class RequestRefused(FsconsoleError):
     advice = "Use the fsconsole version that started the run; `fsconsole results {run}` names its version."
 
 
-class RunComplete(FsconsoleError):
+class RunComplete(FsconsoleError, exit_code=ExitCode.RUN_COMPLETE):
     run: str
-    exit_code = ExitCode.RUN_COMPLETE
     sentence = "Run {run} has nothing left to do."
     advice = "`fsconsole results {run}` shows it; `fsconsole run` starts another."
 
 
-class JournalFull(FsconsoleError):
+class JournalFull(FsconsoleError, exit_code=ExitCode.JOURNAL_FULL):
     path: str
-    exit_code = ExitCode.JOURNAL_FULL
     sentence = (
         "The journal {path} can't grow: its disk is full; the run stopped, all cells reported done are kept."
     )
     advice = "Free some space there, then `fsconsole resume`."
 
 
-class JournalUnusable(FsconsoleError):
+class JournalUnusable(FsconsoleError, exit_code=ExitCode.JOURNAL_UNUSABLE):
     path: str
     why: str
-    exit_code = ExitCode.JOURNAL_UNUSABLE
     sentence = "The journal {path} can't be used: {why}."
     advice = "Copy the folder somewhere safe; its raw outputs are plain files."
 
 
-class JournalNewer(FsconsoleError):
+class JournalNewer(FsconsoleError, exit_code=ExitCode.JOURNAL_NEWER):
     path: str
     version: int
-    exit_code = ExitCode.JOURNAL_NEWER
     sentence = "The journal {path} has schema {version}, made by a newer fsconsole."
     advice = "Open it with that version."
 
@@ -219,17 +198,15 @@ class ExportFailed(FsconsoleError):
     advice = "Give the path of a file that does not exist yet, on a disk with room."
 
 
-class EngineDied(FsconsoleError):
+class EngineDied(FsconsoleError, exit_code=ExitCode.ENGINE_DIED):
     run: str
-    exit_code = ExitCode.ENGINE_DIED
     sentence = "The engine of run {run} died without a message."
     advice = "`fsconsole cleanup` cleans up after it; `fsconsole resume {run}` finishes the plan."
 
 
-class EngineNotStarted(FsconsoleError):
+class EngineNotStarted(FsconsoleError, exit_code=ExitCode.ENGINE_NOT_STARTED):
     run: str
     said: str
     folder: str
-    exit_code = ExitCode.ENGINE_NOT_STARTED
     sentence = "The engine of run {run} did not start: {said}"
     advice = "Nothing was touched; {folder}/engine.log has its full output; `fsconsole doctor` checks requirements."

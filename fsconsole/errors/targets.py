@@ -5,19 +5,17 @@ from __future__ import annotations
 from fsconsole.errors import ExitCode, FsconsoleError
 
 
-class BadQuantity(FsconsoleError):
+class BadQuantity(FsconsoleError, exit_code=ExitCode.PLAN_BAD_VALUE):
     text: str
     wanted: str
     examples: str
-    exit_code = ExitCode.PLAN_BAD_VALUE
     sentence = "'{text}' is not {wanted}."
     advice = "Write it like one of: {examples}."
 
 
-class PlanMissing(FsconsoleError):
+class PlanMissing(FsconsoleError, exit_code=ExitCode.PLAN_MISSING):
     path: str
     why: str
-    exit_code = ExitCode.PLAN_MISSING
     sentence = "The plan file {path} can't be read: {why}."
     advice = "Give a path, or the name of a shipped plan: `fsconsole plan --list`."
 
@@ -37,32 +35,29 @@ class PlanChanged(FsconsoleError):
     advice = "Save again to choose what to do with it, or save under another name."
 
 
-class PlanNotToml(FsconsoleError):
+class PlanNotToml(FsconsoleError, exit_code=ExitCode.PLAN_NOT_TOML):
     """A plan file with a syntax error; where is the TOML reader's own words, with line and column."""
 
     path: str
     where: str
-    exit_code = ExitCode.PLAN_NOT_TOML
     sentence = "{path} is not TOML: {where}."
     advice = "Fix this line; strings need quotes, lists need brackets."
 
 
-class PlanUnknownKey(FsconsoleError):
+class PlanUnknownKey(FsconsoleError, exit_code=ExitCode.PLAN_UNKNOWN_KEY):
     path: str
     key: str
     nearest: str
-    exit_code = ExitCode.PLAN_UNKNOWN_KEY
     sentence = "{path}: unknown key {key}."
     advice = "Did you mean {nearest}?"
 
 
-class PlanBadValue(FsconsoleError):
+class PlanBadValue(FsconsoleError, exit_code=ExitCode.PLAN_BAD_VALUE):
     path: str
     key: str
     value: str
     why: str
     wanted: str
-    exit_code = ExitCode.PLAN_BAD_VALUE
     sentence = "{path}: {key} = {value}: {why}."
     advice = "Wanted: {wanted}."
 
@@ -75,94 +70,76 @@ class PlanKeyMissing(PlanBadValue):
     advice = "Add this key."
 
 
-class UnknownFilesystem(FsconsoleError):
+class UnknownFilesystem(FsconsoleError, exit_code=ExitCode.UNKNOWN_FILESYSTEM):
     path: str
     key: str
     name: str
     nearest: str
-    exit_code = ExitCode.UNKNOWN_FILESYSTEM
     sentence = "{path}: {key}: there is no filesystem '{name}' in the catalog."
     advice = "Did you mean {nearest}?"
 
 
-class OptionRefused(FsconsoleError):
+class OptionRefused(FsconsoleError, exit_code=ExitCode.OPTION_REFUSED):
     path: str
     key: str
     word: str
     why: str
     nearest: str
-    exit_code = ExitCode.OPTION_REFUSED
     sentence = "{path}: {key}: '{word}' is refused: {why}."
     advice = "Allowed: {nearest}."
 
 
-class DeviceMissing(FsconsoleError):
+class DeviceMissing(FsconsoleError, exit_code=ExitCode.DEVICE_MISSING):
     device: str
-    exit_code = ExitCode.DEVICE_MISSING
     sentence = "There is no {device}."
     advice = "`fsconsole devices` lists all devices."
 
 
-class DeviceVanished(FsconsoleError):
+class DeviceVanished(FsconsoleError, exit_code=ExitCode.DEVICE_MISSING):
     device: str
-    exit_code = ExitCode.DEVICE_MISSING
     sentence = "{device} is gone: it was taken away, or detached, while it was watched."
     advice = "`fsconsole devices` lists all devices; the kernel's log (dmesg) may say why."
 
 
-class NotABlockDevice(FsconsoleError):
+class NotABlockDevice(FsconsoleError, exit_code=ExitCode.NOT_A_BLOCK_DEVICE):
     device: str
     what: str
-    exit_code = ExitCode.NOT_A_BLOCK_DEVICE
     sentence = "{device} is {what}, not a block device."
     advice = "For a load on a file, make a scratch device: `fsconsole scratch create`."
 
 
-class DeviceMounted(FsconsoleError):
+class DeviceRefused(FsconsoleError, exit_code=ExitCode.DEVICE_REFUSED):
     device: str
     reason: str
     remedy: str
-    exit_code = ExitCode.DEVICE_MOUNTED
     sentence = "{device} {reason}; nothing was touched."
     advice = "{remedy}"
 
 
-class DeviceRefused(FsconsoleError):
-    device: str
-    reason: str
-    remedy: str
-    exit_code = ExitCode.DEVICE_REFUSED
-    sentence = "{device} {reason}; nothing was touched."
-    advice = "{remedy}"
+class DeviceMounted(DeviceRefused, exit_code=ExitCode.DEVICE_MOUNTED):
+    """A device that is mounted."""
 
 
-class DeviceTooSmall(FsconsoleError):
-    device: str
-    reason: str
-    remedy: str
-    exit_code = ExitCode.DEVICE_TOO_SMALL
-    sentence = "{device} {reason}; nothing was touched."
-    advice = "{remedy}"
+class DeviceTooSmall(DeviceRefused, exit_code=ExitCode.DEVICE_TOO_SMALL):
+    """A device with less room than the plan needs."""
 
 
-class DeviceChanged(FsconsoleError):
+class DeviceChanged(FsconsoleError, exit_code=ExitCode.DEVICE_CHANGED):
     device: str
     difference: str
-    exit_code = ExitCode.DEVICE_CHANGED
     sentence = "{device} is not what was agreed upon: {difference}."
     advice = (
         "`fsconsole devices` shows which disk is which; then plan again: `fsconsole plan FILE --device DEV`."
     )
 
 
-class DeviceLocked(FsconsoleError):
+class DeviceLocked(FsconsoleError, exit_code=ExitCode.DEVICE_LOCKED):
     device: str
-    exit_code = ExitCode.DEVICE_LOCKED
     sentence = "{device} is locked by another run or tool."
     advice = "`fsconsole runs` shows active runs; wait, or stop the other one with `fsconsole stop`."
 
 
-class DeviceHangs(FsconsoleError):
+class DeviceHangs(FsconsoleError, exit_code=ExitCode.DEVICE_HANGS):
     """A device that answers no more: who waits for it in the kernel, for how long, and where in the run."""
 
     device: str
@@ -170,7 +147,6 @@ class DeviceHangs(FsconsoleError):
     waited: str
     where: str
     run: str
-    exit_code = ExitCode.DEVICE_HANGS
     sentence = (
         "{device} does not answer{where}: {who} has waited in the kernel for {waited} (state D), "
         "and can't be ended."
@@ -190,12 +166,11 @@ class DeviceStandsStill(DeviceHangs):
     )
 
 
-class DeviceSilent(FsconsoleError):
+class DeviceSilent(FsconsoleError, exit_code=ExitCode.DEVICE_HANGS):
     """A device that gave no answer when it was to be looked at; waited: for how long that was tried."""
 
     device: str
     waited: str
-    exit_code = ExitCode.DEVICE_HANGS
     sentence = "{device} does not answer: nothing could be read from it within {waited}."
     advice = (
         "`dmesg` may say why, and `dmsetup info` shows a volume that is suspended. What waits for {device} goes when "
@@ -203,94 +178,84 @@ class DeviceSilent(FsconsoleError):
     )
 
 
-class DeviceUnreadable(FsconsoleError):
+class DeviceUnreadable(FsconsoleError, exit_code=ExitCode.DEVICE_UNREADABLE):
     device: str
     place: str
     why: str
-    exit_code = ExitCode.DEVICE_UNREADABLE
     sentence = "Reading {device} failed {place} from its beginning: {why}."
     advice = "`dmesg` and `smartctl --all {device}` say more; don't compare filesystems on a failing disk."
 
 
-class ArraysLocked(FsconsoleError):
+class ArraysLocked(FsconsoleError, exit_code=ExitCode.DEVICE_LOCKED):
     device: str
-    exit_code = ExitCode.DEVICE_LOCKED
     sentence = "Another run makes arrays as {device} now, and this one would, too."
     advice = "`fsconsole runs` shows active runs; wait, or stop the other one with `fsconsole stop`."
 
 
-class ArrayLeft(FsconsoleError):
+class ArrayLeft(FsconsoleError, exit_code=ExitCode.DEVICE_CHANGED):
     """An array that was not taken apart; why is a clause."""
 
     device: str
     why: str
-    exit_code = ExitCode.DEVICE_CHANGED
     sentence = "The array {device} was not taken apart: {why}."
     advice = (
         "`fsconsole cleanup` tries again; `cat /proc/mdstat` and `mdadm --examine MEMBER` show what is there."
     )
 
 
-class ConsentMissing(FsconsoleError):
+class ConsentMissing(FsconsoleError, exit_code=ExitCode.CONSENT_MISSING):
     """A run would wipe something and nobody agreed to it; command is the whole one that shows it, where known."""
 
     device: str
     loss: str
     command: str = "fsconsole plan FILE --device DEV"
-    exit_code = ExitCode.CONSENT_MISSING
     sentence = "{device} would be wiped, and holds {loss}: consent required."
     advice = "`{command}` shows what would be lost and prints the code for --consent."
 
 
-class ConsentStale(FsconsoleError):
+class ConsentStale(FsconsoleError, exit_code=ExitCode.CONSENT_STALE):
     """A consent code that doesn't fit the devices as they are now; command is the whole one that prints the new."""
 
     device: str
     command: str = "fsconsole plan FILE --device DEV"
-    exit_code = ExitCode.CONSENT_STALE
     sentence = "The consent code does not fit {device} as it is now: it was given for another device or other contents."
     advice = "Look again and take the new code: `{command}`."
 
 
-class NotAsShown(FsconsoleError):
+class NotAsShown(FsconsoleError, exit_code=ExitCode.NOT_AS_SHOWN):
     """A start bound to what was shown, where something is other than that; what names it: the plan, devices."""
 
     what: str
     command: str = "fsconsole plan FILE --device DEV"
-    exit_code = ExitCode.NOT_AS_SHOWN
     sentence = "Not as it was shown any more: {what}. Nothing was touched."
     advice = "Look again at what would be wiped: `{command}`."
 
 
-class ConsentOutdated(FsconsoleError):
+class ConsentOutdated(FsconsoleError, exit_code=ExitCode.CONSENT_MISSING):
     """A run that can't go on by the consent it has: why is a clause that completes "RUN can't go on: DEVICE ..."."""
 
     run: str
     device: str
     why: str
-    exit_code = ExitCode.CONSENT_MISSING
     sentence = "{device} can't be proved to hold only what run {run} made: {why}."
     advice = "`fsconsole resume {run} --show` shows what is on it now, and prints the code that agrees to it."
 
 
-class ScratchMissing(FsconsoleError):
+class ScratchMissing(FsconsoleError, exit_code=ExitCode.SCRATCH_MISSING):
     name: str
-    exit_code = ExitCode.SCRATCH_MISSING
     sentence = "{name} is not a scratch device of fsconsole."
     advice = "`fsconsole scratch list` shows them."
 
 
-class ScratchInUse(FsconsoleError):
+class ScratchInUse(FsconsoleError, exit_code=ExitCode.SCRATCH_IN_USE):
     name: str
     why: str
-    exit_code = ExitCode.SCRATCH_IN_USE
     sentence = "{name} is in use: {why}."
     advice = "Stop or unmount what uses it, then try again."
 
 
-class ScratchImpossible(FsconsoleError):
+class ScratchImpossible(FsconsoleError, exit_code=ExitCode.SCRATCH_IMPOSSIBLE):
     path: str
     why: str
-    exit_code = ExitCode.SCRATCH_IMPOSSIBLE
     sentence = "{path} can't hold a scratch device: {why}."
     advice = "Choose a directory on a local disk filesystem with --dir."

@@ -6,7 +6,6 @@ observation of an earlier attempt than the present one, or of a cell that the pl
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from fsconsole.journal.events import Batch, JournalEntry
@@ -16,7 +15,7 @@ from fsconsole.model.events import (
     CommandFinished,
     ControlRequested,
     FeatureSeen,
-    LatencySeen,
+    InCell,
     MemberLeft,
     RequestRenewed,
     RunFinished,
@@ -33,8 +32,6 @@ from fsconsole.model.events import (
 )
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import CellState, CellStatus, HeldSetting, RunState, RunStatus, StepState
-
-InCell = StepStarted | CommandFinished | StepFinished | FeatureSeen | MemberLeft | WarningRaised
 
 
 def start(request: RunRequest) -> RunState:
@@ -83,15 +80,6 @@ class _Draft:
                 # Every attempt of a run raises what holds for the whole run again.
                 if (warning.kind, warning.reason) not in {(w.kind, w.reason) for w in self._run.warnings}:
                     self._run = replace(self._run, warnings=(*self._run.warnings, warning))
-            case (
-                StepStarted()
-                | CommandFinished()
-                | StepFinished()
-                | FeatureSeen()
-                | MemberLeft()
-                | WarningRaised() as seen
-            ):
-                self._note(seen, entry.monotonic_ns)
             case CellStarted() | CellFinished() as boundary:
                 self._cell_boundary(boundary)
             case SettingTaken() | SettingSeen() | SettingReturned() as setting:
@@ -107,21 +95,44 @@ class _Draft:
                 self._run = replace(self._run, status=RunStatus.PAUSED)
             case ControlRequested(verb=Verb.CONTINUE) if self._run.status is RunStatus.PAUSED:
                 self._run = replace(self._run, status=RunStatus.RUNNING)
-            case RequestRenewed() | ControlRequested() | LatencySeen():
-                # Latencies: thousands of buckets that no grid shows. Whoever wants them reads the journal.
-                pass
+            case InCell() | WarningRaised() as seen:
+                self._note(seen, entry.monotonic_ns)
 
     def _cell(self, index: int) -> CellState | None:
         if not 0 <= index < len(self._run.cells):
             return None
         return self._cells.get(index, self._run.cells[index])
 
-    def _note(self, seen: InCell, monotonic_ns: int) -> None:
-        cell = self._cell(seen.cell if seen.cell is not None else -1)
-        if cell is not None and seen.attempt == cell.attempt:
-            changed = _noted(cell, seen, monotonic_ns)
-            if changed is not cell:
-                self._cells[cell.index] = changed
+    def _note(self, seen: InCell | WarningRaised, monotonic_ns: int) -> None:
+        """Add to its cell what was seen in the cell's present attempt.
+
+        But for latencies: thousands of buckets that no grid shows. Whoever wants them reads the journal.
+        """
+        cell = self._cell(-1 if seen.cell is None else seen.cell)
+        if cell is None or seen.attempt != cell.attempt:
+            return
+        steps = {step.number: step for step in cell.steps}
+        match seen:
+            case StepStarted():
+                steps.pop(seen.step, None)
+                steps[seen.step] = StepState(seen.step, seen.kind, seen.title, monotonic_ns)
+                cell = replace(cell, steps=tuple(steps.values()))
+            case CommandFinished() if step := steps.get(seen.step):
+                steps[seen.step] = replace(step, commands=(*step.commands, seen))
+                cell = replace(cell, steps=tuple(steps.values()))
+            case StepFinished() if step := steps.get(seen.step):
+                names = ("outcome", "elapsed_s", "reason", "verdict", "measurements")
+                steps[seen.step] = replace(step, **{name: getattr(seen, name) for name in names})
+                cell = replace(cell, steps=tuple(steps.values()))
+            case FeatureSeen():
+                cell = replace(cell, features=(*cell.features, seen))
+            case MemberLeft():
+                cell = replace(cell, left=(*cell.left, seen))
+            case WarningRaised():
+                cell = replace(cell, warnings=(*cell.warnings, seen))
+            case _:
+                return
+        self._cells[cell.index] = cell
 
     def _cell_boundary(self, boundary: CellStarted | CellFinished) -> None:
         cell = self._cell(boundary.cell)
@@ -167,33 +178,6 @@ class _Draft:
                 hint=boundary.hint,
                 exit_code=boundary.exit_code,
             )
-
-
-def _noted(cell: CellState, seen: InCell, monotonic_ns: int) -> CellState:
-    """Return a cell with one more thing seen in its present attempt."""
-    match seen:
-        case StepStarted():
-            step = StepState(seen.step, seen.kind, seen.title, monotonic_ns)
-            return replace(cell, steps=(*(known for known in cell.steps if known.number != seen.step), step))
-        case CommandFinished():
-            return _in_step(cell, seen.step, lambda step: replace(step, commands=(*step.commands, seen)))
-        case StepFinished():
-            names = ("outcome", "elapsed_s", "reason", "verdict", "measurements")
-            ended = {name: getattr(seen, name) for name in names}
-            return _in_step(cell, seen.step, lambda step: replace(step, **ended))
-        case FeatureSeen():
-            return replace(cell, features=(*cell.features, seen))
-        case MemberLeft():
-            return replace(cell, left=(*cell.left, seen))
-        case WarningRaised():
-            return replace(cell, warnings=(*cell.warnings, seen))
-
-
-def _in_step(cell: CellState, number: int, change: Callable[[StepState], StepState]) -> CellState:
-    if all(step.number != number for step in cell.steps):
-        return cell
-    steps = tuple(change(step) if step.number == number else step for step in cell.steps)
-    return replace(cell, steps=steps)
 
 
 def note_setting(

@@ -80,6 +80,19 @@ class TargetAccepted(Wire, frozen=True):
     consent: str
 
 
+class InCell(Wire, frozen=True):
+    """Something of one attempt at a cell; attempts count from 1 over resumes."""
+
+    cell: int
+    attempt: int
+
+
+class InStep(InCell, frozen=True):
+    """Something of one step of it."""
+
+    step: int
+
+
 class RequestRenewed(Wire, frozen=True):
     """What the run is asked for from the coming attempt on: devices found again, or agreed upon anew."""
 
@@ -87,29 +100,21 @@ class RequestRenewed(Wire, frozen=True):
     request: RunRequest
 
 
-class CellStarted(Wire, frozen=True):
-    """A cell begins; attempt counts from 1 over resumes."""
-
-    cell: int
-    attempt: int
+class CellStarted(InCell, frozen=True):
+    """A cell begins."""
 
 
-class StepStarted(Wire, frozen=True):
-    """Durable before the step's first command is executed; the commands are the plan's."""
+class StepStarted(InStep, frozen=True, omit_defaults=True):
+    """Durable before the step's first command is executed."""
 
-    cell: int
-    attempt: int
-    step: int
     kind: StepKind
     title: str
+    commands: tuple[tuple[str, ...], ...] = ()
 
 
-class CommandFinished(Wire, frozen=True, omit_defaults=True):
+class CommandFinished(InStep, frozen=True, omit_defaults=True):
     """One command of a step, with where its raw output lies (relative to the run folder)."""
 
-    cell: int
-    attempt: int
-    step: int
     argv: tuple[str, ...]
     exit_code: int
     elapsed_s: float
@@ -120,12 +125,9 @@ class CommandFinished(Wire, frozen=True, omit_defaults=True):
     kernel_log: tuple[str, ...] = ()
 
 
-class StepFinished(Wire, frozen=True, omit_defaults=True):
+class StepFinished(InStep, frozen=True, omit_defaults=True):
     """A step ended; verdict is its word ("clean", "repaired", ...) where it has one."""
 
-    cell: int
-    attempt: int
-    step: int
     outcome: Outcome
     elapsed_s: float
     reason: str = ""
@@ -133,22 +135,17 @@ class StepFinished(Wire, frozen=True, omit_defaults=True):
     measurements: tuple[Measurement, ...] = ()
 
 
-class FeatureSeen(Wire, frozen=True):
-    """One effective feature or mount option, read back: ("mkfs", "has_journal", "on")."""
+class FeatureSeen(InCell, frozen=True, array_like=True):
+    """One effective feature or mount option, read back: ("mkfs", "has_journal", "on"); a list, since cells have many."""
 
-    cell: int
-    attempt: int
     scope: str
     name: str
     value: str
 
 
-class LatencySeen(Wire, frozen=True):
+class LatencySeen(InStep, frozen=True):
     """How long one kind of operation of a load took, over all its threads (model.latency says what buckets are)."""
 
-    cell: int
-    attempt: int
-    step: int
     operation: Timed
     sum_ns: int
     max_ns: int
@@ -157,15 +154,12 @@ class LatencySeen(Wire, frozen=True):
     buckets: tuple[LatencyBucket, ...] = ()
 
 
-class SettingTaken(Wire, frozen=True):
+class SettingTaken(InStep, frozen=True):
     """A setting of device or kernel is about to be written; durable before it is.
 
     What was in force may stand in another file than what is written: dirty_ratio is 0 once dirty_bytes is set.
     """
 
-    cell: int
-    attempt: int
-    step: int
     name: str
     path: str
     new: str
@@ -177,34 +171,26 @@ class SettingTaken(Wire, frozen=True):
     diskseq: int = 0
 
 
-class SettingSeen(Wire, frozen=True):
+class SettingSeen(InStep, frozen=True):
     """What a setting is, read back after it was written (step is the same) or before a load."""
 
-    cell: int
-    attempt: int
-    step: int
     path: str
     value: str
 
 
-class SettingReturned(Wire, frozen=True):
+class SettingReturned(InStep, frozen=True):
     """A setting is no longer the run's; why_left says why it was not written back, empty: it is as it was before."""
 
-    cell: int
-    attempt: int
-    step: int
     path: str
     why_left: str = ""
 
 
-class MemberLeft(Wire, frozen=True):
+class MemberLeft(InCell, frozen=True):
     """A cell's array was taken apart whole; content_digest is of what it left on a member, counted from 0.
 
     Like ContentSample.digest: by it resume tells the run's own remains from what others have written since.
     """
 
-    cell: int
-    attempt: int
     member: int
     content_digest: str
 
@@ -219,11 +205,9 @@ class WarningRaised(Wire, frozen=True):
     hint: str
 
 
-class CellFinished(Wire, frozen=True):
+class CellFinished(InCell, frozen=True):
     """Durable together with everything of the cell before it: what has this is never lost."""
 
-    cell: int
-    attempt: int
     outcome: Outcome
     reason: str = ""
 

@@ -20,7 +20,7 @@ from textual.filter import LineFilter
 from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar
 
-from fsconsole.client.children import RealChildren
+from fsconsole.client.children import Children
 from fsconsole.errors import ConsoleFailed, FsconsoleError, NoTerminal
 from fsconsole.journal.folder import RunFolder
 from fsconsole.show.run import going, line_of
@@ -166,7 +166,7 @@ def run_console(runs_dir: str, *, ascii_only: bool = False, slow_link: bool = Fa
         os.environ.pop("COLORTERM", None)
     # What is loaded by now stays to the end: whoever presses a key need not wait until Python has looked through it again.
     gc.freeze()
-    session = Session(terminal, RealChildren(), runs_dir, is_root=os.geteuid() == 0)
+    session = Session(terminal, Children(), runs_dir, is_root=os.geteuid() == 0)
     app = ConsoleApp(session)
     app.run()
     if app.return_code:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -270,7 +270,7 @@ async def look_at(session: Session) -> Targets:
     return Targets(tuple(found), tuple(missing), tuple(lost))
 
 
-class OneAtATime:
+class OneAtATime(Children):
     """The same children, each begun when the one before it has ended."""
 
     def __init__(self, children: Children) -> None:
@@ -286,12 +286,6 @@ class OneAtATime:
         """Carry out a command in its turn, and ask it to end where end is set meanwhile. Raises ChildFailed."""
         async with self._turn:
             return await self._children.run_or_end(end, *words)
-
-    async def lines(self, *words: str) -> AsyncIterator[str]:
-        """Yield a command's lines in its turn. Raises ChildFailed."""
-        async with self._turn:
-            async for line in self._children.lines(*words):
-                yield line
 
 
 # Listens to udev, or where no udevd runs to the kernel itself, in a thread of its own; no device is opened.

@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 from textual.pilot import Pilot
 
-from fsconsole.client.children import RealChildren
+from fsconsole.client.children import Children
 from fsconsole.show.terminal import SAFE, Colours, Terminal
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.base import Session
@@ -69,7 +69,7 @@ async def measured(directory: Path, times: int) -> list[tuple[float, float]]:
         file.truncate(_SIZE_MIB * 2**20)
     session = Session(
         Terminal(Colours.SIXTEEN, SAFE, paint_hz=20.0, slow=False),
-        RealChildren(),
+        Children(),
         str(directory),
         is_root=True,
     )

@@ -15,7 +15,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from fsconsole.client.children import RealChildren
+from fsconsole.client.children import Children
 from fsconsole.devices import scratch
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.snapshot import find_device
@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 def test_a_scratch_device_is_made_shown_ticked_read_and_removed(folder: Path, tmp_path: Path) -> None:
     async def look() -> None:
         terminal = Terminal(Colours.SIXTEEN, SAFE, paint_hz=20.0)
-        session = Session(terminal, RealChildren(), str(tmp_path / "runs"), is_root=True)
+        session = Session(terminal, Children(), str(tmp_path / "runs"), is_root=True)
         app = ConsoleApp(session)
         async with app.run_test(size=(80, 24)) as pilot:
             await shows(pilot, "ticked")
@@ -97,14 +97,14 @@ def test_a_scratch_device_is_made_shown_ticked_read_and_removed(folder: Path, tm
 def test_a_scratch_device_that_appears_is_shown_by_itself(folder: Path, tmp_path: Path) -> None:
     async def look() -> None:
         terminal = Terminal(Colours.SIXTEEN, SAFE, paint_hz=20.0)
-        session = Session(terminal, RealChildren(), str(tmp_path / "runs"), is_root=True)
+        session = Session(terminal, Children(), str(tmp_path / "runs"), is_root=True)
         app = ConsoleApp(session)
         async with app.run_test(size=(80, 40)) as pilot:
             await shows(pilot, "ticked")
-            made = await RealChildren().run("scratch", "create", "--size=16MiB", f"--dir={folder}", "--json")
+            made = await Children().run("scratch", "create", "--size=16MiB", f"--dir={folder}", "--json")
             device = json.loads(made.out)["device"]
             await until(pilot, lambda: device.removeprefix("/dev/") in picture(pilot))
-            await RealChildren().run("scratch", "remove", device)
+            await Children().run("scratch", "remove", device)
             await until(pilot, lambda: device.removeprefix("/dev/") not in picture(pilot))
 
     asyncio.run(look())
@@ -185,7 +185,7 @@ def test_a_run_begun_in_the_console_is_watched_to_its_end_and_its_figures_are_th
     plan = written(tmp_path, TINY_PLAN)
 
     async def carry_out() -> tuple[RunFolder, object]:
-        app = console(RealChildren(), runs_dir=runs)
+        app = console(Children(), runs_dir=runs)
         async with app.run_test(size=(80, 24)) as pilot:
             folder = await begin(app, pilot, plan, device)
             await seen(pilot, lambda snapshot: snapshot.alive or snapshot.finished)
@@ -217,7 +217,7 @@ def test_a_run_that_is_stopped_from_the_console_stops_and_goes_on_by_its_key(tmp
     mkfs_barrier.touch()
 
     async def carry_out() -> RunFolder:
-        app = console(RealChildren(), runs_dir=runs)
+        app = console(Children(), runs_dir=runs)
         async with app.run_test(size=(80, 24)) as pilot:
             folder = await begin(app, pilot, plan, device, "3 cells")
             await seen(pilot, lambda snapshot: snapshot.state.current_cell == 0)
@@ -275,7 +275,7 @@ def at_confirm(tmp_path: Path, device: str, act: Act, *, typed: str = "") -> lis
     ticks = {device: listed_identity(find_device(device))}
 
     async def drive() -> None:
-        app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
+        app = console(Children(), runs_dir=str(tmp_path / "runs"))
         app.session.ticks.update(ticks)
         async with app.run_test(size=(80, 24)) as pilot:
             await pilot.pause()
@@ -314,7 +314,7 @@ def test_a_disk_that_took_the_name_of_a_ticked_one_is_refused_in_confirm_and_unt
     ticked = ticked_and_swapped(own_loop, disks)
 
     async def drive() -> None:
-        app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
+        app = console(Children(), runs_dir=str(tmp_path / "runs"))
         app.session.ticks.update(ticked)
         plan = written(tmp_path, TINY_PLAN)
         async with app.run_test(size=(80, 24)) as pilot:
@@ -338,7 +338,7 @@ def test_a_disk_that_took_the_name_of_a_ticked_one_is_unticked_when_the_plan_is_
     ticked = ticked_and_swapped(own_loop, disks)
 
     async def drive() -> None:
-        app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
+        app = console(Children(), runs_dir=str(tmp_path / "runs"))
         async with app.run_test(size=(80, 40)) as pilot:
             await shows(pilot, own_loop.path.removeprefix("/dev/"), "theirs")
             await pilot.press("5")
@@ -362,7 +362,7 @@ def test_a_disk_that_is_swapped_under_the_eyes_of_the_list_is_unticked_there(
     own_loop.attach(mine)
 
     async def drive() -> None:
-        app = console(RealChildren(), runs_dir=str(tmp_path / "runs"))
+        app = console(Children(), runs_dir=str(tmp_path / "runs"))
         async with app.run_test(size=(80, 40)) as pilot:
             await shows(pilot, own_loop.path.removeprefix("/dev/"), "mine")
             table = app.screen.query_one("#table", List)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from fsconsole.client.children import Done, failure
+from fsconsole.client.children import Done
 from fsconsole.journal.folder import RunFolder
 from fsconsole.show.terminal import SAFE, Colours, Glyphs, Terminal
 from fsconsole.tui.app import ConsoleApp
@@ -45,14 +45,6 @@ class Scripted:
     async def run_or_end(self, _end: asyncio.Event, *words: str) -> Done:
         """Answer; nothing takes so long that it could be ended."""
         return await self.run(*words)
-
-    async def lines(self, *words: str) -> AsyncIterator[str]:
-        """Answer line by line."""
-        done = await self.run(*words)
-        for line in done.out.splitlines():
-            yield line
-        if done.exit_code:
-            raise failure(done)
 
 
 def console(

@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from fsconsole.client import children as module
-from fsconsole.client.children import Done, RealChildren
+from fsconsole.client.children import Children, Done
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from fsconsole.tui.widgets.lists import Table
 from tests.tui.harness import SIZES, Scripted, Steps, console, drive
@@ -26,7 +26,7 @@ class Unstartable(Scripted):
 
     async def run(self, *words: str) -> Done:
         self.asked.append(words)
-        return await RealChildren().run(*words)
+        return await Children().run(*words)
 
 
 @pytest.fixture(autouse=True)

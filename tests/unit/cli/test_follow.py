@@ -16,7 +16,7 @@ from fsconsole.journal.events import Batch, Cursor, JournalEntry
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive
-from fsconsole.model.events import Outcome, RunFinished, RunStarted
+from fsconsole.model.events import FeatureSeen, Outcome, RunFinished, RunStarted
 from fsconsole.model.state import CellStatus, RunState, RunStatus
 from fsconsole.system.locks import FileLock
 from fsconsole.text import MIB
@@ -168,6 +168,11 @@ def test_every_observation_is_one_line_of_json() -> None:
         "measurements": [{"metric": "write", "value": 812e6}],
     }
     assert lines[-1]["writeback"]["dirty_bytes"] == 300 * MIB
+    # Every field by its name, also where a journal leaves it out or has a list.
+    fields = [set(seen.__struct_fields__) | {"event", "time"} for seen in WHOLE]
+    assert [set(line) for line in lines[:-1]] == fields
+    feature = Batch(Cursor(), (JournalEntry(1, 1, 1, FeatureSeen(0, 1, "mkfs", "extent", "on")),))
+    assert [json.loads(line)["name"] for line in json_lines(feature)] == ["extent"]
 
 
 def test_lines_are_flushed_one_by_one() -> None:

@@ -12,11 +12,11 @@ from typing import cast
 import pytest
 
 from fsconsole.client import children
-from fsconsole.client.children import RealChildren
+from fsconsole.client.children import Children
 from fsconsole.errors import ChildFailed
 
 
-class Other(RealChildren):
+class Other(Children):
     """Starts a program of the test's instead of a command."""
 
     def __init__(self, before: str, pid_file: Path) -> None:
@@ -64,7 +64,7 @@ subprocess.Popen.send_signal = lambda *_: None
 children._PATIENCE_S = children._PATIENCE_AFTER_KILL_S = 0.2
 
 
-class Other(children.RealChildren):
+class Other(children.Children):
     async def _start(self, words):
         pipe = asyncio.subprocess.PIPE
         child = await asyncio.create_subprocess_exec("sleep", "60", stdout=pipe, stderr=pipe)
@@ -136,7 +136,7 @@ def test_an_interpreter_that_is_gone_is_a_command_that_failed(
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "gone"))
     with pytest.raises(ChildFailed, match="`fsconsole devices` can't be started: No such file") as caught:
-        asyncio.run(RealChildren().run("devices", "--json"))
+        asyncio.run(Children().run("devices", "--json"))
     assert caught.value.hint
     with pytest.raises(ChildFailed, match="can't be started"):
-        asyncio.run(RealChildren().run_or_end(asyncio.Event(), "run"))
+        asyncio.run(Children().run_or_end(asyncio.Event(), "run"))

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from fsconsole.client import children, engine
-from fsconsole.client.children import Done, RealChildren, begun_run, not_begun, stop_at_once, was_undone
+from fsconsole.client.children import Children, Done, begun_run, not_begun, not_stopped, was_undone
 from fsconsole.client.engine import EngineChild, EngineService, unit_of
-from fsconsole.errors.runs import EngineNotListening, RunOver
+from fsconsole.errors.runs import EngineNotListening, RequestRefused, RunOver
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import Verb
 from fsconsole.system.mounts import SystemdUnit
@@ -132,7 +132,7 @@ signal.pause()
 """
 
 
-class Written(RealChildren):
+class Written(Children):
     """Children that carry out Python given as their only word."""
 
     async def _start(self, words: Sequence[str]) -> asyncio.subprocess.Process:
@@ -216,22 +216,25 @@ def test_an_answer_that_names_no_run_is_an_error_that_says_what_is_wrong_with_it
     assert problem in str(not_begun(done))
 
 
-def test_a_run_that_just_begins_is_asked_until_it_hears(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_just_begins_is_asked_to_stop_until_it_hears_or_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = [
+        EngineNotListening(run="r"),
+        EngineNotListening(run="r"),
+        None,
+        RunOver(run="r"),
+        RequestRefused("r", "why"),
+    ]
     asked: list[Verb] = []
 
     def ask(_folder: RunFolder, verb: Verb) -> None:
         asked.append(verb)
-        if len(asked) < 3:
-            raise EngineNotListening(run="r")
+        if answer := answers.pop(0):
+            raise answer
 
     monkeypatch.setattr(children, "ask", ask)
-    stop_at_once(FOLDER)
+    assert not_stopped(FOLDER) == ""
     assert asked == [Verb.STOP_NOW] * 3
-
-
-def test_a_run_that_is_over_needs_no_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ask(_folder: RunFolder, _verb: Verb) -> None:
-        raise RunOver(run="r")
-
-    monkeypatch.setattr(children, "ask", ask)
-    stop_at_once(FOLDER)
+    assert not_stopped(FOLDER) == ""
+    assert "GOES ON" in not_stopped(FOLDER)

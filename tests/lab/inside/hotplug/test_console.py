@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from fsconsole.client.children import RealChildren
+from fsconsole.client.children import Children
 from fsconsole.show.terminal import SAFE, Colours, Terminal
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.base import Session
@@ -39,7 +39,7 @@ def test_the_console_lists_a_disk_that_comes_and_forgets_one_that_goes(qmp: Qmp,
 
     async def look() -> None:
         terminal = Terminal(Colours.SIXTEEN, SAFE, paint_hz=20.0)
-        app = ConsoleApp(Session(terminal, RealChildren(), "/var/lib/fsconsole/runs", is_root=True))
+        app = ConsoleApp(Session(terminal, Children(), "/var/lib/fsconsole/runs", is_root=True))
         async with app.run_test(size=(80, 40)) as pilot:
             await shows(pilot, "ticked")
             before, seen = picture(pilot), names()
