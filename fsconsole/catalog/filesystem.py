@@ -27,16 +27,10 @@ class ArgumentKind(str, Enum):
     CHOICES = "choices"
 
 
-_PATTERNS = {
-    ArgumentKind.NUMBER: re.compile(r"[0-9]{1,18}"),
-    ArgumentKind.SIZE: re.compile(r"[0-9]{1,18}[bskKmMgGtT]?"),
-    ArgumentKind.PERCENT: re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3})?"),
-}
-_NAMES = {
-    ArgumentKind.BARE: "no value",
-    ArgumentKind.NUMBER: "a whole number",
-    ArgumentKind.SIZE: "a size such as 64k or 4096",
-    ArgumentKind.PERCENT: "a percentage below 100",
+_KINDS = {
+    ArgumentKind.NUMBER: ("a whole number", re.compile(r"[0-9]{1,18}")),
+    ArgumentKind.SIZE: ("a size such as 64k or 4096", re.compile(r"[0-9]{1,18}[bskKmMgGtT]?")),
+    ArgumentKind.PERCENT: ("a percentage below 100", re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3})?")),
 }
 
 
@@ -55,7 +49,7 @@ class Argument:
             return "" in self.choices
         if self.kind is ArgumentKind.CHOICES:
             return value != "" and value in self.choices
-        return _PATTERNS[self.kind].fullmatch(value) is not None
+        return _KINDS[self.kind][1].fullmatch(value) is not None
 
     @property
     def examples(self) -> tuple[str, ...]:
@@ -67,7 +61,7 @@ class Argument:
         """The valid values in words, for an error."""
         if self.kind is ArgumentKind.CHOICES:
             return "one of " + ", ".join(choice or "(nothing)" for choice in self.choices)
-        return _NAMES[self.kind]
+        return "no value" if self.kind is ArgumentKind.BARE else _KINDS[self.kind][0]
 
 
 class Scope(str, Enum):

@@ -49,6 +49,14 @@ def _is_help(parameter: Any) -> bool:
     return parameter.type_descriptor.annotation is bool and parameter.default is None
 
 
+# Options of several commands.
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
+RunsDir = Annotated[
+    str, typer.Option("--runs", metavar="DIR", help="Directory of runs; its disk is never wiped.")
+]
+
 _USAGE = 2
 """errors.ExitCode.USAGE, which is not loaded for a help text."""
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from fsconsole.cli.app import AsJson
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
@@ -26,7 +28,7 @@ def catalog(
         bool,
         typer.Option("--arrays", help="Show the RAID levels of [[array]] that this machine supports."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list with all fields.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List filesystems and options: values, help, kernel and tool support, and refusals in their own words.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import Group, show_help_for_nothing
+from fsconsole.cli.app import AsJson, Group, RunsDir, show_help_for_nothing
 from fsconsole.cli.complaint import need_root
 from fsconsole.model import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
 from fsconsole.text import printable
@@ -45,10 +45,8 @@ def devices(
         list[str] | None, typer.Argument(metavar="DEV", help="Only these devices; default: all.")
     ] = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list with all fields.")] = False,
-    runs: Annotated[
-        str, typer.Option("--runs", metavar="DIR", help="Directory of runs; its disk is never wiped.")
-    ] = DEFAULT_RUNS_DIR,
+    as_json: AsJson = False,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """List disks, partitions, arrays, volumes and loop devices as a tree, with their state.
 
@@ -114,7 +112,7 @@ def readtest(
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="S", min=0.1, max=_LONGEST_S, help="How long to read.")
     ] = 3.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     is_watched: Annotated[
         bool, typer.Option("--watched", hidden=True, help="The caller has its own timeout.")
     ] = False,
@@ -161,7 +159,6 @@ def readtest(
 _Directory = Annotated[
     str, typer.Option("--dir", metavar="DIR", help="Directory of scratch files; its disk sets the speed.")
 ]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Its device, id or file.")]
 
 
@@ -169,7 +166,7 @@ def create(
     *,
     size: Annotated[str, typer.Option("--size", metavar="SIZE", help="Such as 512MiB or 4GiB.")] = "4GiB",
     directory: _Directory = DEFAULT_SCRATCH_DIR,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Create a fully allocated, marked file and attach a loop device with direct I/O.
 
@@ -186,7 +183,7 @@ def create(
     _tell_one(made, as_json=as_json)
 
 
-def list_(*, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: _Json = False) -> None:
+def list_(*, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: AsJson = False) -> None:
     """List scratch devices, and files in DIR that are detached (after a reboot)."""
     from fsconsole.devices import scratch
     from fsconsole.model.wire import encode
@@ -201,7 +198,7 @@ def list_(*, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: _Json = False
         typer.echo("No scratch devices; `fsconsole scratch create` makes one.", err=True)
 
 
-def attach(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: _Json = False) -> None:
+def attach(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: AsJson = False) -> None:
     """Reattach a scratch file after a reboot."""
     from fsconsole.devices import scratch
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from fsconsole.cli.app import AsJson, RunsDir
 from fsconsole.cli.results import terminal_width
 from fsconsole.errors import ExitCode
 from fsconsole.model import DEFAULT_RUNS_DIR
@@ -25,8 +26,8 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    runs: Annotated[str, typer.Option("--runs", metavar="DIR", help="Directory of runs.")] = DEFAULT_RUNS_DIR,
+    as_json: AsJson = False,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Check privileges, kernel, tools, namespaces and disks, and suggest fixes.
 

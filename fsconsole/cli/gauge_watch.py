@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 
-_PLAIN_WIDTH = 80
 _PAINT_S = 0.2
 """Five pages a second are as many as anybody reads, and as a slow line carries."""
 
@@ -40,7 +39,9 @@ def gauge_view(title: str, *, as_json: bool, stream: TextIO | None = None) -> It
     if as_json:
         yield Printed(stream, lambda sample, _gone: ascii_json(to_plain(sample)))
     elif not is_live(stream):
-        yield Printed(stream, lambda sample, gone: "\n".join((*_page(title, sample, gone), "")))
+        yield Printed(
+            stream, lambda sample, gone: "\n".join(page_lines(sample, GaugePage(title, gone), 80)) + "\n"
+        )
     else:
         from rich.console import Console
         from rich.live import Live
@@ -49,10 +50,6 @@ def gauge_view(title: str, *, as_json: bool, stream: TextIO | None = None) -> It
         # The last page stays on the screen.
         with Live(console=console, auto_refresh=False) as live:
             yield LivePages(live, title)
-
-
-def _page(title: str, sample: Sample, gone: tuple[str, ...]) -> list[str]:
-    return page_lines(sample, GaugePage(title, gone), _PLAIN_WIDTH)
 
 
 class Printed:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from fsconsole.cli.app import JsonLines
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
@@ -22,7 +24,7 @@ def gauges(
     count: Annotated[
         int | None, typer.Option("--count", min=1, metavar="N", help="Exit after N samples.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per sample.")] = False,
+    as_json: JsonLines = False,
 ) -> None:
     """Show live gauges of devices, CPUs, dirty pages and pressure, until Ctrl-C.
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fsconsole.cli.app import AsJson, RunsDir
 from fsconsole.errors import Misused
 from fsconsole.errors.targets import PlanMissing
 from fsconsole.model import DEFAULT_RUNS_DIR
@@ -25,7 +26,7 @@ def plan(
         typer.Option("--device", "-d", metavar="DEV", help="Device to wipe; repeatable."),
     ] = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     list_plans: Annotated[bool, typer.Option("--list", help="List the shipped plans and exit.")] = False,
     commands: Annotated[
         bool, typer.Option("--commands", help="Print the commands of all cells, not just the first.")
@@ -34,9 +35,7 @@ def plan(
         str,
         typer.Option("--cell", metavar="N", help="With --json: only this cell, counted from 1; 0: no cells."),
     ] = "",
-    runs: Annotated[
-        str, typer.Option("--runs", metavar="DIR", help="Directory of runs; its disk is never wiped.")
-    ] = DEFAULT_RUNS_DIR,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Dry run: show cells, exact commands, what would be lost, and the consent code.
 

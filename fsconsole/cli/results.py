@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fsconsole.cli.app import RunsDir
 from fsconsole.errors import Misused
 from fsconsole.journal.folder import LATEST
 from fsconsole.model import DEFAULT_RUNS_DIR
@@ -63,9 +64,7 @@ def results(
         str,
         typer.Option("--with", metavar="NAME", help="Add published figures: bull-2008. Not with csv."),
     ] = "",
-    runs_dir: Annotated[
-        str, typer.Option("--runs", metavar="DIR", help="Directory of runs.")
-    ] = DEFAULT_RUNS_DIR,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Print the results of a finished or running run."""
     from fsconsole.journal.store import open_run

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fsconsole.cli.app import JsonLines, RunsDir
 from fsconsole.cli.complaint import command_line, need_root
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable
@@ -29,8 +30,6 @@ _DEMO_SIZE = "2GiB"
 Detach = Annotated[
     bool, typer.Option("--detach", help="Start in the background; `fsconsole attach` follows it.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object per event.")]
-RunsDir = Annotated[str, typer.Option("--runs", metavar="DIR", help="Directory of runs.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a prefix of it.")]
 
 
@@ -57,7 +56,7 @@ def run(
         str, typer.Option("--seen", metavar="CODE", help='"seen" code of `fsconsole plan --json`.')
     ] = "",
     detach: Detach = False,
-    as_json: AsJson = False,
+    as_json: JsonLines = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Run a plan: format, load, check and delete on the given devices. Wipes them.
@@ -102,7 +101,7 @@ def demo(
         str, typer.Option("--size", metavar="SIZE", help="Size of the scratch file.")
     ] = _DEMO_SIZE,
     detach: Detach = False,
-    as_json: AsJson = False,
+    as_json: JsonLines = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Compare four variants on a temporary scratch device. Touches no disk; only the results stay."""
@@ -183,7 +182,7 @@ def start_and_show(folder: RunFolder, interrupts: Interrupts, *, detach: bool, a
     raise typer.Exit(watch(folder, as_json=as_json, interrupts=interrupts))
 
 
-def attach(run: RunName = LATEST, *, as_json: AsJson = False, runs: RunsDir = DEFAULT_RUNS_DIR) -> None:
+def attach(run: RunName = LATEST, *, as_json: JsonLines = False, runs: RunsDir = DEFAULT_RUNS_DIR) -> None:
     """Follow a running run. Ctrl-C ends the view, not the run."""
     from fsconsole.cli.viewer import watch
     from fsconsole.errors.runs import RunOver
@@ -226,7 +225,7 @@ def stop(
 def cleanup(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Full name of one run; default: all runs.")] = "",
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run.")] = False,
+    as_json: JsonLines = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Clean up after killed runs: mounts, arrays, scratch devices. Running runs are left alone."""
@@ -271,7 +270,7 @@ def resume(
         typer.Option("--exact", help='Take RUN as a full name, not as a prefix or "latest".'),
     ] = False,
     detach: Detach = False,
-    as_json: AsJson = False,
+    as_json: JsonLines = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """Resume a stopped or interrupted run; finished cells are kept.

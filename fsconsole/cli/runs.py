@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fsconsole.cli.app import Group
+from fsconsole.cli.app import AsJson, Group, RunsDir
 from fsconsole.cli.complaint import need_root
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable, RunLives
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 WIDTH = 80
 
 
-_RunsDir = Annotated[str, typer.Option("--runs", metavar="DIR", help="Directory of runs.")]
 _RunsDirOfGroup = Annotated[
     str, typer.Option("--runs", metavar="DIR", help="Directory of runs.", show_default=DEFAULT_RUNS_DIR)
 ]
-"""Empty: as given before the command's name, or by itself."""
+"""Empty: as given before the command's name, or the default."""
 _Run = Annotated[str, typer.Argument(metavar="RUN", help="Full name of a run.")]
 
 
@@ -41,8 +40,8 @@ def register(app: typer.Typer) -> None:
 
 def runs(
     ctx: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
-    runs_dir: _RunsDir = DEFAULT_RUNS_DIR,
+    as_json: AsJson = False,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """List runs, newest first; rename or delete one."""
     from fsconsole.client.runs import look_at

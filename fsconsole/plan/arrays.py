@@ -5,7 +5,7 @@ man 8 mdadm; Documentation/admin-guide/md.rst; mdadm's Create.c and mdadm.c for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fsconsole.model.device import Device, DeviceKind, MdArray
@@ -68,14 +68,9 @@ _TABLES_BYTES, _LEAST_HEADROOM_CHUNKS, _HEADROOM_SHARE, _MOST_HEADROOM_BYTES = 3
 """What mdadm 4.2 leaves free before the data, rounded up (super1.c, validate_geometry1): it depends on its version."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArraySupport:
-    """Why this machine makes no arrays of a level, as (level, clause) pairs; empty where it makes all."""
-
-    lacking: tuple[tuple[str, str], ...] = ()
-
-
-EVERY_LEVEL = ArraySupport()
+Lacking = Mapping[str, str]
+"""Levels of which this machine makes no arrays, each with the reason as a clause."""
+EVERY_LEVEL: Lacking = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +136,11 @@ def usable_bytes(spec: ArraySpec, sizes_bytes: Sequence[int]) -> int:
 
 
 def array_reasons(
-    spec: ArraySpec, targets: Sequence[TargetSpec], support: ArraySupport = EVERY_LEVEL
+    spec: ArraySpec, targets: Sequence[TargetSpec], support: Lacking = EVERY_LEVEL
 ) -> tuple[str, ...]:
     """Return why the array can't be made of these targets on this machine, in clauses; empty where it can."""
     members = members_of(spec, targets)
-    reasons = [why for level, why in support.lacking if level == spec.level]
+    reasons = [support[spec.level]] if spec.level in support else []
     reasons += array_objections(spec)
     if spec.members > len(members):
         reasons.append(f"the array wants {spec.members} members, and there are {len(members)} targets")
@@ -251,7 +246,7 @@ def stripes_of(device: Device, devices: Iterable[Device]) -> Stripes:
     by_name = {each.name: each for each in devices}
     layers = tuple(_down(device, by_name))
     shape = _geometry_below(device, by_name)
-    cautions = tuple(dict.fromkeys(text for layer in layers for text in _off(layer, by_name)))
+    cautions = tuple(dict.fromkeys(text for layer in layers for text in _misalignments(layer, by_name)))
     if shape is None:
         return Stripes(device.path, cautions=cautions)
     told = (shape.chunk_bytes, shape.stripe_bytes) == (device.minimum_io_bytes, device.optimal_io_bytes)
@@ -280,8 +275,7 @@ def _down(device: Device, by_name: dict[str, Device]) -> Iterator[Device]:
             yield from _down(by_name[name], by_name)
 
 
-def _off(device: Device, by_name: dict[str, Device]) -> Iterator[str]:
-    """Yield misalignments of a partition."""
+def _misalignments(device: Device, by_name: dict[str, Device]) -> Iterator[str]:
     if device.kind is not DeviceKind.PARTITION or device.parent not in by_name:
         return
     disk, start = by_name[device.parent], device.partition_start_bytes

@@ -19,7 +19,7 @@ from fsconsole.model.workload import BUILT_IN, Workload
 from fsconsole.plan import planfile
 from fsconsole.plan.arrays import (
     EVERY_LEVEL,
-    ArraySupport,
+    Lacking,
     Site,
     array_reasons,
     members_of,
@@ -149,7 +149,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     run_id: str,
     kernel: str = "",
     known: Known = NOTHING_KNOWN,
-    support: ArraySupport = EVERY_LEVEL,
+    support: Lacking = EVERY_LEVEL,
     assumed_bytes_per_s: float = FLASH_BYTES_PER_S,
     listed: Rows | None = None,
 ) -> Plan:
@@ -189,7 +189,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     )
 
 
-def sites_of(plan_file: PlanFile, targets: Sequence[TargetSpec], support: ArraySupport) -> tuple[Site, ...]:
+def sites_of(plan_file: PlanFile, targets: Sequence[TargetSpec], support: Lacking) -> tuple[Site, ...]:
     """Return every target, or every array of them. Raises PlanBadValue."""
     arrays = [spec for spec in array_choices(plan_file) if spec is not None]
     if not arrays:

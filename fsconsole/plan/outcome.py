@@ -20,7 +20,7 @@ from fsconsole.catalog.words import why_no_driver, why_refused
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.answers import CatalogAnswer, LevelAnswer
 from fsconsole.model.plan import Plan
-from fsconsole.plan.arrays import EVERY_LEVEL, ArraySupport
+from fsconsole.plan.arrays import EVERY_LEVEL, Lacking
 from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, build_plan
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, TargetSpec
 from fsconsole.plan.rows import Candidate, labels_of, list_candidates, rows_of
@@ -51,9 +51,9 @@ class Here:
     """Levels of arrays that this machine can't make; empty where that was not asked."""
 
     @property
-    def arrays(self) -> ArraySupport:
+    def arrays(self) -> Lacking:
         """The levels that this machine lacks, as a plan takes them."""
-        return ArraySupport(tuple((level, lack.why) for level, lack in self.levels.items()))
+        return {level: lack.why for level, lack in self.levels.items()}
 
     def why_not(self, filesystem: Filesystem) -> str:
         """Return why a filesystem can't be used here; empty where it can."""
@@ -136,7 +136,7 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
     *,
     kernel: str,
     known: Known = NOTHING_KNOWN,
-    support: ArraySupport = EVERY_LEVEL,
+    support: Lacking = EVERY_LEVEL,
 ) -> Outcome:
     """Return the outcome of a draft on these disks, or on an unknown one."""
     candidates: tuple[Candidate, ...] = ()

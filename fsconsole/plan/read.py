@@ -118,14 +118,22 @@ def read_checklist(table: Table, catalog: Catalog) -> Checklist:
     """Return a [[filesystem]]; raises PlanUnknownKey, PlanBadValue, UnknownFilesystem, OptionRefused."""
     table.only(*(key.name for key in FILESYSTEM))
     filesystem = _filesystem(table, catalog)
-    mkfs, mount = table.table("mkfs"), table.table("mount")
-    return Checklist(
-        filesystem.name,
-        _axes(mkfs, filesystem, Scope.MKFS),
-        _axes(mount, filesystem, Scope.MOUNT),
-        tuple(_excluded(item, filesystem) for item in table.tables("exclude")),
-        (*_renamed(mkfs, filesystem), *_renamed(mount, filesystem)),
-    )
+    renamed: list[tuple[str, str]] = []
+
+    def axes(scope: Scope) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        found: dict[str, tuple[str, ...]] = {}
+        own = table.table(scope.value)
+        for key, option, values in _options(own, filesystem, scope):
+            if option.name in found:
+                raise own.bad(key, f"this is {option.name} under its old name, given twice", "one of them")
+            found[option.name] = values
+            if key in option.old_names:
+                renamed.append((key, option.name))
+        return tuple(found.items())
+
+    mkfs, mount = axes(Scope.MKFS), axes(Scope.MOUNT)
+    excluded = tuple(_excluded(item, filesystem) for item in table.tables("exclude"))
+    return Checklist(filesystem.name, mkfs, mount, excluded, tuple(renamed))
 
 
 def read_variant(table: Table, catalog: Catalog) -> VariantText:
@@ -147,60 +155,35 @@ def _filesystem(table: Table, catalog: Catalog) -> Filesystem:
     return catalog.get(name)
 
 
-def _axes(table: Table, filesystem: Filesystem, scope: Scope) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    axes: dict[str, tuple[str, ...]] = {}
-    for key in table.names():
-        option = _option(table, key, filesystem, (scope,))
-        if option.name in axes:
-            raise table.bad(key, f"this is {option.name} under its old name, given twice", "one of them")
-        axes[option.name] = table.words(key)
-        for value in axes[option.name]:
-            _require_value(table, key, option, value)
-    return tuple(axes.items())
-
-
-def _renamed(table: Table, filesystem: Filesystem) -> Iterator[tuple[str, str]]:
-    """Yield the keys that are old names, with today's."""
-    options = ((key, option) for key in table.names() for option in filesystem.options)
-    return ((key, option.name) for key, option in options if key in option.old_names)
-
-
 def _excluded(table: Table, filesystem: Filesystem) -> tuple[tuple[str, str], ...]:
     if not table.names():
         raise PlanBadValue(
             table.path, table.place, "{}", "it would exclude everything", "options with values"
         )
     pairs = {}
-    for key in table.names():
-        option = _option(table, key, filesystem, tuple(Scope))
-        values = table.words(key)
+    for key, option, values in _options(table, filesystem, *Scope):
         if len(values) != 1:
             raise table.bad(key, "an excluded combination names one value of each option", "one value")
-        _require_value(table, key, option, values[0])
         pairs[option.name] = values[0]
     return tuple(pairs.items())
 
 
-def _option(table: Table, key: str, filesystem: Filesystem, scopes: tuple[Scope, ...]) -> Option:
-    for scope in scopes:
-        option = filesystem.option(key, scope)
-        if option is not None:
-            return option
-    valid = [option.name for option in filesystem.options if option.scope in scopes]
-    raise PlanUnknownKey(table.path, table.key(key), nearest_words(key, valid))
-
-
-def _require_value(table: Table, key: str, option: Option, value: str) -> None:
-    if option.accepts(value):
-        return
-    valid = tuple(option.texts) or (option.wanted,)
-    raise OptionRefused(
-        table.path,
-        table.key(key),
-        shown(value).strip('"'),
-        f"{option.name} takes {option.wanted}",
-        nearest_words(value, valid),
-    )
+def _options(
+    table: Table, filesystem: Filesystem, *scopes: Scope
+) -> Iterator[tuple[str, Option, tuple[str, ...]]]:
+    """Yield (key, option, values) of a table; raises PlanUnknownKey, PlanBadValue, OptionRefused."""
+    for key in table.names():
+        option = next(filter(None, (filesystem.option(key, scope) for scope in scopes)), None)
+        if option is None:
+            valid = [option.name for option in filesystem.options if option.scope in scopes]
+            raise PlanUnknownKey(table.path, table.key(key), nearest_words(key, valid))
+        values = table.words(key)
+        for value in values:
+            if not option.accepts(value):
+                nearest = nearest_words(value, tuple(option.texts) or (option.wanted,))
+                why = f"{option.name} takes {option.wanted}"
+                raise OptionRefused(table.path, table.key(key), shown(value).strip('"'), why, nearest)
+        yield key, option, values
 
 
 def read_plan(path: str | os.PathLike[str]) -> PlanFile:

@@ -17,7 +17,7 @@ from fsconsole.errors.runs import KernelLacks, ToolFailed, ToolMissing
 from fsconsole.errors.targets import DeviceRefused
 from fsconsole.model.command import Command, CommandResult, Executor
 from fsconsole.model.plan import Plan
-from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, LEVELS, ArraySupport
+from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, LEVELS, Lacking
 from fsconsole.system import block, files
 from fsconsole.system.files import read_text_or
 from fsconsole.system.kmsg import KernelLog
@@ -37,9 +37,9 @@ class LevelHere:
     remedy: str
 
 
-def array_support() -> ArraySupport:
+def array_support() -> Lacking:
     """Return what stands against arrays of each level on this machine."""
-    return ArraySupport(tuple((level, why) for level, why, _ in _lacking(levels_here())))
+    return {level: why for level, why, _ in _lacking(levels_here())}
 
 
 def every_level() -> tuple[LevelHere, ...]:

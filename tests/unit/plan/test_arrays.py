@@ -19,7 +19,6 @@ from fsconsole.plan.arrays import (
     LEVELS,
     PARITY,
     POLICIES,
-    ArraySupport,
     array_objections,
     geometry,
     geometry_of,
@@ -322,7 +321,7 @@ def test_what_mdadm_would_refuse_is_unavailable_with_the_reason() -> None:
 def test_a_level_that_the_kernel_lacks_is_unavailable_and_the_others_run():
     plan = build_plan(
         parse('schema = 1\n[[array]]\nlevel = ["linear", "raid0"]\n' + VARIANT + WORKLOAD),
-        DISKS, load_catalog(), run_id="run", support=ArraySupport((("linear", "no md-linear here"),)),
+        DISKS, load_catalog(), run_id="run", support={"linear": "no md-linear here"},
     )  # fmt: skip
     whys = {cell.array.level: cell.unavailable for cell in plan.cells if cell.array is not None}
     assert whys == {"linear": "no md-linear here", "raid0": ""}
