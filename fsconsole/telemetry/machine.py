@@ -286,19 +286,17 @@ def parse_stalls(text: str) -> Stalls:
     return totals
 
 
-def stalled_percent(before: Stalls, after: Stalls, kind: str, interval_s: float) -> float | None:
-    """Return the share of an interval in which some task, or all, waited; None if unknown."""
-    if kind not in before or kind not in after:
-        return None
-    return share_percent(forward_delta(before[kind], after[kind]) / 1e6, interval_s)
-
-
 def stalled_shares(before: Stalls, after: Stalls, interval_s: float) -> tuple[float | None, float | None]:
-    """Return the shares of some and full.
+    """Return the shares in percent of an interval in which some task, and all, waited; None if unknown.
 
     The totals are current at each reading; the averages are updated every 2 s only (kernel/sched/psi.c).
     """
-    some, full = (stalled_percent(before, after, kind, interval_s) for kind in ("some", "full"))
+    some, full = (
+        share_percent(forward_delta(before[kind], after[kind]) / 1e6, interval_s)
+        if kind in before and kind in after
+        else None
+        for kind in ("some", "full")
+    )
     return some, full
 
 

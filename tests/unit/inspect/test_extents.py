@@ -28,39 +28,37 @@ def extent(logical: int, physical: int, length: int, flags: int = 0) -> RawExten
     return RawExtent(logical * KIB, physical * KIB, length * KIB, flags)
 
 
-@pytest.mark.parametrize(
-    ("extents", "runs"),
-    [
-        ([], ()),
-        ([extent(0, 100, 4)], (4,)),
-        ([extent(0, 100, 4), extent(4, 104, 4)], (8,)),
-        ([extent(0, 100, 4), extent(4, 108, 4)], (4, 4)),
-        ([extent(0, 100, 4), extent(4, 96, 4)], (4, 4)),
-        # A hole in the file, none on the disk, or one as long: filefrag counts one.
-        ([extent(0, 100, 4), extent(64, 104, 4)], (8,)),
-        ([extent(0, 100, 4), extent(64, 164, 4)], (8,)),
-        ([extent(0, 100, 4), extent(64, 160, 4)], (4, 4)),
-        ([extent(16, 100, 4)], (4,)),
-        ([extent(0, 0, 4)], (4,)),
-        ([extent(0, 100, 4, MERGED), extent(4, 104, 4, UNWRITTEN)], (8,)),
-    ],
+RUNS = (
+    ([], ()),
+    ([extent(0, 100, 4)], (4,)),
+    ([extent(0, 100, 4), extent(4, 104, 4)], (8,)),
+    ([extent(0, 100, 4), extent(4, 108, 4)], (4, 4)),
+    ([extent(0, 100, 4), extent(4, 96, 4)], (4, 4)),
+    # A hole in the file, none on the disk, or one as long: filefrag counts one.
+    ([extent(0, 100, 4), extent(64, 104, 4)], (8,)),
+    ([extent(0, 100, 4), extent(64, 164, 4)], (8,)),
+    ([extent(0, 100, 4), extent(64, 160, 4)], (4, 4)),
+    ([extent(16, 100, 4)], (4,)),
+    ([extent(0, 0, 4)], (4,)),
+    ([extent(0, 100, 4, MERGED), extent(4, 104, 4, UNWRITTEN)], (8,)),
 )
-def test_runs_are_what_filefrag_counts(extents, runs) -> None:
-    assert layout_of(extents).runs == tuple(length * KIB for length in runs)
 
 
-@pytest.mark.parametrize(
-    ("flags", "compressed", "unwritten"),
-    [
-        (0, False, False),
-        (ExtentFlag.ENCODED, True, False),
-        (ExtentFlag.UNKNOWN | ExtentFlag.DELALLOC, False, True),
-        (SHARED | DATA_INLINE | NOT_ALIGNED, False, False),
-    ],
-)
-def test_flags_of_any_extent_tell_what_a_file_is(flags: int, compressed: bool, unwritten: bool) -> None:
-    layout = layout_of([extent(0, 100, 4), extent(4, 104, 4, flags), extent(8, 200, 4)])
-    assert (layout.is_compressed, layout.is_unwritten) == (compressed, unwritten)
+def test_runs_are_what_filefrag_counts() -> None:
+    for extents, runs in RUNS:
+        assert layout_of(extents).runs == tuple(length * KIB for length in runs), extents
+
+
+def test_flags_of_any_extent_tell_what_a_file_is() -> None:
+    flags = {
+        0: (False, False),
+        ExtentFlag.ENCODED: (True, False),
+        ExtentFlag.UNKNOWN | ExtentFlag.DELALLOC: (False, True),
+        SHARED | DATA_INLINE | NOT_ALIGNED: (False, False),
+    }
+    for flag, wanted in flags.items():
+        layout = layout_of([extent(0, 100, 4), extent(4, 104, 4, flag), extent(8, 200, 4)])
+        assert (layout.is_compressed, layout.is_unwritten) == wanted, flag
 
 
 LENGTHS = st.lists(st.integers(1, 2**20), max_size=30)
@@ -82,9 +80,6 @@ def test_merging_keeps_every_byte_and_counts_every_gap(lengths: list[int], gaps:
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=40))
 def test_the_median_is_that_of_all_values(values: list[int]) -> None:
     assert median(Counter(values)) == statistics.median(values)
-
-
-def test_without_values_there_is_no_median() -> None:
     with pytest.raises(ValueError, match="no values"):
         median(Counter())
 
@@ -118,6 +113,6 @@ def test_compressed_files_are_told_apart_and_not_called_fragmented() -> None:
     assert figures(survey)[Metric.FILES_COMPRESSED] == 1
 
 
-@pytest.mark.parametrize("layouts", [(), (FileLayout((131072,), is_compressed=True),)])
-def test_where_nothing_counts_there_is_no_figure_that_could_mislead(layouts) -> None:
-    assert set(figures(survey_of(*layouts))) == {Metric.FILES_MAPPED, Metric.FILES_COMPRESSED}
+def test_where_nothing_counts_there_is_no_figure_that_could_mislead() -> None:
+    for layouts in ((), (FileLayout((131072,), is_compressed=True),)):
+        assert set(figures(survey_of(*layouts))) == {Metric.FILES_MAPPED, Metric.FILES_COMPRESSED}

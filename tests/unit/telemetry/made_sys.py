@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 RECORDED = Path(__file__).parents[2] / "data" / "proc"
@@ -16,6 +17,14 @@ def recorded(kernel: str, name: str) -> str:
 
 def kernels_with(name: str) -> list[str]:
     return [kernel for kernel in KERNELS if (RECORDED / kernel / name).exists()]
+
+
+def refuses(act: Callable[..., object], *words: object, error: type[Exception]) -> bool:
+    try:
+        act(*words)
+    except error:
+        return True
+    return False
 
 
 ELEVEN_ZEROS = "0 " * 11

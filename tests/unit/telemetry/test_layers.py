@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,40 +24,19 @@ def names(rack: DeviceGauges) -> list[str]:
     return [gauge.device.name for gauge in rack.gauges()]
 
 
-def test_an_array_is_followed_by_its_members(sys: MadeSys) -> None:
-    for disk in ("sdb", "sda", "sdc"):
+def test_lower_devices_stand_below_the_first_that_is_made_of_them_each_once(sys: MadeSys) -> None:
+    for disk in ("sdb", "sda", "sdc", "sdd"):
         sys.add(disk)
     sys.add("md0", members=("sda", "sdb", "sdc"))
+    sys.add("dm-0", members=("md0",))
+    for volume in ("dm-1", "dm-2"):
+        sys.add(volume, members=("sdd",))
+    sys.add("dm-3", members=("dm-1", "dm-2"))
     members = tuple(Watched(name, Role.MEMBER, "md0") for name in ("sda", "sdb", "sdc"))
     assert watched_tree("md0", str(sys.root)) == (Watched("md0"), *members)
-
-
-def test_a_volume_on_an_array_shows_each_level_below_its_own(sys: MadeSys) -> None:
-    sys.add("sda")
-    sys.add("sdb")
-    sys.add("md0", members=("sda", "sdb"))
-    sys.add("dm-0", members=("md0",))
-    tree = watched_tree("dm-0", str(sys.root))
-    assert [(device.name, device.above) for device in tree] == [
-        ("dm-0", ""),
-        ("md0", "dm-0"),
-        ("sda", "md0"),
-        ("sdb", "md0"),
-    ]
-
-
-def test_a_disk_below_two_members_is_there_once(sys: MadeSys) -> None:
-    sys.add("sda")
-    sys.add("dm-1", members=("sda",))
-    sys.add("dm-2", members=("sda",))
-    sys.add("dm-3", members=("dm-1", "dm-2"))
-    tree = watched_tree("dm-3", str(sys.root))
-    assert [(device.name, device.above) for device in tree] == [
-        ("dm-3", ""),
-        ("dm-1", "dm-3"),
-        ("sda", "dm-1"),
-        ("dm-2", "dm-3"),
-    ]
+    assert watched_tree("dm-0", str(sys.root))[1:] == (Watched("md0", Role.MEMBER, "dm-0"), *members)
+    tree = [(device.name, device.above) for device in watched_tree("dm-3", str(sys.root))]
+    assert tree == [("dm-3", ""), ("dm-1", "dm-3"), ("sdd", "dm-1"), ("dm-2", "dm-3")]
 
 
 def test_a_loop_device_shows_the_whole_disk_below_its_file(sys: MadeSys, tmp_path: Path) -> None:
@@ -96,10 +76,19 @@ def test_a_target_that_another_target_stands_on_is_its_member_so_that_nothing_co
     ]
 
 
-def test_a_rack_keeps_the_gauges_that_stay_and_closes_the_others(sys: MadeSys) -> None:
+@pytest.fixture
+def rack(sys: MadeSys) -> Iterator[DeviceGauges]:
+    made = DeviceGauges(str(sys.root))
+    yield made
+    made.close()
+    assert names(made) == []
+
+
+def test_gauges_that_stay_are_kept_and_one_that_is_watched_again_starts_anew(
+    sys: MadeSys, rack: DeviceGauges
+) -> None:
     sys.add("sda")
     sys.add("sdb")
-    rack = DeviceGauges(str(sys.root))
     rack.watch("sda")
     (first,) = rack.gauges()
     first.read()
@@ -108,46 +97,39 @@ def test_a_rack_keeps_the_gauges_that_stay_and_closes_the_others(sys: MadeSys) -
     assert rack.gauges()[0].read() is not None
     rack.watch("sda")
     assert rack.gauges()[0].read() is None
-    rack.close()
-    assert names(rack) == []
 
 
 def test_a_member_that_is_added_later_appears_and_one_that_is_taken_away_goes(
-    sys: MadeSys, monkeypatch: pytest.MonkeyPatch
+    sys: MadeSys, rack: DeviceGauges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fsconsole.telemetry.sampler._LOOK_AGAIN_S", -1.0)
     for disk in ("sda", "sdb", "sdc"):
         sys.add(disk)
     array = sys.add("md0", members=("sda", "sdb"))
-    rack = DeviceGauges(str(sys.root))
     rack.watch("md0")
     assert names(rack) == ["md0", "sda", "sdb"]
     (array / "slaves/sdc").symlink_to(sys.root / "class/block/sdc")
     (array / "slaves/sda").unlink()
     assert names(rack) == ["md0", "sdb", "sdc"]
-    rack.close()
 
 
-def test_only_what_was_asked_for_is_missed(sys: MadeSys) -> None:
+def test_only_what_was_asked_for_is_missed(sys: MadeSys, rack: DeviceGauges) -> None:
     sys.add("sda")
     sys.add("md0", members=("sda",))
-    rack = DeviceGauges(str(sys.root))
     rack.watch("md0")
     sys.remove("sda")
-    for gauge in rack.gauges():
-        try:
-            gauge.read()
-        except FileNotFoundError:
-            assert gauge.device.name == "sda"
+    array, member = rack.gauges()
+    array.read()
+    with pytest.raises(FileNotFoundError):
+        member.read()
     assert rack.vanished() == ()
-    rack.close()
 
 
-def test_an_array_that_comes_and_goes_has_its_members_below_it_only_while_it_is_there(sys: MadeSys) -> None:
+def test_an_array_that_comes_and_goes_has_its_members_below_it_only_while_it_is_there(
+    sys: MadeSys, rack: DeviceGauges
+) -> None:
     for disk in ("sda", "sdb"):
         sys.add(disk)
-    rack = DeviceGauges(str(sys.root))
-    for disk in ("sda", "sdb"):
         rack.watch(disk)
     sys.add("md400", members=("sda", "sdb"))
     rack.watch("md400")
@@ -158,7 +140,6 @@ def test_an_array_that_comes_and_goes_has_its_members_below_it_only_while_it_is_
     assert names(rack) == ["sda", "sdb"]
     assert [gauge.device.above for gauge in rack.gauges()] == ["", ""]
     rack.unwatch("md400")
-    rack.close()
 
 
 STAT = "1 0 2 5 3 0 4 6 {} 7 8 9 0 10 11 12 13\n"
@@ -188,16 +169,10 @@ def test_what_has_ended_counts_and_what_only_waits_does_not(tmp_path: Path) -> N
     assert before == (("1", "2", "3", "4", "9", "10", "12"),)
     device(tmp_path, "sda", in_flight=30)
     assert ended_io(("sda",), str(tmp_path)) == before
-
-
-def test_an_arrays_members_count_too(tmp_path: Path) -> None:
+    # An array's members count too; a device that is gone moves no more.
     device(tmp_path, "md0", members=("sda",))
-    device(tmp_path, "sda")
     assert len(ended_io(("md0",), str(tmp_path))) == 2
-
-
-def test_a_device_that_is_gone_moves_no_more(tmp_path: Path) -> None:
-    assert ended_io(("sda",), str(tmp_path)) == ((),)
+    assert ended_io(("sdz",), str(tmp_path)) == ((),)
 
 
 @pytest.mark.parametrize(

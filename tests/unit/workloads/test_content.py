@@ -6,6 +6,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -31,16 +32,12 @@ def test_every_file_has_its_own_name_in_a_directory_that_is_made(
     assert {os.path.dirname(name) for name in names} <= made
 
 
-def test_files_per_directory_is_what_was_asked_for() -> None:
+def test_a_directory_has_as_many_files_as_was_asked_for_or_is_a_threads_own() -> None:
     directories = Directories(Layout.PER_COUNT, 10)
     assert len(subdirectories(directories, threads=4, files=31)) == 4
     first = [n for n in range(31) if file_name(directories, n, threads=4).startswith("d000000/")]
     assert first == list(range(10))
-
-
-def test_a_thread_writes_into_its_own_directory() -> None:
-    directories = Directories(Layout.PER_THREAD)
-    assert file_name(directories, 11, threads=4) == "t0003/f00000011"
+    assert file_name(Directories(Layout.PER_THREAD), 11, threads=4) == "t0003/f00000011"
 
 
 @given(st.text())
@@ -50,9 +47,6 @@ def test_any_workload_name_makes_a_plain_directory_name(name: str) -> None:
     assert made.isascii()
     assert "/" not in made
     assert made.isprintable()
-
-
-def test_a_readable_workload_name_stays_readable() -> None:
     assert directory_name("large files, 64 KiB") == "large-files-64-KiB"
 
 
@@ -92,20 +86,19 @@ WRITES = [
 ]
 
 
-@pytest.mark.parametrize("workload", WRITES)
-def test_a_whole_piece_lies_behind_every_place_of_the_pool_and_can_be_stamped(workload: Workload) -> None:
-    content, block = content_of(workload), workload.block_size_bytes
-    pieces = content.pieces(3)
-    step = pieces.stride
-    last = max((pieces.first + n * step) & pieces.mask for n in range(2000))
-    for start in (pieces.first, last, pieces.mask + 1 - content.alignment_bytes):
-        assert len(pieces.memory[start : start + block]) == block
-        if pieces.stamp is not None:
-            before = bytes(pieces.memory[start : start + block])
-            pieces.stamp(start, block)
-            after = bytes(pieces.memory[start : start + block])
-            assert before[8:4096] == after[8:4096]
-            assert block < 8 or before[:8] != after[:8]
+def test_a_whole_piece_lies_behind_every_place_of_the_pool_and_can_be_stamped() -> None:
+    for workload in WRITES:
+        content, block = content_of(workload), workload.block_size_bytes
+        pieces = content.pieces(3)
+        last = max((pieces.first + n * pieces.stride) & pieces.mask for n in range(2000))
+        for start in (pieces.first, last, pieces.mask + 1 - content.alignment_bytes):
+            assert len(pieces.memory[start : start + block]) == block, workload
+            if pieces.stamp is not None:
+                before = bytes(pieces.memory[start : start + block])
+                pieces.stamp(start, block)
+                after = bytes(pieces.memory[start : start + block])
+                assert before[8:4096] == after[8:4096], workload
+                assert block < 8 or before[:8] != after[:8], workload
 
 
 def test_random_data_is_random_and_zero_data_is_zero() -> None:
@@ -148,22 +141,21 @@ def test_large_blocks_of_many_threads_come_from_one_pool_and_are_unlike_within_t
     assert len(set(found)) == len(found)
 
 
-@pytest.mark.parametrize("workload", [a_write(), a_write(block=4096), a_write(direct=True)])
-def test_what_a_compressor_sees_at_once_does_not_shrink(workload: Workload) -> None:
-    # btrfs compresses 128 KiB at a time.
-    written = b"".join(taken(workload, 0, 64 * 65536 // workload.block_size_bytes))
-    for at in range(0, len(written), 128 * 1024):
-        assert len(zlib.compress(written[at : at + 128 * 1024])) > 0.99 * 128 * 1024
-    assert len(lzma.compress(written[: 2**19], preset=1)) > 0.99 * 2**19
+def test_what_a_compressor_sees_at_once_does_not_shrink() -> None:
+    for workload in (a_write(), a_write(block=4096), a_write(direct=True)):
+        # btrfs compresses 128 KiB at a time.
+        written = b"".join(taken(workload, 0, 64 * 65536 // workload.block_size_bytes))
+        for at in range(0, len(written), 128 * 1024):
+            assert len(zlib.compress(written[at : at + 128 * 1024])) > 0.99 * 128 * 1024, workload
+        assert len(lzma.compress(written[: 2**19], preset=1)) > 0.99 * 2**19, workload
 
 
-@pytest.mark.parametrize("pool_bytes", [4096, 65536, POOL_BYTES])
-@pytest.mark.parametrize("alignment", [1, 64, 4096])
-def test_the_stride_visits_every_place_before_it_comes_back(pool_bytes: int, alignment: int) -> None:
-    first, stride = walk(pool_bytes, alignment, 5)
-    places = min(pool_bytes // alignment, 70_000)
-    assert len({(first + n * stride) & (pool_bytes - 1) for n in range(places)}) == places
-    assert (first % alignment, stride % alignment) == (0, 0)
+def test_the_stride_visits_every_place_before_it_comes_back() -> None:
+    for pool_bytes, alignment in product((4096, 65536, POOL_BYTES), (1, 64, 4096)):
+        first, stride = walk(pool_bytes, alignment, 5)
+        places = min(pool_bytes // alignment, 70_000)
+        assert len({(first + n * stride) & (pool_bytes - 1) for n in range(places)}) == places
+        assert (first % alignment, stride % alignment) == (0, 0), (pool_bytes, alignment)
 
 
 def test_pieces_begin_where_copying_is_cheap_and_direct_ones_on_pages() -> None:
@@ -194,13 +186,12 @@ def test_memory_of_direct_threads_is_a_power_of_two_and_bounded(threads: int) ->
     assert size * threads <= max(16 * 2**20, 4096 * threads)
 
 
-@pytest.mark.parametrize("share", [0.25, 0.5, 0.999])
-@pytest.mark.parametrize("block", [4096, 65536])
-def test_of_compressible_data_every_block_holds_its_share_of_zeros(share: float, block: int) -> None:
-    workload = a_write(DataKind.COMPRESSIBLE, block=block, zero_share=share)
-    # The last of so many that every page of the pool was stamped many times over.
-    for page in pages(taken(workload, 0, 10_000)[-50:]):
-        assert page.count(0) / 4096 == pytest.approx(share, abs=0.01)
+def test_of_compressible_data_every_block_holds_its_share_of_zeros() -> None:
+    for share, block in product((0.25, 0.5, 0.999), (4096, 65536)):
+        workload = a_write(DataKind.COMPRESSIBLE, block=block, zero_share=share)
+        # The last of so many that every page of the pool was stamped many times over.
+        for page in pages(taken(workload, 0, 10_000)[-50:]):
+            assert page.count(0) / 4096 == pytest.approx(share, abs=0.01)
 
 
 COUNTS = st.lists(st.integers(0, 9), min_size=1, max_size=12).map(tuple)
@@ -216,29 +207,24 @@ def of(counts: tuple[int, ...]) -> SourceFiles:
 
 
 @given(COUNTS, st.integers(1, 20))
-def test_every_file_is_exactly_one_threads(counts: tuple[int, ...], threads: int) -> None:
-    given_out = [
-        number for thread in range(threads) for number in of(counts).numbers(thread, threads, shared=False)
-    ]
-    assert sorted(given_out) == sorted(made(counts))
-
-
-@given(COUNTS.filter(all))
-def test_as_many_threads_get_back_what_each_made(counts: tuple[int, ...]) -> None:
-    for thread, count in enumerate(counts):
-        own = [thread + n * len(counts) for n in range(count)]
-        assert list(of(counts).numbers(thread, len(counts), shared=True)) == own
-
-
-@given(COUNTS.filter(any), st.integers(1, 20))
-def test_with_sharing_no_thread_is_without_a_file(counts: tuple[int, ...], threads: int) -> None:
-    for thread in range(threads):
-        assert set(of(counts).numbers(thread, threads, shared=True)) <= set(made(counts))
-        assert of(counts).numbers(thread, threads, shared=True)
+def test_every_file_is_exactly_one_threads_and_with_sharing_no_thread_is_without(
+    counts: tuple[int, ...], threads: int
+) -> None:
+    own = [of(counts).numbers(thread, threads, shared=False) for thread in range(threads)]
+    assert sorted(number for numbers in own for number in numbers) == sorted(made(counts))
+    for thread in range(threads if any(counts) else 0):
+        shared = of(counts).numbers(thread, threads, shared=True)
+        assert shared
+        assert set(shared) <= set(made(counts))
 
 
 @given(COUNTS)
-def test_the_file_after_a_threads_last_is_the_one_it_would_have_made(counts: tuple[int, ...]) -> None:
+def test_as_many_threads_get_back_what_each_made_and_the_next_is_what_it_would_have_made(
+    counts: tuple[int, ...],
+) -> None:
+    for thread, count in enumerate(counts if all(counts) else ()):
+        own = [thread + n * len(counts) for n in range(count)]
+        assert list(of(counts).numbers(thread, len(counts), shared=True)) == own
     after = [of(counts).number_after(thread) for thread in range(len(counts))]
     assert not set(after) & set(made(counts))
     assert len(set(after)) == len(counts)

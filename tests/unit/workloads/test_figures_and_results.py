@@ -160,25 +160,20 @@ def test_failures_are_counted_by_reason() -> None:
     assert failures_in_words([thread(ThreadState.DONE), thread(ThreadState.STOPPED)]) == ""
 
 
-@pytest.mark.parametrize(
-    ("threads", "written", "is_failure"),
-    [
-        ([thread(ThreadState.DONE), thread(ThreadState.FAILED, errno.ENOSPC)], 5, False),
-        ([thread(ThreadState.DONE), thread(ThreadState.FAILED, errno.EIO)], 5, True),
-        ([thread(ThreadState.DONE), thread(ThreadState.RUNNING)], 5, True),
-        ([thread(ThreadState.STOPPED)], 0, False),
-        ([thread(ThreadState.FAILED, errno.ENOSPC)] * 2, 5, False),
-        ([thread(ThreadState.FAILED, errno.ENOSPC)] * 2, 0, True),
-        ([thread(ThreadState.FAILED, errno.ENOSPC), thread(ThreadState.FAILED, errno.EIO)], 5, True),
-        ([thread(ThreadState.RUNNING)], 5, True),
-    ],
-)
-def test_a_full_filesystem_is_a_result_and_a_lost_writer_a_failure(
-    threads: list[ThreadCounters], written: int, is_failure: bool
-) -> None:
-    assert result(*threads, written=written).is_failure is is_failure
-
-
-def test_a_result_says_whether_it_was_stopped() -> None:
-    assert result(thread(ThreadState.DONE), thread(ThreadState.STOPPED)).stopped
-    assert not result(thread(ThreadState.DONE)).stopped
+def test_a_full_filesystem_is_a_result_and_a_lost_writer_a_failure() -> None:
+    done, running = thread(ThreadState.DONE), thread(ThreadState.RUNNING)
+    full, broken = (thread(ThreadState.FAILED, error) for error in (errno.ENOSPC, errno.EIO))
+    cases = (
+        ((done, full), 5, False),
+        ((done, broken), 5, True),
+        ((done, running), 5, True),
+        ((thread(ThreadState.STOPPED),), 0, False),
+        ((full, full), 5, False),
+        ((full, full), 0, True),
+        ((full, broken), 5, True),
+        ((running,), 5, True),
+    )
+    for threads, written, is_failure in cases:
+        assert result(*threads, written=written).is_failure is is_failure, threads
+    assert result(done, thread(ThreadState.STOPPED)).stopped
+    assert not result(done).stopped

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -40,30 +41,30 @@ def test_a_read_takes_every_byte_of_every_file_once(source: Path, tmp_path: Path
         assert counters.operations == 4 * 3 == thread.latencies(Timed.READ).count
 
 
-@pytest.mark.parametrize(
-    ("load", "figures"),
-    [
-        # The beginning of each file alone.
-        (a_load(WorkloadKind.READ, 0, 5000, 4096), {"read_bytes": 4 * 5000}),
-        # Files are gone through again where a number of them asks for it.
-        (a_load(WorkloadKind.STAT, 11), {"files_done": 11, "operations": 11}),
-        (a_load(WorkloadKind.STAT, 3), {"files_done": 3}),
-        # As many blocks as a file holds; one that is smaller than a block is read whole.
-        (a_load(WorkloadKind.RANDOM_READ, block=1000), {"operations": 40, "read_bytes": 40_000}),
-        (a_load(WorkloadKind.RANDOM_READ, block=65536), {"read_bytes": 40_000}),
-        # A limit by bytes ends between whole random blocks.
-        (
-            a_load(WorkloadKind.RANDOM_READ, 0, 0, 1000, limit_bytes=25_500, end=End.AT_ONCE),
-            {"bytes_done": 25_000},
-        ),
-    ],
+AMOUNTS = (
+    # The beginning of each file alone.
+    (a_load(WorkloadKind.READ, 0, 5000, 4096), {"read_bytes": 4 * 5000}),
+    # Files are gone through again where a number of them asks for it.
+    (a_load(WorkloadKind.STAT, 11), {"files_done": 11, "operations": 11}),
+    (a_load(WorkloadKind.STAT, 3), {"files_done": 3}),
+    # As many blocks as a file holds; one that is smaller than a block is read whole.
+    (a_load(WorkloadKind.RANDOM_READ, block=1000), {"operations": 40, "read_bytes": 40_000}),
+    (a_load(WorkloadKind.RANDOM_READ, block=65536), {"read_bytes": 40_000}),
+    # A limit by bytes ends between whole random blocks.
+    (
+        a_load(WorkloadKind.RANDOM_READ, 0, 0, 1000, limit_bytes=25_500, end=End.AT_ONCE),
+        {"bytes_done": 25_000},
+    ),
 )
-def test_a_load_does_as_much_as_it_says(source, tmp_path, load, figures):
-    with thread_of(load, tmp_path, source, (4,)) as thread:
-        assert carried_out(thread).whole
-        assert {name: getattr(thread.counters, name) for name in figures} == figures
-        if load.kind is WorkloadKind.STAT:
-            assert thread.latencies(Timed.STAT).count == load.files
+
+
+def test_a_load_does_as_much_as_it_says(source: Path, tmp_path: Path) -> None:
+    for load, figures in AMOUNTS:
+        with thread_of(load, tmp_path, source, (4,)) as thread:
+            assert carried_out(thread).whole
+            assert {name: getattr(thread.counters, name) for name in figures} == figures, load
+            if load.kind is WorkloadKind.STAT:
+                assert thread.latencies(Timed.STAT).count == load.files
 
 
 def test_an_append_makes_each_file_longer_and_leaves_what_was_there(source: Path, tmp_path: Path) -> None:
@@ -162,16 +163,21 @@ def test_a_limit_by_bytes_lets_the_file_at_hand_be_finished(tmp_path: Path) -> N
         assert (thread.counters.bytes_done, thread.counters.files_done) == (30_000, 3)
 
 
-@pytest.mark.parametrize("kind", [WorkloadKind.CREATE, WorkloadKind.APPEND, WorkloadKind.READ])
-def test_a_limit_by_bytes_at_once_ends_in_the_middle_of_a_file(
-    source: Path, tmp_path: Path, kind: WorkloadKind
-) -> None:
-    load = a_load(kind, 0, 10_000, 1000, limit_bytes=25_500, end=End.AT_ONCE)
-    own = tmp_path / "own"
-    own.mkdir()
-    with thread_of(load, own, source, (4,)) as thread:
-        assert carried_out(thread).whole
-        assert (thread.counters.bytes_done, thread.counters.files_done) == (25_500, 2)
+def test_a_limit_at_once_ends_in_the_middle_of_a_file(source: Path, tmp_path: Path) -> None:
+    for kind in (WorkloadKind.CREATE, WorkloadKind.APPEND, WorkloadKind.READ, WorkloadKind.RANDOM_WRITE):
+        own = tmp_path / kind.value
+        own.mkdir()
+        if kind is not WorkloadKind.RANDOM_WRITE:
+            load = a_load(kind, 0, 10_000, 1000, limit_bytes=25_500, end=End.AT_ONCE)
+            with thread_of(load, own, source, (4,)) as thread:
+                assert carried_out(thread).whole
+                assert (thread.counters.bytes_done, thread.counters.files_done) == (25_500, 2), kind
+        # A deadline ends after the call at hand and not before.
+        with thread_of(a_load(kind, 10, 10_000, 1000), own, source, (4,)) as thread:
+            thread.todo = islice(thread.todo, 9, None)
+            thread.means.deadline_ns = 0
+            assert carried_out(thread).whole
+            assert (thread.counters.operations, thread.counters.files_done) == (1, 0), kind
 
 
 def test_a_time_limit_that_is_over_lets_no_file_begin(tmp_path: Path) -> None:
@@ -179,18 +185,6 @@ def test_a_time_limit_that_is_over_lets_no_file_begin(tmp_path: Path) -> None:
         assert carried_out(thread).whole
         assert thread.counters.operations == 0
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("kind", [WorkloadKind.CREATE, WorkloadKind.READ, WorkloadKind.RANDOM_WRITE])
-def test_a_deadline_at_once_ends_after_the_call_at_hand_and_not_before(
-    source: Path, tmp_path: Path, kind: WorkloadKind
-) -> None:
-    own = tmp_path / "own"
-    own.mkdir()
-    with thread_of(a_load(kind, 1, 10_000, 1000), own, source, (4,)) as thread:
-        thread.means.deadline_ns = 0
-        assert carried_out(thread).whole
-        assert (thread.counters.operations, thread.counters.files_done) == (1, 0)
 
 
 def test_direct_io_works_where_the_filesystem_has_it(tmp_path: Path) -> None:
