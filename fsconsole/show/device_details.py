@@ -9,14 +9,13 @@ from fsconsole.devices.hazards import CONTENT_CHECKS
 from fsconsole.devices.state import Claim
 from fsconsole.model.device import Device, Hazard, MdArray
 from fsconsole.plan.arrays import stripes_of
-from fsconsole.show.devices import NEEDS_ROOT, ListedEntry, Listing, kind_of, remedy
+from fsconsole.show.devices import NEEDS_ROOT, ListedEntry, Listing, kind_of, medium_of, remedy
 from fsconsole.text import pad_right, printable, wrap
 from fsconsole.units import format_bytes, format_bytes_exact, format_percent, format_rate
 
-LABEL_WIDTH = 12
+_LABEL_WIDTH = 12
 _LEAST_WIDTH = 10
 _MANY_LINES = 40
-_TOO_MANY = "too many devices to check all at once: space checks this one"
 _STATES = {Claim.FREE: "$success", Claim.HAZARDOUS: "$warning", Claim.IN_USE: "", Claim.UNKNOWN: ""}
 
 
@@ -37,30 +36,36 @@ def details(
     entry: ListedEntry, listing: Listing, width: int, *, is_root: bool, read_tests: Mapping[str, str]
 ) -> tuple[DetailLine, ...]:
     """Return all that is known of a device, whole, wrapped to width cells; read_tests has figures by node."""
-    room = max(width - LABEL_WIDTH, _LEAST_WIDTH)
-    told: list[Part] = [
-        *_head(entry.device),
-        *_wiping(entry, listing, is_root=is_root),
-        *((("read test", read_tests[entry.device.path], ""),) if entry.device.path in read_tests else ()),
-        *_identity(entry.device),
-        *_contents(entry.device),
-        *_stripes(entry.device, listing),
-        *_settings(entry.device),
-    ]
-    return tuple(line for part in told for line in _wrapped(part, room))
-
-
-def _head(device: Device) -> Iterator[Part]:
+    device = entry.device
     mapped = f"({device.dm_name})" if device.dm_name else ""
     words = (device.path, mapped, device.model, format_bytes(device.size_bytes), kind_of(device))
-    yield "", "  ".join(filter(None, words)), "bold"
+    told: list[Part] = [
+        ("", "  ".join(filter(None, words)), "bold"),
+        *_wiping(entry, listing, is_root=is_root),
+        *((("read test", read_tests[device.path], ""),) if device.path in read_tests else ()),
+        *_identity(device),
+        *_contents(device),
+        *_stripes(device, listing),
+        *_settings(device),
+    ]
+    lines = []
+    for label, text, style in told:
+        # A line without a label at all begins at the left, and so does what follows it.
+        lead = _LABEL_WIDTH if label else 0
+        room = max(width, _LABEL_WIDTH + _LEAST_WIDTH) - lead
+        for number, line in enumerate(wrap(printable(text), room, max_lines=_MANY_LINES)):
+            lines.append(DetailLine(pad_right("" if number else label, lead), line, style))
+    return tuple(lines)
 
 
 def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[Part]:
     claim = entry.state.claim
     yield "state", entry.state.text, _STATES[claim]
-    if entry.device.md is not None:
-        yield from _progress(entry.device.md)
+    array = entry.device.md
+    if array is not None and array.progress_percent is not None:
+        left = f", {array.finish_min:.0f} min to go" if array.finish_min is not None else ""
+        rate = f" at {format_rate(array.speed_bytes_s)}" if array.speed_bytes_s is not None else ""
+        yield "progress", f"{array.action} {format_percent(array.progress_percent)}{left}{rate}", "$warning"
     if claim is Claim.IN_USE:
         yield "to free it", remedy(entry, listing), ""
     for hazard in entry.refusals:
@@ -74,12 +79,8 @@ def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[
     notes = [note for note in listing.notes if note.startswith(f"{entry.device.path} ")]
     for note in notes:
         yield "note", note, ""
-    if not entry.is_proved and not notes:
-        yield (
-            "not checked",
-            _TOO_MANY if is_root else f"only root can check whether it is free: {NEEDS_ROOT}",
-            "",
-        )
+    if not entry.is_proved and not notes and not is_root:
+        yield "not checked", f"only root can check whether it is free: {NEEDS_ROOT}", ""
 
 
 def _reason(hazard: Hazard, device: Device) -> str:
@@ -92,8 +93,8 @@ def _identity(device: Device) -> Iterator[Part]:
         yield "serial", device.serial, ""
     if device.wwn:
         yield "WWN", device.wwn, ""
-    medium = {True: "rotating disk", False: "flash", None: ""}[device.rotational]
-    attached = ", ".join(filter(None, (device.transport, medium, "removable" if device.removable else "")))
+    removable = "removable" if device.removable else ""
+    attached = ", ".join(filter(None, (device.transport, medium_of(device, "rotating disk"), removable)))
     if attached:
         yield "attached", attached, ""
     sectors = f"{device.logical_sector_bytes}/{device.physical_sector_bytes} bytes logical/physical"
@@ -128,23 +129,16 @@ def _contents(device: Device) -> Iterator[Part]:
 
 
 def _array(array: MdArray) -> Iterator[Part]:
-    shape = ", ".join(
-        filter(
-            None,
-            (
-                array.level or "inactive",
-                f"{len(array.members)} members {array.slots}".rstrip(),
-                f"chunk {format_bytes_exact(array.chunk_bytes)}" if array.chunk_bytes else "",
-                f"metadata {array.metadata}" if array.metadata else "",
-                f"{array.degraded} missing" if array.degraded else "",
-            ),
-        )
+    shape = (
+        array.level or "inactive",
+        f"{len(array.members)} members {array.slots}".rstrip(),
+        f"chunk {format_bytes_exact(array.chunk_bytes)}" if array.chunk_bytes else "",
+        f"metadata {array.metadata}" if array.metadata else "",
+        f"{array.degraded} missing" if array.degraded else "",
     )
-    yield "array", shape, ""
-    members = (
-        f"{member.name}[{member.slot}]{member.flags and f'({member.flags})'}" for member in array.members
-    )
-    yield "members", " ".join(members), ""
+    yield "array", ", ".join(filter(None, shape)), ""
+    flagged = (f"{one.name}[{one.slot}]{one.flags and f'({one.flags})'}" for one in array.members)
+    yield "members", " ".join(flagged), ""
 
 
 def _stripes(device: Device, listing: Listing) -> Iterator[Part]:
@@ -154,13 +148,6 @@ def _stripes(device: Device, listing: Listing) -> Iterator[Part]:
         yield "for mkfs", told.words, ""
     for caution in told.cautions:
         yield "caution", caution, "$warning"
-
-
-def _progress(array: MdArray) -> Iterator[Part]:
-    if array.progress_percent is not None:
-        left = f", {array.finish_min:.0f} min to go" if array.finish_min is not None else ""
-        rate = f" at {format_rate(array.speed_bytes_s)}" if array.speed_bytes_s is not None else ""
-        yield "progress", f"{array.action} {format_percent(array.progress_percent)}{left}{rate}", "$warning"
 
 
 def _settings(device: Device) -> Iterator[Part]:
@@ -175,11 +162,3 @@ def _settings(device: Device) -> Iterator[Part]:
     )
     if any(parts):
         yield "settings", ", ".join(filter(None, parts)), ""
-
-
-def _wrapped(part: Part, room: int) -> Iterator[DetailLine]:
-    label, text, style = part
-    lines = wrap(printable(text), room if label else room + LABEL_WIDTH, max_lines=_MANY_LINES)
-    for index, line in enumerate(lines):
-        # A line without a label at all begins at the left, and so does what follows it.
-        yield DetailLine(pad_right(label if index == 0 else "", LABEL_WIDTH) if label else "", line, style)

@@ -38,12 +38,9 @@ def kind_of(device: Device) -> str:
     return "scratch" if device.is_scratch else device.kind.value
 
 
-def _sectors(device: Device) -> str:
-    return f"{device.logical_sector_bytes}/{device.physical_sector_bytes}"
-
-
-def _rotational(device: Device) -> str:
-    return {True: "disk", False: "flash", None: ""}[device.rotational]
+def medium_of(device: Device, disk: str) -> str:
+    """Return what a device stores on, in the caller's word for a disk; empty where the kernel doesn't say."""
+    return {True: disk, False: "flash", None: ""}[device.rotational]
 
 
 def _positive_bytes(size_bytes: int) -> str:
@@ -55,13 +52,15 @@ COLUMNS = (
     DeviceColumn("kind", 2, kind_of),
     DeviceColumn("model", 3, lambda device: device.model),
     DeviceColumn("link", 6, lambda device: device.transport),
-    DeviceColumn("medium", 7, _rotational),
+    DeviceColumn("medium", 7, lambda device: medium_of(device, "disk")),
     DeviceColumn("serial", 4, lambda device: device.serial),
     DeviceColumn("WWN", 14, lambda device: device.wwn),
     DeviceColumn("scheduler", 8, lambda device: device.scheduler),
     DeviceColumn("read-ahead", 9, lambda device: _positive_bytes(device.read_ahead_bytes), right=True),
     DeviceColumn("cache", 10, lambda device: device.write_cache),
-    DeviceColumn("sector", 11, _sectors),
+    DeviceColumn(
+        "sector", 11, lambda device: f"{device.logical_sector_bytes}/{device.physical_sector_bytes}"
+    ),
     DeviceColumn("optimal", 12, lambda device: _positive_bytes(device.optimal_io_bytes), right=True),
     DeviceColumn("seq", 13, lambda device: str(device.diskseq or ""), right=True),
     DeviceColumn("signature", 5, _signature_column(lambda signature: signature.type)),
@@ -70,31 +69,24 @@ COLUMNS = (
 )
 
 
-def fitting(devices: Sequence[Device], room: int, gap: int) -> tuple[DeviceColumn, ...]:
+def _fitting(devices: Sequence[Device], room: int) -> list[list[str]]:
     """Return the columns, in their order, that fit into room cells with a gap each; empty ones are left out.
 
-    The first by rank that doesn't fit ends the choice: what matters less must not take its place.
+    Each is its title and a text for each device, printable and equally wide. The first by rank that doesn't fit ends
+    the choice: what matters less must not take its place.
     """
-    chosen = []
+    chosen: dict[DeviceColumn, list[str]] = {}
     for column in sorted(COLUMNS, key=lambda column: column.rank):
-        texts = texts_of(column, devices)
-        if not any(texts):
+        texts = [column.title, *(printable(column.text(device)) for device in devices)]
+        size = max(map(cells_of, texts))
+        if not any(texts[1:]):
             continue
-        room -= widest(column.title, texts) + gap
+        room -= size + _GAP
         if room < 0:
             break
-        chosen.append(column)
-    return tuple(column for column in COLUMNS if column in chosen)
-
-
-def texts_of(column: DeviceColumn, devices: Sequence[Device]) -> list[str]:
-    """Return a column's cells, safe to print."""
-    return [printable(column.text(device)) for device in devices]
-
-
-def widest(title: str, texts: Sequence[str]) -> int:
-    """Return how many cells a column takes that shows its title and texts whole."""
-    return max(map(cells_of, (title, *texts)))
+        pad = pad_left if column.right else pad_right
+        chosen[column] = [pad(text, size) for text in texts]
+    return [chosen[column] for column in COLUMNS if column in chosen]
 
 
 WORDS = ("devices", "--json")
@@ -188,15 +180,18 @@ def entries_of(listed: Iterable[ListedDevice]) -> tuple[ListedEntry, ...]:
 def with_progress(listing: Listing, arrays: tuple[MdArray, ...]) -> Listing:
     """Return the listing with what /proc/mdstat says now of its arrays; the rest is as it was."""
     now = {array.name: array for array in arrays}
-    devices = tuple(_moved(entry.device, now) for entry in listing.entries)
-    if devices == tuple(entry.device for entry in listing.entries):
+    former = [entry.device for entry in listing.entries]
+    devices = [replace(one, md=now[one.name]) if one.md and one.name in now else one for one in former]
+    if devices == former:
         return listing
-    graph = DeviceGraph(devices)
-    entries = tuple(
-        entry if entry.device == device else _restated(entry, device, graph)
-        for entry, device in zip(listing.entries, devices, strict=True)
-    )
-    return replace(listing, entries=entries)
+    graph, entries = DeviceGraph(tuple(devices)), []
+    for entry, device in zip(listing.entries, devices, strict=True):
+        if device == entry.device:
+            entries.append(entry)
+        else:
+            state = device_state(device, graph, entry.hazards if entry.is_proved else None)
+            entries.append(replace(entry, row=replace(entry.row, device=device), state=state))
+    return replace(listing, entries=tuple(entries))
 
 
 def with_changes(listing: Listing, gone: frozenset[str], new: tuple[Device, ...]) -> Listing:
@@ -223,15 +218,6 @@ def with_proofs(listing: Listing, proofs: dict[Key, ListedEntry]) -> Listing:
     return replace(listing, entries=entries)
 
 
-def _moved(device: Device, now: dict[str, MdArray]) -> Device:
-    return device if device.md is None or device.name not in now else replace(device, md=now[device.name])
-
-
-def _restated(entry: ListedEntry, device: Device, graph: DeviceGraph) -> ListedEntry:
-    state = device_state(device, graph, entry.hazards if entry.is_proved else None)
-    return replace(entry, row=replace(entry.row, device=device), state=state)
-
-
 def _bare(entry: ListedEntry) -> Device:
     """Return the device without what only a close look tells."""
     return replace(entry.device, signatures=())
@@ -253,14 +239,13 @@ class Sheet:
     rows: tuple[SheetRow, ...]
 
 
-GAP = 2
-STATE_ROOM = 26
+_GAP = 2
+_STATE_ROOM, _WHOLE_STATE_ROOM = 26, 34
 """What the state keeps before others come in; it has all that is left over."""
-_WHOLE_STATE_ROOM = 34
 _NAME_ROOM = 34
 """A longer name (a volume's own, deep in the tree) loses its middle; the details have it whole."""
 _TICK_WIDTH = 4
-STYLES = {Claim.FREE: "green", Claim.HAZARDOUS: "yellow", Claim.IN_USE: "", Claim.UNKNOWN: ""}
+_STYLES = {Claim.FREE: "green", Claim.HAZARDOUS: "yellow", Claim.IN_USE: "", Claim.UNKNOWN: ""}
 
 
 def lay_out(
@@ -268,40 +253,23 @@ def lay_out(
 ) -> Sheet:
     """Return the table in width cells; ticked None: without ticks, and names and states are whole."""
     is_whole = ticked is None
-    names = [name_in_tree(entry.row, glyphs) for entry in entries]
+    names = [guide(entry.row, glyphs) + name_of(entry.device) for entry in entries]
     names = names if is_whole else [shorten_middle(name, _NAME_ROOM) for name in names]
     states = [printable(_state_text(entry)) for entry in entries]
-    devices = [entry.device for entry in entries]
-    name_width = widest("device", names)
-    room = width - (0 if is_whole else _TICK_WIDTH) - name_width - GAP
-    least = _WHOLE_STATE_ROOM if is_whole else STATE_ROOM
-    columns = fitting(devices, room - min(widest("state", states), least), GAP)
-    texts = [texts_of(column, devices) for column in columns]
-    widths = [widest(column.title, cells) for column, cells in zip(columns, texts, strict=True)]
-    state_width = max(room - sum(widths) - GAP * len(widths), len("state"))
-    if not is_whole:
-        states = [shorten_middle(state, state_width) for state in states]
-
-    def padded(column: DeviceColumn, text: str, size: int) -> str:
-        return pad_left(text, size) if column.right else pad_right(text, size)
-
-    heads = [padded(column, column.title, size) for column, size in zip(columns, widths, strict=True)]
+    name_width = max(map(cells_of, ("device", *names)))
+    room = width - (0 if is_whole else _TICK_WIDTH) - name_width - _GAP
+    least = min(max(map(cells_of, ("state", *states))), _WHOLE_STATE_ROOM if is_whole else _STATE_ROOM)
+    columns = _fitting([entry.device for entry in entries], room - least)
+    heads = [(title, cells_of(title) + _GAP) for title, *_ in columns]
+    state_width = max(room - sum(size for _, size in heads), len("state"))
     rows = []
-    for index, entry in enumerate(entries):
-        shown = zip(columns, texts, widths, strict=True)
-        cells = [(padded(column, known[index], size), "") for column, known, size in shown]
-        state = (states[index], STYLES[entry.state.claim])
+    for number, (entry, name, state) in enumerate(zip(entries, names, states, strict=True), 1):
+        shown = state if is_whole else shorten_middle(state, state_width)
+        cells = [(name, ""), *((column[number], "") for column in columns)]
         tick = [] if ticked is None else [_tick(entry, ticked)]
-        rows.append(SheetRow(entry.device.path, (*tick, (names[index], ""), *cells, state)))
-    return Sheet(
-        columns=(
-            *(() if is_whole else (("", _TICK_WIDTH),)),
-            ("device", name_width + GAP),
-            *((head, size + GAP) for head, size in zip(heads, widths, strict=True)),
-            ("state", state_width),
-        ),
-        rows=tuple(rows),
-    )
+        rows.append(SheetRow(entry.device.path, (*tick, *cells, (shown, _STYLES[entry.state.claim]))))
+    ticks = [] if is_whole else [("", _TICK_WIDTH)]
+    return Sheet((*ticks, ("device", name_width + _GAP), *heads, ("state", state_width)), tuple(rows))
 
 
 def _state_text(entry: ListedEntry) -> str:
@@ -310,11 +278,9 @@ def _state_text(entry: ListedEntry) -> str:
     return f"{entry.state.text}; also under {', '.join(others[:2])}{more}" if others else entry.state.text
 
 
-def name_in_tree(row: TreeRow, glyphs: Glyphs) -> str:
-    """Return a device's name behind the lines that lead to it, a volume's own name behind it."""
-    device = row.device
-    mapped = f" ({device.dm_name})" if device.dm_name else ""
-    return guide(row, glyphs) + printable(device.name + mapped)
+def name_of(device: Device) -> str:
+    """Return a device's name, a volume's own name behind it."""
+    return printable(f"{device.name} ({device.dm_name})" if device.dm_name else device.name)
 
 
 def guide(row: TreeRow, glyphs: Glyphs) -> str:
@@ -418,7 +384,7 @@ def _remedies(device: Device, listing: Listing) -> Iterator[str]:
 
 def _holder_remedy(holder: str, listing: Listing) -> str:
     found = listing.at(f"/dev/{holder}")
-    shown = f"{holder} ({found.device.dm_name})" if found is not None and found.device.dm_name else holder
+    shown = name_of(found.device) if found is not None else holder
     if holder.startswith("md"):
         return f"Tick {shown} itself, or stop it first: `mdadm --stop /dev/{holder}`."
     return f"Tick {shown} itself, or deactivate it first."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -10,8 +9,8 @@ from types import MappingProxyType
 from fsconsole import units
 from fsconsole.catalog.filesystem import Catalog, Filesystem, Option, Verdict
 from fsconsole.errors import FsconsoleError
-from fsconsole.model.answers import CellAnswer, PlanAnswer
-from fsconsole.model.plan import ArraySpec, Cell, Plan, array_aspects, array_words
+from fsconsole.model.answers import PlanAnswer
+from fsconsole.model.plan import ArraySpec, Cell, Plan, array_words
 from fsconsole.plan.arrays import ABOUT_LEVELS, LEVELS, array_objections
 from fsconsole.plan.draft import NO_ARRAY, Draft, Values, values_of, words_of
 from fsconsole.plan.expand import array_choices
@@ -20,6 +19,7 @@ from fsconsole.plan.outcome import Disk, Here, Lack, Outcome
 from fsconsole.plan.planfile import Checklist, PlanFile, VariantText
 from fsconsole.plan.rows import Candidate
 from fsconsole.show.lines import Line, Mark, mark_of
+from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words
 from fsconsole.text import cells_of, printable, shorten_middle
 
 MADE = "made"
@@ -99,16 +99,12 @@ def _made(plan: PlanFile, counted: Plan | None) -> Iterator[Line]:
     if specs:
         yield Line(f"{MADE} heading", "Arrays", is_heading=True)
     for number, spec in enumerate(specs[:_MOST_LINES]):
-        why = reasons.get(spec) or "; ".join(array_objections(spec))
-        yield Line(
-            f"{MADE} {number}",
-            array_words(spec, 0),
-            Mark.BARRED if why else Mark.NONE,
-            "can't be made" if why else "",
-            (f"It can't be made: {why}." if why else "Made and stopped again in every cell of its own.",),
-            is_faint=bool(why),
-            wraps=True,
-        )
+        key, words, why = f"{MADE} {number}", array_words(spec, 0), reasons.get(spec)
+        if why := why or "; ".join(array_objections(spec)):
+            about = (f"It can't be made: {why}.",)
+            yield Line(key, words, Mark.BARRED, "can't be made", about, is_faint=True, wraps=True)
+        else:
+            yield Line(key, words, about=("Made and stopped again in every cell of its own.",), wraps=True)
     if len(specs) > _MOST_LINES:
         more = f"... and {len(specs) - _MOST_LINES:,} more, which are not listed."
         yield Line(f"{MADE} more", more, is_heading=True)
@@ -124,21 +120,18 @@ def _specs(plan: PlanFile) -> tuple[ArraySpec, ...]:
 
 def section_lines(draft: Draft, outcome: Outcome | None, *, with_variants: bool) -> tuple[Line, ...]:
     """Return the sections: with_variants where these have no pane of their own."""
+    checklists = draft.plan.checklists
     rows = sum(candidate.is_row for candidate in outcome.candidates) if outcome else 0
-    ticked = {draft.plan.checklists[number].filesystem for number in draft.checklists}
-    variants = (Line("variants", "Variants", value=f"{rows:,}"),) if with_variants else ()
+    ticked = {checklists[number].filesystem for number in draft.checklists}
+    options = {n: len(checklists[n].mkfs) + len(checklists[n].mount) for n in draft.checklists}
     return (
         Line("filesystems", "Filesystems", value=str(len(ticked))),
         *(
-            Line(
-                f"options {number}",
-                f"  {checklist_name(draft, number)}",
-                value=str(_ticked(draft, number) or ""),
-            )
-            for number in draft.checklists
+            Line(f"options {number}", f"  {checklist_name(draft, number)}", value=str(count or ""))
+            for number, count in options.items()
         ),
         Line("words", "Custom options", value=str(len(draft.variants) or "")),
-        *variants,
+        *((Line("variants", "Variants", value=f"{rows:,}"),) if with_variants else ()),
         Line("workloads", "Workloads", value=str(len(draft.plan.workloads))),
         Line("arrays", "Arrays", value=str(made_count(draft.plan) or "")),
         Line("settings", "Settings", value=str(len(draft.plan.settings))),
@@ -164,22 +157,21 @@ def totals(
         return outcome.problem, outcome.hint
     plan = outcome.plan
     if not plan.cells:
-        advice = "To start: tick a filesystem, or one of the variants; raw is under Run."
-        return shorten_middle("0 variants, 0 cells. No variant is ticked.", width), shorten_middle(
-            advice, width
-        )
+        first = "0 variants, 0 cells. No variant is ticked."
+        second = "To start: tick a filesystem, or one of the variants; raw is under Run."
+        return shorten_middle(first, width), shorten_middle(second, width)
     rows = sum(candidate.is_row for candidate in outcome.candidates) + any(
         cell.variant.is_raw for cell in plan.cells
     )
     stuck = sum(1 for cell in plan.cells if cell.unavailable)
     can = f" ({stuck} can't run)" if stuck else ""
-    estimate = plan.estimate
-    first = (
-        f"{_count(rows, 'variant')}, {_count(len(plan.cells), 'cell')}{can}; "
-        f"{units.format_bytes(estimate.bytes_to_write)} to write, about {units.format_guess(estimate.elapsed_s)}"
+    size, lasts = (
+        units.format_bytes(plan.estimate.bytes_to_write),
+        units.format_guess(plan.estimate.elapsed_s),
     )
-    together = plan.cells[0].array is not None
-    return shorten_middle(first, width), _devices(disks, missing, width, together=together)
+    counts = f"{_count(rows, 'variant')}, {_count(len(plan.cells), 'cell')}{can}"
+    first = shorten_middle(f"{counts}; {size} to write, about {lasts}", width)
+    return first, _devices(disks, missing, width, together=plan.cells[0].array is not None)
 
 
 def name_line(draft: Draft, *, is_changed: bool, width: int) -> str:
@@ -202,11 +194,6 @@ def unable(outcome: Outcome) -> str:
     return f"No cell of this plan can run: {reasons or 'no variant is ticked'}."
 
 
-def _ticked(draft: Draft, number: int) -> int:
-    checklist = draft.plan.checklists[number]
-    return len(checklist.mkfs) + len(checklist.mount)
-
-
 def _devices(disks: Sequence[Disk], missing: Sequence[str], width: int, *, together: bool = False) -> str:
     if missing:
         return shorten_middle(f"{', '.join(missing)}: not there any more; tick another (1).", width)
@@ -225,22 +212,9 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-_KIND_WIDTH = 16
-
-
 def cell_lines(cells: Sequence[Cell]) -> tuple[Line, ...]:
     """Return a line for each cell, in the order in which they run: its variant, and what else it differs in."""
-    # Equally many words for all cells of a plan, beside their variant.
-    aspects = [
-        (
-            f"#{cell.repeat}",
-            f"threads {','.join(str(load.threads) for load in cell.workloads)}",
-            *(f"{name}={value}" for name, value in cell.setting.values),
-            *array_aspects(cell.array, len(cell.members)),
-            cell.target,
-        )
-        for cell in cells
-    ]
+    aspects = [(f"#{cell.repeat}", *cell_words(cell)) for cell in cells]
     differing = [number for number, column in enumerate(zip(*aspects, strict=True)) if len(set(column)) > 1]
     return tuple(
         Line(
@@ -256,27 +230,35 @@ def cell_lines(cells: Sequence[Cell]) -> tuple[Line, ...]:
 
 def commands_by_cell(answer: PlanAnswer) -> dict[str, tuple[str, ...]]:
     """Return the steps of each cell of a plan's answer as lines of text, by the key of its line."""
-    return {_key(cell.index): tuple(map(printable, _text(cell))) for cell in answer.cells}
+    found = {}
+    for cell in answer.cells:
+        lines = [printable(f"It can't run: {cell.unavailable}")] if cell.unavailable else []
+        for step in cell.steps:
+            lines.append(printable(f"{step.kind.value:<{STEP_WIDTH}}{step.title}"))
+            lines += [f"  {line}" for line in acts_of(step)]
+        found[_key(cell.index)] = tuple(lines)
+    return found
 
 
 def _key(index: int) -> str:
     return f"cell {index + 1}"
 
 
-def _text(cell: CellAnswer) -> Iterator[str]:
-    if cell.unavailable:
-        yield f"It can't run: {cell.unavailable}"
-    for step in cell.steps:
-        yield f"{step.kind.value:<{_KIND_WIDTH}}{step.title}"
-        for argv in step.commands:
-            yield f"  $ {shlex.join(argv)}"
-        for write in step.writes:
-            yield f"  write {write.value} to {write.path}"
-
-
 def filesystem_lines(draft: Draft, catalog: Catalog, here: Here) -> tuple[Line, ...]:
     """Return a line for each filesystem of the catalog."""
-    return tuple(_filesystem(draft, filesystem, here) for filesystem in catalog.filesystems)
+    lines = []
+    for filesystem in catalog.filesystems:
+        lacks, title = here.why_not(filesystem), filesystem.title.removeprefix(f"{filesystem.name}: ")
+        mark = Mark.ON if draft.is_ticked(filesystem.name) else Mark.BARRED if lacks else Mark.OFF
+        about = (
+            *([f"It can't be used here: {lacks}"] if lacks else ()),
+            f"{title}.",
+            f"Driver: {filesystem.driver}.",
+            f"Check: {filesystem.check_note}.",
+        )
+        is_faint = mark is Mark.BARRED
+        lines.append(Line(filesystem.name, filesystem.name, mark, title, about, is_faint=is_faint))
+    return tuple(lines)
 
 
 def option_lines(checklist: Checklist, filesystem: Filesystem, here: Here) -> tuple[Line, ...]:
@@ -307,19 +289,6 @@ def option_of(filesystem: Filesystem, key: str) -> Option:
 def taken_values(filesystem: Filesystem, option: Option, here: Here) -> tuple[str, ...]:
     """Return the values that this machine is not known to refuse."""
     return tuple(value for value in option.values_to_try if not here.refusal(filesystem, option, value))
-
-
-def _filesystem(draft: Draft, filesystem: Filesystem, here: Here) -> Line:
-    ticked, lacks = draft.is_ticked(filesystem.name), here.why_not(filesystem)
-    mark = Mark.ON if ticked else Mark.BARRED if lacks else Mark.OFF
-    title = filesystem.title.removeprefix(f"{filesystem.name}: ")
-    about = (
-        *([f"It can't be used here: {lacks}"] if lacks else ()),
-        f"{title}.",
-        f"Driver: {filesystem.driver}.",
-        f"Check: {filesystem.check_note}.",
-    )
-    return Line(filesystem.name, filesystem.name, mark, title, about, is_faint=mark is Mark.BARRED)
 
 
 def _option(checklist: Checklist, filesystem: Filesystem, option: Option, here: Here) -> Line:
@@ -361,7 +330,7 @@ def _about(filesystem: Filesystem, option: Option, here: Here, *, barred: bool) 
         yield f"Since Linux {option.since}."
 
 
-MOST_LINES = 20_000
+_MOST_ROWS = 20_000
 """More than a plan may have cells; what several lists leave out comes on top of them."""
 
 
@@ -377,21 +346,20 @@ class RowLine:
 
 def row_lines(draft: Draft, outcome: Outcome) -> tuple[RowLine, ...]:
     """Return a line for all that the draft names; the outcome is that of this draft."""
-    on = [_candidate(draft, outcome, place) for place in range(min(len(outcome.candidates), MOST_LINES))]
-    off = [
-        RowLine(
-            Line(f"off {number}", variant_words(draft.plan.variants[number]), Mark.OFF, wraps=True),
-            number,
-            of_checklist=False,
-        )
-        for number in sorted(draft.off_variants)
-    ]
-    return (*on, *off)
+    rows = []
+    for place, candidate in enumerate(outcome.candidates[:_MOST_ROWS]):
+        number = (draft.checklists if candidate.of_checklist else draft.variants)[candidate.number]
+        line = _candidate(f"row {place}", outcome.labels[place], candidate)
+        rows.append(RowLine(line, number, candidate.of_checklist, candidate.values))
+    for number in sorted(draft.off_variants):
+        words = variant_words(draft.plan.variants[number])
+        rows.append(RowLine(Line(f"off {number}", words, Mark.OFF, wraps=True), number, of_checklist=False))
+    return tuple(rows)
 
 
 def left_over(outcome: Outcome) -> str:
     """Return a sentence on what the list doesn't show; empty where it shows all."""
-    more = len(outcome.candidates) - MOST_LINES
+    more = len(outcome.candidates) - _MOST_ROWS
     return f"... and {more:,} more, which are not listed." if more > 0 else ""
 
 
@@ -402,43 +370,31 @@ def variant_words(variant: VariantText) -> str:
     )
 
 
-def _candidate(draft: Draft, outcome: Outcome, place: int) -> RowLine:
-    candidate = outcome.candidates[place]
-    number = (draft.checklists if candidate.of_checklist else draft.variants)[candidate.number]
-    mark, value = _standing(candidate)
-    line = Line(
-        key=f"row {place}",
-        name=outcome.labels[place],
-        mark=mark,
-        value=value,
-        about=tuple(_plan_rows_about(candidate)),
-        is_faint=not candidate.is_row or bool(candidate.row.unavailable),
-        wraps=True,
+def variant_about(variant: VariantText) -> tuple[str, ...]:
+    """Return by which words a variant is made, and what a publication calls it."""
+    told = (
+        f"{variant.filesystem}: mkfs {variant.mkfs or '(defaults)'}",
+        f"mount {variant.mount or '(defaults)'}",
+        f"tune {variant.tune}" if variant.tune else "",
+        f"As printed: {variant.as_printed}" if variant.as_printed else "",
     )
-    return RowLine(line, number, candidate.of_checklist, candidate.values)
+    return tuple(filter(None, told))
 
 
-def _standing(candidate: Candidate) -> tuple[Mark, str]:
+def _candidate(key: str, label: str, candidate: Candidate) -> Line:
+    row, variant = candidate.row, candidate.row.variant
+    mark, value, about = Mark.ON, "", []
+    if candidate.broken:
+        mark, value, about = Mark.BARRED, "left out", [f"Left out: {candidate.broken}."]
+    elif candidate.is_double:
+        mark, value, about = Mark.BARRED, "the same", ["Left out: same as a variant above."]
+    elif row.unavailable:
+        value = "can't run"
     if candidate.is_excluded:
-        return Mark.OFF, ""
-    if candidate.broken:
-        return Mark.BARRED, "left out"
-    if candidate.is_double:
-        return Mark.BARRED, "the same"
-    return Mark.ON, "can't run" if candidate.row.unavailable else ""
-
-
-def _plan_rows_about(candidate: Candidate) -> Iterator[str]:
-    row = candidate.row
-    if candidate.broken:
-        yield f"Left out: {candidate.broken}."
-    if candidate.is_double:
-        yield "Left out: same as a variant above."
+        mark, value = Mark.OFF, ""
     if row.unavailable:
-        yield f"It can't run here: {row.unavailable}."
-    yield f"mkfs {' '.join(row.variant.mkfs_words) or '(defaults)'}"
-    yield f"mount {','.join(row.variant.mount_words) or '(defaults)'}"
-    if row.variant.tune_words:
-        yield f"tune {' '.join(row.variant.tune_words)}"
-    if row.variant.as_printed:
-        yield f"As printed: {row.variant.as_printed}"
+        about.append(f"It can't run here: {row.unavailable}.")
+    words = (" ".join(variant.mkfs_words), ",".join(variant.mount_words), " ".join(variant.tune_words))
+    about += variant_about(VariantText(variant.filesystem, *words, as_printed=variant.as_printed))
+    is_faint = not candidate.is_row or bool(row.unavailable)
+    return Line(key, label, mark, value, tuple(about), is_faint=is_faint, wraps=True)

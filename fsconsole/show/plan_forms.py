@@ -17,7 +17,7 @@ from fsconsole.plan.planfile import PlanFile, VariantText
 from fsconsole.plan.read import read_variant
 from fsconsole.plan.steps import workload_title
 from fsconsole.show.lines import Line, Mark
-from fsconsole.show.plan import knob_line, variant_words
+from fsconsole.show.plan import knob_line, variant_about, variant_words
 
 SETTINGS = {key.name: key for key in keys.SETTINGS}
 RUN = {key.name: key for key in keys.RUN} | {f"after.{key.name}": key for key in keys.AFTER}
@@ -173,12 +173,7 @@ def words_lines(draft: Draft) -> tuple[Line, ...]:
             f"words {number}",
             variant_words(variant),
             Mark.OFF if number in draft.off_variants else Mark.ON,
-            about=(
-                f"{variant.filesystem}: mkfs {variant.mkfs or '(defaults)'}",
-                f"mount {variant.mount or '(defaults)'}",
-                *([f"tune {variant.tune}"] if variant.tune else []),
-                *([f"as printed: {variant.as_printed}"] if variant.as_printed else []),
-            ),
+            about=variant_about(variant),
             wraps=True,
         )
         for number, variant in enumerate(draft.plan.variants)

@@ -4,73 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from fsconsole import units
 from fsconsole.devices.hazards import HIDDEN_PROCESS
-from fsconsole.model.answers import TargetAnswer
+from fsconsole.model.answers import StepAnswer, TargetAnswer
 from fsconsole.model.device import Verdict
 from fsconsole.model.plan import Cell, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
-from fsconsole.text import cells_of, pad_right, printable, wrap
+from fsconsole.results.content import hanging
+from fsconsole.text import cells_of, pad_right, printable
 
-_STEP_WIDTH = 16
+STEP_WIDTH = 16
 _WIDEST_NUMBERS = 16
 """The cells of twenty repeats push one variant to the right, rather than all."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line that may be broken: its further parts begin where its text does, behind the lead."""
-
-    text: str
-    lead: str = ""
-
-    def fitted(self, width: int) -> Iterator[str]:
-        first, *others = wrap(self.text, max(20, width - cells_of(self.lead)))
-        yield self.lead + first
-        yield from (" " * cells_of(self.lead) + other for other in others)
-
-
-@dataclass(frozen=True, slots=True)
-class _CommandLine:
-    """A command, which stays whole, to be copied."""
-
-    text: str
-
-    def fitted(self, _width: int) -> Iterator[str]:
-        yield f"    $ {self.text}"
-
-
-@dataclass(frozen=True, slots=True)
-class _OwnCommand:
-    """A command of fsconsole to be pasted: broken between words as a shell reads on, an option with its value."""
-
-    text: str
-
-    def fitted(self, width: int) -> Iterator[str]:
-        line, *parts = _parts(shlex.split(self.text))
-        indent = "    "
-        for part in parts:
-            if cells_of(f"{indent}{line} {part} \\") > width:
-                yield f"{indent}{line} \\"
-                indent, line = "        ", part
-            else:
-                line = f"{line} {part}"
-        yield indent + line
-
-
-def _parts(words: Sequence[str]) -> list[str]:
-    """Return words as a shell takes them, each option as one with the value that follows it."""
-    parts: list[str] = []
-    for number, word in enumerate(words):
-        if number and words[number - 1].startswith("--"):
-            parts[-1] += f" {shlex.quote(word)}"
-        else:
-            parts.append(shlex.quote(word))
-    return parts
-
-
-_Lines = Iterator[_Line | _CommandLine | _OwnCommand]
 
 
 def plan_lines(
@@ -81,8 +26,30 @@ def plan_lines(
     Cells have a line each; the first that can run is shown with its commands, with every all are. No line takes
     more than width cells, except for commands.
     """
-    for line in _all_lines(plan, targets, agreeing, every=every):
-        yield from line.fitted(width)
+    yield from _head(plan, width)
+    if targets:
+        yield from _targets(targets, width)
+    else:
+        nothing = "No device was given: nothing was read, and commands show the word DEVICE."
+        yield from hanging("", nothing, width)
+    yield from _arrays(plan.cells, width, is_named=bool(targets))
+    yield from _cells(plan.cells, width)
+    able = [cell for cell in plan.cells if not cell.unavailable]
+    for cell in plan.cells if every else able[:1]:
+        yield ""
+        yield f"Cell {cell.index + 1}, step by step{'' if every else ' (--commands: every cell)'}:"
+        for step in cell.steps:
+            yield from hanging(f"  {step.kind.value:<{STEP_WIDTH}}", printable(step.title), width)
+            yield from (f"    {line}" for line in acts_of(step))
+    size, lasts = (
+        units.format_bytes(plan.estimate.bytes_to_write),
+        units.format_guess(plan.estimate.elapsed_s),
+    )
+    rate = units.format_rate(plan.estimate.assumed_bytes_per_s)
+    yield ""
+    yield from hanging("", f"To write: {size}; about {lasts}, if a disk takes {rate}.", width)
+    yield from hanging("", "The filesystem UUIDs above are an example: every run makes new ones.", width)
+    yield from _closing(targets, "To agree to the loss:", agreeing, width)
 
 
 def renewal_lines(plan: Plan, targets: Sequence[TargetAnswer], command: str, *, width: int) -> Iterator[str]:
@@ -90,63 +57,52 @@ def renewal_lines(plan: Plan, targets: Sequence[TargetAnswer], command: str, *, 
 
     plan holds only the cells that are left; targets are empty where nothing has to be asked.
     """
-    for line in _renewal_lines(plan, targets, command):
-        yield from line.fitted(width)
-
-
-def _renewal_lines(plan: Plan, targets: Sequence[TargetAnswer], command: str) -> _Lines:
-    yield from _head(plan)
+    yield from _head(plan, width)
     if targets:
-        yield from _targets(targets)
-    yield from _arrays(plan.cells, is_named=True)
-    yield from _cells(plan.cells)
-    yield _Line("")
-    if any(target.refused for target in targets):
-        yield _Line("No consent is possible while a device is refused.")
-    elif targets:
-        yield _Line("To agree to the loss and resume:")
-        yield _OwnCommand(printable(command))
-    else:
-        yield _Line("No new consent is required. To resume:")
-        yield _OwnCommand(printable(command))
-    yield _Line("Nothing was touched.")
+        yield from _targets(targets, width)
+    yield from _arrays(plan.cells, width, is_named=True)
+    yield from _cells(plan.cells, width)
+    yield ""
+    needed, not_needed = "To agree to the loss and resume:", "No new consent is required. To resume:"
+    yield from _closing(targets, needed if targets else not_needed, command, width)
 
 
-def _all_lines(plan: Plan, targets: Sequence[TargetAnswer], agreeing: str, *, every: bool) -> _Lines:
-    yield from _head(plan)
-    yield from _targets(targets)
-    yield from _arrays(plan.cells, is_named=bool(targets))
-    yield from _cells(plan.cells)
-    able = [cell for cell in plan.cells if not cell.unavailable]
-    for cell in plan.cells if every else able[:1]:
-        yield _Line("")
-        yield _Line(f"Cell {cell.index + 1}, step by step{'' if every else ' (--commands: every cell)'}:")
-        for step in cell.steps:
-            yield from _step(step)
-    yield from _costs(plan)
-    yield from _consent(targets, agreeing)
+def acts_of(step: Step | StepAnswer) -> list[str]:
+    """Return what a step does, printable: its commands, which stay whole, to be copied, and the settings it writes."""
+    acts = [f"$ {shlex.join(argv)}" for argv in step.commands]
+    return [printable(act) for act in (*acts, *(f"write {w.value} to {w.path}" for w in step.writes))]
 
 
-def _head(plan: Plan) -> _Lines:
+def cell_words(cell: Cell) -> tuple[str, ...]:
+    """Return what cells may differ in beside variant and repeat; all cells of a plan give equally many words."""
+    threads = ",".join(str(workload.threads) for workload in cell.workloads)
+    words = (
+        f"threads {threads}",
+        *(f"{name}={value}" for name, value in cell.setting.values),
+        *array_aspects(cell.array, len(cell.members)),
+        cell.target,
+    )
+    return tuple(map(printable, words))
+
+
+def _head(plan: Plan, width: int) -> Iterator[str]:
     running = sum(1 for cell in plan.cells if not cell.unavailable)
     able = "" if running == len(plan.cells) else f", {running} of them can run"
-    yield _Line(printable(plan.title) or "(no title)")
-    yield _Line(
+    counts = (
         f"{len(plan.cells)} cells{able}; repeats {plan.repeats}, order {plan.order.value}, seed {plan.seed}"
     )
+    yield from hanging("", printable(plan.title) or "(no title)", width)
+    yield from hanging("", counts, width)
     for note in plan.notes:
-        yield _Line(printable(note), "note: ")
+        yield from hanging("note: ", printable(note), width)
 
 
-def _targets(targets: Sequence[TargetAnswer]) -> _Lines:
-    if not targets:
-        yield _Line("No device was given: nothing was read, and commands show the word DEVICE.")
-        return
-    yield _Line("")
-    yield _Line("Devices to wipe:")
+def _targets(targets: Sequence[TargetAnswer], width: int) -> Iterator[str]:
+    yield from ("", "Devices to wipe:")
     for target in targets:
         for text, _ in target_told(target):
-            yield _Line(text.lstrip(), " " * (2 + len(text) - len(text.lstrip())))
+            said = text.lstrip()
+            yield from hanging(" " * (2 + len(text) - len(said)), said, width)
 
 
 def target_told(target: TargetAnswer, *, is_meant: bool = True) -> Iterator[tuple[str, str]]:
@@ -174,28 +130,28 @@ def target_facts(target: TargetAnswer) -> str:
     return ", ".join(filter(None, (units.format_bytes(target.size_bytes), target.model, serial)))
 
 
-def _arrays(cells: Sequence[Cell], *, is_named: bool) -> _Lines:
+def _arrays(cells: Sequence[Cell], width: int, *, is_named: bool) -> Iterator[str]:
     """Yield each array once, with its members where devices were named."""
     told = {(words, " ".join(members)) for words, members in arrays_in_words(cells)}
     if not is_named:
         told = {(array_words(cell.array, 0), "") for cell in cells if cell.array is not None}
     if told:
-        yield _Line("")
-        yield _Line("Arrays, made of the devices together, one in each cell, and stopped after it:")
+        yield ""
+        heading = "Arrays, made of the devices together, one in each cell, and stopped after it:"
+        yield from hanging("", heading, width)
         for words, members in sorted(told):
-            yield _Line(": ".join(filter(None, (words, printable(members)))), "  ")
+            yield from hanging("  ", ": ".join(filter(None, (words, printable(members)))), width)
 
 
-def _cells(cells: Sequence[Cell]) -> _Lines:
+def _cells(cells: Sequence[Cell], width: int) -> Iterator[str]:
     """Yield a line for each row of the grid to come, with the numbers of its cells in the order of the run.
 
     What is the same for all has no column, except for the variant.
     """
-    yield _Line("")
-    yield _Line("Cells, numbered in run order:")
+    yield from ("", "Cells, numbered in run order:")
     rows: dict[tuple[Variant, str, tuple[str, ...]], list[Cell]] = {}
     for cell in cells:
-        rows.setdefault((cell.variant, cell.unavailable, _cell_words(cell)), []).append(cell)
+        rows.setdefault((cell.variant, cell.unavailable, cell_words(cell)), []).append(cell)
     aspects = zip(*(words for _, _, words in rows), strict=True)
     columns = [
         tuple(printable(variant.label) for variant, _, _ in rows),
@@ -204,57 +160,43 @@ def _cells(cells: Sequence[Cell]) -> _Lines:
     widths = [max(map(cells_of, column), default=0) for column in columns]
     numbers = [" ".join(str(cell.index + 1) for cell in alike) for alike in rows.values()]
     margin = min(_WIDEST_NUMBERS, max(map(len, numbers), default=0))
-    for which, fields, alike in zip(numbers, zip(*columns, strict=True), rows.values(), strict=True):
-        padded = (pad_right(field, width) for field, width in zip(fields, widths, strict=True))
-        yield _Line("  ".join(padded).rstrip(), f"  {which:<{margin}}  ")
-        yield from _remarks(alike[0], " " * (margin + 6))
+    for which, fields, (variant, unavailable, _) in zip(
+        numbers, zip(*columns, strict=True), rows, strict=True
+    ):
+        padded = (pad_right(field, size) for field, size in zip(fields, widths, strict=True))
+        yield from hanging(f"  {which:<{margin}}  ", "  ".join(padded).rstrip(), width)
+        lead = " " * (margin + 6)
+        if variant.as_printed not in ("", variant.label):
+            yield from hanging(lead, f"as printed: {printable(variant.as_printed)}", width)
+        if unavailable:
+            yield from hanging(lead, f"cannot run: {printable(unavailable)}", width)
 
 
-def _remarks(cell: Cell, lead: str) -> _Lines:
-    printed = cell.variant.as_printed
-    if printed and printed != cell.variant.label:
-        yield _Line(f"as printed: {printable(printed)}", lead)
-    if cell.unavailable:
-        yield _Line(f"cannot run: {printable(cell.unavailable)}", lead)
-
-
-def _cell_words(cell: Cell) -> tuple[str, ...]:
-    """Return what cells may differ in beside variant and repeat; all cells give equally many words."""
-    threads = ",".join(str(workload.threads) for workload in cell.workloads)
-    words = (
-        f"threads {threads}",
-        *(f"{name}={value}" for name, value in cell.setting.values),
-        *array_aspects(cell.array, len(cell.members)),
-        cell.target,
-    )
-    return tuple(map(printable, words))
-
-
-def _step(step: Step) -> _Lines:
-    yield _Line(printable(step.title), f"  {step.kind.value:<{_STEP_WIDTH}}")
-    for argv in step.commands:
-        yield _CommandLine(printable(shlex.join(argv)))
-    for write in step.writes:
-        yield _Line(printable(f"write {write.value} to {write.path}"), "    ")
-
-
-def _costs(plan: Plan) -> _Lines:
-    estimate = plan.estimate
-    yield _Line("")
-    yield _Line(
-        f"To write: {units.format_bytes(estimate.bytes_to_write)}; about "
-        f"{units.format_guess(estimate.elapsed_s)}, if a disk takes {units.format_rate(estimate.assumed_bytes_per_s)}."
-    )
-    yield _Line("The filesystem UUIDs above are an example: every run makes new ones.")
-
-
-def _consent(targets: Sequence[TargetAnswer], agreeing: str) -> _Lines:
-    refused = any(target.refused for target in targets)
-    if refused:
-        yield _Line("No consent is possible while a device is refused.")
-    elif agreeing:
-        yield _Line("To agree to the loss:")
-        yield _OwnCommand(printable(agreeing))
+def _closing(targets: Sequence[TargetAnswer], lead: str, command: str, width: int) -> Iterator[str]:
+    if any(target.refused for target in targets):
+        yield "No consent is possible while a device is refused."
+    elif command:
+        yield lead
+        yield from _pasted(printable(command), width)
     elif targets:
-        yield _Line("No consent is needed: only scratch devices would be wiped.")
-    yield _Line("Nothing was touched.")
+        yield "No consent is needed: only scratch devices would be wiped."
+    yield "Nothing was touched."
+
+
+def _pasted(command: str, width: int) -> Iterator[str]:
+    """Yield a command of fsconsole to be pasted: broken between words as a shell reads on, an option with its value."""
+    parts: list[str] = []
+    words = shlex.split(command)
+    for before, word in zip(["", *words], words, strict=False):
+        if before.startswith("--"):
+            parts[-1] += f" {shlex.quote(word)}"
+        else:
+            parts.append(shlex.quote(word))
+    line, indent = parts[0], "    "
+    for part in parts[1:]:
+        if cells_of(f"{indent}{line} {part} \\") > width:
+            yield f"{indent}{line} \\"
+            indent, line = "        ", part
+        else:
+            line = f"{line} {part}"
+    yield indent + line
