@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from types import TracebackType
 
 from fsconsole.devices.evidence import Relation, Relative, Use, UseKind
 from fsconsole.devices.graph import DeviceGraph, number_of
@@ -20,9 +19,15 @@ from fsconsole.devices.snapshot import take_snapshot
 from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceRefused
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.system.block import open_exclusive
-from fsconsole.system.files import read_text, read_text_or
+from fsconsole.system.files import opened, read_text, read_text_or
 from fsconsole.system.locks import FileLock, is_locked
-from fsconsole.system.processes import OpenDescriptor, Target, holders_of_any, own_pid_in_host_proc
+from fsconsole.system.processes import (
+    OpenDescriptor,
+    Target,
+    holders_of_any,
+    numbers_in,
+    own_pid_in_host_proc,
+)
 
 # Claims that last: udev, and the tools that it starts, look at whatever was written, and go.
 
@@ -94,26 +99,6 @@ TOOLS_WITHOUT_O_EXCL = frozenset(
 """Tools that go ahead on it, tried too: mkfs.nilfs2, blkdiscard and wipefs when given -f, the others always."""
 
 
-class DeviceLocks:
-    """The locks on one device's disks, held until release() or the end of the process."""
-
-    def __init__(self, locks: ExitStack, paths: tuple[str, ...]) -> None:
-        self._locks = locks
-        self.paths = paths
-
-    def release(self) -> None:
-        """Give all of them back; a second call does nothing."""
-        self._locks.close()
-
-    def __enter__(self) -> DeviceLocks:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
-
-
 def lock_paths(device: Device, graph: DeviceGraph) -> tuple[str, ...]:
     """Return the nodes that a run locks: the device, its whole disk, and all below md, dm or a loop over a device.
 
@@ -123,8 +108,8 @@ def lock_paths(device: Device, graph: DeviceGraph) -> tuple[str, ...]:
     return tuple(nodes[number] for number in sorted(nodes))
 
 
-def lock_whole_disk(device: Device) -> DeviceLocks:
-    """Take flock(LOCK_EX) on the device, on its whole disk and on all that lies below it.
+def lock_whole_disk(device: Device) -> ExitStack:
+    """Take flock(LOCK_EX) on the device, on its whole disk and on all that lies below it, until the stack is closed.
 
     Raises DeviceLocked where a run or a tool has one of them, DeviceChanged where the device is gone, OSError.
     """
@@ -132,11 +117,10 @@ def lock_whole_disk(device: Device) -> DeviceLocks:
     current = graph.by_number.get(number_of(device))
     if current is None:
         raise DeviceChanged(device.path, "it is gone")
-    paths = lock_paths(current, graph)
     with ExitStack() as locks:
-        for path in paths:
+        for path in lock_paths(current, graph):
             locks.enter_context(_acquire(path, device.path))
-        return DeviceLocks(locks.pop_all(), paths)
+        return locks.pop_all()
 
 
 def _acquire(path: str, device_path: str) -> FileLock:
@@ -214,15 +198,13 @@ def is_reserved(path: str) -> bool:
     header = bytearray(
         _SG_IO_HDR.pack(ord("S"), _FROM_DEVICE, *lengths, *places, _TIMEOUT_MS, *[0] * 12),
     )
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        fcntl.ioctl(fd, _SG_IO, header)
-    except OSError as error:
-        if error.errno in {errno.ENOTTY, errno.EINVAL, errno.EOPNOTSUPP, errno.ENODEV}:
-            return False
-        raise
-    finally:
-        os.close(fd)
+    with opened(path, os.O_RDONLY | os.O_NONBLOCK) as fd:
+        try:
+            fcntl.ioctl(fd, _SG_IO, header)
+        except OSError as error:
+            if error.errno in {errno.ENOTTY, errno.EINVAL, errno.EOPNOTSUPP, errno.ENODEV}:
+                return False
+            raise
     return says_reserved(_SG_IO_HDR.unpack(header)[_STATUS_FIELD], answer.raw)
 
 
@@ -252,7 +234,9 @@ def open_uses(relatives: Iterable[Relative], graph: DeviceGraph, own_pids: froze
     are those of its file, which a virtual machine may be running from. Raises OSError where other processes may not
     be looked at.
     """
-    if not _may_look_at_processes():
+    status = dict(line.split(":", 1) for line in read_text("/proc/self/status").splitlines())
+    # /proc/PID/fd asks for it (man 5 proc_pid_fd).
+    if not int(status["CapEff"], 16) >> _CAP_SYS_PTRACE & 1:
         raise PermissionError(errno.EPERM, "the descriptors of other processes may not be looked at")
     ignored = own_pids | {own_pid_in_host_proc()}
     files: dict[Target, list[int]] = defaultdict(list)
@@ -275,34 +259,17 @@ def hidden_processes(own_pids: frozenset[int]) -> tuple[str, ...]:
 
     A security module does that, or a sandbox; on a plain system there are none.
     """
-    pids = sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
-    return tuple(
-        f"{pid} ({read_text_or(f'/proc/{pid}/comm', 'gone')})"
-        for pid in pids
-        if pid not in own_pids and _is_hidden(pid)
-    )
-
-
-def _is_hidden(pid: int) -> bool:
-    folder = f"/proc/{pid}/fd"
-    try:
-        for name in os.listdir(folder)[:1]:
-            os.readlink(f"{folder}/{name}")
-    except PermissionError:
-        return True
-    except (FileNotFoundError, ProcessLookupError):
-        # It has ended, or closed that one.
-        return False
-    return False
-
-
-def _may_look_at_processes() -> bool:
-    """Return whether CAP_SYS_PTRACE is in effect, which /proc/PID/fd asks for (man 5 proc_pid_fd)."""
-    for line in read_text("/proc/self/status").splitlines():
-        key, _, value = line.partition(":")
-        if key == "CapEff":
-            return bool(int(value, 16) >> _CAP_SYS_PTRACE & 1)
-    return False
+    hidden = []
+    for pid in sorted(set(numbers_in("/proc")) - own_pids):
+        try:
+            for name in os.listdir(f"/proc/{pid}/fd")[:1]:
+                os.readlink(f"/proc/{pid}/fd/{name}")
+        except PermissionError:
+            hidden.append(f"{pid} ({read_text_or(f'/proc/{pid}/comm', 'gone')})")
+        except (FileNotFoundError, ProcessLookupError):
+            # It has ended, or closed that one.
+            continue
+    return tuple(hidden)
 
 
 def lock_uses(device: Device, graph: DeviceGraph) -> Iterator[Use]:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import json
 import mmap
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated
+
+import msgspec
 
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.errors.targets import DeviceSilent
 from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import ContentSample, Signature, Usage
+from fsconsole.model.wire import from_plain
+from fsconsole.system.files import opened
 from fsconsole.text import decode
 from fsconsole.units import format_guess
 
@@ -45,79 +51,53 @@ def sample_content(path: str, size_bytes: int) -> ContentSample:
 
     Raises OSError, also where a block can't be read whole.
     """
-    digest = hashlib.sha256()
-    offsets = sample_offsets(size_bytes)
-    nonzero = 0
-    with mmap.mmap(-1, BLOCK_BYTES) as page:
-        fd = _open_past_cache(path, page)
-        try:
-            for offset in offsets:
-                block = _read_block(fd, page, offset, min(BLOCK_BYTES, size_bytes))
-                digest.update(block)
-                nonzero += block != _ZEROS[: len(block)]
-        finally:
-            os.close(fd)
+    digest, nonzero = hashlib.sha256(), 0
+    offsets, length = sample_offsets(size_bytes), min(BLOCK_BYTES, size_bytes)
+    for block in _read_past_cache(path, offsets, length):
+        digest.update(block)
+        nonzero += block != _ZEROS[:length]
     return ContentSample(len(offsets), nonzero, digest.hexdigest())
 
 
 def read_ends(path: str, size_bytes: int) -> None:
     """Read both ends past the page cache, where signatures lie: what a probe can't read, it takes for none.
 
-    Clean cached pages are dropped, which the probe would be given in the device's place. BLKFLSBUF would drop more, but
-    it used to empty a RAM disk (drivers/block/brd.c). Raises OSError.
+    Raises OSError.
     """
     length = min(_END_BYTES, size_bytes)
-    with mmap.mmap(-1, BLOCK_BYTES) as page:
-        fd, room = _open_past_cache(path, page), _room()
-        try:
-            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-            for start in sorted({0, size_bytes - length}):
-                done = 0
-                while done < length:
-                    # A read that meets a bad block in the middle is short; the next one is the error.
-                    with memoryview(room)[: length - done] as rest:
-                        got = os.preadv(fd, [rest], start + done)
-                    if not got:
-                        raise OSError(errno.EIO, os.strerror(errno.EIO))
-                    done += got
-        finally:
-            os.close(fd)
+    for _ in _read_past_cache(path, sorted({0, size_bytes - length}), length):
+        pass
 
 
-def _room() -> mmap.mmap:
-    """Return this thread's room for one end: new memory for each device would cost as much as the reading."""
+def _read_past_cache(path: str, offsets: Iterable[int], length: int) -> Iterator[memoryview]:
+    """Yield length bytes from each offset; each is good until the next one is asked for. Raises OSError.
+
+    Clean cached pages are dropped, which the probe would be given in the device's place. BLKFLSBUF would drop more, but
+    it used to empty a RAM disk (drivers/block/brd.c).
+    """
+    # New memory for each device would cost as much as the reading.
     if not hasattr(_OF_THREAD, "room"):
         _OF_THREAD.room = mmap.mmap(-1, _END_BYTES)
-    room: mmap.mmap = _OF_THREAD.room
-    return room
-
-
-def _open_past_cache(path: str, page: mmap.mmap) -> int:
-    """Open for O_DIRECT; a device that refuses it (sectors over 4 KiB) is opened plainly, its cache dropped."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECT)
-    except OSError as error:
-        if error.errno != errno.EINVAL:
-            raise
-    else:
+    with memoryview(_OF_THREAD.room) as room, opened(path) as fd:
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         try:
-            os.preadv(fd, [page], 0)
+            fcntl.fcntl(fd, fcntl.F_SETFL, os.O_DIRECT)
+            os.preadv(fd, [room[:BLOCK_BYTES]], 0)
         except OSError as error:
-            os.close(fd)
+            # A device with larger sectors refuses that.
             if error.errno != errno.EINVAL:
                 raise
-        else:
-            return fd
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    return fd
-
-
-def _read_block(fd: int, page: mmap.mmap, offset: int, length: int) -> bytes:
-    got = os.preadv(fd, [page], offset)
-    if got < length:
-        raise OSError(errno.EIO, f"only {got} of {length} bytes could be read at {offset}")
-    return page[:length]
+            fcntl.fcntl(fd, fcntl.F_SETFL, 0)
+        for offset in offsets:
+            done = 0
+            while done < length:
+                # A read that meets a bad block in the middle is short; the next one is the error.
+                got = os.preadv(fd, [room[done:length]], offset + done)
+                if not got:
+                    told = f"only {done} of {length} bytes could be read at {offset}"
+                    raise OSError(errno.EIO, f"{os.strerror(errno.EIO)}: {told}")
+                done += got
+            yield room[:length]
 
 
 # Signatures, by a fresh low-level probe.
@@ -127,6 +107,22 @@ _TIMEOUT_S = 60.0
 _USAGES = {usage.value: usage for usage in Usage}
 _AT_ONCE = 8
 """Probes side by side, and most devices for which each is a child of its own."""
+
+
+class _Row(msgspec.Struct):
+    """A line of wipefs; newer versions print offsets as numbers."""
+
+    type: Annotated[str, msgspec.Meta(min_length=1)]
+    offset: str | int
+    device: str | None = None
+    usage: str | None = None
+    uuid: str | None = None
+    label: str | None = None
+
+
+class _Answer(msgspec.Struct):
+    signatures: tuple[_Row, ...]
+
 
 Found = tuple[Signature, ...] | FsconsoleError
 """The signatures of a device, or why they can't be told."""
@@ -186,32 +182,14 @@ def parse_wipefs(answer: bytes, paths: Sequence[str]) -> dict[str, tuple[Signatu
         raise ValueError("two devices of one name")
     text = answer.decode("utf-8", errors="surrogateescape").strip()
     document: object = json.loads(text, strict=False) if text else {"signatures": []}
-    match document:
-        case {"signatures": [*rows]} if all(isinstance(row, dict) for row in rows):
-            for row in rows:
-                path = paths[0] if len(paths) == 1 else by_name.get(_text(row, "device"))
-                if path is None:
-                    raise ValueError("a signature on another device")
-                found[path].append(_signature(row))
-        case _:
-            raise ValueError("no list of signatures")
+    for row in from_plain(_Answer, document).signatures:
+        path = paths[0] if len(paths) == 1 else by_name.get(row.device or "")
+        if path is None:
+            raise ValueError("a signature on another device")
+        kind, label, uuid = (
+            decode((word or "").encode("utf-8", "surrogateescape"))
+            for word in (row.type, row.label, row.uuid)
+        )
+        usage = _USAGES.get(row.usage or "", Usage.OTHER)
+        found[path].append(Signature(kind, usage, int(str(row.offset), 0), label, uuid))
     return {path: tuple(signatures) for path, signatures in found.items()}
-
-
-def _signature(row: Mapping[object, object]) -> Signature:
-    kind, offset = _text(row, "type"), _text(row, "offset")
-    if not kind or not offset:
-        raise ValueError("a signature without type or offset")
-    return Signature(
-        type=kind,
-        usage=_USAGES.get(_text(row, "usage"), Usage.OTHER),
-        offset_bytes=int(offset, 0),
-        label=_text(row, "label"),
-        uuid=_text(row, "uuid"),
-    )
-
-
-def _text(row: Mapping[object, object], key: str) -> str:
-    """Return a column as text; null, a missing one and a number (newer versions' offsets) are all served."""
-    value = row.get(key)
-    return "" if value is None else decode(str(value).encode("utf-8", errors="surrogateescape"))

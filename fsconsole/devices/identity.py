@@ -43,7 +43,13 @@ _LASTING = (
 
 def read_identity(device: Device, executor: Executor) -> Identity:
     """Return who a device is now. Raises ToolMissing or ToolFailed for a dm device whose table can't be read."""
-    table = _dm_table(device.dm_name, executor) if device.dm_name else ""
+    table = ""
+    if device.dm_name:
+        # man 8 dmsetup; without --showkeys it tells no key.
+        result = executor.run(Command(("dmsetup", "table", device.dm_name), timeout_s=_DM_TIMEOUT_S))
+        if result.exit_code != 0 or result.timed_out:
+            raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no word")
+        table = result.out.strip()
     return replace(listed_identity(device), boot_id=boot_id(), dm_table=table)
 
 
@@ -67,17 +73,19 @@ def listed_identity(device: Device) -> Identity:
     )
 
 
-def _dm_table(name: str, executor: Executor) -> str:
-    """Return the lines of the device-mapper table (man 8 dmsetup); without --showkeys it tells no key."""
-    result = executor.run(Command(("dmsetup", "table", name), timeout_s=_DM_TIMEOUT_S))
-    if result.exit_code != 0 or result.timed_out:
-        raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no word")
-    return result.out.strip()
+def differences(expected: Identity, found: Identity, names: Iterable[str] = tuple(_WORDS)) -> tuple[str, ...]:
+    """Return every difference in words, "size: 64MiB, now 128MiB"; empty where all agree."""
 
+    def shown(name: str, identity: Identity) -> str:
+        value: object = getattr(identity, name)
+        is_size = name in {"size_bytes", "partition_start_bytes"}
+        return format_bytes_exact(int(str(value))) if is_size else str(value) or "none"
 
-def differences(expected: Identity, found: Identity) -> tuple[str, ...]:
-    """Return every difference within one boot in words, "size: 64MiB, now 128MiB"; empty where all agree."""
-    return _differences(expected, found, _WORDS)
+    return tuple(
+        f"{_WORDS[name]}: {shown(name, expected)}, now {shown(name, found)}"
+        for name in names
+        if getattr(expected, name) != getattr(found, name)
+    )
 
 
 def differences_across_boots(
@@ -101,20 +109,7 @@ def differences_across_boots(
 
 def lasting_differences(expected: Identity, found: Identity) -> tuple[str, ...]:
     """Return, in words, where two identities differ in what neither a reboot nor another name changes."""
-    return _differences(expected, found, _LASTING)
-
-
-def _differences(expected: Identity, found: Identity, names: Iterable[str]) -> tuple[str, ...]:
-    def shown(name: str, identity: Identity) -> str:
-        value: object = getattr(identity, name)
-        is_size = name in {"size_bytes", "partition_start_bytes"}
-        return format_bytes_exact(int(str(value))) if is_size else str(value) or "none"
-
-    return tuple(
-        f"{_WORDS[name]}: {shown(name, expected)}, now {shown(name, found)}"
-        for name in names
-        if getattr(expected, name) != getattr(found, name)
-    )
+    return differences(expected, found, _LASTING)
 
 
 def absence(path: str, identity: Identity) -> str:
@@ -123,12 +118,8 @@ def absence(path: str, identity: Identity) -> str:
         number = device_number(path)
     except (DeviceMissing, NotABlockDevice):
         return "is gone: it was pulled, detached, or its driver gave it up"
-    if (number, _diskseq(number)) != (identity.device_number, identity.diskseq):
-        return "is another device now: the one that was agreed upon is gone"
-    return ""
-
-
-def _diskseq(number: int) -> int:
     own = os.path.realpath(f"{SYS_ROOT}/dev/block/{os.major(number)}:{os.minor(number)}")
     disk = os.path.dirname(own) if os.path.exists(f"{own}/partition") else own
-    return read_int_or(f"{disk}/diskseq", 0)
+    if (number, read_int_or(f"{disk}/diskseq", 0)) != (identity.device_number, identity.diskseq):
+        return "is another device now: the one that was agreed upon is gone"
+    return ""

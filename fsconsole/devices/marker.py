@@ -8,13 +8,15 @@ on the very file that a loop device stands on, never by its path, and only on th
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import stat
-from dataclasses import dataclass
 
+import msgspec
+
+from fsconsole.model.wire import Wire, decode, encode
 from fsconsole.system.block import generation
+from fsconsole.system.files import opened
 
 SCRATCH_XATTR = "trusted.fsconsole.scratch"
 MAX_PURPOSE_CHARACTERS = 200
@@ -24,26 +26,17 @@ _SCRATCH_ID = re.compile(r"[0-9a-f]{8,32}")
 _UNMARKED_ERRORS = frozenset({errno.ENODATA, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM, errno.ERANGE})
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+class Marker(Wire, frozen=True):
     """What the attribute holds; an empty scratch_id says that the file is not marked."""
 
-    scratch_id: str
-    purpose: str = ""
-    file: tuple[int, int] = (0, 0)
-    """Inode number and generation of the file that it was made for; write_marker() puts them in."""
+    scratch_id: str = msgspec.field(name="id")
+    purpose: str
+    inode: int
+    """Of the file that it was made for, as its generation; write_marker() puts them in."""
+    generation: int
 
 
-UNMARKED = Marker("")
-
-
-def read_marker(path: str) -> str:
-    """Return the scratch id on a regular file, or "" where there is none; symbolic links are not followed."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return ""
-    return proven_marker(path, found.st_dev, found.st_ino).scratch_id
+UNMARKED = Marker("", "", 0, 0)
 
 
 def proven_marker(path: str, file_device: int, inode: int) -> Marker:
@@ -52,16 +45,17 @@ def proven_marker(path: str, file_device: int, inode: int) -> Marker:
     A path proves nothing: after a rename, or in another mount namespace, it names another file than the one
     below the loop device.
     """
+
+    def is_that_file(found: os.stat_result) -> bool:
+        return stat.S_ISREG(found.st_mode) and (found.st_dev, found.st_ino) == (file_device, inode)
+
     try:
-        if not _is_that_file(os.lstat(path), file_device, inode):
+        if not is_that_file(os.lstat(path)):
             return UNMARKED
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with opened(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as fd:
+            return marker_of(fd) if is_that_file(os.fstat(fd)) else UNMARKED
     except (OSError, ValueError):
         return UNMARKED
-    try:
-        return marker_of(fd) if _is_that_file(os.fstat(fd), file_device, inode) else UNMARKED
-    finally:
-        os.close(fd)
 
 
 def marker_of(fd: int) -> Marker:
@@ -75,37 +69,23 @@ def marker_of(fd: int) -> Marker:
         if error.errno in _UNMARKED_ERRORS:
             return UNMARKED
         raise
-    return marker if marker.file == _file_of(fd) else UNMARKED
+    return marker if (marker.inode, marker.generation) == _file_of(fd) else UNMARKED
 
 
-def write_marker(fd: int, marker: Marker) -> None:
+def write_marker(fd: int, scratch_id: str, purpose: str = "") -> None:
     """Mark an open file. Raises OSError: EOPNOTSUPP where the filesystem has no such attributes."""
-    inode, made = _file_of(fd)
-    document = {
-        "id": marker.scratch_id,
-        "purpose": marker.purpose[:MAX_PURPOSE_CHARACTERS],
-        "inode": inode,
-        "generation": made,
-    }
-    os.setxattr(fd, SCRATCH_XATTR, json.dumps(document).encode())
+    marker = Marker(scratch_id, purpose[:MAX_PURPOSE_CHARACTERS], *_file_of(fd))
+    os.setxattr(fd, SCRATCH_XATTR, encode(marker).encode())
 
 
 def parse_marker(raw: bytes) -> Marker:
     """Return the mark in an attribute's value; what fsconsole would not have written is UNMARKED."""
     try:
-        document = json.loads(raw)
-    except (ValueError, RecursionError):
+        marker = decode(Marker, raw)
+    except ValueError:
         return UNMARKED
-    match document:
-        case {"id": str(scratch_id), "purpose": str(purpose), "inode": int(inode), "generation": int(made)}:
-            is_ours = _SCRATCH_ID.fullmatch(scratch_id) is not None
-            return Marker(scratch_id, purpose, (inode, made)) if is_ours else UNMARKED
-        case _:
-            return UNMARKED
-
-
-def _is_that_file(found: os.stat_result, file_device: int, inode: int) -> bool:
-    return stat.S_ISREG(found.st_mode) and (found.st_dev, found.st_ino) == (file_device, inode)
+    is_ours = _SCRATCH_ID.fullmatch(marker.scratch_id) is not None
+    return marker if is_ours else UNMARKED
 
 
 def _file_of(fd: int) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from fsconsole.errors.runs import KernelUnreadable
 from fsconsole.model.device import MdArray, MdMember
-from fsconsole.system.files import read_int_or, read_text, read_text_or
+from fsconsole.system.files import opened, read_int_or, read_text, read_text_or
 from fsconsole.text import KIB
 
 SUPERBLOCK_BYTES = 4096
@@ -25,8 +25,6 @@ _OFFSET_BYTES = 4096
 _HEAD = struct.Struct("<II8x16s")
 """magic, major_version, then set_uuid."""
 _MAGIC, _MAJOR_VERSION = 0xA92B4EFC, 1
-_BETWEEN = " / "
-"""Stands between the sectors that a resync has done and all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +70,10 @@ def parse_superblock(raw: bytes) -> str:
 
 def member_uuid(path: str) -> str:
     """Return the UUID of the array that a device is, or was, a member of; empty for none. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with opened(path) as fd:
         # md writes past the page cache, which may hold what was there before.
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         return parse_superblock(os.pread(fd, SUPERBLOCK_BYTES, _OFFSET_BYTES))
-    finally:
-        os.close(fd)
 
 
 def kernel_name(path: str, sys: str = "/sys") -> str:
@@ -127,23 +122,16 @@ def sync_state(name: str, sys: str = "/sys") -> SyncState:
         read_int_or(f"{folder}/degraded", 0) == 0 and read_text_or(f"{folder}/resync_start", "none") == "none"
     )
     members = tuple(sorted(e.removeprefix("dev-") for e in os.listdir(folder) if e.startswith("dev-")))
-    completed = read_text_or(f"{folder}/sync_completed", "")
+    # "1234 / 5678" in sectors, "none" or "delayed".
+    done, is_at_work, total = read_text_or(f"{folder}/sync_completed", "").partition(" / ")
     return SyncState(
         action=action,
         is_in_step=is_whole and action == "idle",
         members=members,
         faulty=tuple(m for m in members if "faulty" in read_text_or(f"{folder}/dev-{m}/state", "")),
-        done_percent=_done_percent(completed),
-        is_at_work=_BETWEEN in completed,
+        done_percent=100 * int(done) / int(total) if done.isdigit() and int(total or 0) else 0.0,
+        is_at_work=bool(is_at_work),
     )
-
-
-def _done_percent(text: str) -> float:
-    """Return the share in sync_completed, "1234 / 5678" in sectors; 0 for "none" and "delayed"."""
-    done, _, total = text.partition(_BETWEEN)
-    if not (done.isdigit() and total.isdigit()) or int(total) == 0:
-        return 0.0
-    return 100 * int(done) / int(total)
 
 
 # The text of /proc/mdstat as values.
@@ -173,22 +161,12 @@ _BITMAP = re.compile(r"^\s*bitmap: (.*)$", re.MULTILINE)
 
 def parse_mdstat(text: str) -> tuple[MdArray, ...]:
     """Return the arrays in the order of the text. Raises KernelUnreadable at a headline it can't read."""
-    return tuple(_array(block) for block in _blocks(text))
-
-
-def _blocks(text: str) -> Iterator[list[str]]:
-    """Yield each array's headline with the indented lines below it."""
-    block: list[str] = []
-    for line in text.split("\n"):
-        if line[:1].isspace() or not line:
-            if block:
-                block.append(line)
-            continue
-        if block:
-            yield block
-        block = [line] if " : " in line and not line.startswith(_NOT_ARRAYS) else []
-    if block:
-        yield block
+    blocks = (block for block in re.split(r"\n(?=\S)", text) if not block[:1].isspace())
+    return tuple(
+        _array(block.split("\n"))
+        for block in blocks
+        if " : " in block.split("\n")[0] and not block.startswith(_NOT_ARRAYS)
+    )
 
 
 def _array(block: list[str]) -> MdArray:
@@ -197,7 +175,8 @@ def _array(block: list[str]) -> MdArray:
     details = "\n".join((super_ + metadata_words, *block[1:]))
     blocks, chunk, health, near = (pattern.search(details) for pattern in (_BLOCKS, _CHUNK, _HEALTH, _NEAR))
     metadata, bitmap = _METADATA.search(details), _BITMAP.search(details)
-    action, progress_percent = _action(details[: bitmap.start()] if bitmap else details)
+    before = details[: bitmap.start()] if bitmap else details
+    progress, waiting = _PROGRESS.search(before), _WAITING.search(before)
     finish, speed = _FINISH.search(details), _SPEED.search(details)
     return replace(
         _headline(first),
@@ -205,8 +184,8 @@ def _array(block: list[str]) -> MdArray:
         chunk_bytes=int(chunk[1]) * KIB if chunk else 0,
         slots=health[3] if health else "",
         degraded=max(0, int(health[1]) - int(health[2])) if health else 0,
-        action=action,
-        progress_percent=progress_percent,
+        action=progress[1] if progress else waiting[1] if waiting else "",
+        progress_percent=float(progress[2]) if progress else None,
         finish_min=float(finish[1]) if finish else None,
         speed_bytes_s=float(speed[1]) * KIB if speed else None,
         bitmap=bitmap[1] if bitmap else "",
@@ -217,32 +196,22 @@ def _array(block: list[str]) -> MdArray:
 
 def _headline(line: str) -> MdArray:
     match = _HEADLINE.fullmatch(line)
-    if match is None:
-        raise KernelUnreadable(path=MDSTAT_PATH, line=line)
-    words = match["rest"].split()
+    words = match["rest"].split() if match else []
     read_only = bool(words) and words[0] in _READ_ONLY
     words = words[1:] if read_only else words
-    has_level = match["state"] != "inactive" and bool(words) and not _MEMBER.fullmatch(words[0])
+    has_level = (
+        match is not None and match["state"] != "inactive" and bool(words) and not _MEMBER.fullmatch(words[0])
+    )
+    members = [_MEMBER.fullmatch(word) for word in words[1 if has_level else 0 :]]
+    if match is None or None in members:
+        raise KernelUnreadable(path=MDSTAT_PATH, line=line)
     return MdArray(
         size_bytes=0,
         name=match["name"],
         active=match["state"] != "inactive",
         read_only=read_only,
         level=words[0] if has_level else "",
-        members=tuple(_member(word, line) for word in words[1 if has_level else 0 :]),
+        members=tuple(
+            MdMember(m["name"], int(m["slot"]), re.sub(r"[()]", "", m["flags"])) for m in members if m
+        ),
     )
-
-
-def _member(word: str, line: str) -> MdMember:
-    match = _MEMBER.fullmatch(word)
-    if match is None:
-        raise KernelUnreadable(path=MDSTAT_PATH, line=line)
-    return MdMember(match["name"], int(match["slot"]), re.sub(r"[()]", "", match["flags"]))
-
-
-def _action(details: str) -> tuple[str, float | None]:
-    progress = _PROGRESS.search(details)
-    if progress is not None:
-        return progress[1], float(progress[2])
-    waiting = _WAITING.search(details)
-    return (waiting[1] if waiting else "", None)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
+from fsconsole.devices.claims import lasting
 from fsconsole.devices.graph import DeviceGraph
-from fsconsole.devices.marker import Marker, proven_marker, write_marker
+from fsconsole.devices.marker import proven_marker, write_marker
 from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.devices.state import Claim, device_state
 from fsconsole.errors.runs import NoSpace
@@ -20,14 +20,11 @@ from fsconsole.model.device import Device
 from fsconsole.model.wire import Wire
 from fsconsole.system import block
 from fsconsole.system.block import open_exclusive
+from fsconsole.system.files import opened
 from fsconsole.system.locks import lock_descriptor
 from fsconsole.system.processes import holders_of, own_pid_in_host_proc
 from fsconsole.text import GIB, MIB
 from fsconsole.units import format_bytes
-
-_PASSING_BY_S = 0.5
-"""udev's workers lock and open a device for some milliseconds after it appears; a user stays."""
-_PAUSE_S = 0.02
 
 
 @contextmanager
@@ -47,24 +44,21 @@ def held_for_removal(device_path: str) -> Iterator[None]:
         if error.errno != errno.EBUSY:
             raise
         raise ScratchInUse(name=device_path, why="mounted or claimed in another namespace") from error
+
+    def locked_or_open() -> str:
+        try:
+            lock_descriptor(fd)
+        except BlockingIOError:
+            return "a run has locked it"
+        others = holders_of(os.fstat(fd).st_rdev, frozenset({own_pid_in_host_proc()}))
+        return f"open in process {others[0].pid} ({others[0].command})" if others else ""
+
     try:
-        deadline = time.monotonic() + _PASSING_BY_S
-        while why := _locked_or_open(fd):
-            if time.monotonic() > deadline:
-                raise ScratchInUse(name=device_path, why=why)
-            time.sleep(_PAUSE_S)
+        if lasting(lambda: bool(locked_or_open())) and (why := locked_or_open()):
+            raise ScratchInUse(name=device_path, why=why)
         yield
     finally:
         os.close(fd)
-
-
-def _locked_or_open(fd: int) -> str:
-    try:
-        lock_descriptor(fd)
-    except BlockingIOError:
-        return "a run has locked it"
-    others = holders_of(os.fstat(fd).st_rdev, frozenset({own_pid_in_host_proc()}))
-    return f"open in process {others[0].pid} ({others[0].command})" if others else ""
 
 
 # How much of a host filesystem a scratch file may take: never the last of the disk.
@@ -92,9 +86,6 @@ def kept_free(total_bytes: int) -> int:
 MIN_BYTES = MIB
 BLOCK_BYTES = 4096
 """Sizes are whole blocks, so that direct I/O reaches the file's last byte on disks with 4 KiB sectors."""
-
-_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class Scratch(Wire, frozen=True):
@@ -128,22 +119,19 @@ def create(size_bytes: int, directory: str = DEFAULT_SCRATCH_DIR, *, purpose: st
             wanted="a size for a scratch device (whole 4 KiB blocks, 1 MiB or more)",
             examples="512MiB, 4GiB",
         )
-    marker = Marker(secrets.token_hex(4), purpose)
+    scratch_id = secrets.token_hex(4)
     folder = os.path.realpath(directory)
-    path = f"{folder}/scratch-{marker.scratch_id}.img"
+    path = f"{folder}/scratch-{scratch_id}.img"
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         need_room(folder, size_bytes)
         with ExitStack() as undo:
-            fd = os.open(path, _CREATE, 0o600)
-            undo.callback(os.unlink, path)
-            try:
+            with opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600) as fd:
+                undo.callback(os.unlink, path)
                 # Marked before it is filled: what a kill leaves can still be listed and removed.
-                write_marker(fd, marker)
+                write_marker(fd, scratch_id, purpose)
                 os.posix_fallocate(fd, 0, size_bytes)
                 os.fsync(fd)
-            finally:
-                os.close(fd)
             made = _attach_proven(path, undo)
             undo.pop_all()
     except OSError as error:
@@ -255,7 +243,7 @@ def _loops_over(found: os.stat_result, loops: Iterable[Device]) -> list[Device]:
 
 
 def _worded(error: OSError, path: str, size_bytes: int) -> NoSpace | ScratchImpossible:
-    if error.errno in _NO_ROOM:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return NoSpace(path=path, needed=format_bytes(size_bytes), free="too little")
     if error.errno == errno.EOPNOTSUPP:
         why = "its filesystem keeps no extended attributes, so that a file can't be marked as fsconsole's own"

@@ -20,7 +20,7 @@ from fsconsole import __version__
 from fsconsole.catalog.filesystem import Catalog, Filesystem
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import Where, split_flags, split_mount, to_argv
-from fsconsole.devices.claims import DeviceLocks, lock_whole_disk
+from fsconsole.devices.claims import lock_whole_disk
 from fsconsole.devices.settings import facts_in_force, lock_machine_settings
 from fsconsole.devices.snapshot import find_device
 from fsconsole.engine import warnings
@@ -262,7 +262,7 @@ def _acquire(
     )
 
 
-def _lock(target: Target) -> DeviceLocks:
+def _lock(target: Target) -> ExitStack:
     try:
         return lock_whole_disk(find_device(target.path))
     except (DeviceMissing, NotABlockDevice) as error:

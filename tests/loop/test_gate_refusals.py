@@ -254,26 +254,26 @@ def test_a_device_that_is_held_lets_a_tool_work_and_nobody_else_claim_it(large: 
 
 
 def test_one_run_locks_the_whole_disk_its_own_tools_work_and_a_second_is_refused(blank: str) -> None:
-    with lock_whole_disk(find_device(blank)) as locks:
-        assert locks.paths == (blank,)
+    with lock_whole_disk(find_device(blank)):
+        assert is_locked(blank)
         with pytest.raises(DeviceLocked):
             lock_whole_disk(find_device(blank))
         run("mkfs.ext4", "-q", blank)
         write(blank, 0, b"x")
-    lock_whole_disk(find_device(blank)).release()
+    lock_whole_disk(find_device(blank)).close()
 
 
 def test_a_partition_locks_its_disk_and_a_loop_the_device_below_all_or_none(tmp_path: Path) -> None:
     with partitioned(tmp_path, (1, 30), (32, 30)) as (disk, one, two), loop_over(two) as top:
-        with lock_whole_disk(find_device(one)) as locks:
-            assert set(locks.paths) == {disk, one}
+        with lock_whole_disk(find_device(one)):
+            assert [is_locked(path) for path in (disk, one)] == [True, True]
             for other in (two, top):
                 with pytest.raises(DeviceLocked):
                     lock_whole_disk(find_device(other))
             assert not is_locked(top)
             assert not is_locked(two)
-        with lock_whole_disk(find_device(top)) as locks:
-            assert set(locks.paths) == {disk, two, top}
+        with lock_whole_disk(find_device(top)):
+            assert [is_locked(path) for path in (disk, two, top, one)] == [True, True, True, False]
 
 
 CREATE = ("mdadm", "--create", "/dev/md400")

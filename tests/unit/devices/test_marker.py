@@ -15,7 +15,6 @@ from fsconsole.devices.marker import (
     marker_of,
     parse_marker,
     proven_marker,
-    read_marker,
     write_marker,
 )
 from fsconsole.devices.scratch import kept_free, need_room
@@ -25,7 +24,7 @@ from fsconsole.text import GIB, TIB
 
 def test_a_mark_is_read_as_it_was_written() -> None:
     raw = b'{"id": "0a1b2c3d", "purpose": "demo", "inode": 12, "generation": 7}'
-    assert parse_marker(raw) == Marker("0a1b2c3d", "demo", (12, 7))
+    assert parse_marker(raw) == Marker("0a1b2c3d", "demo", 12, 7)
 
 
 def test_what_fsconsole_would_not_have_written_is_no_mark() -> None:
@@ -54,19 +53,13 @@ def test_no_bytes_make_a_mark_fail(raw: bytes) -> None:
     assert parse_marker(raw).scratch_id == "" or b"id" in raw
 
 
-def test_a_file_without_a_mark_or_no_file_at_all_has_none(tmp_path: Path) -> None:
-    plain = tmp_path / "plain"
+def test_a_file_without_a_mark_or_no_file_at_all_has_none_and_a_pipe_is_never_opened(tmp_path: Path) -> None:
+    plain, pipe = tmp_path / "plain", tmp_path / "pipe"
     plain.touch()
-    found = plain.stat()
-    assert read_marker(str(plain)) == ""
-    assert read_marker(str(tmp_path / "missing")) == ""
-    assert proven_marker(str(plain), found.st_dev, found.st_ino) == UNMARKED
-    assert proven_marker("\0", 0, 0) == UNMARKED
-
-
-def test_a_pipe_is_never_opened_for_its_mark(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    assert read_marker(str(tmp_path / "pipe")) == ""
+    os.mkfifo(pipe)
+    for path in (plain, pipe):
+        assert proven_marker(str(path), path.stat().st_dev, path.stat().st_ino) == UNMARKED
+    assert proven_marker(str(tmp_path / "missing"), 0, 0) == proven_marker("\0", 0, 0) == UNMARKED
 
 
 def test_the_larger_of_a_gibibyte_and_a_twentieth_stays_free() -> None:
@@ -87,7 +80,7 @@ def test_a_long_purpose_is_cut_to_what_an_attribute_can_hold(
     written: list[bytes] = []
     monkeypatch.setattr(os, "setxattr", lambda _fd, _name, value: written.append(value))
     with (tmp_path / "scratch").open("wb") as file:
-        write_marker(file.fileno(), Marker("0a1b2c3d", "x" * 5000))
+        write_marker(file.fileno(), "0a1b2c3d", "x" * 5000)
     assert parse_marker(written[0]).purpose == "x" * 200
 
 
