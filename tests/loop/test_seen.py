@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.devices import scratch
-from fsconsole.devices.marker import Marker, write_marker
+from fsconsole.devices.marker import write_marker
 from fsconsole.devices.scratch import Scratch
 from fsconsole.devices.snapshot import find_device
 from fsconsole.errors import ExitCode
@@ -70,7 +70,7 @@ def test_another_scratch_device_under_the_same_name_is_noticed(tmp_path: Path, o
     files = [sparse(tmp_path / name) for name in ("shown", "other")]
     for number, file in enumerate(files):
         with open(file, "rb+") as marked:
-            write_marker(marked.fileno(), Marker(f"0a1b2c3{number}"))
+            write_marker(marked.fileno(), f"0a1b2c3{number}")
     own_loop.attach(files[0])
     seen = shown(tmp_path, own_loop.path)["seen"]
     own_loop.attach(files[1])
