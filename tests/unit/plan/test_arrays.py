@@ -68,35 +68,25 @@ def refusal(*lines: str) -> PlanBadValue:
     return caught.value
 
 
-def test_every_key_is_read_with_all_its_values() -> None:
+def test_every_key_is_read_with_all_its_values_which_are_multiplied_out() -> None:
     (axis,) = parse(SMALLEST + EVERY_KEY).arrays
+    sizes, policies = (64 * KIB, 512 * KIB), ("resync", "bitmap")
     assert axis == ArrayAxis(
-        levels=("raid5", "raid6"),
-        chunks_bytes=(64 * KIB, 512 * KIB),
-        members=(4, 5),
-        stripe_cache_sizes=(256, 4096),
-        group_thread_counts=(0, 2),
-        bitmaps=("none", "internal"),
-        consistency_policies=("resync", "bitmap"),
+        ("raid5", "raid6"),
+        sizes,
+        (4, 5),
+        (256, 4096),
+        (0, 2),
+        ("none", "internal"),
+        policies,
         assume_clean=True,
     )
-
-
-def test_all_values_are_multiplied_out() -> None:
     arrays = array_choices(parse(SMALLEST + EVERY_KEY))
     assert len(arrays) == len(set(arrays)) == 2**7
     assert arrays[0] == ArraySpec("raid5", 64 * KIB, 4, 256, 0, "none", "resync", assume_clean=True)
 
 
-def test_a_level_alone_is_an_array_as_mdadm_makes_it_of_all_targets() -> None:
-    assert choices("level = 'raid5'") == (ArraySpec("raid5"),)
-
-
-def test_without_a_table_the_targets_are_used_as_they_are() -> None:
-    assert array_choices(parse(SMALLEST)) == (None,)
-
-
-def test_levels_that_lack_a_knob_share_a_table_with_those_that_have_it() -> None:
+def test_each_array_is_chosen_once_with_the_knobs_that_its_level_has() -> None:
     lines = ("level = ['raid1', 'raid5', 'raid0']", "chunk = ['64KiB', '1MiB']", "assume_clean = true")
     assert choices(*lines) == (
         ArraySpec("raid1", assume_clean=True),
@@ -105,43 +95,24 @@ def test_levels_that_lack_a_knob_share_a_table_with_those_that_have_it() -> None
         ArraySpec("raid0", 64 * KIB),
         ArraySpec("raid0", 1024 * KIB),
     )
-
-
-def test_two_tables_that_ask_for_the_same_array_give_it_once() -> None:
-    assert choices("level = 'raid5'", "[[array]]", "level = ['raid5', 'raid6']") == (
-        ArraySpec("raid5"),
-        ArraySpec("raid6"),
-    )
+    twice = choices("level = 'raid5'", "[[array]]", "level = ['raid5', 'raid6']")
+    assert twice == (ArraySpec("raid5"), ArraySpec("raid6"))
+    assert array_choices(parse(SMALLEST)) == (None,)
 
 
 def test_more_combinations_than_a_plan_may_have_cells_are_refused_before_they_are_counted_out() -> None:
     numbers = list(range(17, 1017))
     arrays = plan_with("level = 'raid5'", f"stripe_cache_size = {numbers}", f"group_thread_count = {numbers}")
     settings = parse(f"{SMALLEST}[settings]\nnr_requests = {numbers}\nstripe_cache_size = {numbers}")
-    threads = parse(
-        "schema = 1\n"
-        + VARIANT
-        + "".join(
-            f"[[workload]]\nname = '{name}'\nkind = 'create'\nfile_size = '1MiB'\nthreads = {numbers}\n"
-            for name in ("one", "two")
-        )
-    )
-    for choices_of, plan in (
+    load = f"[[workload]]\nkind = 'create'\nfile_size = '1MiB'\nthreads = {numbers}\n"
+    threads = parse("schema = 1\n" + VARIANT + load + load)
+    for choices_of, plan in [
         (array_choices, arrays),
         (setting_choices, settings),
         (workload_choices, threads),
-    ):
+    ]:
         with pytest.raises(PlanBadValue, match="too many"):
             choices_of(plan)
-
-
-def test_one_knob_is_set_in_one_place() -> None:
-    text = (
-        SMALLEST + "[[array]]\nlevel = 'raid5'\nstripe_cache_size = 4096\n[settings]\nstripe_cache_size = 256"
-    )
-    with pytest.raises(PlanBadValue) as caught:
-        parse(text)
-    assert caught.value.key == "settings.stripe_cache_size"
 
 
 def test_what_cannot_be_is_refused_with_its_key_and_what_is_valid() -> None:
@@ -173,16 +144,15 @@ def test_what_cannot_be_is_refused_with_its_key_and_what_is_valid() -> None:
         assert error.key == f"array[0].{key}"
         assert words in error.why
         assert error.wanted
-
-
-def test_a_key_that_names_a_device_is_unknown() -> None:
+    twice = refusal("level = 'raid5'", "stripe_cache_size = 4096", "[settings]", "stripe_cache_size = 256")
+    assert twice.key == "settings.stripe_cache_size"
     for key in ("devices", "write_journal", "spare", "name"):
         with pytest.raises(PlanUnknownKey) as caught:
             plan_with("level = 'raid5'", f"{key} = '/dev/sda'")
         assert caught.value.key == f"array[0].{key}"
 
 
-def test_what_makes_no_sense_together_is_said_in_words() -> None:
+def test_what_mdadm_refuses_is_said_in_words_and_nothing_against_what_it_makes() -> None:
     for spec, words in [
         (ArraySpec("raid6", members=3), "at least 4 members"),
         (ArraySpec("raid6", consistency_policy="ppl"), "raid6 has no partial parity log"),
@@ -191,9 +161,6 @@ def test_what_makes_no_sense_together_is_said_in_words() -> None:
         (ArraySpec("raid5", bitmap="internal", consistency_policy="ppl"), 'not "ppl"'),
     ]:
         assert any(words in reason for reason in array_objections(spec))
-
-
-def test_nothing_is_said_against_what_mdadm_makes() -> None:
     assert not array_objections(ArraySpec("raid5", members=2, bitmap="none", consistency_policy="ppl"))
     assert not array_objections(ArraySpec("raid1", bitmap="internal", consistency_policy="bitmap"))
     assert not any(array_objections(ArraySpec(level)) for level in LEVELS)
@@ -296,15 +263,10 @@ def test_knobs_are_written_before_the_settings_of_the_cell():
     ]
 
 
-def test_nothing_is_waited_for_where_nothing_is_redundant() -> None:
-    for level in ["raid0", "linear"]:
-        (cell,) = on_arrays(f'level = ["{level}"]')
+def test_no_resync_is_waited_for_without_redundancy_or_where_it_is_assumed_clean():
+    for array in ('level = "raid0"', 'level = "linear"', 'level = "raid1"\nassume_clean = true'):
+        (cell,) = on_arrays(array)
         assert StepKind.ARRAY_SYNC not in [step.kind for step in cell.steps]
-
-
-def test_nothing_is_waited_for_where_it_is_assumed_clean():
-    (cell,) = on_arrays('level = ["raid1"]\nassume_clean = true')
-    assert StepKind.ARRAY_SYNC not in [step.kind for step in cell.steps]
     assert "assumed clean" in next(step.title for step in cell.steps if step.kind is StepKind.ARRAY)
 
 
@@ -334,17 +296,14 @@ def test_sizes_fit_the_smallest_array_that_can_be_made():
     assert {cell.workloads for cell in cells} == {small[0].workloads}
 
 
-def test_a_target_that_becomes_no_member_is_noted():
+def test_a_target_too_many_is_noted_and_without_devices_there_are_as_many_as_the_level_needs():
     plan = build('schema = 1\n[[array]]\nlevel = ["raid1"]\nmembers = [2]\n' + VARIANT + WORKLOAD, *DISKS[:3])
     assert "/dev/sdc becomes a member of no array" in plan.notes
-
-
-def test_a_plan_for_no_device_in_particular_shows_as_many_as_the_level_needs():
     (cell,) = on_arrays('level = ["raid6"]', NO_DEVICE)
     assert (cell.members, cell.unavailable) == (("DEVICE1", "DEVICE2", "DEVICE3", "DEVICE4"), "")
 
 
-def test_the_size_is_rather_less_than_what_mdadm_makes_of_three_disks() -> None:
+def test_the_size_is_rather_less_than_what_mdadm_makes_and_without_what_is_redundant() -> None:
     for spec, sectors in [
         (ArraySpec("raid5"), 389120),
         (ArraySpec("raid5", consistency_policy="ppl"), 380928),
@@ -354,9 +313,6 @@ def test_the_size_is_rather_less_than_what_mdadm_makes_of_three_disks() -> None:
     ]:
         size_bytes = usable_bytes(spec, [96 * MIB] * 3)
         assert 0.9 * sectors * 512 < size_bytes <= sectors * 512
-
-
-def test_what_is_redundant_is_no_room() -> None:
     for level, members_of_data in [("raid6", 2), ("raid5", 3), ("raid1", 1), ("raid0", 4)]:
         one = usable_bytes(ArraySpec("raid1", chunk_bytes=MIB), [GIB] * 4)
         whole = usable_bytes(ArraySpec(level, chunk_bytes=MIB), [GIB] * 4)
@@ -424,52 +380,29 @@ def test_each_level_spreads_a_stripe_over_its_data_disks() -> None:
         assert shape.ext4_words == f"-E stride=16,stripe_width={16 * data_disks}"
         assert shape.xfs_words == f"-d su=64k,sw={data_disks}"
 
-
-def test_what_has_no_stripes_has_no_geometry() -> None:
     for level, chunk_bytes, disks in [
-        ("linear", 64 * KIB, 4),
-        ("raid1", 0, 4),
-        ("", 0, 1),
-        ("raid6", 64 * KIB, 2),
-        ("raid0", 512, 2),
-        ("faulty", 0, 1),
-    ]:
+        ("linear", 64 * KIB, 4), ("raid1", 0, 4), ("", 0, 1), ("raid6", 64 * KIB, 2), ("raid0", 512, 2), ("faulty", 0, 1),
+    ]:  # fmt: skip
         assert geometry(level, chunk_bytes, disks) is None
 
 
-def test_spares_and_a_journal_hold_no_part_of_a_stripe() -> None:
+def test_spares_and_a_journal_hold_no_part_of_a_stripe_and_a_reshaped_array_has_none() -> None:
     shape = geometry_of(RAID5)
     assert shape is not None
     assert shape.data_disks == 2
-    striped = replace(RAID5, level="raid0", slots="")
-    assert geometry_of(striped) == geometry("raid0", 64 * KIB, 3)
-
-
-def test_an_array_that_is_reshaped_has_no_geometry_yet() -> None:
+    assert geometry_of(replace(RAID5, level="raid0", slots="")) == geometry("raid0", 64 * KIB, 3)
     assert geometry_of(replace(RAID5, action="reshape")) is None
 
 
-def test_of_an_array_the_words_for_mkfs_are_told_and_that_mkfs_sees_them_itself() -> None:
-    told = stripes_of(MD0, (SDA, MEMBER, MD0))
-    assert told.sentences == (
-        "/dev/md0 holds 64KiB on each of 2 data disks, 128KiB in all: "
-        "ext4 -E stride=16,stripe_width=32; xfs -d su=64k,sw=2; mkfs sees that itself",
+def test_words_for_mkfs_are_told_of_a_device_on_one_array_and_whether_mkfs_sees_them() -> None:
+    words = "ext4 -E stride=16,stripe_width=32; xfs -d su=64k,sw=2; "
+    assert stripes_of(MD0, (SDA, MEMBER, MD0)).sentences == (
+        f"/dev/md0 holds 64KiB on each of 2 data disks, 128KiB in all: {words}mkfs sees that itself",
     )
-
-
-def test_of_a_small_array_mkfs_xfs_is_said_to_take_no_stripes_by_itself() -> None:
-    told = stripes_of(replace(MD0, size_bytes=1023 * MIB), (SDA, MEMBER, MD0))
-    assert told.words.endswith("; mkfs.ext4 sees that itself, mkfs.xfs only from 1 GiB on")
-
-
-def test_a_volume_on_an_array_has_its_stripes_and_is_told_that_mkfs_cannot_see_them() -> None:
-    told = stripes_of(VOLUME, (SDA, MEMBER, MD0, PART, VOLUME))
-    assert told.words == (
-        "ext4 -E stride=16,stripe_width=32; xfs -d su=64k,sw=2; the kernel tells mkfs otherwise, so name it"
-    )
-
-
-def test_a_volume_over_two_arrays_and_a_plain_disk_have_no_stripes_told() -> None:
+    small = stripes_of(replace(MD0, size_bytes=1023 * MIB), (SDA, MEMBER, MD0))
+    assert small.words == f"{words}mkfs.ext4 sees that itself, mkfs.xfs only from 1 GiB on"
+    volume = stripes_of(VOLUME, (SDA, MEMBER, MD0, PART, VOLUME))
+    assert volume.words == f"{words}the kernel tells mkfs otherwise, so name it"
     over_two = replace(VOLUME, lower=("md0", "md1"))
     assert stripes_of(over_two, (SDA, MEMBER, MD0, replace(MD0, name="md1"), over_two)).sentences == ()
     assert stripes_of(SDA, (SDA, MEMBER, MD0)).sentences == ()
@@ -487,9 +420,6 @@ def test_a_partition_of_an_array_is_cautioned_about_where_it_begins() -> None:
         for device in (part, VOLUME):
             cautions = stripes_of(device, (SDA, MEMBER, MD0, part, VOLUME)).cautions
             assert [why in caution for caution in cautions] == ([True] if why else []), cautions
-
-
-def test_without_parity_a_stripe_may_be_written_in_part() -> None:
     striped = replace(MD0, md=replace(RAID5, level="raid0", slots="UU"))
     part = replace(PART, partition_start_bytes=64 * KIB)
     assert stripes_of(part, (striped, part)).cautions == ()

@@ -40,46 +40,28 @@ def checklist(mkfs: str = "", mount: str = "", exclude: str = "[]", head: str = 
 
 def test_a_checklist_is_multiplied_out_and_labels_name_only_what_differs() -> None:
     plan = build(checklist("inode_size = 256", "data = ['ordered', 'writeback'], delalloc = ['on', 'off']"))
-    assert labels(plan) == [
-        "ext4 data=ordered delalloc",
-        "ext4 data=ordered nodelalloc",
-        "ext4 data=writeback delalloc",
-        "ext4 data=writeback nodelalloc",
-    ]
+    datas, delallocs = ("data=ordered", "data=writeback"), ("delalloc", "nodelalloc")
+    assert labels(plan) == [f"ext4 {data} {delalloc}" for data in datas for delalloc in delallocs]
     assert all("-I" in cell.variant.mkfs_words for cell in plan.cells)
-
-
-def test_a_lone_variant_is_called_by_its_filesystem() -> None:
     assert labels(build("schema = 1\n[[variant]]\ntype = 'ext4'\nmkfs = '-I 512'\n" + WORKLOAD)) == ["ext4"]
 
 
-def test_excluded_combinations_are_not_there() -> None:
-    options = "flex_bg = ['off', 'on'], flex_bg_size = [16, 64]"
-    plan = build(checklist(options, exclude="[{ flex_bg = 'off' }]"))
-    assert labels(plan) == ["ext4 -G 16", "ext4 -G 64"]
-    assert plan.notes == ()
-
-
-def test_combinations_that_cannot_be_are_left_out_and_listed_with_the_reason() -> None:
-    plan = build(
-        checklist(
-            "flex_bg = ['off', 'on'], flex_bg_size = 64", "data = ['ordered', 'journal'], delalloc = 'on'"
-        )
-    )
+def test_combinations_that_are_excluded_or_cannot_be_are_left_out_the_latter_with_the_reason() -> None:
+    options = "flex_bg = ['off', 'on'], flex_bg_size = "
+    plan = build(checklist(options + "[16, 64]", exclude="[{ flex_bg = 'off' }]"))
+    assert (labels(plan), plan.notes) == (["ext4 -G 16", "ext4 -G 64"], ())
+    plan = build(checklist(options + "64", "data = ['ordered', 'journal'], delalloc = 'on'"))
     assert labels(plan) == ["ext4"]
     assert len(plan.notes) == 3
     assert any("can't mount with both data=journal and delalloc" in note for note in plan.notes)
     assert any("Flex_bg feature not enabled" in note for note in plan.notes)
 
 
-def test_variants_that_come_to_the_same_words_are_one() -> None:
+def test_variants_that_come_to_the_same_words_are_one_and_none_share_a_label() -> None:
     same = "[[variant]]\ntype = 'ext4'\nmount = 'nobarrier,noatime'\n[[variant]]\ntype = 'ext4'\nmount = 'noatime,barrier=0'\n"
     plan = build("schema = 1\n" + same + WORKLOAD)
     assert len(plan.cells) == 1
     assert "the same variant is there already" in plan.notes[0]
-
-
-def test_two_variants_cannot_have_one_label() -> None:
     twice = "[[variant]]\ntype = 'ext4'\nlabel = 'a'\n[[variant]]\ntype = 'xfs'\nlabel = 'a'\n"
     with pytest.raises(PlanBadValue, match="two variants have it"):
         build("schema = 1\n" + twice + WORKLOAD)
@@ -93,16 +75,9 @@ def test_a_word_that_todays_kernels_refuse_keeps_its_cell_with_the_kernels_words
 
 
 def test_a_list_of_threads_makes_a_cell_for_each_and_files_default_to_one_per_thread() -> None:
-    text = (
-        "schema = 1\norder = 'as-listed'\n"
-        + VARIANT
-        + WORKLOAD.replace("threads = 4", "threads = [1, 16, 128]")
-    )
-    assert [(c.workloads[0].threads, c.workloads[0].files) for c in build(text).cells] == [
-        (1, 1),
-        (16, 16),
-        (128, 128),
-    ]
+    text = "order = 'as-listed'\n" + SMALLEST.replace("threads = 4", "threads = [1, 16, 128]")
+    loads = [cell.workloads[0] for cell in build(text).cells]
+    assert [(load.threads, load.files) for load in loads] == [(1, 1), (16, 16), (128, 128)]
 
 
 def test_as_listed_repeats_each_cell_and_interleaved_goes_round() -> None:
@@ -125,13 +100,10 @@ def test_shuffling_keeps_every_cell_and_is_repeated_by_its_seed(seed: int) -> No
     assert [cell.index for cell in first.cells] == list(range(10))
 
 
-def test_different_seeds_make_different_orders() -> None:
+def test_different_seeds_make_different_orders_and_every_target_has_all_cells() -> None:
     text = "schema = 1\nrepeats = 10\nseed = SEED\n" + TWO + WORKLOAD
     orders = {tuple(labels(build(text.replace("SEED", str(seed))))) for seed in range(5)}
     assert len(orders) > 1
-
-
-def test_every_target_has_all_cells() -> None:
     plan = build("schema = 1\n" + TWO + WORKLOAD, DEVICE, SCRATCH)
     assert plan.targets == ("/dev/loop7", "/dev/loop3")
     assert Counter(cell.target for cell in plan.cells) == {"/dev/loop7": 2, "/dev/loop3": 2}
@@ -150,52 +122,30 @@ def test_what_this_version_does_not_run_is_a_cell_that_says_so() -> None:
     plan = build(DESIGN)
     assert Counter(cell.variant.is_raw for cell in plan.cells)[True] == len(plan.cells) // 6
     reasons = plan.cells[0].unavailable
-    for words in (
-        '"auto"',
-        "crash = true",
-        "raid5 needs at least 2 members",
-    ):
+    for words in ('"auto"', "crash = true", "raid5 needs at least 2 members"):
         assert words in reasons
     assert plan.estimate.bytes_to_write == 0
     with pytest.raises(PlanBadValue, match="no cell of this plan can be run"):
         require_runnable(plan, "plan.toml")
-
-
-def test_a_plan_with_one_cell_that_can_run_is_runnable() -> None:
-    text = "schema = 1\n" + VARIANT + "[[variant]]\ntype = 'xfs'\n" + WORKLOAD
-    plan = build(text, TargetSpec("/dev/x", 100 * MIB))
-    assert [bool(cell.unavailable) for cell in sorted(plan.cells, key=lambda c: c.variant.label)] == [
-        False,
-        True,
-    ]
-    require_runnable(plan, "plan.toml")
+    one = build("schema = 1\n" + TWO + WORKLOAD, TargetSpec("/dev/x", 100 * MIB))
+    assert sorted(bool(cell.unavailable) for cell in one.cells) == [False, True]
+    require_runnable(one, "plan.toml")
 
 
 def test_too_many_cells_are_refused_before_they_are_made() -> None:
-    axes = ", ".join(
-        f"{name} = [{', '.join(map(str, range(1, 101)))}]"
-        for name in ("stride", "stripe_width", "inode_ratio")
-    )
+    axes = ", ".join(f"{name} = {list(range(1, 101))}" for name in ("stride", "stripe_width", "inode_ratio"))
     with pytest.raises(PlanBadValue, match="1000000 combinations"):
         build(checklist(axes))
-    many = f"schema = 1\nrepeats = 1000\n{VARIANT}" + WORKLOAD.replace(
-        "threads = 4", f"threads = {list(range(1, 12))}"
-    )
     with pytest.raises(PlanBadValue, match="too many cells"):
-        build(many)
+        build("repeats = 1000\n" + SMALLEST.replace("threads = 4", f"threads = {list(range(1, 12))}"))
 
 
-def test_a_factor_shrinks_files_in_whole_blocks_and_leaves_threads_and_blocks() -> None:
-    text = "schema = 1\nscale = 0.25\n" + VARIANT + WORKLOAD.replace('"1MiB"', '"1000KiB"')
-    (cell,) = build(text).cells
-    (workload,) = cell.workloads
-    assert workload.file_size_bytes == 192 * KIB
-    assert (workload.threads, workload.block_size_bytes) == (4, 64 * KIB)
-
-
-def test_a_file_never_shrinks_below_one_block() -> None:
-    (cell,) = build("schema = 1\nscale = 0.001\n" + VARIANT + WORKLOAD).cells
-    assert cell.workloads[0].file_size_bytes == 64 * KIB
+def test_a_factor_shrinks_files_in_whole_blocks_never_below_one_and_leaves_threads_and_blocks() -> None:
+    for factor, size, shrunk in [("0.25", "1000KiB", 192 * KIB), ("0.001", "1MiB", 64 * KIB)]:
+        (cell,) = build(f"scale = {factor}\n" + SMALLEST.replace("1MiB", size)).cells
+        (workload,) = cell.workloads
+        assert workload.file_size_bytes == shrunk
+        assert (workload.threads, workload.block_size_bytes) == (4, 64 * KIB)
 
 
 @given(threads=st.integers(1, 512), size=st.integers(1, 2**40), device=st.integers(300 * MIB, 16 * GIB))
@@ -220,16 +170,14 @@ def test_fit_without_a_device_leaves_sizes_and_scaling_is_noted_where_it_happens
 
 
 def test_a_device_that_is_too_small_or_too_full_makes_its_cells_unavailable() -> None:
-    (xfs,) = build(
-        "schema = 1\n[[variant]]\ntype = 'xfs'\n" + WORKLOAD, TargetSpec("/dev/x", 100 * MIB)
-    ).cells
-    assert "xfs needs at least 300.0 MiB" in xfs.unavailable
-    (ext3,) = build(
-        "schema = 1\n[[variant]]\ntype = 'ext3'\n" + WORKLOAD, TargetSpec("/dev/x", 17 * TIB)
-    ).cells
-    assert "at most 16.0 TiB" in ext3.unavailable
     large = WORKLOAD.replace('"1MiB"', '"2GiB"')
-    assert 'use scale = "fit"' in build("schema = 1\n" + VARIANT + large).cells[0].unavailable
+    for filesystem, load, size, why in [
+        ("xfs", WORKLOAD, 100 * MIB, "xfs needs at least 300.0 MiB"),
+        ("ext3", WORKLOAD, 17 * TIB, "at most 16.0 TiB"),
+        ("ext4", large, 4 * GIB, 'use scale = "fit"'),
+    ]:
+        text = f"schema = 1\n[[variant]]\ntype = '{filesystem}'\n{load}"
+        assert why in build(text, TargetSpec("/dev/x", size)).cells[0].unavailable
 
 
 def test_the_gate_is_told_how_large_a_device_must_and_may_be() -> None:
@@ -254,13 +202,15 @@ def test_bytes_to_write_count_workload_inode_tables_and_equalising() -> None:
     tables = int(4 * GIB * 0.016)
     expected = {"discard": 0, "none": 0, "zero": 4 * GIB, "precondition": 8 * GIB}
     for how, passes in expected.items():
-        plan = build(f"schema = 1\nequalise = '{how}'\n" + VARIANT + WORKLOAD)
+        plan = build(f"equalise = '{how}'\n" + SMALLEST)
         assert plan.estimate.bytes_to_write == load + tables + passes
         assert plan.estimate.elapsed_s > plan.estimate.bytes_to_write / plan.estimate.assumed_bytes_per_s
 
 
-def test_a_disk_that_turns_is_taken_for_a_slower_one() -> None:
+def test_a_time_limit_and_a_disk_that_turns_are_in_the_estimate() -> None:
     plan = build(SMALLEST)
+    limited = build(SMALLEST + "[[workload]]\nkind = 'stat'\nduration = '10min'\n")
+    assert limited.estimate.elapsed_s - plan.estimate.elapsed_s == 600
     sizes = {DEVICE.path: DEVICE.size_bytes}
     turning, flash = (
         estimate(plan.cells, sizes, load_catalog(), rate)
@@ -277,14 +227,15 @@ def workloads(*lines: str, head: str = "schema = 1\n") -> tuple[Workload, ...]:
 CREATE = ("kind = 'create'", "threads = 4", "file_size = '1MiB'")
 
 
-def test_reads_and_overwrites_take_no_room_and_appends_do() -> None:
-    made = workloads(*CREATE)
+def test_reads_and_overwrites_take_no_room_and_appends_and_the_creates_of_a_mix_do() -> None:
     more = workloads(
         *CREATE, "[[workload]]", "kind = 'read'", "[[workload]]", "kind = 'random-write'",
         "[[workload]]", "kind = 'append'", "file_size = '512KiB'",
     )  # fmt: skip
-    assert written_bytes(made) == 4 * MIB
-    assert written_bytes(more) == 6 * MIB
+    assert (written_bytes(workloads(*CREATE)), written_bytes(more)) == (4 * MIB, 6 * MIB)
+    weights = "weights = { read = 2, create = 1, stat = 1 }"
+    _, mix = workloads(*CREATE, "[[workload]]", "kind = 'mix'", weights, "file_size = '1MiB'", "files = 80")
+    assert (mix.added_bytes, mix.total_bytes) == (20 * MIB, 60 * MIB)
 
 
 def test_a_range_counts_by_its_middle_and_a_limit_by_what_it_lets_through() -> None:
@@ -296,21 +247,9 @@ def test_a_range_counts_by_its_middle_and_a_limit_by_what_it_lets_through() -> N
     assert (limited.files, both.files, timed.files) == (0, 3, 0)
 
 
-def test_of_a_mix_only_its_share_of_creates_and_appends_takes_room() -> None:
-    _, mix = workloads(
-        *CREATE, "[[workload]]", "kind = 'mix'", "weights = { read = 2, create = 1, stat = 1 }",
-        "file_size = '1MiB'", "files = 80",
-    )  # fmt: skip
-    assert (mix.added_bytes, mix.total_bytes) == (20 * MIB, 60 * MIB)
-
-
 def test_ranges_and_limits_shrink_in_whole_blocks_with_the_files() -> None:
-    (made,) = workloads(
-        "kind = 'create'",
-        "file_size = ['128KiB', '1MiB']",
-        "bytes = '8MiB'",
-        head="schema = 1\nscale = 0.3\n",
-    )
+    ranged = ("kind = 'create'", "file_size = ['128KiB', '1MiB']", "bytes = '8MiB'")
+    (made,) = workloads(*ranged, head="schema = 1\nscale = 0.3\n")
     assert (made.file_size_bytes, made.file_size_max_bytes) == (64 * KIB, 256 * KIB)
     assert made.limit_bytes == 38 * 64 * KIB
 
@@ -322,8 +261,3 @@ def test_every_workload_has_a_seed_of_its_own_that_the_plans_seed_decides() -> N
     )]  # fmt: skip
     assert seeds[1] == seeds[2]
     assert len({*seeds[0], *seeds[1]}) == 4
-
-
-def test_a_time_limit_is_in_the_estimate() -> None:
-    text = SMALLEST + "[[workload]]\nkind = 'stat'\nduration = '10min'\n"
-    assert build(text).estimate.elapsed_s - build(SMALLEST).estimate.elapsed_s == 600

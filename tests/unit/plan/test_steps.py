@@ -53,11 +53,8 @@ def test_what_changes_nothing_has_no_drain_and_one_maker_of_files_needs_no_name_
     load = ["quiesce", "workload", "drain"]
     assert kinds(text) == [*LIFE[:5], *load, *load[:2], *load, *LIFE[8:]]
     assert [step.workload for step in steps(text) if step.kind is StepKind.EXTENTS] == [None]
-    assert [bool(step.changes) for step in steps(text) if step.kind is StepKind.WORKLOAD] == [
-        True,
-        False,
-        True,
-    ]
+    loads = [step for step in steps(text) if step.kind is StepKind.WORKLOAD]
+    assert [bool(step.changes) for step in loads] == [True, False, True]
 
 
 def test_a_cold_load_is_unmounted_synced_and_mounted_right_before_it() -> None:
@@ -88,23 +85,15 @@ def test_the_title_of_every_kind_says_what_it_does() -> None:
         ("kind = 'stat'\nfiles = 1000", "stat: stat 1000 files by 1 thread"),
         ("kind = 'delete'", "delete: delete every file by 1 thread"),
     ]:
-        _, found = (
-            step.title
-            for step in steps(f"{SMALLEST}[[workload]]\n{lines}\n")
-            if step.kind is StepKind.WORKLOAD
-        )
+        all_steps = steps(f"{SMALLEST}[[workload]]\n{lines}\n")
+        create, found = (step.title for step in all_steps if step.kind is StepKind.WORKLOAD)
+        assert create == "large files: create 4 files of 1MiB by 4 threads in writes of 64KiB, random data"
         assert found == title
 
 
-def test_a_built_in_delete_is_a_step_without_a_command() -> None:
+def test_options_of_a_plan_add_change_and_leave_out_steps() -> None:
     assert commands(SMALLEST + "[after]\ndelete = 'built-in'\n", StepKind.DELETE) == ()
-
-
-def test_without_check_and_delete_those_steps_are_not_there() -> None:
     assert kinds(SMALLEST + "[after]\ncheck = false\ndelete = 'none'\n") == [*LIFE[:11], "release"]
-
-
-def test_settings_come_before_anything_is_written() -> None:
     assert kinds(SMALLEST + "[settings]\nread_ahead = '2MiB'\n")[:3] == ["gate", "settings", "equalise"]
 
 
@@ -115,30 +104,31 @@ def test_a_raw_row_has_no_filesystem_steps() -> None:
     ]  # fmt: skip
 
 
-def test_mkfs_is_forced_once_carries_the_uuid_and_all_words_before_the_device() -> None:
-    text = "schema = 1\n[[variant]]\ntype = 'ext4'\nmkfs = '-I 256 -O ^flex_bg'\n" + WORKLOAD
+def test_mkfs_is_forced_once_carries_the_uuid_and_all_words_before_the_device_then_tunes() -> None:
+    words = "mkfs = '-I 256 -O ^flex_bg'\ntune = '-c 0 -r 100'\n"
+    text = "schema = 1\n[[variant]]\ntype = 'ext4'\n" + words + WORKLOAD
     (cell,) = build(text).cells
     assert commands(text, StepKind.MKFS) == (
         (
             "mkfs.ext4", "-F", "-U", cell.uuid, "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard",
             "-I", "256", "-O", "^flex_bg", "/dev/loop7",
         ),
+        ("tune2fs", "-c", "0", "-r", "100", "/dev/loop7"),
     )  # fmt: skip
 
 
 def test_each_filesystem_has_its_own_tools() -> None:
-    for filesystem, program, check in [
-        ("ext2", "mkfs.ext2", ("e2fsck", "-f", "-y", "/dev/loop7")),
-        ("ext3", "mkfs.ext3", ("e2fsck", "-f", "-y", "/dev/loop7")),
-        ("ext4", "mkfs.ext4", ("e2fsck", "-f", "-y", "/dev/loop7")),
-        ("xfs", "mkfs.xfs", ("xfs_repair", "-n", "/dev/loop7")),
-        ("btrfs", "mkfs.btrfs", ("btrfs", "check", "--readonly", "/dev/loop7")),
+    for filesystem, check in [
+        ("ext2", "e2fsck -f -y"),
+        ("ext3", "e2fsck -f -y"),
+        ("ext4", "e2fsck -f -y"),
+        ("xfs", "xfs_repair -n"),
+        ("btrfs", "btrfs check --readonly"),
     ]:
         text = f"schema = 1\n[[variant]]\ntype = '{filesystem}'\n" + WORKLOAD
         (mkfs,) = commands(text, StepKind.MKFS)
-        assert mkfs[0] == program
-        assert mkfs[-1] == "/dev/loop7"
-        assert commands(text, StepKind.CHECK) == (check,)
+        assert (mkfs[0], mkfs[-1]) == (f"mkfs.{filesystem}", "/dev/loop7")
+        assert commands(text, StepKind.CHECK) == ((*check.split(), "/dev/loop7"),)
 
 
 def test_every_mount_is_nosuid_and_nodev_before_the_variants_words() -> None:
@@ -153,39 +143,24 @@ def test_every_mount_is_nosuid_and_nodev_before_the_variants_words() -> None:
     assert commands(text, StepKind.DELETE) == (("rm", "-rf", "--", "/run/fsconsole/mnt/tree"),)
 
 
-def test_a_scratch_file_gets_its_blocks_back_after_the_discard() -> None:
+def test_a_device_is_equalised_by_exactly_these_commands() -> None:
     scratch = TargetSpec("/dev/loop3", GIB, is_scratch=True, backing_file="/srv/-odd name.img")
     assert commands(SMALLEST, StepKind.EQUALISE, scratch) == (
         ("blkdiscard", "-f", "/dev/loop3"),
         ("fallocate", "-l", str(GIB), "/srv/-odd name.img"),
     )
-    assert commands(SMALLEST, StepKind.EQUALISE) == (("blkdiscard", "-f", "/dev/loop7"),)
-
-
-def test_zeroing_and_preconditioning_write_the_whole_device() -> None:
     for how, argv in [
+        ("discard", ("blkdiscard", "-f", "/dev/loop7")),
         ("zero", ("blkdiscard", "-z", "-f", "/dev/loop7")),
         ("precondition", ("shred", "-n", "2", "/dev/loop7")),
     ]:
-        assert commands(f"schema = 1\nequalise = '{how}'\n" + VARIANT + WORKLOAD, StepKind.EQUALISE) == (
-            argv,
-        )
-
-
-def test_tuning_words_are_a_second_command_of_the_mkfs_step() -> None:
-    text = "schema = 1\n[[variant]]\ntype = 'ext4'\ntune = '-c 0 -r 100'\n" + WORKLOAD
-    assert commands(text, StepKind.MKFS)[1] == ("tune2fs", "-c", "0", "-r", "100", "/dev/loop7")
+        assert commands(f"equalise = '{how}'\n" + SMALLEST, StepKind.EQUALISE) == (argv,)
 
 
 def test_every_step_that_wipes_or_writes_says_what_it_changes() -> None:
     wiping = {"equalise", "mkfs", "mount", "workload", "cold-mount", "delete"}
     assert {step.kind.value for step in steps(SMALLEST) if step.changes} == wiping
     assert {step.kind.value for step in steps(SMALLEST) if step.undo} == {"mount", "cold-mount"}
-
-
-def test_the_workloads_title_holds_its_numbers() -> None:
-    (title,) = (step.title for step in steps(SMALLEST) if step.kind is StepKind.WORKLOAD)
-    assert title == "large files: create 4 files of 1MiB by 4 threads in writes of 64KiB, random data"
 
 
 def test_the_same_file_and_run_give_the_same_steps() -> None:
@@ -224,16 +199,14 @@ def test_one_stream_and_as_many_as_threads_write_what_the_workload_writes_and_re
     )
 
 
-def test_with_one_thread_there_is_one_stream() -> None:
-    assert len(argvs(raw_cell(RAW + SIZED.replace("threads = 4", "threads = 1")), StepKind.RAW_WRITE)) == 1
-
-
-def test_each_workload_has_its_own_number_of_streams_which_is_its_steps_workload() -> None:
-    cell = raw_cell(RAW + SIZED + SIZED.replace("threads = 4", "threads = 16").replace("large", "more"))
-    steps: list[Step] = [step for step in cell.steps if step.kind is StepKind.RAW_WRITE]
-    assert [(step.workload, words_of(step.commands[0])["streams"]) for step in steps] == [
-        (None, 1), (0, 4), (1, 16),
-    ]  # fmt: skip
+def test_streams_stand_for_the_workloads_of_their_number_of_threads() -> None:
+    for text, streams in [
+        (SIZED.replace("threads = 4", "threads = 1"), [(None, 1)]),
+        (SIZED + SIZED.replace("threads = 4", "threads = 16"), [(None, 1), (0, 4), (1, 16)]),
+        (SIZED + SIZED + SIZED.replace("threads = 4", "threads = 2"), [(None, 1), (0, 4), (2, 2)]),
+    ]:
+        found = [step for step in raw_cell(RAW + text).steps if step.kind is StepKind.RAW_WRITE]
+        assert [(step.workload, words_of(step.commands[0])["streams"]) for step in found] == streams
 
 
 def test_the_read_test_is_kept_with_the_run_and_ends_the_row() -> None:
@@ -245,12 +218,9 @@ def test_the_read_test_is_kept_with_the_run_and_ends_the_row() -> None:
 
 def test_a_raw_row_says_what_it_overwrites_and_is_equalised_as_all_are() -> None:
     cell = raw_cell(RAW + SIZED)
-    assert {step.changes for step in cell.steps if step.kind is StepKind.RAW_WRITE} == {
-        "overwrites /dev/loop7"
-    }
-    assert [step.changes for step in cell.steps if step.kind is StepKind.EQUALISE] == [
-        "discards all of /dev/loop7"
-    ]
+    changes = {step.kind: step.changes for step in cell.steps}
+    assert changes[StepKind.RAW_WRITE] == "overwrites /dev/loop7"
+    assert changes[StepKind.EQUALISE] == "discards all of /dev/loop7"
 
 
 @given(
@@ -271,13 +241,10 @@ def test_no_stream_leaves_its_part_of_the_device(device: int, threads: int, size
     assert each * threads <= max(size * threads, threads * BLOCK_BYTES)
 
 
-def test_what_raw_rows_write_is_in_the_estimate() -> None:
+def test_what_raw_rows_write_is_in_the_estimate_and_a_gib_where_no_workload_writes() -> None:
     cell = raw_cell(RAW + SIZED)
     assert raw_bytes(DEVICE.size_bytes, cell.workloads) == 2 * 32 * MIB
     assert build(RAW + "equalise = 'none'\n" + SIZED).estimate.bytes_to_write == 64 * MIB
-
-
-def test_where_no_workload_writes_by_itself_a_gib_is_written() -> None:
     text = RAW + "[[workload]]\nkind = 'fio'\n"
     assert words_of(argvs(raw_cell(text), StepKind.RAW_WRITE)[0])["bytes"] == GIB
 
@@ -304,11 +271,3 @@ def test_a_workloads_own_settings_hold_for_the_streams_that_stand_for_it() -> No
     own = ["settings", "raw-write", "settings-back", "settings", "raw-read", "settings-back"]
     assert around == ["quiesce", *own]
     assert {write.name for write in cell.writes} == {"nr_requests"}
-
-
-def test_workloads_of_the_same_threads_share_their_streams() -> None:
-    cell = raw_cell(
-        RAW + SIZED + SIZED.replace("large", "more") + SIZED.replace("threads = 4", "threads = 2")
-    )
-    streams = [words_of(argv)["streams"] for argv in argvs(cell, StepKind.RAW_WRITE)]
-    assert streams == [1, 4, 2]
