@@ -17,6 +17,7 @@ from contextlib import suppress
 import pytest
 
 from fsconsole.client.engine import create_request
+from fsconsole.devices.settings import Kernel
 from fsconsole.engine.cleanup import Cleaned, clean_folder
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
@@ -38,6 +39,7 @@ from fsconsole.system.run import RealExecutor
 from tests.conftest import wait_until
 from tests.loop.forked import nursery
 
+_SETTINGS = ("read_ahead_kb", "scheduler", "nr_requests")
 FSCONSOLE = (sys.executable, "-m", "fsconsole")
 
 TINY_PLAN = """
@@ -81,6 +83,20 @@ UNHURRIED_PLAN = THREE_CELLS_PLAN.replace(
 """Its loads write so slowly that a test can catch one in the middle, and stop its writers there."""
 
 
+RAW_PLAN = """
+schema = 1
+title = "two tiny raw rows"
+repeats = 2
+order = "as-listed"
+raw = true
+[[workload]]
+kind = "create"
+threads = 4
+file_size = "1MiB"
+block_size = "64KiB"
+"""
+
+
 def new_run(
     plan_text: str, devices: str | tuple[str, ...], runs_dir: str, owned_scratch: str = ""
 ) -> RunFolder:
@@ -93,6 +109,12 @@ def new_run(
     prepared = prepare(str(plan_file), targets, executor=RealExecutor(), runs_dir=runs_dir, run_id=run_id)
     request = create_request(run_id, prepared.plan, prepared.targets, owned_scratch=owned_scratch)
     return create_run(runs_dir, request)
+
+
+def settings_of(device: str) -> dict[str, str]:
+    """Return the settings of a disk's queue that plans may vary, by their files."""
+    queue = f"/sys/block/{os.path.basename(device)}/queue"
+    return {path: Kernel().value(path) for path in (f"{queue}/{name}" for name in _SETTINGS)}
 
 
 def tell(folder: RunFolder, *observations: Observation, finished: bool = True) -> None:

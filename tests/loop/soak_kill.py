@@ -34,7 +34,7 @@ from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.loop.bystander import bystander
 from tests.loop.faulty_run import scratch_device
-from tests.loop.runs import assert_nothing_left, clean_up, engine_of, new_run, wait_for_end
+from tests.loop.runs import assert_nothing_left, clean_up, engine_of, new_run, settings_of, wait_for_end
 
 PLAN = """
 schema = 1
@@ -76,28 +76,19 @@ def soak(kills: int, seed: int, directory: str) -> Iterator[str]:
     """Yield, for each kill, what cleanup said of it; every run that was killed is finished and proved whole."""
     chance = random.Random(seed)  # noqa: S311 (moments, not secrets)
     with scratch_device(directory, DEVICE_BYTES) as device, bystander(directory) as other:
-        found = _settings_of(device)
+        found = settings_of(device)
         left = kills
         while left > 0:
             folder = new_run(PLAN, device, os.path.join(directory, f"runs-{left}"))
             plan = read_state(folder).request.plan
             for said in islice(_one_run(folder, device, chance), left):
-                assert _settings_of(device) == found
+                assert settings_of(device) == found
                 assert other.is_untouched()
                 yield said
                 left -= 1
             _finish(folder, device, plan)
-            assert _settings_of(device) == found
+            assert settings_of(device) == found
             assert other.is_untouched()
-
-
-def _settings_of(device: str) -> list[str]:
-    queue = os.path.join("/sys/block", os.path.basename(device), "queue")
-    found = []
-    for name in ("read_ahead_kb", "nr_requests", "scheduler"):
-        with open(os.path.join(queue, name), encoding="ascii") as file:
-            found.append(file.read())
-    return found
 
 
 def _one_run(folder: RunFolder, device: str, chance: random.Random) -> Iterator[str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -24,15 +22,16 @@ from fsconsole.model.state import CellStatus
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.read import parse_plan
-from fsconsole.plan.steps import MOUNT_POINT
 from fsconsole.preflight.machine import examine
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, loops_under, run, wait_until
-from tests.loop.gate_cases import unchanged
+from tests.loop.commands import AS_NOBODY, command
+from tests.loop.gate_cases import file_below, unchanged, write
 from tests.loop.runs import fsconsole, processes_with, succeed, wait_for_end
 
-SIZES = {"ext2": 24 * MIB, "ext3": 24 * MIB, "ext4": 24 * MIB, "xfs": 300 * MIB, "btrfs": 112 * MIB}
+EXT4_BYTES = 24 * MIB
+BTRFS_BYTES = 112 * MIB
 WORKLOAD = '[[workload]]\nkind = "create"\nfile_size = "1MiB"\n'
 
 
@@ -50,142 +49,96 @@ def execute(argv: tuple[str, ...]) -> CommandResult:
     return RealExecutor().run(Command(argv, timeout_s=120))
 
 
-def run_step(cell: Cell, kind: StepKind, mount_point: Path | None = None) -> list[CommandResult]:
-    """Execute a step's commands as listed, with a mount point of the test's own."""
+def run_step(cell: Cell, kind: StepKind) -> list[CommandResult]:
+    """Execute a step's commands as listed."""
     (step,) = (step for step in cell.steps if step.kind is kind)
-    point = str(mount_point or MOUNT_POINT)
-    results = [execute(tuple(part.replace(MOUNT_POINT, point) for part in argv)) for argv in step.commands]
+    results = [execute(argv) for argv in step.commands]
     for result in results:
         assert result.exit_code == 0, f"{result.argv}: {result.err}{result.out}"
     return results
 
 
-def superblock(device: str) -> str:
-    return execute(("dumpe2fs", "-h", device)).out
-
-
-def test_words_of_all_extended_options_take_effect_together(loop_device: MakeLoopDevice) -> None:
-    device = loop_device(SIZES["ext4"])
-    words = "-E stride=16 -b 4096 -E stripe-width=64 -O ^flex_bg -O ^64bit,uninit_groups,^metadata_csum"
-    run_step(plan_cell(device, f'type = "ext4"\nmkfs = "{words}"'), StepKind.MKFS)
-    found = superblock(device)
-    assert re.search(r"RAID stride: +16$", found, re.MULTILINE)
-    assert re.search(r"RAID stripe width: +64$", found, re.MULTILINE)
-    features = re.search(r"^Filesystem features: +(.*)$", found, re.MULTILINE)
-    assert features is not None
-    assert "uninit_bg" in features[1].split()
-    assert not {"flex_bg", "64bit", "metadata_csum"} & set(features[1].split())
-
-
-@pytest.mark.parametrize(("words", "zeroed"), [("", True), ("-E lazy_itable_init=1", False)])
 def test_inode_tables_are_written_by_mkfs_unless_the_variant_says_otherwise(
-    words: str, zeroed: bool, loop_device: MakeLoopDevice
+    loop_device: MakeLoopDevice,
 ) -> None:
-    device = loop_device(SIZES["ext4"])
-    run_step(plan_cell(device, f'type = "ext4"\nmkfs = "{words} -b 1024"'), StepKind.MKFS)
-    groups = execute(("dumpe2fs", device)).out
-    assert ("ITABLE_ZEROED" in last_group(groups)) is zeroed
+    device = loop_device(EXT4_BYTES)
+    for words, zeroed in (("", True), ("-E lazy_itable_init=1", False)):
+        run_step(plan_cell(device, f'type = "ext4"\nmkfs = "{words} -b 1024"'), StepKind.MKFS)
+        last_group = execute(("dumpe2fs", device)).out.rpartition("\nGroup ")[2]
+        assert ("ITABLE_ZEROED" in last_group) is zeroed
 
 
-def last_group(text: str) -> str:
-    return text[text.rindex("\nGroup ") :]
-
-
-def test_tuning_words_are_applied_after_mkfs(loop_device: MakeLoopDevice) -> None:
-    device = loop_device(SIZES["ext4"])
-    cell = plan_cell(device, 'type = "ext4"\ntune = "-c 0 -i 0 -r 100"')
+def test_words_of_all_extended_options_take_effect_together_and_tuning_words_after_them(
+    loop_device: MakeLoopDevice,
+) -> None:
+    device = loop_device(EXT4_BYTES)
+    words = "-E stride=16 -b 4096 -E stripe-width=64 -O ^flex_bg -O ^64bit,uninit_groups,^metadata_csum"
+    cell = plan_cell(device, f'type = "ext4"\nmkfs = "{words}"\ntune = "-c 0 -i 0 -r 100"')
     assert len(run_step(cell, StepKind.MKFS)) == 2
-    assert re.search(r"^Reserved block count: +100$", superblock(device), re.MULTILINE)
+    found = dict(re.findall(r"^([\w ]+): +(.+)$", execute(("dumpe2fs", "-h", device)).out, re.MULTILINE))
+    shown = [found[name] for name in ("RAID stride", "RAID stripe width", "Reserved block count")]
+    assert shown == ["16", "64", "100"]
+    features = set(found["Filesystem features"].split())
+    assert "uninit_bg" in features
+    assert not {"flex_bg", "64bit", "metadata_csum"} & features
 
 
-def test_mkfs_does_not_undo_the_equalising_of_a_scratch_file(
-    loop_device: MakeLoopDevice, tmp_path: Path
-) -> None:
-    device = loop_device(SIZES["btrfs"], allocate=True)
-    backing_file = Path(f"/sys/block/{Path(device).name}/loop/backing_file").read_text().strip()
-    size = SIZES["btrfs"]
-    target = TargetSpec(device, size, is_scratch=True, backing_file=backing_file)
+def test_mkfs_does_not_undo_the_equalising_of_a_scratch_file(loop_device: MakeLoopDevice) -> None:
+    device = loop_device(BTRFS_BYTES, allocate=True)
+    target = TargetSpec(device, BTRFS_BYTES, is_scratch=True, backing_file=file_below(device))
     text = "schema = 1\n" + "".join(f'[[variant]]\ntype = "{name}"\n' for name in ("ext4", "btrfs"))
     plan = build_plan(parse_plan(text + WORKLOAD, "plan.toml"), (target,), load_catalog(), run_id="r")
     for cell in plan.cells:
-        run_step(cell, StepKind.EQUALISE)
-        assert allocated_bytes(backing_file) >= size
-        run_step(cell, StepKind.MKFS)
-        assert allocated_bytes(backing_file) >= size, cell.variant.label
+        for kind in (StepKind.EQUALISE, StepKind.MKFS):
+            run_step(cell, kind)
+            allocated_bytes = os.stat(file_below(device)).st_blocks * 512
+            assert allocated_bytes >= BTRFS_BYTES, (cell.variant.label, kind)
 
 
-def allocated_bytes(path: str) -> int:
-    return Path(path).stat().st_blocks * 512
-
-
-@pytest.mark.parametrize("how", ["discard", "zero", "precondition"])
-def test_equalising_leaves_nothing_of_what_was_there(how: str, loop_device: MakeLoopDevice) -> None:
+def test_equalising_leaves_nothing_of_what_was_there(loop_device: MakeLoopDevice) -> None:
     device = loop_device(8 * MIB)
-    with open(device, "r+b") as file:
-        file.write(b"before" * 1000)
-    cell = plan_cell(device, 'type = "ext4"', size_bytes=8 * MIB, head=f'equalise = "{how}"')
-    run_step(cell, StepKind.EQUALISE)
-    with open(device, "rb") as file:
-        head = file.read(4096)
-    assert b"before" not in head
-    assert (head == bytes(4096)) is (how != "precondition")
+    for how in ("discard", "zero", "precondition"):
+        write(device, 0, b"before" * 1000)
+        cell = plan_cell(device, 'type = "ext4"', size_bytes=8 * MIB, head=f'equalise = "{how}"')
+        run_step(cell, StepKind.EQUALISE)
+        with open(device, "rb") as file:
+            head = file.read(4096)
+        assert b"before" not in head
+        assert (head == bytes(4096)) is (how != "precondition"), how
 
 
 SIZE = 320 * MIB
 
 
-def plan(*words: str) -> subprocess.CompletedProcess[str]:
-    return fsconsole("plan", *words)
-
-
-def test_a_device_is_shown_with_what_it_holds_and_stays_as_it_was(
-    loop_device: MakeLoopDevice, tmp_path: Path
-) -> None:
-    device = loop_device(SIZE)
-    run("mkfs.ext4", "-q", "-L", "\x1b[31m[/x]", device)
-    with unchanged(device):
-        shown = plan("demo", "--device", device, "--runs", str(tmp_path / "runs"))
-        commands = plan("demo", "--device", device, "--commands").stdout
-    assert shown.returncode == 0, shown.stderr
-    assert "ext4" in shown.stdout
-    assert "\x1b" not in shown.stdout
-    assert "mkfs.btrfs -f -U" in commands
-    assert "--consent " in shown.stdout
-    assert not (tmp_path / "runs").exists()
-
-
-def test_json_has_cells_commands_consent_bytes_and_estimate(loop_device: MakeLoopDevice) -> None:
-    device = loop_device(SIZE)
-    shown = json.loads(plan("demo", "--device", device, "--json").stdout)
-    assert {"cells", "consent", "bytes_to_write", "estimate_s"} <= set(shown)
-    assert len(shown["cells"]) == 12
-    cell = shown["cells"][0]
-    assert {"index", "target", "variant", "repeat", "array", "raw", "workloads", "steps"} <= set(cell)
-    assert cell["target"] == device
-    (mkfs,) = (step["commands"][0] for step in cell["steps"] if step["kind"] == "mkfs")
-    assert cell["uuid"] in " ".join(mkfs)
-    assert shown["bytes_to_write"] > 0
-    assert shown["consent"]
+def plan(*words: str) -> dict[str, object]:
+    """Return what the command says of the demo's plan."""
+    return json.loads(succeed("plan", "demo", *words, "--json"))
 
 
 def test_the_code_stays_the_same_while_the_device_does_and_changes_with_it(
     loop_device: MakeLoopDevice,
 ) -> None:
     device = loop_device(SIZE)
-    first, second = (json.loads(plan("demo", "-d", device, "--json").stdout) for _ in range(2))
-    assert first["consent"] == second["consent"]
-    assert first["cells"][0]["uuid"] != second["cells"][0]["uuid"]
+    with unchanged(device):
+        first, second = (plan("-d", device) for _ in range(2))
+        assert "mkfs.btrfs -f -U" in succeed("plan", "demo", "-d", device, "--commands")
+    assert {"cells", "consent", "bytes_to_write", "estimate_s"} <= set(first)
+    assert first["bytes_to_write"] > 0
+    assert len(first["cells"]) == 12
+    cell = first["cells"][0]
+    assert {"index", "target", "variant", "repeat", "array", "raw", "workloads", "steps"} <= set(cell)
+    (mkfs,) = (step["commands"][0] for step in cell["steps"] if step["kind"] == "mkfs")
+    assert cell["uuid"] in " ".join(mkfs)
+    assert first["consent"] == second["consent"] != ""
+    assert cell["uuid"] != second["cells"][0]["uuid"]
     run("mkfs.ext4", "-q", device)
-    assert json.loads(plan("demo", "-d", device, "--json").stdout)["consent"] != first["consent"]
+    assert plan("-d", device)["consent"] != first["consent"]
 
 
-def test_a_mounted_device_is_shown_and_refused_without_a_code(
-    loop_device: MakeLoopDevice, mounted: Mount
-) -> None:
-    device = loop_device(SIZE)
-    run("mkfs.ext4", "-q", device)
-    mounted(device)
-    shown = plan("demo", "--device", device)
+def test_a_mounted_device_is_shown_and_refused_without_a_code(blank: str, mounted: Mount) -> None:
+    run("mkfs.ext4", "-q", blank)
+    mounted(blank)
+    shown = fsconsole("plan", "demo", "--device", blank)
     assert shown.returncode == ExitCode.DEVICE_MOUNTED
     assert "REFUSED" in shown.stdout
     assert "--consent" not in shown.stdout
@@ -196,26 +149,26 @@ def test_one_device_named_twice_is_one_target_and_two_devices_are_two(
     loop_device: MakeLoopDevice, tmp_path: Path
 ) -> None:
     first, second = loop_device(SIZE), loop_device(SIZE)
-    link = tmp_path / "link"
-    link.symlink_to(first)
-    shown = json.loads(plan("demo", "-d", first, "-d", str(link), "-d", second, "--json").stdout)
+    (tmp_path / "link").symlink_to(first)
+    shown = plan("-d", first, "-d", str(tmp_path / "link"), "-d", second)
     assert [target["path"] for target in shown["targets"]] == [first, second]
     assert len(shown["cells"]) == 24
 
 
-def plan_as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as another user, who may read wherever Python happens to be installed."""
-    reading = "+dac_read_search,+dac_override"
-    nobody = ("setpriv", "--reuid=65534", "--clear-groups", "--inh-caps", reading, "--ambient-caps", reading)
-    argv = (*nobody, sys.executable, "-m", "fsconsole", "plan", *words)
-    return subprocess.run(argv, check=False, capture_output=True, text=True)
-
-
 def test_without_a_device_nothing_is_looked_at_and_nobody_need_be_root() -> None:
-    shown = plan_as_nobody("demo", "--commands")
+    shown = command("plan", "demo", "--commands", under=AS_NOBODY)
     assert shown.returncode == 0, shown.stderr
     assert "mkfs.xfs -f -m uuid=" in shown.stdout
     assert "--consent" not in shown.stdout
+
+
+def test_namespace_confinement_and_loop_devices_work_and_nothing_is_left(tmp_path):
+    machine = examine(RealExecutor(), load_catalog(), str(tmp_path))
+    assert machine.is_root
+    assert (machine.namespace.why, machine.confinement.why, machine.loop.why) == ("", "", "")
+    assert machine.namespace.works
+    assert os.listdir(tmp_path) == []
+    wait_until(lambda: not loops_under(str(tmp_path)), "the loop device is gone")
 
 
 VARIANTS = ("ext4 data=ordered", "ext4 data=writeback", "xfs", "btrfs")
@@ -274,19 +227,6 @@ class WithoutBubblewrap(RealExecutor):
 def own_temporary_directory(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
-
-
-def test_namespace_confinement_and_loop_devices_work(tmp_path):
-    machine = examine(RealExecutor(), load_catalog(), str(tmp_path))
-    assert machine.is_root
-    assert (machine.namespace.why, machine.confinement.why, machine.loop.why) == ("", "", "")
-    assert machine.namespace.works
-
-
-def test_nothing_is_left(tmp_path):
-    examine(RealExecutor(), load_catalog(), str(tmp_path))
-    assert os.listdir(tmp_path) == []
-    wait_until(lambda: not loops_under(str(tmp_path)), "the loop device is gone")
 
 
 def test_a_cage_that_does_not_hold_is_told_of(tmp_path):

@@ -1,7 +1,7 @@
 """What an operator can ask of a living run, and what must not reach it: every kind of stop, and lost viewers.
 
-The writers of the first cell are stopped by a signal in the middle of their writes while a test asks for
-something, so that nothing depends on how fast this machine is.
+The writers of a cell are stopped by a signal in the middle of their writes while a test asks for something, so that
+nothing depends on how fast this machine is.
 """
 
 from __future__ import annotations
@@ -39,48 +39,52 @@ from tests.loop.runs import (
     thaw,
     wait_for,
     wait_for_end,
+    written,
 )
 
 TWO_CELLS_PLAN = UNHURRIED_PLAN.replace(', "journal"]', "]")
-DONE, PENDING, STOPPED = CellStatus.DONE, CellStatus.PENDING, CellStatus.STOPPED
+FOUR_CELLS_PLAN = TWO_CELLS_PLAN.replace('"none"', '"none"\nrepeats = 2')
+DONE, PENDING, STOPPED, SKIPPED = (
+    CellStatus.DONE, CellStatus.PENDING, CellStatus.STOPPED, CellStatus.SKIPPED,
+)  # fmt: skip
+Viewer = subprocess.Popen[str]
 
 
 class Run:
-    """A run in front of a viewer of its own, its first cell in the middle of its load."""
+    """A run that starts in front of a viewer, its first cell in the middle of its load."""
 
-    def __init__(self, directory: pathlib.Path, device: str) -> None:
+    def __init__(self, directory: pathlib.Path, device: str, plan: str = TWO_CELLS_PLAN) -> None:
         self.device = device
         self.runs = str(directory / "runs")
-        plan = directory / "plan.toml"
-        plan.write_text(TWO_CELLS_PLAN)
-        self.words = ("run", str(plan), "--device", device, "--runs", self.runs)
-        self.viewer: subprocess.Popen[str] | None = None
-        self.attached: list[subprocess.Popen[str]] = []
+        self.words = ("run", written(directory, plan), "--device", device, "--runs", self.runs)
+        self.viewers: list[Viewer] = []
         self.workers: list[int] = []
 
-    def start(self, *words: str, **how: object) -> subprocess.Popen[str]:
-        """Start the run in a process group of its own, as a shell does, and freeze its first load."""
-        self.viewer = subprocess.Popen(
-            [*FSCONSOLE, *self.words, *words],
-            **{
-                "stdin": subprocess.DEVNULL,
-                "stdout": subprocess.PIPE,
-                "stderr": subprocess.PIPE,
-                "text": True,
-                "start_new_session": True,
-            }
-            | how,
-        )
-        self.freeze()
-        return self.viewer
+    def view(self, *words: str, **how: object) -> Viewer:
+        """Start a command in a process group of its own, as a shell does."""
+        pipes: dict[str, object] = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+        argv = [*FSCONSOLE, *words]
+        options = {"stdin": subprocess.DEVNULL, "text": True, "start_new_session": True} | pipes | how
+        self.viewers.append(subprocess.Popen(argv, **options))  # type: ignore[call-overload]
+        return self.viewers[-1]
 
-    def attach(self, *words: str) -> tuple[subprocess.Popen[str], str]:
-        """Start a second viewer, in a process group of its own, and return it with its first line."""
-        attached = subprocess.Popen(
-            [*FSCONSOLE, "attach", "--runs", self.runs, *words],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        )  # fmt: skip
-        self.attached.append(attached)
+    def start(self, *words: str, **how: object) -> Viewer:
+        """Start the run and freeze its first load."""
+        viewer = self.view(*self.words, *words, **how)
+        self.freeze()
+        return viewer
+
+    def take_up(self, cell: int) -> Viewer:
+        """Start a viewer that resumes the run, and freeze a cell's load."""
+        begun = len(self.state.started)
+        viewer = self.view("resume", "--runs", self.runs)
+        wait_until(lambda: len(self.state.started) > begun, "the engine begins")
+        self.freeze(cell)
+        return viewer
+
+    def attach(self, *words: str) -> tuple[Viewer, str]:
+        """Start a second viewer, and return it with its first line."""
+        attached = self.view("attach", "--runs", self.runs, *words)
         assert attached.stdout is not None
         return attached, attached.stdout.readline()
 
@@ -105,9 +109,8 @@ class Run:
 
     @property
     def observations(self) -> list[Observation]:
-        return [
-            entry.observation for entry in JournalReader(self.folder.journal).read_since(Cursor()).entries
-        ]
+        entries = JournalReader(self.folder.journal).read_since(Cursor()).entries
+        return [entry.observation for entry in entries]
 
     def ask(self, *words: str) -> str:
         return succeed("stop", "--runs", self.runs, *words)
@@ -115,17 +118,24 @@ class Run:
     def asked(self) -> list[Verb]:
         return [seen.verb for seen in self.observations if isinstance(seen, ControlRequested)]
 
-    def end(self) -> tuple[str, str]:
-        """Wait for the viewer's end and return what it printed."""
-        assert self.viewer is not None
-        printed = self.viewer.communicate(timeout=60)
+    def pause_after_the_cell(self) -> None:
+        self.ask("--pause")
+        self.thaw()
+        paused = RunStatus.PAUSED
+        wait_for(self.folder, lambda state: (state.status, state.current_cell) == (paused, None))
+
+    def ended(self, viewer: Viewer, code: ExitCode, *statuses: CellStatus) -> str:
+        """Wait for the end of a viewer and its run, and return what the viewer printed on stderr."""
+        _, errors = viewer.communicate(timeout=60)
         assert_nothing_left(self.device, self.folder)
-        return printed
+        assert viewer.returncode == code, errors
+        assert self.statuses == list(statuses)
+        return errors
 
     def resume(self) -> None:
-        """Resume the run and prove that all its cells were carried out in the plan's order."""
+        """Resume the run to its end, and prove that all its cells were begun in the plan's order."""
         succeed("resume", "--runs", self.runs)
-        assert set(self.statuses) <= {DONE, CellStatus.SKIPPED}
+        assert set(self.statuses) <= {DONE, SKIPPED}
         begun = [seen.cell for seen in self.observations if isinstance(seen, CellStarted)]
         assert begun == sorted(begun)
         assert self.state.exit_code == ExitCode.OK
@@ -134,7 +144,7 @@ class Run:
     def close(self) -> None:
         """End whatever a failed test has left."""
         kill_engines(self.runs)
-        for viewer in (*self.attached, *([self.viewer] if self.viewer else [])):
+        for viewer in self.viewers:
             viewer.kill()
             viewer.wait()
             for stream in (viewer.stdout, viewer.stderr):
@@ -153,142 +163,101 @@ def run(tmp_path, device):
 def living(tmp_path_factory, device):
     """A run in the middle of its first load, for all the tests that leave it as it is."""
     made = Run(tmp_path_factory.mktemp("living"), device)
-    made.start()
+    out, errors = made.start("--detach").communicate(timeout=30)
+    assert (out, errors, made.viewers[0].returncode) == (f"{made.folder.name}\n", "", 0)
     yield made
     made.close()
 
 
-def test_stop_ends_the_run_after_the_cell_at_hand(run):
+def test_a_run_is_paused_between_cells_goes_on_skips_a_cell_and_stops_after_one(tmp_path, device):
+    run = Run(tmp_path, device, FOUR_CELLS_PLAN)
+    try:
+        viewer = run.start()
+        run.pause_after_the_cell()
+        run.ask("--continue")
+        run.freeze(1)
+        seen = run.observations
+        assert seen.index(ControlRequested(Verb.CONTINUE)) < seen.index(CellStarted(1, 1))
+        run.ask("--skip")
+        run.freeze(2)
+        assert "Stopping after the current cell (cell 3, workload" in run.ask()
+        run.thaw()
+        errors = run.ended(viewer, ExitCode.STOPPED, DONE, SKIPPED, DONE, PENDING)
+        assert f"hint: `fsconsole resume {run.folder.name}` goes on with what is left." in errors
+        assert run.state.status is RunStatus.FINISHED
+        before = run.state.cells[:3]
+        run.resume()
+        assert run.state.cells[:3] == before
+        assert run.state.cells[3].attempt == 2
+    finally:
+        run.close()
+
+
+def test_a_cell_that_is_stopped_in_the_middle_of_its_load_is_done_again_by_resume(run):
     viewer = run.start()
-    assert "Stopping after the current cell (cell 1, workload" in run.ask()
-    run.thaw()
-    _, errors = run.end()
-    assert viewer.returncode == ExitCode.STOPPED
-    assert f"hint: `fsconsole resume {run.folder.name}` goes on with what is left." in errors
-    assert run.statuses == [DONE, PENDING]
-    assert run.state.status is RunStatus.FINISHED
-    first = run.state.cells[0]
-    run.resume()
-    assert run.state.cells[0] == first
-    assert [cell.attempt for cell in run.state.cells] == [1, 2]
-
-
-def test_stop_now_ends_the_cell_in_the_middle_of_its_load_and_resume_does_it_again(run):
-    viewer = run.start()
-    run.ask("--now")
-    run.end()
-    assert viewer.returncode == ExitCode.STOPPED
-    assert run.statuses == [STOPPED, PENDING]
-    assert run.state.cells[0].reason == "workload: interrupted by the operator"
-    run.resume()
-    assert [cell.attempt for cell in run.state.cells] == [2, 2]
-
-
-def test_skip_ends_the_cell_at_hand_and_goes_on_with_the_next(run):
-    viewer = run.start()
-    run.ask("--skip")
-    run.end()
-    assert viewer.returncode == ExitCode.OK
-    assert run.statuses == [CellStatus.SKIPPED, DONE]
-
-
-def test_a_pause_holds_the_next_cell_until_the_run_is_to_continue(run):
-    viewer = run.start()
-    run.ask("--pause")
-    run.thaw()
-    state = wait_for(run.folder, lambda state: state.cells[0].status is DONE)
-    assert (state.status, state.current_cell) == (RunStatus.PAUSED, None)
-    run.ask("--continue")
-    run.end()
-    assert viewer.returncode == ExitCode.OK
-    assert run.statuses == [DONE, DONE]
-    seen = run.observations
-    assert seen.index(ControlRequested(Verb.CONTINUE)) < seen.index(CellStarted(1, 1))
-
-
-def test_a_paused_run_can_be_stopped(run):
-    viewer = run.start()
-    run.ask("--pause")
-    run.thaw()
-    wait_for(run.folder, lambda state: state.cells[0].status is DONE)
+    run.pause_after_the_cell()
     run.ask()
-    run.end()
-    assert viewer.returncode == ExitCode.STOPPED
-    assert run.statuses == [DONE, PENDING]
-
-
-def test_sigterm_to_the_engine_stops_the_cell_and_the_run(run):
-    viewer = run.start()
-    os.kill(engine_of(run.folder), signal.SIGTERM)
-    run.end()
-    assert viewer.returncode == ExitCode.STOPPED
-    assert run.statuses == [STOPPED, PENDING]
+    run.ended(viewer, ExitCode.STOPPED, DONE, PENDING)
+    for stop in (
+        lambda: run.ask("--now"),
+        lambda: os.kill(engine_of(run.folder), signal.SIGTERM),
+    ):
+        viewer = run.take_up(1)
+        stop()
+        run.ended(viewer, ExitCode.STOPPED, DONE, STOPPED)
+        assert run.state.cells[1].reason == "workload: interrupted by the operator"
     run.resume()
+    assert [cell.attempt for cell in run.state.cells] == [1, 4]
 
 
-def test_one_ctrl_c_stops_after_the_cell_and_does_not_reach_the_engine(run):
+def test_one_ctrl_c_stops_after_the_cell_and_does_not_reach_the_engine_and_a_second_stops_at_once(run):
     viewer = run.start()
     os.killpg(viewer.pid, signal.SIGINT)
     wait_until(lambda: run.asked() == [Verb.STOP_AFTER], "the engine is asked")
     run.thaw()
-    _, errors = run.end()
-    assert viewer.returncode == ExitCode.STOPPED
+    errors = run.ended(viewer, ExitCode.STOPPED, DONE, PENDING)
     assert errors.startswith("stopping after this cell; Ctrl-C again stops immediately\n")
-    assert run.statuses == [DONE, PENDING]
+    viewer = run.take_up(1)
+    for asked in ([Verb.STOP_AFTER], [Verb.STOP_AFTER, Verb.STOP_NOW]):
+        os.killpg(viewer.pid, signal.SIGINT)
+        wait_until(lambda asked=asked: run.asked()[1:] == asked, "the engine is asked")
+    run.ended(viewer, ExitCode.STOPPED, DONE, STOPPED)
 
 
-def test_a_second_ctrl_c_stops_at_once(run):
-    viewer = run.start()
-    os.killpg(viewer.pid, signal.SIGINT)
-    wait_until(lambda: run.asked() == [Verb.STOP_AFTER], "the engine is asked")
-    os.killpg(viewer.pid, signal.SIGINT)
-    run.end()
-    assert viewer.returncode == ExitCode.STOPPED
-    assert run.asked() == [Verb.STOP_AFTER, Verb.STOP_NOW]
-    assert run.statuses == [STOPPED, PENDING]
-
-
-def test_a_closed_terminal_ends_the_view_and_attach_shows_the_run_to_its_end(run):
+def test_a_closed_terminal_or_a_reader_that_is_gone_ends_the_view_and_the_run_goes_on(run):
     terminal, inner = pty.openpty()
-    viewer = run.start(
-        stdin=inner, stdout=inner, stderr=inner, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    )
+    on_the_terminal = dict.fromkeys(("stdin", "stdout", "stderr"), inner)
+    viewer = run.start(**on_the_terminal, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
     os.close(inner)
     os.close(terminal)
     viewer.wait(timeout=30)
     assert is_alive(run.folder)
-    attached, first = run.attach()
+    shown, first = run.attach()
     assert "ext4 data=" in first
+    unread, _ = run.attach("--json")
+    unread.stdout.close()
     run.thaw()
-    out, errors = rest_of(attached)
-    assert (attached.returncode, errors) == (0, "")
+    assert unread.wait(timeout=60) == ExitCode.FAILURE
+    assert unread.stderr.read() == ""
+    out, errors = rest_of(shown)
+    assert (shown.returncode, errors) == (0, "")
     assert out.count("durable") >= 2
     assert run.statuses == [DONE, DONE]
     assert_nothing_left(run.device, run.folder)
 
 
-def test_detach_returns_the_id_at_once(run):
-    viewer = run.start("--detach")
-    out, errors = viewer.communicate(timeout=30)
-    assert (out, errors, viewer.returncode) == (f"{run.folder.name}\n", "", 0)
-    assert is_alive(run.folder)
-    run.thaw()
-    wait_for_end(run.folder)
-    assert run.statuses == [DONE, DONE]
-
-
 def test_two_viewers_at_once_see_the_same(run):
-    run.start("--json")
+    viewer = run.start("--json")
     attached, first = run.attach("--json")
     run.thaw()
     rest, errors = rest_of(attached)
-    out, _ = run.end()
+    out, _ = rest_of(viewer)
     assert (attached.returncode, errors) == (0, "")
     assert observed(first + rest) == observed(out)
     assert observed(out)[-1]["event"] == "run_finished"
 
 
-def rest_of(viewer: subprocess.Popen[str]) -> tuple[str, str]:
+def rest_of(viewer: Viewer) -> tuple[str, str]:
     """Return what a viewer still prints to its end; communicate() would lose what a read line left in the buffer."""
     assert viewer.stdout is not None
     assert viewer.stderr is not None
@@ -299,22 +268,6 @@ def rest_of(viewer: subprocess.Popen[str]) -> tuple[str, str]:
 
 def observed(text: str) -> list[dict[str, object]]:
     return [event for event in objects(text) if event["event"] != "sample"]
-
-
-def test_a_viewer_whose_reader_is_gone_leaves_the_run_going(run):
-    viewer = run.start()
-    attached, _ = run.attach("--json")
-    assert viewer.stdout is not None
-    viewer.stdout.readline()
-    for each in (viewer, attached):
-        each.stdout.close()
-    run.thaw()
-    wait_for(run.folder, lambda state: state.cells[0].status is DONE)
-    for each in (viewer, attached):
-        assert each.wait(timeout=30) == ExitCode.FAILURE
-        assert each.stderr.read() == ""
-    wait_for_end(run.folder)
-    assert run.statuses == [DONE, DONE]
 
 
 def test_ctrl_c_on_an_attached_viewer_leaves_the_run_alone(living):
@@ -333,7 +286,7 @@ def test_the_results_of_a_living_run_can_be_read_and_say_where_it_is(living):
     assert (listed["status"], listed["cells_over"], listed["cells"]) == ("running", 0, 2)
 
 
-def test_a_living_run_is_neither_resumed_nor_cleaned_up_nor_taken_by_a_second_engine(living):
+def test_neither_a_living_run_nor_its_device_is_taken_by_another_engine(living, tmp_path):
     refused = fsconsole("resume", "--runs", living.runs)
     assert refused.returncode == ExitCode.RUN_LIVES
     assert "is running." in refused.stderr
@@ -342,9 +295,6 @@ def test_a_living_run_is_neither_resumed_nor_cleaned_up_nor_taken_by_a_second_en
     engine = subprocess.run(argv, check=False, capture_output=True, text=True)
     assert engine.returncode == ExitCode.RUN_LIVES
     assert "another engine holds this run" in engine.stderr
-
-
-def test_a_second_run_on_the_same_device_is_refused(living, tmp_path):
     for words in (living.words, (*living.words[:-1], str(tmp_path / "other"))):
         refused = fsconsole(*words)
         assert refused.returncode == ExitCode.DEVICE_LOCKED
@@ -353,7 +303,8 @@ def test_a_second_run_on_the_same_device_is_refused(living, tmp_path):
 
 def test_a_run_that_all_this_was_tried_on_ends_as_if_nothing_had_been(living):
     living.thaw()
-    living.end()
+    wait_for_end(living.folder)
+    assert_nothing_left(living.device, living.folder)
     assert living.statuses == [DONE, DONE]
     assert len(living.state.started) == 1
     assert living.asked() == []

@@ -40,6 +40,7 @@ from tests.loop.runs import (
     kill_engines,
     new_run,
     processes_with,
+    settings_of,
     succeed,
     wait_for_end,
     written,
@@ -137,11 +138,6 @@ def is_held() -> bool:
 
 def queue_of(device: str) -> str:
     return f"/sys/block/{os.path.basename(device)}/queue"
-
-
-def settings_of(device: str) -> dict[str, str]:
-    names = ("read_ahead_kb", "scheduler", "nr_requests")
-    return {f"{queue_of(device)}/{name}": KERNEL.value(f"{queue_of(device)}/{name}") for name in names}
 
 
 def seen_in_loads(folder: RunFolder) -> list[dict[str, str]]:
