@@ -11,13 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from fsconsole.errors.runs import JournalFull, JournalUnusable
-from fsconsole.system.files import memory_bytes
+from fsconsole.system.files import memory_bytes, opened
 from fsconsole.units import format_bytes
 
 _FULL = "database or disk is full"
 """SQLITE_FULL, which SQLite's Unix layer also makes of ENOSPC (sqlite.org/rescode.html#full)."""
 
 _IO_ERROR = "disk I/O error"
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 SPARE_BYTES = 2**20
 """Room below which a disk counts as full.
 
@@ -33,12 +34,14 @@ def journal_fault(error: sqlite3.Error, path: str) -> JournalFull | JournalUnusa
     return JournalUnusable(path=path, why=str(error))
 
 
-def is_full(error: sqlite3.Error, directory: str) -> bool:
-    """Return whether SQLite failed because the disk below directory has no room.
+def is_full(error: sqlite3.Error | OSError, directory: str) -> bool:
+    """Return whether SQLite or the system failed because the disk below directory has no room.
 
     Python 3.10 has no sqlite_errorcode, so the message is looked at. A full disk that is noticed by fsync or
     by the -shm file comes as an I/O error, and so does a quota: there the disk itself is asked.
     """
+    if isinstance(error, OSError):
+        return error.errno in _NO_ROOM
     said = str(error)
     return said == _FULL or (said == _IO_ERROR and has_no_room(directory))
 
@@ -102,7 +105,6 @@ class RunFolder:
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 80
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -125,7 +127,7 @@ class RawOutputs:
                 file.flush()
                 os.fsync(fd)
         except OSError as error:
-            if error.errno in _NO_ROOM:
+            if is_full(error, self._folder.raw):
                 raise JournalFull(path=self._folder.raw) from error
             raise JournalUnusable(path=self._folder.raw, why=os.strerror(error.errno or 0)) from error
         return os.path.relpath(path, self._folder.path)
@@ -149,12 +151,9 @@ def read_tail(folder: RunFolder, output: str, limit: int) -> tuple[bytes, int]:
     name = os.path.basename(output)
     if output != os.path.join(os.path.basename(folder.raw), name):
         raise FileNotFoundError(errno.ENOENT, "it is no output of this run", output)
-    fd = os.open(os.path.join(folder.raw, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
+    with opened(os.path.join(folder.raw, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK) as fd:
         before = max(0, os.fstat(fd).st_size - limit)
         return os.pread(fd, limit, before), before
-    finally:
-        os.close(fd)
 
 
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -168,16 +167,10 @@ def require_no_super_journal(path: str, database: str) -> None:
     root delete any file. A transaction over several databases has one; a run has one database. Raises
     JournalUnusable, OSError.
     """
-    try:
-        fd = os.open(f"{database}-journal", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    try:
-        end = os.pread(fd, len(_MAGIC), max(0, os.fstat(fd).st_size - len(_MAGIC)))
-    finally:
-        os.close(fd)
-    if end == _MAGIC:
-        raise JournalUnusable(path=path, why="its rollback journal names another file, which no run's does")
+    with suppress(FileNotFoundError), opened(f"{database}-journal", os.O_RDONLY | os.O_NONBLOCK) as fd:
+        if os.pread(fd, len(_MAGIC), max(0, os.fstat(fd).st_size - len(_MAGIC))) == _MAGIC:
+            why = "its rollback journal names another file, which no run's does"
+            raise JournalUnusable(path=path, why=why)
 
 
 def require_room(path: str, size_bytes: int) -> None:

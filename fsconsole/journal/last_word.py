@@ -14,11 +14,10 @@ from fsconsole.journal.events import Batch, Cursor, JournalEntry
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import RunFinished
 from fsconsole.model.wire import Mismatch, Wire, decode, encode
+from fsconsole.system.files import opened
 
 ROOM_BYTES = 16 * 1024
 """Enough for a sentence and a hint over the longest paths (PATH_MAX is 4096), each byte escaped at worst."""
-
-_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class LastWord(Wire, frozen=True):
@@ -31,12 +30,9 @@ class LastWord(Wire, frozen=True):
 
 def reserve(folder: RunFolder) -> None:
     """Take the room of a new run's last word. Raises OSError, ENOSPC too."""
-    fd = os.open(folder.last_word, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o640)
-    try:
+    with opened(folder.last_word, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW) as fd:
         os.posix_fallocate(fd, 0, ROOM_BYTES)
         os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def leave(folder: RunFolder, finished: RunFinished) -> None:
@@ -60,11 +56,8 @@ def read(folder: RunFolder) -> tuple[LastWord, ...]:
     """Return the word; none where there is none, or where it is not whole. Raises JournalUnusable, NotRoot."""
     try:
         # A pipe in the place of the file would be waited for.
-        fd = os.open(folder.last_word, os.O_RDONLY | os.O_NONBLOCK | _FLAGS)
-        try:
+        with opened(folder.last_word, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW) as fd:
             text = os.pread(fd, ROOM_BYTES, 0).rstrip(b"\0")
-        finally:
-            os.close(fd)
     except FileNotFoundError:
         return ()
     except PermissionError as error:
@@ -85,9 +78,6 @@ def as_batch(words: tuple[LastWord, ...]) -> Batch:
 
 
 def _overwrite(folder: RunFolder, text: bytes) -> None:
-    fd = os.open(folder.last_word, os.O_WRONLY | _FLAGS)
-    try:
+    with opened(folder.last_word, os.O_WRONLY | os.O_NOFOLLOW) as fd:
         os.pwrite(fd, text.ljust(ROOM_BYTES, b"\0"), 0)
         os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -1,4 +1,4 @@
-"""Run folders: create, list, find, rename, export, delete."""
+"""Run folders: create, list, find, rename, delete."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from fsconsole.errors.runs import (
-    ExportFailed,
     JournalUnusable,
     NoSpace,
     NotRoot,
@@ -29,43 +27,16 @@ from fsconsole.errors.runs import (
 from fsconsole.journal.folder import LATEST, RunFolder, is_full, require_own
 from fsconsole.journal.last_word import reserve
 from fsconsole.journal.past import read_journal
-from fsconsole.journal.reader import open_journal
 from fsconsole.journal.schema import create_tables
 from fsconsole.journal.writer import record_all
 from fsconsole.model.events import RequestRenewed
 from fsconsole.model.run import RunRequest
 from fsconsole.model.wire import encode
-from fsconsole.system.files import nearest_existing
+from fsconsole.system.files import nearest_existing, opened
 from fsconsole.system.locks import FileLock, is_locked
 from fsconsole.units import format_bytes
 
-_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-def export_journal(folder: RunFolder, path: str) -> None:
-    """Copy the journal as it is at one instant into a new file at path, with SQLite's backup.
-
-    The copy is in no WAL mode: one file, which any reader opens. Raises ExportFailed where path exists or
-    can't be written; JournalUnusable, JournalNewer, NotRoot for the journal itself.
-    """
-    with open_journal(folder.journal) as source, ExitStack() as undo:
-        try:
-            fd = os.open(path, _NEW, 0o640)
-            undo.callback(os.close, fd)
-            unlink = undo.enter_context(ExitStack())
-            unlink.callback(Path(path).unlink, missing_ok=True)
-            with closing(sqlite3.connect(path, isolation_level=None)) as target:
-                source.backup(target)
-                target.execute("PRAGMA journal_mode = DELETE").fetchall()
-            os.fsync(fd)
-            unlink.pop_all()
-        except OSError as error:
-            raise ExportFailed(path=path, why=error.strerror or str(error)) from error
-        except sqlite3.Error as error:
-            raise ExportFailed(path=path, why=str(error)) from error
-
-
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY
 
 
 def delete_run(folder: RunFolder) -> None:
@@ -75,9 +46,7 @@ def delete_run(folder: RunFolder) -> None:
     """
     runs_dir, name = os.path.split(os.path.abspath(folder.path))
     try:
-        with ExitStack() as stack:
-            runs_fd = os.open(runs_dir, _DIRECTORY)
-            stack.callback(os.close, runs_fd)
+        with opened(runs_dir, _DIRECTORY) as runs_fd, ExitStack() as stack:
             if name not in os.listdir(runs_fd) or not stat.S_ISDIR(os.lstat(name, dir_fd=runs_fd).st_mode):
                 raise RunMissing(run=name, runs_dir=runs_dir)
             stack.enter_context(_locked(folder))
@@ -168,22 +137,26 @@ def open_or_make(path: str) -> int:
 
     No symbolic link on the way is followed. Raises OSError, RunsReadOnly.
     """
-    walked = os.open("/", _WALK)
-    try:
+    with ExitStack() as walked:
+        fd = walked.enter_context(opened("/", _WALK))
         for name in [part for part in os.path.abspath(path).split("/") if part]:
-            following = _step(walked, name, path)
-            os.close(walked)
-            walked = following
-        return os.open(".", _DIRECTORY, dir_fd=walked)
-    finally:
-        os.close(walked)
+            try:
+                fd = walked.enter_context(opened(name, _WALK, dir_fd=fd))
+            except FileNotFoundError:
+                make_directory(name, fd)
+                fd = walked.enter_context(opened(name, _WALK, dir_fd=fd))
+            except NotADirectoryError:
+                if stat.S_ISLNK(os.lstat(name, dir_fd=fd).st_mode):
+                    why = f"{name} is a symbolic link; give the place it leads to"
+                    raise RunsReadOnly(path=path, why=why) from None
+                raise
+        return os.open(".", _DIRECTORY | os.O_CLOEXEC, dir_fd=fd)
 
 
 def make_directory(name: str, parent: int) -> None:
     """Make a directory for root and the readers' group. Raises OSError."""
     os.mkdir(name, 0o700, dir_fd=parent)
-    fd = os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
-    try:
+    with opened(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=parent) as fd:
         group = group_id()
         if group is None or os.geteuid() != 0:
             os.fchmod(fd, 0o750)
@@ -191,28 +164,11 @@ def make_directory(name: str, parent: int) -> None:
             os.fchown(fd, -1, group)
             # Set-group-id: what is made in here later belongs to the readers' group too (man 7 inode).
             os.fchmod(fd, 0o2750)
-    finally:
-        os.close(fd)
-
-
-def _step(parent: int, name: str, whole: str) -> int:
-    try:
-        return os.open(name, _WALK, dir_fd=parent)
-    except FileNotFoundError:
-        make_directory(name, parent)
-        return os.open(name, _WALK, dir_fd=parent)
-    except NotADirectoryError:
-        if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
-            raise RunsReadOnly(
-                path=whole, why=f"{name} is a symbolic link; give the place it leads to"
-            ) from None
-        raise
 
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 """RFC 4648, in small letters: nothing in it is mistaken for something else when typed."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _ROOM_BEYOND_REQUEST_BYTES = 256 * 1024
 """Empty tables, SQLite's rollback journal, and a block for each directory."""
 
@@ -306,47 +262,32 @@ def is_alive(folder: RunFolder) -> bool:
 
 
 def _fill(folder: RunFolder, document: str) -> None:
-    fd = os.open(folder.path, _DIRECTORY | os.O_NOFOLLOW)
-    try:
+    with opened(folder.path, _DIRECTORY | os.O_NOFOLLOW) as fd:
         make_directory(os.path.basename(folder.raw), fd)
-        _write_journal(folder.journal, document)
+        with opened(folder.journal, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW) as journal:
+            # SQLite gives -wal and -shm the mode of the database, so the umask must not narrow it.
+            os.fchmod(journal, 0o640)
+        with closing(sqlite3.connect(folder.journal, isolation_level=None)) as connection, connection:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("BEGIN IMMEDIATE")
+            create_tables(connection)
+            connection.execute("INSERT INTO run (id, request) VALUES (1, ?)", (document,))
         reserve(folder)
         os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _write_journal(path: str, document: str) -> None:
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
-    # SQLite gives -wal and -shm the mode of the database, so the umask must not narrow it.
-    os.fchmod(fd, 0o640)
-    os.close(fd)
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection, connection:
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("BEGIN IMMEDIATE")
-        create_tables(connection)
-        connection.execute("INSERT INTO run (id, request) VALUES (1, ?)", (document,))
 
 
 @contextmanager
 def _in_words(runs_dir: str, request_bytes: int) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        if error.errno in _NO_ROOM:
-            raise _no_space(runs_dir, request_bytes) from error
-        raise RunsReadOnly(path=runs_dir, why=_said(error)) from error
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         if is_full(error, runs_dir):
-            raise _no_space(runs_dir, request_bytes) from error
-        raise RunsReadOnly(path=runs_dir, why=str(error)) from error
+            needed = format_bytes(request_bytes + _ROOM_BEYOND_REQUEST_BYTES)
+            room = os.statvfs(nearest_existing(runs_dir))
+            free = format_bytes(room.f_bavail * room.f_frsize)
+            raise NoSpace(path=runs_dir, needed=needed, free=free) from error
+        raise RunsReadOnly(path=runs_dir, why=_said(error)) from error
 
 
-def _no_space(runs_dir: str, request_bytes: int) -> NoSpace:
-    needed = format_bytes(request_bytes + _ROOM_BEYOND_REQUEST_BYTES)
-    room = os.statvfs(nearest_existing(runs_dir))
-    return NoSpace(path=runs_dir, needed=needed, free=format_bytes(room.f_bavail * room.f_frsize))
-
-
-def _said(error: OSError) -> str:
-    return error.strerror or str(error)
+def _said(error: OSError | sqlite3.Error) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -19,19 +19,11 @@ from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import CellStarted, RunInterrupted
-from fsconsole.model.sample import CpuShares, Sample, Writeback
+from tests.unit.journal.journals import a_sample, written
 
 pytestmark = pytest.mark.root
 
 DISK_BYTES = 16 * 2**20
-
-
-def a_sample(number: int) -> Sample:
-    return Sample(number, number, 0.5, 0, "write", CpuShares(1, 0, 1, 0, 0, 0, 98), (), Writeback(1, 2))
-
-
-def written(folder: RunFolder) -> list[object]:
-    return list(JournalReader(folder.journal).read_since(Cursor()).observations)
 
 
 @pytest.fixture(params=["tmpfs", "ext4", "btrfs"])

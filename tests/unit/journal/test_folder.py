@@ -13,25 +13,19 @@ from fsconsole.errors.runs import JournalFull, JournalUnusable
 from fsconsole.journal import last_word
 from fsconsole.journal.folder import RawOutputs, RunFolder
 from fsconsole.journal.past import read_journal, read_state
-from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.events import Observation, Outcome, RunFinished, RunStarted
+from fsconsole.model.events import Outcome, RunFinished, RunStarted
 from fsconsole.model.state import RunStatus
+from tests.unit.journal.journals import write
 
 
-def test_an_output_is_kept_byte_for_byte(folder) -> None:
-    data = bytes(range(256))
-    path = RawOutputs(folder).write(3, 5, "mkfs.ext4", data)
-    assert path == "raw/003-05-mkfs.ext4"
-    kept = Path(folder.path, path)
-    assert kept.read_bytes() == data
-    assert stat.S_IMODE(kept.stat().st_mode) & 0o137 == 0
-
-
-def test_a_cell_done_again_replaces_nothing(folder) -> None:
+def test_outputs_are_kept_byte_for_byte_and_a_cell_done_again_replaces_none(folder) -> None:
     outputs = RawOutputs(folder)
-    paths = [outputs.write(0, 1, "mkfs", bytes([number])) for number in range(3)]
-    assert len(set(paths)) == 3
-    assert [Path(folder.path, path).read_bytes() for path in paths] == [b"\0", b"\1", b"\2"]
+    paths = [outputs.write(3, 5, "mkfs.ext4", bytes(range(number, 256))) for number in range(3)]
+    assert paths[0] == "raw/003-05-mkfs.ext4"
+    for number, path in enumerate(paths):
+        kept = Path(folder.path, path)
+        assert kept.read_bytes() == bytes(range(number, 256))
+        assert stat.S_IMODE(kept.stat().st_mode) & 0o137 == 0
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a\nb\x1b[2J", "x" * 500, "", "ü/"])
@@ -68,22 +62,11 @@ def test_a_full_disk_is_told_as_such(folder, mounted) -> None:
 
 STARTED = RunStarted(1, "0.1.0", "boot", "6.18.0", "box")
 WORD = RunFinished(Outcome.FAILED, "The disk \x1b[/x] is full.", "Free some room.", 42)
-DONE = RunFinished(Outcome.DONE)
 
 
-def write(folder: RunFolder, *observations: Observation) -> None:
-    journal = JournalWriter(folder)
-    for observation in observations:
-        journal.record(observation)
-    journal.close(finished=True)
-
-
-def test_a_new_run_has_room_for_a_word_and_none_in_it(folder: RunFolder) -> None:
+def test_a_word_is_read_as_it_was_left_in_its_room_until_it_is_forgotten(folder: RunFolder) -> None:
     assert os.stat(folder.last_word).st_blocks * 512 >= last_word.ROOM_BYTES
     assert last_word.read(folder) == ()
-
-
-def test_a_word_is_read_as_it_was_left_until_it_is_forgotten(folder: RunFolder) -> None:
     last_word.leave(folder, RunFinished(Outcome.FAILED, "x" * 9000))
     last_word.leave(folder, WORD)
     assert [word.finished for word in last_word.read(folder)] == [WORD]
@@ -96,9 +79,6 @@ def test_a_word_is_read_as_it_was_left_until_it_is_forgotten(folder: RunFolder) 
 def test_what_is_no_whole_word_is_none(folder: RunFolder, text: bytes) -> None:
     Path(folder.last_word).write_bytes(text)
     assert last_word.read(folder) == ()
-
-
-def test_a_folder_without_the_file_has_no_word(folder: RunFolder) -> None:
     os.unlink(folder.last_word)
     assert last_word.read(folder) == ()
 
@@ -109,11 +89,8 @@ def test_the_word_counts_as_the_journals_last(folder: RunFolder) -> None:
     state = read_state(folder)
     assert (state.status, state.reason, state.exit_code) == (RunStatus.FINISHED, WORD.reason, 42)
     assert read_journal(folder).status is RunStatus.RUNNING
-
-
-def test_a_journal_that_has_its_own_last_word_goes_before_it(folder: RunFolder) -> None:
-    write(folder, STARTED, DONE)
-    last_word.leave(folder, WORD)
+    # The journal's own goes before it.
+    write(folder, RunFinished(Outcome.DONE))
     assert read_state(folder).outcome is Outcome.DONE
 
 

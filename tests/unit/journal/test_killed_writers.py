@@ -13,18 +13,16 @@ import pytest
 
 from fsconsole.errors.runs import JournalUnusable
 from fsconsole.journal import folder as journal_folder
-from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.reader import JournalReader, open_journal
+from fsconsole.journal.reader import open_journal
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import CellStarted
 from tests.unit.journal.half_done import change_and_die
+from tests.unit.journal.journals import write, written
 
 
 def left_half_done(folder: RunFolder) -> None:
-    writer = JournalWriter(folder)
-    writer.record(CellStarted(0, 1), durable=True)
-    writer.close(finished=True)
+    write(folder, CellStarted(0, 1))
     change_and_die(folder.journal)
 
 
@@ -32,20 +30,13 @@ def files_of(folder: RunFolder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in Path(folder.path).iterdir() if path.is_file()}
 
 
-def test_what_was_written_before_is_read_and_nothing_is_changed(folder: RunFolder) -> None:
+def test_what_was_written_before_is_read_and_the_next_writer_goes_on_from_there(folder: RunFolder) -> None:
     left_half_done(folder)
     before = files_of(folder)
-    assert JournalReader(folder.journal).read_since(Cursor()).observations == (CellStarted(0, 1),)
+    assert written(folder) == [CellStarted(0, 1)]
     assert files_of(folder) == before
-
-
-def test_the_next_writer_goes_on_from_there(folder: RunFolder) -> None:
-    left_half_done(folder)
-    writer = JournalWriter(folder)
-    writer.record(CellStarted(1, 2), durable=True)
-    writer.close(finished=True)
-    observations = JournalReader(folder.journal).read_since(Cursor()).observations
-    assert observations == (CellStarted(0, 1), CellStarted(1, 2))
+    write(folder, CellStarted(1, 2))
+    assert written(folder) == [CellStarted(0, 1), CellStarted(1, 2)]
 
 
 WRITE_AND_DIE = """
@@ -60,39 +51,21 @@ writer.close(finished=False)
 JournalWriter(folder).record(CellStarted(1, 1))
 os.kill(os.getpid(), 9)
 """
-FILES = ("", "-wal", "-shm")
 HEADER_BYTES = 32
 LEFT_BYTES = (0, 1, HEADER_BYTES - 1, HEADER_BYTES, HEADER_BYTES + 1, HEADER_BYTES + 24)
 
 
-@pytest.fixture(params=LEFT_BYTES)
-def left_short(folder: RunFolder, request: pytest.FixtureRequest) -> RunFolder:
-    """A run whose second word never came whole: as much of its log is there as the parameter says."""
+@pytest.mark.parametrize("left_bytes", LEFT_BYTES)
+def test_what_stands_before_a_log_hardly_begun_is_read_and_the_next_writer_goes_on(
+    folder: RunFolder, left_bytes: int
+) -> None:
     subprocess.run([sys.executable, "-c", WRITE_AND_DIE, folder.path], check=False)
-    os.truncate(folder.journal + "-wal", request.param)
-    return folder
-
-
-def files_beside(folder: RunFolder) -> list[bytes]:
-    found = []
-    for ending in FILES:
-        with open(folder.journal + ending, "rb") as file:
-            found.append(file.read())
-    return found
-
-
-def test_what_stands_before_a_log_hardly_begun_is_read_and_nothing_is_changed(left_short: RunFolder) -> None:
-    before = files_beside(left_short)
-    assert JournalReader(left_short.journal).read_since(Cursor()).observations == (CellStarted(0, 1),)
-    assert files_beside(left_short) == before
-
-
-def test_another_writer_goes_on_from_there(left_short: RunFolder) -> None:
-    writer = JournalWriter(left_short)
-    writer.record(CellStarted(1, 2))
-    writer.close(finished=True)
-    observations = JournalReader(left_short.journal).read_since(Cursor()).observations
-    assert observations == (CellStarted(0, 1), CellStarted(1, 2))
+    os.truncate(folder.journal + "-wal", left_bytes)
+    before = files_of(folder)
+    assert written(folder) == [CellStarted(0, 1)]
+    assert files_of(folder) == before
+    write(folder, CellStarted(1, 2))
+    assert written(folder) == [CellStarted(0, 1), CellStarted(1, 2)]
 
 
 MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -100,8 +73,7 @@ MAGIC = bytes.fromhex("d9d505f920a163d7")
 
 def half_done(folder: RunFolder, super_journal: Path | None = None) -> None:
     """Leave a transaction half done; its rollback journal ends as writeSuperJournal() in SQLite's pager.c has it."""
-    JournalWriter(folder).close(finished=True)
-    change_and_die(folder.journal)
+    left_half_done(folder)
     if super_journal is not None:
         name = os.fsencode(super_journal)
         with open(f"{folder.journal}-journal", "ab") as file:
@@ -123,15 +95,12 @@ def test_sqlite_would_delete_it(folder: RunFolder, victim: Path) -> None:
     assert not victim.exists()
 
 
-def test_reading_a_run_deletes_no_file_that_its_journal_names(folder: RunFolder, victim: Path) -> None:
+def test_neither_reading_nor_writing_deletes_a_file_that_a_journal_names(
+    folder: RunFolder, victim: Path
+) -> None:
     half_done(folder, victim)
     with pytest.raises(JournalUnusable, match=f"{folder.journal} .*names another file"):
-        JournalReader(folder.journal).read_since(Cursor())
-    assert victim.exists()
-
-
-def test_writing_to_a_run_deletes_no_file_that_its_journal_names(folder: RunFolder, victim: Path) -> None:
-    half_done(folder, victim)
+        written(folder)
     with pytest.raises(JournalUnusable, match="names another file"):
         JournalWriter(folder)
     assert victim.exists()
@@ -143,21 +112,18 @@ def test_a_copy_in_memory_trusts_the_schema_no_more_than_the_journal_itself(fold
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
 
 
-def test_a_journal_that_says_it_is_larger_than_memory_is_not_copied(
+def test_a_journal_that_is_too_large_for_a_copy_or_that_no_disk_takes_is_told(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     half_done(folder)
-    monkeypatch.setattr(journal_folder, "memory_bytes", lambda: 2 * os.stat(folder.journal).st_size)
-    with pytest.raises(JournalUnusable, match="no copy fits into memory"):
-        JournalReader(folder.journal).read_since(Cursor())
-
-
-def test_a_copy_that_no_disk_takes_is_told(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    half_done(folder)
+    with monkeypatch.context() as small:
+        small.setattr(journal_folder, "memory_bytes", lambda: 2 * os.stat(folder.journal).st_size)
+        with pytest.raises(JournalUnusable, match="no copy fits into memory"):
+            written(folder)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("fsconsole.journal.reader.shutil.copyfile", full)
     with pytest.raises(JournalUnusable, match="can't be copied: No space left"):
-        JournalReader(folder.journal).read_since(Cursor())
+        written(folder)

@@ -19,14 +19,9 @@ from fsconsole.journal.reader import JournalReader, open_journal
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import CellFinished, CellStarted, FeatureSeen, Outcome
-from fsconsole.model.sample import CpuShares, NumberedCpu, Sample, Writeback
+from tests.unit.journal.journals import a_sample, written
 
 NOBODY = 65534
-CPU = CpuShares(1, 0, 1, 0, 0, 0, 98)
-
-
-def a_sample(number: int) -> Sample:
-    return Sample(number, number, 0.5, 0, "write", CPU, (NumberedCpu(0, CPU),), Writeback(1, 2))
 
 
 def fill(folder: RunFolder) -> None:
@@ -82,37 +77,27 @@ def test_an_engine_that_begins_or_ends_waits_for_a_reader_to_finish(filled) -> N
         assert reading.execute("SELECT count(*) FROM run").fetchone() == (1,)
 
 
-def test_two_readers_see_the_same(filled) -> None:
+def test_readers_hold_nothing_between_polls_and_change_no_byte(filled) -> None:
+    before = Path(filled.journal).read_bytes()
+    descriptors = set(os.listdir("/proc/self/fd"))
     first, second = (JournalReader(filled.journal).read_since(Cursor()) for _ in range(2))
     assert first == second
     assert len(first.entries) == 9
+    assert set(os.listdir("/proc/self/fd")) == descriptors
+    assert Path(filled.journal).read_bytes() == before
 
 
-def test_a_reader_holds_nothing_between_polls(filled) -> None:
-    reader = JournalReader(filled.journal)
-    before = set(os.listdir("/proc/self/fd"))
-    reader.read_since(Cursor())
-    assert set(os.listdir("/proc/self/fd")) == before
-
-
-def test_a_long_run_is_read_in_pieces(filled) -> None:
+def test_a_long_run_is_read_in_pieces_without_samples_or_from_the_latest_on(filled) -> None:
     reader = JournalReader(filled.journal)
     first = reader.read_since(Cursor(), max_samples=2)
     second = reader.read_since(first.cursor, max_samples=2)
     assert (len(first.samples), first.more, len(second.samples), second.more) == (2, True, 1, False)
     assert len(first.entries) == 9
     assert second.entries == ()
-
-
-def test_figures_alone_are_read_without_samples(filled) -> None:
-    batch = JournalReader(filled.journal).read_since(Cursor(), max_samples=0)
+    batch = reader.read_since(Cursor(), max_samples=0)
     assert (len(batch.entries), batch.samples, batch.more) == (9, (), False)
-
-
-def test_a_viewer_that_comes_late_reads_only_the_latest_samples(filled) -> None:
-    reader = JournalReader(filled.journal)
-    batch = reader.read_since(reader.recent(1))
-    assert (len(batch.entries), batch.samples) == (9, (a_sample(2),))
+    latest = reader.read_since(reader.recent(1))
+    assert (len(latest.entries), latest.samples) == (9, (a_sample(2),))
 
 
 def test_a_journal_that_is_still_to_be_made_is_empty(tmp_path) -> None:
@@ -121,12 +106,6 @@ def test_a_journal_that_is_still_to_be_made_is_empty(tmp_path) -> None:
     with pytest.raises(JournalUnusable, match="still being made"):
         reader.request()
     assert os.listdir(tmp_path) == []
-
-
-def test_reading_changes_no_byte(filled) -> None:
-    before = Path(filled.journal).read_bytes()
-    JournalReader(filled.journal).read_since(Cursor())
-    assert Path(filled.journal).read_bytes() == before
 
 
 def test_a_newer_journal_is_told_by_its_version(filled, change) -> None:
@@ -245,50 +224,36 @@ def as_nobody() -> Iterator[Callable[[RunFolder], Batch]]:
     return read
 
 
-@pytest.fixture
-def killed(shared: RunFolder) -> RunFolder:
+def write_and_be_killed(folder: RunFolder) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", WRITE_AND_WAIT, shared.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", WRITE_AND_WAIT, folder.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:
         child.stdout.readline()
         child.kill()
-    return shared
 
 
 @pytest.mark.root
-def test_who_may_not_write_reads_while_the_writer_lives(shared, as_nobody) -> None:
+def test_who_may_not_write_reads_while_the_writer_lives_and_after_its_end(shared, as_nobody) -> None:
     writer = JournalWriter(shared)
     writer.record(CellStarted(0, 1))
     assert len(as_nobody(shared).entries) == 1
-    writer.close(finished=True)
-
-
-@pytest.mark.root
-def test_who_may_not_write_reads_a_finished_run(shared, as_nobody) -> None:
-    fill(shared)
-    assert len(as_nobody(shared).entries) == 9
-
-
-@pytest.mark.root
-def test_who_may_not_write_reads_a_run_that_was_closed_unfinished(shared, as_nobody) -> None:
-    writer = JournalWriter(shared)
-    writer.record(CellStarted(0, 1))
     writer.close(finished=False)
     assert Path(shared.journal).read_bytes()[18] == 2
     assert len(as_nobody(shared).entries) == 1
+    fill(shared)
+    assert len(as_nobody(shared).entries) == 10
 
 
 @pytest.mark.root
-def test_who_may_not_write_reads_what_a_killed_writer_left(killed, as_nobody) -> None:
-    assert os.path.getsize(killed.journal + "-wal") > 0
-    assert len(as_nobody(killed).entries) == 1
-
-
-@pytest.mark.root
-def test_who_may_not_write_is_told_to_copy_a_killed_run_without_its_index(killed, as_nobody) -> None:
-    os.unlink(killed.journal + "-shm")
+def test_who_may_not_write_reads_what_a_killed_writer_left_but_for_a_run_without_its_index(
+    shared, as_nobody
+) -> None:
+    write_and_be_killed(shared)
+    assert os.path.getsize(shared.journal + "-wal") > 0
+    assert len(as_nobody(shared).entries) == 1
+    os.unlink(shared.journal + "-shm")
     with pytest.raises(JournalUnusable, match="copy the folder"):
-        as_nobody(killed)
+        as_nobody(shared)
 
 
 @pytest.mark.root
@@ -299,11 +264,7 @@ def test_who_may_not_read_is_told_so(shared, as_nobody) -> None:
 
 
 def test_a_killed_writers_run_is_read_and_left_as_it_is(folder) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITE_AND_WAIT, folder.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as child:
-        child.stdout.readline()
-        child.kill()
+    write_and_be_killed(folder)
     before = Path(folder.journal).read_bytes(), Path(folder.journal + "-wal").read_bytes()
-    assert JournalReader(folder.journal).read_since(Cursor()).observations == (CellStarted(0, 1),)
+    assert written(folder) == [CellStarted(0, 1)]
     assert (Path(folder.journal).read_bytes(), Path(folder.journal + "-wal").read_bytes()) == before

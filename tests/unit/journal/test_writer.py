@@ -18,18 +18,8 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import CellFinished, CellStarted, ControlRequested, Outcome, RunInterrupted, Verb
-from fsconsole.model.sample import CpuShares, DeviceRates, NumberedCpu, Sample, Writeback
 from tests.conftest import wait_until
-
-
-def a_sample(number: int) -> Sample:
-    cpu = CpuShares(1.5, 0, 2.5, 0, 0, 0, 96)
-    disk = DeviceRates("sda", 0, 512e5, 0, 900, 32, 99.5, None)
-    return Sample(number, number, 0.5, 0, "write", cpu, (NumberedCpu(0, cpu),), Writeback(1, 2), (disk,))
-
-
-def written(folder: RunFolder) -> list[object]:
-    return list(JournalReader(folder.journal).read_since(Cursor()).observations)
+from tests.unit.journal.journals import a_sample, write, written
 
 
 @pytest.fixture
@@ -39,20 +29,14 @@ def journal(folder: RunFolder):
     writer.close(finished=False)
 
 
-def test_a_durable_record_is_there_for_everybody_on_return(folder, journal) -> None:
+def test_a_durable_record_is_there_on_return_with_those_before_it_in_order(folder, journal) -> None:
     for cell in range(3):
         journal.record(CellStarted(cell, 1))
         assert written(folder)[-1] == CellStarted(cell, 1)
-
-
-def test_a_durable_record_takes_those_before_it_along_in_order(folder, journal) -> None:
-    for cell in range(50):
+    for cell in range(3, 50):
         journal.record(CellStarted(cell, 1), durable=False)
     journal.record(CellFinished(50, 1, Outcome.DONE))
-    assert written(folder) == [
-        *(CellStarted(cell, 1) for cell in range(50)),
-        CellFinished(50, 1, Outcome.DONE),
-    ]
+    assert written(folder) == [*(CellStarted(n, 1) for n in range(50)), CellFinished(50, 1, Outcome.DONE)]
 
 
 def test_many_threads_lose_nothing(folder, journal) -> None:
@@ -91,22 +75,16 @@ def test_stamps_are_those_of_the_call(folder, journal) -> None:
     assert before[1] <= entry.monotonic_ns <= after[1]
 
 
-def test_a_finished_journal_is_one_file_in_no_wal_mode(folder) -> None:
+def test_a_later_writer_goes_on_and_a_finished_journal_is_one_file_in_no_wal_mode(folder) -> None:
+    write(folder, CellStarted(0, 1), finished=False)
     writer = JournalWriter(folder)
-    writer.record(CellStarted(0, 1))
+    writer.record(CellStarted(0, 2))
     assert os.path.exists(folder.journal + "-wal")
     writer.close(finished=True)
+    assert written(folder) == [CellStarted(0, 1), CellStarted(0, 2)]
     assert {name for name in os.listdir(folder.path) if name.startswith("journal")} == {"journal.sqlite"}
     # Offsets 18 and 19 of the header: 1 for a rollback journal, 2 for WAL (sqlite.org/fileformat2.html).
     assert Path(folder.journal).read_bytes()[18:20] == b"\x01\x01"
-
-
-def test_a_writer_that_comes_later_goes_on_where_the_first_ended(folder) -> None:
-    for attempt in (1, 2):
-        writer = JournalWriter(folder)
-        writer.record(CellStarted(0, attempt))
-        writer.close(finished=attempt == 2)
-    assert written(folder) == [CellStarted(0, 1), CellStarted(0, 2)]
 
 
 def test_a_closed_writer_takes_nothing_more_and_closes_twice(folder, journal) -> None:
@@ -114,6 +92,8 @@ def test_a_closed_writer_takes_nothing_more_and_closes_twice(folder, journal) ->
     journal.close(finished=True)
     with pytest.raises(JournalUnusable, match="has ended"):
         journal.record(RunInterrupted("late"))
+    journal.note(ControlRequested(Verb.SKIP))
+    assert written(folder) == []
 
 
 def test_a_full_database_is_told_as_such_and_keeps_what_was_reported(folder, journal) -> None:
@@ -133,14 +113,7 @@ def full(journal: JournalWriter) -> None:
     journal._connection.execute(f"PRAGMA max_page_count = {pages}")
 
 
-def test_an_error_that_nobody_waited_for_is_raised_at_the_next_record(folder, journal) -> None:
-    full(journal)
-    journal.record(RunInterrupted("x" * 100_000), durable=False)
-    with pytest.raises(JournalFull):
-        journal.record(CellStarted(0, 1))
-
-
-def test_a_note_leaves_an_error_to_the_record_that_comes_next(folder, journal) -> None:
+def test_an_error_that_nobody_waited_for_is_raised_at_the_next_record_past_all_notes(folder, journal) -> None:
     full(journal)
     journal.record(RunInterrupted("x" * 100_000), durable=False)
     journal.note(ControlRequested(Verb.PAUSE))
@@ -154,12 +127,6 @@ def test_a_note_is_written_in_its_turn(folder, journal) -> None:
     journal.note(ControlRequested(Verb.SKIP))
     journal.record(CellStarted(0, 1))
     assert written(folder) == [ControlRequested(Verb.SKIP), CellStarted(0, 1)]
-
-
-def test_a_note_to_a_closed_journal_is_dropped(folder, journal) -> None:
-    journal.close(finished=True)
-    journal.note(ControlRequested(Verb.SKIP))
-    assert written(folder) == []
 
 
 def test_an_error_of_the_last_samples_is_raised_by_close(folder, journal) -> None:
@@ -209,18 +176,15 @@ def test_what_is_no_journal_is_not_written_to(folder, content: bytes, why: str) 
     assert Path(folder.journal).read_bytes() == content
 
 
-def test_a_missing_journal_is_not_made_anew(folder) -> None:
-    os.unlink(folder.journal)
-    with pytest.raises(JournalUnusable):
-        JournalWriter(folder)
-    assert not os.path.exists(folder.journal)
-
-
-def test_a_newer_journal_is_not_written_to(folder) -> None:
+def test_a_newer_journal_is_not_written_to_and_a_missing_one_not_made_anew(folder) -> None:
     with closing(sqlite3.connect(folder.journal)) as connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(JournalNewer):
         JournalWriter(folder)
+    os.unlink(folder.journal)
+    with pytest.raises(JournalUnusable):
+        JournalWriter(folder)
+    assert not os.path.exists(folder.journal)
 
 
 def test_should_the_thread_end_nobody_waits_for_ever(folder, monkeypatch) -> None:
