@@ -34,22 +34,33 @@ def test_a_request_is_answered_with_the_place_where_the_engine_stands(served):
     folder, _, heard = served
     assert ask(folder, Verb.STATUS) == ControlAnswer(accepted=True, step="mkfs of cell 1", why="")
     assert heard == []
+    for verb in (Verb.PAUSE, Verb.STOP_NOW):
+        ask(folder, verb)
+    assert heard == [Verb.PAUSE, Verb.STOP_NOW]
 
 
-@pytest.mark.parametrize(
-    ("verb", "interrupting", "stopping", "paused"),
-    [
-        (Verb.PAUSE, False, False, True),
-        (Verb.SKIP, True, False, False),
-        (Verb.STOP_AFTER, False, True, False),
-        (Verb.STOP_NOW, True, True, False),
-    ],
-)
-def test_each_verb_sets_its_own_wish(served, verb, interrupting, stopping, paused):
-    folder, requests, heard = served
-    ask(folder, verb)
-    assert (requests.interrupting, requests.stopping, requests.paused) == (interrupting, stopping, paused)
-    assert heard == [verb]
+def test_each_verb_sets_its_own_wish_and_ends_programs_only_while_a_cell_may_be_interrupted():
+    wishes = {
+        # interrupting, stopping, paused
+        Verb.PAUSE: (False, False, True),
+        Verb.CONTINUE: (False, False, False),
+        Verb.SKIP: (True, False, False),
+        Verb.STOP_AFTER: (False, True, False),
+        Verb.STOP_NOW: (True, True, False),
+    }
+    for verb, wanted in wishes.items():
+        ended = []
+        requests = Requests(lambda ended=ended: ended.append(1))
+        requests.take(verb)
+        assert (requests.interrupting, requests.stopping, requests.paused) == wanted, verb
+        assert ended == [], verb
+        requests.cell_begins()
+        requests.take(verb)
+        assert len(ended) == requests.interrupting, verb
+        # The cell gives back what it took.
+        requests.cell_releases()
+        requests.take(verb)
+        assert len(ended) == requests.interrupting, verb
 
 
 def test_a_skip_is_over_with_its_cell_and_a_stop_is_not():
@@ -60,48 +71,18 @@ def test_a_skip_is_over_with_its_cell_and_a_stop_is_not():
     assert (requests.interrupting, requests.stopping_now) == (True, False)
     requests.cell_releases()
     requests.cell_begins()
-    assert not requests.interrupting
-    assert requests.stopping
+    assert (requests.interrupting, requests.stopping) == (False, True)
 
 
-@pytest.mark.parametrize("verb", [Verb.SKIP, Verb.STOP_NOW])
-def test_programs_are_ended_while_a_cell_may_be_interrupted_and_not_while_it_gives_back(verb):
-    ended = []
-    requests = Requests(lambda: ended.append(verb))
-    requests.take(verb)
-    assert ended == []
-    requests.cell_begins()
-    requests.take(verb)
-    assert ended == [verb]
-    requests.cell_releases()
-    requests.take(verb)
-    assert ended == [verb]
-
-
-def test_a_request_that_ends_no_cell_ends_no_program():
-    ended = []
-    requests = Requests(lambda: ended.append(1))
-    requests.cell_begins()
-    for verb in (Verb.PAUSE, Verb.CONTINUE, Verb.STOP_AFTER):
-        requests.take(verb)
-    assert ended == []
-
-
-def test_a_paused_run_waits_until_it_may_go_on():
+@pytest.mark.parametrize("verb", [Verb.CONTINUE, Verb.STOP_AFTER])
+def test_a_paused_run_waits_until_it_may_go_on_or_has_to_stop(verb):
     requests = Requests()
     requests.take(Verb.PAUSE)
     waiter = threading.Thread(target=requests.wait_while_paused)
     waiter.start()
-    requests.take(Verb.CONTINUE)
+    requests.take(verb)
     waiter.join(timeout=10)
     assert not waiter.is_alive()
-
-
-def test_a_paused_run_can_be_stopped():
-    requests = Requests()
-    requests.take(Verb.PAUSE)
-    requests.take(Verb.STOP_AFTER)
-    requests.wait_while_paused()
 
 
 def test_only_its_owner_can_reach_the_socket_from_its_first_moment(served):
@@ -133,28 +114,23 @@ def test_another_user_is_not_heard(served):
     assert not requests.stopping
 
 
-@pytest.mark.parametrize(
-    "line", [b"", b"stop\n", b'{"verb": "format"}\n', b"[]\n", b"x" * 9000 + b"\n", b"[" * 4000 + b"\n"]
-)
-def test_nonsense_is_answered_and_sets_nothing(served, line):
+def test_nonsense_is_answered_and_sets_nothing(served):
     folder, requests, heard = served
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(folder.control)
-        connection.sendall(line)
-        connection.shutdown(socket.SHUT_WR)
-        answer = from_line(ControlAnswer, connection.makefile("rb").readline())
-    assert not answer.accepted
+    for line in (b"", b"stop\n", b'{"verb": "format"}\n', b"[]\n", b"x" * 9000 + b"\n", b"[" * 4000 + b"\n"):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(folder.control)
+            connection.sendall(line)
+            connection.shutdown(socket.SHUT_WR)
+            answer = from_line(ControlAnswer, connection.makefile("rb").readline())
+        assert not answer.accepted, line
     assert heard == []
     assert not requests.stopping
 
 
-def test_a_run_without_an_engine_says_so(tmp_path):
-    with pytest.raises(RunOver):
-        ask(RunFolder(str(tmp_path)), Verb.STATUS)
-
-
-def test_a_socket_left_by_a_killed_engine_is_replaced(tmp_path):
+def test_a_run_without_an_engine_says_so_and_a_socket_that_a_killed_one_left_is_replaced(tmp_path):
     folder = RunFolder(str(tmp_path))
+    with pytest.raises(RunOver):
+        ask(folder, Verb.STATUS)
     left = socket.socket(socket.AF_UNIX)
     left.bind(folder.control)
     left.close()

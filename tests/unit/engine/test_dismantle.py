@@ -63,102 +63,78 @@ def own(*members: str) -> OwnArray:
     return OwnArray(frozenset({OURS}), members or (VDA, VDB))
 
 
-@pytest.mark.parametrize("name", ["md400", "md127"])
-def test_an_array_of_ours_is_stopped_under_any_number_and_its_members_are_cleared(md, name):
-    md.arrays[name] = frozenset({"vda", "vdb"})
+PAIR = {"md400": frozenset({"vda", "vdb"})}
+
+
+def zero(path: str) -> tuple[str, ...]:
+    return ("mdadm", "--zero-superblock", "--metadata=1.2", path)
+
+
+@pytest.mark.parametrize("name", ["md400", "md127", ""])
+def test_an_array_of_ours_is_stopped_under_any_number_and_its_members_are_cleared_also_apart(md, name):
+    md.arrays = {name: frozenset({"vda", "vdb"})} if name else {}
     assert dismantle(own(), md.act) == ()
-    assert md.commands == [
-        ("mdadm", "--stop", f"/dev/{name}"),
-        ("mdadm", "--zero-superblock", "--metadata=1.2", VDA),
-        ("mdadm", "--zero-superblock", "--metadata=1.2", VDB),
-    ]
+    stop = [("mdadm", "--stop", f"/dev/{name}")] if name else []
+    assert md.commands == [*stop, zero(VDA), zero(VDB)]
 
 
-def test_superblocks_that_nothing_holds_together_are_cleared_too(md):
-    assert dismantle(own(), md.act) == ()
-    assert [argv[1] for argv in md.commands] == ["--zero-superblock", "--zero-superblock"]
+FURTHER = "/dev/md400 has the member vdc, which is not the run's: left untouched"
+NOT_OURS = "/dev/md400 was not created by the run: left untouched"
+KEPT = {
+    "members of nobody": ({VDA: "", VDB: ""}, {}, "1.2", ()),
+    "another array under our name": ({VDA: "", VDB: "", VDC: FOREIGN}, {"md400": frozenset({"vdc"})}, "1.2", ()),
+    "another array of our very members": ({VDA: FOREIGN, VDB: FOREIGN}, PAIR, "1.2", (NOT_OURS,)),
+    "one of two superblocks": ({VDA: OURS, VDB: FOREIGN}, PAIR, "1.2", (NOT_OURS,)),
+    "a further member": ({VDA: OURS, VDB: OURS}, {"md400": frozenset({"vda", "vdb", "vdc"})}, "1.2", (FURTHER,)),
+    # An old superblock lies on its members; the array itself is marked elsewhere.
+    **{f"metadata {metadata}": ({VDA: OURS, VDB: OURS}, PAIR, metadata, (NOT_OURS,))
+       for metadata in ("none", "0.90", "1.0", "external:imsm", "")},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("uuids", "held", "left"),
-    [
-        ({VDA: "", VDB: ""}, {}, ()),
-        ({VDA: "", VDB: "", VDC: FOREIGN}, {"md400": {"vdc"}}, ()),
-        (
-            {VDA: FOREIGN, VDB: FOREIGN},
-            {"md400": {"vda", "vdb"}},
-            ("/dev/md400 was not created by the run: left untouched",),
-        ),
-    ],
-    ids=["members of nobody", "another array under our name", "another array of our very members"],
-)
-def test_what_is_not_the_runs_is_left_alone(md, uuids, held, left):
-    md.uuids = uuids
-    md.arrays = {name: frozenset(members) for name, members in held.items()}
-    assert dismantle(own(), md.act) == left
-    assert md.commands == []
-
-
-def test_an_array_that_somebody_gave_a_further_member_is_left_alone_with_all_members(md):
-    md.arrays["md400"] = frozenset({"vda", "vdb", "vdc"})
-    (left,) = dismantle(own(), md.act)
-    assert "has the member vdc, which is not the run's" in left
-    assert md.commands == []
-
-
-def test_one_of_two_superblocks_that_is_foreign_keeps_the_array_and_its_members(md):
-    md.uuids = {VDA: OURS, VDB: FOREIGN}
-    md.arrays["md400"] = frozenset({"vda", "vdb"})
-    assert len(dismantle(own(), md.act)) == 1
-    assert md.commands == []
+def test_what_is_not_the_runs_is_left_alone_with_all_its_members(md):
+    for case, (md.uuids, md.arrays, md.metadata, left) in KEPT.items():
+        assert dismantle(own(), md.act) == left, case
+        assert md.commands == [], case
 
 
 def test_a_foreign_superblock_on_a_free_member_stays(md):
     md.uuids = {VDA: OURS, VDB: FOREIGN}
     assert dismantle(own(), md.act) == ()
-    assert md.commands == [("mdadm", "--zero-superblock", "--metadata=1.2", VDA)]
+    assert md.commands == [zero(VDA)]
 
 
 def test_a_member_that_fails_or_is_gone_keeps_the_others_from_nothing(md):
-    md.uuids = {VDA: OURS, VDB: "unreadable"}
-    md.arrays["md400"] = frozenset({"vda", "vdb"})
+    md.uuids, md.arrays = {VDA: OURS, VDB: "unreadable"}, dict(PAIR)
     assert dismantle(own(VDA, VDB, "/dev/vdz"), md.act) == ()
-    assert md.commands == [
-        ("mdadm", "--stop", "/dev/md400"),
-        ("mdadm", "--zero-superblock", "--metadata=1.2", VDA),
-    ]
+    assert md.commands == [("mdadm", "--stop", "/dev/md400"), zero(VDA)]
 
 
-def test_members_of_an_array_that_can_not_be_stopped_are_not_touched(md):
-    md.arrays["md400"] = frozenset({"vda", "vdb"})
-    md.stop_fails = True
+def test_members_of_an_array_that_can_not_be_stopped_or_is_objected_to_are_not_touched(md):
+    md.arrays, md.stop_fails = dict(PAIR), True
+    objected = dismantle(own(), md.act, lambda array: f"{array.path} holds letters")
+    assert (objected, md.commands) == (("/dev/md400 holds letters",), [])
     (left,) = dismantle(own(), md.act)
     assert "it is in use" in left
     assert md.commands == [("mdadm", "--stop", "/dev/md400")]
 
 
-def test_an_array_is_proved_by_its_members_and_the_uuid_on_each(md):
-    md.arrays["md400"] = frozenset({"vda", "vdb"})
+def test_an_array_is_proved_by_just_its_members_and_the_uuid_on_each(md):
+    md.arrays = dict(PAIR)
     require_own("/dev/md400", OURS, (VDA, VDB))
-
-
-@pytest.mark.parametrize(
-    ("held", "uuids"),
-    [
+    whole, uuids = {"vda", "vdb"}, dict(md.uuids)
+    others: tuple[tuple[set[str], dict[str, str]], ...] = (
         ({"vda", "vdb", "vdc"}, {}),
         ({"vda"}, {}),
         (set(), {}),
-        ({"vda", "vdb"}, {VDB: FOREIGN}),
-        ({"vda", "vdb"}, {VDA: ""}),
-        ({"vda", "vdb"}, {VDA: "unreadable"}),
-    ],
-)
-def test_an_array_that_is_not_just_ours_is_refused(md, held, uuids):
-    md.uuids |= uuids
-    if held:
-        md.arrays["md400"] = frozenset(held)
-    with pytest.raises(DeviceChanged):
-        require_own("/dev/md400", OURS, (VDA, VDB))
+        (whole, {VDB: FOREIGN}),
+        (whole, {VDA: ""}),
+        (whole, {VDA: "unreadable"}),
+    )
+    for held, changed in others:
+        md.uuids, md.arrays = uuids | changed, {"md400": frozenset(held)} if held else {}
+        with pytest.raises(DeviceChanged):
+            require_own("/dev/md400", OURS, (VDA, VDB))
 
 
 def test_an_array_that_udev_puts_together_again_is_stopped_again_and_not_forgotten(
@@ -218,24 +194,4 @@ def test_another_array_that_got_the_name_while_udev_was_waited_for_is_left_alone
     monkeypatch.setattr(arrays, "_is_busy", somebody_comes)
     (left,) = dismantle(own(), md.act)
     assert "has the member vdc, which is not the run's" in left
-    assert md.commands == []
-
-
-@pytest.mark.parametrize("metadata", ["none", "0.90", "1.0", "external:imsm", ""])
-def test_an_array_that_is_marked_elsewhere_is_not_the_runs_though_an_old_superblock_lies_on_its_members(
-    md: Md, metadata: str
-) -> None:
-    md.uuids = {VDA: OURS, VDB: OURS}
-    md.arrays["md5"] = frozenset({"vda", "vdb"})
-    md.metadata = metadata
-    (left,) = dismantle(own(), md.act)
-    assert "was not created by the run" in left
-    assert md.commands == []
-
-
-def test_an_array_against_which_there_is_an_objection_is_left_with_its_members(md: Md) -> None:
-    md.arrays["md127"] = frozenset({"vda", "vdb"})
-    assert dismantle(own(), md.act, lambda array: f"{array.path} holds letters") == (
-        "/dev/md127 holds letters",
-    )
     assert md.commands == []

@@ -93,33 +93,25 @@ def member_uuid(path: str) -> str:
     return ON[path]
 
 
-@pytest.fixture(params=[(), ("vdc",)])
-def called(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
-    """What is called while the kernel holds an array of the disks named, and others."""
-    held = [HeldArray("md401", frozenset({"vdz", *request.param}))]
-    monkeypatch.setattr(arrays, "held_arrays", lambda: held)
+def test_the_runs_own_stopped_arrays_are_assembled_read_only_under_numbers_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def assembled(*held: str) -> list[tuple[str, ...]]:
+        """Return the commands while the kernel holds an array of the disks named, and others."""
+        monkeypatch.setattr(arrays, "held_arrays", lambda: [HeldArray("md401", frozenset({"vdz", *held}))])
+        recorder = Recorder()
+        assemble_stopped(OWN, recorder)
+        assert {argv[:4] for argv in recorder.calls} == {("mdadm", "--assemble", "--readonly", "--run")}
+        return sorted((argv[4:] for argv in recorder.calls), key=lambda words: words[-1])
+
     monkeypatch.setattr(arrays, "member_uuid", member_uuid)
     monkeypatch.setattr(arrays, "kernel_name", lambda path: path.removeprefix("/dev/"))
     monkeypatch.setattr(arrays.os.path, "exists", lambda path: path == "/sys/block/md401")
-    recorder = Recorder()
-    assemble_stopped(OWN, recorder)
-    return sorted(recorder.calls, key=lambda argv: argv[-1])
-
-
-@pytest.mark.parametrize("called", [()], indirect=True)
-def test_each_of_the_runs_own_is_under_a_number_of_its_own(called: list[tuple[str, ...]]) -> None:
-    numbers, members = {argv[4] for argv in called}, [argv[5:] for argv in called]
-    assert numbers == {"/dev/md402", "/dev/md403"}
-    assert members == [("/dev/vda", "/dev/vdb"), ("/dev/vdc",)]
-
-
-@pytest.mark.parametrize("called", [("vdc",)], indirect=True)
-def test_one_that_is_held_together_already_is_left_as_it_is(called: list[tuple[str, ...]]) -> None:
-    assert [argv[5:] for argv in called] == [("/dev/vda", "/dev/vdb")]
-
-
-def test_nothing_is_written(called: list[tuple[str, ...]]) -> None:
-    assert {argv[:4] for argv in called} == {("mdadm", "--assemble", "--readonly", "--run")}
+    both = assembled()
+    assert {number for number, *_ in both} == {"/dev/md402", "/dev/md403"}
+    assert [tuple(members) for _, *members in both] == [("/dev/vda", "/dev/vdb"), ("/dev/vdc",)]
+    # One that is held together already is left as it is.
+    assert [tuple(members) for _, *members in assembled("vdc")] == [("/dev/vda", "/dev/vdb")]
 
 
 ARRAY = HeldArray("md127", frozenset({"vda", "vdb"}), "1.2")
@@ -153,41 +145,31 @@ def _bears_the_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrays, "is_started", lambda _name: True)
 
 
-def test_a_filesystem_that_the_run_did_not_make_is_somebody_elses() -> None:
-    said = foreign_content(ARRAY, left(Outcome.DONE), executor(answer(("ext4", OTHERS))))
+def test_content_that_the_run_did_not_make_and_the_new_array_did_not_show_is_somebody_elses() -> None:
+    foreign, old, own = ("ext4", OTHERS), ("xfs", OLD), ("ext4", MADE)
+    said = foreign_content(ARRAY, left(Outcome.DONE), executor(answer(foreign)))
     assert said.startswith(f"/dev/md127 holds ext4 {OTHERS}, which the run did not make: left untouched")
     assert "`mdadm --stop /dev/md127`, then `mdadm --zero-superblock /dev/vda /dev/vdb`" in said
+    showed_old = left(Outcome.DONE, old)
+    for found in ((), (own,), (("ext4", MADE.upper()),), (old,)):
+        assert foreign_content(ARRAY, showed_old, executor(answer(*found))) == "", found
+    # Remains are no leave for something new; an array that was not made whole may show anything.
+    assert f"ext4 {OTHERS}" in foreign_content(ARRAY, showed_old, executor(answer(old, foreign)))
+    assert foreign_content(ARRAY, left(None), executor(answer(old))) == ""
 
 
-@pytest.mark.parametrize("found", [(), (("ext4", MADE),), (("ext4", MADE.upper()),), (("xfs", OLD),)])
-def test_what_the_run_made_and_what_the_new_array_showed_already_are_not(
-    found: tuple[tuple[str, str], ...],
+def test_an_array_that_can_not_be_read_may_be_somebodys_and_one_that_was_not_started_shows_nothing(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert foreign_content(ARRAY, left(Outcome.DONE, ("xfs", OLD)), executor(answer(*found))) == ""
-
-
-def test_remains_are_no_leave_for_something_new() -> None:
-    shown = executor(answer(("xfs", OLD), ("ext4", OTHERS)))
-    assert f"ext4 {OTHERS}" in foreign_content(ARRAY, left(Outcome.DONE, ("xfs", OLD)), shown)
-
-
-def test_an_array_that_was_not_started_shows_nothing_to_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    unread = {
+        executor(b"", exit_code=1): "may hold anything",
+        executor(b"", exit_code=-9): "may hold anything",
+        executor(b"", exit_code=-9, timed_out=True): "does not answer",
+    }
+    for probe, why in unread.items():
+        said = foreign_content(ARRAY, left(Outcome.DONE), probe)
+        assert said.startswith("/dev/md127 may hold anything")
+        assert why in said
+        assert "left untouched" in said
     monkeypatch.setattr(arrays, "is_started", lambda _name: False)
     assert foreign_content(ARRAY, left(Outcome.DONE), executor(answer(("ext4", OTHERS)))) == ""
-
-
-@pytest.mark.parametrize("exit_code", [1, -9])
-def test_one_that_was_and_can_not_be_read_may_be_somebodys(exit_code: int) -> None:
-    said = foreign_content(ARRAY, left(Outcome.DONE), executor(b"", exit_code=exit_code))
-    assert said.startswith("/dev/md127 may hold anything")
-    assert "left untouched" in said
-
-
-def test_whose_an_array_is_that_does_not_answer_is_not_known_and_it_stays() -> None:
-    said = foreign_content(ARRAY, left(Outcome.DONE), executor(b"", exit_code=-9, timed_out=True))
-    assert "/dev/md127 does not answer" in said
-    assert "left untouched" in said
-
-
-def test_one_that_was_not_made_whole_may_show_anything() -> None:
-    assert foreign_content(ARRAY, left(None), executor(answer(("xfs", OLD)))) == ""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.engine.runner import objection
 from fsconsole.model.plan import ArraySpec, Cell, StepKind
@@ -66,23 +64,13 @@ FORGED: dict[str, Callable[[Cell], Cell]] = {
 }  # fmt: skip
 
 
-def test_an_honest_cell_passes():
+def test_an_honest_cell_passes_and_a_forged_one_is_refused():
     assert objection(honest(), "run", KNOWN, CATALOG) == ""
-
-
-@pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED)
-def test_a_forged_cell_is_refused(forge):
-    assert objection(forge(honest()), "run", KNOWN, CATALOG) != ""
-
-
-def test_an_array_with_another_uuid_than_the_run_gives_it_is_refused():
+    passed = [what for what, forge in FORGED.items() if not objection(forge(honest()), "run", KNOWN, CATALOG)]
+    assert passed == []
     cell = honest()
-    steps = [
-        replace(
-            s, commands=(tuple(w[:-4] + "beef" if w.startswith("--uuid=") else w for w in s.commands[0]),)
-        )
-        if s.kind is StepKind.ARRAY
-        else s
-        for s in cell.steps
-    ]
+    (made,) = [step.commands[0] for step in cell.steps if step.kind is StepKind.ARRAY]
+    words = tuple(word[:-4] + "beef" if word.startswith("--uuid=") else word for word in made)
+    assert words != made
+    steps = [replace(s, commands=(words,)) if s.kind is StepKind.ARRAY else s for s in cell.steps]
     assert "would not make" in objection(replace(cell, steps=tuple(steps)), "run", KNOWN, CATALOG)

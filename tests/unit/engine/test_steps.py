@@ -66,18 +66,13 @@ def test_a_load_whose_generator_was_killed_for_want_of_memory_says_so_with_a_hin
     assert "fewer threads" in hint
 
 
-def test_any_other_program_that_was_killed_for_want_of_memory_is_named() -> None:
+def test_any_other_program_that_was_killed_in_the_step_is_named_if_the_step_failed() -> None:
     result = with_killed(Work(KILLED), MKFS, FAILED, 0)  # type: ignore[arg-type]
     assert result.reason.startswith("python3 was killed (out of memory): ")
-
-
-@pytest.mark.parametrize(("result", "said_before"), [(FAILED, 1), (StepResult(), 0)])
-def test_who_was_killed_before_the_step_or_beside_one_that_went_well_changes_nothing(
-    result: StepResult, said_before: int
-) -> None:
-    work = Work(KILLED)
-    assert with_killed(work, LOAD, result, said_before) is result  # type: ignore[arg-type]
-    assert work.warnings == []
+    for same, said_before in ((FAILED, 1), (StepResult(), 0)):
+        work = Work(KILLED)
+        assert with_killed(work, LOAD, same, said_before) is same  # type: ignore[arg-type]
+        assert work.warnings == []
 
 
 def test_an_unmount_in_which_writes_were_lost_fails_though_umount_said_yes() -> None:
@@ -87,9 +82,7 @@ def test_an_unmount_in_which_writes_were_lost_fails_though_umount_said_yes() -> 
     ):
         life.unmount(work, ("umount", "/mnt"))  # type: ignore[arg-type]
     assert work.mounted_device is None
-
-
-def test_an_unmount_is_not_failed_by_errors_of_another_disk() -> None:
+    # Errors of another disk are none of this filesystem.
     work = Work("I/O error, dev sdb, sector 2048 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2")
     assert life.unmount(work, ("umount", "/mnt")) == 0.5  # type: ignore[arg-type]
 
@@ -98,25 +91,19 @@ CHECK = Step(StepKind.CHECK, "check", (("btrfs", "check", "--readonly", "/dev/sd
 NO_BTRFS = "No valid Btrfs found on /dev/sdz"
 
 
-def test_damage_that_a_check_finds_is_a_warning_in_its_own_words() -> None:
-    work = Work(
-        exit_code=1, err=f"Opening filesystem to check...\n{NO_BTRFS}\nERROR: cannot open file system\n"
+def test_a_check_says_in_its_own_words_what_it_found_or_why_it_found_nothing() -> None:
+    said = f"Opening filesystem to check...\n{NO_BTRFS}\nERROR: cannot open file system\n"
+    unread = "Buffer I/O error on dev sdz, logical block 16, async page read"
+    cases = (
+        (Work(exit_code=1, err=said), "errors", f"the check found damage: {NO_BTRFS}"),
+        # What looks like damage on a disk that can't be read is no verdict on the filesystem.
+        (Work(unread, exit_code=1, err=NO_BTRFS), "failed", f"the check could not run: {NO_BTRFS}"),
+        (Work(exit_code=-9), "failed", "the check could not run: tool failed with signal 9: no output"),
     )
-    result = life.check(work, CHECK)  # type: ignore[arg-type]
-    assert (result.verdict, result.reason) == ("errors", f"the check found damage: {NO_BTRFS}")
-    assert [(kind, reason) for kind, reason, _ in work.warnings] == [(WarningKind.CHECK, result.reason)]
-
-
-def test_what_looks_like_damage_on_a_disk_that_can_not_be_read_is_no_verdict_on_the_filesystem() -> None:
-    work = Work("Buffer I/O error on dev sdz, logical block 16, async page read", exit_code=1, err=NO_BTRFS)
-    result = life.check(work, CHECK)  # type: ignore[arg-type]
-    assert (result.verdict, result.reason) == ("failed", f"the check could not run: {NO_BTRFS}")
-
-
-def test_a_check_that_was_killed_says_by_what() -> None:
-    result = life.check(Work(exit_code=-9), CHECK)  # type: ignore[arg-type]
-    assert result.verdict == "failed"
-    assert result.reason.endswith("tool failed with signal 9: no output")
+    for work, verdict, reason in cases:
+        result = life.check(work, CHECK)  # type: ignore[arg-type]
+        assert (result.verdict, result.reason) == (verdict, reason)
+        assert [(kind, words) for kind, words, _ in work.warnings] == [(WarningKind.CHECK, reason)]
 
 
 MEASURED = StepResult((Measurement(Metric.READ, 9e9),))
@@ -133,15 +120,11 @@ def on_a_device_that_is_gone(number: int, steps: tuple[Step, ...]) -> StepResult
     return runner._with_absence(cast("CellWork", work), MEASURED)
 
 
-@pytest.mark.parametrize("number", [WORKLOAD, DELETE])
-def test_a_step_that_nothing_brings_to_the_device_has_failed_where_that_is_gone(number: int) -> None:
+def test_a_step_has_failed_where_its_device_is_gone_once_the_clock_has_stopped() -> None:
     steps = tuple(step for step in build.STEPS if step.kind is not StepKind.DRAIN)
-    result = on_a_device_that_is_gone(number - (number > WORKLOAD), steps)
-    assert (result.outcome, result.measurements) == (Outcome.FAILED, ())
-    assert result.reason == "/dev/loop7 is gone"
-
-
-def test_where_the_clock_runs_on_nobody_looks_until_it_has_stopped() -> None:
+    failed = StepResult(outcome=Outcome.FAILED, reason="/dev/loop7 is gone")
+    assert on_a_device_that_is_gone(WORKLOAD, steps) == failed
+    assert on_a_device_that_is_gone(DELETE - 1, steps) == failed
     steps = (*build.STEPS, Step(StepKind.DELETE_UNMOUNT, "unmount"))
     assert on_a_device_that_is_gone(WORKLOAD, steps) == MEASURED
     assert on_a_device_that_is_gone(DELETE, steps) == MEASURED
@@ -167,19 +150,14 @@ def handled(monkeypatch: pytest.MonkeyPatch, *, hangs: bool, verb: Verb | None =
     return runner._handled(cast("CellWork", SimpleNamespace(run=run)), KILLED_CHECK)
 
 
-def test_a_check_that_was_killed_for_a_hang_has_failed_and_names_the_device(
+def test_a_check_that_was_killed_for_a_hang_has_failed_unless_it_was_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     result = handled(monkeypatch, hangs=True)
     assert (result.outcome, result.measurements) == (Outcome.FAILED, ())
     assert "/dev/sdx" in result.reason
-
-
-def test_it_is_stopped_where_the_operator_asked_for_that(monkeypatch: pytest.MonkeyPatch) -> None:
     assert handled(monkeypatch, hangs=True, verb=Verb.STOP_NOW).outcome is Outcome.STOPPED
-
-
-def test_any_other_check_is_done_whatever_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Any other check is done, whatever it says.
     assert handled(monkeypatch, hangs=False).outcome is Outcome.DONE
 
 
@@ -222,11 +200,10 @@ def waited_s(dirty_bytes: int, monkeypatch: pytest.MonkeyPatch) -> tuple[float, 
     return now_s[0], warned
 
 
-def test_8_mib_dirty_are_a_machine_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_8_mib_dirty_are_a_machine_at_rest_and_more_is_waited_for_a_minute_and_warned_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert waited_s(8 * MIB, monkeypatch) == (0.0, [])
-
-
-def test_more_is_waited_for_a_minute_and_then_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds, warned = waited_s(9 * MIB, monkeypatch)
     assert 60 < seconds < 61
     assert warned == [WarningKind.OTHER_IO]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from fsconsole.model.load import Latencies, ThreadCounters, Timed, timed_in
@@ -14,7 +14,7 @@ from fsconsole.model.workload import End, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
 from fsconsole.workloads import ops
 from fsconsole.workloads.content import anonymous_memory, content_of
-from fsconsole.workloads.host import Ground, carry_out, limits_of, new_names, picks
+from fsconsole.workloads.host import Ground, Pick, carry_out, limits_of, new_names, picks
 from fsconsole.workloads.ops import MAKERS, Means
 from fsconsole.workloads.tree import SourceFiles, subdirectories
 
@@ -23,15 +23,23 @@ def a_load(kind: WorkloadKind, files: int = 0, size: int = 0, block: int = 65536
     return Workload("load", kind, 1, files, size, block, **more)  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class Done:
+    """What a thread did; whole unless it was stopped."""
+
+    whole: bool
+    counters: ThreadCounters
+    latencies: dict[Timed, Latencies]
+
+
 @dataclass
 class Thread:
-    """What one thread did; its page is closed with the context that gave it."""
+    """A thread that is ready to begin; its page is closed with the context that gave it."""
 
     page: CounterPage
     means: Means
-    todo: Iterator[object] = field(default_factory=lambda: iter(()))
-    whole: bool = False
-    own_fd: int = -1
+    ground: Ground
+    todo: Iterator[Pick]
     quickly: bool = False
     """Whether it is done by the loop for files of one call each."""
 
@@ -39,9 +47,19 @@ class Thread:
     def counters(self) -> ThreadCounters:
         return self.page.read()[0]
 
-    def latencies(self, operation: Timed) -> Latencies:
-        operations = timed_in(self.means.workload)
-        return self.page.latencies(operations)[operations.index(operation)]
+    def done(self) -> Done:
+        """Carry the load out to its end."""
+        workload = self.means.workload
+        limits = limits_of(workload, 0, time.monotonic_ns())
+        if workload.end is End.AT_ONCE:
+            self.means.deadline_ns, self.means.budget_bytes = limits.deadline_ns, limits.budget_bytes
+        if self.quickly:
+            whole = ops.make_files(self.means, *new_names(self.ground, 0), limits)
+        else:
+            whole = carry_out(self.means, self.todo, limits)
+        operations = timed_in(workload)
+        latencies = dict(zip(operations, self.page.latencies(operations), strict=True))
+        return Done(whole, self.counters, latencies)
 
 
 @contextmanager
@@ -49,43 +67,27 @@ def thread_of(
     workload: Workload, own: Path, source: Path | None = None, counts: tuple[int, ...] = ()
 ) -> Iterator[Thread]:
     """Give a thread that is ready to begin; own is where it makes files, source where others made some."""
-    with CounterPage.create(workload.threads, len(timed_in(workload))) as page:
-        own_fd = os.open(own, os.O_RDONLY | os.O_DIRECTORY)
-        source_fd = os.open(source or own, os.O_RDONLY | os.O_DIRECTORY)
-        for name in subdirectories(workload.directories, threads=workload.threads, files=workload.files):
-            (own / name).mkdir(exist_ok=True)
-        files = SourceFiles("source", workload.directories, counts) if counts else None
-        content = content_of(workload)
-        means = Means(
-            workload=workload,
-            thread=0,
-            words=page.words,
-            pieces=content.pieces(0),
-            buffer=memoryview(anonymous_memory(workload.block_size_bytes)),
+    own.mkdir(exist_ok=True)
+    for name in subdirectories(workload.directories, threads=workload.threads, files=workload.files):
+        (own / name).mkdir(exist_ok=True)
+    with CounterPage.create(workload.threads, len(timed_in(workload))) as page, ExitStack() as opened:
+        fds = [os.open(path, os.O_RDONLY | os.O_DIRECTORY) for path in (own, source or own)]
+        for fd in fds:
+            opened.callback(os.close, fd)
+        ground = Ground(
+            workload, *fds, SourceFiles("source", workload.directories, counts) if counts else None
         )
+        buffer = memoryview(anonymous_memory(workload.block_size_bytes))
+        means = Means(workload, 0, page.words, content_of(workload).pieces(0), buffer)
         operations = {kind: MAKERS[kind](means) for kind, _ in workload.operations}
-        ground = Ground(workload, own_fd, source_fd, files)
-        try:
-            yield Thread(page, means, picks(ground, operations, 0), own_fd=own_fd)
-        finally:
-            os.close(own_fd)
-            os.close(source_fd)
+        yield Thread(page, means, ground, picks(ground, operations, 0))
 
 
-def carried_out(thread: Thread) -> Thread:
-    """Carry a thread's load out to its end."""
-    limits = limits_of(thread.means.workload, 0, time.monotonic_ns())
-    if thread.means.workload.end is End.AT_ONCE:
-        thread.means.deadline_ns, thread.means.budget_bytes = limits.deadline_ns, limits.budget_bytes
-    if thread.quickly:
-        ground = Ground(thread.means.workload, thread.own_fd, -1, None)
-        thread.whole = ops.make_files(thread.means, *new_names(ground, 0), limits)
-    else:
-        thread.whole = carry_out(thread.means, thread.todo, limits)  # type: ignore[arg-type]
-    return thread
+def done(workload: Workload, own: Path, source: Path | None = None, counts: tuple[int, ...] = ()) -> Done:
+    with thread_of(workload, own, source, counts) as thread:
+        return thread.done()
 
 
 def make_files(directory: Path, files: int, size: int) -> None:
     """Make the files that a create of one thread would have made."""
-    with thread_of(a_load(WorkloadKind.CREATE, files, size, min(size, 65536)), directory) as thread:
-        carried_out(thread)
+    done(a_load(WorkloadKind.CREATE, files, size, min(size, 65536)), directory)

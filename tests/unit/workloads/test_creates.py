@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.load import Timed
+from fsconsole.model.load import ThreadCounters, Timed
 from fsconsole.model.workload import DataKind, Directories, End, Layout, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
 from fsconsole.workloads import ops
 from fsconsole.workloads.content import size_of_file
 from fsconsole.workloads.ops import Create, Limits, is_one_call_each
-from tests.unit.workloads.load import Thread, a_load, carried_out, make_files, thread_of
+from tests.unit.workloads.load import Done, Thread, a_load, done, make_files, thread_of
 
 KIND = WorkloadKind.CREATE
 
@@ -34,42 +34,22 @@ def file_size_limit() -> Iterator[int]:
     resource.setrlimit(resource.RLIMIT_FSIZE, former)
 
 
-def create(directory: Path, files: int, size: int, block: int = 65536, **more: object) -> Thread:
-    with thread_of(a_load(KIND, files, size, block, **more), directory) as thread:
-        carried_out(thread)
-        thread.page.read()
-        return Thread(_Kept(thread), thread.means, whole=thread.whole)  # type: ignore[arg-type]
+def create(directory: Path, files: int, size: int, block: int = 65536, **more: object) -> Done:
+    return done(a_load(KIND, files, size, block, **more), directory)
 
 
-class _Kept:
-    """What a page held when its load ended."""
-
-    def __init__(self, thread: Thread) -> None:
-        self._read, self._operations = thread.page.read(), (Timed.CREATE, Timed.WRITE, Timed.FSYNC)
-        regions = thread.page.regions
-        self._latencies = thread.page.latencies(self._operations[:regions])
-
-    def read(self) -> object:
-        return self._read
-
-    def latencies(self, _operations: object) -> object:
-        return self._latencies
-
-
-@pytest.mark.parametrize("size", [0, 1, 65535, 65536, 65537, 200_000])
-def test_files_have_exactly_the_size_asked_for(tmp_path: Path, size: int) -> None:
-    thread = create(tmp_path, 2, size)
-    assert thread.whole
-    assert [path.stat().st_size for path in tmp_path.iterdir()] == [size, size]
-    counters = thread.counters
-    assert (counters.bytes_done, counters.files_done, counters.read_bytes) == (2 * size, 2, 0)
-    assert counters.operations == 2 * -(-size // 65536) == thread.latencies(Timed.WRITE).count
-    assert thread.latencies(Timed.CREATE).count == 2
+def test_files_have_exactly_the_size_asked_for(tmp_path: Path) -> None:
+    for size in (0, 1, 65535, 65536, 65537, 200_000):
+        made = create(tmp_path / str(size), 2, size)
+        assert made.whole
+        assert [path.stat().st_size for path in (tmp_path / str(size)).iterdir()] == [size, size]
+        counters = made.counters
+        assert (counters.bytes_done, counters.files_done, counters.read_bytes) == (2 * size, 2, 0)
+        assert counters.operations == 2 * -(-size // 65536) == made.latencies[Timed.WRITE].count
+        assert made.latencies[Timed.CREATE].count == 2
 
 
 def test_sizes_of_a_range_are_drawn_the_same_each_time_and_lie_within_it(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
     for name in ("a", "b"):
         create(tmp_path / name, 50, 1000, 4096, file_size_max_bytes=9000, seed=7)
     sizes = [sorted(path.stat().st_size for path in (tmp_path / name).iterdir()) for name in ("a", "b")]
@@ -108,8 +88,8 @@ def test_a_short_write_is_continued_and_an_error_ends_the_thread(
 ) -> None:
     with thread_of(a_load(KIND, 1, 200_000), tmp_path) as thread:
         with pytest.raises(OSError, match=os.strerror(errno.EFBIG)) as failure:
-            carried_out(thread)
-        counters, written = thread.counters, thread.latencies(Timed.WRITE)
+            thread.done()
+        counters, (_, written) = thread.counters, thread.page.latencies((Timed.CREATE, Timed.WRITE))
     assert failure.value.errno == errno.EFBIG
     assert [path.stat().st_size for path in tmp_path.iterdir()] == [file_size_limit]
     # The third write was cut short: its bytes count, as an operation it never ended.
@@ -149,41 +129,36 @@ def test_a_stop_ends_before_the_next_file(tmp_path: Path) -> None:
             yield from todo
 
         thread.todo = stops_after_one(thread.page, thread.todo)
-        assert not carried_out(thread).whole
+        assert not thread.done().whole
         assert thread.counters.files_done == 1
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_file_that_is_there_already_is_not_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "f00000000").write_text("precious")
+def test_what_is_there_already_is_neither_overwritten_nor_followed_nor_left_open(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    make_files(tmp_path, 3, 100)
+    there = tmp_path / "f00000000"
+    there.write_text("precious")
     with pytest.raises(FileExistsError):
         create(tmp_path, 1, 1000)
-    assert (tmp_path / "f00000000").read_text() == "precious"
-
-
-def test_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "f00000000").symlink_to(tmp_path / "elsewhere")
+    assert there.read_text() == "precious"
+    there.unlink()
+    there.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="exists"):
         create(tmp_path, 1, 1000)
     assert not (tmp_path / "elsewhere").exists()
-
-
-def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
-    before = len(os.listdir("/proc/self/fd"))
-    make_files(tmp_path, 3, 100)
-    with pytest.raises(FileExistsError):
-        make_files(tmp_path, 3, 100)
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-@pytest.mark.parametrize(("every", "syncs"), [(1, 12), (4, 3), (5, 2), (13, 0)])
 def test_an_fsync_comes_after_every_so_many_writes_over_all_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int, syncs: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
     monkeypatch.setattr(os, "fsync", asked.append)
-    thread = create(tmp_path, 4, 3000, 1000, fsync_every=every)
-    assert len(asked) == syncs == thread.latencies(Timed.FSYNC).count
+    for every, syncs in ((1, 12), (4, 3), (5, 2), (13, 0)):
+        asked.clear()
+        made = create(tmp_path / str(every), 4, 3000, 1000, fsync_every=every)
+        assert len(asked) == syncs == made.latencies[Timed.FSYNC].count, every
 
 
 def test_files_beyond_the_first_directory_lie_in_the_next(tmp_path: Path) -> None:
@@ -209,86 +184,69 @@ def tree(directory: Path) -> dict[str, int]:
     }
 
 
-def done(load: Workload, directory: Path, *, quickly: bool) -> Thread:
-    directory.mkdir()
+def by_loop(load: Workload, directory: Path, *, quickly: bool) -> ThreadCounters:
     with thread_of(load, directory) as thread:
         thread.quickly = quickly
-        carried_out(thread)
-        counters, latencies = (
-            thread.counters,
-            [thread.latencies(timed) for timed in (Timed.CREATE, Timed.WRITE)],
-        )
+        ended = thread.done()
+    latencies = [ended.latencies[timed] for timed in (Timed.CREATE, Timed.WRITE)]
+    assert ended.whole
     assert all(latency.sum_ns > 0 for latency in latencies)
-    assert {latency.count for latency in latencies} == {counters.files_done}
-    thread.kept = (counters.bytes_done, counters.files_done, counters.operations, thread.whole)  # type: ignore[attr-defined]
-    return thread
+    assert {latency.count for latency in latencies} == {ended.counters.files_done}
+    return replace(ended.counters, started_ns=0, ended_ns=0)
 
 
-@pytest.mark.parametrize("name", LOADS)
-def test_both_loops_make_the_same_files_and_count_the_same(name: str, tmp_path: Path) -> None:
-    load = LOADS[name]
-    assert is_one_call_each(load)
-    one = done(load, tmp_path / "one", quickly=True)
-    other = done(load, tmp_path / "other", quickly=False)
-    assert one.kept == other.kept  # type: ignore[attr-defined]
-    assert tree(tmp_path / "one") == tree(tmp_path / "other") != {}
+def test_both_loops_make_the_same_files_and_count_the_same(tmp_path: Path) -> None:
+    for name, load in LOADS.items():
+        assert is_one_call_each(load), name
+        quick, general = tmp_path / f"{name} quickly", tmp_path / name
+        assert by_loop(load, quick, quickly=True) == by_loop(load, general, quickly=False), name
+        assert tree(quick) == tree(general) != {}, name
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_whatever_needs_a_look_in_between_is_not_done_in_one_call() -> None:
+    load = a_load(KIND, 20, 4096, 4096)
+    changes: tuple[dict[str, object], ...] = (
         {"kind": WorkloadKind.APPEND},
         {"file_size_bytes": 0},
         {"file_size_bytes": 4097},
         {"file_size_max_bytes": 5000},
         {"fsync_every": 1},
         {"duration_s": 1.0, "end": End.AT_ONCE},
-    ],
-)
-def test_whatever_needs_a_look_in_between_is_not_done_in_one_call(change: dict[str, object]) -> None:
-    load = a_load(KIND, 20, 4096, 4096)
+    )
     assert is_one_call_each(load)
-    assert not is_one_call_each(replace(load, **change))  # type: ignore[arg-type]
+    assert [change for change in changes if is_one_call_each(replace(load, **change))] == []  # type: ignore[arg-type]
 
 
 def test_blocks_of_its_files_are_unlike(tmp_path: Path) -> None:
     with thread_of(a_load(KIND, 3000, 4096, 4096), tmp_path) as thread:
         thread.quickly = True
-        carried_out(thread)
+        thread.done()
     assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 3000
 
 
-def test_a_stop_ends_it_before_the_next_file(tmp_path: Path) -> None:
+def test_a_stop_or_a_limit_ends_it_between_files(tmp_path: Path) -> None:
     def names(thread: Thread) -> Iterator[str]:
         yield "first"
         thread.page.request_stop()
         yield "second"
 
-    with thread_of(a_load(KIND, 3, 1000, 1000), tmp_path) as thread:
-        assert not ops.make_files(thread.means, thread.own_fd, names(thread), Limits())
+    with thread_of(a_load(KIND, 3, 1000, 1000), tmp_path / "stop") as thread:
+        assert not ops.make_files(thread.means, thread.ground.own_fd, names(thread), Limits())
         assert thread.counters.files_done == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["first"]
-
-
-def test_a_limit_ends_it_between_files(tmp_path: Path) -> None:
-    with thread_of(a_load(KIND, 9, 1000, 1000), tmp_path) as thread:
-        assert ops.make_files(thread.means, thread.own_fd, iter("abcdef"), Limits(budget_bytes=2500))
-    assert len(list(tmp_path.iterdir())) == 3
+    assert [path.name for path in (tmp_path / "stop").iterdir()] == ["first"]
+    with thread_of(a_load(KIND, 9, 1000, 1000), tmp_path / "limit") as thread:
+        limits = Limits(budget_bytes=2500)
+        assert ops.make_files(thread.means, thread.ground.own_fd, iter("abcdef"), limits)
+    assert len(list((tmp_path / "limit").iterdir())) == 3
 
 
 def test_bytes_count_of_a_file_that_could_not_be_finished_but_the_file_does_not(
-    tmp_path: Path,
+    tmp_path: Path, file_size_limit: int
 ) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with thread_of(a_load(KIND, 2, 4096, 4096), tmp_path) as thread:
+    with thread_of(a_load(KIND, 2, 200_000, 200_000), tmp_path) as thread:
         thread.quickly = True
-        # The kernel cuts a write short there, and refuses the next (man 2 setrlimit).
-        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, before[1]))
-        try:
-            with pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
-                carried_out(thread)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        with pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+            thread.done()
         counters = thread.counters
-    assert (counters.bytes_done, counters.files_done, counters.operations) == (3000, 0, 0)
-    assert [path.stat().st_size for path in tmp_path.iterdir()] == [3000]
+    assert (counters.bytes_done, counters.files_done, counters.operations) == (file_size_limit, 0, 0)
+    assert [path.stat().st_size for path in tmp_path.iterdir()] == [file_size_limit]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections import Counter
-from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from fsconsole.model.load import Timed
-from fsconsole.model.workload import DataKind, End, WorkloadKind
+from fsconsole.model.workload import DataKind, End, Workload, WorkloadKind
 from fsconsole.workloads.tree import RemovalStopped, remove_tree
-from tests.unit.workloads.load import a_load, carried_out, make_files, thread_of
+from tests.unit.workloads.load import a_load, done, make_files, thread_of
 
 KIB = 1024
 LONG_AGO_S = 1e-9
@@ -34,11 +32,11 @@ def contents(directory: Path) -> list[bytes]:
 
 
 def test_a_read_takes_every_byte_of_every_file_once(source: Path, tmp_path: Path) -> None:
-    with thread_of(a_load(WorkloadKind.READ, block=4096), tmp_path, source, (4,)) as thread:
-        assert carried_out(thread).whole
-        counters = thread.counters
-        assert (counters.bytes_done, counters.read_bytes, counters.files_done) == (40_000, 40_000, 4)
-        assert counters.operations == 4 * 3 == thread.latencies(Timed.READ).count
+    read = done(a_load(WorkloadKind.READ, block=4096), tmp_path, source, (4,))
+    counters = read.counters
+    assert read.whole
+    assert (counters.bytes_done, counters.read_bytes, counters.files_done) == (40_000, 40_000, 4)
+    assert counters.operations == 4 * 3 == read.latencies[Timed.READ].count
 
 
 AMOUNTS = (
@@ -60,34 +58,29 @@ AMOUNTS = (
 
 def test_a_load_does_as_much_as_it_says(source: Path, tmp_path: Path) -> None:
     for load, figures in AMOUNTS:
-        with thread_of(load, tmp_path, source, (4,)) as thread:
-            assert carried_out(thread).whole
-            assert {name: getattr(thread.counters, name) for name in figures} == figures, load
-            if load.kind is WorkloadKind.STAT:
-                assert thread.latencies(Timed.STAT).count == load.files
+        ended = done(load, tmp_path, source, (4,))
+        assert ended.whole
+        assert {name: getattr(ended.counters, name) for name in figures} == figures, load
+        if load.kind is WorkloadKind.STAT:
+            assert ended.latencies[Timed.STAT].count == load.files
 
 
 def test_an_append_makes_each_file_longer_and_leaves_what_was_there(source: Path, tmp_path: Path) -> None:
     before = contents(source)
-    with thread_of(a_load(WorkloadKind.APPEND, 0, 5000, 4096), tmp_path, source, (4,)) as thread:
-        carried_out(thread)
-        assert thread.counters.bytes_done == 20_000
+    appended = done(a_load(WorkloadKind.APPEND, 0, 5000, 4096), tmp_path, source, (4,))
+    assert appended.counters.bytes_done == 20_000
     after = contents(source)
     assert [len(data) for data in after] == [15_000] * 4
     assert [data[:10_000] for data in after] == before
 
 
 def test_a_random_write_changes_whole_blocks_within_the_file(source: Path, tmp_path: Path) -> None:
-    shutil.copytree(source, tmp_path / "before")
-    load = a_load(WorkloadKind.RANDOM_WRITE, 0, 3000, 1000)
-    with thread_of(load, tmp_path, source, (4,)) as thread:
-        carried_out(thread)
-        assert thread.counters.bytes_done == 12_000
-    for before, after in zip(contents(tmp_path / "before"), contents(source), strict=True):
+    befores = contents(source)
+    written = done(a_load(WorkloadKind.RANDOM_WRITE, 0, 3000, 1000), tmp_path, source, (4,))
+    assert written.counters.bytes_done == 12_000
+    for before, after in zip(befores, contents(source), strict=True):
         assert len(after) == 10_000
-        changed = [
-            n for n in range(10) if before[n * 1000 : n * 1000 + 1000] != after[n * 1000 : n * 1000 + 1000]
-        ]
+        changed = [at for at in range(0, 10_000, 1000) if before[at : at + 1000] != after[at : at + 1000]]
         assert 1 <= len(changed) <= 3
 
 
@@ -98,10 +91,7 @@ def test_random_places_are_the_same_for_a_seed_and_others_for_another(
     real = os.preadv
     monkeypatch.setattr(os, "preadv", lambda fd, to, at: (offsets.append(at), real(fd, to, at))[1])
     for seed in (1, 1, 2):
-        with thread_of(
-            a_load(WorkloadKind.RANDOM_READ, block=100, seed=seed), tmp_path, source, (4,)
-        ) as thread:
-            carried_out(thread)
+        done(a_load(WorkloadKind.RANDOM_READ, block=100, seed=seed), tmp_path, source, (4,))
     first, again, other = offsets[:400], offsets[400:800], offsets[800:]
     assert first == again != other
     assert {at % 100 for at in offsets} == {0}
@@ -109,9 +99,8 @@ def test_random_places_are_the_same_for_a_seed_and_others_for_another(
 
 
 def test_a_delete_removes_each_file_once_however_many_are_asked_for(source: Path, tmp_path: Path) -> None:
-    with thread_of(a_load(WorkloadKind.DELETE, 99), tmp_path, source, (4,)) as thread:
-        assert carried_out(thread).whole
-        assert thread.counters.files_done == 4
+    deleted = done(a_load(WorkloadKind.DELETE, 99), tmp_path, source, (4,))
+    assert (deleted.whole, deleted.counters.files_done) == (True, 4)
     assert list(source.iterdir()) == []
 
 
@@ -120,29 +109,29 @@ def test_an_operation_on_a_file_that_is_gone_is_an_error(source: Path, tmp_path:
     for kind in (WorkloadKind.READ, WorkloadKind.STAT, WorkloadKind.APPEND, WorkloadKind.DELETE):
         with thread_of(a_load(kind, 0, 10, 10), tmp_path, source, (4,)) as thread:
             with pytest.raises(FileNotFoundError):
-                carried_out(thread)
+                thread.done()
             # A delete has removed the first two by then.
             assert thread.counters.files_done == 2
 
 
-def mix(*weights: tuple[WorkloadKind, int], files: int = 0, **more: object) -> object:
+def mix(*weights: tuple[WorkloadKind, int], files: int = 0, **more: object) -> Workload:
     return a_load(WorkloadKind.MIX, files, 2000, 1000, weights=weights, **more)
 
 
 def test_a_mix_draws_whole_operations_by_their_weights(source: Path, tmp_path: Path) -> None:
     load = mix((WorkloadKind.READ, 3), (WorkloadKind.RANDOM_WRITE, 1), files=2000)
-    with thread_of(load, tmp_path, source, (4,)) as thread:  # type: ignore[arg-type]
-        drawn = Counter(type(operation).__name__ for operation, *_ in thread.todo)  # type: ignore[misc]
+    with thread_of(load, tmp_path, source, (4,)) as thread:
+        drawn = Counter(type(operation).__name__ for operation, *_ in thread.todo)
     assert drawn.total() == 2000
     assert drawn["SequentialRead"] == pytest.approx(1500, abs=100)
 
 
 def test_a_mix_works_on_what_it_made_and_forgets_what_it_removed(tmp_path: Path) -> None:
     load = mix((WorkloadKind.CREATE, 3), (WorkloadKind.DELETE, 2), (WorkloadKind.READ, 2), files=500)
-    with thread_of(load, tmp_path) as thread:  # type: ignore[arg-type]
-        assert carried_out(thread).whole
-        counters = thread.counters
-        made, removed, read = (thread.latencies(Timed(word)).count for word in ("create", "delete", "read"))
+    mixed = done(load, tmp_path)
+    counters = mixed.counters
+    made, removed, read = (mixed.latencies[Timed(word)].count for word in ("create", "delete", "read"))
+    assert mixed.whole
     assert counters.files_done == 500
     assert made + removed + read / 2 == 500
     assert len(list(tmp_path.iterdir())) == made - removed > 0
@@ -152,39 +141,30 @@ def test_a_mix_works_on_what_it_made_and_forgets_what_it_removed(tmp_path: Path)
 
 def test_a_mix_that_has_removed_its_last_file_and_makes_none_ends(source: Path, tmp_path: Path) -> None:
     load = mix((WorkloadKind.STAT, 1), (WorkloadKind.DELETE, 1), duration_s=3600.0)
-    with thread_of(load, tmp_path, source, (4,)) as thread:  # type: ignore[arg-type]
-        assert carried_out(thread).whole
+    assert done(load, tmp_path, source, (4,)).whole
     assert list(source.iterdir()) == []
 
 
-def test_a_limit_by_bytes_lets_the_file_at_hand_be_finished(tmp_path: Path) -> None:
-    with thread_of(a_load(WorkloadKind.CREATE, 0, 10_000, 1000, limit_bytes=25_000), tmp_path) as thread:
-        assert carried_out(thread).whole
-        assert (thread.counters.bytes_done, thread.counters.files_done) == (30_000, 3)
+def test_a_limit_lets_the_file_at_hand_be_finished_and_none_begin(tmp_path: Path) -> None:
+    made = done(a_load(WorkloadKind.CREATE, 0, 10_000, 1000, limit_bytes=25_000), tmp_path / "bytes")
+    assert (made.whole, made.counters.bytes_done, made.counters.files_done) == (True, 30_000, 3)
+    made = done(a_load(WorkloadKind.CREATE, 0, 10_000, 1000, duration_s=LONG_AGO_S), tmp_path / "time")
+    assert (made.whole, made.counters.operations) == (True, 0)
+    assert list((tmp_path / "time").iterdir()) == []
 
 
 def test_a_limit_at_once_ends_in_the_middle_of_a_file(source: Path, tmp_path: Path) -> None:
     for kind in (WorkloadKind.CREATE, WorkloadKind.APPEND, WorkloadKind.READ, WorkloadKind.RANDOM_WRITE):
-        own = tmp_path / kind.value
-        own.mkdir()
         if kind is not WorkloadKind.RANDOM_WRITE:
             load = a_load(kind, 0, 10_000, 1000, limit_bytes=25_500, end=End.AT_ONCE)
-            with thread_of(load, own, source, (4,)) as thread:
-                assert carried_out(thread).whole
-                assert (thread.counters.bytes_done, thread.counters.files_done) == (25_500, 2), kind
+            cut = done(load, tmp_path / kind.value, source, (4,))
+            counted = (cut.whole, cut.counters.bytes_done, cut.counters.files_done)
+            assert counted == (True, 25_500, 2), kind
         # A deadline ends after the call at hand and not before.
-        with thread_of(a_load(kind, 10, 10_000, 1000), own, source, (4,)) as thread:
-            thread.todo = islice(thread.todo, 9, None)
+        with thread_of(a_load(kind, 1, 10_000, 1000), tmp_path / f"{kind.value}-1", source, (4,)) as thread:
             thread.means.deadline_ns = 0
-            assert carried_out(thread).whole
-            assert (thread.counters.operations, thread.counters.files_done) == (1, 0), kind
-
-
-def test_a_time_limit_that_is_over_lets_no_file_begin(tmp_path: Path) -> None:
-    with thread_of(a_load(WorkloadKind.CREATE, 0, 10_000, 1000, duration_s=LONG_AGO_S), tmp_path) as thread:
-        assert carried_out(thread).whole
-        assert thread.counters.operations == 0
-    assert list(tmp_path.iterdir()) == []
+            cut = thread.done()
+        assert (cut.whole, cut.counters.operations, cut.counters.files_done) == (True, 1, 0), kind
 
 
 def test_direct_io_works_where_the_filesystem_has_it(tmp_path: Path) -> None:
@@ -194,14 +174,12 @@ def test_direct_io_works_where_the_filesystem_has_it(tmp_path: Path) -> None:
         WorkloadKind.CREATE, 2, 64 * KIB, 4 * KIB, direct=True, data=DataKind.COMPRESSIBLE, zero_share=0.5
     )
     try:
-        with thread_of(load, source) as thread:
-            carried_out(thread)
+        done(load, source)
     except OSError as refused:
         pytest.skip(f"no O_DIRECT on {tmp_path}: {refused.strerror}")
     for kind in (WorkloadKind.READ, WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE, WorkloadKind.APPEND):
-        with thread_of(a_load(kind, 0, 16 * KIB, 4 * KIB, direct=True), tmp_path, source, (2,)) as thread:
-            carried_out(thread)
-            assert thread.counters.bytes_done == 32 * KIB
+        moved = done(a_load(kind, 0, 16 * KIB, 4 * KIB, direct=True), tmp_path, source, (2,))
+        assert moved.counters.bytes_done == 32 * KIB
 
 
 def test_a_tree_is_removed_with_all_that_is_in_it_and_nothing_else(tmp_path: Path) -> None:
