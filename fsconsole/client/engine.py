@@ -7,7 +7,6 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Mapping
 
 from fsconsole import __version__
 from fsconsole.devices import scratch
@@ -100,18 +99,39 @@ class EngineChild:
     silence = "it said nothing"
 
     def __init__(self, argv: tuple[str, ...], log_path: str) -> None:
-        self._pid = _spawn(argv, log_path, _environment())
+        # In a session of its own, its outputs in the log; nobody needs to wait for it.
+        with opened(log_path, _LOG_FLAGS) as log:
+            self._pid = os.posix_spawn(
+                find_program(argv[0]),
+                argv,
+                _environment(),
+                file_actions=[
+                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_DUP2, log, 1),
+                    (os.POSIX_SPAWN_DUP2, log, 2),
+                ],
+                setsid=True,
+                # Until setsid() it is in this process's group: a Ctrl-C of that moment would end it before it executes
+                # argv. Blocked, it stays pending for unshare; the engine, which is forked from that, unblocks.
+                setsigmask=(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
+            )
+
+    def status(self) -> int | None:
+        """Return the status or signal that it ended with; it stays waitable, so that this can be asked again."""
+        ended = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return None if ended is None else ended.si_status
 
     def is_over(self) -> bool:
         """Return whether it has ended, in whatever way."""
-        return _ended(self._pid) is not None
+        return self.status() is not None
 
     def kill(self) -> None:
         """End it, and all that it started."""
-        _kill_group(self._pid)
+        # It stays waitable, so that its number can't be another's by now.
+        os.killpg(self._pid, signal.SIGKILL)
 
 
-class EngineService:
+class EngineService(EngineChild):
     """An engine below systemd, which outlives the login session that asked for it."""
 
     def __init__(self, argv: tuple[str, ...], unit: SystemdUnit, executor: Executor) -> None:
@@ -119,12 +139,11 @@ class EngineService:
         self._unit = unit
         self._asked_at = time.monotonic()
         self.silence = f"it said nothing; `journalctl --unit={unit.name}` may tell more"
-        environment = _environment()
-        self._pid = _spawn(unit_argv(argv, unit, environment), unit.log_path, environment)
+        super().__init__(unit_argv(argv, unit, _environment()), unit.log_path)
 
     def is_over(self) -> bool:
         """Return whether it could not be started, or runs no more; the latter is known half a second later."""
-        status = _ended(self._pid)
+        status = self.status()
         if status is None or status != 0:
             return bool(status)
         if time.monotonic() < self._asked_at + _ASK_EVERY_S:
@@ -134,7 +153,7 @@ class EngineService:
 
     def kill(self) -> None:
         """End it, and all that it started; a request that systemd has not taken yet is taken back."""
-        _kill_group(self._pid)
+        super().kill()
         kill(self._executor, self._unit)
 
 
@@ -147,19 +166,17 @@ def start_engine(folder: RunFolder) -> None:
     last_word.forget(folder)
     # Isolated: neither the directory at hand nor PYTHONPATH may lend the engine a module.
     argv = engine_argv((sys.executable, "-I", "-m", "fsconsole.engine", folder.path))
-    log_path = folder.engine_log
     if is_systemd_booted() and sees_what_init_sees():
-        _await_life(
-            folder, EngineService(argv, unit_of(folder, attempts, log_path), RealExecutor()), attempts
-        )
+        starter: EngineChild = EngineService(argv, unit_of(folder, attempts), RealExecutor())
     else:
-        _await_life(folder, EngineChild(argv, log_path), attempts)
+        starter = EngineChild(argv, folder.engine_log)
+    _await_life(folder, starter, attempts)
 
 
-def unit_of(folder: RunFolder, attempts: int, log_path: str) -> SystemdUnit:
+def unit_of(folder: RunFolder, attempts: int) -> SystemdUnit:
     """Return the unit for the next engine: one that has just died may still hold the name of its own."""
-    again = f"-{attempts + 1}" if attempts else ""
-    return SystemdUnit(f"fsconsole-{folder.name}{again}.service", f"fsconsole run {folder.name}", log_path)
+    name = f"fsconsole-{folder.name}{f'-{attempts + 1}' if attempts else ''}.service"
+    return SystemdUnit(name, f"fsconsole run {folder.name}", folder.engine_log)
 
 
 def _environment() -> dict[str, str]:
@@ -168,26 +185,7 @@ def _environment() -> dict[str, str]:
     return {"PATH": search_path(), **passed_on}
 
 
-def _spawn(argv: tuple[str, ...], log_path: str, environment: Mapping[str, str]) -> int:
-    """Start argv in a session of its own, its outputs in the log; return its pid, which nobody needs to wait for."""
-    with opened(log_path, _LOG_FLAGS) as log:
-        return os.posix_spawn(
-            find_program(argv[0]),
-            argv,
-            environment,
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, log, 1),
-                (os.POSIX_SPAWN_DUP2, log, 2),
-            ],
-            setsid=True,
-            # Until setsid() it is in this process's group: a Ctrl-C of that moment would end it before it executes
-            # argv. Blocked, it stays pending for unshare; the engine, which is forked from that, unblocks.
-            setsigmask=(signal.SIGINT, signal.SIGTERM, signal.SIGHUP),
-        )
-
-
-def _await_life(folder: RunFolder, starter: EngineChild | EngineService, attempts: int) -> None:
+def _await_life(folder: RunFolder, starter: EngineChild, attempts: int) -> None:
     """Wait for the engine's own word: a service's starter ends long before the engine begins."""
     deadline = time.monotonic() + _START_LIMIT_S
     while True:
@@ -202,14 +200,3 @@ def _await_life(folder: RunFolder, starter: EngineChild | EngineService, attempt
             said = read_text_or(folder.engine_log, "").rpartition("\n")[2] or starter.silence
             raise EngineNotStarted(run=folder.name, said=said, folder=folder.path)
         time.sleep(_POLL_S)
-
-
-def _ended(pid: int) -> int | None:
-    """Return the status or signal that a child ended with; it stays waitable, so that this can be asked again."""
-    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    return None if ended is None else ended.si_status
-
-
-def _kill_group(pid: int) -> None:
-    # It stays waitable, so that its number can't be another's by now.
-    os.killpg(pid, signal.SIGKILL)

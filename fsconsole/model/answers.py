@@ -5,23 +5,26 @@ Scripts read them too: keys are only ever added.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
 
 from fsconsole.model.device import DeviceKind, Hazard, Identity, Verdict
 from fsconsole.model.plan import (
+    After,
     ArraySpec,
     Cell,
-    DeleteWith,
     Equalise,
     Order,
     Plan,
-    Step,
     StepKind,
     Write,
     arrays_in_words,
 )
 from fsconsole.model.wire import Wire
 from fsconsole.model.workload import DataKind, End, Layout, Workload, WorkloadKind
+
+Value = TypeVar("Value", bound=Wire)
 
 
 class StepAnswer(Wire, frozen=True):
@@ -72,14 +75,6 @@ class WorkloadAnswer(Wire, frozen=True):
     total_bytes: int | None
 
 
-class AfterAnswer(Wire, frozen=True):
-    """What follows the workloads."""
-
-    check: bool
-    crash: bool
-    delete: DeleteWith
-
-
 class CellAnswer(Wire, frozen=True):
     """One cell of a plan."""
 
@@ -93,7 +88,7 @@ class CellAnswer(Wire, frozen=True):
     repeat: int
     workloads: tuple[WorkloadAnswer, ...]
     equalise: Equalise
-    after: AfterAnswer
+    after: After
     uuid: str
     unavailable: str
     steps: tuple[StepAnswer, ...]
@@ -171,31 +166,24 @@ class PlanAnswer(Wire, frozen=True):
         return frozenset(path for array in self.arrays for path in array.members)
 
 
+def _answer(kind: type[Value], source: object, **others: object) -> Value:
+    """Return an answer with what its source calls by the same names, and others."""
+    names = {name for name in kind.__struct_fields__ if name not in others}
+    return kind(**{name: getattr(source, name) for name in names}, **others)
+
+
 def cell_answer(cell: Cell) -> CellAnswer:
     """Return a cell as an answer tells it."""
     variant = cell.variant
-    return CellAnswer(
-        index=cell.index,
-        target=cell.target,
-        array=cell.array,
-        members=cell.members,
+    words = {"mkfs": variant.mkfs_words, "mount": variant.mount_words, "tune": variant.tune_words}
+    return _answer(
+        CellAnswer,
+        cell,
         setting=dict(cell.setting.values),
-        variant=VariantAnswer(
-            variant.label,
-            variant.filesystem,
-            variant.mkfs_words,
-            variant.mount_words,
-            variant.tune_words,
-            variant.as_printed,
-        ),
+        variant=_answer(VariantAnswer, variant, **words),
         raw=variant.is_raw,
-        repeat=cell.repeat,
         workloads=tuple(map(_workload, cell.workloads)),
-        equalise=cell.equalise,
-        after=AfterAnswer(cell.after.check, cell.after.crash, cell.after.delete),
-        uuid=cell.uuid,
-        unavailable=cell.unavailable,
-        steps=tuple(map(_step, cell.steps)),
+        steps=tuple(_answer(StepAnswer, step) for step in cell.steps),
     )
 
 
@@ -205,33 +193,14 @@ def array_answers(plan: Plan) -> tuple[ArrayAnswer, ...]:
 
 
 def _workload(workload: Workload) -> WorkloadAnswer:
-    return WorkloadAnswer(
-        name=workload.name,
-        kind=workload.kind,
-        threads=workload.threads,
-        files=workload.files,
-        file_size_bytes=workload.file_size_bytes,
-        block_size_bytes=workload.block_size_bytes,
+    return _answer(
+        WorkloadAnswer,
+        workload,
         directories=workload.directories.files_per_directory or workload.directories.layout,
-        data=workload.data,
-        zero_share=workload.zero_share,
         file_size_max_bytes=workload.largest_file_bytes,
-        direct=workload.direct,
-        fsync_every=workload.fsync_every,
-        limit_bytes=workload.limit_bytes,
-        duration_s=workload.duration_s,
-        end=workload.end,
         weights=dict(workload.weights),
         of=workload.source,
-        cold=workload.cold,
         settings=dict(workload.settings),
-        total_bytes=workload.total_bytes,
-    )
-
-
-def _step(step: Step) -> StepAnswer:
-    return StepAnswer(
-        step.kind, step.title, step.commands, step.changes, step.undo, step.writes, step.workload
     )
 
 

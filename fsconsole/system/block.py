@@ -112,7 +112,12 @@ def extents(fd: int) -> Iterator[RawExtent]:
     """Yield an open file's extents by rising offset, without a flush. Raises OSError: EOPNOTSUPP, ENOTTY (no FIEMAP)."""
     start, room = 0, _FIRST_BATCH
     while True:
-        batch = _query(fd, start, room)
+        buffer = bytearray(_HEAD.size + room * _EXTENT.size)
+        _HEAD.pack_into(buffer, 0, start, _TO_THE_END - start, 0, 0, room, 0)
+        fcntl.ioctl(fd, _FS_IOC_FIEMAP, buffer)
+        mapped = _HEAD.unpack_from(buffer)[3]
+        filled = memoryview(buffer)[_HEAD.size : _HEAD.size + mapped * _EXTENT.size]
+        batch = list(map(RawExtent._make, _EXTENT.iter_unpack(filled)))
         yield from batch
         if not batch or batch[-1].flags & _LAST:
             return
@@ -120,16 +125,6 @@ def extents(fd: int) -> Iterator[RawExtent]:
         if following <= start:
             return
         start, room = following, _BATCH
-
-
-def _query(fd: int, start: int, room: int) -> list[RawExtent]:
-    """Return up to room extents from an offset on."""
-    buffer = bytearray(_HEAD.size + room * _EXTENT.size)
-    _HEAD.pack_into(buffer, 0, start, _TO_THE_END - start, 0, 0, room, 0)
-    fcntl.ioctl(fd, _FS_IOC_FIEMAP, buffer)
-    mapped = _HEAD.unpack_from(buffer)[3]
-    filled = memoryview(buffer)[_HEAD.size : _HEAD.size + mapped * _EXTENT.size]
-    return list(map(RawExtent._make, _EXTENT.iter_unpack(filled)))
 
 
 _FS_IOC_GETVERSION = 2 << 30 | struct.calcsize("l") << 16 | ord("v") << 8 | 1
@@ -222,18 +217,7 @@ def attach_held(path: str, *, direct_io: bool = True) -> HeldLoop:
 def status(device_path: str) -> LoopStatus:
     """Return the backing of a loop device. Raises OSError: ENXIO if nothing is attached."""
     with opened(device_path) as fd:
-        return parse_status(fcntl.ioctl(fd, _LOOP_GET_STATUS64, bytes(_INFO.size)))
-
-
-def detach(device_path: str) -> None:
-    """Detach a loop device, at its last close if it is in use (man 4 loop). Raises OSError: ENXIO if not attached."""
-    with opened(device_path) as fd:
-        fcntl.ioctl(fd, _LOOP_CLR_FD, 0)
-
-
-def parse_status(info: bytes) -> LoopStatus:
-    """Return the status in a struct loop_info64 of 232 bytes."""
-    fields = _INFO.unpack(info)
+        fields = _INFO.unpack(fcntl.ioctl(fd, _LOOP_GET_STATUS64, bytes(_INFO.size)))
     flags = fields[_FLAGS_FIELD]
     return LoopStatus(
         device_number_of_file=fields[0],
@@ -247,6 +231,12 @@ def parse_status(info: bytes) -> LoopStatus:
         file_name=os.fsdecode(fields[9].split(b"\0", 1)[0]),
         backing_device_number=fields[2],
     )
+
+
+def detach(device_path: str) -> None:
+    """Detach a loop device, at its last close if it is in use (man 4 loop). Raises OSError: ENXIO if not attached."""
+    with opened(device_path) as fd:
+        fcntl.ioctl(fd, _LOOP_CLR_FD, 0)
 
 
 def _attach(path: str, flags: int) -> tuple[int, str]:
@@ -286,10 +276,8 @@ def _configure(fd: int, backing: int, info: bytes) -> None:
         # Kernels before 5.8 don't know the request, and say so by one of these.
         if error.errno not in {errno.EINVAL, errno.ENOTTY}:
             raise
-        _configure_in_steps(fd, backing, info)
-
-
-def _configure_in_steps(fd: int, backing: int, info: bytes) -> None:
+    else:
+        return
     fcntl.ioctl(fd, _LOOP_SET_FD, backing)
     fields = list(_INFO.unpack(info))
     flags = fields[_FLAGS_FIELD]

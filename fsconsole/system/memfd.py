@@ -70,7 +70,20 @@ class CounterPage(Closing):
 
     def read(self) -> tuple[ThreadCounters, ...]:
         """Return the counters of every thread as they are now."""
-        return tuple(self._slot(thread) for thread in range(self.threads))
+        slots = (slot_word(thread, SlotWord.STATE) for thread in range(self.threads))
+        return tuple(
+            ThreadCounters(
+                state=ThreadState(self.words[first + SlotWord.STATE]),
+                bytes_done=self.words[first + SlotWord.BYTES],
+                operations=self.words[first + SlotWord.OPERATIONS],
+                files_done=self.words[first + SlotWord.FILES_DONE],
+                started_ns=self.words[first + SlotWord.STARTED_NS],
+                ended_ns=self.words[first + SlotWord.ENDED_NS],
+                errno=self.words[first + SlotWord.ERRNO],
+                read_bytes=self.words[first + SlotWord.READ_BYTES],
+            )
+            for first in slots
+        )
 
     def latencies(self, operations: tuple[Timed, ...]) -> tuple[Latencies, ...]:
         """Return the latencies of every operation that was timed, over all threads; operations name the regions."""
@@ -85,19 +98,6 @@ class CounterPage(Closing):
         self.words.release()
         self._map.close()
         super().close()
-
-    def _slot(self, thread: int) -> ThreadCounters:
-        words, first = self.words, slot_word(thread, SlotWord.STATE)
-        return ThreadCounters(
-            state=ThreadState(words[first + SlotWord.STATE]),
-            bytes_done=words[first + SlotWord.BYTES],
-            operations=words[first + SlotWord.OPERATIONS],
-            files_done=words[first + SlotWord.FILES_DONE],
-            started_ns=words[first + SlotWord.STARTED_NS],
-            ended_ns=words[first + SlotWord.ENDED_NS],
-            errno=words[first + SlotWord.ERRNO],
-            read_bytes=words[first + SlotWord.READ_BYTES],
-        )
 
     def _merged(self, region: int, operation: Timed) -> Latencies:
         starts = [region_word(self.threads, self.regions, thread, region) for thread in range(self.threads)]

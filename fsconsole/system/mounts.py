@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fsconsole.errors.runs import NotPrivate, ToolFailed
 from fsconsole.model.command import Command, Executor
@@ -145,25 +145,20 @@ def enter_private(executor: Executor, root: str) -> PrivatePlaces:
     for path in (places.mount_point, places.proc, places.debug):
         os.mkdir(path, mode=0o700)
     _mount(executor, "proc", places.proc, "nosuid,nodev,noexec")
-    return PrivatePlaces(places.mount_point, places.proc, _debugfs(executor, places.debug))
-
-
-def _debugfs(executor: Executor, path: str) -> str:
     if any(entry.mount_point == DEBUGFS and entry.filesystem == "debugfs" for entry in read_mounts()):
-        return DEBUGFS
-    result = executor.run(_mount_command("debugfs", path, "nosuid,nodev,noexec"))
-    return path if result.exit_code == 0 else ""
+        return replace(places, debug=DEBUGFS)
+    try:
+        _mount(executor, "debugfs", places.debug, "nosuid,nodev,noexec")
+    except ToolFailed:
+        return replace(places, debug="")
+    return places
 
 
 def _mount(executor: Executor, filesystem: str, path: str, options: str) -> None:
-    command = _mount_command(filesystem, path, options)
-    result = executor.run(command)
+    argv = ("mount", "-t", filesystem, "-o", options, filesystem, path)
+    result = executor.run(Command(argv, timeout_s=_MOUNT_TIMEOUT_S))
     if result.exit_code != 0:
-        raise ToolFailed(" ".join(command.argv), result.exit_code, result.err.strip())
-
-
-def _mount_command(filesystem: str, path: str, options: str) -> Command:
-    return Command(("mount", "-t", filesystem, "-o", options, filesystem, path), timeout_s=_MOUNT_TIMEOUT_S)
+        raise ToolFailed(" ".join(argv), result.exit_code, result.err.strip())
 
 
 _ASK_TIMEOUT_S = 10.0

@@ -113,7 +113,7 @@ def test_an_engine_gets_the_operators_path_and_none_of_their_secrets(
 
 def test_every_attempt_has_a_unit_of_its_own() -> None:
     folder = RunFolder("/runs/20261121-104500-k7qf")
-    first, second = (unit_of(folder, attempts, "log") for attempts in (0, 1))
+    first, second = (unit_of(folder, attempts) for attempts in (0, 1))
     assert first.name == "fsconsole-20261121-104500-k7qf.service"
     assert second.name == "fsconsole-20261121-104500-k7qf-2.service"
     assert first.description == "fsconsole run 20261121-104500-k7qf"
