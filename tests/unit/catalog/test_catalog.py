@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from fsconsole.catalog.filesystem import (
+    NOTHING_KNOWN,
     Answer,
     Argument,
     ArgumentKind,
@@ -63,20 +64,12 @@ def test_every_option_passes_the_allow_list_at_all_its_values_and_is_told_in_one
         assert not (option.ignored and option.refusals)
 
 
-def test_no_two_options_share_a_name_old_or_new() -> None:
+def test_every_mount_word_belongs_to_an_option_and_no_two_options_share_a_name() -> None:
     for filesystem in FILESYSTEMS:
         names = [name for option in filesystem.options for name in (option.name, *option.old_names)]
         assert len(names) == len(set(names))
-
-
-def test_every_mount_word_belongs_to_an_option() -> None:
-    for filesystem in FILESYSTEMS:
-        texts = [
-            text
-            for o in filesystem.options
-            if o.scope is Scope.MOUNT
-            for text in o.texts.values() or (o.template,)
-        ]
+        options = [option for option in filesystem.options if option.scope is Scope.MOUNT]
+        texts = [text for option in options for text in option.texts.values() or (option.template,)]
         aliases = filesystem.mount_aliases
         told = {aliases.get(word, word).partition("=")[0] for text in texts for word in text.split(",")}
         told |= {value for o in filesystem.options if o.template == "{value}" for value in o.texts}
@@ -84,13 +77,9 @@ def test_every_mount_word_belongs_to_an_option() -> None:
         assert words - told <= UNTOLD.get(filesystem.name, set())
 
 
-def test_a_filesystem_without_a_check_says_so() -> None:
+def test_every_filesystem_gets_the_runs_uuid_and_says_where_it_has_no_check() -> None:
     for filesystem in FILESYSTEMS:
         assert bool(filesystem.commands.check) == (not filesystem.check_note.startswith("none"))
-
-
-def test_every_filesystem_gets_the_uuid_that_the_run_gives_it() -> None:
-    for filesystem in FILESYSTEMS:
         variant = Variant("", filesystem.name)
         argvs = make_commands(filesystem, variant, "DEVICE", "THE-UUID")
         assert sum("THE-UUID" in word for argv in argvs for word in argv) == 1
@@ -155,7 +144,7 @@ def test_rules_speak_of_words_that_exist() -> None:
                     assert first in flags, fact
 
 
-def test_combinations_that_the_tools_refused_are_known() -> None:
+def test_combinations_that_the_tools_refused_break_a_rule_and_those_that_they_took_none() -> None:
     for name, mkfs, mount in [
         ("ext4", "", "journal_async_commit"),
         ("ext4", "", "journal_async_commit,data=ordered"),
@@ -175,9 +164,6 @@ def test_combinations_that_the_tools_refused_are_known() -> None:
     ]:
         filesystem = load_catalog().get(name)
         assert broken_rules(filesystem, choose(filesystem, mkfs, mount, "", WHERE))
-
-
-def test_combinations_that_the_tools_took_break_no_rule() -> None:
     for name, mkfs, mount in [
         ("ext4", "", "journal_async_commit,data=writeback"),
         ("ext4", "", "data=journal,nodelalloc"),
@@ -191,66 +177,48 @@ def test_combinations_that_the_tools_took_break_no_rule() -> None:
         assert not broken_rules(filesystem, choose(filesystem, mkfs, mount, "", WHERE))
 
 
-def test_what_2008_used_and_today_refuses_is_said_in_the_kernels_words() -> None:
-    ext4 = load_catalog().get("ext4")
-    chosen = choose(ext4, "", "nomballoc", "", WHERE)
-    (reason,) = refusals(ext4, chosen, "6.18.1")
+def refused(name: str, mkfs: str, mount: str, kernel: str, known: Known = NOTHING_KNOWN) -> tuple[str, ...]:
+    filesystem = load_catalog().get(name)
+    return refusals(filesystem, choose(filesystem, mkfs, mount, "", WHERE), kernel, known)
+
+
+def test_what_a_kernel_refuses_is_said_with_its_words_or_from_when_it_is_there() -> None:
+    (reason,) = refused("ext4", "", "nomballoc", "6.18.1")
     assert "Unknown parameter 'nomballoc'" in reason
-    assert refusals(ext4, chosen, "") == (reason,)
-    assert refusals(ext4, chosen, "2.6.26-rc2") == ()
-
-
-def test_an_option_that_is_too_new_for_the_kernel_says_from_when_it_is_there() -> None:
-    ext4 = load_catalog().get("ext4")
-    chosen = choose(ext4, "-O fast_commit", "", "", WHERE)
-    assert refusals(ext4, chosen, "5.4.0-42-generic") == ("fast_commit: needs Linux 5.10",)
-    assert refusals(ext4, chosen, "5.10.0") == ()
-
-
-def test_only_the_refused_value_of_an_option_is_refused() -> None:
-    xfs = load_catalog().get("xfs")
-    assert refusals(xfs, choose(xfs, "-m crc=0", "", "", WHERE), "6.18")
-    assert not refusals(xfs, choose(xfs, "-m crc=1", "", "", WHERE), "6.18")
+    assert refused("ext4", "", "nomballoc", "") == (reason,)
+    assert refused("ext4", "", "nomballoc", "2.6.26-rc2") == ()
+    assert refused("ext4", "-O fast_commit", "", "5.4.0-42-generic") == ("fast_commit: needs Linux 5.10",)
+    assert refused("ext4", "-O fast_commit", "", "5.10.0") == ()
+    # Only the refused value of an option is refused.
+    assert refused("xfs", "-m crc=0", "", "6.18")
+    assert not refused("xfs", "-m crc=1", "", "6.18")
 
 
 def test_what_was_tried_counts_more_than_what_is_declared() -> None:
-    xfs = load_catalog().get("xfs")
-    chosen = choose(xfs, "-m crc=0", "logbsize=256k", "", WHERE)
+    words = ("xfs", "-m crc=0", "logbsize=256k", "6.18")
     taken = Known((Answer("xfs", Scope.MKFS, "crc", "off", Verdict.TAKEN),))
-    assert refusals(xfs, chosen, "6.18", taken) == ()
-    refused = Known((Answer("xfs", Scope.MOUNT, "logbsize", "256k", Verdict.REFUSED, "the kernel's words"),))
-    assert "logbsize: this machine refuses it (the kernel's words)" in refusals(xfs, chosen, "6.18", refused)
+    assert refused(*words, taken) == ()
+    tried = Known((Answer("xfs", Scope.MOUNT, "logbsize", "256k", Verdict.REFUSED, "the kernel's words"),))
+    assert "logbsize: this machine refuses it (the kernel's words)" in refused(*words, tried)
     untried = Known((Answer("xfs", Scope.MKFS, "crc", "off", Verdict.UNTRIED),))
-    assert refusals(xfs, chosen, "6.18", untried) == refusals(xfs, chosen, "6.18")
+    assert refused(*words, untried) == refused(*words)
+    # What hangs on the device is not refused by what a loop device said.
+    dax = Known((Answer("ext4", Scope.MOUNT, "dax", "on", Verdict.REFUSED, "DAX unsupported"),))
+    assert refused("ext4", "", "dax", "6.18", dax) == ()
 
 
-def test_what_hangs_on_the_device_is_not_refused_by_what_a_loop_device_said() -> None:
-    ext4 = load_catalog().get("ext4")
-    refused = Known((Answer("ext4", Scope.MOUNT, "dax", "on", Verdict.REFUSED, "DAX unsupported"),))
-    assert refusals(ext4, choose(ext4, "", "dax", "", WHERE), "6.18", refused) == ()
-
-
-def test_a_filesystem_that_left_the_kernel_is_unavailable_from_then_on() -> None:
-    for kernel, why in [
-        ("6.18.44", ("reiserfs left the kernel after Linux 6.12",)),
-        ("", ("reiserfs left the kernel after Linux 6.12",)),
-        ("6.12.9-amd64", ()),
-        ("2.6.26", ()),
+def test_a_filesystem_is_unavailable_without_its_driver_before_it_came_and_after_it_left() -> None:
+    gone = ("reiserfs left the kernel after Linux 6.12",)
+    for name, kernel, why in [
+        ("reiserfs", "6.18.44", gone),
+        ("reiserfs", "", gone),
+        ("reiserfs", "6.12.9-amd64", ()),
+        ("reiserfs", "2.6.26", ()),
+        ("f2fs", "3.2.0", ("f2fs came with Linux 3.8",)),
     ]:
-        reiserfs = load_catalog().get("reiserfs")
-        assert refusals(reiserfs, choose(reiserfs, "", "", "", WHERE), kernel) == why
-
-
-def test_a_filesystem_that_had_not_come_yet_is_unavailable_before() -> None:
-    f2fs = load_catalog().get("f2fs")
-    assert refusals(f2fs, choose(f2fs, "", "", "", WHERE), "3.2.0") == ("f2fs came with Linux 3.8",)
-
-
-def test_a_kernel_without_the_driver_is_said_once_for_all_options() -> None:
-    jfs = load_catalog().get("jfs")
+        assert refused(name, "", "", kernel) == why
     known = Known(absent=(("jfs", "this kernel has no driver for jfs"),))
-    chosen = choose(jfs, "-s 4", "noatime,nointegrity", "", WHERE)
-    assert refusals(jfs, chosen, "6.18", known) == ("this kernel has no driver for jfs",)
+    assert refused("jfs", "-s 4", "noatime,nointegrity", "6.18", known) == known.absent[0][1:]
 
 
 def test_releases_are_compared_by_number_not_by_letter() -> None:

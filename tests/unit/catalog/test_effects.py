@@ -61,9 +61,7 @@ def test_a_word_that_the_kernel_says_it_ignores_is_told_with_its_line() -> None:
     assert told("ext4", "", "nobh", seen, REMOVED) == (f"nobh is not in effect: the kernel says '{REMOVED}'",)
     assert told("ext4", "", "bh", seen, REMOVED) == ()
     assert removed_words(["EXT4-fs (loop0): barriers disabled"]) == {}
-
-
-def test_what_shows_is_in_effect_whatever_the_kernel_said_of_the_word() -> None:
+    # What shows is in effect whatever the kernel said of the word.
     line = "EXT4-fs: Ignoring removed delalloc option"
     seen = {Scope.MOUNT: {"delalloc": "on"}}
     assert told("ext4", "", "delalloc", seen, line) == ()
@@ -76,9 +74,7 @@ def test_what_is_there_instead_is_told() -> None:
         "commit=60 is not in effect: the kernel mounted it with commit=5",
         "nodelalloc is not in effect: the kernel mounted it without nodelalloc",
     )
-
-
-def test_a_scope_that_was_not_read_back_is_not_judged() -> None:
+    # A scope that was not read back is not judged.
     assert told("ext4", "-I 256", "commit=60", {Scope.MKFS: {}, Scope.MOUNT: {}}) == ()
 
 

@@ -14,7 +14,6 @@ from fsconsole.errors.runs import EngineDied
 from fsconsole.journal import last_word
 from fsconsole.journal.events import Batch, Cursor, JournalEntry
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive
 from fsconsole.model.events import FeatureSeen, Outcome, RunFinished, RunStarted
 from fsconsole.model.state import CellStatus, RunState, RunStatus
@@ -44,6 +43,14 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "POLL_S", 0.0)
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """A run whose engine has started."""
+    made = make_run(tmp_path)
+    write(made, (STARTED,))
+    return made
+
+
 def test_a_run_that_is_over_is_shown_once(tmp_path: Path) -> None:
     folder = make_run(tmp_path)
     write(folder, WHOLE)
@@ -53,31 +60,18 @@ def test_a_run_that_is_over_is_shown_once(tmp_path: Path) -> None:
     assert len(script.states) == 1
 
 
-def test_a_living_run_is_followed_to_its_last_word(tmp_path: Path) -> None:
-    folder = make_run(tmp_path)
-    write(folder, (STARTED,))
+def test_a_living_run_is_followed_to_its_end_and_each_observation_handed_on_once(folder: RunFolder) -> None:
+    ending = RunFinished(Outcome.STOPPED)
     with FileLock.acquire(folder.lock):
-        script = Script(
-            lambda: write(folder, CELL_DONE), lambda: write(folder, (RunFinished(Outcome.STOPPED),))
-        )
+        script = Script(lambda: write(folder, CELL_DONE), lambda: write(folder, (ending,)))
         state = follow(folder, script)
     assert [seen.cells[0].status for seen in script.states[:2]] == [CellStatus.PENDING, CellStatus.DONE]
     assert state.outcome is Outcome.STOPPED
-
-
-def test_each_observation_is_handed_on_once(tmp_path: Path) -> None:
-    folder = make_run(tmp_path)
-    write(folder, (STARTED,))
-    with FileLock.acquire(folder.lock):
-        script = Script(lambda: write(folder, CELL_DONE), lambda: write(folder, (RunFinished(Outcome.DONE),)))
-        follow(folder, script)
     seen = [observation for batch in script.batches for observation in batch.observations]
-    assert seen == [STARTED, *CELL_DONE, RunFinished(Outcome.DONE)]
+    assert seen == [STARTED, *CELL_DONE, ending]
 
 
-def test_an_engine_that_falls_silent_has_died_and_what_it_wrote_last_is_shown(tmp_path: Path) -> None:
-    folder = make_run(tmp_path)
-    write(folder, (STARTED,))
+def test_an_engine_that_falls_silent_has_died_and_what_it_wrote_last_is_shown(folder: RunFolder) -> None:
     lock = FileLock.acquire(folder.lock)
 
     def die() -> None:
@@ -102,10 +96,8 @@ def test_a_word_left_beside_the_journal_is_shown_as_its_last(tmp_path: Path) -> 
 
 
 def test_an_engine_that_ends_while_its_lock_is_looked_at_has_not_died(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = make_run(tmp_path)
-    write(folder, (STARTED,))
     lock = FileLock.acquire(folder.lock)
 
     def ends_just_now(asked: RunFolder) -> bool:
@@ -130,29 +122,18 @@ def test_the_last_word_of_an_earlier_engine_does_not_end_a_resumed_run(tmp_path:
     assert len(state.started) == 2
 
 
-def test_following_ends_when_the_caller_wants_it(tmp_path: Path) -> None:
-    folder = make_run(tmp_path)
-    write(folder, (STARTED, *IN_MKFS))
+def test_following_ends_when_the_caller_wants_it(folder: RunFolder) -> None:
+    write(folder, IN_MKFS)
     with FileLock.acquire(folder.lock):
         state = follow(folder, Script(), until=lambda seen: seen.current_cell == 1)
     assert state.status is RunStatus.RUNNING
 
 
-def test_a_state_is_read_whole(tmp_path: Path) -> None:
-    folder = make_run(tmp_path)
-    write(folder, WHOLE)
-    assert [cell.status for cell in read_state(folder).cells] == [CellStatus.DONE, CellStatus.FAILED]
-
-
 def test_every_observation_is_one_line_of_json() -> None:
     entries = tuple(JournalEntry(i, build.CREATED_NS + i * 10**6, i, seen) for i, seen in enumerate(WHOLE))
     lines = [json.loads(line) for line in json_lines(Batch(Cursor(), entries, (build.sample(),)))]
-    assert [line["event"] for line in lines][:4] == [
-        "run_started",
-        "cell_started",
-        "step_started",
-        "step_finished",
-    ]
+    events = ["run_started", "cell_started", "step_started", "step_finished"]
+    assert [line["event"] for line in lines][:4] == events
     assert lines[-1]["event"] == "sample"
     assert lines[1]["time"] == "2026-11-21T08:10:00.001Z"
     assert lines[3] == {

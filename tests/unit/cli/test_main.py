@@ -44,44 +44,30 @@ def run(*words: str, **how: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([FSCONSOLE, *words], check=False, capture_output=True, text=True, **how)
 
 
-def test_an_error_is_one_sentence_and_one_hint_on_stderr(end_by, capsys):
-    assert end_by(DeviceMissing("/dev/nix")) == ExitCode.DEVICE_MISSING
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err == "fsconsole: There is no /dev/nix.\nhint: `fsconsole devices` lists all devices.\n"
+def test_an_error_is_one_sentence_and_one_hint_on_stderr_with_hostile_names_as_data(end_by, capsys):
+    for path, shown in [("/dev/nix", "/dev/nix"), ("/dev/\x1b[2J\n[/x]", "/dev/\\x1b[2J\\n[/x]")]:
+        assert end_by(DeviceMissing(path)) == ExitCode.DEVICE_MISSING
+        hint = "hint: `fsconsole devices` lists all devices.\n"
+        assert capsys.readouterr() == ("", f"fsconsole: There is no {shown}.\n{hint}")
 
 
-def test_hostile_names_in_an_error_are_printed_as_data(end_by, capsys):
-    end_by(DeviceMissing("/dev/\x1b[2J\n[/x]"))
-    assert capsys.readouterr().err.startswith("fsconsole: There is no /dev/\\x1b[2J\\n[/x].\n")
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
+def test_what_the_system_refuses_is_no_traceback(end_by, capsys):
+    for error, words in [
         (PermissionError(errno.EACCES, "Permission denied", "/dev/sda"), "/dev/sda: Permission denied"),
         (OSError(errno.ENOSPC, "No space left on device"), "No space left on device"),
         (OSError(errno.EXDEV, "Invalid cross-device link", "/a", None, b"/b\xff"), "/a: /b\\udcff: Invalid"),
         (OSError("only words"), "only words"),
-    ],
-)
-def test_what_the_system_refuses_is_no_traceback(end_by, capsys, error, words):
-    assert end_by(error) == ExitCode.FAILURE
-    err = capsys.readouterr().err
-    assert f"fsconsole: A system call failed: {words}" in err
-    assert "hint: " in err
+    ]:
+        assert end_by(error) == ExitCode.FAILURE
+        err = capsys.readouterr().err
+        assert f"fsconsole: A system call failed: {words}" in err
+        assert "hint: " in err
 
 
-def test_ctrl_c_ends_quietly_with_130(end_by, capsys):
+def test_ctrl_c_and_exit_codes_are_the_programs_and_a_mistake_in_it_is_not_hidden(end_by, capsys):
     assert end_by(KeyboardInterrupt()) == ExitCode.INTERRUPTED
-    assert capsys.readouterr().err == ""
-
-
-def test_an_exit_code_of_a_command_is_the_programs(end_by):
     assert end_by(typer.Exit(ExitCode.CELLS_FAILED)) == ExitCode.CELLS_FAILED
-
-
-def test_a_mistake_in_the_program_itself_is_not_hidden(end_by):
+    assert capsys.readouterr().err == ""
     with pytest.raises(ZeroDivisionError):
         end_by(ZeroDivisionError())
 
@@ -109,22 +95,17 @@ def test_a_character_that_the_terminal_lacks_is_printed_as_an_escape():
     assert done.stdout == b"\\u20ac\n"
 
 
-def test_version_is_told():
+def test_version_and_help_are_told_without_colour_and_by_python_dash_m_too():
     assert run("--version").stdout == f"fsconsole {__version__}\n"
-
-
-def test_help_lists_the_commands_without_colour():
     done = run("--help")
     assert done.returncode == 0
-    assert "doctor" in done.stdout
     assert "\x1b" not in done.stdout
-
-
-def test_python_dash_m_is_the_same_program():
-    done = subprocess.run(
-        [sys.executable, "-m", "fsconsole", "--help"], check=True, capture_output=True, text=True
-    )
-    assert done.stdout == run("--help").stdout
+    words = [sys.executable, "-m", "fsconsole", "--help"]
+    assert subprocess.run(words, check=True, capture_output=True, text=True).stdout == done.stdout
+    # No line of the list of commands is cut or wrapped.
+    lines = [line.split() for line in done.stdout.splitlines()]
+    for name, _, line in COMMANDS:
+        assert lines.count([name, *line.split()]) == 1, name
 
 
 def test_help_loads_no_command_and_nothing_that_only_commands_need():
@@ -145,9 +126,3 @@ def test_the_list_of_commands_is_what_their_modules_register():
     listed = {(module, name) for name, module, _ in COMMANDS}
     modules = {module for module, _ in listed}
     assert {(module, name) for module in modules for name in load(module)} == listed
-
-
-def test_no_line_of_the_list_of_commands_is_cut_or_wrapped():
-    lines = run("--help").stdout.splitlines()
-    for name, _, line in COMMANDS:
-        assert [shown for shown in lines if shown.split() == [name, *line.split()]], name

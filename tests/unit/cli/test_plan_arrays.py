@@ -27,19 +27,13 @@ def test_every_array_is_told_once_with_its_members() -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_where_no_device_was_named_no_member_is() -> None:
+def test_members_are_named_with_devices_alone_and_cells_have_a_column_for_their_arrays() -> None:
     lines = lines_of(plan_of(RAID5, RAID10))
     assert "  raid5 64KiB, assume-clean" in lines
     assert MEMBERS[0] not in " ".join(lines)
-
-
-def test_cells_have_a_column_for_what_their_arrays_differ_in() -> None:
     lines = lines_of(plan_of(RAID5, ArraySpec("raid5", 512 * KIB)))
     assert "  1  ext4 data=ordered  raid5 64KiB   assume-clean" in lines
     assert "  2  ext4 data=ordered  raid5 512KiB" in lines
-
-
-def test_without_arrays_nothing_is_said_of_them() -> None:
     plan = build.request([build.cell(0)]).plan
     assert not any("rray" in line for line in lines_of(plan))
     assert plan_answer(plan, (), "").arrays == ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from typer.testing import CliRunner
 
 from fsconsole.cli.main import build_app
@@ -18,24 +17,21 @@ def asked(*words: str) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize(("number", "indices"), [("0", []), ("1", [0]), ("12", [11]), ("13", [])])
-def test_one_cell_is_given_alone_or_none(number: str, indices: list[int]) -> None:
-    found = asked("--cell", number)
-    cells = found["cells"]
-    assert isinstance(cells, list)
-    assert [cell["index"] for cell in cells] == indices
-    assert found["cell_count"] == 12
-    assert found["runnable"] == 12
-    assert found["unavailable"] == []
+def test_one_cell_is_given_alone_or_none_and_without_the_option_all() -> None:
+    for words, indices in [
+        (["--cell", "0"], []),
+        (["--cell", "12"], [11]),
+        (["--cell", "13"], []),
+        ([], range(12)),
+    ]:
+        found = asked(*words)
+        cells = found["cells"]
+        assert isinstance(cells, list)
+        assert [cell["index"] for cell in cells] == [*indices]
+        assert (found["cell_count"], found["runnable"], found["unavailable"]) == (12, 12, [])
 
 
-def test_without_the_option_all_cells_are_given() -> None:
-    cells = asked()["cells"]
-    assert isinstance(cells, list)
-    assert len(cells) == 12
-
-
-@pytest.mark.parametrize("word", ["-1", "x", "1.5", "²", " 1"])
-def test_what_is_no_number_of_a_cell_is_refused(word: str) -> None:
-    done = CliRunner().invoke(build_app(), ["plan", "demo", "--json", f"--cell={word}"])
-    assert isinstance(done.exception, Misused)
+def test_what_is_no_number_of_a_cell_is_refused() -> None:
+    for word in ("-1", "x", "1.5", "²", " 1"):
+        done = CliRunner().invoke(build_app(), ["plan", "demo", "--json", f"--cell={word}"])
+        assert isinstance(done.exception, Misused)

@@ -50,14 +50,12 @@ def test_as_printed_is_said_where_the_label_says_it_in_other_words() -> None:
     assert sum("as printed: ext4 -I 256" in line for line in lines) == 1
 
 
-def test_one_cell_is_shown_in_full_or_every_one() -> None:
+def test_one_cell_is_shown_in_full_or_every_one_with_commands_whole_on_a_narrow_terminal() -> None:
     assert sum(", step by step" in line for line in _lines()) == 1
     assert sum(", step by step" in line for line in _lines(every=True)) == 3
-
-
-@pytest.mark.parametrize("width", [20, 40, 80])
-def test_a_command_stays_whole_on_a_narrow_terminal(width: int) -> None:
-    assert "    $ mkfs.ext4 /dev/loop7" in _lines(width=width)
+    for width in (20, 40, 80):
+        assert "    $ mkfs.ext4 /dev/loop7" in _lines(width=width)
+    assert "Nothing was touched." in plan_lines(replace(PLAN, cells=()), (), "", every=True, width=80)
 
 
 @pytest.mark.parametrize(
@@ -78,10 +76,6 @@ def test_the_command_that_agrees_can_be_pasted_into_a_shell(words: list[str], wi
     assert done.stdout.splitlines() == words
     if width == 80:
         assert [line for line in pasted.splitlines() if len(line) > width] == []
-
-
-def test_a_plan_without_cells_is_no_failure() -> None:
-    assert "Nothing was touched." in plan_lines(replace(PLAN, cells=()), (), "", every=True, width=80)
 
 
 @given(st.text(max_size=80), st.text(max_size=80), st.integers(40, 120))

@@ -52,23 +52,18 @@ def test_what_is_commented_out_in_the_plan_of_arrays_is_a_plan_too() -> None:
     assert members == (4, 6)
 
 
-def test_the_demo_compares_four_variants_with_16_writers_in_600_to_800_mb_each() -> None:
+def test_the_demo_compares_four_variants_with_16_writers_in_600_to_800_mb_each_less_on_a_small_device() -> (
+    None
+):
     plan = build_plan(read_plan(find_config("demo")), (SCRATCH,), load_catalog(), run_id="run")
-    assert {cell.variant.label for cell in plan.cells} == {
-        "ext4 data=ordered",
-        "ext4 data=writeback nodelalloc",
-        "xfs",
-        "btrfs",
-    }
+    variants = {"ext4 data=ordered", "ext4 data=writeback nodelalloc", "xfs", "btrfs"}
+    assert {cell.variant.label for cell in plan.cells} == variants
     for cell in plan.cells:
         assert cell.unavailable == ""
         (workload,) = cell.workloads
         assert workload.threads == 16
         assert 600e6 < workload.total_bytes < 800e6
     assert plan.notes == ()
-
-
-def test_the_demo_shrinks_to_a_small_device() -> None:
     small = TargetSpec("/dev/loop3", 400 * MIB)
     plan = build_plan(read_plan(find_config("demo")), (small,), load_catalog(), run_id="run")
     assert all(not cell.unavailable for cell in plan.cells)
@@ -84,9 +79,6 @@ def test_a_shipped_plan_is_found_by_its_name_and_a_file_by_its_path(
     assert resolve_plan("demo") == find_config("demo")
     Path("mine.toml").write_text("")
     assert resolve_plan("mine.toml") == Path("mine.toml")
-
-
-def test_a_name_that_is_nothing_is_an_error_that_names_the_shipped_plans() -> None:
     for name in ["dmo", "", "../demo", "/etc", "a\0b", "x" * 5000]:
         with pytest.raises(PlanMissing) as caught:
             resolve_plan(name)
@@ -104,25 +96,18 @@ def test_every_shipped_publication_says_whose_it_is_and_has_figures_in_every_row
         assert all(row.figures for row in publication.rows)
 
 
-def test_both_tables_of_the_large_file_study_are_whole() -> None:
+def test_both_tables_of_the_large_file_study_are_whole_and_ffsbs_mb_are_mib() -> None:
     rows = find_publication("bull-2008").rows
     assert [sum(row.table == table for row in rows) for table in ("unpatched", "patched")] == [13, 18]
     assert sum(row.value(Metric.DELETE) is not None for row in rows) == 18
     assert sum(row.value(Metric.CHECK) is not None for row in rows) == 11 + 11
-
-
-def test_what_ffsb_calls_mb_is_counted_in_mib() -> None:
-    row = next(
-        row for row in find_publication("bull-2008").rows
-        if row.as_printed == "ext4 -I 256 data=writeback" and row.table == "patched"
-    )  # fmt: skip
+    (row,) = [r for r in rows if (r.as_printed, r.table) == ("ext4 -I 256 data=writeback", "patched")]
     assert row.value(Metric.DURABLE) == 76.9 * MIB
-    assert row.value(Metric.CPU_GENERATOR) == 30.9
-    assert row.value(Metric.DELETE) == 13.8
-    assert row.value(Metric.WRITE) is None
-
-
-def test_a_name_that_is_not_shipped_is_told_with_the_nearest() -> None:
+    assert [row.value(each) for each in (Metric.CPU_GENERATOR, Metric.DELETE, Metric.WRITE)] == [
+        30.9,
+        13.8,
+        None,
+    ]
     with pytest.raises(PlanMissing, match="bull-2008"):
         find_publication("bull-2009")
 
@@ -165,20 +150,12 @@ def build_of(text: str) -> Plan:
 def test_old_words_are_shown_under_todays_names_with_a_note_each() -> None:
     plan = build_of(OF_2008)
     assert plan.notes == ("uninit_groups is read as uninit_bg",)
-    words = {
-        word for cell in plan.cells for word in " ".join(cell.variant.mkfs_words).replace(",", " ").split()
-    }
+    words = " ".join(word for cell in plan.cells for word in cell.variant.mkfs_words)
     assert "uninit_bg" in words
     assert "uninit_groups" not in words
-
-
-def test_an_old_name_in_a_checklist_has_its_note_too() -> None:
     plan = build_of('schema = 1\n[[filesystem]]\ntype = "ext4"\nmkfs = { uninit_groups = ["on", "off"] }\n')
     assert plan.notes == ("uninit_groups is read as uninit_bg",)
     assert len(plan.cells) == 2
-
-
-def test_todays_names_need_no_note() -> None:
     assert build_of('schema = 1\n[[variant]]\ntype = "ext4"\nmkfs = "-O uninit_bg"\n').notes == ()
 
 

@@ -34,60 +34,39 @@ def settings_step(cell: Cell) -> Step:
     return step
 
 
-def written(text: str, target: TargetSpec = LOOP) -> list[tuple[str, str]]:
-    (cell,) = build(text, target).cells
-    return [(write.path, write.value) for write in settings_step(cell).writes]
-
-
-def test_a_setting_becomes_the_words_that_the_kernels_file_takes() -> None:
-    text = with_settings(
-        "nr_requests = 64",
-        "read_ahead = '2MiB'",
-        "dirty_background_bytes = '8MiB'",
-        "scheduler = 'mq-deadline'",
+def test_a_setting_becomes_what_the_kernels_files_take_in_the_order_of_writing() -> None:
+    head, proc = "/sys/block/", "/proc/sys/vm"
+    several = (
+        "nr_requests = 64", "read_ahead = '2MiB'", "dirty_background_bytes = '8MiB'", "scheduler = 'mq-deadline'",
         "dirty_bytes = '64MiB'",
-    )
-    assert written(text) == [
-        ("/sys/block/loop7/queue/read_ahead_kb", "2048"),
-        ("/sys/block/loop7/queue/scheduler", "mq-deadline"),
-        ("/sys/block/loop7/queue/nr_requests", "64"),
-        ("/proc/sys/vm/dirty_bytes", "67108864"),
-        ("/proc/sys/vm/dirty_background_bytes", "8388608"),
-    ]
+    )  # fmt: skip
+    of_array = ("read_ahead = '4KiB'", "nr_requests = 32", "scheduler = 'none'")
+    partition, controller = TargetSpec("/dev/sda3", GIB, disk="sda"), TargetSpec("/dev/cciss/c0d0", GIB)
+    for lines, target, writes in [
+        (several, LOOP, [
+            (f"{head}loop7/queue/read_ahead_kb", "2048"), (f"{head}loop7/queue/scheduler", "mq-deadline"),
+            (f"{head}loop7/queue/nr_requests", "64"), (f"{proc}/dirty_bytes", "67108864"),
+            (f"{proc}/dirty_background_bytes", "8388608"),
+        ]),
+        (("read_ahead = 0",), partition, [(f"{head}sda/queue/read_ahead_kb", "0")]),
+        (("nr_requests = 8",), controller, [(f"{head}cciss!c0d0/queue/nr_requests", "8")]),
+        (("nr_requests = 8",), NO_DEVICE, [(f"{head}DEVICE/queue/nr_requests", "8")]),
+        # An array reads ahead itself and is scheduled by its members.
+        (of_array, ARRAY, [
+            (f"{head}md0/queue/read_ahead_kb", "4"), (f"{head}sda/queue/scheduler", "none"),
+            (f"{head}sdb/queue/scheduler", "none"), (f"{head}sda/queue/nr_requests", "32"),
+            (f"{head}sdb/queue/nr_requests", "32"),
+        ]),
+        (("stripe_cache_size = 4096",), ARRAY, [(f"{head}md0/md/stripe_cache_size", "4096")]),
+    ]:  # fmt: skip
+        (cell,) = build(with_settings(*lines), target).cells
+        assert [(write.path, write.value) for write in settings_step(cell).writes] == writes
 
 
 def test_a_size_may_be_a_number_of_bytes_and_is_named_as_the_same_size() -> None:
     (cell,) = build(with_settings("read_ahead = 131072")).cells
     assert cell.setting.values == (("read_ahead", "128KiB"),)
     assert parse(with_settings("read_ahead = [131072, '128KiB']")).settings == (("read_ahead", ("128KiB",)),)
-
-
-def test_a_partition_is_set_by_its_disk_and_a_name_with_a_slash_by_its_name_in_sysfs() -> None:
-    partition = TargetSpec("/dev/sda3", GIB, disk="sda")
-    assert written(with_settings("read_ahead = 0"), partition) == [
-        ("/sys/block/sda/queue/read_ahead_kb", "0")
-    ]
-    controller = TargetSpec("/dev/cciss/c0d0", GIB)
-    assert written(with_settings("nr_requests = 8"), controller) == [
-        ("/sys/block/cciss!c0d0/queue/nr_requests", "8")
-    ]
-    assert written(with_settings("nr_requests = 8"), NO_DEVICE) == [
-        ("/sys/block/DEVICE/queue/nr_requests", "8")
-    ]
-
-
-def test_an_array_reads_ahead_itself_and_is_scheduled_by_its_members() -> None:
-    text = with_settings("read_ahead = '4KiB'", "nr_requests = 32", "scheduler = 'none'")
-    assert written(text, ARRAY) == [
-        ("/sys/block/md0/queue/read_ahead_kb", "4"),
-        ("/sys/block/sda/queue/scheduler", "none"),
-        ("/sys/block/sdb/queue/scheduler", "none"),
-        ("/sys/block/sda/queue/nr_requests", "32"),
-        ("/sys/block/sdb/queue/nr_requests", "32"),
-    ]
-    assert written(with_settings("stripe_cache_size = 4096"), ARRAY) == [
-        ("/sys/block/md0/md/stripe_cache_size", "4096")
-    ]
 
 
 AXES = {
@@ -116,12 +95,6 @@ def test_lists_are_multiplied_out_each_combination_once(axes: dict[str, list[str
     assert not any(cell.unavailable for cell in cells)
 
 
-@given(value=st.integers(0, 1024).map(lambda pages: pages * 4 * KIB))
-def test_read_ahead_is_bytes_in_the_plan_and_kib_in_sysfs(value: int) -> None:
-    (write,) = writes_of({"read_ahead": format_bytes_exact(value)}, LOOP)
-    assert int(write.value) * KIB == value
-
-
 def test_what_no_kernel_takes_is_an_error_of_the_plan() -> None:
     for line, why in [
         ("read_ahead = '1KiB'", "in pages"),
@@ -141,7 +114,7 @@ def test_what_no_kernel_takes_is_an_error_of_the_plan() -> None:
             parse(with_settings(line))
 
 
-def test_a_scheduler_that_the_kernel_does_not_offer_makes_its_cells_unavailable_with_the_list() -> None:
+def test_a_setting_that_target_or_kernel_cannot_have_makes_its_cells_unavailable_with_the_reason() -> None:
     cells = build(with_settings("scheduler = ['none', 'bfq']"), LOOP).cells
     assert [bool(cell.unavailable) for cell in cells] == [False, True]
     assert "loop7 has no scheduler bfq, it offers none, mq-deadline" in cells[1].unavailable
@@ -149,19 +122,10 @@ def test_a_scheduler_that_the_kernel_does_not_offer_makes_its_cells_unavailable_
     assert "sda has no" in cell.unavailable
     assert "sdb has no" not in cell.unavailable
     assert build(with_settings("scheduler = 'bfq'"), DEVICE).cells[0].unavailable == ""
-
-
-def test_a_workloads_own_scheduler_is_looked_at_too() -> None:
-    text = SMALLEST + "with = { scheduler = 'bfq' }\n"
-    assert "no scheduler bfq" in build(text, LOOP).cells[0].unavailable
-
-
-def test_a_background_limit_that_the_kernel_would_lower_is_not_set() -> None:
-    text = with_settings("dirty_bytes = ['64MiB', '8MiB']", "dirty_background_bytes = '8MiB'")
-    assert ["dirty_background_bytes" in cell.unavailable for cell in build(text).cells] == [False, True]
-
-
-def test_a_stripe_cache_is_had_by_arrays_alone() -> None:
+    own = build(SMALLEST + "with = { scheduler = 'bfq' }\n", LOOP).cells[0]
+    assert "no scheduler bfq" in own.unavailable
+    limits = with_settings("dirty_bytes = ['64MiB', '8MiB']", "dirty_background_bytes = '8MiB'")
+    assert ["dirty_background_bytes" in cell.unavailable for cell in build(limits).cells] == [False, True]
     plain = TargetSpec("/dev/sda", GIB, has_stripe_cache=False)
     assert "no stripe cache" in build(with_settings("stripe_cache_size = 4096"), plain).cells[0].unavailable
 
@@ -169,11 +133,8 @@ def test_a_stripe_cache_is_had_by_arrays_alone() -> None:
 def test_a_workloads_own_setting_is_written_before_it_and_written_back_after_its_drain() -> None:
     text = SMALLEST + WORKLOAD.replace("large files", "read") + "with = { read_ahead = '4MiB' }\n"
     (cell,) = build(text, LOOP).cells
-    around = [
-        step.kind.value
-        for step in cell.steps
-        if step.workload == 1 or step.kind in (StepKind.SETTINGS, StepKind.SETTINGS_BACK)
-    ]
+    of_settings = (StepKind.SETTINGS, StepKind.SETTINGS_BACK)
+    around = [step.kind.value for step in cell.steps if step.workload == 1 or step.kind in of_settings]
     assert around[:5] == ["settings", "quiesce", "workload", "drain", "settings-back"]
     assert [(w.name, w.value) for w in settings_step(cell).writes] == [("read_ahead", "4096")]
     assert cell.workloads[1].settings == (("read_ahead", "4MiB"),)
@@ -184,10 +145,7 @@ def test_a_workloads_own_scheduler_takes_the_cells_number_of_requests_with_it() 
     text = with_settings("nr_requests = 64") + WORKLOAD + "with = { scheduler = 'none' }\n"
     (cell,) = build(text, LOOP).cells
     own = [step for step in cell.steps if step.kind is StepKind.SETTINGS and step.workload == 1]
-    assert [(write.name, write.value) for write in own[0].writes] == [
-        ("scheduler", "none"),
-        ("nr_requests", "64"),
-    ]
+    assert {write.name: write.value for write in own[0].writes} == {"scheduler": "none", "nr_requests": "64"}
 
 
 def test_every_setting_has_its_place_in_the_order_of_writing_and_a_file() -> None:
