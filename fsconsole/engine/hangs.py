@@ -110,7 +110,7 @@ class HangDetector:
         self.step: CurrentStep | None = None
         self.hang: DeviceHangs | None = None
         """Set once, by the polling thread: the run ends with it."""
-        self._timer = StallTimer(tuple, tuple, tuple)
+        self._timer: StallTimer | None = None
 
     def run_begins(self, watched: WatchedRun) -> None:
         """Start detecting."""
@@ -128,19 +128,19 @@ class HangDetector:
 
     def look(self) -> bool:
         """Poll; return whether the run has made no progress for too long."""
-        watched = self.watched
-        if watched is None:
+        watched, timer = self.watched, self._timer
+        if watched is None or timer is None:
             return False
-        still_s = self._timer.still_s((self.cell, self.step), time.monotonic())
+        still_s = timer.still_s((self.cell, self.step), time.monotonic())
         if still_s < (min(_TIMEOUT_AFTER_KILL_S, hang_timeout_s()) if self.has_killed else hang_timeout_s()):
             return False
         if self.hang is None:
             device = self.cell.target if self.cell is not None else ", ".join(watched.targets)
             where = f" in {self.step.kind.value}" if self.step is not None else ""
-            who = self._timer.who
+            who = timer.who
             kind = DeviceHangs if any(not one.is_asleep for one in who) else DeviceStandsStill
             self.hang = kind(device, in_words(who), format_elapsed(still_s), where, watched.run_id)
-        self._timer.reset()
+        timer.reset()
         return True
 
 

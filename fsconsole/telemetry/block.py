@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -110,19 +110,6 @@ def _in_flight(requests: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Files:
-    """A device's kernel files; None if the kernel lacks it."""
-
-    stat: KeptFile
-    inflight: KeptFile | None
-    size: KeptFile
-    diskseq: KeptFile | None
-    """Increases with each new device of a name, since 5.15 (Documentation/ABI/stable/sysfs-block)."""
-    iostats: KeptFile | None
-    """0: I/O statistics are disabled (Documentation/block/queue-sysfs.rst)."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Reading:
     monotonic_ns: int
     diskseq: bytes
@@ -140,7 +127,8 @@ class DeviceGauge:
         self.is_gone = False
         self._folder = os.path.join(directory, device.name)
         self._open = ExitStack()
-        self._files: _Files | None = None
+        self._files: dict[str, KeptFile] = {}
+        """By name, those that the kernel has."""
         self._before: _Reading | None = None
 
     def read(self) -> DeviceRates | None:
@@ -163,42 +151,38 @@ class DeviceGauge:
     def close(self) -> None:
         """Close the files."""
         self._open.close()
-        self._files = self._before = None
+        self._files, self._before = {}, None
 
     def _read(self) -> tuple[_Reading, int]:
         files = self._files or self._opened()
-        now_ns, counters = time.monotonic_ns(), parse_stat(_text(files.stat))
-        diskseq = b"" if files.diskseq is None else files.diskseq.read()
+        now_ns, counters = time.monotonic_ns(), parse_stat(_text(files["stat"]))
+        diskseq = files["diskseq"].read() if "diskseq" in files else b""
         is_known = self._before is not None and diskseq and diskseq == self._before.diskseq
-        if not is_known and files.size.read().strip() == b"0":
+        if not is_known and files["size"].read().strip() == b"0":
             # A detached loop device or a stopped array keeps its name, its directory and its counters.
             raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
         is_unchanged = self._before is None or counters == self._before.counters
-        # Unchanged counters are no idle disk if statistics are disabled.
-        if is_unchanged and files.iostats is not None and files.iostats.read().strip() == b"0":
+        # Unchanged counters are no idle disk if statistics are disabled (Documentation/block/queue-sysfs.rst).
+        if is_unchanged and "iostats" in files and files["iostats"].read().strip() == b"0":
             raise Unreadable("I/O statistics are disabled: queue/iostats is 0")
-        in_flight = counters.in_flight if files.inflight is None else parse_inflight(_text(files.inflight))
+        in_flight = parse_inflight(_text(files["inflight"])) if "inflight" in files else counters.in_flight
         return _Reading(now_ns, diskseq, counters), in_flight
 
-    def _opened(self) -> _Files:
+    def _opened(self) -> dict[str, KeptFile]:
         folder = os.path.realpath(self._folder)
-        is_partition = os.path.exists(f"{folder}/partition")
-        disk = os.path.dirname(folder) if is_partition else folder
+        disk = os.path.dirname(folder) if os.path.exists(f"{folder}/partition") else folder
+        optional = {
+            "inflight": f"{folder}/inflight",
+            # Increases with each new device of a name, since 5.15 (Documentation/ABI/stable/sysfs-block).
+            "diskseq": f"{disk}/diskseq",
+            "iostats": f"{disk}/queue/iostats",
+        }
+        paths = {name: path for name, path in optional.items() if os.path.exists(path)}
+        paths |= {"stat": f"{folder}/stat", "size": f"{folder}/size"}
         with ExitStack() as undo:
-            files = _Files(
-                stat=undo.enter_context(KeptFile(f"{folder}/stat")),
-                inflight=_kept(f"{folder}/inflight", undo),
-                size=undo.enter_context(KeptFile(f"{folder}/size")),
-                diskseq=_kept(f"{disk}/diskseq", undo),
-                iostats=_kept(f"{disk}/queue/iostats", undo),
-            )
+            self._files = {name: undo.enter_context(KeptFile(path)) for name, path in paths.items()}
             self._open = undo.pop_all()
-        self._files = files
-        return files
-
-
-def _kept(path: str, stack: ExitStack) -> KeptFile | None:
-    return stack.enter_context(KeptFile(path)) if os.path.exists(path) else None
+        return self._files
 
 
 def _text(file: KeptFile) -> str:
@@ -211,16 +195,13 @@ SYS = "/sys"
 def watched_tree(name: str, sys: str = SYS) -> tuple[Watched, ...]:
     """Return a target and its lower devices, each once, right below its first upper device."""
     found: dict[str, Watched] = {}
-    _add(Watched(name), sys, found)
+    waiting = [Watched(name)]
+    while waiting:
+        device = waiting.pop(0)
+        if device.name not in found:
+            found[device.name] = device
+            waiting[:0] = _lower(device.name, sys)
     return tuple(found.values())
-
-
-def _add(device: Watched, sys: str, found: dict[str, Watched]) -> None:
-    if device.name in found:
-        return
-    found[device.name] = device
-    for lower in _lower(device.name, sys):
-        _add(lower, sys, found)
 
 
 def _lower(name: str, sys: str) -> Iterator[Watched]:
@@ -244,13 +225,9 @@ def _disk_of_file(path: str, sys: str) -> str:
     except (OSError, ValueError):
         return ""
     number = seen.st_rdev or seen.st_dev
-    if os.major(number) == 0:
-        return _disk_of_source(path, sys)
-    return disk_name(block_name(number, sys), sys)
-
-
-def _disk_of_source(path: str, sys: str) -> str:
-    """Return the disk of a filesystem with an anonymous device number (btrfs), from the mount table."""
+    if os.major(number):
+        return disk_name(block_name(number, sys), sys)
+    # A filesystem with an anonymous device number: the mount table names the device of a btrfs.
     holders = [entry for entry in read_mounts() if is_below(path, entry.mount_point)]
     nearest = max(holders, key=lambda entry: len(entry.mount_point), default=None)
     if nearest is None or nearest.filesystem != "btrfs":
@@ -289,21 +266,14 @@ def ended_io(names: tuple[str, ...], sys: str = SYS) -> tuple[tuple[str, ...], .
     and the disk of a volume group with other volumes on it. A device that is gone has no counters.
     """
     trees = [watched for name in names for watched in watched_tree(name, sys)]
-    ours = _ours(trees, sys)
-    stats = [
-        read_text_or(f"{sys}/class/block/{one.name}/stat", "").split() for one in trees if one.name in ours
-    ]
-    return tuple(tuple(words[number] for number in _ENDED if number < len(words)) for words in stats)
-
-
-def _ours(trees: Sequence[Watched], sys: str) -> set[str]:
-    """Return the names of the targets, and of lower devices that nothing else uses."""
     asked = {one.name for one in trees if one.role is Role.TARGET}
     members = {one.name for one in trees if one.role is Role.MEMBER} - asked
     # A lower device of a shared one is shared as well.
     while shared := {name for name in members if not _holders(name, sys) <= asked | members}:
         members -= shared
-    return asked | members
+    ours = [one.name for one in trees if one.name in asked | members]
+    stats = [read_text_or(f"{sys}/class/block/{name}/stat", "").split() for name in ours]
+    return tuple(tuple(words[number] for number in _ENDED if number < len(words)) for words in stats)
 
 
 def _holders(name: str, sys: str) -> set[str]:

@@ -17,7 +17,7 @@ import threading
 import time
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -65,7 +65,7 @@ def picks(ground: Ground, operations: dict[WorkloadKind, Operation], thread: int
     """Yield one thread's operations in order; operations are those of the workload."""
     workload = ground.workload
     if workload.kind is WorkloadKind.MIX:
-        return islice(_Mix(ground, operations, thread).picks(), _share(workload, thread))
+        return islice(_mixed(ground, operations, thread)(), _share(workload, thread))
     ((kind, operation),) = operations.items()
     if kind is not WorkloadKind.CREATE:
         return _source_files(ground, operation, thread)
@@ -111,50 +111,48 @@ def _source_files(ground: Ground, operation: Operation, thread: int) -> Iterator
     return islice(files, _share(workload, thread))
 
 
-class _Mix:
-    """Whole operations drawn by weight, as FFSB's threadgroups, each on a file of the thread's own share."""
+def _mixed(
+    ground: Ground, operations: dict[WorkloadKind, Operation], thread: int
+) -> Callable[[], Iterator[Pick]]:
+    """Prepare whole operations drawn by weight, as FFSB's threadgroups, each on a file of the thread's own share.
 
-    def __init__(self, ground: Ground, operations: dict[WorkloadKind, Operation], thread: int) -> None:
-        workload = ground.workload
-        self._ground = ground
-        self._operations = operations
-        self._kinds: Sequence[WorkloadKind] = [kind for kind, _ in workload.weights]
-        self._bounds = list(accumulate(weight for _, weight in workload.weights))
-        self._files = array("q")
-        """Numbers of files of the source; -1 - number of those that this thread has made."""
-        self._new = count(thread, workload.threads)
-        self._own_name = namer(workload.directories, threads=workload.threads)
-        self._source_name = self._own_name
-        if ground.source is not None:
-            shared = not workload.deletes
-            self._files.extend(ground.source.numbers(thread, workload.threads, shared=shared))
-            self._source_name = namer(ground.source.directories, threads=ground.source.threads)
-        seed = scrambled(workload.seed, thread, 1)
-        self._draw = random.Random(seed).random  # noqa: S311 (a mix, no secret)
+    They end when there is no file left to work on, and none can be made.
+    """
+    workload, source = ground.workload, ground.source
+    kinds = [kind for kind, _ in workload.weights]
+    bounds = list(accumulate(weight for _, weight in workload.weights))
+    new = count(thread, workload.threads)
+    own_name = source_name = namer(workload.directories, threads=workload.threads)
+    # Numbers of files of the source; -1 - number of those that this thread has made.
+    files = array("q")
+    if source is not None:
+        files.extend(source.numbers(thread, workload.threads, shared=not workload.deletes))
+        source_name = namer(source.directories, threads=source.threads)
+    draw = random.Random(scrambled(workload.seed, thread, 1)).random  # noqa: S311 (a mix, no secret)
 
-    def picks(self) -> Iterator[Pick]:
-        """Yield operations until there is no file left to work on, and none can be made."""
+    def drawn() -> Iterator[Pick]:
         while True:
-            kind = self._kinds[bisect_right(self._bounds, self._draw() * self._bounds[-1])]
-            if kind is not WorkloadKind.CREATE and not self._files:
-                if WorkloadKind.CREATE not in self._operations:
+            kind = kinds[bisect_right(bounds, draw() * bounds[-1])]
+            if kind is not WorkloadKind.CREATE and not files:
+                if WorkloadKind.CREATE not in operations:
                     return
                 kind = WorkloadKind.CREATE
-            number = -1 - next(self._new) if kind is WorkloadKind.CREATE else self._drawn(kind)
-            if number < 0:
-                yield self._operations[kind], self._ground.own_fd, self._own_name(-1 - number), -1 - number
-            else:
-                yield self._operations[kind], self._ground.source_fd, self._source_name(number), number
             if kind is WorkloadKind.CREATE:
-                self._files.append(number)
+                number = -1 - next(new)
+            else:
+                place = int(draw() * len(files))
+                number = files[place]
+                if kind is WorkloadKind.DELETE:
+                    files[place] = files[-1]
+                    files.pop()
+            if number < 0:
+                yield operations[kind], ground.own_fd, own_name(-1 - number), -1 - number
+            else:
+                yield operations[kind], ground.source_fd, source_name(number), number
+            if kind is WorkloadKind.CREATE:
+                files.append(number)
 
-    def _drawn(self, kind: WorkloadKind) -> int:
-        place = int(self._draw() * len(self._files))
-        number = self._files[place]
-        if kind is WorkloadKind.DELETE:
-            self._files[place] = self._files[-1]
-            self._files.pop()
-        return number
+    return drawn
 
 
 _STACK_BYTES = 512 * 1024
@@ -176,23 +174,6 @@ class WorkerTask:
     """A pipe into which each thread writes a byte when it is ready."""
     release_reader: int
     """A pipe from which each thread reads until the host closes its end."""
-
-
-def run_worker(task: WorkerTask) -> None:
-    """Run this worker's threads: thread i belongs to worker i modulo the number of workers."""
-    threading.stack_size(_STACK_BYTES)
-    block = task.ground.workload.block_size_bytes
-    shared = memoryview(anonymous_memory(block)) if block > _OWN_BUFFER_BYTES else None
-    # Cycles are not made here, and a collection would stand in somebody's latency.
-    gc.disable()
-    threads = [
-        threading.Thread(target=_run_thread, args=(task, thread, shared), name=f"writer-{thread}")
-        for thread in range(task.worker, task.ground.workload.threads, task.workers)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
@@ -277,11 +258,10 @@ def main() -> int:
     try:
         job = job_from_line(sys.stdin.readline())
         _carry_out(job)
-    except (Mismatch, Refused) as error:
-        _tell(HostReport(Stage.REFUSED, why=str(error)))
-        return 1
-    except OSError as error:
-        why = f"{error.filename or 'the generator'}: {error.strerror or error}"
+    except (Mismatch, Refused, OSError) as error:
+        why = str(error)
+        if isinstance(error, OSError):
+            why = f"{error.filename or 'the generator'}: {error.strerror or error}"
         _tell(HostReport(Stage.REFUSED, why=why))
         return 1
     return 0
@@ -357,16 +337,29 @@ def _make_unused(name: str, tree_fd: int) -> str:
 
 
 def _fork_worker(task: WorkerTask, ready: tuple[int, int], release_writer: int) -> Worker:
-    threads = len(range(task.worker, task.ground.workload.threads, task.workers))
+    """Fork a worker that runs its threads: thread i belongs to worker i modulo the number of workers."""
+    numbers = range(task.worker, task.ground.workload.threads, task.workers)
     pid = os.fork()
     if pid:
         os.close(ready[1])
-        return Worker(pid, threads, ready[0])
+        return Worker(pid, len(numbers), ready[0])
     exit_code = 1
     try:
         # A worker that kept this end open would never be released.
         os.close(release_writer)
-        run_worker(task)
+        threading.stack_size(_STACK_BYTES)
+        block = task.ground.workload.block_size_bytes
+        shared = memoryview(anonymous_memory(block)) if block > _OWN_BUFFER_BYTES else None
+        # Cycles are not made here, and a collection would stand in somebody's latency.
+        gc.disable()
+        writers = [
+            threading.Thread(target=_run_thread, args=(task, thread, shared), name=f"writer-{thread}")
+            for thread in numbers
+        ]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
         exit_code = 0
     except (OSError, RuntimeError, MemoryError) as error:
         os.write(2, f"worker {task.worker}: {error}\n".encode())

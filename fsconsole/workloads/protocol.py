@@ -80,21 +80,16 @@ def load_measurements(result: LoadResult) -> tuple[Measurement, ...]:
     elapsed_s = result.elapsed_s
     first_done_s = (result.first_ended_ns - result.first_started_ns) / 1e9
     figures = [Measurement(Metric.FIRST_DONE, first_done_s), Measurement(Metric.LAST_DONE, elapsed_s)]
-    if result.written_bytes:
-        figures += [
-            Measurement(Metric.WRITTEN, result.written_bytes),
-            Measurement(Metric.WRITE_TIME, elapsed_s),
-        ]
-    if result.read_bytes:
-        figures += [
-            Measurement(Metric.READ_BYTES, result.read_bytes),
-            Measurement(Metric.READ_TIME, elapsed_s),
-        ]
+    moved = (
+        (result.written_bytes, Metric.WRITTEN, Metric.WRITE_TIME, Metric.WRITE),
+        (result.read_bytes, Metric.READ_BYTES, Metric.READ_TIME, Metric.READ),
+    )
+    for moved_bytes, amount, duration, rate in moved:
+        if moved_bytes:
+            figures += [Measurement(amount, moved_bytes), Measurement(duration, elapsed_s)]
+            if elapsed_s > 0:
+                figures.append(Measurement(rate, moved_bytes / elapsed_s))
     if elapsed_s > 0:
-        if result.written_bytes:
-            figures.append(Measurement(Metric.WRITE, result.written_bytes / elapsed_s))
-        if result.read_bytes:
-            figures.append(Measurement(Metric.READ, result.read_bytes / elapsed_s))
         figures.append(Measurement(Metric.FILES_PER_S, result.files_done / elapsed_s))
     return tuple(figures)
 
