@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fsconsole.model.events import Outcome, WarningKind, WarningRaised
+from fsconsole.model.events import Outcome, WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import ArraySpec, Cell, Plan, Setting, StepKind, Variant, array_aspects
@@ -176,12 +176,13 @@ def _workload_words(key: RowKey) -> tuple[str, ...]:
     if not key.workloads:
         return ("",) * 8
     workload = key.workloads[key.workload or 0]
+    threads = f"{workload.threads} thread{'s' if workload.threads != 1 else ''}"
     if key.variant.is_raw:
         # Its streams are of no workload: only their number is taken from one.
-        return ("", f"{workload.threads} thread{'s' if workload.threads != 1 else ''}", *("",) * 6)
+        return ("", threads, *("",) * 6)
     return (
         workload.name,
-        f"{workload.threads} thread{'s' if workload.threads != 1 else ''}",
+        threads,
         f"{format_bytes_exact(workload.file_size_bytes)} files",
         f"{format_bytes_exact(workload.block_size_bytes)} blocks",
         f"{workload.files} files",
@@ -350,11 +351,6 @@ def _where(cell: CellState) -> str:
 
 # The warnings over a grid: those that the run raised, and those that only its repeats can show.
 
-SPREAD_LIMIT_PERCENT = 10.0
-_SPREAD_HINT = (
-    "Look for what else used the device or the CPUs; repeat more often before you compare close rows."
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Noted:
@@ -368,32 +364,14 @@ class Noted:
 
 def warnings_seen(state: RunState) -> tuple[Noted, ...]:
     """Return what the run warned of, each reason once, in the order of WarningKind."""
-    cells: dict[tuple[WarningKind, str, str], list[int]] = {}
-    for warning in state.warnings:
-        cells.setdefault(_same(warning), [])
-    for cell in state.cells:
-        for warning in cell.warnings:
-            listed = cells.setdefault(_same(warning), [])
-            if cell.index not in listed:
-                listed.append(cell.index)
+    cells: dict[tuple[WarningKind, str, str], dict[int, None]] = {}
+    raised = [(warning, None) for warning in state.warnings]
+    for warning, index in (
+        *raised,
+        *((warning, cell.index) for cell in state.cells for warning in cell.warnings),
+    ):
+        listed = cells.setdefault((warning.kind, warning.reason, warning.hint), {})
+        listed.update({} if index is None else {index: None})
     order = list(WarningKind)
     noted = [Noted(kind, reason, hint, tuple(listed)) for (kind, reason, hint), listed in cells.items()]
     return tuple(sorted(noted, key=lambda warning: order.index(warning.kind)))
-
-
-def spread_warnings(
-    rows: Sequence[tuple[str, tuple[CellFigures, ...], Summary | None]],
-) -> tuple[Noted, ...]:
-    """Return a warning for each row (name, cells, durable figures) whose repeats lie far apart."""
-    noted = []
-    for name, cells, summary in rows:
-        spread = summary.spread_percent if summary is not None else None
-        if spread is not None and spread > SPREAD_LIMIT_PERCENT:
-            reason = f"durable figures of '{name}' lie {spread:.0f} % apart"
-            indexes = tuple(dict.fromkeys(cell.cell for cell in cells))
-            noted.append(Noted(WarningKind.SPREAD, reason, _SPREAD_HINT, indexes))
-    return tuple(noted)
-
-
-def _same(warning: WarningRaised) -> tuple[WarningKind, str, str]:
-    return (warning.kind, warning.reason, warning.hint)

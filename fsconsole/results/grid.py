@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +21,6 @@ from fsconsole.results.figures import (
     median_of,
     parts_of,
     row_names,
-    spread_warnings,
     summarise,
     warnings_seen,
     worst_verdict,
@@ -34,10 +34,16 @@ Grouped = dict[RowKey, list[CellFigures]]
 def _with_raw_shares(grouped: Grouped) -> Grouped:
     """Return the cells of each row with their shares of the raw row's medians, in per cent; without one, as they are."""
     raw = {_place(key): cells for key, cells in grouped.items() if key.variant.is_raw}
-    shared = {}
+    shared: Grouped = {}
     for key, cells in grouped.items():
         references = () if key.variant.is_raw else _references(key, raw.get(_place(key), []))
-        shared[key] = [_with_shares(cell, references) for cell in cells]
+        shared[key] = []
+        for cell in cells:
+            durable = cell.value(Metric.DURABLE)
+            shares: list[Measurement] = []
+            if durable is not None:
+                shares = [Measurement(share, 100 * durable / reference) for share, reference in references]
+            shared[key].append(replace(cell, measurements=(*cell.measurements, *shares)))
     return shared
 
 
@@ -61,14 +67,6 @@ def _references(key: RowKey, raw: list[CellFigures]) -> tuple[tuple[Metric, floa
         if values:
             found.append((share, median_of(values)))
     return tuple(found)
-
-
-def _with_shares(cell: CellFigures, references: tuple[tuple[Metric, float], ...]) -> CellFigures:
-    durable = cell.value(Metric.DURABLE)
-    if durable is None:
-        return cell
-    shares = tuple(Measurement(share, 100 * durable / reference) for share, reference in references)
-    return replace(cell, measurements=(*cell.measurements, *shares))
 
 
 # Which figures the grid shows, by which names they are asked for, and how they are sorted.
@@ -153,45 +151,14 @@ _HINT = (
     "They are one row: drop one of the variants from the plan, its cells are further repeats of the other."
 )
 
-EqualGrouped = Mapping[RowKey, Sequence[CellFigures]]
 
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """Rows with those that came out equal put together under the first of them."""
-
-    rows: dict[RowKey, tuple[CellFigures, ...]]
-    equal: dict[RowKey, tuple[RowKey, ...]]
-    """The other rows that a row has taken in."""
-
-
-def join_equal(grouped: EqualGrouped, cells: Sequence[CellState]) -> Joined:
-    """Put rows together of which the same was read back; a row that was not wholly read back stays alone."""
-    first: dict[object, RowKey] = {}
-    rows: dict[RowKey, tuple[CellFigures, ...]] = {}
-    equal: dict[RowKey, tuple[RowKey, ...]] = {}
+def _equal_keys(grouped: Grouped, cells: Sequence[CellState]) -> list[list[RowKey]]:
+    """Return the keys of each row: those of which the same was read back, and each that was not wholly read back alone."""
     by_index = {cell.index: cell for cell in cells}
+    alike: dict[object, list[RowKey]] = {}
     for key, figures in grouped.items():
-        outcome = _outcome(key, figures, by_index)
-        taken_in = key if outcome is None else first.setdefault(outcome, key)
-        rows[taken_in] = (*rows.get(taken_in, ()), *figures)
-        if taken_in != key:
-            equal[taken_in] = (*equal.get(taken_in, ()), key)
-    return Joined(rows, equal)
-
-
-def equal_warnings(joined: Joined, names: Mapping[RowKey, str]) -> tuple[Noted, ...]:
-    """Return a warning for each variant that came out as another; names are of all rows as they were."""
-    return tuple(
-        Noted(
-            WarningKind.EQUAL,
-            f"'{names[other]}' came out equal to '{names[key]}'",
-            _HINT,
-            tuple(dict.fromkeys(figures.cell for figures in joined.rows[key])),
-        )
-        for key, others in joined.equal.items()
-        for other in others
-    )
+        alike.setdefault(_outcome(key, figures, by_index) or key, []).append(key)
+    return list(alike.values())
 
 
 def _outcome(key: RowKey, figures: Sequence[CellFigures], by_index: Mapping[int, CellState]) -> object | None:
@@ -221,20 +188,15 @@ _WORDS = {
 }
 
 
-def row_notes(cells: tuple[CellFigures, ...]) -> tuple[str, ...]:
+def _row_notes(cells: Sequence[CellFigures]) -> tuple[str, ...]:
     """Return one sentence per way in which cells of a row did not come to their end.
 
     "unavailable: mkfs.xfs is not installed" where that holds for all of them, "2 of 3 not run yet" else.
     """
-    counted: dict[str, int] = {}
-    for cell in cells:
-        if cell.status is not CellStatus.DONE:
-            words = _WORDS[cell.status]
-            sentence = f"{words}: {cell.reason}" if cell.reason else words
-            counted[sentence] = counted.get(sentence, 0) + 1
-    total = len(cells)
+    unfinished = [cell for cell in cells if cell.status is not CellStatus.DONE]
+    counted = Counter(": ".join(filter(None, (_WORDS[cell.status], cell.reason))) for cell in unfinished)
     return tuple(
-        sentence if number == total else f"{number} of {total} {sentence}"
+        sentence if number == len(cells) else f"{number} of {len(cells)} {sentence}"
         for sentence, number in counted.items()
     )
 
@@ -258,8 +220,12 @@ class GridRow:
     @property
     def id(self) -> str:
         """What tells it from the other rows of its run, however far that has come."""
-        first = min(cell.cell for cell in self.cells)
-        return f"{first}/{'' if self.key.workload is None else self.key.workload}"
+        return f"{min(self.indexes)}/{'' if self.key.workload is None else self.key.workload}"
+
+    @property
+    def indexes(self) -> tuple[int, ...]:
+        """The plan's indexes of its cells."""
+        return tuple(dict.fromkeys(cell.cell for cell in self.cells))
 
     def figure(self, metric: Metric) -> Summary | None:
         """Return the summary of that metric, or None where no cell has it."""
@@ -289,6 +255,12 @@ class Grid:
         return tuple(sorted({summary.n for summary in summaries if summary is not None}))
 
 
+_SPREAD_LIMIT_PERCENT = 10.0
+_SPREAD_HINT = (
+    "Look for what else used the device or the CPUs; repeat more often before you compare close rows."
+)
+
+
 def build_grid(
     state: RunState, *, sort_by: Metric = DEFAULT_SORT, publication: Publication | None = None
 ) -> Grid:
@@ -299,11 +271,20 @@ def build_grid(
             grouped.setdefault(RowKey.of(cell, part), []).append(figures_of(cell, cell_state, part))
     grouped = _with_raw_shares(grouped)
     names = dict(zip(grouped, row_names(tuple(grouped)), strict=True))
-    joined = join_equal(grouped, state.cells)
-    rows = [_row(names[key], (key, *joined.equal.get(key, ())), cells) for key, cells in joined.rows.items()]
-    spread = spread_warnings(tuple((row.name, row.cells, row.figure(DEFAULT_SORT)) for row in rows))
-    warnings = (*warnings_seen(state), *equal_warnings(joined, names), *spread)
-    return Grid(_sorted(rows, sort_by), sort_by, warnings, publication)
+    alike = _equal_keys(grouped, state.cells)
+    rows = [_row(names[keys[0]], keys, [cell for key in keys for cell in grouped[key]]) for keys in alike]
+    warnings, order = list(warnings_seen(state)), {key: number for number, key in enumerate(grouped)}
+    joined = [(order[keys[1]], keys[1:], row) for keys, row in zip(alike, rows, strict=True) if keys[1:]]
+    for _, others, row in sorted(joined, key=lambda one: one[0]):
+        reasons = [f"'{names[other]}' came out equal to '{row.name}'" for other in others]
+        warnings += [Noted(WarningKind.EQUAL, reason, _HINT, row.indexes) for reason in reasons]
+    for row in rows:
+        known = row.figure(DEFAULT_SORT)
+        spread = known.spread_percent if known is not None else None
+        if spread is not None and spread > _SPREAD_LIMIT_PERCENT:
+            reason = f"durable figures of '{row.name}' lie {spread:.0f} % apart"
+            warnings.append(Noted(WarningKind.SPREAD, reason, _SPREAD_HINT, row.indexes))
+    return Grid(_sorted(rows, sort_by), sort_by, tuple(warnings), publication)
 
 
 def sort_grid(grid: Grid, metric: Metric, *, is_reversed: bool = False) -> Grid:
@@ -319,7 +300,7 @@ def columns_for(grid: Grid) -> tuple[Metric, ...]:
     return with_read(columns) if any(row.figure(Metric.READ) for row in grid.rows) else columns
 
 
-def _row(name: str, keys: tuple[RowKey, ...], cells: tuple[CellFigures, ...]) -> GridRow:
+def _row(name: str, keys: Sequence[RowKey], cells: Sequence[CellFigures]) -> GridRow:
     """Return the row of the first key, with those that came out equal to it."""
     found: dict[Metric, list[float]] = {}
     for cell in cells:
@@ -328,7 +309,7 @@ def _row(name: str, keys: tuple[RowKey, ...], cells: tuple[CellFigures, ...]) ->
     figures = tuple((metric, summarise(tuple(found[metric]))) for metric in Metric if metric in found)
     verdict = worst_verdict(tuple(cell.verdict for cell in cells))
     printed = dict.fromkeys(key.variant.as_printed for key in keys if key.variant.as_printed)
-    return GridRow(name, keys[0], cells, figures, verdict, row_notes(cells), tuple(printed))
+    return GridRow(name, keys[0], tuple(cells), figures, verdict, _row_notes(cells), tuple(printed))
 
 
 def _grid_place(row: GridRow) -> tuple[int, int]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from fsconsole.catalog.filesystem import Answer, Option, Rule, Verdict
+from fsconsole.catalog.filesystem import Option, Verdict
 from fsconsole.model.answers import LevelAnswer
 from fsconsole.model.wire import encode
 from fsconsole.plan.arrays import ABOUT_LEVELS
 from fsconsole.preflight.catalog_survey import CatalogEntry, CatalogSurvey
 from fsconsole.preflight.machine import LevelHere
-from fsconsole.text import pad_right, printable, wrap
+from fsconsole.results.content import hanging
+from fsconsole.text import pad_right, printable
 
 # The levels of [[array]], and what this machine lacks for each: as JSON, and in plain lines.
 
@@ -27,12 +28,8 @@ def levels_as_json(levels: Sequence[LevelHere]) -> str:
 def lines(levels: Sequence[LevelHere], width: int) -> Iterator[str]:
     """Yield a few lines for each level: what it is, and why it can't be had here."""
     for level in levels:
-        told = [ABOUT_LEVELS[level.level]]
-        if level.why:
-            told += [f"not supported: {level.why}", level.remedy]
-        parts = [part for text in told for part in wrap(printable(text), width - _NAME_WIDTH)]
-        leads = [level.level, *[""] * (len(parts) - 1)]
-        yield from (pad_right(lead, _NAME_WIDTH) + part for lead, part in zip(leads, parts, strict=True))
+        lacks = [f"not supported: {level.why}", level.remedy] if level.why else []
+        yield from _beside(level.level, [ABOUT_LEVELS[level.level], *lacks], _NAME_WIDTH, width)
 
 
 _OPTION_WIDTH = 24
@@ -43,7 +40,7 @@ def overview_lines(survey: CatalogSurvey, width: int) -> Iterator[str]:
     """Yield a few lines for each filesystem: what it is, whether it can be used here, how many options it has."""
     for entry in survey.entries:
         told = [entry.filesystem.title, _usable(entry), _counted(entry)]
-        yield from _columns(entry.filesystem.name, told, _NAME_WIDTH, width)
+        yield from _beside(entry.filesystem.name, told, _NAME_WIDTH, width)
     yield ""
     yield "`fsconsole catalog FS`: every option; --probe finds out what this machine takes."
 
@@ -51,49 +48,41 @@ def overview_lines(survey: CatalogSurvey, width: int) -> Iterator[str]:
 def filesystem_lines(entry: CatalogEntry, width: int) -> Iterator[str]:
     """Yield a filesystem with all its options, group by group."""
     filesystem = entry.filesystem
-    told = [_usable(entry), f"driver: {_driver(entry)}", f"check: {filesystem.check_note}", _counted(entry)]
+    in_use = entry.findings.driver if entry.findings is not None else ""
+    seen = f"; in use when tried: {in_use}" if in_use and in_use != filesystem.name else ""
+    driver, check = f"driver: {filesystem.driver}{seen}", f"check: {filesystem.check_note}"
     yield from _fitted(filesystem.title, "", width)
-    for line in told:
+    for line in (_usable(entry), driver, check, _counted(entry)):
         yield from _fitted(line, "  ", width)
     grouped: dict[str, list[Option]] = {}
     for option in filesystem.options:
         grouped.setdefault(option.group, []).append(option)
     for group, options in grouped.items():
-        yield ""
-        yield f"{group}"
+        yield from ("", group)
         for option in options:
             yield from _option_lines(entry, option, width)
-    yield ""
-    if filesystem.rules:
-        yield "what goes together"
+    yield from ("", "what goes together") if filesystem.rules else ("",)
     for rule in filesystem.rules:
-        yield from _fitted(_constraint(rule), "  ", width)
+        needs = f"needs {' or '.join(rule.needs)}" if rule.needs else ""
+        excludes = f"never with {', '.join(rule.excludes)}" if rule.excludes else ""
+        said = f"{rule.when}: {'; '.join(filter(None, (needs, excludes)))} ({rule.why})"
+        yield from _fitted(said, "  ", width)
     yield ""
 
 
 def _option_lines(entry: CatalogEntry, option: Option, width: int) -> Iterator[str]:
     values = ", ".join(option.texts) or option.wanted
-    yield from _columns(f"  {option.name}", [f"{option.scope.value}: {values}"], _OPTION_WIDTH, width)
+    yield from _beside(f"  {option.name}", [f"{option.scope.value}: {values}"], _OPTION_WIDTH, width)
     yield from _fitted(option.help, _INDENT, width)
-    for line in (*_bounds(option), *(_tried(entry, option) or _declared(option))):
+    bounds = (
+        f"since Linux {option.since}" if option.since else "",
+        f"since version {option.tools_since} of the tools" if option.tools_since else "",
+        f"until Linux {option.until}" if option.until else "",
+    )
+    names = f"also called {', '.join(option.old_names)}" if option.old_names else ""
+    told = _tried(entry, option) or _declared(option)
+    for line in filter(None, (", ".join(filter(None, bounds)), names, *told)):
         yield from _fitted(line, _INDENT, width)
-
-
-def _constraint(rule: Rule) -> str:
-    needs = f"needs {' or '.join(rule.needs)}" if rule.needs else ""
-    excludes = f"never with {', '.join(rule.excludes)}" if rule.excludes else ""
-    return f"{rule.when}: {'; '.join(filter(None, (needs, excludes)))} ({rule.why})"
-
-
-def _bounds(option: Option) -> Iterator[str]:
-    since = f"since Linux {option.since}" if option.since else ""
-    tools = f"since version {option.tools_since} of the tools" if option.tools_since else ""
-    until = f"until Linux {option.until}" if option.until else ""
-    told = ", ".join(filter(None, (since, tools, until)))
-    if told:
-        yield told
-    if option.old_names:
-        yield f"also called {', '.join(option.old_names)}"
 
 
 def _tried(entry: CatalogEntry, option: Option) -> list[str]:
@@ -102,14 +91,10 @@ def _tried(entry: CatalogEntry, option: Option) -> list[str]:
     taken = [answer.value for answer in answers if answer.verdict is Verdict.TAKEN]
     lines = [f"taken: {', '.join(taken)}"] if taken else []
     others = [answer for answer in answers if answer.verdict is not Verdict.TAKEN]
+    told = {Verdict.REFUSED: "refused", Verdict.IGNORED: "accepted, not in effect"}
     for (verdict, words), alike in groupby(others, key=lambda answer: (answer.verdict, answer.words)):
-        lines.append(_against(verdict, words, list(alike)))
+        lines.append(f'{told[verdict]}: {", ".join(answer.value for answer in alike)}: "{printable(words)}"')
     return lines
-
-
-def _against(verdict: Verdict, words: str, answers: list[Answer]) -> str:
-    told = {Verdict.REFUSED: "refused", Verdict.IGNORED: "accepted, not in effect"}[verdict]
-    return f'{told}: {", ".join(answer.value for answer in answers)}: "{printable(words)}"'
 
 
 def _declared(option: Option) -> list[str]:
@@ -134,12 +119,6 @@ def _usable(entry: CatalogEntry) -> str:
     return f"{tool.name} {tool.version}".strip() + f"; driver {entry.support.driver.value}"
 
 
-def _driver(entry: CatalogEntry) -> str:
-    in_use = entry.findings.driver if entry.findings is not None else ""
-    seen = f"; in use when tried: {in_use}" if in_use and in_use != entry.filesystem.name else ""
-    return f"{entry.filesystem.driver}{seen}"
-
-
 def _counted(entry: CatalogEntry) -> str:
     total = f"{len(entry.filesystem.options)} options"
     if entry.findings is None:
@@ -150,13 +129,13 @@ def _counted(entry: CatalogEntry) -> str:
     return f"{total}; of their values {counts or 'none could be tried'}{trouble}"
 
 
-def _columns(name: str, told: list[str], name_width: int, width: int) -> Iterator[str]:
+def _beside(name: str, told: list[str], name_width: int, width: int) -> Iterator[str]:
     """Yield texts beside a name, which has the first line's beginning."""
-    lines = [part for text in told for part in wrap(printable(text), width - name_width)]
-    leads = [name + " " if len(name) >= name_width else name, *[""] * (len(lines) - 1)]
-    for lead, line in zip(leads, lines, strict=True):
-        yield (pad_right(lead, name_width) if len(lead) < name_width else lead) + line
+    lead = pad_right(name, name_width - 1) + " " if len(name) < name_width else f"{name} "
+    for text in told:
+        yield from _fitted(text, lead, width)
+        lead = " " * name_width
 
 
-def _fitted(text: str, indent: str, width: int) -> Iterator[str]:
-    yield from (indent + part for part in wrap(printable(text), width - len(indent)))
+def _fitted(text: str, lead: str, width: int) -> list[str]:
+    return hanging(lead, printable(text), width)

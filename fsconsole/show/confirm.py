@@ -15,34 +15,9 @@ from fsconsole.text import printable
 from fsconsole.units import format_bytes, format_guess
 
 _MOST_ARRAYS = 8
+_MOST_NOTES = 5
 _MOST_CHARACTERS = 400
 """More names don't fit the place where it is said what must be typed."""
-
-
-def member_rows(names: Sequence[str], *, is_asked: bool, width: int) -> list[TextLine]:
-    """Return who the members are, each by its whole name."""
-    lead = "one consent for all" if is_asked else "all"
-    told = f"Members of arrays, {lead} {len(names)}: {' '.join(names)}"
-    return [TextLine(""), *block(told, width, "strong", is_whole=True)]
-
-
-def array_rows(arrays: Sequence[str], width: int) -> list[TextLine]:
-    """Return what is made of them."""
-    others = len(arrays) - _MOST_ARRAYS
-    more = [f"and {others} more, in `fsconsole plan`"] if others > 0 else []
-    rows = [row for words in (*arrays[:_MOST_ARRAYS], *more) for row in block(f"  {words}", width)]
-    return [TextLine(""), *block("Arrays, one in each cell, stopped after it:", width), *rows]
-
-
-def wanted_words(to_type: str) -> str:
-    """Return the names to type, or where to find them if there are too many."""
-    names = printable(to_type)
-    if len(names) <= _MOST_CHARACTERS:
-        return names
-    return "the names of all devices above, but of no scratch device, in their order,"
-
-
-_MOST_NOTES = 5
 
 
 def offer_of(out: str) -> PlanAnswer:
@@ -54,9 +29,9 @@ def strays(
     offer: PlanAnswer, ticks: Mapping[str, Identity], source_sha256: str
 ) -> tuple[tuple[str, str], ...]:
     """Return what is not what the operator chose: a device and a sentence each, no device where it is the plan."""
-    found = [
-        (path, f"{path} was ticked and is no target of the plan.") for path in ticks if not _has(offer, path)
-    ]
+    targets = {target.path for target in offer.targets}
+    missing = [path for path in ticks if path not in targets]
+    found = [(path, f"{path} was ticked and is no target of the plan.") for path in missing]
     for target in offer.targets:
         ticked = ticks.get(target.path)
         if ticked is None:
@@ -70,30 +45,38 @@ def strays(
     return tuple(found)
 
 
-def _has(offer: PlanAnswer, path: str) -> bool:
-    return any(target.path == path for target in offer.targets)
-
-
 def offer_rows(
     offer: PlanAnswer, changed: Sequence[str], width: int, strayed: Sequence[str] = ()
 ) -> tuple[TextLine, ...]:
     """Return the offer in rows; changed: what is other than when it was agreed to, strayed: what was never chosen."""
     rows = [row for words in strayed for row in block(f"REFUSED: {words}", width, "bad")]
-    rows += [TextLine(""), *_of_changes(changed, width)] if strayed else _of_changes(changed, width)
+    rows += [TextLine("")] if strayed else []
+    if changed:
+        said = (TextLine("Checked again: it has changed since you agreed:", "bad"),)
+        rows += [*said, *(row for words in changed for row in block(words, width, "bad")), TextLine("")]
     rows += _of_plan(offer, width)
     if offer.arrays:
         names = [os.path.basename(one.path) for one in offer.targets if one.path in offer.members]
-        rows += member_rows(names, is_asked=bool(offer.to_type), width=width)
+        lead = "one consent for all" if offer.to_type else "all"
+        told = f"Members of arrays, {lead} {len(names)}: {' '.join(names)}"
+        rows += [TextLine(""), *block(told, width, "strong", is_whole=True)]
     for target in offer.targets:
-        told = target_told(target, is_meant=not strayed)
-        rows += [TextLine(""), *(row for text, tone in told for row in block(text, width, tone))]
-    rows += array_rows([array.words for array in offer.arrays], width) if offer.arrays else []
+        lines = target_told(target, is_meant=not strayed)
+        rows += [TextLine(""), *(row for text, tone in lines for row in block(text, width, tone))]
+    if offer.arrays:
+        arrays = _first_of([f"  {array.words}" for array in offer.arrays], _MOST_ARRAYS, "  and {} more")
+        rows += [TextLine(""), *block("Arrays, one in each cell, stopped after it:", width)]
+        rows += [row for words in arrays for row in block(words, width)]
     if offer.notes:
-        others = len(offer.notes) - _MOST_NOTES
-        more = [f"and {others} more notes, in `fsconsole plan`"] if others > 0 else []
-        notes = [row for note in (*offer.notes[:_MOST_NOTES], *more) for row in block(note, width)]
-        rows += [TextLine(""), *notes]
+        notes = _first_of(offer.notes, _MOST_NOTES, "and {} more notes")
+        rows += [TextLine(""), *(row for note in notes for row in block(note, width))]
     return tuple(rows)
+
+
+def _first_of(texts: Sequence[str], most: int, more: str) -> list[str]:
+    """Return the first texts, and how many more `fsconsole plan` shows."""
+    others = len(texts) - most
+    return [*texts[:most], *([f"{more.format(others)}, in `fsconsole plan`"] if others > 0 else [])]
 
 
 def asking_words(offer: PlanAnswer, strayed: Sequence[str] = ()) -> str:
@@ -106,7 +89,10 @@ def asking_words(offer: PlanAnswer, strayed: Sequence[str] = ()) -> str:
         return "No cell of this plan can run here. Escape goes back."
     if offer.to_type:
         together = " all of them, as members of arrays" if offer.arrays else ""
-        return f"To wipe{together}, type {wanted_words(offer.to_type)} and press ctrl+s."
+        names = printable(offer.to_type)
+        if len(names) > _MOST_CHARACTERS:
+            names = "the names of all devices above, but of no scratch device, in their order,"
+        return f"To wipe{together}, type {names} and press ctrl+s."
     if not offer.targets:
         return "No consent is required. Ctrl+s resumes the run, which wipes its devices again."
     return "Only scratch devices are wiped. Ctrl+s starts."
@@ -143,15 +129,6 @@ def _changes(before: TargetAnswer | None, after: TargetAnswer) -> Iterator[str]:
     for hazard in after.hazards:
         if (hazard.device, hazard.reason) not in known and not hazard.reason.startswith("holds "):
             yield f"{hazard.device} {hazard.reason}, which is new."
-
-
-def _of_changes(changed: Sequence[str], width: int) -> list[TextLine]:
-    if not changed:
-        return []
-    rows = [TextLine("Checked again: it has changed since you agreed:", "bad")]
-    for words in changed:
-        rows += block(words, width, "bad")
-    return [*rows, TextLine("")]
 
 
 def _of_plan(offer: PlanAnswer, width: int) -> list[TextLine]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from fsconsole.model.sample import (
     BdiStats,
@@ -46,28 +46,23 @@ def gauges(snapshot: RunSnapshot) -> tuple[GaugeValue, ...]:
         return ()
     targets = sample.targets
     write, read = write_limit(snapshot), read_limit(snapshot)
+    busy, queue, latency = _of_targets(targets)
     return (
         _rate("write", sum(d.write_bytes_s for d in targets) if targets else None, write),
         _rate("read", sum(d.read_bytes_s for d in targets) if targets else None, read),
         _dirty(sample.writeback),
         _cpu(sample.cpu),
-        _busy(targets),
+        busy,
         _bdi(sample.bdi, write[0]),
         _pressure("I/O wait", sample.pressure, "io"),
-        _queue(targets),
-        _latency(targets),
+        queue,
+        latency,
         _pressure("mem wait", sample.pressure, "memory"),
         _pressure("CPU wait", sample.pressure, "cpu"),
         _inodes(sample.bdi),
-        *_lower(sample, write[0]),
+        *(_lower(device, write[0]) for device in sample.devices if device.role is not Role.TARGET),
         *(
-            _gauge(
-                f"CPU {cpu.number}",
-                cpu.shares.busy,
-                100.0,
-                f"{cpu.shares.busy:.0f} % busy",
-                *_cpu(cpu.shares).parts,
-            )
+            replace(_cpu(cpu.shares), label=f"CPU {cpu.number}", text=f"{cpu.shares.busy:.0f} % busy")
             for cpu in sample.per_cpu
         ),
     )
@@ -142,31 +137,23 @@ def _cpu(cpu: CpuShares) -> GaugeValue:
     return _gauge("CPU", cpu.busy, 100.0, text, *(Part(float(getattr(cpu, kind)), kind) for kind in kinds))
 
 
-def _busy(targets: tuple[DeviceRates, ...]) -> GaugeValue:
-    """Return the busiest target's utilisation, queue depth and latency."""
+def _of_targets(targets: Sequence[DeviceRates]) -> tuple[GaugeValue, GaugeValue, GaugeValue]:
+    """Return the busiest target's utilisation, queue depth and latency, the queues of all, and the longest latency."""
+    known = [device.latency_ms for device in targets if device.latency_ms is not None]
+    latency = _missing("latency", "no requests completed")
+    if known:
+        end = max(_LATENCY_MS, _end_of_scale(max(known)))
+        latency = _gauge("latency", max(known), end, f"{significant(max(known))} ms a request", "value")
     if not targets:
-        return _missing("busy", "no device")
+        return _missing("busy", "no device"), _missing("queue", "no device"), latency
     busiest = max(targets, key=lambda device: device.utilisation_percent)
-    latency = "" if busiest.latency_ms is None else f", {significant(busiest.latency_ms)} ms"
-    text = f"{busiest.utilisation_percent:.0f} %, queue {_depth(busiest):.1f}{latency}"
-    return _gauge("busy", min(busiest.utilisation_percent, 100.0), 100.0, text, "value")
-
-
-def _queue(targets: tuple[DeviceRates, ...]) -> GaugeValue:
-    if not targets:
-        return _missing("queue", "no device")
+    lasts = "" if busiest.latency_ms is None else f", {significant(busiest.latency_ms)} ms"
+    text = f"{busiest.utilisation_percent:.0f} %, queue {_depth(busiest):.1f}{lasts}"
+    busy = _gauge("busy", min(busiest.utilisation_percent, 100.0), 100.0, text, "value")
     depth = sum(map(_depth, targets))
     requests = sum(device.write_iops + device.read_iops for device in targets)
     text = f"{depth:.1f} queued, {requests:.0f} requests/s"
-    return _gauge("queue", depth, max(_QUEUE, _end_of_scale(depth)), text, "queue")
-
-
-def _latency(targets: tuple[DeviceRates, ...]) -> GaugeValue:
-    known = [device.latency_ms for device in targets if device.latency_ms is not None]
-    if not known:
-        return _missing("latency", "no requests completed")
-    end = max(_LATENCY_MS, _end_of_scale(max(known)))
-    return _gauge("latency", max(known), end, f"{significant(max(known))} ms a request", "value")
+    return busy, _gauge("queue", depth, max(_QUEUE, _end_of_scale(depth)), text, "queue"), latency
 
 
 def _bdi(bdi: BdiStats | None, end_bytes_s: float) -> GaugeValue:
@@ -207,15 +194,13 @@ def _pressure(label: str, pressure: Pressure | None, of: str) -> GaugeValue:
     return _gauge(label, some, 100.0, text, Part(full, "bad"), Part(max(0.0, some - full), "waiting"))
 
 
-def _lower(sample: Sample, end_bytes_s: float) -> Iterator[GaugeValue]:
-    """Yield the throughput of each device below a target."""
-    for device in sample.devices:
-        if device.role is not Role.TARGET:
-            moved = device.write_bytes_s + device.read_bytes_s
-            text = f"{format_rate(moved)}, {device.utilisation_percent:.0f} % busy"
-            parts = (Part(device.write_bytes_s, "write"), Part(device.read_bytes_s, "read"))
-            label = shorten_middle(device.name, LABEL_CELLS)
-            yield _gauge(label, moved, max(end_bytes_s, moved, 1.0), text, *parts)
+def _lower(device: DeviceRates, end_bytes_s: float) -> GaugeValue:
+    """Return the throughput of a device below a target."""
+    moved = device.write_bytes_s + device.read_bytes_s
+    text = f"{format_rate(moved)}, {device.utilisation_percent:.0f} % busy"
+    parts = (Part(device.write_bytes_s, "write"), Part(device.read_bytes_s, "read"))
+    label = shorten_middle(device.name, LABEL_CELLS)
+    return _gauge(label, moved, max(end_bytes_s, moved, 1.0), text, *parts)
 
 
 def _depth(device: DeviceRates) -> float:
@@ -225,11 +210,9 @@ def _depth(device: DeviceRates) -> float:
 def _end_of_scale(value: float) -> float:
     """Return the next of 1, 2, 5, 10, ... that is not below a value, so that a scale seldom moves."""
     end = 1.0
-    while True:
-        for step in (1.0, 2.0, 5.0):
-            if value <= end * step:
-                return end * step
-        end *= 10.0
+    while value > end * 10:
+        end *= 10
+    return next(end * step for step in (1, 2, 5, 10) if value <= end * step)
 
 
 # The same as ASCII text, for the live view of a run and for `fsconsole gauges`.
@@ -261,24 +244,24 @@ def gauge_lines(sample: Sample | None, now_ns: int) -> list[str]:
         return [age]
     load = [] if sample.load is None else [text_line("load", format_rate(sample.load.bytes_s))]
     shown = _device_rows(sample.devices[:_DEVICES])
-    return [
-        *load,
-        *(shown if len(shown) > 2 else []),
-        *_writeback(sample.writeback),
-        _cpu_line(sample.cpu),
-        *filter(None, [age]),
-    ]
+    devices = shown if len(shown) > 2 else []
+    return [*load, *devices, *_writeback(sample.writeback), _cpu_line(sample.cpu), *filter(None, [age])]
 
 
 def page_lines(sample: Sample, page: GaugePage, width: int, height: int | None = None) -> list[str]:
     """Return the page of `fsconsole gauges` in width columns and at most height lines; devices that don't fit are counted."""
+    kinds = ("user", "nice", "system", "irq", "softirq", "steal")
+    shares = [(kind, getattr(sample.cpu, kind)) for kind in kinds]
+    waiting = {"I/O": "io", "memory": "memory", "CPU": "cpu"}
+    pressures = [_pressure(label, sample.pressure, name) for label, name in waiting.items()]
+    waits = "; ".join(f"{gauge.label} {gauge.text}" for gauge in pressures if gauge.value is not None)
     head = [
         page.title,
         _cpu_line(sample.cpu),
-        *_cpu_kinds(sample.cpu),
+        text_line("", _GAP.join(f"{kind} {share:.1f}" for kind, share in shares if share is not None) + " %"),
         *_each_cpu(sample.per_cpu, width),
         *_writeback(sample.writeback),
-        *_waiting(sample.pressure),
+        *([text_line("waiting", waits)] if waits else []),
     ]
     foot = _bdi_lines(sample.bdi)
     room = None if height is None else height - len(head) - len(foot)
@@ -312,11 +295,8 @@ def gone_line(name: str) -> str:
 
 def _writeback(writeback: Writeback) -> list[str]:
     """Return dirty memory, in a second line the limits where the kernel tells them."""
-    gauge, limit, background = (
-        _dirty(writeback),
-        writeback.threshold_bytes,
-        writeback.background_threshold_bytes,
-    )
+    gauge, limit = _dirty(writeback), writeback.threshold_bytes
+    background = writeback.background_threshold_bytes
     if not limit:
         return [text_line("dirty", gauge.text)]
     limits = f"limit {format_bytes(limit)}"
@@ -332,12 +312,6 @@ def _cpu_line(cpu: CpuShares) -> str:
     return text_line("CPU", f"{bar(cpu.busy / 100)} {format_percent(cpu.busy)} busy, {_cpu(cpu).text}")
 
 
-def _cpu_kinds(cpu: CpuShares) -> list[str]:
-    named = [(name, getattr(cpu, name)) for name in ("user", "nice", "system", "irq", "softirq", "steal")]
-    shown = (f"{name} {share:.1f}" for name, share in named if share is not None)
-    return [text_line("", _GAP.join(shown) + " %")]
-
-
 def _each_cpu(cpus: Sequence[NumberedCpu], width: int) -> list[str]:
     """Return each CPU's busy percentage by its number, as many as fit."""
     names = [f"cpu{cpu.number}" for cpu in cpus]
@@ -350,13 +324,6 @@ def _each_cpu(cpus: Sequence[NumberedCpu], width: int) -> list[str]:
     if len(cells) > room:
         cells = [*cells[: room - 1], f"+{len(cells) - room + 1}"]
     return [text_line("", "".join(cells[at : at + in_line])) for at in range(0, len(cells), in_line)]
-
-
-def _waiting(pressure: Pressure | None) -> list[str]:
-    of = {"I/O": "io", "memory": "memory", "CPU": "cpu"}
-    shown = [_pressure(label, pressure, name) for label, name in of.items()]
-    parts = [f"{gauge.label} {gauge.text}" for gauge in shown if gauge.value is not None]
-    return [text_line("waiting", "; ".join(parts))] if parts else []
 
 
 def _device_rows(devices: Sequence[DeviceRates]) -> list[str]:

@@ -27,7 +27,7 @@ MINUTE_S = 60.0
 _RECENT = 360
 """A minute and a half at 4 Hz."""
 
-Figures = tuple[float | None, float | None, float, float]
+Figures = tuple[float | None, ...]
 """Bytes/s written and read, bytes dirty, CPU in percent: the highest of a slot."""
 
 
@@ -67,7 +67,10 @@ class Tracer:
         if at_s < 0:
             return
         while at_s / self._slot_s >= MAX_SLOTS:
-            self._halve()
+            former, self._slots = self._slots, {}
+            self._slot_s *= 2
+            for slot, figures in former.items():
+                self._put(slot // 2, figures)
         self._put(int(at_s / self._slot_s), _figures(point))
 
     def trace(self) -> Trace:
@@ -75,15 +78,10 @@ class Tracer:
         points = tuple((slot * self._slot_s, self._slots[slot]) for slot in sorted(self._slots))
         return Trace(self.cell, self._slot_s, points)
 
-    def _halve(self) -> None:
-        former, self._slots = self._slots, {}
-        self._slot_s *= 2
-        for slot, figures in former.items():
-            self._put(slot // 2, figures)
-
     def _put(self, slot: int, figures: Figures) -> None:
-        known = self._slots.get(slot)
-        self._slots[slot] = figures if known is None else _highest(known, figures)
+        known = self._slots.get(slot, figures)
+        both = zip(known, figures, strict=True)
+        self._slots[slot] = tuple(max((y for y in pair if y is not None), default=None) for pair in both)
 
 
 class Keeper:
@@ -100,9 +98,16 @@ class Keeper:
         """Take new points, in their order."""
         for point in points:
             self._recent.append((point.monotonic_ns, _figures(point)))
-            self._note_best(point.write_bytes_s, point.read_bytes_s)
-            if point.cell is not None:
-                self._tracer_for(point.cell, began_ns(state, point.cell)).add(point)
+            self.add_best(point.write_bytes_s, point.read_bytes_s)
+            if point.cell is None:
+                continue
+            current, began = self._current, began_ns(state, point.cell)
+            if current is None or (current.cell, current.began_ns) != (point.cell, began):
+                # The same cell with another beginning was begun again: an earlier attempt is no part of its curve.
+                if current is not None and current.cell != point.cell:
+                    self._previous = current
+                current = self._current = Tracer(point.cell, began)
+            current.add(point)
 
     def add_older(self, points: Iterable[Point], state: RunState) -> bool:
         """Take old points, the latest first; return whether older ones would still be of use."""
@@ -111,7 +116,7 @@ class Keeper:
                 # The clock begins anew with each boot: what was before it fits no curve.
                 return False
             self._oldest_ns = point.monotonic_ns
-            self._note_best(point.write_bytes_s, point.read_bytes_s)
+            self.add_best(point.write_bytes_s, point.read_bytes_s)
             if len(self._recent) < _RECENT and (not self._recent or self._recent[0][0] >= point.monotonic_ns):
                 self._recent.appendleft((point.monotonic_ns, _figures(point)))
             if point.cell is not None and not self._put_older(point, state):
@@ -123,9 +128,10 @@ class Keeper:
         for point in points:
             self._put_older(point, state)
 
-    def add_best(self, write_bytes_s: float, read_bytes_s: float) -> None:
+    def add_best(self, write_bytes_s: float | None, read_bytes_s: float | None) -> None:
         """Take the highest rates of what was sampled before, whatever cell it belongs to."""
-        self._note_best(write_bytes_s, read_bytes_s)
+        write, read = self._best
+        self._best = max(write, write_bytes_s or 0.0), max(read, read_bytes_s or 0.0)
 
     def history(self) -> History:
         """Return what is kept, as a value."""
@@ -139,61 +145,29 @@ class Keeper:
             best_read_bytes_s=self._best[1],
         )
 
-    def _tracer_for(self, cell: int, began_ns: int) -> Tracer:
-        current = self._current
-        if current is not None and current.cell == cell and current.began_ns == began_ns:
-            return current
-        if current is not None and current.cell != cell:
-            self._previous = current
-        # The same cell with another beginning was begun again: an earlier attempt is no part of its curve.
-        self._current = Tracer(cell, began_ns)
-        return self._current
-
     def _put_older(self, point: Point, state: RunState) -> bool:
         cell = point.cell
         if cell is None:
             return True
         if self._current is None:
-            self._current = Tracer(cell, began_ns(state, point.cell))
+            self._current = Tracer(cell, began_ns(state, cell))
         if cell == self._current.cell:
             self._current.add(point)
             return True
         if self._previous is None:
-            self._previous = Tracer(cell, began_ns(state, point.cell))
-        if cell != self._previous.cell:
-            return False
-        self._previous.add(point)
-        return True
-
-    def _note_best(self, write_bytes_s: float | None, read_bytes_s: float | None) -> None:
-        write, read = self._best
-        self._best = max(write, write_bytes_s or 0.0), max(read, read_bytes_s or 0.0)
+            self._previous = Tracer(cell, began_ns(state, cell))
+        if cell == self._previous.cell:
+            self._previous.add(point)
+        return cell == self._previous.cell
 
 
-def began_ns(state: RunState, cell: int | None) -> int:
+def began_ns(state: RunState, cell: int) -> int:
     """Return when a cell began, by its first step; 0, the boot, where no step of it is known."""
-    if cell is None or not 0 <= cell < len(state.cells):
-        return 0
-    return begun_ns(state.cells[cell])
+    return begun_ns(state.cells[cell]) if 0 <= cell < len(state.cells) else 0
 
 
 def _figures(point: Point) -> Figures:
     return point.write_bytes_s, point.read_bytes_s, point.pending_bytes, point.cpu_percent
-
-
-def _highest(one: Figures, other: Figures) -> Figures:
-    return (
-        _higher(one[0], other[0]),
-        _higher(one[1], other[1]),
-        max(one[2], other[2]),
-        max(one[3], other[3]),
-    )
-
-
-def _higher(one: float | None, other: float | None) -> float | None:
-    if one is None or other is None:
-        return one if other is None else other
-    return max(one, other)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,33 +102,23 @@ def columns_of(lines: Sequence[Line], width: int) -> Columns:
 
 def text_of(line: Line, columns: Columns) -> tuple[str, ...]:
     """Return a line as text in columns, in as many lines as it takes."""
-    return _text(line, columns.names, columns.room, marked=columns.is_marked)
-
-
-def texts_of(lines: Sequence[Line], width: int) -> tuple[tuple[str, ...], ...]:
-    """Return each line as text in columns, in as many lines as it takes, none wider than width."""
-    columns = columns_of(lines, width)
-    return tuple(text_of(line, columns) for line in lines)
-
-
-def _text(line: Line, name_width: int, room: int, *, marked: bool) -> tuple[str, ...]:
+    mark_width = _MARK_WIDTH if columns.is_marked else 0
     if line.is_heading:
-        return (shorten_middle(printable(line.name), room + (_MARK_WIDTH if marked else 0)),)
-    lead = pad_right(line.mark.value, _MARK_WIDTH) if marked else ""
-    name, *more = _names(line, name_width if line.value else room)
-    value = shorten_middle(printable(line.value), room - name_width - _GAP)
-    first = lead + (pad_right(name, name_width + _GAP) + value if line.value else name)
-    return (first, *(" " * len(lead) + part for part in more))
+        return (shorten_middle(printable(line.name), columns.room + mark_width),)
+    lead = pad_right(line.mark.value, mark_width) if mark_width else ""
+    name, *more = _names(line, columns.names if line.value else columns.room)
+    value = shorten_middle(printable(line.value), columns.room - columns.names - _GAP)
+    first = lead + (pad_right(name, columns.names + _GAP) + value if line.value else name)
+    return (first, *(" " * mark_width + part for part in more))
 
 
 def _names(line: Line, width: int) -> list[str]:
+    name = printable(line.name)
     if not line.wraps:
-        return [shorten_middle(printable(line.name), width)]
-    first, *_ = parts = wrap(printable(line.name), width)
-    rest = printable(line.name)[len(first) :].strip()
-    return (
-        [first, *(_INDENT + part for part in wrap(rest, width - len(_INDENT)))] if len(parts) > 1 else parts
-    )
+        return [shorten_middle(name, width)]
+    first, *more = wrap(name, width)
+    rest = wrap(name[len(first) :].strip(), width - len(_INDENT)) if more else []
+    return [first, *(_INDENT + part for part in rest)]
 
 
 def matching(shown: Sequence[Line], text: str) -> tuple[Line, ...]:
@@ -141,7 +131,7 @@ def matching(shown: Sequence[Line], text: str) -> tuple[Line, ...]:
     for line in shown:
         if line.is_heading:
             heading = line
-        elif _has(line, words):
+        elif all(word in f"{line.name} {line.value} {line.found_by}".casefold() for word in words):
             kept += [heading, line] if heading is not None else [line]
             heading = None
     return tuple(kept)
@@ -154,11 +144,6 @@ def matching_words(shown: Sequence[Line], text: str, what: str) -> str:
     )
     verb = "matches" if left == 1 else "match"
     return f"{left:,} of {all_of_them:,} {what} {verb} '{printable(text.strip())}'"
-
-
-def _has(line: Line, words: Sequence[str]) -> bool:
-    hay = f"{line.name} {line.value} {line.found_by}".casefold()
-    return all(word in hay for word in words)
 
 
 _MOST_WRAPPED = 500

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from fsconsole.errors import FsconsoleError
@@ -13,12 +13,11 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.model.events import CommandFinished, ControlAnswer, Verb
-from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.results.figures import status_words
 from fsconsole.show.charts import PlotValue, Series, Threshold
 from fsconsole.show.gauges import read_limit, write_limit
-from fsconsole.show.history import MINUTE_S, Figures, Names, RunSnapshot, Trace
+from fsconsole.show.history import MINUTE_S, Figures, Names, RunSnapshot
 from fsconsole.show.lines import TextLine, block
 from fsconsole.show.progress import (
     cell_head,
@@ -53,7 +52,18 @@ def living(runs_dir: str) -> RunFolder | None:
 
 def going(runs_dir: str, now_ns: int) -> tuple[Going, ...]:
     """Return all runs that go on, the newest first; now_ns is CLOCK_MONOTONIC. Raises as living()."""
-    return tuple(_going(folder, now_ns) for folder in list_runs(runs_dir) if is_alive(folder))
+    found = []
+    for folder in list_runs(runs_dir):
+        if is_alive(folder):
+            try:
+                state = read_state(folder)
+            except FsconsoleError as error:
+                found.append(Going(folder, folder.name, printable(str(error))))
+                continue
+            plan, place = state.request.plan, place_words(state, now_ns)
+            place = f"{place}, on {', '.join(plan.targets)}" if plan.targets else place
+            found.append(Going(folder, printable(plan.title.strip() or folder.name), printable(place)))
+    return tuple(found)
 
 
 def question(runs: Sequence[Going]) -> str:
@@ -67,17 +77,6 @@ def line_of(runs: Sequence[Going]) -> str:
     if len(runs) == 1:
         return f"A run is in progress: {newest}; 3 shows it."
     return f"{len(runs)} runs are in progress; the newest is {newest}. 3 shows it, 5 lists all."
-
-
-def _going(folder: RunFolder, now_ns: int) -> Going:
-    try:
-        state = read_state(folder)
-    except FsconsoleError as error:
-        return Going(folder, folder.name, printable(str(error)))
-    title = state.request.plan.title.strip() or folder.name
-    targets = ", ".join(state.request.plan.targets)
-    place = f"{place_words(state, now_ns)}, on {targets}" if targets else place_words(state, now_ns)
-    return Going(folder, printable(title), printable(place))
 
 
 _TAKEN = {
@@ -187,7 +186,8 @@ def step_line(snapshot: RunSnapshot, now_ns: int) -> str:
         return "Its engine died: c cleans up, r resumes the run."
     step = state.current_step
     if step is None:
-        return "Paused before the next cell; p continues." if _is_waiting(state) else "between steps"
+        is_waiting = state.status is RunStatus.PAUSED and state.current_cell is None
+        return "Paused before the next cell; p continues." if is_waiting else "between steps"
     return step_words(state, step, snapshot.sample, now_ns)
 
 
@@ -202,46 +202,31 @@ def cell_in_sight(state: RunState) -> int:
 def cell_row(snapshot: RunSnapshot, index: int, width: int) -> TextLine:
     """Return a cell's row: number, name, repeat, status, and figures or a reason."""
     state = snapshot.state
-    cell, status = state.cells[index], _status(snapshot, state.cells[index])
+    cell = state.cells[index]
+    # A running cell is interrupted where no engine lives.
+    is_left = cell.status is CellStatus.RUNNING and not snapshot.alive
+    status = CellStatus.UNKNOWN if is_left else cell.status
     bare = cells_of(cell_head(state, index, "", status))
     name_cells = min(snapshot.names.widest, max(8, width - bare - _LEAST_DETAIL))
     name = pad_right(shorten_middle(snapshot.names.text(index, name_cells), name_cells), name_cells)
-    detail = _detail(snapshot, cell, width - bare - name_cells)
-    return TextLine((cell_head(state, index, name, status) + detail).rstrip(), _tone(snapshot, cell))
+    detail = _detail(snapshot, cell, status, width - bare - name_cells)
+    is_bad = cell.status is CellStatus.DONE and check_verdict(cell)
+    tone = "bad" if is_bad else _TONES.get(status, "")
+    return TextLine((cell_head(state, index, name, status) + detail).rstrip(), tone)
 
 
-def _status(snapshot: RunSnapshot, cell: CellState) -> CellStatus:
-    """Return a cell's status; a running cell is interrupted where no engine lives."""
-    is_left = cell.status is CellStatus.RUNNING and not snapshot.alive
-    return CellStatus.UNKNOWN if is_left else cell.status
-
-
-def _tone(snapshot: RunSnapshot, cell: CellState) -> str:
-    if cell.status is CellStatus.DONE and check_verdict(cell):
-        return "bad"
-    return _TONES.get(_status(snapshot, cell), "")
-
-
-def _detail(snapshot: RunSnapshot, cell: CellState, width: int) -> str:
-    status = _status(snapshot, cell)
+def _detail(snapshot: RunSnapshot, cell: CellState, status: CellStatus, width: int) -> str:
     if status is CellStatus.DONE:
         return rates_words(cell, width)
+    detail = printable(cell.reason)
     if status is CellStatus.RUNNING:
-        return shorten_middle(_progress(snapshot.state, cell), width)
-    if status is CellStatus.UNKNOWN and not cell.reason:
-        return shorten_middle("engine died", width)
-    return shorten_middle(printable(cell.reason), width)
-
-
-def _progress(state: RunState, cell: CellState) -> str:
-    total = len(state.request.plan.cells[cell.index].steps)
-    if not cell.steps:
-        return "starting"
-    return f"step {cell.steps[-1].number + 1} of {total}: {cell.steps[-1].kind.value}"
-
-
-def _is_waiting(state: RunState) -> bool:
-    return state.status is RunStatus.PAUSED and state.current_cell is None
+        detail = "starting"
+        if cell.steps:
+            total = len(snapshot.state.request.plan.cells[cell.index].steps)
+            detail = f"step {cell.steps[-1].number + 1} of {total}: {cell.steps[-1].kind.value}"
+    elif status is CellStatus.UNKNOWN and not cell.reason:
+        detail = "engine died"
+    return shorten_middle(detail, width)
 
 
 # The log of one cell: its steps, their commands with exit codes and figures, and what those printed.
@@ -322,79 +307,45 @@ _CURVES = {
     Plotted.CPU: ((_CPU, "CPU busy", "cpu"),),
 }
 _LEAST_S = 10.0
-_NAN = math.nan
 
 Points = tuple[tuple[float, Figures], ...]
 
 
 def plot(snapshot: RunSnapshot, shown: Plotted, *, last_minute: bool) -> PlotValue:
     """Return the plot; behind the cell's curve lies that of the cell before it."""
-    return _of_minute(snapshot, shown) if last_minute else _of_cell(snapshot, shown)
-
-
-def _of_cell(snapshot: RunSnapshot, shown: Plotted) -> PlotValue:
-    history = snapshot.history
-    current, previous = history.current, history.previous
-    longest_s = max(_LEAST_S, *(_end_s(trace) for trace in (current, previous)))
-    series = (
-        [_series(shown, number, current.points) for number in range(len(_CURVES[shown]))] if current else []
-    )
-    if previous is not None:
-        series.append(_behind(shown, previous))
-    cell = "" if current is None else f"cell {current.cell + 1}, "
-    return _value(snapshot, shown, tuple(series), (0.0, longest_s), f"{cell}{format_elapsed(longest_s)}")
-
-
-def _of_minute(snapshot: RunSnapshot, shown: Plotted) -> PlotValue:
-    recent = snapshot.history.recent
-    newest_ns = recent[-1][0] if recent else 0
-    points: Points = tuple(((at_ns - newest_ns) / 1e9, figures) for at_ns, figures in recent)
-    series = tuple(_series(shown, number, points) for number in range(len(_CURVES[shown])))
-    return _value(snapshot, shown, series, (-MINUTE_S, 0.0), "the last minute")
-
-
-def _value(
-    snapshot: RunSnapshot, shown: Plotted, series: tuple[Series, ...], span: tuple[float, float], x_text: str
-) -> PlotValue:
-    marks = _marks(snapshot.sample) if shown is Plotted.DIRTY else ()
-    y_max, y_text = _scale(snapshot, shown, series, marks)
-    return PlotValue(series, span[0], span[1], y_max, y_text, x_text, marks)
-
-
-def _scale(
-    snapshot: RunSnapshot, shown: Plotted, series: tuple[Series, ...], marks: tuple[Threshold, ...]
-) -> tuple[float, str]:
+    current, previous = snapshot.history.current, snapshot.history.previous
+    if last_minute:
+        recent = snapshot.history.recent
+        newest_ns = recent[-1][0] if recent else 0
+        points: Points = tuple(((at_ns - newest_ns) / 1e9, figures) for at_ns, figures in recent)
+        series = [_series(points, *curve) for curve in _CURVES[shown]]
+        begin_s, end_s, lasts = -MINUTE_S, 0.0, "the last minute"
+    else:
+        traces = [trace for trace in (current, previous) if trace is not None and trace.points]
+        begin_s, end_s = 0.0, max([_LEAST_S, *(trace.points[-1][0] + trace.slot_s for trace in traces)])
+        series = [_series(current.points, *curve) for curve in _CURVES[shown]] if current else []
+        lasts = f"cell {current.cell + 1}, {format_elapsed(end_s)}" if current else format_elapsed(end_s)
+        if previous is not None:
+            figure, name, style = _CURVES[shown][0]
+            name = f"{name}, cell {previous.cell + 1}"
+            series.append(replace(_series(previous.points, figure, name, style), behind=True))
+    marks: tuple[Threshold, ...] = ()
+    if shown is Plotted.DIRTY and snapshot.sample is not None:
+        dirty = snapshot.sample.writeback
+        limits = ((dirty.background_threshold_bytes, "background"), (dirty.threshold_bytes, "limit"))
+        marks = tuple(Threshold(float(value), name) for value, name in limits if value)
     if shown is Plotted.CPU:
-        return 100.0, "100 %"
-    if shown is Plotted.THROUGHPUT:
+        highest, words = 100.0, "100 %"
+    elif shown is Plotted.THROUGHPUT:
         highest = max(write_limit(snapshot)[0], read_limit(snapshot)[0], 1e6)
-        return highest, format_rate(highest)
-    known = [y for curve in series for _, y in curve.points if not math.isnan(y)]
-    highest = max([*known, *(mark.value for mark in marks), 2.0**20])
-    return highest, format_bytes(highest)
+        words = format_rate(highest)
+    else:
+        known = [y for curve in series for _, y in curve.points if not math.isnan(y)]
+        highest = max([*known, *(mark.value for mark in marks), 2.0**20])
+        words = format_bytes(highest)
+    return PlotValue(tuple(series), begin_s, end_s, highest, words, lasts, marks)
 
 
-def _marks(sample: Sample | None) -> tuple[Threshold, ...]:
-    if sample is None:
-        return ()
-    writeback = sample.writeback
-    named = ((writeback.background_threshold_bytes, "background"), (writeback.threshold_bytes, "limit"))
-    return tuple(Threshold(float(value), name) for value, name in named if value)
-
-
-def _series(shown: Plotted, number: int, points: Points) -> Series:
-    figure, name, style = _CURVES[shown][number]
-    return Series(name, _curve(points, figure), style)
-
-
-def _behind(shown: Plotted, trace: Trace) -> Series:
-    figure, name, style = _CURVES[shown][0]
-    return Series(f"{name}, cell {trace.cell + 1}", _curve(trace.points, figure), style, behind=True)
-
-
-def _curve(points: Points, figure: int) -> tuple[tuple[float, float], ...]:
-    return tuple((at_s, _NAN if (y := figures[figure]) is None else y) for at_s, figures in points)
-
-
-def _end_s(trace: Trace | None) -> float:
-    return trace.points[-1][0] + trace.slot_s if trace is not None and trace.points else 0.0
+def _series(points: Points, figure: int, name: str, style: str) -> Series:
+    found = ((at_s, math.nan if (y := figures[figure]) is None else y) for at_s, figures in points)
+    return Series(name, tuple(found), style)

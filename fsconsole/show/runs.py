@@ -74,26 +74,21 @@ def run_lines(run: RunEntry, directory: str, width: int) -> tuple[TextLine, ...]
         facts.append(f"{run.listed.cells_over} of {run.listed.cells} cells ended")
     facts.append(f"{format_bytes(run.size_bytes)} in {directory}")
     # Where a directory's name is long, the last lines take a key to be seen.
-    lines += text_lines(_standing(run.listed), width, lead="-> ")
+    lines += text_lines(_standing(run, run.listed), width, lead="-> ")
     return (*lines, *text_lines("; ".join(facts), width))
 
 
 def list_words(runs: Sequence[RunEntry], sought: str, directory: str, *, is_listed: bool) -> str:
-    """Return the line above the list: the number of runs, or that there are none, or that they can't be read."""
+    """Return the line above the list: how many runs there are and are shown, or why there are none."""
     if not is_listed:
         return "The runs can't be listed; see below."
-    return count_words(runs, sought) if runs else f"There are no runs in {directory} yet. 2 Plan makes one."
-
-
-def count_words(runs: Sequence[RunEntry], sought: str) -> str:
-    """Return how many runs there are, and how many are shown."""
+    if not runs:
+        return f"There are no runs in {directory} yet. 2 Plan makes one."
     total = f"{len(runs)} run{'s' if len(runs) != 1 else ''}"
     unread = sum(run.listed is None for run in runs)
     said = f"{total}, {unread} of them not read yet" if unread else total
-    if not sought:
-        return said
     shown = sum(matches(run, sought) for run in runs)
-    return f"{said}; {shown} with '{printable(sought)}' (escape shows all)"
+    return f"{said}; {shown} with '{printable(sought)}' (escape shows all)" if sought else said
 
 
 def _row(run: RunEntry) -> TableRow:
@@ -105,22 +100,19 @@ def _row(run: RunEntry) -> TableRow:
         begun = instant(run.listed.created_wall_ns)[5:16]
         cells = f"{run.listed.cells_over}/{run.listed.cells}"
     tone = "strong" if run.is_living else ""
-    standing = _short(run.listed.standing)
-    return TableRow(run.name, run.title, (begun, cells, standing, format_bytes(run.size_bytes)), tone=tone)
+    # With its reason where that is short.
+    said = printable(run.listed.standing).partition(_RESUME)[0].partition(", and could not say why")[0]
+    said = (said if cells_of(said) <= _MOST_STANDING else said.partition(": ")[0]) or "-"
+    return TableRow(run.name, run.title, (begun, cells, said, format_bytes(run.size_bytes)), tone=tone)
 
 
-def _standing(listed: ListedRun) -> str:
+def _standing(run: RunEntry, listed: ListedRun) -> str:
     """Return a run's status, and the keys that help."""
     said, is_open, _ = printable(listed.standing).partition(_RESUME)
-    if listed.status == "dead":
-        # One whose disk is read-only has no such ending: it says itself what to do.
-        return f"{said}; c cleans up, u resumes it" if is_open else said
-    if listed.status in _LIVING or listed.standing == "starting":
+    if run.is_living:
         return f"{said}; t follows it"
-    return f"{said}; u {'starts' if listed.status == 'new' else 'resumes'} it" if is_open else said
-
-
-def _short(standing: str) -> str:
-    """Return a run's status, with its reason where that is short."""
-    said = printable(standing).partition(_RESUME)[0].partition(", and could not say why")[0]
-    return (said if cells_of(said) <= _MOST_STANDING else said.partition(": ")[0]) or "-"
+    if not is_open:
+        # A dead run whose disk is read-only has no such ending: it says itself what to do.
+        return said
+    first = "c cleans up, " if listed.status == "dead" else ""
+    return f"{said}; {first}u {'starts' if listed.status == 'new' else 'resumes'} it"

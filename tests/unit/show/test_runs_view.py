@@ -9,7 +9,7 @@ import pytest
 
 from fsconsole.client.runs import ListedRun, look_at, read_runs
 from fsconsole.journal.store import list_runs
-from fsconsole.show.runs import RunEntry, count_words, matches, run_lines, runs_table
+from fsconsole.show.runs import RunEntry, list_words, matches, run_lines, runs_table
 from tests.tui.recorded import all_recorded
 
 DAMAGED = ListedRun("bad", "", None, 0, 0, "damaged: The journal x can't be used: no.", "damaged")
@@ -78,7 +78,7 @@ def test_a_filter_finds_titles_names_and_standings() -> None:
     assert [row.key for row in runs_table(RUNS, "EXT4").rows] == ["r1"]
     assert [row.key for row in runs_table(RUNS, "damaged").rows] == ["bad"]
     assert matches(RUNS[2], "late")
-    assert "1 with 'stopped'" in count_words(RUNS, "stopped")
+    assert "1 with 'stopped'" in list_words(RUNS, "stopped", "/runs", is_listed=True)
 
 
 def test_what_can_be_opened_is_what_can_be_read() -> None:

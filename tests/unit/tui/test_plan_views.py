@@ -22,7 +22,7 @@ from fsconsole.plan.outcome import Disk, Here, Outcome, here_of, work_out
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms
-from fsconsole.show.lines import Line, Mark, texts_of
+from fsconsole.show.lines import Line, LineRows, Mark
 from fsconsole.text import GIB, cells_of, printable
 from fsconsole.tui import planfiles
 from tests.unit.plan.examples import DESIGN, parse
@@ -56,7 +56,8 @@ LINES = st.lists(
 def test_no_line_is_wider_than_its_list_and_none_holds_what_steers_a_terminal(
     lines: list[Line], width: int
 ) -> None:
-    for text in texts_of(lines, width):
+    rows = LineRows(lines, width)
+    for text in map(rows.text, range(len(lines))):
         assert all(cells_of(part) <= width and printable(part) == part for part in text)
 
 
@@ -65,7 +66,7 @@ def test_no_line_is_wider_than_its_list_and_none_holds_what_steers_a_terminal(
     st.integers(30, 90),
 )
 def test_a_name_that_wraps_loses_nothing(name: str, width: int) -> None:
-    ((*parts,),) = texts_of([Line("a", name, Mark.ON, "left out", wraps=True)], width)
+    parts = LineRows([Line("a", name, Mark.ON, "left out", wraps=True)], width).text(0)
     assert name in "".join(parts).replace(" ", "").replace("leftout", "").replace(
         "[x]", ""
     ) or "..." in "".join(parts)
