@@ -44,39 +44,25 @@ def paragraph(lines: list[str], name: str) -> str:
     return " ".join(" ".join(lines[start:end]).split())
 
 
-@pytest.mark.parametrize("filesystem", load_catalog().filesystems, ids=lambda fs: fs.name)
-@pytest.mark.parametrize("width", [80, 132])
-def test_no_line_is_wider_than_the_terminal(filesystem: Filesystem, width: int) -> None:
-    long = Answer(
-        filesystem.name,
-        filesystem.options[0].scope,
-        filesystem.options[0].name,
-        "x",
-        Verdict.REFUSED,
-        "word " * 90,
-    )
-    made = entry(filesystem, long)
-    lines = [*filesystem_lines(made, width), *overview_lines(CatalogSurvey((made,), ()), width)]
-    assert max(map(len, lines)) <= width
+def test_every_option_and_constraint_is_told_and_no_line_is_wider_than_the_terminal() -> None:
+    for filesystem in load_catalog().filesystems:
+        option = filesystem.options[0]
+        long = Answer(filesystem.name, option.scope, option.name, "x", Verdict.REFUSED, "word " * 90)
+        made = entry(filesystem, long)
+        for width in (80, 132):
+            lines = [*filesystem_lines(made, width), *overview_lines(CatalogSurvey((made,), ()), width)]
+            assert max(map(len, lines)) <= width
+        lines = list(filesystem_lines(entry(filesystem), 80))
+        for option in filesystem.options:
+            assert option.group in lines
+            assert option.help in paragraph(lines, option.name)
+        told = " ".join(" ".join(filesystem_lines(entry(filesystem), 200)).split())
+        for rule in filesystem.rules:
+            assert rule.when in told
+            assert " ".join(rule.why.split()) in told
 
 
-@pytest.mark.parametrize("filesystem", load_catalog().filesystems, ids=lambda fs: fs.name)
-def test_every_option_stands_under_its_group_with_its_help(filesystem: Filesystem) -> None:
-    lines = list(filesystem_lines(entry(filesystem), 80))
-    for option in filesystem.options:
-        assert option.group in lines
-        assert option.help in paragraph(lines, option.name)
-
-
-@pytest.mark.parametrize("filesystem", load_catalog().filesystems, ids=lambda fs: fs.name)
-def test_every_constraint_is_told_with_its_reason(filesystem: Filesystem) -> None:
-    told = " ".join(" ".join(filesystem_lines(entry(filesystem), 200)).split())
-    for rule in filesystem.rules:
-        assert rule.when in told
-        assert " ".join(rule.why.split()) in told
-
-
-def test_what_came_of_trying_is_told_value_by_value() -> None:
+def test_results_of_trying_are_told_value_by_value() -> None:
     made = ext4(
         answered("mballoc", "on", Verdict.TAKEN),
         answered("mballoc", "off", Verdict.REFUSED, WORDS),
@@ -97,14 +83,11 @@ def test_without_trying_the_declarations_are_told() -> None:
     assert "without effect" in paragraph(lines, "orlov")
 
 
-def test_the_driver_in_use_is_told_where_it_has_another_name() -> None:
+def test_the_driver_in_use_and_missing_tools_with_their_package_are_told() -> None:
     ext3 = load_catalog().get("ext3")
     answer = Answer("ext3", Scope.MOUNT, "commit", "60", Verdict.TAKEN)
     told = " ".join(" ".join(filesystem_lines(entry(ext3, answer, driver="ext4"), 80)).split())
     assert "under the name ext3; in use when tried: ext4" in told
-
-
-def test_missing_tools_are_told_with_the_package_that_brings_them() -> None:
     made = entry(load_catalog().get("f2fs"), path="")
     assert made.unavailable == "not installed: mkfs.f2fs, fsck.f2fs, dump.f2fs (package f2fs-tools)"
     told = " ".join(overview_lines(CatalogSurvey((made,), ()), 80))

@@ -21,16 +21,10 @@ SDA = DeviceRates("sda", 0.0, 205.1e6, 0.0, 400.0, 6, 97.0, None, 5.5, Role.MEMB
 LOOP = DeviceRates("loop7", 1.5e6, 0.0, 30.0, 0.0, 0, 0.5, 0.25, 0.0)
 BELOW = DeviceRates("vda", 1.5e6, 0.0, 30.0, 0.0, 0, 0.5, 0.25, 0.0, Role.BELOW, "loop7")
 BDI = BdiStats(
-    writeback_bytes=73344 * KIB,
-    reclaimable_bytes=568960 * KIB,
-    dirty_thresh_bytes=764400 * KIB,
-    dirtied_bytes=41943040 * KIB,
-    written_bytes=41300736 * KIB,
-    bandwidth_bytes_s=102400 * KIB,
-    b_dirty=1,
-    b_io=1,
-    b_more_io=0,
-)
+    writeback_bytes=73344 * KIB, reclaimable_bytes=568960 * KIB, dirty_thresh_bytes=764400 * KIB,
+    dirtied_bytes=41943040 * KIB, written_bytes=41300736 * KIB, bandwidth_bytes_s=102400 * KIB,
+    b_dirty=1, b_io=1, b_more_io=0,
+)  # fmt: skip
 PRESSURE = Pressure(12.34, 9.81, 3.0, 0.5, 0.25)
 FULL = replace(
     build.sample(load=False),
@@ -77,12 +71,9 @@ def test_what_the_machine_does_not_offer_is_absent() -> None:
     assert old[4:] == ["waiting CPU some 1.0 %", "bdi     dirty 8.0 KiB, in writeback 4.0 KiB"]
 
 
-def test_a_device_that_is_gone_is_told_in_its_place() -> None:
+def test_a_device_that_is_gone_is_told_in_its_place_and_those_without_room_are_counted() -> None:
     lines = page_lines(replace(FULL, devices=(LOOP,)), GaugePage("t", ("md0",)), 80)
     assert lines[9] == "md0                  is gone"
-
-
-def test_devices_that_find_no_room_are_counted() -> None:
     members = tuple(replace(SDA, name=f"sd{letter}") for letter in "abcdefghijklmnopqrst")
     lines = page_lines(replace(FULL, devices=(ARRAY, *members)), PAGE, 80, 23)
     assert len(lines) == 23
@@ -118,28 +109,22 @@ def test_no_name_makes_a_page_wider_higher_or_acts_on_the_terminal(
     assert all(printable(line) == line for line in lines)
 
 
-def test_lines_of_json_have_the_fields_of_a_sample() -> None:
-    stream = io.StringIO()
-    with gauge_view("t", as_json=True, stream=stream) as view:
-        view.show(FULL, ())
-        view.show(FULL, ())
-    first, second = stream.getvalue().splitlines()
+def test_samples_are_printed_as_lines_of_json_or_pages_below_each_other() -> None:
+    json_stream, plain_stream = io.StringIO(), io.StringIO()
+    for stream, as_json in ((json_stream, True), (plain_stream, False)):
+        with gauge_view("t", as_json=as_json, stream=stream) as view:
+            assert isinstance(view, Printed)
+            view.show(FULL, ())
+            view.show(FULL, ())
+    first, second = json_stream.getvalue().splitlines()
     assert first == second
     document = json.loads(first)
     assert list(document) == [field.name for field in fields(Sample)]
     assert document["devices"][1]["role"] == "member"
     assert document["load"] is None
-
-
-def test_without_a_terminal_pages_are_plain_and_stand_below_each_other() -> None:
-    stream = io.StringIO()
-    with gauge_view("t", as_json=False, stream=stream) as view:
-        assert isinstance(view, Printed)
-        view.show(FULL, ())
-        view.show(FULL, ())
-    assert stream.getvalue().count("\n\n") == 2
-    assert stream.getvalue().isascii()
-    assert "\x1b" not in stream.getvalue()
+    assert plain_stream.getvalue().count("\n\n") == 2
+    assert plain_stream.getvalue().isascii()
+    assert "\x1b" not in plain_stream.getvalue()
 
 
 def test_a_device_that_goes_is_told_once_and_again_when_it_goes_again(
@@ -169,9 +154,6 @@ def test_a_terminal_gets_a_page_that_is_painted_over(monkeypatch: pytest.MonkeyP
     # The second came too soon after the first; leaving paints the last one once more.
     assert terminal.getvalue().count("gauges of t") == 3
     assert "\x1b[1A" in terminal.getvalue()
-
-
-def test_a_dumb_terminal_gets_plain_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     with gauge_view("t", as_json=False, stream=Terminal()) as view:
         assert isinstance(view, Printed)

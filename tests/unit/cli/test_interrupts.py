@@ -122,22 +122,25 @@ def test_what_was_ignored_stays_ignored(asked):
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("held", [False, True])
-def test_the_process_ends_by_the_signal_itself_when_all_is_undone(number, held):
-    code = (
-        "import os\n"
-        "from fsconsole.cli.viewer import Interrupts\n"
-        "with Interrupts() as interrupts:\n"
-        "    try:\n"
-        f"        {'interrupts.hold()' if held else 'pass'}\n"
-        f"        os.kill(os.getpid(), {int(number)})\n"
-        "        interrupts.require_none()\n"
-        "    finally:\n"
-        "        print('undone', flush=True)\n"
-    )
+def ended_by(*lines: str) -> tuple[int, str, str]:
+    """Run a program that begins with the import of Interrupts."""
+    code = "\n".join(("import os", "from fsconsole.cli.viewer import Interrupts", *lines))
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (-number, "undone\n", "")
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("hold", ["interrupts.hold()", "pass"])
+def test_the_process_ends_by_the_signal_itself_when_all_is_undone(number, hold):
+    assert ended_by(
+        "with Interrupts() as interrupts:",
+        "    try:",
+        f"        {hold}",
+        f"        os.kill(os.getpid(), {int(number)})",
+        "        interrupts.require_none()",
+        "    finally:",
+        "        print('undone', flush=True)",
+    ) == (-number, "undone\n", "")
 
 
 def test_a_run_that_nobody_meant_to_watch_is_stopped_at_once(asked):
@@ -150,18 +153,14 @@ def test_a_run_that_nobody_meant_to_watch_is_stopped_at_once(asked):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_that_has_told_its_run_is_not_ended_by_a_signal(number):
-    code = (
-        "import os\n"
-        "from fsconsole.cli.viewer import Interrupts\n"
-        "with Interrupts(at_once=True) as interrupts:\n"
-        "    interrupts.hold()\n"
-        "    print('run', flush=True)\n"
-        "    assert interrupts.leave()\n"
-        f"    os.kill(os.getpid(), {int(number)})\n"
-        f"os.kill(os.getpid(), {int(number)})\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "run\n", "")
+    assert ended_by(
+        "with Interrupts(at_once=True) as interrupts:",
+        "    interrupts.hold()",
+        "    print('run', flush=True)",
+        "    assert interrupts.leave()",
+        f"    os.kill(os.getpid(), {int(number)})",
+        f"os.kill(os.getpid(), {int(number)})",
+    ) == (0, "run\n", "")
 
 
 def test_a_command_that_was_asked_to_stop_before_it_told_its_run_goes_on_to_hear_signals(asked):

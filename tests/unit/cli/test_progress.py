@@ -60,25 +60,15 @@ def test_a_step_with_a_long_title_takes_two_lines_and_keeps_its_words() -> None:
     ]
 
 
-def test_before_the_first_sample_the_gauges_are_empty_not_zero() -> None:
+def test_gauges_that_lack_a_sample_or_a_figure_show_none_and_old_ones_their_age() -> None:
     assert "no gauges yet" in _painted(RUNNING)
-
-
-def test_what_the_machine_does_not_offer_is_absent() -> None:
     sample = replace(build.sample(load=False, threshold_bytes=None), devices=())
     assert gauge_lines(sample, 0) == [
         "dirty   300.0 MiB + 12.0 MiB writeback",
         "CPU     [######--------------] 30.0 % busy, user 10, system 20, iowait 30 %",
     ]
-
-
-def test_old_gauges_show_their_age() -> None:
     assert gauge_lines(build.sample(), 12 * build.SECOND_NS)[-1] == "gauges 12.0 s old"
-
-
-def test_a_bar_is_never_longer_than_full() -> None:
-    assert bar(7.0) == "[####################]"
-    assert bar(-1.0) == "[--------------------]"
+    assert (bar(7.0), bar(-1.0)) == ("[####################]", "[--------------------]")
 
 
 @given(st.text(max_size=80), st.text(max_size=80), st.integers(20, 120))
@@ -98,7 +88,7 @@ def test_the_view_fits_a_console_of_24_lines_in_every_standing() -> None:
         assert len(_painted(replace(state, current_cell=None))) < 24
 
 
-def test_plain_lines_tell_what_began_and_what_ended() -> None:
+def test_plain_lines_tell_what_began_and_ended_the_warnings_and_the_reasons() -> None:
     begun = build.run(CELLS, [build.running(0), CellState(1), CellState(2)], status=RunStatus.RUNNING)
     assert plain_lines(None, begun) == ("1/3  ext4 data=ordered               running",)
     assert plain_lines(begun, RUNNING) == (
@@ -106,15 +96,15 @@ def test_plain_lines_tell_what_began_and_what_ended() -> None:
         "2/3  ext4 data=writeback,nodelalloc  running",
     )
     assert plain_lines(RUNNING, RUNNING) == ()
-
-
-def test_plain_lines_tell_the_warnings_and_the_reasons() -> None:
+    again = replace(RUNNING, cells=(replace(RUNNING.cells[0], attempt=2), *RUNNING.cells[1:]))
+    assert len(plain_lines(RUNNING, again)) == 1
     lines = plain_lines(None, build.demo())
     assert lines[1] == "    warnings: short, not comparable"
     assert lines[2].endswith(" durable  537 MB/s  check: errors")
     assert lines[3].endswith("  failed  mkfs: mkfs.xfs failed with exit code 1: no room")
     assert "  unavailable  mkfs.btrfs is not installed" in lines[4]
     assert lines[5] == "run 20261121-081000-k7qf: finished"
+    assert plain_lines(None, build.repeated())[2].startswith("3/6  ext4 data=ordered  #2  ")
 
 
 def test_the_line_of_a_cell_that_went_well_fits_80_columns() -> None:
@@ -132,16 +122,6 @@ def test_a_kind_of_warning_is_told_of_the_first_cell_alone() -> None:
     assert [line for line in lines if "warnings" in line] == ["    warnings: short"]
 
 
-def test_a_cell_that_is_done_again_is_told_again() -> None:
-    again = replace(RUNNING.cells[0], attempt=2)
-    resumed = replace(RUNNING, cells=(again, *RUNNING.cells[1:]))
-    assert len(plain_lines(RUNNING, resumed)) == 1
-
-
-def test_repeats_are_told_apart() -> None:
-    assert plain_lines(None, build.repeated())[2].startswith("3/6  ext4 data=ordered  #2  ")
-
-
 def test_a_run_that_is_stopped_says_how_to_go_on() -> None:
     state = replace(RUNNING, status=RunStatus.FINISHED, outcome=Outcome.STOPPED, current_cell=None)
     cells = (RUNNING.cells[0], CellState(1, CellStatus.STOPPED), CellState(2))
@@ -149,25 +129,22 @@ def test_a_run_that_is_stopped_says_how_to_go_on() -> None:
     assert last.endswith("fsconsole resume 20261121-081000-k7qf")
 
 
-def test_no_terminal_gets_plain_lines() -> None:
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_no_terminal_and_a_dumb_one_get_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     with progress_view(stream) as view:
         view.show(build.demo(), NOTHING)
         view.show(build.demo(), NOTHING)
     assert stream.getvalue().count("\n") == 6
     assert "\x1b" not in stream.getvalue()
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize("term", ["dumb", "unknown"])
-def test_a_dumb_terminal_gets_plain_lines(term: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", term)
-    with progress_view(Terminal()) as view:
-        assert isinstance(view, PlainView)
+    for term in ("dumb", "unknown"):
+        monkeypatch.setenv("TERM", term)
+        with progress_view(Terminal()) as view:
+            assert isinstance(view, PlainView)
 
 
 def test_a_terminal_gets_the_live_view_with_finished_cells_above(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,13 +23,8 @@ from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, WHOLE, make_run
 
 def _fsconsole(*words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "COLUMNS": "80"}
-    return subprocess.run(
-        [sys.executable, "-m", "fsconsole", *words],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
+    argv = [sys.executable, "-m", "fsconsole", *words]
+    return subprocess.run(argv, check=False, capture_output=True, text=True, env=environment)
 
 
 def test_the_command_prints_the_latest_run(tmp_path: Path) -> None:
@@ -37,17 +32,12 @@ def test_the_command_prints_the_latest_run(tmp_path: Path) -> None:
     write(make_run(tmp_path, "20261121-000000-bbbb", title="the newer"), WHOLE)
     done = _fsconsole("results", "--runs", str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(
-        "the newer\nRun 20261121-000000-bbbb: finished. 2 cells: 1 done, 1 failed.\n"
-    )
+    standing = "Run 20261121-000000-bbbb: finished. 2 cells: 1 done, 1 failed."
+    assert done.stdout.startswith(f"the newer\n{standing}\n")
     assert "ext4 data=ordered" in done.stdout
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert _fsconsole("results", "20261120", "--runs", str(tmp_path)).stdout.startswith("the older\n")
-
-
-def test_an_unknown_column_is_one_sentence_and_a_hint(tmp_path: Path) -> None:
-    write(make_run(tmp_path), WHOLE)
     done = _fsconsole("results", "--sort", "durabel", "--runs", str(tmp_path))
     assert done.returncode == ExitCode.USAGE
     sentence, hint = done.stderr.splitlines()
@@ -55,22 +45,17 @@ def test_an_unknown_column_is_one_sentence_and_a_hint(tmp_path: Path) -> None:
     assert hint.startswith("hint: Did you mean durable, ")
 
 
-def test_a_run_still_going_on_says_so(tmp_path: Path) -> None:
+def test_a_run_still_going_on_or_dead_says_so(tmp_path: Path) -> None:
     folder = make_run(tmp_path)
     write(folder, (STARTED, *CELL_DONE, *IN_MKFS))
     with FileLock.acquire(folder.lock):
         text = report(folder, width=120)
     assert "running: mkfs of cell 2 of 2. 2 cells: 1 running, 1 done." in text
     assert "running now" in text
-
-
-def test_a_dead_run_says_so(tmp_path: Path) -> None:
-    folder = make_run(tmp_path)
-    write(folder, (STARTED, *CELL_DONE, *IN_MKFS))
     assert "engine died in mkfs of cell 2" in report(folder, width=120)
 
 
-def test_every_format_has_the_figures(tmp_path: Path) -> None:
+def test_every_format_has_the_figures_and_columns_and_order_are_chosen_by_name(tmp_path: Path) -> None:
     folder = make_run(tmp_path)
     write(folder, WHOLE)
     document = json.loads(report(folder, Format.JSON))
@@ -80,11 +65,6 @@ def test_every_format_has_the_figures(tmp_path: Path) -> None:
     (row, _) = csv.DictReader(io.StringIO(report(folder, Format.CSV, summary=True, columns="write")))
     assert (row["write [B/s]"], row["write n"]) == ("812000000", "1")
     assert "| ext4 data=ordered | 812 |" in report(folder, Format.MD, columns="write")
-
-
-def test_columns_and_order_are_chosen_by_name(tmp_path: Path) -> None:
-    folder = make_run(tmp_path)
-    write(folder, WHOLE)
     text = report(folder, sort="write", columns="write,drain")
     assert "variant            write  drain  warn\n" in text
     assert "Sorted by write, highest first." in text
@@ -132,8 +112,5 @@ def test_the_list_of_runs_is_this_one(tmp_path: Path) -> None:
         "    finished\n"
     )
     assert json.loads(runs_json(listed))[0]["title"] == "evil \x1b[31m\ntitle"
-
-
-def test_no_runs_at_all_is_said(tmp_path: Path) -> None:
     assert runs_text([], str(tmp_path)) == f"There are no runs in {tmp_path}.\n"
     assert runs_json([]) == "[]\n"

@@ -230,16 +230,6 @@ def test_the_array_is_made_and_taken_apart_by_exactly_these_commands():
         *(f"mdadm --zero-superblock --metadata=1.2 /dev/sd{letter}" for letter in "abc"),
     ]
     assert all("/dev/md400" in argv for argv in commands(cell, StepKind.MKFS))
-
-
-def test_what_is_not_a_target_stands_in_no_command():
-    for cell in on_arrays('level = ["raid0", "raid1", "raid6", "linear", "raid10"]'):
-        words = {word for step in cell.steps for argv in step.commands for word in argv}
-        nodes = {word for word in words if word.startswith("/dev/")}
-        assert nodes == {ARRAY_PATH, *(disk.path for disk in DISKS)}
-
-
-def test_bitmap_and_policy_are_said_as_mdadm_wants_them() -> None:
     for array, words in [
         ('consistency_policy = ["bitmap"]', "--bitmap=internal --consistency-policy=bitmap"),
         ('consistency_policy = ["ppl"]', "--consistency-policy=ppl"),
@@ -248,6 +238,14 @@ def test_bitmap_and_policy_are_said_as_mdadm_wants_them() -> None:
         (cell,) = on_arrays(f'level = ["raid5"]\n{array}')
         assert not cell.unavailable
         assert words in commands(cell, StepKind.ARRAY)[0]
+
+
+def test_a_cells_steps_name_no_device_but_its_targets_and_are_the_same_when_made_once_more():
+    for cell in on_arrays('level = ["raid0", "raid1", "raid6", "linear", "raid10"]'):
+        words = {word for step in cell.steps for argv in step.commands for word in argv}
+        nodes = {word for word in words if word.startswith("/dev/")}
+        assert nodes == {ARRAY_PATH, *(disk.path for disk in DISKS)}
+        assert rebuilt_steps(cell, DISKS, filesystem_of(cell, load_catalog()), "run") == cell.steps
 
 
 def test_knobs_are_written_before_the_settings_of_the_cell():
@@ -278,9 +276,6 @@ def test_what_mdadm_would_refuse_is_unavailable_with_the_reason() -> None:
         ('level = ["raid0"]\nchunk = ["1GiB"]', 3, "no room for raid0 with chunks of 1GiB"),
     ]:
         assert any(why in cell.unavailable for cell in on_arrays(array, *DISKS[:disks]))
-
-
-def test_a_level_that_the_kernel_lacks_is_unavailable_and_the_others_run():
     plan = build_plan(
         parse('schema = 1\n[[array]]\nlevel = ["linear", "raid0"]\n' + VARIANT + WORKLOAD),
         DISKS, load_catalog(), run_id="run", support={"linear": "no md-linear here"},
@@ -317,11 +312,6 @@ def test_the_size_is_rather_less_than_what_mdadm_makes_and_without_what_is_redun
         one = usable_bytes(ArraySpec("raid1", chunk_bytes=MIB), [GIB] * 4)
         whole = usable_bytes(ArraySpec(level, chunk_bytes=MIB), [GIB] * 4)
         assert 0 <= members_of_data * one - whole < 4 * MIB
-
-
-def test_steps_made_once_more_are_the_same():
-    (cell,) = on_arrays('level = ["raid6"]\nstripe_cache_size = [512]')
-    assert rebuilt_steps(cell, DISKS, filesystem_of(cell, load_catalog()), "run") == cell.steps
 
 
 def test_members_that_have_other_names_now_are_named_by_them():
@@ -423,9 +413,6 @@ def test_a_partition_of_an_array_is_cautioned_about_where_it_begins() -> None:
     striped = replace(MD0, md=replace(RAID5, level="raid0", slots="UU"))
     part = replace(PART, partition_start_bytes=64 * KIB)
     assert stripes_of(part, (striped, part)).cautions == ()
-
-
-def test_a_member_that_begins_inside_a_sector_is_told_of_the_array() -> None:
     member = replace(MEMBER, partition_start_bytes=63 * 512)
     told = stripes_of(MD0, (SDA, member, MD0))
     assert told.cautions == (

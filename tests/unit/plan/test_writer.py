@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hypothesis import given
@@ -22,14 +23,7 @@ from fsconsole.model.workload import (
 )
 from fsconsole.plan import keys
 from fsconsole.plan.draft import plan_to_toml
-from fsconsole.plan.planfile import (
-    ArrayAxis,
-    Checklist,
-    PlanFile,
-    Scale,
-    ScaleKind,
-    VariantText,
-)
+from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, Scale, ScaleKind, VariantText
 from fsconsole.plan.read import list_configs, read_plan
 from tests.unit.plan.examples import DESIGN, SMALLEST, parse
 
@@ -83,14 +77,8 @@ DIRECTORIES = st.one_of(
 THREADS = st.lists(st.integers(1, 64), min_size=1, max_size=3, unique=True).map(tuple)
 SECTORS = st.integers(1, 2**11).map(lambda sectors: sectors * 512)
 OWN_SETTINGS = st.lists(SETTINGS, max_size=2, unique_by=lambda pair: pair[0]).map(tuple)
-LIMITS = st.sampled_from(
-    [
-        {},
-        {"limit_bytes": 10 * 2**30 + 1},
-        {"duration_s": 0.1},
-        {"limit_bytes": 4096, "duration_s": 90.5, "end": End.AT_ONCE},
-    ]
-)
+AT_ONCE = {"limit_bytes": 4096, "duration_s": 90.5, "end": End.AT_ONCE}
+LIMITS = st.sampled_from([{}, {"limit_bytes": 10 * 2**30 + 1}, {"duration_s": 0.1}, AT_ONCE])
 SIZES = st.one_of(
     st.integers(2**20, keys.MAX_FILE_SIZE_BYTES).map(lambda size: (size, 0)),
     st.lists(st.integers(2**20, 2**40), min_size=2, max_size=2, unique=True).map(
@@ -102,33 +90,36 @@ CONTENTS = st.one_of(
     st.floats(1e-9, 1, exclude_max=True).map(lambda share: (DataKind.COMPRESSIBLE, share)),
 )
 MOVING = [WorkloadKind.APPEND, WorkloadKind.READ, WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE]
-WEIGHTS = st.lists(
-    st.tuples(st.sampled_from(OPERATIONS), st.integers(1, 100)),
-    min_size=1,
-    max_size=4,
-    unique_by=lambda one: one[0],
-).map(tuple)
+WEIGHTS = st.dictionaries(st.sampled_from(OPERATIONS), st.integers(1, 100), min_size=1, max_size=4).map(
+    lambda weights: tuple(weights.items())
+)
 
 
 @st.composite
-def creates(draw: st.DrawFn) -> Workload:
-    (smallest, largest), (data, share), ends = draw(SIZES), draw(CONTENTS), draw(LIMITS)
-    direct, counts = draw(st.booleans()), draw(THREADS)
-    files = draw(st.sampled_from([0, 64, 1000]))
+def one_workload(draw: st.DrawFn, kinds: Sequence[WorkloadKind]) -> Workload:
+    """A create, or what may follow one."""
+    kind = draw(st.sampled_from(kinds))
+    is_create, is_mix = kind is WorkloadKind.CREATE, kind is WorkloadKind.MIX
+    (smallest, largest), counts = draw(SIZES), draw(THREADS)
+    ends = draw(LIMITS) if is_create or kind in MOVING else {}
+    files = 100 if is_mix else draw(st.sampled_from([0, 64, 1000]))
+    is_placed = is_create and bool(files or not ends)
+    data, share = draw(CONTENTS) if is_create else (DataKind.RANDOM, 0.0)
     return Workload(
         name=draw(NAMES),
-        kind=WorkloadKind.CREATE,
+        kind=kind,
         threads=counts[0],
         thread_counts=counts,
         file_size_bytes=smallest - smallest % 512,
-        file_size_max_bytes=largest - largest % 512 + 512 if largest else 0,
+        file_size_max_bytes=largest - largest % 512 + 512 if is_create and largest else 0,
         block_size_bytes=draw(SECTORS),
         files=files,
-        directories=draw(DIRECTORIES) if files or not ends else Directories(Layout.PER_THREAD),
+        directories=draw(DIRECTORIES) if is_placed else Directories(Layout.PER_THREAD),
         data=data,
         zero_share=share,
-        direct=direct,
-        fsync_every=draw(st.sampled_from([0, 1, 1000])),
+        direct=is_create and draw(st.booleans()),
+        fsync_every=draw(st.sampled_from([0, 1, 1000])) if is_create else 0,
+        weights=draw(WEIGHTS) if is_mix else (),
         cold=draw(st.booleans()),
         settings=draw(OWN_SETTINGS),
         **ends,
@@ -136,32 +127,10 @@ def creates(draw: st.DrawFn) -> Workload:
 
 
 @st.composite
-def after_creates(draw: st.DrawFn) -> Workload:
-    """Any workload that may follow a create."""
-    kind = draw(st.sampled_from([kind for kind in WorkloadKind if kind is not WorkloadKind.CREATE]))
-    is_mix, counts = kind is WorkloadKind.MIX, draw(THREADS)
-    return Workload(
-        name=draw(NAMES),
-        kind=kind,
-        threads=counts[0],
-        thread_counts=counts,
-        file_size_bytes=draw(SIZES)[0],
-        block_size_bytes=draw(SECTORS),
-        files=100 if is_mix else draw(st.sampled_from([0, 7])),
-        directories=draw(st.sampled_from([Directories(), Directories(Layout.PER_THREAD)])),
-        direct=False,
-        weights=draw(WEIGHTS) if is_mix else (),
-        cold=draw(st.booleans()),
-        settings=draw(OWN_SETTINGS),
-        **(draw(LIMITS) if kind in MOVING else {}),
-    )
-
-
-@st.composite
 def workloads(draw: st.DrawFn) -> tuple[Workload, ...]:
     """A create, or two, with one workload that names the one whose files it works on."""
-    first, second = draw(creates()), draw(creates())
-    follower = draw(after_creates())
+    first, second = (draw(one_workload([WorkloadKind.CREATE])) for _ in range(2))
+    follower = draw(one_workload([kind for kind in WorkloadKind if kind is not WorkloadKind.CREATE]))
     built_in = follower.kind in BUILT_IN
     named = replace(follower, of=draw(st.sampled_from(["", first.name, second.name])) if built_in else "")
     return draw(st.sampled_from([(first,), (first, second), (first, second, named)]))
@@ -199,12 +168,6 @@ def test_any_plan_reads_back_as_it_was_written(plan: PlanFile) -> None:
     assert parse(plan_to_toml(plan)) == plan
 
 
-def test_a_plan_as_people_write_it_reads_back_too() -> None:
-    for text in (SMALLEST, DESIGN):
-        assert parse(plan_to_toml(parse(text))) == parse(text)
-
-
-def test_every_shipped_plan_reads_back_too() -> None:
-    for path in list_configs():
-        plan = read_plan(path)
+def test_plans_as_people_write_them_read_back_too() -> None:
+    for plan in (parse(SMALLEST), parse(DESIGN), *map(read_plan, list_configs())):
         assert parse(plan_to_toml(plan)) == plan
