@@ -37,6 +37,7 @@ def catalog(
     """
     from fsconsole.cli.complaint import say
     from fsconsole.cli.results import terminal_width
+    from fsconsole.model.wire import encode
     from fsconsole.preflight import catalog_survey
     from fsconsole.preflight.machine import every_level
     from fsconsole.show import catalog as show
@@ -45,7 +46,7 @@ def catalog(
     width = terminal_width()
     if arrays:
         told = every_level()
-        typer.echo(show.levels_as_json(told) if as_json else "\n".join(show.lines(told, width)))
+        typer.echo(encode(told, indent=2) if as_json else "\n".join(show.lines(told, width)))
         return
     survey = catalog_survey.take(tuple(filesystem or ()), probe=probe)
     if as_json:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from fsconsole.catalog.filesystem import Answer, Catalog, Filesystem, Option
+from fsconsole.catalog.filesystem import Answer, Filesystem, Option
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.tables import nearest_words
 from fsconsole.errors.targets import UnknownFilesystem
@@ -32,7 +32,7 @@ class CatalogEntry:
     @property
     def unavailable(self) -> str:
         """Why it can't be used here, as a clause; empty where it can."""
-        missing = [tool.name for tool in self.support.tools if not tool.path]
+        missing = [tool.name for tool in self.support.missing]
         lacks = f"not installed: {', '.join(missing)} (package {self.filesystem.package})" if missing else ""
         return "; ".join(filter(None, (self.support.why_absent, lacks)))
 
@@ -57,11 +57,16 @@ def take(names: Sequence[str], *, probe: bool) -> CatalogSurvey:
     Raises UnknownFilesystem, and what probing raises.
     """
     catalog, executor = load_catalog(), RealExecutor()
-    wanted = _wanted(names, catalog)
+    for name in names:
+        if name not in catalog.names:
+            raise UnknownFilesystem("fsconsole catalog", "FS", name, nearest_words(name, catalog.names))
+    wanted = tuple(fs for fs in catalog.filesystems if not names or fs.name in names)
     supports = {fs.name: filesystem_support(executor, fs) for fs in wanted}
-    able = [fs for fs in wanted if all(tool.path for tool in supports[fs.name].tools)]
+    able = [fs for fs in wanted if not supports[fs.name].missing]
     notes: list[str] = []
-    found = _probed(executor, able, notes) if probe else _kept(executor, able)
+    kept = () if probe else (read_findings(fs.name, versions_now(executor, fs)) for fs in able)
+    seen = _probed(executor, able, notes) if probe else kept
+    found = {findings.filesystem: findings for findings in seen if findings is not None}
     entries = tuple(CatalogEntry(fs, supports[fs.name], found.get(fs.name)) for fs in wanted)
     if probe:
         for entry in entries:
@@ -77,19 +82,7 @@ def as_json(survey: CatalogSurvey) -> str:
     return encode(tuple(map(_entry, survey.entries)), indent=2)
 
 
-def _wanted(names: Sequence[str], catalog: Catalog) -> tuple[Filesystem, ...]:
-    for name in names:
-        if name not in catalog.names:
-            raise UnknownFilesystem("fsconsole catalog", "FS", name, nearest_words(name, catalog.names))
-    return tuple(fs for fs in catalog.filesystems if not names or fs.name in names)
-
-
-def _kept(executor: Executor, filesystems: Sequence[Filesystem]) -> dict[str, Findings]:
-    kept = ((fs.name, read_findings(fs.name, versions_now(executor, fs))) for fs in filesystems)
-    return {name: findings for name, findings in kept if findings is not None}
-
-
-def _probed(executor: Executor, filesystems: Sequence[Filesystem], notes: list[str]) -> dict[str, Findings]:
+def _probed(executor: Executor, filesystems: Sequence[Filesystem], notes: list[str]) -> tuple[Findings, ...]:
     found = probe(executor, filesystems, _progress)
     if os.geteuid() == 0:
         try:
@@ -97,7 +90,7 @@ def _probed(executor: Executor, filesystems: Sequence[Filesystem], notes: list[s
                 keep_findings(findings)
         except OSError as error:
             notes.append(f"the findings could not be kept in {CACHE_DIR}: {error.strerror}")
-    return {findings.filesystem: findings for findings in found}
+    return found
 
 
 def _progress(name: str, tried: int, total: int) -> None:

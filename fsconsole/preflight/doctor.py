@@ -50,17 +50,27 @@ class Finding:
 
 def diagnose(machine: MachineFacts) -> tuple[Finding, ...]:
     """Return all findings, in the order in which they are printed."""
+    total, free = format_bytes(machine.memory_bytes), format_bytes(machine.available_bytes)
+    lacking = tuple(tool for tool in machine.programs if not tool.path)
     return (
         Finding("root", Status.OK, "runs as root")
         if machine.is_root
         else Finding("root", Status.MISSING, "formatting and mounting need root", "Run it again with sudo."),
         Finding("python", Status.OK, ".".join(map(str, machine.python))),
         Finding("kernel", Status.OK, machine.kernel),
-        _memory(machine),
-        _programs(machine.programs),
-        _trial("namespace", machine.namespace, "unshare(1) makes the engine's own mount and PID namespace"),
-        _trial("confinement", machine.confinement, "bubblewrap keeps generators inside their tree"),
-        _loop(machine.loop),
+        Finding("memory", Status.OK, f"{total}, {free} available, {machine.cpus} CPUs"),
+        Finding("programs", Status.MISSING, _lack(lacking), _install(lacking))
+        if lacking
+        else Finding("programs", Status.OK, ", ".join(map(_versioned, machine.programs))),
+        _tried("namespace", machine.namespace, "unshare(1) makes the engine's own mount and PID namespace"),
+        _tried("confinement", machine.confinement, "bubblewrap keeps generators inside their tree"),
+        _tried(
+            "loop devices",
+            machine.loop,
+            "a file became a block device",
+            "Load the driver (`modprobe loop`); without it there are no scratch devices and no demo.",
+            essential=False,
+        ),
         *_filesystems(machine.filesystems),
         _arrays(machine.array_tool, machine.array_levels),
         _optional(
@@ -94,43 +104,25 @@ def run_is_possible(findings: tuple[Finding, ...]) -> bool:
     return not any(finding.prevents_runs for finding in findings)
 
 
-def _memory(machine: MachineFacts) -> Finding:
-    total, free = format_bytes(machine.memory_bytes), format_bytes(machine.available_bytes)
-    return Finding("memory", Status.OK, f"{total}, {free} available, {machine.cpus} CPUs")
-
-
-def _programs(programs: tuple[Tool, ...]) -> Finding:
-    missing = tuple(tool for tool in programs if not tool.path)
-    if missing:
-        return Finding("programs", Status.MISSING, _lack(missing), _install(missing))
-    return Finding(
-        "programs", Status.OK, ", ".join(f"{tool.name} {tool.version}".strip() for tool in programs)
-    )
-
-
-def _trial(check: str, trial: SelfTest, what: str) -> Finding:
-    if not trial.tried:
+def _tried(
+    check: str,
+    trial: SelfTest,
+    what: str,
+    remedy: str = "In a container or a locked-down system this may be forbidden: use the host, or a virtual machine.",
+    *,
+    essential: bool = True,
+) -> Finding:
+    if trial is None:
         return Finding(check, Status.LIMITED, "not tried without root", "Run it again with sudo.")
-    if trial.works:
+    if not trial:
         return Finding(check, Status.OK, f"tried: {what}")
-    remedy = (
-        "In a container or a locked-down system this may be forbidden: use the host, or a virtual machine."
-    )
-    return Finding(check, Status.MISSING, f"tried, and failed: {trial.why}", remedy)
-
-
-def _loop(trial: SelfTest) -> Finding:
-    if trial.works or not trial.tried:
-        return _trial("loop devices", trial, "a file became a block device")
-    remedy = "Load the driver (`modprobe loop`); without it there are no scratch devices and no demo."
-    return Finding("loop devices", Status.MISSING, f"tried, and failed: {trial.why}", remedy, essential=False)
+    return Finding(check, Status.MISSING, f"tried, and failed: {trial}", remedy, essential)
 
 
 def _filesystems(filesystems: tuple[FilesystemSupport, ...]) -> Iterator[Finding]:
-    none_works = not any(filesystem.usable for filesystem in filesystems)
+    none_works = all(filesystem.missing or filesystem.driver is Driver.ABSENT for filesystem in filesystems)
     for filesystem in filesystems:
-        missing = tuple(tool for tool in filesystem.tools if not tool.path)
-        name, driver = filesystem.name, filesystem.driver.value
+        name, driver, missing = filesystem.name, filesystem.driver.value, filesystem.missing
         if filesystem.driver is Driver.ABSENT:
             remedy = f"Variants of {name} can't run here; choose others, or a kernel with {name}."
             found = filesystem.why_absent or f"driver {driver}"
@@ -138,22 +130,21 @@ def _filesystems(filesystems: tuple[FilesystemSupport, ...]) -> Iterator[Finding
         elif missing:
             yield Finding(name, Status.MISSING, _lack(missing), _install(missing), essential=none_works)
         else:
-            version = f"{filesystem.tools[0].name} {filesystem.tools[0].version}".strip()
-            yield Finding(name, Status.OK, f"{version}; driver {driver}", essential=none_works)
+            found = f"{_versioned(filesystem.tools[0])}; driver {driver}"
+            yield Finding(name, Status.OK, found, essential=none_works)
 
 
 def _arrays(tool: Tool, levels: tuple[str, ...]) -> Finding:
     """Judge what plans with [[array]] need; no other run needs it."""
+    found, remedy = f"{_versioned(tool)}; {', '.join(levels)}", ""
     if not levels:
+        found = "this kernel makes no md arrays"
         remedy = (
             "Plans with [[array]] can't run here; use a kernel with md, or arrays that are there as targets."
         )
-        return Finding("arrays", Status.LIMITED, "this kernel makes no md arrays", remedy, essential=False)
-    if not tool.path:
-        remedy = f"{_install((tool,))} Plans with [[array]] need it."
-        return Finding("arrays", Status.LIMITED, _lack((tool,)), remedy, essential=False)
-    found = f"{tool.name} {tool.version}".strip() + f"; {', '.join(levels)}"
-    return Finding("arrays", Status.OK, found, essential=False)
+    elif not tool.path:
+        found, remedy = _lack((tool,)), f"{_install((tool,))} Plans with [[array]] need it."
+    return Finding("arrays", Status.LIMITED if remedy else Status.OK, found, remedy, essential=False)
 
 
 def _lack(tools: tuple[Tool, ...]) -> str:
@@ -165,6 +156,10 @@ def _install(tools: tuple[Tool, ...]) -> str:
     return f"Install {packages} (Debian's name of the package)."
 
 
+def _versioned(tool: Tool) -> str:
+    return f"{tool.name} {tool.version}".strip()
+
+
 def _optional(check: str, *, is_there: bool, found: str, lacks: str, remedy: str) -> Finding:
     if is_there:
         return Finding(check, Status.OK, found, essential=False)
@@ -172,13 +167,13 @@ def _optional(check: str, *, is_there: bool, found: str, lacks: str, remedy: str
 
 
 def _runs(runs: RunsDisk) -> Finding:
-    room = f"{format_bytes(runs.free_bytes)} free of {format_bytes(runs.total_bytes)}"
     if runs.trouble:
         return Finding("runs", Status.MISSING, runs.trouble, "Choose another place with --runs DIR.")
+    found = f"{runs.path}: {format_bytes(runs.free_bytes)} free of {format_bytes(runs.total_bytes)}"
     if runs.free_bytes < LEAST_ROOM_BYTES:
         remedy = "Free some room, or choose another place with --runs DIR."
-        return Finding("runs", Status.LIMITED, f"{runs.path}: {room}", remedy)
-    return Finding("runs", Status.OK, f"{runs.path}: {room}")
+        return Finding("runs", Status.LIMITED, found, remedy)
+    return Finding("runs", Status.OK, found)
 
 
 def _terminal(terminal: TerminalFacts) -> Finding:

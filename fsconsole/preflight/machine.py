@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -15,9 +15,10 @@ from fsconsole.catalog.filesystem import Catalog, Filesystem, is_after, is_befor
 from fsconsole.devices.md import MDSTAT_PATH, held_arrays
 from fsconsole.errors.runs import KernelLacks, ToolFailed, ToolMissing
 from fsconsole.errors.targets import DeviceRefused
+from fsconsole.model.answers import LevelAnswer
 from fsconsole.model.command import Command, CommandResult, Executor
 from fsconsole.model.plan import Plan
-from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH, LEVELS, Lacking
+from fsconsole.plan.arrays import ABOUT_LEVELS, ARRAY_NAME, ARRAY_PATH, LEVELS, Lacking
 from fsconsole.system import block, files
 from fsconsole.system.files import read_text_or
 from fsconsole.system.kmsg import KernelLog
@@ -28,31 +29,28 @@ from fsconsole.workloads.builtin import confined_argv
 MDADM = "mdadm"
 
 
-@dataclass(frozen=True, slots=True)
-class LevelHere:
-    """A level of md on this machine: why it makes none, as a clause, and what to do about that; empty where it does."""
-
-    level: str
-    why: str
-    remedy: str
-
-
 def array_support() -> Lacking:
     """Return what stands against arrays of each level on this machine."""
-    return {level: why for level, why, _ in _lacking(levels_here())}
+    return {level.level: level.unavailable for level in every_level() if level.unavailable}
 
 
-def every_level() -> tuple[LevelHere, ...]:
+def every_level() -> tuple[LevelAnswer, ...]:
     """Return how this machine stands to each level there is."""
-    lacking = tuple(_lacking(levels_here()))
-    return tuple(
-        LevelHere(
-            level,
-            "; ".join(why for lacks, why, _ in lacking if lacks == level),
-            " ".join(remedy for lacks, _, remedy in lacking if lacks == level),
-        )
-        for level in LEVELS
-    )
+    lacks: list[tuple[str, str]] = []
+    try:
+        find_program(MDADM)
+    except ToolMissing as missing:
+        why = f"mdadm is not installed (Debian's package {missing.package})"
+        lacks.append((why, f"Install {missing.package}."))
+    here, found = levels_here(), []
+    for level in LEVELS:
+        against = list(lacks)
+        if level not in here:
+            why = f"this kernel makes no {level}: /proc/mdstat does not name it, and there is no module md-{level}"
+            against.append((why, "Use a kernel that has it, or an array that is there as the target."))
+        whys, remedies = "; ".join(why for why, _ in against), " ".join(remedy for _, remedy in against)
+        found.append(LevelAnswer(level, ABOUT_LEVELS[level], whys, remedies))
+    return tuple(found)
 
 
 def levels_here() -> tuple[str, ...]:
@@ -90,19 +88,6 @@ def require_free_array_name() -> None:
             )
 
 
-def _lacking(levels: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
-    """Yield level, clause and remedy for all that stands against an array of a level."""
-    try:
-        find_program(MDADM)
-    except ToolMissing as missing:
-        why = f"mdadm is not installed (Debian's package {missing.package})"
-        yield from ((level, why, f"Install {missing.package}.") for level in LEVELS)
-    for level in LEVELS:
-        if level not in levels:
-            why = f"this kernel makes no {level}: /proc/mdstat does not name it, and there is no module md-{level}"
-            yield level, why, "Use a kernel that has it, or an array that is there as the target."
-
-
 class Driver(str, Enum):
     """How the kernel serves a filesystem; the values are printed."""
 
@@ -132,22 +117,13 @@ class FilesystemSupport:
     """Why this kernel has no driver for it, where it has none."""
 
     @property
-    def usable(self) -> bool:
-        """True where kernel and tools are there."""
-        return self.driver is not Driver.ABSENT and all(tool.path for tool in self.tools)
+    def missing(self) -> tuple[Tool, ...]:
+        """Tools that are not installed."""
+        return tuple(tool for tool in self.tools if not tool.path)
 
 
-@dataclass(frozen=True, slots=True)
-class SelfTest:
-    """Something that was tried out; why is empty where it worked."""
-
-    tried: bool
-    why: str = ""
-
-    @property
-    def works(self) -> bool:
-        """True where it was tried, and worked."""
-        return self.tried and not self.why
+SelfTest = str | None
+"""Why something failed when it was tried out: empty where it worked, None where it was not tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +212,8 @@ def why_absent(filesystem: Filesystem, kernel: str) -> str:
     )
 
 
-_PROGRAMS = ("bwrap", "mount", "umount", "unshare", "wipefs")
+ENGINE_PROGRAMS = ("bwrap", "mount", "umount", "unshare", "wipefs")
+"""What gate and engine call beside the commands of the plan's steps."""
 _TRIAL_S = 10.0
 _LOOP_FILE_BYTES = 2**20
 _UDEV_CONTROL = "/run/udev/control"
@@ -259,7 +236,7 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> MachineFacts
             cpus=files.cpu_count(),
             memory_bytes=memory.total,
             available_bytes=memory.available,
-            programs=tuple(look_for_tool(executor, name) for name in _PROGRAMS),
+            programs=tuple(look_for_tool(executor, name) for name in ENGINE_PROGRAMS),
             filesystems=tuple(
                 filesystem_support(executor, filesystem, registered) for filesystem in catalog.filesystems
             ),
@@ -309,13 +286,13 @@ def filesystem_support(
 
 def _as_root(attempt: Callable[[Executor], str], executor: Executor) -> SelfTest:
     if os.geteuid() != 0:
-        return SelfTest(tried=False)
+        return None
     try:
-        return SelfTest(tried=True, why=attempt(executor))
+        return attempt(executor)
     except (ToolMissing, ToolFailed, KernelLacks) as error:
-        return SelfTest(tried=True, why=str(error).rstrip("."))
+        return str(error).rstrip(".")
     except OSError as error:
-        return SelfTest(tried=True, why=error.strerror or str(error))
+        return error.strerror or str(error)
 
 
 def _try_confinement(executor: Executor) -> str:
@@ -361,10 +338,6 @@ def _runs_disk(path: str) -> RunsDisk:
     elif not os.access(there, os.W_OK | os.X_OK):
         trouble = f"{there} can't be written"
     return RunsDisk(path, trouble, usage.free, usage.total)
-
-
-ENGINE_PROGRAMS = ("unshare", "bwrap", "mount", "umount", "wipefs")
-"""What gate and engine call beside the commands of the plan's steps."""
 
 
 def require_tools(plan: Plan) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from fsconsole.catalog.filesystem import Catalog, Known
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.ask import require_answer
 from fsconsole.devices.claims import lock_paths
@@ -84,21 +83,17 @@ def write_marks(device: Device, sys_root: str = "/sys") -> tuple[str, ...]:
     nor does one by another path to the same disk, by a command passed through to the drive, or to the file below a
     partition's loop device; nor any where all are NOT_COUNTED. A sample of blocks may still show those.
     """
-    block = f"{sys_root}/class/block"
+    block, disk = f"{sys_root}/class/block", device.parent or device.name
     of_file = () if device.loop is None else _file_marks(device.loop)
-    try:
-        return (*_sector_marks(device, block), *of_file)
-    except OSError:
-        return (NOT_COUNTED, *of_file)
-
-
-def _sector_marks(device: Device, block: str) -> tuple[str, ...]:
-    disk = device.parent or device.name
     # The counts stand still, at what they were, where nobody keeps them (Documentation/block/queue-sysfs.rst).
     if read_text_or(f"{block}/{disk}/queue/iostats", "0") == "0":
-        return (NOT_COUNTED,)
-    own = tuple(str(sectors) for sectors in _sectors(block, device.name))
-    return (*own, *_marks_beside(block, disk)) if device.parent else own
+        return (NOT_COUNTED, *of_file)
+    try:
+        own = tuple(str(sectors) for sectors in _sectors(block, device.name))
+        beside = _marks_beside(block, disk) if device.parent else ()
+    except OSError:
+        return (NOT_COUNTED, *of_file)
+    return (*own, *beside, *of_file)
 
 
 def _marks_beside(block: str, disk: str) -> tuple[str, ...]:
@@ -183,16 +178,9 @@ def prepare(
     reports = tuple(inspect_device(device.path, context) for device in devices)
     graph = take_snapshot().graph
     rotating = any(report.device.rotational for report in reports)
-    plan = build_plan(
-        plan_file,
-        tuple(target_spec(report.device, graph) for report in reports),
-        catalog,
-        run_id=run_id,
-        kernel=kernel_release(),
-        known=_known(executor, plan_file, catalog),
-        support=array_support() if plan_file.arrays else EVERY_LEVEL,
-        assumed_bytes_per_s=ROTATING_BYTES_PER_S if rotating else FLASH_BYTES_PER_S,
-    )
+    speed = ROTATING_BYTES_PER_S if rotating else FLASH_BYTES_PER_S
+    targets = tuple(target_spec(report.device, graph) for report in reports)
+    plan = _expanded(plan_file, targets, executor, run_id, speed)
     seen = seen_codes(plan, reports, marks)
     is_refused = any(report.refusals for report in reports)
     return Prepared(plan_file, plan, reports, "" if is_refused else consent_code(reports), seen)
@@ -201,28 +189,34 @@ def prepare(
 def expand_only(plan_path: str, *, run_id: str) -> Plan:
     """Return a plan with the word DEVICE where a device will be; no device is looked at. Raises as read_plan."""
     plan_file = read_plan(resolve_plan(plan_path))
+    return _expanded(plan_file, (NO_DEVICE,), RealExecutor(), run_id)
+
+
+def _expanded(
+    plan_file: PlanFile,
+    targets: tuple[TargetSpec, ...],
+    executor: Executor,
+    run_id: str,
+    assumed_bytes_per_s: float = FLASH_BYTES_PER_S,
+) -> Plan:
+    """Return the plan with what is known of its filesystems here; nothing is tried for it. Raises ToolMissing."""
     catalog = load_catalog()
-    return build_plan(
-        plan_file,
-        (NO_DEVICE,),
-        catalog,
-        run_id=run_id,
-        kernel=kernel_release(),
-        known=_known(RealExecutor(), plan_file, catalog),
-        support=array_support() if plan_file.arrays else EVERY_LEVEL,
-    )
-
-
-def _known(executor: Executor, plan_file: PlanFile, catalog: Catalog) -> Known:
-    """Return what is known of the plan's filesystems on this machine; nothing is tried for it. Raises ToolMissing."""
     listed = {checklist.filesystem for checklist in plan_file.checklists}
-    named = {variant.filesystem for variant in plan_file.variants}
-    wanted = frozenset(listed | named)
+    wanted = frozenset(listed | {variant.filesystem for variant in plan_file.variants})
     filesystems = [filesystem for filesystem in catalog.filesystems if filesystem.name in wanted]
     if filesystems and all(missing_tools(filesystem) for filesystem in filesystems):
         # Some missing programs leave rows without figures, all of them leave no run.
         find_program(missing_tools(filesystems[0])[0])
-    return what_is_known(executor, catalog, wanted)
+    return build_plan(
+        plan_file,
+        targets,
+        catalog,
+        run_id=run_id,
+        kernel=kernel_release(),
+        known=what_is_known(executor, catalog, wanted),
+        support=array_support() if plan_file.arrays else EVERY_LEVEL,
+        assumed_bytes_per_s=assumed_bytes_per_s,
+    )
 
 
 def target_spec(device: Device, graph: DeviceGraph | None = None) -> TargetSpec:

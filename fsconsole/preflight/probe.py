@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from fsconsole.catalog.filesystem import Answer, Filesystem
 from fsconsole.errors.runs import KernelLacks, NoRoomToTry, ToolFailed
@@ -38,13 +37,6 @@ Progress = Callable[[str, int, int], None]
 """Called with a filesystem's name, how many of its options were tried, and how many there are."""
 
 
-@dataclass(slots=True)
-class _Gathered:
-    driver: str
-    trouble: str
-    answers: list[Answer]
-
-
 def probe(
     executor: Executor,
     filesystems: Sequence[Filesystem],
@@ -64,14 +56,29 @@ def probe(
         _require_loop_devices()
     order = TrialOrder(as_root, room_bytes, tuple(mountable if as_root else ()), tuple(totals))
     argv = engine_argv(_ARGV) if as_root else _ARGV
-    gathered = _ask(argv, order, lambda name, count: progress(name, count, totals[name]))
+    driven: dict[str, Report] = {}
+    answers: dict[str, list[Answer]] = {name: [] for name in totals}
+    with ExitStack() as stack:
+        # Removed when the child has ended: it does so itself, unless it is killed.
+        images = stack.enter_context(ExitStack())
+        child = stack.enter_context(spawn(Command(argv)))
+        child.send(encode(order))
+        for report in _reports(child, order.room_bytes):
+            if report.filesystem:
+                driven[report.filesystem] = report
+            elif (answer := report.answer) is not None:
+                answers[answer.filesystem].append(answer)
+                progress(answer.filesystem, len(answers[answer.filesystem]), totals[answer.filesystem])
+            elif report.images:
+                images.callback(shutil.rmtree, report.images, ignore_errors=True)
     found = []
     for filesystem in filesystems:
-        seen, left_out = gathered[filesystem.name], "" if as_root else WITHOUT_ROOT
-        if filesystem.name not in mountable:
+        name, left_out = filesystem.name, "" if as_root else WITHOUT_ROOT
+        if name not in mountable:
             left_out = f"mkfs alone was tried: {why_absent(filesystem, kernel_release())}"
-        trouble, answers = seen.trouble or left_out, tuple(seen.answers)
-        found.append(Findings(filesystem.name, versions[filesystem.name], seen.driver, trouble, answers))
+        seen = driven[name]
+        trouble = seen.trouble or left_out
+        found.append(Findings(name, versions[name], seen.driver, trouble, tuple(answers[name])))
     return tuple(found)
 
 
@@ -85,27 +92,6 @@ def _require_loop_devices() -> None:
             raise KernelLacks(
                 "a loop device to try options on", error.strerror or str(error), remedy
             ) from error
-
-
-def _ask(
-    argv: tuple[str, ...], order: TrialOrder, progress: Callable[[str, int], None]
-) -> dict[str, _Gathered]:
-    gathered: dict[str, _Gathered] = {}
-    with ExitStack() as stack:
-        # Removed when the child has ended: it does so itself, unless it is killed.
-        images = stack.enter_context(ExitStack())
-        child = stack.enter_context(spawn(Command(argv)))
-        child.send(encode(order))
-        for report in _reports(child, order.room_bytes):
-            if report.filesystem:
-                gathered[report.filesystem] = _Gathered(report.driver, report.trouble, [])
-            elif report.answer is not None:
-                answers = gathered[report.answer.filesystem].answers
-                answers.append(report.answer)
-                progress(report.answer.filesystem, len(answers))
-            elif report.images:
-                images.callback(shutil.rmtree, report.images, ignore_errors=True)
-    return gathered
 
 
 def _reports(child: RunningCommand, room_bytes: int) -> Iterator[Report]:

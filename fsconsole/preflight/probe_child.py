@@ -16,7 +16,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from fsconsole.catalog import words
 from fsconsole.catalog.filesystem import Answer, Filesystem, Option, Scope, Verdict
@@ -38,6 +38,7 @@ from fsconsole.model.command import Command, CommandResult, Executor
 from fsconsole.model.plan import Variant
 from fsconsole.model.wire import Wire, decode, encode
 from fsconsole.system.block import attach_held
+from fsconsole.system.files import opened
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import PRIVATE_ROOT, enter_private
 from fsconsole.system.run import RealExecutor
@@ -76,33 +77,27 @@ class OptionTrial:
     variant: Variant
 
 
-def plain_variant(filesystem: Filesystem) -> Variant:
-    """Return the filesystem without a single option: what must work before anything is said of options."""
-    return _variant(filesystem, _chosen(filesystem, (), ()))
-
-
 def list_trials(filesystem: Filesystem) -> tuple[OptionTrial, ...]:
     """Return all trials of a filesystem, in the catalog's order."""
-    return tuple(
-        _trial(filesystem, option, value) for option in filesystem.options for value in option.values_to_try
-    )
-
-
-def _trial(filesystem: Filesystem, option: Option, value: str) -> OptionTrial:
-    own = {option.scope: option.text(value)}
-    mkfs = [own.get(Scope.MKFS, ""), option.trial.mkfs]
-    mount = [own.get(Scope.MOUNT, ""), option.trial.mount]
-    for rule in broken_rules(filesystem, _chosen(filesystem, mkfs, mount)):
-        program, _, words = (rule.needs or ("",))[0].partition(" ")
-        (mkfs if program == Scope.MKFS.value else mount).append(words)
-    return OptionTrial(option, value, _variant(filesystem, _chosen(filesystem, mkfs, mount)))
+    trials = []
+    for option in filesystem.options:
+        for value in option.values_to_try:
+            own = {option.scope: option.text(value)}
+            mkfs = [own.get(Scope.MKFS, ""), option.trial.mkfs]
+            mount = [own.get(Scope.MOUNT, ""), option.trial.mount]
+            for rule in broken_rules(filesystem, _chosen(filesystem, mkfs, mount)):
+                program, _, words = (rule.needs or ("",))[0].partition(" ")
+                (mkfs if program == Scope.MKFS.value else mount).append(words)
+            trials.append(OptionTrial(option, value, _variant(filesystem, mkfs, mount)))
+    return tuple(trials)
 
 
 def _chosen(filesystem: Filesystem, mkfs: Sequence[str], mount: Sequence[str]) -> Chosen:
     return choose(filesystem, " ".join(filter(None, mkfs)), ",".join(filter(None, mount)), "", _CATALOG)
 
 
-def _variant(filesystem: Filesystem, chosen: Chosen) -> Variant:
+def _variant(filesystem: Filesystem, mkfs: Sequence[str] = (), mount: Sequence[str] = ()) -> Variant:
+    chosen = _chosen(filesystem, mkfs, mount)
     mount_words = tuple(word.text for word in chosen.mount)
     return Variant("", filesystem.name, mkfs_words=to_argv(chosen.mkfs), mount_words=mount_words)
 
@@ -134,13 +129,8 @@ class Seen:
     """What one image came to: a refusal with its words, or what was read back."""
 
     refusal: str = ""
-    features: Mapping[Scope, Mapping[str, str]] | None = None
+    features: Mapping[Scope, Mapping[str, str]] = field(default_factory=dict)
     kernel_log: tuple[str, ...] = ()
-
-
-def try_plain(bench: Bench, filesystem: Filesystem) -> Seen:
-    """Try the filesystem without options. Raises OSError (ENOSPC) where the images find no room."""
-    return _try(bench, filesystem, plain_variant(filesystem))
 
 
 def answer(bench: Bench, filesystem: Filesystem, trial: OptionTrial) -> Answer:
@@ -155,9 +145,12 @@ def answer(bench: Bench, filesystem: Filesystem, trial: OptionTrial) -> Answer:
     seen = _try(bench, filesystem, trial.variant, wants_features=option.scope is Scope.MKFS)
     if seen.refusal:
         return answered(Verdict.REFUSED, seen.refusal)
-    found = (seen.features or {}).get(option.scope, {})
+    found = seen.features.get(option.scope, {})
     effect = effect_of(option, trial.value, found) if found else Effect.UNKNOWN
-    said = _said_to_do_nothing(seen.kernel_log, option.text(trial.value))
+    # The kernel may say that it took a word and does nothing for it.
+    lines = seen.kernel_log
+    deprecated = {match["word"]: line for line in lines if (match := _DEPRECATED.search(line))}
+    said = (removed_words(lines) | deprecated).get(option.text(trial.value), "")
     if effect is Effect.NOT_IN_EFFECT or (effect is Effect.UNKNOWN and said):
         return answered(Verdict.IGNORED, said or _instead(option.shown_as(trial.value), found))
     shows = option.shown_as(trial.value) if effect is Effect.IN_EFFECT else ""
@@ -167,17 +160,16 @@ def answer(bench: Bench, filesystem: Filesystem, trial: OptionTrial) -> Answer:
 def _try(bench: Bench, filesystem: Filesystem, variant: Variant, *, wants_features: bool = True) -> Seen:
     """Make an image, mount it, and read back what is in effect."""
     image = os.path.join(bench.images, f"{filesystem.name}.img")
-    descriptor = os.open(image, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        os.truncate(descriptor, filesystem.trial_bytes)
-        seen = _made(bench, filesystem, variant, image, wants_features=wants_features)
-        room = os.statvfs(bench.images)
-        if room.f_bavail * room.f_frsize < _LEAST_FREE_BYTES:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), bench.images)
-        return seen
-    finally:
-        os.close(descriptor)
-        os.unlink(image)
+    with opened(image, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600) as descriptor:
+        try:
+            os.truncate(descriptor, filesystem.trial_bytes)
+            seen = _made(bench, filesystem, variant, image, wants_features=wants_features)
+            room = os.statvfs(bench.images)
+        finally:
+            os.unlink(image)
+    if room.f_bavail * room.f_frsize < _LEAST_FREE_BYTES:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), bench.images)
+    return seen
 
 
 def _made(
@@ -231,12 +223,6 @@ def tool_words(result: CommandResult) -> str:
     return reasons[0].strip() if reasons else ending
 
 
-def _said_to_do_nothing(kernel_log: tuple[str, ...], text: str) -> str:
-    """Return the line in which the kernel said that it took a word and does nothing for it; empty: it said none."""
-    deprecated = {match["word"]: line for line in kernel_log if (match := _DEPRECATED.search(line))}
-    return (removed_words(kernel_log) | deprecated).get(text, "")
-
-
 def _instead(wanted: str, found: Mapping[str, str]) -> str:
     name = wanted.removeprefix("!").partition("=")[0]
     if name not in found:
@@ -268,30 +254,26 @@ def main() -> int:
         bench = Bench(executor, images, has_loops=False, mount_point="")
     else:
         bench = _private_bench(executor, order.room_bytes)
-    try:
-        return _carry_out(order, bench)
-    finally:
-        if images:
-            shutil.rmtree(images, ignore_errors=True)
-
-
-def _carry_out(order: TrialOrder, bench: Bench) -> int:
     catalog = load_catalog()
     try:
         for name in order.filesystems:
-            mountable = name in order.mountable
-            _try_all(bench if mountable else replace(bench, mount_point=""), catalog.get(name))
+            point = bench.mount_point if name in order.mountable else ""
+            _try_all(replace(bench, mount_point=point), catalog.get(name))
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         return NO_ROOM
+    finally:
+        if images:
+            shutil.rmtree(images, ignore_errors=True)
     return OK
 
 
 def _try_all(bench: Bench, filesystem: Filesystem) -> None:
-    plain = try_plain(bench, filesystem)
-    in_effect = (plain.features or {}).get(Scope.MOUNT, {})
-    _say(Report(filesystem=filesystem.name, driver=in_effect.get("driver", ""), trouble=plain.refusal))
+    """Try the filesystem without a single option, which must work before anything is said of options; then each."""
+    plain = _try(bench, filesystem, _variant(filesystem))
+    driver = plain.features.get(Scope.MOUNT, {}).get("driver", "")
+    _say(Report(filesystem=filesystem.name, driver=driver, trouble=plain.refusal))
     if not plain.refusal:
         for trial in list_trials(filesystem):
             _say(Report(answer=answer(bench, filesystem, trial)))

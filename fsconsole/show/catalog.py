@@ -7,29 +7,20 @@ from itertools import groupby
 
 from fsconsole.catalog.filesystem import Option, Verdict
 from fsconsole.model.answers import LevelAnswer
-from fsconsole.model.wire import encode
-from fsconsole.plan.arrays import ABOUT_LEVELS
 from fsconsole.preflight.catalog_survey import CatalogEntry, CatalogSurvey
-from fsconsole.preflight.machine import LevelHere
 from fsconsole.results.content import hanging
 from fsconsole.text import pad_right, printable
 
-# The levels of [[array]], and what this machine lacks for each: as JSON, and in plain lines.
+# The levels of [[array]], and what this machine lacks for each.
 
 _NAME_WIDTH = 10
 
 
-def levels_as_json(levels: Sequence[LevelHere]) -> str:
-    """Return the levels as a JSON list."""
-    told = (LevelAnswer(one.level, ABOUT_LEVELS[one.level], one.why, one.remedy) for one in levels)
-    return encode(tuple(told), indent=2)
-
-
-def lines(levels: Sequence[LevelHere], width: int) -> Iterator[str]:
+def lines(levels: Sequence[LevelAnswer], width: int) -> Iterator[str]:
     """Yield a few lines for each level: what it is, and why it can't be had here."""
     for level in levels:
-        lacks = [f"not supported: {level.why}", level.remedy] if level.why else []
-        yield from _beside(level.level, [ABOUT_LEVELS[level.level], *lacks], _NAME_WIDTH, width)
+        lacks = [f"not supported: {level.unavailable}", level.remedy] if level.unavailable else []
+        yield from _beside(level.level, [level.about, *lacks], _NAME_WIDTH, width)
 
 
 _OPTION_WIDTH = 24

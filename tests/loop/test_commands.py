@@ -165,7 +165,7 @@ def test_without_a_device_nothing_is_looked_at_and_nobody_need_be_root() -> None
 def test_namespace_confinement_and_loop_devices_work_and_nothing_is_left(tmp_path):
     machine = examine(RealExecutor(), load_catalog(), str(tmp_path))
     assert machine.is_root
-    assert (machine.namespace.why, machine.confinement.why, machine.loop.why) == ("", "", "")
+    assert (machine.namespace, machine.confinement, machine.loop) == ("", "", "")
     assert machine.namespace.works
     assert os.listdir(tmp_path) == []
     wait_until(lambda: not loops_under(str(tmp_path)), "the loop device is gone")
@@ -231,4 +231,4 @@ def own_temporary_directory(tmp_path, monkeypatch):
 
 def test_a_cage_that_does_not_hold_is_told_of(tmp_path):
     machine = examine(WithoutBubblewrap(), load_catalog(), str(tmp_path))
-    assert machine.confinement.why == "a confined program could write outside its tree"
+    assert machine.confinement == "a confined program could write outside its tree"

@@ -14,7 +14,7 @@ from fsconsole.catalog.filesystem import Answer, Verdict
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.cli.plan_show import plan_answer
 from fsconsole.devices.identity import listed_identity
-from fsconsole.model.answers import StepAnswer
+from fsconsole.model.answers import LevelAnswer, StepAnswer
 from fsconsole.model.device import Device
 from fsconsole.model.wire import encode
 from fsconsole.plan.arrays import LEVELS
@@ -23,8 +23,7 @@ from fsconsole.plan.outcome import work_out
 from fsconsole.preflight import catalog_survey
 from fsconsole.preflight.catalog_survey import CatalogEntry, CatalogSurvey
 from fsconsole.preflight.findings import Findings, Versions
-from fsconsole.preflight.machine import Driver, FilesystemSupport, LevelHere
-from fsconsole.show.catalog import levels_as_json
+from fsconsole.preflight.machine import Driver, FilesystemSupport
 from fsconsole.tui.screens.plan import PlanScreen
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.device_lists import SCRATCH, listed
@@ -54,7 +53,7 @@ def catalog_answer(refused: dict[str, str] | None = None, unavailable: dict[str,
 
 def levels_answer(lacks: dict[str, tuple[str, str]] | None = None) -> str:
     """What `fsconsole catalog --arrays --json` would say, with why these levels are lacking, and what to do about it."""
-    return levels_as_json([LevelHere(level, *(lacks or {}).get(level, ("", ""))) for level in LEVELS])
+    return encode(tuple(LevelAnswer(level, "", *(lacks or {}).get(level, ("", ""))) for level in LEVELS))
 
 
 def commands_answer(index: int, step: StepAnswer) -> str:

@@ -8,13 +8,13 @@ import pytest
 from textual.pilot import Pilot
 
 from fsconsole.model.answers import LevelAnswer
-from fsconsole.model.wire import decode
+from fsconsole.model.wire import decode, encode
 from fsconsole.plan.arrays import LEVELS
 from fsconsole.plan.outcome import Lack, levels_of
 from fsconsole.plan.planfile import ArrayAxis
 from fsconsole.plan.read import read_plan
 from fsconsole.preflight import machine
-from fsconsole.show import catalog
+from fsconsole.show.catalog import lines as level_lines
 from fsconsole.text import KIB
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.arrayed import MEMBERS, on_arrays
@@ -233,10 +233,8 @@ def test_what_the_command_says_is_what_the_console_reads(monkeypatch: pytest.Mon
     assert [level.level for level in told] == list(LEVELS)
     why = "this kernel makes no linear: /proc/mdstat does not name it, and there is no module md-linear"
     remedy = "Use a kernel that has it, or an array that is there as the target."
-    assert levels_of(decode(tuple[LevelAnswer, ...], catalog.levels_as_json(told))) == {
-        "linear": Lack(why, remedy)
-    }
-    lines = list(catalog.lines(told, 80))
+    assert levels_of(decode(tuple[LevelAnswer, ...], encode(told))) == {"linear": Lack(why, remedy)}
+    lines = list(level_lines(told, 80))
     assert max(map(len, lines)) <= 80
     assert f"not supported: {why} {remedy}" in " ".join(" ".join(lines).split())
 
