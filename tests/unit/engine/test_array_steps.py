@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, nullcontext
-from itertools import count
+from itertools import chain, count, repeat
 from types import SimpleNamespace
 from typing import cast
 
@@ -22,11 +22,12 @@ from fsconsole.model.plan import ArraySpec, Step, StepKind
 LACKS = "the array /dev/md400 lacks 1 of its 3 members when the cell ended"
 MEMBERS = ("vda", "vdb")
 STEP = Step(StepKind.ARRAY, "make it", (("mdadm", "--create"),))
-
-
-def sync(action: str, *, is_in_step: bool, faulty: tuple[str, ...] = ()) -> SyncState:
-    """Return what md says of an array with both of its members."""
-    return SyncState(action, is_in_step, ("vda", "vdb"), faulty, 10.0, is_at_work=True)
+BEHIND = SyncState("recover", False, MEMBERS, (), 1.0, is_at_work=True)
+IN_STEP = SyncState("idle", True, MEMBERS, (), 0.0, is_at_work=False)
+FAULTY = SyncState("recover", False, MEMBERS, ("vdb",), 1.0, is_at_work=True)
+DELAYED = SyncState("resync", False, MEMBERS, (), 0.0, is_at_work=False)
+TAKEN_OUT = SyncState("idle", False, ("vda",), (), 0.0, is_at_work=False)
+"""As udev leaves it when a disk is pulled (64-md-raid-assembly.rules: mdadm -If)."""
 
 
 class Life:
@@ -35,36 +36,42 @@ class Life:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.happened: list[str] = []
         self.releases: list[tuple[str, ...]] = []
-        self.sync = SyncState("idle", True, MEMBERS, (), 0.0, True)
-        self.interrupting = False
+        self.states: Iterator[SyncState] = repeat(IN_STEP)
+        self.ended: Iterator[object] = repeat("the same")
         self.stack = ExitStack()
+        clock = count(0, 100)
         monkeypatch.setattr(arrays, "require_free_array_name", lambda: None)
         monkeypatch.setattr(arrays, "is_left_empty", lambda _: False)
         monkeypatch.setattr(arrays, "require_own", lambda *_: None)
         monkeypatch.setattr(arrays, "probe_signatures", lambda *_: ())
-        monkeypatch.setattr(arrays, "sync_state", lambda _: self.sync)
-        monkeypatch.setattr(arrays.time, "sleep", lambda _s: pytest.fail("it waits on"))
+        monkeypatch.setattr(arrays, "sync_state", lambda _: next(self.states))
+        monkeypatch.setattr(arrays, "hang_timeout_s", lambda: 240.0)
+        monkeypatch.setattr(arrays, "ended_io", lambda _names: next(self.ended))
+        times = SimpleNamespace(sleep=lambda _s: None, monotonic=lambda: float(next(clock)))
+        monkeypatch.setattr(arrays, "time", times)
         monkeypatch.setattr(arrays.warnings, "about_array", lambda _: None)
         monkeypatch.setattr(arrays, "_dismantle", lambda _: self.happened.append("taken apart"))
         monkeypatch.setattr(warnings, "about_end", lambda *_: self.happened.append("told"))
 
-    def work(self, *, assume_clean: bool = False) -> CellWork:
-        spec = ArraySpec("raid5", assume_clean=assume_clean)
+    def work(self, *, assume_clean: bool = False, interrupting: bool = False) -> CellWork:
+        gauges = SimpleNamespace(watch_device=lambda _: None)
         run = SimpleNamespace(
             prover=SimpleNamespace(wiping=lambda *_: nullcontext()),
-            sampler=SimpleNamespace(
-                gauges=SimpleNamespace(watch_device=lambda _: None), tell_progress=lambda _: None
-            ),
+            sampler=SimpleNamespace(gauges=gauges, tell_progress=lambda _: None),
             requests=SimpleNamespace(
-                cell_releases=lambda: self.releases.append(tuple(self.happened)),
-                interrupting=self.interrupting,
+                cell_releases=lambda: self.releases.append(tuple(self.happened)), interrupting=interrupting
             ),
             request=SimpleNamespace(run_id="run"),
             known_of_all=frozenset(),
             executor=None,
         )
+        spec = ArraySpec("raid5", assume_clean=assume_clean)
         cell = SimpleNamespace(target="/dev/null", index=0, members=("/dev/vda", "/dev/vdb"), array=spec)
         return cast("CellWork", SimpleNamespace(run=run, cell=cell, stack=self.stack, command=lambda _: None))
+
+    def wait(self, *states: SyncState, ended: Iterable[object] = ()) -> None:
+        self.states, self.ended = iter(states), chain(ended, repeat("the same"))
+        wait_until_in_step(self.work(), STEP)
 
 
 @pytest.fixture
@@ -86,9 +93,7 @@ def test_what_an_array_lacks_is_told_while_it_is_still_there(life: Life) -> None
 
 
 @pytest.mark.parametrize("assume_clean", [False, True])
-def test_a_cell_that_fails_has_the_same_warning_after_all_else_was_given_back(
-    life: Life, *, assume_clean: bool
-) -> None:
+def test_a_cell_that_fails_has_the_same_warning_after_all_else_was_given_back(life, assume_clean):
     work = life.work(assume_clean=assume_clean)
     make(work, STEP)
     if not assume_clean:
@@ -100,22 +105,12 @@ def test_a_cell_that_fails_has_the_same_warning_after_all_else_was_given_back(
 
 
 def test_an_array_that_was_not_in_step_yet_lacks_nothing_that_is_worth_a_word(life: Life) -> None:
-    life.sync, life.interrupting = SyncState("recover", False, MEMBERS, (), 10.0, True), True
-    work = life.work()
+    life.states, work = repeat(BEHIND), life.work(interrupting=True)
     make(work, STEP)
     with pytest.raises(Interrupted):
         wait_until_in_step(work, STEP)
     life.stack.close()
     assert life.happened == ["taken apart"]
-
-
-def test_a_member_lost_before_that_is_the_cells_own_reason(life: Life) -> None:
-    life.sync = SyncState("idle", False, MEMBERS, ("vdb",), 0.0, True)
-    work = life.work()
-    make(work, STEP)
-    with pytest.raises(StepFailed) as caught:
-        wait_until_in_step(work, STEP)
-    assert "lost the member vdb" in caught.value.reason
 
 
 def test_an_mdstat_that_can_not_be_read_keeps_no_array(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,6 +122,22 @@ def test_an_mdstat_that_can_not_be_read_keeps_no_array(life: Life, monkeypatch: 
     with pytest.raises(KernelUnreadable):
         life.stack.close()
     assert life.happened == ["taken apart"]
+
+
+def test_a_wait_ends_when_the_array_is_in_step_or_never_can_be(life: Life) -> None:
+    life.wait(BEHIND, BEHIND, IN_STEP)
+    ends = {
+        "lost the member vdb": (BEHIND, FAULTY),
+        "it has 1 of its 2 members": (BEHIND, TAKEN_OUT),
+        # Nobody waits for its members, of which no I/O ends.
+        "no I/O of its members has completed": (BEHIND,) * 9,
+    }
+    for why, states in ends.items():
+        with pytest.raises(StepFailed, match=why):
+            life.wait(*states)
+    # It goes on while I/O ends and while another resync is waited for.
+    life.wait(*(BEHIND,) * 9, IN_STEP, ended=range(9))
+    life.wait(*(DELAYED,) * 9, IN_STEP)
 
 
 def test_the_words_name_the_array_and_are_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,54 +153,3 @@ def test_the_words_name_the_array_and_are_said_once(monkeypatch: pytest.MonkeyPa
     warnings.about_end(work, frozenset())
     warnings.about_end(work, frozenset({warnings.degraded_words(lacking)}))  # type: ignore[arg-type]
     assert said == [LACKS]
-
-
-SYNC_STEP = Step(StepKind.ARRAY_SYNC, "wait")
-BEHIND = SyncState("recover", False, MEMBERS, (), 1.0, is_at_work=True)
-IN_STEP = SyncState("idle", True, MEMBERS, (), 0.0, is_at_work=False)
-FAULTY = SyncState("recover", False, MEMBERS, ("vdb",), 1.0, is_at_work=True)
-DELAYED = SyncState("resync", False, MEMBERS, (), 0.0, is_at_work=False)
-TAKEN_OUT = SyncState("idle", False, ("vda",), (), 0.0, is_at_work=False)
-"""As udev leaves it when a disk is pulled (64-md-raid-assembly.rules: mdadm -If)."""
-
-
-def wait(monkeypatch: pytest.MonkeyPatch, *states: SyncState, ended: Sequence[object] = ()) -> None:
-    said, moves, clock = iter(states), iter(ended), count(0, 100)
-    monkeypatch.setattr(arrays.time, "monotonic", lambda: float(next(clock)))
-    monkeypatch.setattr(arrays, "hang_timeout_s", lambda: 240.0)
-    monkeypatch.setattr(arrays, "ended_io", lambda _names: next(moves, "the same"))
-    monkeypatch.setattr(arrays, "sync_state", lambda _name: next(said))
-    monkeypatch.setattr(arrays.time, "sleep", lambda _s: None)
-    sampler = SimpleNamespace(tell_progress=lambda _percent: None)
-    run = SimpleNamespace(
-        requests=SimpleNamespace(interrupting=False), sampler=sampler, known_of_all=frozenset()
-    )
-    cell = SimpleNamespace(members=("/dev/vda", "/dev/vdb"))
-    # What is to be told at the cell's end is no matter here.
-    stack = SimpleNamespace(callback=lambda *_: None)
-    arrays.wait_until_in_step(cast("CellWork", SimpleNamespace(run=run, cell=cell, stack=stack)), SYNC_STEP)
-
-
-def test_it_ends_when_the_array_is_in_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    wait(monkeypatch, BEHIND, BEHIND, IN_STEP)
-
-
-@pytest.mark.parametrize(
-    ("states", "why"),
-    [
-        ((BEHIND, FAULTY), "lost the member vdb"),
-        ((BEHIND, TAKEN_OUT), "it has 1 of its 2 members"),
-        # Nobody waits for its members, of which no I/O ends.
-        ((BEHIND,) * 9, "no I/O of its members has completed"),
-    ],
-)
-def test_it_ends_when_the_array_never_can_be_in_step(monkeypatch, states, why):
-    with pytest.raises(StepFailed, match=why):
-        wait(monkeypatch, *states)
-
-
-def test_it_goes_on_while_io_ends_and_while_another_resync_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    wait(monkeypatch, *(BEHIND,) * 9, IN_STEP, ended=range(9))
-    wait(monkeypatch, *(DELAYED,) * 9, IN_STEP)

@@ -50,12 +50,9 @@ def test_time_without_progress_counts_while_somebody_waits_or_all_sleep() -> Non
         why: s for why, (_, s) in CASES.items()
     }
 
-
-def test_a_program_that_sleeps_and_works_by_turns_is_not_taken_for_one_that_waits() -> None:
+    # A program that sleeps and works by turns is not taken for one that waits.
     assert max(still([(1, who, "load") for who in ((LOG,), (), (LOG,), (LOG,), ()) * 20])) < 5
-
-
-def test_a_pause_of_the_machine_is_not_counted_for_the_device() -> None:
+    # A pause of the machine is not counted for the device.
     assert still([(1, (MKFS,), "mkfs")] * 2, pause_s=600)[1] < 60
 
 

@@ -55,25 +55,18 @@ def give_back(state: RunState, root: Path) -> tuple[Leftover, ...]:
     return give_back_leftovers(state, Kernel(str(root)))
 
 
-def test_a_limit_that_was_left_is_what_it_was_and_said_to_be(root: Path) -> None:
-    leftovers = give_back(left(LIMIT), root)
-    assert value(root, RATIO) == "20"
-    assert in_words(leftovers) == (f"{RATIO} is 20 again",)
-    assert leftovers[0].returned.why_left == ""
-
-
-def test_in_another_boot_nothing_is_written_and_that_is_said(root: Path) -> None:
+def test_a_limit_is_what_it_was_unless_the_machine_was_rebooted_or_somebody_changed_it(root: Path) -> None:
     (leftover,) = give_back(left(LIMIT, boot="another"), root)
     assert value(root, RATIO) == "0"
     assert "rebooted since" in in_words((leftover,))[0]
     assert leftover.returned.why_left
-
-
-def test_what_somebody_changed_since_is_left(root: Path) -> None:
+    leftovers = give_back(left(LIMIT), root)
+    assert value(root, RATIO) == "20"
+    assert in_words(leftovers) == (f"{RATIO} is 20 again",)
+    assert leftovers[0].returned.why_left == ""
     Path(f"{root}{BYTES}").write_text("12345678")
-    (leftover,) = give_back(left(LIMIT), root)
+    assert "12345678 now, which this run did not set" in in_words(give_back(left(LIMIT), root))[0]
     assert value(root, BYTES) == "12345678"
-    assert "12345678 now, which this run did not set" in in_words((leftover,))[0]
 
 
 def test_what_another_run_has_now_waits_and_stays_to_be_done(root: Path, lock: str) -> None:

@@ -76,7 +76,9 @@ def values(root: Path) -> dict[str, str]:
     return {path: place.read_text() for path in VALUES if (place := Path(f"{root}{path}")).exists()}
 
 
-def test_the_old_value_is_written_down_durably_before_the_new_one_is_set(root: Path) -> None:
+def test_the_old_value_is_written_down_durably_before_the_new_one_is_set_and_comes_back_once(
+    root: Path,
+) -> None:
     work = Work(Journal(root))
     settings.set_all(work, STEP)
     taken = [
@@ -85,42 +87,24 @@ def test_the_old_value_is_written_down_durably_before_the_new_one_is_set(root: P
     assert [seen.name for seen, _, _ in taken] == ["read_ahead", "nr_requests", "scheduler", "nr_requests"]
     assert all(durable and then[seen.path] == seen.old for seen, then, durable in taken)
     assert values(root) == {write.path: write.value for write in STEP.writes}
-    assert [seen.value for seen, _, _ in work.journal.told if isinstance(seen, SettingSeen)] == [
-        "2048",
-        "bfq",
-        "32",
-    ]
-
-
-def test_all_comes_back_in_reverse_once(root: Path) -> None:
-    work = Work(Journal(root))
-    settings.set_all(work, STEP)
+    shown = [seen.value for seen, _, _ in work.journal.told if isinstance(seen, SettingSeen)]
+    assert shown == ["2048", "bfq", "32"]
+    # All comes back in reverse, once.
     settings.set_back(work, STEP)
     assert values(root) == VALUES
     returned = [seen.path for seen, _, _ in work.journal.told if isinstance(seen, SettingReturned)]
-    assert [path.rpartition("/")[2] for path in returned] == [
-        "nr_requests",
-        "scheduler",
-        "nr_requests",
-        "read_ahead_kb",
-    ]
+    names = ["nr_requests", "scheduler", "nr_requests", "read_ahead_kb"]
+    assert returned == [f"{QUEUE}/{name}" for name in names]
     work.stack.close()
     assert len(work.journal.told) == 4 + 3 + 4
 
 
-@pytest.mark.parametrize("kind", [SettingReturned, SettingSeen])
-def test_a_full_journal_keeps_no_setting_from_coming_back(root: Path, kind: type[Observation]) -> None:
+@pytest.mark.parametrize("kind", [SettingReturned, SettingSeen, SettingTaken])
+def test_a_full_journal_keeps_no_setting_from_coming_back_and_nothing_is_set_unjournalled(root, kind):
     work = Work(Journal(root, full_at=kind))
     with pytest.raises(JournalFull), work.stack:
         settings.set_all(work, STEP)
-    assert values(root) == VALUES
-
-
-def test_without_its_intent_on_the_disk_nothing_is_set(root: Path) -> None:
-    work = Work(Journal(root, full_at=SettingTaken))
-    with pytest.raises(JournalFull), work.stack:
-        settings.set_all(work, STEP)
-    assert [then for _, then, _ in work.journal.told] == []
+    assert (work.journal.told == []) == (kind is SettingTaken)
     assert values(root) == VALUES
 
 

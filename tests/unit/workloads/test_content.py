@@ -106,29 +106,24 @@ def test_random_data_is_random_and_zero_data_is_zero() -> None:
     assert not any(b"".join(taken(a_write(DataKind.ZERO), 0, 5)))
 
 
-@pytest.mark.parametrize("direct", [False, True])
-@pytest.mark.parametrize(
-    ("block", "count"), [(4096, 140_000), (65536, 5_000), (3 * 2**20, 100), (4 * 2**20, 100)]
-)
-@pytest.mark.parametrize("kind", [DataKind.RANDOM, DataKind.COMPRESSIBLE])
-def test_no_two_blocks_of_a_filesystem_are_alike_however_much_is_written(
-    kind: DataKind, block: int, count: int, direct: bool
-) -> None:
+def test_no_two_blocks_of_a_filesystem_are_alike_however_much_is_written() -> None:
     # Far more than the pool holds, and than there are stamps.
-    content = content_of(a_write(kind, block, direct=direct, zero_share=0.5))
-    # Hashes, not the pages themselves, which are half a GiB.
-    found = [hash(page) for page in pages(taken_from(content, 3, count))]
-    assert len(set(found)) == len(found) > 70_000 > 3 * POOL_BYTES // 4096
+    amounts = ((4096, 140_000), (65536, 5_000), (3 * 2**20, 100), (4 * 2**20, 100))
+    kinds = (DataKind.RANDOM, DataKind.COMPRESSIBLE)
+    for kind, (block, count), direct in product(kinds, amounts, (False, True)):
+        content = content_of(a_write(kind, block, direct=direct, zero_share=0.5))
+        # Hashes, not the pages themselves, which are half a GiB.
+        found = [hash(page) for page in pages(taken_from(content, 3, count))]
+        assert len(set(found)) == len(found) > 70_000 > 3 * POOL_BYTES // 4096, (kind, block, direct)
 
 
-@pytest.mark.parametrize("block", [4096, 4 * 2**20])
-@pytest.mark.parametrize("direct", [False, True])
-def test_threads_dont_write_the_same_blocks(block: int, direct: bool) -> None:
-    workload = a_write(block=block, direct=direct)
-    content, heads = content_of(workload), []
-    for thread in range(workload.threads):
-        heads += [page[:8] for page in pages(taken_from(content, thread, 16 * 2**20 // block))]
-    assert len(set(heads)) == len(heads) == workload.threads * 4096
+def test_threads_dont_write_the_same_blocks() -> None:
+    for block, direct in product((4096, 4 * 2**20), (False, True)):
+        workload = a_write(block=block, direct=direct)
+        content, heads = content_of(workload), []
+        for thread in range(workload.threads):
+            heads += [page[:8] for page in pages(taken_from(content, thread, 16 * 2**20 // block))]
+        assert len(set(heads)) == len(heads) == workload.threads * 4096, (block, direct)
     assert len({walk(POOL_BYTES, 64, thread)[0] for thread in range(4096)}) == 4096
 
 

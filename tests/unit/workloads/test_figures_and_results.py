@@ -56,36 +56,22 @@ def figures(measurements: tuple[Measurement, ...]) -> dict[Metric, float]:
     return {measurement.metric: measurement.value for measurement in measurements}
 
 
-def test_figures_of_a_load_are_as_the_measurement_page_defines_them() -> None:
-    assert figures(load_measurements(result())) == {
-        Metric.WRITTEN: 8 * GIB,
-        Metric.WRITE_TIME: 8.0,
-        Metric.FIRST_DONE: 4.0,
-        Metric.LAST_DONE: 8.0,
-        Metric.WRITE: GIB,
-        Metric.FILES_PER_S: 16.0,
-    }
-
-
-def test_durable_and_the_cpu_as_ffsb_prints_it_count_from_the_first_write_to_the_end_of_the_drain() -> None:
-    assert figures(drain_measurements(result(), 7.5, 26 * S)) == {
-        Metric.DRAIN: 7.5,
-        Metric.DURABLE: GIB / 2,
-    }
+def test_figures_of_a_load_count_to_its_last_writer_and_durable_ones_to_the_end_of_its_drain() -> None:
+    times = {Metric.FIRST_DONE: 4.0, Metric.LAST_DONE: 8.0, Metric.FILES_PER_S: 16.0}
+    wrote = {Metric.WRITTEN: 8 * GIB, Metric.WRITE_TIME: 8.0, Metric.WRITE: GIB}
+    assert figures(load_measurements(result())) == wrote | times
+    drained = figures(drain_measurements(result(), 7.5, 26 * S))
+    assert drained == {Metric.DRAIN: 7.5, Metric.DURABLE: GIB / 2}
+    # As FFSB prints it.
     assert figures(generator_measurements(result(), 26 * S)) == {Metric.CPU_GENERATOR: 25.0}
-
-
-def test_a_load_that_only_read_has_read_figures_and_no_others() -> None:
-    read = replace(result(), written_bytes=0, read_bytes=4 * GIB)
-    assert figures(load_measurements(read)) == {
-        Metric.READ_BYTES: 4 * GIB,
-        Metric.READ_TIME: 8.0,
-        Metric.FIRST_DONE: 4.0,
-        Metric.LAST_DONE: 8.0,
-        Metric.READ: GIB / 2,
-        Metric.FILES_PER_S: 16.0,
-    }
-    assert figures(drain_measurements(read, 7.5, 26 * S)) == {Metric.DRAIN: 7.5}
+    only_read = replace(result(), written_bytes=0, read_bytes=4 * GIB)
+    read = {Metric.READ_BYTES: 4 * GIB, Metric.READ_TIME: 8.0, Metric.READ: GIB / 2}
+    assert figures(load_measurements(only_read)) == read | times
+    assert figures(drain_measurements(only_read, 7.5, 26 * S)) == {Metric.DRAIN: 7.5}
+    # What took no time has no rates.
+    empty = LoadResult((), 0, 0, 0, 0, 0, 0.0, 0.0, is_whole=True)
+    assert Metric.WRITE not in figures(load_measurements(empty))
+    assert figures(drain_measurements(empty, 0.1, 26 * S)) == {Metric.DRAIN: 0.1}
 
 
 def latencies(operation: Timed, *values_ns: int) -> Latencies:
@@ -100,42 +86,28 @@ def latencies(operation: Timed, *values_ns: int) -> Latencies:
     )
 
 
-def test_latency_figures_are_those_of_the_calls_that_moved_data() -> None:
-    seen = figures(
-        latency_measurements(
-            (
-                latencies(Timed.CREATE, 10**9),
-                latencies(Timed.READ, 1_000_000, 3_000_000),
-                latencies(Timed.WRITE, 2_500_000_000, 11_000_000_000),
-                latencies(Timed.FSYNC, 60 * 10**9),
-            )
-        )
+def test_latency_figures_are_those_of_the_calls_that_moved_data_or_else_of_the_files() -> None:
+    moved = (
+        latencies(Timed.CREATE, 10**9),
+        latencies(Timed.READ, 1_000_000, 3_000_000),
+        latencies(Timed.WRITE, 2_500_000_000, 11_000_000_000),
+        latencies(Timed.FSYNC, 60 * 10**9),
     )
+    seen = figures(latency_measurements(moved))
     assert seen[Metric.LATENCY_MEAN] == pytest.approx(13504 / 4)
     assert seen[Metric.LATENCY_P50] == pytest.approx(3, rel=0.06)
     assert seen[Metric.LATENCY_MAX] == 11_000
     assert (seen[Metric.OVER_2_S], seen[Metric.OVER_10_S]) == (50.0, 25.0)
-
-
-def test_latency_figures_of_a_load_that_moves_no_data_are_those_of_its_files() -> None:
-    seen = figures(latency_measurements((latencies(Timed.STAT, 2_000), latencies(Timed.READ))))
-    assert seen[Metric.LATENCY_MAX] == 0.002
-    empty_files = figures(
-        latency_measurements((latencies(Timed.CREATE, 3_000), latencies(Timed.FSYNC, 10**9)))
-    )
-    assert empty_files[Metric.LATENCY_MAX] == 0.003
+    stats = (latencies(Timed.STAT, 2_000), latencies(Timed.READ))
+    assert figures(latency_measurements(stats))[Metric.LATENCY_MAX] == 0.002
+    empty_files = (latencies(Timed.CREATE, 3_000), latencies(Timed.FSYNC, 10**9))
+    assert figures(latency_measurements(empty_files))[Metric.LATENCY_MAX] == 0.003
     assert latency_measurements((latencies(Timed.READ),)) == ()
 
 
 def test_cpu_is_a_share_of_all_cpus_and_per_gib_moved() -> None:
     assert figures(cpu_measurements(4.0, 16.0, 8 * GIB)) == {Metric.CPU: 25.0, Metric.CPU_PER_GIB: 0.5}
     assert cpu_measurements(0.0, 0.0, 0) == ()
-
-
-def test_a_load_that_took_no_time_has_no_rates() -> None:
-    empty = LoadResult((), 0, 0, 0, 0, 0, 0.0, 0.0, is_whole=True)
-    assert Metric.WRITE not in figures(load_measurements(empty))
-    assert figures(drain_measurements(empty, 0.1, 26 * S)) == {Metric.DRAIN: 0.1}
 
 
 @given(st.integers(1, 2**50), st.integers(0, 10**12))
