@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -39,14 +39,12 @@ def take_as_typed(parameters: Iterable[Any]) -> None:
     """Have typer take the words among these parameters as they come, and the flags that weren't given."""
     for parameter in parameters:
         descriptor = getattr(parameter, "type_descriptor", None)
-        # A parameter of a typer that keeps its types elsewhere is checked as ever.
-        if descriptor is not None and (descriptor.annotation in _WORDS or _is_help(parameter)):
+        # A parameter of a typer that keeps its types elsewhere is checked as ever. A flag without a default is typer's
+        # own --help, whose callback does the rest.
+        if descriptor is not None and (
+            descriptor.annotation in _WORDS or (descriptor.annotation is bool and parameter.default is None)
+        ):
             parameter._runtime_param = AsTyped()
-
-
-def _is_help(parameter: Any) -> bool:
-    """Return whether a parameter is typer's own flag, which is None where it isn't given; its callback does the rest."""
-    return parameter.type_descriptor.annotation is bool and parameter.default is None
 
 
 # Options of several commands.
@@ -61,12 +59,27 @@ _USAGE = 2
 """errors.ExitCode.USAGE, which is not loaded for a help text."""
 
 
-class Listed(NamedTuple):
-    """A command as the list of commands has it: name, the module whose register() adds it, and one line."""
+COMMANDS = (
+    ("devices", "fsconsole.cli.devices", "List block devices as a tree, with their state."),
+    ("readtest", "fsconsole.cli.devices", "Time buffered reads for 3 s, as hdparm -t. Read-only."),
+    ("gauges", "fsconsole.cli.gauges", "Live gauges of devices, CPUs and dirty pages."),
+    ("catalog", "fsconsole.cli.catalog", "List filesystems and options, and what this machine supports."),
+    ("scratch", "fsconsole.cli.devices", "Create, list and remove scratch devices, safe to wipe."),
+    ("plan", "fsconsole.cli.plan", "Dry run: cells, commands, data loss, and the consent code."),
+    ("run", "fsconsole.cli.run", "Run a plan. Wipes the given devices."),
+    ("resume", "fsconsole.cli.run", "Resume a stopped or interrupted run."),
+    ("demo", "fsconsole.cli.run", "Compare four variants on a scratch device. Touches no disk."),
+    ("attach", "fsconsole.cli.run", "Follow a running run."),
+    ("stop", "fsconsole.cli.run", "Stop after the current cell, or immediately; skip; pause."),
+    ("cleanup", "fsconsole.cli.run", "Clean up after killed runs."),
+    ("runs", "fsconsole.cli.runs", "List runs, newest first; rename or delete one."),
+    ("results", "fsconsole.cli.results", "Print the results of a finished or running run."),
+    ("doctor", "fsconsole.cli.doctor", "Check requirements and suggest fixes."),
+)
+"""Name, module and one line of help (64 characters at most), in the order of help.
 
-    name: str
-    module: str
-    line: str
+A module's register(app) adds its commands to a typer app; it is loaded when one of them is called.
+"""
 
 
 class Group(TyperGroup):
@@ -93,40 +106,33 @@ class Group(TyperGroup):
 class Commands(Group):
     """All commands of fsconsole, by their list alone until one is called."""
 
-    listed: ClassVar[tuple[Listed, ...]] = ()
-
     def list_commands(self, _ctx: Any) -> list[str]:
         """Return the names in the order in which help lists them."""
-        return [command.name for command in self.listed]
+        return [name for name, _, _ in COMMANDS]
 
     def get_command(self, _ctx: Any, name: str) -> Any:
         """Load a command; None where there is none of that name."""
-        modules = [command.module for command in self.listed if command.name == name]
+        modules = [module for known, module, _ in COMMANDS if known == name]
         return load(modules[0])[name] if modules else None
 
     def format_commands(self, _ctx: Any, formatter: Any) -> None:
         """Write the list of commands."""
         with formatter.section("Commands"):
-            formatter.write_dl([(command.name, command.line) for command in self.listed])
+            formatter.write_dl([(name, line) for name, _, line in COMMANDS])
 
 
 def load(module: str) -> dict[str, Any]:
     """Return the commands that a module registers, by their names."""
     app = typer.Typer(rich_markup_mode=None)
-    app.callback()(_nothing)
+    app.callback()(lambda: None)
     import_module(module).register(app)
     return dict(get_group(app).commands)
 
 
-def make_app(listed: Iterable[Listed]) -> typer.Typer:
-    """Return the command line with these commands."""
-
-    class Chosen(Commands):
-        pass
-
-    Chosen.listed = tuple(listed)
+def build_app() -> typer.Typer:
+    """Return the command line with all its commands."""
     app = typer.Typer(
-        cls=Chosen,
+        cls=Commands,
         help="Compare filesystems on your own disks, with figures you can trace.",
         epilog="Without a command, fsconsole starts its console. Nothing is wiped without your consent: `fsconsole plan` shows what would be lost.",
         invoke_without_command=True,
@@ -144,10 +150,6 @@ def show_help_for_nothing(ctx: typer.Context) -> None:
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help(), err=True)
         raise typer.Exit(_USAGE)
-
-
-def _nothing() -> None:
-    """Stand for the options of fsconsole itself, where one module's commands are loaded."""
 
 
 def _print_version(wanted: bool) -> None:

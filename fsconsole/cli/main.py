@@ -1,4 +1,4 @@
-"""Entry point: the list of commands, and the one place that reports errors.
+"""Entry point, and the one place that reports errors.
 
 Nothing is loaded here that a help text doesn't need: neither the commands nor the errors.
 """
@@ -12,32 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import typer
-
     from fsconsole.errors import FsconsoleError
-
-
-COMMANDS = (
-    ("devices", "fsconsole.cli.devices", "List block devices as a tree, with their state."),
-    ("readtest", "fsconsole.cli.devices", "Time buffered reads for 3 s, as hdparm -t. Read-only."),
-    ("gauges", "fsconsole.cli.gauges", "Live gauges of devices, CPUs and dirty pages."),
-    ("catalog", "fsconsole.cli.catalog", "List filesystems and options, and what this machine supports."),
-    ("scratch", "fsconsole.cli.devices", "Create, list and remove scratch devices, safe to wipe."),
-    ("plan", "fsconsole.cli.plan", "Dry run: cells, commands, data loss, and the consent code."),
-    ("run", "fsconsole.cli.run", "Run a plan. Wipes the given devices."),
-    ("resume", "fsconsole.cli.run", "Resume a stopped or interrupted run."),
-    ("demo", "fsconsole.cli.run", "Compare four variants on a scratch device. Touches no disk."),
-    ("attach", "fsconsole.cli.run", "Follow a running run."),
-    ("stop", "fsconsole.cli.run", "Stop after the current cell, or immediately; skip; pause."),
-    ("cleanup", "fsconsole.cli.run", "Clean up after killed runs."),
-    ("runs", "fsconsole.cli.runs", "List runs, newest first; rename or delete one."),
-    ("results", "fsconsole.cli.results", "Print the results of a finished or running run."),
-    ("doctor", "fsconsole.cli.doctor", "Check requirements and suggest fixes."),
-)
-"""Name, module and one line of help (64 characters at most), in the order of help.
-
-A module's register(app) adds its commands to a typer app; it is loaded when one of them is called.
-"""
 
 
 COLLECT_AFTER = (50_000, 20, 50)
@@ -45,13 +20,6 @@ COLLECT_AFTER = (50_000, 20, 50)
 
 By default it is 700, and to look for them takes a tenth of a command's time, and a third of that in which a large run is read.
 """
-
-
-def build_app() -> typer.Typer:
-    """Return the command line with all its commands."""
-    from fsconsole.cli.app import Listed, make_app
-
-    return make_app(Listed(*command) for command in COMMANDS)
 
 
 def main() -> int:
@@ -77,12 +45,14 @@ def _carry_out() -> int:
     """Parse and carry out; what a command returns is no exit code, but for that of typer.Exit."""
     from typer import TyperException
 
+    from fsconsole.cli import app
+
     try:
-        ending = build_app()(prog_name="fsconsole", standalone_mode=False)
+        ending = app.build_app()(prog_name="fsconsole", standalone_mode=False)
     except TyperException as error:
         from fsconsole.cli.complaint import misuse
 
-        raise misuse(error, sys.argv[1:], [name for name, _, _ in COMMANDS]) from error
+        raise misuse(error, sys.argv[1:], [name for name, _, _ in app.COMMANDS]) from error
     except SystemExit as end:
         ending = end.code
     sys.stdout.flush()

@@ -39,7 +39,7 @@ from fsconsole.plan.planfile import (
     written_bytes,
 )
 from fsconsole.plan.read_workload import workload_of
-from fsconsole.plan.rows import Row, Rows, list_rows
+from fsconsole.plan.rows import Candidate, Rows, list_candidates, rows_of
 from fsconsole.plan.settings import objections
 from fsconsole.plan.steps import cell_steps, raw_bytes, raw_reasons
 
@@ -159,7 +159,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     this machine by trying, support which arrays it makes; listed are the rows, where they are known already.
     Raises OptionRefused, PlanBadValue.
     """
-    rows = list_rows(plan_file, catalog, kernel, known) if listed is None else listed
+    rows = listed or rows_of(plan_file, list_candidates(plan_file, catalog, kernel, known))
     sites = sites_of(plan_file, targets, support)
     names = {row.variant.filesystem for row in rows.rows if not row.variant.is_raw}
     # An array that can't be made has no size that others would have to heed.
@@ -225,7 +225,7 @@ def _namespace(run_id: str) -> uuid.UUID:
 def _ordered_cells(
     plan_file: PlanFile,
     sites: tuple[Site, ...],
-    rows: tuple[Row, ...],
+    rows: tuple[Candidate, ...],
     choices: tuple[tuple[Workload, ...], ...],
 ) -> list[tuple[Cell, Site]]:
     """Return the cells in their order, without position, UUID and steps, with what each is made on."""

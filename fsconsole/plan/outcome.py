@@ -145,8 +145,8 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
     try:
         candidates = list_candidates(plan_file, catalog, kernel, known)
         # Rows are named as the grid will have them; what is left out is named beside all.
-        of_rows = iter(labels_of([candidate.row for candidate in candidates if candidate.is_row]))
-        of_all = labels_of([candidate.row for candidate in candidates])
+        of_rows = iter(labels_of([candidate for candidate in candidates if candidate.is_row]))
+        of_all = labels_of(candidates)
         labels = tuple(
             next(of_rows) if candidate.is_row else label
             for candidate, label in zip(candidates, of_all, strict=True)

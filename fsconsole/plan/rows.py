@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from fsconsole.catalog.filesystem import NOTHING_KNOWN, Catalog, Filesystem, Known, Rule, Scope
+from fsconsole.catalog.filesystem import NOTHING_KNOWN, Catalog, Filesystem, Known, Scope
 from fsconsole.catalog.words import (
     Chosen,
     Where,
@@ -25,32 +25,16 @@ from fsconsole.plan.planfile import PlanFile, VariantText
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A variant, the words that tell it from others, and why it can't run, if it can't."""
+class Candidate:
+    """A variant that a plan names, and why it can't run or is no row of the grid."""
 
     variant: Variant
     chosen: Chosen
+    """The words that tell it from others."""
     unavailable: str = ""
-
-    @property
-    def meaning(self) -> tuple[str, frozenset[str]]:
-        """Equal for two rows that make the same filesystem."""
-        return (self.variant.filesystem, self.chosen.facts)
-
-    @property
-    def name(self) -> str:
-        """Its own label, or filesystem and words."""
-        words = (word.label for word in self.chosen.own)
-        return self.variant.label or " ".join((self.variant.filesystem, *words))
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What a plan names as a row; number counts its checklists, or its variants in words."""
-
-    row: Row
-    number: int
-    of_checklist: bool
+    number: int = -1
+    """Counts the plan's checklists, or its variants in words; -1 for the raw row."""
+    of_checklist: bool = False
     values: tuple[tuple[str, str], ...] = ()
     """(option, value) of a checklist's combination."""
     is_excluded: bool = False
@@ -64,6 +48,17 @@ class Candidate:
     def is_row(self) -> bool:
         """Whether it is one of the grid's."""
         return not (self.is_excluded or self.broken or self.is_double)
+
+    @property
+    def meaning(self) -> tuple[str, frozenset[str]]:
+        """Equal for two that make the same filesystem."""
+        return (self.variant.filesystem, self.chosen.facts)
+
+    @property
+    def name(self) -> str:
+        """Its own label, or filesystem and words."""
+        words = (word.label for word in self.chosen.own)
+        return self.variant.label or " ".join((self.variant.filesystem, *words))
 
 
 def list_candidates(
@@ -79,25 +74,23 @@ def list_candidates(
         if not candidate.is_row:
             candidates.append(candidate)
             continue
-        candidates.append(replace(candidate, is_double=candidate.row.meaning in seen))
-        seen.add(candidate.row.meaning)
+        candidates.append(replace(candidate, is_double=candidate.meaning in seen))
+        seen.add(candidate.meaning)
     return tuple(candidates)
 
 
-def labels_of(rows: Sequence[Row]) -> tuple[str, ...]:
+def labels_of(rows: Sequence[Candidate]) -> tuple[str, ...]:
     """Return a label for each row: the plan's own, or made from words that not all rows of the filesystem share."""
-    words = [[word.label for word in row.chosen.own] for row in rows]
     shared: dict[str, set[str]] = {}
-    for row, own in zip(rows, words, strict=True):
-        name = row.variant.filesystem
-        shared[name] = shared.get(name, set(own)) & set(own)
-    return tuple(
-        row.variant.label
-        or " ".join(
-            (row.variant.filesystem, *(word for word in own if word not in shared[row.variant.filesystem]))
-        )
-        for row, own in zip(rows, words, strict=True)
-    )
+    for row in rows:
+        own = {word.label for word in row.chosen.own}
+        shared[row.variant.filesystem] = shared.get(row.variant.filesystem, own) & own
+
+    def label(row: Candidate) -> str:
+        filesystem, words = row.variant.filesystem, [word.label for word in row.chosen.own]
+        return " ".join((filesystem, *(word for word in words if word not in shared[filesystem])))
+
+    return tuple(row.variant.label or label(row) for row in rows)
 
 
 def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> Iterator[Candidate]:
@@ -119,9 +112,10 @@ def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> I
                 " ".join(_words(filesystem, Scope.MKFS, dict(mkfs))),
                 ",".join(_words(filesystem, Scope.MOUNT, dict(mount))),
             )
-            row, broken = _row(text, filesystem, where, kernel, known)
-            yield Candidate(
-                row=row,
+            candidate = _candidate(text, filesystem, where, kernel, known)
+            broken = broken_rules(filesystem, candidate.chosen)
+            yield replace(
+                candidate,
                 number=number,
                 of_checklist=True,
                 values=values,
@@ -130,9 +124,9 @@ def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> I
             )
     for number, text in enumerate(plan.variants):
         where, filesystem = Where(plan.path, f"variant[{number}]"), catalog.get(text.filesystem)
-        row, _ = _row(text, filesystem, where, kernel, known)
-        require_rules(filesystem, row.chosen, where)
-        yield Candidate(row=row, number=number, of_checklist=False)
+        candidate = _candidate(text, filesystem, where, kernel, known)
+        require_rules(filesystem, candidate.chosen, where)
+        yield replace(candidate, number=number)
 
 
 def _words(filesystem: Filesystem, scope: Scope, values: dict[str, str]) -> Iterator[str]:
@@ -141,10 +135,9 @@ def _words(filesystem: Filesystem, scope: Scope, values: dict[str, str]) -> Iter
             yield option.text(values[option.name])
 
 
-def _row(
+def _candidate(
     text: VariantText, filesystem: Filesystem, where: Where, kernel: str, known: Known
-) -> tuple[Row, tuple[Rule, ...]]:
-    """Return the row of a variant's texts, and the rules between options that it breaks."""
+) -> Candidate:
     chosen = choose(filesystem, text.mkfs, text.mount, text.tune, where)
     variant = Variant(
         label=text.label,
@@ -156,53 +149,36 @@ def _row(
         hidden_words=(*hidden_words(filesystem, chosen.mkfs, chosen.mount), *to_argv(chosen.tune)),
     )
     reasons = refusals(filesystem, chosen, kernel, known)
-    return Row(variant, chosen, "; ".join(reasons)), broken_rules(filesystem, chosen)
+    return Candidate(variant, chosen, "; ".join(reasons))
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
     """All rows of a plan, and sentences on what was left out and why."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[Candidate, ...]
     notes: tuple[str, ...]
 
 
-def list_rows(plan: PlanFile, catalog: Catalog, kernel: str = "", known: Known = NOTHING_KNOWN) -> Rows:
-    """Return the plan's rows in its order, without duplicates, with labels made from what differs.
-
-    kernel and known are as of list_candidates. Raises OptionRefused, PlanBadValue.
-    """
-    return rows_of(plan, list_candidates(plan, catalog, kernel, known))
-
-
 def rows_of(plan: PlanFile, candidates: Sequence[Candidate]) -> Rows:
-    """Return the rows among a plan's candidates. Raises PlanBadValue."""
+    """Return the rows among a plan's candidates, with a label each, which none shares. Raises PlanBadValue."""
     named = [candidate for candidate in candidates if not candidate.is_excluded]
-    rows = with_unique_labels(plan, tuple(candidate.row for candidate in named if candidate.is_row))
-    if plan.raw:
-        rows = (Row(Variant(label=RAW, filesystem=RAW), Chosen((), (), (), ())), *rows)
-    left_out = (
-        f"left out: {candidate.row.name}: {candidate.broken or 'the same variant is there already'}"
-        for candidate in named
-        if not candidate.is_row
-    )
-    # Names that the plan uses and the rows don't show.
-    words = [word for each in named if not each.broken for word in each.row.chosen.own if word.given]
-    renamed = [pair for checklist in plan.checklists for pair in checklist.renamed]
-    old = dict.fromkeys((*renamed, *((word.given, word.text) for word in words)))
-    return Rows(rows, (*left_out, *(f"{given} is read as {today}" for given, today in old)))
-
-
-def with_unique_labels(plan: PlanFile, rows: tuple[Row, ...]) -> tuple[Row, ...]:
-    """Return rows with a label each; raises PlanBadValue where the plan gave one label to two."""
-    labels = labels_of(rows)
+    unlabelled = [candidate for candidate in named if candidate.is_row]
+    rows = [Candidate(Variant(label=RAW, filesystem=RAW), Chosen((), (), (), ()))] if plan.raw else []
     seen: set[str] = set()
-    for label in labels:
+    for row, label in zip(unlabelled, labels_of(unlabelled), strict=True):
         if label in seen:
             wanted = "a label of its own for every variant"
             raise PlanBadValue(plan.path, "variant.label", f'"{label}"', "two variants have it", wanted)
         seen.add(label)
-    return tuple(
-        replace(row, variant=replace(row.variant, label=label))
-        for row, label in zip(rows, labels, strict=True)
+        rows.append(replace(row, variant=replace(row.variant, label=label)))
+    left_out = (
+        f"left out: {candidate.name}: {candidate.broken or 'the same variant is there already'}"
+        for candidate in named
+        if not candidate.is_row
     )
+    # Names that the plan uses and the rows don't show.
+    words = [word for each in named if not each.broken for word in each.chosen.own if word.given]
+    renamed = [pair for checklist in plan.checklists for pair in checklist.renamed]
+    old = dict.fromkeys((*renamed, *((word.given, word.text) for word in words)))
+    return Rows(tuple(rows), (*left_out, *(f"{given} is read as {today}" for given, today in old)))

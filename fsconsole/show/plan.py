@@ -382,19 +382,19 @@ def variant_about(variant: VariantText) -> tuple[str, ...]:
 
 
 def _candidate(key: str, label: str, candidate: Candidate) -> Line:
-    row, variant = candidate.row, candidate.row.variant
+    variant, unavailable = candidate.variant, candidate.unavailable
     mark, value, about = Mark.ON, "", []
     if candidate.broken:
         mark, value, about = Mark.BARRED, "left out", [f"Left out: {candidate.broken}."]
     elif candidate.is_double:
         mark, value, about = Mark.BARRED, "the same", ["Left out: same as a variant above."]
-    elif row.unavailable:
+    elif unavailable:
         value = "can't run"
     if candidate.is_excluded:
         mark, value = Mark.OFF, ""
-    if row.unavailable:
-        about.append(f"It can't run here: {row.unavailable}.")
+    if unavailable:
+        about.append(f"It can't run here: {unavailable}.")
     words = (" ".join(variant.mkfs_words), ",".join(variant.mount_words), " ".join(variant.tune_words))
     about += variant_about(VariantText(variant.filesystem, *words, as_printed=variant.as_printed))
-    is_faint = not candidate.is_row or bool(row.unavailable)
+    is_faint = not candidate.is_row or bool(unavailable)
     return Line(key, label, mark, value, tuple(about), is_faint=is_faint, wraps=True)

@@ -13,9 +13,9 @@ import pytest
 import typer
 
 from fsconsole import __version__
+from fsconsole.cli import app as parser
 from fsconsole.cli import main as command_line
-from fsconsole.cli.app import load
-from fsconsole.cli.main import COMMANDS
+from fsconsole.cli.app import COMMANDS, load
 from fsconsole.errors import ExitCode
 from fsconsole.errors.targets import DeviceMissing
 
@@ -33,7 +33,7 @@ def end_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], int]:
         def fail() -> None:
             raise error
 
-        monkeypatch.setattr(command_line, "build_app", lambda: app)
+        monkeypatch.setattr(parser, "build_app", lambda: app)
         monkeypatch.setattr(sys, "argv", ["fsconsole"])
         return command_line.main()
 
@@ -84,7 +84,7 @@ def test_a_closed_pipe_is_no_complaint():
 
 def test_a_character_that_the_terminal_lacks_is_printed_as_an_escape():
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
-    code = "from fsconsole.cli.main import main; import sys, typer; import fsconsole.cli.main as m\n" + (
+    code = "from fsconsole.cli.main import main; import sys, typer; import fsconsole.cli.app as m\n" + (
         "app = typer.Typer()\n"
         "@app.command()\n"
         "def label() -> None: typer.echo('\\u20ac')\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.cli.main import COMMANDS
+from fsconsole.cli.app import COMMANDS
 from fsconsole.errors import ExitCode
 
 FSCONSOLE = Path(sys.executable).with_name("fsconsole")

@@ -6,7 +6,7 @@ import json
 
 from typer.testing import CliRunner
 
-from fsconsole.cli.main import build_app
+from fsconsole.cli.app import build_app
 from fsconsole.errors import Misused
 
 

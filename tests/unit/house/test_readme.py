@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.cli.main import COMMANDS
+from fsconsole.cli.app import COMMANDS
 from fsconsole.plan import read
 from fsconsole.plan.arrays import LEVELS
 from fsconsole.plan.keys import (
@@ -20,7 +20,7 @@ from fsconsole.plan.keys import (
     WORKLOAD,
     Key,
 )
-from fsconsole.plan.rows import list_rows
+from fsconsole.plan.rows import list_candidates, rows_of
 from tests.unit.house.source import CHECKOUT
 
 MENTIONED = re.compile(r"(?:`|^ *(?:sudo )?|\| `?)(?:fsconsole|\./bootstrap) ([a-z]+)", re.MULTILINE)
@@ -44,7 +44,7 @@ def test_the_readmes_plan_is_read_and_has_the_rows_that_it_says():
     text = (CHECKOUT / "README.md").read_text()
     section = text[text.index("## Plan files") : text.index("## Workloads")]
     plan = read.parse_plan(section.split("```")[1], "README.md")
-    assert len(list_rows(plan, load_catalog()).rows) * plan.repeats == 6
+    assert len(rows_of(plan, list_candidates(plan, load_catalog())).rows) * plan.repeats == 6
     assert "six cells" in section
 
 

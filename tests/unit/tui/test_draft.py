@@ -25,7 +25,7 @@ CATALOG = load_catalog()
 
 def rows(plan: PlanFile) -> list[str]:
     found = list_candidates(plan, CATALOG, "6.18.0", NOTHING_KNOWN)
-    return [candidate.row.name for candidate in found if candidate.is_row]
+    return [candidate.name for candidate in found if candidate.is_row]
 
 
 def compared() -> Draft:
