@@ -9,7 +9,6 @@ from fsconsole.devices.evidence import Unread
 from fsconsole.devices.graph import tree_rows
 from fsconsole.devices.snapshot import find_device, take_snapshot
 from fsconsole.devices.sysfs import (
-    Hardware,
     normal_wwn,
     parse_scheduler,
     parse_uevent,
@@ -48,48 +47,28 @@ def test_a_sata_disk_tells_all_that_sysfs_has_of_it(tree: SystemTree) -> None:
     )
 
 
-def test_an_nvme_namespace_is_known_by_its_own_wwid(tree: SystemTree) -> None:
-    where = "pci0000:00/0000:00:1d.0/0000:3d:00.0/nvme/nvme0/nvme0n1"
-    files: dict[str, str | bytes] = {
+def test_disks_of_other_buses_tell_what_sysfs_has_of_them(tree: SystemTree) -> None:
+    bridge = "pci0000:00/0000:00:14.0/usb2/2-1"
+    nvme: dict[str, str | bytes] = {
         "device/model": "SAMSUNG MZQL23T8HCLS-00A07              ",
         "device/serial": "S64HNE0R602513      ",
         "wwid": "eui.36344830526025130025384500000001",
-        "queue/scheduler": "[none] mq-deadline kyber",
         "diskseq": "3",
     }
-    tree.add(where, "259:0", GIB, files)
-    disk = tree.devices()["nvme0n1"]
-    assert (disk.model, disk.serial) == ("SAMSUNG MZQL23T8HCLS-00A07", "S64HNE0R602513")
-    assert (disk.wwn, disk.transport, disk.kind) == (
-        "eui.36344830526025130025384500000001",
-        "nvme",
-        DeviceKind.DISK,
-    )
-    assert disk.diskseq == 3
-
-
-def test_a_virtio_disk_has_its_serial_beside_its_size(tree: SystemTree) -> None:
-    tree.add(
-        "pci0000:00/0000:00:05.0/virtio2/block/vda",
-        "252:0",
-        GIB,
-        {"serial": "disk-42", "device/vendor": "0x1af4"},
-    )
-    disk = tree.devices()["vda"]
-    assert (disk.serial, disk.transport, disk.model, disk.kind) == ("disk-42", "virtio", "", DeviceKind.DISK)
-
-
-def test_a_usb_disk_is_usb_though_it_is_scsi_too(tree: SystemTree) -> None:
-    bridge = "pci0000:00/0000:00:14.0/usb2/2-1"
-    tree.add(
-        f"{bridge}/2-1:1.0/host6/target6:0:0/6:0:0:0/block/sdc",
-        "8:32",
-        GIB,
-        {"device/model": "Elements 25A2"},
-    )
+    # An NVMe namespace is known by its own wwid; a USB disk is USB though it is SCSI too.
+    tree.add("pci0000:00/0000:00:1d.0/0000:3d:00.0/nvme/nvme0/nvme0n1", "259:0", GIB, nvme)
+    virtio = {"serial": "disk-42", "device/vendor": "0x1af4"}
+    tree.add("pci0000:00/0000:00:05.0/virtio2/block/vda", "252:0", GIB, virtio)
+    usb = f"{bridge}/2-1:1.0/host6/target6:0:0/6:0:0:0/block/sdc"
+    tree.add(usb, "8:32", GIB, {"device/model": "Elements 25A2"})
     (tree.sys / "devices" / bridge / "serial").write_text("575834314442384B\n")
-    disk = tree.devices()["sdc"]
-    assert (disk.transport, disk.serial) == ("usb", "575834314442384B")
+    found = tree.devices()
+    assert {name: (d.model, d.serial, d.wwn, d.transport, d.diskseq) for name, d in found.items()} == {
+        "nvme0n1": ("SAMSUNG MZQL23T8HCLS-00A07", "S64HNE0R602513", nvme["wwid"], "nvme", 3),
+        "vda": ("", "disk-42", "", "virtio", 0),
+        "sdc": ("Elements 25A2", "575834314442384B", "", "usb", 0),
+    }
+    assert {device.kind for device in found.values()} == {DeviceKind.DISK}
 
 
 def test_a_partition_has_its_disks_hardware_and_its_own_size_and_place(tree: SystemTree) -> None:
@@ -130,6 +109,9 @@ def test_an_inactive_array_is_listed_though_it_has_no_size(tree: SystemTree) -> 
     devices = tree.devices()
     assert devices["md127"].md is not None
     assert "md5" not in devices
+    tree.write_proc("mdstat", "md0 : sleeping sda[0]\n")
+    with pytest.raises(KernelUnreadable):
+        tree.discover()
 
 
 def test_a_volume_on_an_array_is_dm(tree: SystemTree) -> None:
@@ -141,20 +123,17 @@ def test_a_volume_on_an_array_is_dm(tree: SystemTree) -> None:
     assert [row.device.name for row in tree_rows(tree.discover())] == ["sda", "md0", "dm-0"]
 
 
-def test_what_has_no_size_or_no_number_is_left_out(tree: SystemTree) -> None:
+def test_what_has_no_size_or_no_number_is_left_out_and_what_is_no_disk_is_not_called_one(
+    tree: SystemTree,
+) -> None:
     tree.add("virtual/block/loop0", "7:0", 0)
     hidden = tree.add("pci0/nvme/nvme0/nvme0c0n1", "259:9", GIB)
     (hidden / "dev").unlink()
     assert tree.discover() == ()
-
-
-def test_ram_disks_and_cdroms_are_no_disks(tree: SystemTree) -> None:
     tree.add("virtual/block/zram0", "253:0", GIB)
     tree.add("pci0/ata2/host1/target1:0:0/1:0:0:0/block/sr0", "11:0", GIB, {"device/model": "DVD"})
     assert {device.kind for device in tree.discover()} == {DeviceKind.OTHER}
-
-
-def test_a_name_with_a_slash_has_it_in_its_path(tree: SystemTree) -> None:
+    # A name with a slash has it in its path.
     tree.add("pci0/cciss0/block/cciss!c0d0", "104:0", GIB, {"device/model": "LOGICAL VOLUME"})
     assert tree.devices()["cciss!c0d0"].path == "/dev/cciss/c0d0"
 
@@ -182,28 +161,21 @@ def test_mounts_are_matched_by_number_and_not_by_name(tree: SystemTree) -> None:
     )
 
 
-def test_every_device_of_a_mounted_btrfs_is_in_use(tree: SystemTree) -> None:
+def test_every_device_of_a_mounted_btrfs_is_in_use_also_out_of_sight_and_none_by_a_network_filesystem(
+    tree: SystemTree,
+) -> None:
     for name, number in (("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")):
         tree.sata(name, number)
     for name, number in (("sda", "8:0"), ("sdb", "8:16")):
         tree.mounted_btrfs(name, number)
     (tree.sys / "fs/btrfs/features").mkdir()
+    tree.write_proc("self/mountinfo", "31 1 0:50 / /mnt rw - nfs4 server:/dev/sdc rw\n")
+    assert tree.devices()["sda"].mounts == (MountUse("", "btrfs", "btrfs"),)
+    assert tree.devices()["sdc"].mounts == ()
     tree.write_proc("self/mountinfo", "30 1 0:45 /@ /srv rw - btrfs /dev/sda rw,subvol=/@\n")
     devices = tree.devices()
     assert devices["sda"].mounts == devices["sdb"].mounts == (MountUse("/srv", "btrfs", "self"),)
     assert devices["sdc"].mounts == ()
-
-
-def test_a_btrfs_mounted_out_of_sight_is_still_mounted(tree: SystemTree) -> None:
-    tree.sata("sda", "8:0")
-    tree.mounted_btrfs("sda", "8:0")
-    assert tree.devices()["sda"].mounts == (MountUse("", "btrfs", "btrfs"),)
-
-
-def test_a_network_filesystem_claims_no_device(tree: SystemTree) -> None:
-    tree.sata("sda", "8:0")
-    tree.write_proc("self/mountinfo", "30 1 0:50 / /mnt rw - nfs4 server:/dev/sda rw\n")
-    assert tree.devices()["sda"].mounts == ()
 
 
 def test_a_swap_device_that_is_no_node_here_is_not_passed_over(tree: SystemTree) -> None:
@@ -235,12 +207,6 @@ def test_five_hundred_devices_are_all_found_in_natural_order(tree: SystemTree) -
     assert len(tree_rows(tree.discover())) == 500
 
 
-def test_an_mdstat_that_is_not_understood_is_not_passed_over(tree: SystemTree) -> None:
-    tree.write_proc("mdstat", "md0 : sleeping sda[0]\n")
-    with pytest.raises(KernelUnreadable):
-        tree.discover()
-
-
 def test_udev_fills_what_sysfs_lacks_and_no_more(tmp_path: Path) -> None:
     udev = {
         "ID_BUS": "ieee1394",
@@ -255,70 +221,53 @@ def test_udev_fills_what_sysfs_lacks_and_no_more(tmp_path: Path) -> None:
     assert read_hardware(str(tmp_path), "/devices/pci0/virtio1/block/vda", udev).serial == "S1"
 
 
-@pytest.mark.parametrize(
-    ("recorded", "hardware"),
-    [
-        ("sata-disk", Hardware("ST8000NM0055-1RM112", "ZC1D9HJQ", "0x5000c500a1b2c3d4", "ata")),
-        (
-            "nvme-disk",
-            Hardware(
-                "SAMSUNG MZQL23T8HCLS-00A07", "S64HNE0R602513", "eui.36344830526025130025384500000001", "nvme"
-            ),
-        ),
-        ("usb-disk", Hardware("Elements 25A2", "575834314442384B", "", "usb")),
-        # Half of a LUN's name is shared by all LUNs of its array: the whole one counts.
-        (
-            "iscsi-lun",
-            Hardware(
-                "lun0", "6001405a1b2c3d4e5f60718293a4b5c6", "0x6001405a1b2c3d4e5f60718293a4b5c6", "iscsi"
-            ),
-        ),
-        # The page that sysfs shows as vpd_pg80, not the name that udev makes of page 83h.
-        ("virtio-scsi-disk", Hardware("QEMU HARDDISK", "S6", "0x5000000000000016", "virtio")),
-        ("virtio-disk-md-member", Hardware("", "M0", "", "virtio")),
-        (
-            "qemu-nvme-disk",
-            Hardware("QEMU NVMe Ctrl", "N8", "nvme.1b36-4e38-51454d55204e564d65204374726c-00000001", "nvme"),
-        ),
-        ("md-inactive", Hardware()),
-    ],
-)
-def test_what_udev_recorded_serves_where_sysfs_is_silent(
-    tmp_path: Path, recorded: str, hardware: Hardware
-) -> None:
-    udev = parse_uevent((UDEV / f"{recorded}.txt").read_text())
-    assert read_hardware(str(tmp_path), udev["DEVPATH"], udev) == hardware
+RECORDED = {
+    "sata-disk": ("ST8000NM0055-1RM112", "ZC1D9HJQ", "0x5000c500a1b2c3d4", "ata"),
+    "nvme-disk": (
+        "SAMSUNG MZQL23T8HCLS-00A07",
+        "S64HNE0R602513",
+        "eui.36344830526025130025384500000001",
+        "nvme",
+    ),
+    "usb-disk": ("Elements 25A2", "575834314442384B", "", "usb"),
+    # Half of a LUN's name is shared by all LUNs of its array: the whole one counts.
+    "iscsi-lun": ("lun0", "6001405a1b2c3d4e5f60718293a4b5c6", "0x6001405a1b2c3d4e5f60718293a4b5c6", "iscsi"),
+    # The page that sysfs shows as vpd_pg80, not the name that udev makes of page 83h.
+    "virtio-scsi-disk": ("QEMU HARDDISK", "S6", "0x5000000000000016", "virtio"),
+    "virtio-disk-md-member": ("", "M0", "", "virtio"),
+    "qemu-nvme-disk": (
+        "QEMU NVMe Ctrl",
+        "N8",
+        "nvme.1b36-4e38-51454d55204e564d65204374726c-00000001",
+        "nvme",
+    ),
+    "md-inactive": ("", "", "", ""),
+}
 
 
-@pytest.mark.parametrize(
-    ("page", "serial"),
-    [
+def test_what_udev_recorded_serves_where_sysfs_is_silent(tmp_path: Path) -> None:
+    for recorded, hardware in RECORDED.items():
+        udev = parse_uevent((UDEV / f"{recorded}.txt").read_text())
+        assert read_hardware(str(tmp_path), udev["DEVPATH"], udev) == hardware, recorded
+
+
+def test_serial_pages_of_any_length_wwns_and_schedulers_are_read() -> None:
+    for page, serial in (
         (b"\x00\x80\x00\x04ABCD", "ABCD"),
         (b"\x00\x80\x00\x06 ABCD ", "ABCD"),
         (b"", ""),
         (b"\x00\x80\xff\xffA\x1b", "A\x1b"),
-    ],
-)
-def test_a_serial_page_of_any_length_is_read(page: bytes, serial: str) -> None:
-    assert parse_vpd_serial(page) == serial
-
-
-def test_a_wwn_reads_the_same_with_and_without_udev() -> None:
+    ):
+        assert parse_vpd_serial(page) == serial
     assert normal_wwn("naa.5000c500a1b2c3d4") == "0x5000c500a1b2c3d4"
     assert normal_wwn("t10.ATA     QEMU HARDDISK    QM00001 ") == "t10.ATA QEMU HARDDISK QM00001"
-
-
-@pytest.mark.parametrize(
-    ("text", "names", "chosen"),
-    [
+    for text, names, chosen in (
         ("none [mq-deadline] kyber", ("none", "mq-deadline", "kyber"), "mq-deadline"),
         ("[none]", ("none",), "none"),
         ("none", ("none",), "none"),
         ("", (), ""),
-    ],
-)
-def test_the_chosen_scheduler_stands_in_brackets(text: str, names: tuple[str, ...], chosen: str) -> None:
-    assert parse_scheduler(text) == (names, chosen)
+    ):
+        assert parse_scheduler(text) == (names, chosen)
 
 
 def test_a_path_that_is_no_device_is_named_for_what_it_is(tmp_path: Path) -> None:

@@ -24,11 +24,8 @@ def superblock(magic: int = 0xA92B4EFC, version: int = 1) -> bytes:
     ).ljust(4096)
 
 
-def test_the_uuid_on_a_member_is_read_as_blkid_and_mdadm_write_it():
+def test_the_uuid_on_a_member_is_read_and_what_is_no_superblock_of_this_kind_has_none():
     assert parse_superblock(superblock()) == UUID
-
-
-def test_what_is_no_superblock_of_this_kind_has_no_uuid():
     for raw in (b"", bytes(4096), superblock(magic=1), superblock(version=0), superblock()[:30]):
         assert parse_superblock(raw) == ""
 
@@ -45,20 +42,25 @@ def array(sys: Path, name: str, *members: str) -> Path:
     return folder
 
 
-def test_arrays_are_those_with_members_and_a_pulled_member_is_none(tmp_path):
+def test_arrays_are_those_with_members_marked_somewhere_and_a_pulled_member_is_none(tmp_path):
     array(tmp_path, "md400", "vda", "vdb")
     array(tmp_path, "md127", "vdc")
     array(tmp_path, "md3")
     (tmp_path / "block" / "vda").mkdir()
+    (tmp_path / "block/md127/md/metadata_version").write_text("none\n")
     (tmp_path / "devices" / "vdb").rmdir()
     assert list(held_arrays(str(tmp_path))) == [
-        HeldArray("md127", frozenset({"vdc"})),
+        HeldArray("md127", frozenset({"vdc"}), "none"),
         HeldArray("md400", frozenset({"vda"})),
     ]
 
 
 def state(
-    tmp_path: Path, action: str, degraded: int = 0, resync_start: str = "none", completed: str = "none"
+    tmp_path: Path,
+    action: str = "idle",
+    degraded: int = 0,
+    resync_start: str = "none",
+    completed: str = "none",
 ):
     folder = array(tmp_path, "md400", "vda")
     (folder / "sync_action").write_text(action + "\n")
@@ -70,34 +72,21 @@ def state(
     return sync_state("md400", str(tmp_path))
 
 
-def test_an_idle_whole_array_is_in_step(tmp_path):
-    assert state(tmp_path, "idle").is_in_step
-
-
-def test_one_that_resyncs_is_not_and_tells_how_far_it_is(tmp_path):
-    found = state(tmp_path, "resync", resync_start="500", completed="500 / 2000")
-    assert (found.is_in_step, found.done_percent, found.is_at_work) == (False, 25.0, True)
-
-
-def test_one_whose_rebuild_has_not_begun_yet_is_not_in_step(tmp_path):
-    assert not state(tmp_path, "idle", degraded=1).is_in_step
-
-
-def test_one_whose_resync_has_not_begun_yet_is_not_in_step(tmp_path):
-    assert not state(tmp_path, "idle", resync_start="0").is_in_step
-
-
-def test_a_member_that_failed_is_named(tmp_path):
-    assert state(tmp_path, "idle", degraded=2).faulty == ("vda",)
-
-
-def test_an_array_tells_where_its_members_are_marked(tmp_path):
-    (array(tmp_path, "md5", "vda") / "metadata_version").write_text("none\n")
-    assert list(held_arrays(str(tmp_path))) == [HeldArray("md5", frozenset({"vda"}), "none")]
-
-
-def test_one_whose_resync_waits_for_that_of_another_array_is_not_at_work(tmp_path):
-    assert not state(tmp_path, "resync", resync_start="0", completed="delayed").is_at_work
+def test_an_array_is_in_step_when_idle_and_whole_and_tells_how_far_it_is(tmp_path):
+    for name, how, told in (
+        ("idle", {}, (True, 0.0, False, ())),
+        (
+            "resync",
+            {"action": "resync", "resync_start": "500", "completed": "500 / 2000"},
+            (False, 25.0, True, ()),
+        ),
+        ("rebuild not begun", {"degraded": 1}, (False, 0.0, False, ())),
+        ("resync not begun", {"resync_start": "0"}, (False, 0.0, False, ())),
+        ("member failed", {"degraded": 2}, (False, 0.0, False, ("vda",))),
+        ("waits", {"action": "resync", "resync_start": "0", "completed": "delayed"}, (False, 0.0, False, ())),
+    ):
+        found = state(tmp_path / name, **how)
+        assert (found.is_in_step, found.done_percent, found.is_at_work, found.faulty) == told, name
 
 
 def test_only_an_array_that_gives_its_data_is_started(tmp_path):

@@ -45,41 +45,22 @@ def test_an_array_stands_under_its_first_member_and_names_the_others() -> None:
     rows = {row.device.name: row for row in tree_rows(MACHINE)}
     assert rows["md0"].also_under == ("sdb1",)
     assert rows["sda2"].also_under == ()
-
-
-def test_the_guides_can_do_without_box_characters() -> None:
     drawn = [guide(row, ASCII) for row in tree_rows(MACHINE)]
     assert drawn[1:5] == ["|- ", "`- ", "   `- ", "      `- "]
-    assert all(text.isascii() for text in drawn)
 
 
-def test_a_line_goes_down_past_the_children_of_an_elder() -> None:
-    devices = (
-        device("sda"),
-        device("sda1", DeviceKind.PARTITION, "sda"),
-        device("sda2", DeviceKind.PARTITION, "sda"),
-        device("md0", DeviceKind.MD, lower=("sda1",)),
-    )
-    assert [guide(row, SAFE) for row in tree_rows(devices)] == ["", "├─ ", "│  └─ ", "└─ "]
-
-
-def test_a_loop_over_a_device_stands_below_it() -> None:
+def test_loops_stand_below_devices_rings_hide_nothing_and_lines_go_down_past_children() -> None:
+    md = device("md0", DeviceKind.MD, lower=("sda1",))
+    assert [guide(row, SAFE) for row in tree_rows((*MACHINE[:3], md))] == ["", "├─ ", "│  └─ ", "└─ "]
     backing = LoopBacking("/dev/sda", 5, 7, direct_io=True, autoclear=False)
     loop = Device("loop0", "/dev/loop0", DeviceKind.LOOP, 7, 0, 1, loop=backing)
-    assert [guide(row, SAFE) + row.device.name for row in tree_rows((loop, device("sda")))] == [
-        "sda",
-        "└─ loop0",
-    ]
-
-
-def test_a_ring_of_parents_hides_nothing() -> None:
+    drawn = [guide(row, SAFE) + row.device.name for row in tree_rows((loop, device("sda")))]
+    assert drawn == ["sda", "└─ loop0"]
     ring = (device("dm-0", DeviceKind.DM, lower=("dm-1",)), device("dm-1", DeviceKind.DM, lower=("dm-0",)))
     assert {row.device.name for row in tree_rows(ring)} == {"dm-0", "dm-1"}
-
-
-def test_a_parent_that_is_not_listed_makes_a_root() -> None:
-    rows = tree_rows((device("sda1", DeviceKind.PARTITION, "sda"),))
-    assert guide(rows[0], SAFE) == ""
+    # A parent that is not listed makes a root.
+    (alone,) = tree_rows((device("sda1", DeviceKind.PARTITION, "sda"),))
+    assert guide(alone, SAFE) == ""
 
 
 def test_disks_count_on_in_letters_and_in_numbers() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fsconsole.devices.evidence import Evidence, Relation, SystemPlace, Unread, UseKind
-from fsconsole.devices.hazards import HINTS, QUESTIONS, find_hazards
+from fsconsole.devices.hazards import HINTS, QUESTIONS, find_hazards, is_refused
 from fsconsole.model.device import MdArray, Usage, Verdict
 from tests.unit.gate.made import (
     GIB,
@@ -113,10 +113,6 @@ def test_every_check_has_a_case() -> None:
     assert {case[0] for case in CASES} == set(HINTS)
 
 
-def test_a_device_that_nothing_speaks_against_has_no_hazard() -> None:
-    assert find_hazards(evidence(content=sample(0), max_bytes=4 * GIB, min_bytes=4 * GIB)) == ()
-
-
 def test_only_uses_of_relatives_are_hazards_told_with_what_they_are_to_the_device() -> None:
     for kind in UseKind:
         assert find_hazards(evidence(SDB, uses=(use(kind, SDA),))) == ()
@@ -139,33 +135,32 @@ def test_only_uses_of_relatives_are_hazards_told_with_what_they_are_to_the_devic
             assert find_hazards(case)[0].reason == f"{words} {clause}", kind
 
 
-def test_a_disk_that_is_busy_by_another_partition_leaves_this_one_free() -> None:
-    case = evidence(SDB1, relative(SDB, Relation.DISK), uses=(use(UseKind.BUSY, SDB),))
-    assert find_hazards(case) == ()
-
-
-def test_what_an_array_is_made_of_is_held_by_it_rightly() -> None:
-    md0 = device("md0", 9, 0, lower=("sdb",))
+def test_what_is_rightly_in_use_or_only_looks_so_is_no_hazard() -> None:
+    md0, loop1 = device("md0", 9, 0, lower=("sdb",)), device("loop1", 7, 1)
+    below, own = relative(SDB, Relation.BELOW), use(UseKind.LOOP, LOOP0, "is below", by=number(loop1))
     held = (use(UseKind.HOLDER, SDB), use(UseKind.ARRAY, SDB))
-    assert find_hazards(evidence(md0, relative(SDB, Relation.BELOW), uses=held)) == ()
+    for case in (
+        evidence(content=sample(0), max_bytes=4 * GIB, min_bytes=4 * GIB),
+        # A disk that is busy by another partition, an array's own members, a loop's own device, a free second path.
+        evidence(SDB1, relative(SDB, Relation.DISK), uses=(use(UseKind.BUSY, SDB),)),
+        evidence(md0, below, uses=held),
+        evidence(loop1, relative(LOOP0, Relation.UNDER), uses=(own,)),
+        evidence(SDB, relative(SDC, Relation.TWIN)),
+    ):
+        assert find_hazards(case) == ()
+        assert not is_refused(case)
 
 
-def test_that_a_loop_stands_on_a_device_is_no_hazard_to_the_loop_itself() -> None:
-    loop1 = device("loop1", 7, 1)
-    own = use(UseKind.LOOP, LOOP0, "is what /dev/loop1 stands on", by=number(loop1))
-    assert find_hazards(evidence(loop1, relative(LOOP0, Relation.UNDER), uses=(own,))) == ()
-    assert checks(find_hazards(evidence(LOOP0, uses=(own,)))) == {"under-loop"}
-
-
-def test_a_second_loop_over_the_same_device_is_refused() -> None:
+def test_a_loop_over_the_device_or_a_second_one_beside_it_is_refused_scratch_or_not() -> None:
     loop1, loop2 = device("loop1", 7, 1), device("loop2", 7, 2)
     other = use(UseKind.LOOP, LOOP0, "is what /dev/loop2 stands on", by=number(loop2))
-    case = evidence(loop1, relative(LOOP0, Relation.UNDER), uses=(other,))
-    assert checks(find_hazards(case)) == {"under-loop"}
-
-
-def test_another_path_to_the_disk_that_is_free_is_no_hazard() -> None:
-    assert find_hazards(evidence(SDB, relative(SDC, Relation.TWIN))) == ()
+    for case, check in (
+        (evidence(LOOP0, uses=(other,)), "under-loop"),
+        (evidence(loop1, relative(LOOP0, Relation.UNDER), uses=(other,)), "under-loop"),
+        (evidence(SCRATCH, uses=(use(UseKind.MOUNT, SCRATCH),)), "mounted"),
+    ):
+        assert checks(find_hazards(case)) == {check}
+        assert is_refused(case)
 
 
 def test_whatever_lies_on_a_system_disk_is_refused() -> None:
@@ -180,16 +175,11 @@ def test_a_resync_can_be_waited_for_and_a_mount_can_not() -> None:
     assert not find_hazards(evidence(uses=(use(UseKind.MOUNT, SDB),)))[0].waits
 
 
-def test_copies_of_a_signature_are_one_hazard_and_two_filesystems_are_two() -> None:
-    backup = found(SDB, signature(at=4096))
-    other = found(SDB, signature(uuid=OTHER_UUID))
+def test_copies_of_a_signature_are_one_hazard_two_filesystems_are_two_and_a_partitions_is_told_of_it() -> (
+    None
+):
+    backup, other = found(SDB, signature(at=4096)), found(SDB, signature(uuid=OTHER_UUID))
     assert len(find_hazards(evidence(signatures=(found(), backup, other)))) == 2
-
-
-def test_a_signature_on_a_partition_is_told_of_the_partition() -> None:
-    hazard = find_hazards(evidence(SDB, signatures=(found(SDB1),)))[0]
-    assert hazard.device == "/dev/sdb1"
-
-
-def test_refusals_hold_for_a_scratch_device_too() -> None:
-    assert checks(find_hazards(evidence(SCRATCH, uses=(use(UseKind.MOUNT, SCRATCH),)))) == {"mounted"}
+    asked = evidence(SDB, signatures=(found(SDB1),))
+    assert find_hazards(asked)[0].device == "/dev/sdb1"
+    assert not is_refused(asked)

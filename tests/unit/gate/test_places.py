@@ -36,14 +36,11 @@ def test_a_root_is_followed_through_volumes_and_loops_to_whole_disks() -> None:
         assert below(f"27 1 {source} / / rw - ext4 /dev/root rw") == set(map(number, expected))
 
 
-def test_a_root_on_btrfs_counts_every_mounted_btrfs_where_its_source_says_nothing() -> None:
+def test_a_root_in_memory_lies_on_no_disk_and_on_btrfs_on_all_where_its_source_says_nothing() -> None:
+    assert below("27 1 0:30 / / rw - tmpfs tmpfs rw") == frozenset()
     members = {"u-1": frozenset({number(SDA1)}), "u-2": frozenset({number(SDB1)})}
     found = below("27 1 0:30 / / rw - btrfs /dev/root rw", members)
     assert found == {number(SDA1), number(SDA), number(SDB1), number(SDB)}
-
-
-def test_a_root_in_memory_lies_on_no_disk() -> None:
-    assert below("27 1 0:30 / / rw - tmpfs tmpfs rw") == frozenset()
 
 
 def test_a_root_whose_disks_cant_be_found_is_not_taken_for_one_without() -> None:
@@ -64,9 +61,7 @@ def test_the_layers_of_an_overlay_are_its_places(tmp_path: Path) -> None:
     options = (f"lowerdir={lower}", f"upperdir={upper}", "redirect_dir=on")
     mount = MountEntry(1, os.makedev(0, 30), "/", "/", (), "overlay", "overlay", options)
     assert overlay_layers(mount) == (str(lower), str(upper))
-
-
-def test_a_run_folder_that_is_not_yet_there_is_found_by_its_parent(tmp_path: Path) -> None:
+    # A run folder that is not yet there is found by its parent.
     assert nearest_existing(str(tmp_path / "not" / "yet")) == str(tmp_path)
 
 

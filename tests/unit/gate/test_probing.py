@@ -19,8 +19,7 @@ from fsconsole.devices.content import (
     sample_content,
     sample_offsets,
 )
-from fsconsole.devices.graph import DeviceGraph
-from fsconsole.devices.uses import active_groups, holder_uses, ids_in, volume_group_uses
+from fsconsole.devices.uses import active_groups, ids_in, volume_group_uses
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.device import Signature
@@ -49,18 +48,19 @@ def test_every_copy_of_a_table_is_read() -> None:
     ]
 
 
-@pytest.mark.parametrize("empty", [b"", b"\n", b'{"signatures": []}'])
-def test_no_signature_is_none(empty: bytes) -> None:
-    assert parse_wipefs(empty, ALONE) == {ALONE[0]: ()}
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [b"{", b"[]", b"{}", b'{"signatures": 3}', b'{"signatures": [3]}', b'{"signatures": [{"type": "x"}]}'],
-)
-def test_an_answer_that_is_not_understood_is_no_empty_one(answer: bytes) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        parse_wipefs(answer, ALONE)
+def test_no_signature_is_none_and_an_answer_that_is_not_understood_is_no_empty_one() -> None:
+    for empty in (b"", b"\n", b'{"signatures": []}'):
+        assert parse_wipefs(empty, ALONE) == {ALONE[0]: ()}
+    for rows in (
+        b"3",
+        b"[3]",
+        b'[{"type": "x"}]',
+        b'[{"type": "", "offset": "0x1"}]',
+        b'[{"offset": "0x1"}]',
+    ):
+        for answer in (b'{"signatures": ' + rows + b"}", b"{", b"[]", b"{}"):
+            with pytest.raises(ValueError, match=r"."):
+                parse_wipefs(answer, ALONE)
 
 
 @given(st.text(), st.integers(0, 2**63))
@@ -72,19 +72,13 @@ def test_any_label_and_offset_come_through(label: str, offset: int) -> None:
     assert read == (Signature("ext4", SignatureUsage.FILESYSTEM, offset, label),)
 
 
-@pytest.mark.parametrize(("code", "out"), [(1, b""), (0, b"not json")])
-def test_a_probe_that_fails_is_an_error(code: int, out: bytes) -> None:
-    argv = (
-        "wipefs",
-        "--no-act",
-        "--json",
-        "--output",
-        "DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL,LENGTH",
-        "/dev/sdb",
-    )
-    executor = FakeExecutor({argv: CommandResult(argv, code, out, b"", ResourceUsage(0, 0, 0, 0))})
-    with pytest.raises(ToolFailed):
-        probe_signatures(executor, "/dev/sdb")
+def test_a_probe_that_fails_is_an_error() -> None:
+    columns = "DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL,LENGTH"
+    argv = ("wipefs", "--no-act", "--json", "--output", columns, "/dev/sdb")
+    for code, out in ((1, b""), (0, b"not json")):
+        executor = FakeExecutor({argv: CommandResult(argv, code, out, b"", ResourceUsage(0, 0, 0, 0))})
+        with pytest.raises(ToolFailed):
+            probe_signatures(executor, "/dev/sdb")
 
 
 @given(st.integers(512, 2**50).map(lambda size: size // 512 * 512))
@@ -99,22 +93,19 @@ def test_sampled_blocks_are_inside_and_among_them_the_first_and_the_last(size_by
     assert len(offsets) == SAMPLED_BLOCKS or whole
 
 
-@pytest.mark.parametrize("place", [0, 33, 63])
-def test_one_byte_in_a_sampled_block_is_seen(tmp_path: Path, place: int) -> None:
-    size = 2**20 + 512
-    image = tmp_path / "image"
-    image.write_bytes(bytes(size))
-    empty = sample_content(str(image), size)
-    with image.open("r+b") as file:
-        file.seek(sample_offsets(size)[place] + 511)
-        file.write(b"\1")
-    written = sample_content(str(image), size)
-    assert (empty.blocks_read, empty.blocks_nonzero, written.blocks_nonzero) == (64, 0, 1)
-    assert empty.digest != written.digest
-
-
-def test_a_device_that_is_shorter_than_it_says_is_an_error(tmp_path: Path) -> None:
-    image = tmp_path / "image"
+def test_one_byte_in_a_sampled_block_is_seen_and_a_device_shorter_than_it_says_is_an_error(
+    tmp_path: Path,
+) -> None:
+    size, image = 2**20 + 512, tmp_path / "image"
+    for place in (0, 33, 63):
+        image.write_bytes(bytes(size))
+        empty = sample_content(str(image), size)
+        with image.open("r+b") as file:
+            file.seek(sample_offsets(size)[place] + 511)
+            file.write(b"\1")
+        written = sample_content(str(image), size)
+        assert (empty.blocks_read, empty.blocks_nonzero, written.blocks_nonzero) == (64, 0, 1)
+        assert empty.digest != written.digest
     image.write_bytes(bytes(BLOCK_BYTES))
     with pytest.raises(OSError, match="could be read"):
         sample_content(str(image), 2 * BLOCK_BYTES)
@@ -127,37 +118,26 @@ def test_an_active_group_is_known_by_the_id_that_its_members_name() -> None:
     assert ids_in(METADATA) == active_groups((volume, crypt, SDB)) == {plain}
 
 
-@pytest.mark.parametrize(
-    ("kind", "groups", "used"),
-    [
-        ("LVM2_member", {GROUP.replace("-", "")}, True),
-        ("LVM2_member", {"x" * 32}, False),
-        ("ext4", {GROUP.replace("-", "")}, False),
-    ],
-)
-def test_only_a_member_of_an_active_group_is_in_use(
-    tmp_path: Path, kind: str, groups: set[str], used: bool
-) -> None:
+def test_only_a_member_of_an_active_group_is_in_use(tmp_path: Path) -> None:
     volume = tmp_path / "volume"
     volume.write_bytes(bytes(4608) + METADATA)
-    member = found(replace(SDB, path=str(volume)), signature(kind))
-    uses = list(volume_group_uses([member], frozenset(groups)))
-    assert [use.number for use in uses] == ([number(SDB)] if used else [])
+    active = GROUP.replace("-", "")
+    for kind, group, used in (
+        ("LVM2_member", active, True),
+        ("LVM2_member", "x" * 32, False),
+        ("ext4", active, False),
+    ):
+        member = found(replace(SDB, path=str(volume)), signature(kind))
+        uses = list(volume_group_uses([member], frozenset({group})))
+        assert [use.number for use in uses] == ([number(SDB)] if used else [])
 
 
-@pytest.mark.parametrize(
-    ("status", "answer", "reserved"),
-    [
+def test_a_reservation_is_a_descriptor_or_a_conflict() -> None:
+    for status, answer, reserved in (
         (0x00, bytes(24), False),
         (0x00, bytes(8) + b"\x10" * 16, False),
         (0x00, bytes(7) + b"\x10" + bytes(16), True),
         (0x18, bytes(24), True),
         (0x02, bytes(7) + b"\x10" + bytes(16), False),
-    ],
-)
-def test_a_reservation_is_a_descriptor_or_a_conflict(status: int, answer: bytes, reserved: bool) -> None:
-    assert says_reserved(status, answer) is reserved
-
-
-def test_a_device_without_holders_has_none() -> None:
-    assert list(holder_uses(DeviceGraph((SDB,)))) == []
+    ):
+        assert says_reserved(status, answer) is reserved

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from fsconsole.devices.evidence import Relation
 from fsconsole.devices.graph import DeviceGraph, relatives, same_disk
 from fsconsole.model.device import Device
@@ -21,51 +19,26 @@ def roles(of: Device, *others: Device) -> dict[str, Relation]:
     return {relative.path.removeprefix("/dev/"): relative.role for relative in found}
 
 
-def test_a_disk_has_its_partitions_inside() -> None:
-    assert roles(SDB) == {"sdb": Relation.SELF, "sdb1": Relation.INSIDE, "sdb2": Relation.INSIDE}
-
-
-def test_a_partition_lies_on_its_disk_and_its_siblings_are_no_relatives() -> None:
-    assert roles(SDB2) == {"sdb2": Relation.SELF, "sdb": Relation.DISK}
-
-
-def test_a_volume_is_made_of_everything_down_to_the_disks() -> None:
+def test_a_device_has_all_as_relatives_that_share_its_bytes() -> None:
+    same, inside, disk, under = Relation.SELF, Relation.INSIDE, Relation.DISK, Relation.UNDER
     below = dict.fromkeys(("md0", "sda1", "sdb1", "sda", "sdb"), Relation.BELOW)
-    assert roles(LV) == {"dm-0": Relation.SELF, **below}
+    partitions = {"sdb1": inside, "sdb2": inside}
+    assert roles(SDB) == {"sdb": same, **partitions}
+    assert roles(SDB2) == {"sdb2": same, "sdb": disk}
+    assert roles(LV) == {"dm-0": same, **below}
+    # A loop over a file is a disk of its own; a chain of loops reaches the disk, and a circle of them ends.
+    assert roles(LOOP0) == {"loop0": same}
+    chain = roles(over(LOOP2, LOOP1), over(LOOP1, SDB), SDB, SDB1, SDB2)
+    assert chain == {"loop2": same, "loop1": under, "sdb": under, **partitions}
+    assert roles(over(LOOP1, SDB2), SDB, SDB2) == {"loop1": same, "sdb2": under, "sdb": disk}
+    assert roles(over(LOOP1, LOOP2), over(LOOP2, LOOP1)) == {"loop1": same, "loop2": under}
 
 
-def test_a_loop_over_a_file_is_a_disk_of_its_own() -> None:
-    assert roles(LOOP0) == {"loop0": Relation.SELF}
-
-
-def test_a_chain_of_loops_reaches_the_disk_and_its_partitions() -> None:
-    assert roles(over(LOOP2, LOOP1), over(LOOP1, SDB), SDB, SDB1, SDB2) == {
-        "loop2": Relation.SELF,
-        "loop1": Relation.UNDER,
-        "sdb": Relation.UNDER,
-        "sdb1": Relation.INSIDE,
-        "sdb2": Relation.INSIDE,
-    }
-
-
-def test_a_loop_over_a_partition_lies_on_its_disk() -> None:
-    assert roles(over(LOOP1, SDB2), SDB, SDB2) == {
-        "loop1": Relation.SELF,
-        "sdb2": Relation.UNDER,
-        "sdb": Relation.DISK,
-    }
-
-
-def test_a_circle_of_loops_ends() -> None:
-    assert roles(over(LOOP1, LOOP2), over(LOOP2, LOOP1)) == {"loop1": Relation.SELF, "loop2": Relation.UNDER}
-
-
-@pytest.mark.parametrize("of", [SDB, SDB1])
-def test_a_disk_of_the_same_wwn_is_a_twin_with_its_partitions(of: Device) -> None:
-    found = roles(of, SDA, SDB, SDB1, SDC, SDC1)
-    assert found["sdc"] is Relation.TWIN
-    assert found["sdc1"] is Relation.TWIN
-    assert "sda" not in found
+def test_a_disk_of_the_same_wwn_is_a_twin_with_its_partitions() -> None:
+    for of in (SDB, SDB1):
+        found = roles(of, SDA, SDB, SDB1, SDC, SDC1)
+        assert (found["sdc"], found["sdc1"]) == (Relation.TWIN, Relation.TWIN)
+        assert "sda" not in found
 
 
 def test_the_paths_that_a_multipath_map_is_made_of_are_no_twins() -> None:

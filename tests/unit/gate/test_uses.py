@@ -47,17 +47,15 @@ def test_a_mount_stands_on_all_devices_that_it_names() -> None:
         assert mounted_numbers(mount, listed) == numbers, line
 
 
-def test_an_array_uses_its_members_even_where_it_is_inactive() -> None:
-    members = (MdMember("sdb", 0), MdMember("gone", 1, "F"))
+def test_an_array_uses_its_members_even_where_it_is_inactive_or_a_name_has_a_slash() -> None:
+    members = (MdMember("sdb", 0), MdMember("gone", 1, "F"), MdMember("cciss/c0d0", 2))
     arrays = (MdArray("md127", False, False, "", members, 0),)
-    uses = list(array_uses(arrays, DeviceGraph((SDA, SDB))))
-    assert uses == [Use(UseKind.ARRAY, number(SDB), "is a member of the inactive array /dev/md127")]
-
-
-def test_a_member_with_a_slash_in_its_name_is_known_by_the_name_in_sysfs() -> None:
     disk = replace(SDA, name="cciss!c0d0")
-    arrays = (MdArray("md0", True, False, "raid1", (MdMember("cciss/c0d0", 0),), 0),)
-    assert [use.number for use in array_uses(arrays, DeviceGraph((disk,)))] == [number(SDA)]
+    clause = "is a member of the inactive array /dev/md127"
+    assert list(array_uses(arrays, DeviceGraph((disk, SDB)))) == [
+        Use(UseKind.ARRAY, number(SDB), clause),
+        Use(UseKind.ARRAY, number(disk), clause),
+    ]
 
 
 def test_a_holder_is_told_with_its_name_and_where_it_is_mounted() -> None:
@@ -119,25 +117,22 @@ EXPORTS = [
 ]
 
 
-@pytest.mark.parametrize(("attribute", "name"), EXPORTS)
-def test_a_loop_whose_file_is_exported_is_in_use(tmp_path: Path, attribute: str, name: str) -> None:
+def test_a_loop_whose_file_is_exported_is_in_use_and_what_is_not_to_be_found_is_not_passed_over(
+    tmp_path: Path,
+) -> None:
     image = tmp_path / "image"
     image.touch()
     found = image.stat()
     backing = LoopBacking(str(image), found.st_dev, found.st_ino, direct_io=False, autoclear=False)
-    served(tmp_path / "sys", attribute, str(image))
-    uses = list(export_uses((replace(LOOP0, loop=backing),), str(tmp_path / "sys")))
-    assert [(use.kind, use.number) for use in uses] == [(UseKind.EXPORT, number(LOOP0))]
-    assert uses[0].clause.startswith(f"is exported by the {name}")
-
-
-@pytest.mark.parametrize(("attribute", "name"), EXPORTS)
-def test_an_export_that_is_not_to_be_found_is_not_passed_over(
-    tmp_path: Path, attribute: str, name: str
-) -> None:
-    served(tmp_path / "sys", attribute, "/not/there")
-    with pytest.raises(LookupError):
-        list(export_uses((), str(tmp_path / "sys")))
+    for attribute, name in EXPORTS:
+        here, gone = tmp_path / name / "here", tmp_path / name / "gone"
+        served(here, attribute, str(image))
+        (use,) = export_uses((replace(LOOP0, loop=backing),), str(here))
+        assert (use.kind, use.number) == (UseKind.EXPORT, number(LOOP0))
+        assert use.clause.startswith(f"is exported by the {name}")
+        served(gone, attribute, "/not/there")
+        with pytest.raises(LookupError):
+            list(export_uses((), str(gone)))
 
 
 def test_a_device_that_lio_serves_as_a_file_is_told_though_nobody_named_it_to_udev(tmp_path: Path) -> None:
@@ -154,12 +149,12 @@ def test_an_export_without_a_device_yet_is_none(tmp_path: Path) -> None:
     assert list(export_uses((), str(tmp_path / "sys"))) == []
 
 
-@pytest.mark.parametrize("module", ["nvmet", "target_core_mod", "usb_f_mass_storage"])
-def test_an_exporter_whose_configuration_is_hidden_is_not_passed_over(tmp_path: Path, module: str) -> None:
-    assert list(export_uses((), str(tmp_path))) == []
-    (tmp_path / "module" / module).mkdir(parents=True)
-    with pytest.raises(LookupError, match="mount configfs"):
-        list(export_uses((), str(tmp_path)))
+def test_an_exporter_whose_configuration_is_hidden_is_not_passed_over(tmp_path: Path) -> None:
+    for module in ("nvmet", "target_core_mod", "usb_f_mass_storage"):
+        assert list(export_uses((), str(tmp_path / module))) == []
+        (tmp_path / module / "module" / module).mkdir(parents=True)
+        with pytest.raises(LookupError, match="mount configfs"):
+            list(export_uses((), str(tmp_path / module)))
 
 
 def test_an_export_that_cant_be_read_is_not_passed_over(tmp_path: Path) -> None:
