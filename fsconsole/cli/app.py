@@ -78,7 +78,7 @@ COMMANDS = (
 )
 """Name, module and one line of help (64 characters at most), in the order of help.
 
-A module's register(app) adds its commands to a typer app; it is loaded when one of them is called.
+A module has its commands by their names; it is loaded when one of them is called.
 """
 
 
@@ -113,7 +113,7 @@ class Commands(Group):
     def get_command(self, _ctx: Any, name: str) -> Any:
         """Load a command; None where there is none of that name."""
         modules = [module for known, module, _ in COMMANDS if known == name]
-        return load(modules[0])[name] if modules else None
+        return load(name, modules[0]) if modules else None
 
     def format_commands(self, _ctx: Any, formatter: Any) -> None:
         """Write the list of commands."""
@@ -121,12 +121,17 @@ class Commands(Group):
             formatter.write_dl([(name, line) for name, _, line in COMMANDS])
 
 
-def load(module: str) -> dict[str, Any]:
-    """Return the commands that a module registers, by their names."""
+def load(name: str, module: str) -> Any:
+    """Return a command: the function, or the group of commands, of that name in its module."""
+    place = import_module(module)
+    found = getattr(place, name)
     app = typer.Typer(rich_markup_mode=None)
     app.callback()(lambda: None)
-    import_module(module).register(app)
-    return dict(get_group(app).commands)
+    if isinstance(found, typer.Typer):
+        app.add_typer(found, name=name)
+    else:
+        app.command(name, epilog=getattr(place, "EPILOG", None))(found)
+    return get_group(app).commands[name]
 
 
 def build_app() -> typer.Typer:

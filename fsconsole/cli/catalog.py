@@ -9,11 +9,6 @@ import typer
 from fsconsole.cli.app import AsJson
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command(name="catalog")(catalog)
-
-
 def catalog(
     filesystem: Annotated[
         list[str] | None,

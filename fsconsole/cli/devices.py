@@ -22,24 +22,6 @@ if TYPE_CHECKING:
     from fsconsole.preflight.device_survey import DeviceSurvey
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    app.command("devices")(devices)
-    app.command(name="readtest")(readtest)
-    group = typer.Typer(
-        help="Create and remove scratch devices: loop devices over marked files, safe to wipe.",
-        cls=Group,
-        invoke_without_command=True,
-        rich_markup_mode=None,
-    )
-    group.callback()(show_help_for_nothing)
-    group.command(name="create", short_help="Create a scratch device.")(create)
-    group.command(name="list", short_help="List scratch devices and detached files.")(list_)
-    group.command(name="attach")(attach)
-    group.command(name="remove", short_help="Detach a scratch device and delete its file.")(remove)
-    app.add_typer(group, name="scratch")
-
-
 def devices(
     device: Annotated[
         list[str] | None, typer.Argument(metavar="DEV", help="Only these devices; default: all.")
@@ -156,12 +138,21 @@ def readtest(
 
 # fsconsole scratch
 
+scratch = typer.Typer(
+    help="Create and remove scratch devices: loop devices over marked files, safe to wipe.",
+    cls=Group,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+scratch.callback()(show_help_for_nothing)
+
 _Directory = Annotated[
     str, typer.Option("--dir", metavar="DIR", help="Directory of scratch files; its disk sets the speed.")
 ]
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Its device, id or file.")]
 
 
+@scratch.command(short_help="Create a scratch device.")
 def create(
     *,
     size: Annotated[str, typer.Option("--size", metavar="SIZE", help="Such as 512MiB or 4GiB.")] = "4GiB",
@@ -183,6 +174,7 @@ def create(
     _tell_one(made, as_json=as_json)
 
 
+@scratch.command("list", short_help="List scratch devices and detached files.")
 def list_(*, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: AsJson = False) -> None:
     """List scratch devices, and files in DIR that are detached (after a reboot)."""
     from fsconsole.devices import scratch
@@ -198,6 +190,7 @@ def list_(*, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: AsJson = Fals
         typer.echo("No scratch devices; `fsconsole scratch create` makes one.", err=True)
 
 
+@scratch.command()
 def attach(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json: AsJson = False) -> None:
     """Reattach a scratch file after a reboot."""
     from fsconsole.devices import scratch
@@ -206,6 +199,7 @@ def attach(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json:
     _tell_one(scratch.attach(scratch.find(name, directory).path), as_json=as_json)
 
 
+@scratch.command(short_help="Detach a scratch device and delete its file.")
 def remove(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR) -> None:
     """Detach a scratch device and delete its file. Refused while it is in use."""
     from fsconsole.devices import scratch

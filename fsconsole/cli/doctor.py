@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 _STATUS_WIDTH, _CHECK_WIDTH = 9, 14
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("doctor")(doctor)
-
-
 def doctor(
     *,
     as_json: AsJson = False,

@@ -9,11 +9,6 @@ import typer
 from fsconsole.cli.app import JsonLines
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("gauges")(gauges)
-
-
 def gauges(
     device: Annotated[
         list[str] | None,

@@ -23,13 +23,18 @@ By default it is 700, and to look for them takes a tenth of a command's time, an
 
 
 def main() -> int:
-    """Carry out the command line and return its exit code (errors.ExitCode; 130 after Ctrl-C)."""
+    """Run the command line and return its exit code (errors.ExitCode; 130 after Ctrl-C)."""
     gc.set_threshold(*COLLECT_AFTER)
     try:
-        _make_output_total()
-        return _carry_out()
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # No character of a label or a path may fail on a terminal whose encoding lacks it.
+            sys.stdout.reconfigure(errors="backslashreplace")
+        return _run_command()
     except BrokenPipeError:
-        _forget_output()
+        # Point stdout away from the closed pipe, or Python complains of it once more when it ends.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -41,8 +46,8 @@ def main() -> int:
         return _report(system_refusal(error))
 
 
-def _carry_out() -> int:
-    """Parse and carry out; what a command returns is no exit code, but for that of typer.Exit."""
+def _run_command() -> int:
+    """Parse the command line and run its command; what a command returns is no exit code, but for that of typer.Exit."""
     from typer import TyperException
 
     from fsconsole.cli import app
@@ -71,16 +76,3 @@ def _report(error: FsconsoleError) -> int:
 
     complain(str(error), error.hint)
     return error.exit_code
-
-
-def _make_output_total() -> None:
-    """Let no character of a label or a path fail on a terminal whose encoding lacks it."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-
-
-def _forget_output() -> None:
-    """Point stdout away from the closed pipe, or Python complains of it once more when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)

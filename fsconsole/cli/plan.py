@@ -12,11 +12,6 @@ from fsconsole.errors.targets import PlanMissing
 from fsconsole.model import DEFAULT_RUNS_DIR
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("plan")(plan)
-
-
 def plan(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="Plan file, or name of a shipped plan (see --list).")

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 
 _WIDEST = 200
-_ALL_COLUMNS = ", ".join(
+_COLUMNS = ", ".join(
     # A name with a comma could not be given to --columns.
     definition.value if "," in definition.column else definition.column
     for definition in Metric
 )
+EPILOG = f"Columns: {_COLUMNS}."
+"""Below the help of the command."""
 
 
 class Format(str, Enum):
@@ -34,11 +36,6 @@ class Format(str, Enum):
     JSON = "json"
     CSV = "csv"
     MD = "md"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("results", epilog=f"Columns: {_ALL_COLUMNS}.")(results)
 
 
 def results(

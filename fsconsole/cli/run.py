@@ -33,16 +33,6 @@ Detach = Annotated[
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or a prefix of it.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("run")(run)
-    app.command("demo")(demo)
-    app.command("resume")(resume)
-    app.command("attach")(attach)
-    app.command("stop")(stop)
-    app.command("cleanup")(cleanup)
-
-
 def run(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Plan file, or name of a shipped plan.")],
     *,

@@ -29,33 +29,29 @@ _RunsDirOfGroup = Annotated[
 _Run = Annotated[str, typer.Argument(metavar="RUN", help="Full name of a run.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group of commands."""
-    group = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
-    group.callback()(runs)
-    group.command("rename")(rename)
-    group.command("delete", short_help="Delete a run with its results and outputs.")(delete)
-    app.add_typer(group, name="runs")
+runs = typer.Typer(cls=Group, invoke_without_command=True, rich_markup_mode=None)
 
 
-def runs(
+@runs.callback()
+def list_runs(
     ctx: typer.Context,
     as_json: AsJson = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
     """List runs, newest first; rename or delete one."""
     from fsconsole.client.runs import look_at
-    from fsconsole.journal.store import list_runs
+    from fsconsole.journal import store
 
     ctx.obj = runs_dir
     if ctx.invoked_subcommand is not None:
         return
-    listed = [look_at(folder) for folder in list_runs(runs_dir)]
+    listed = [look_at(folder) for folder in store.list_runs(runs_dir)]
     text = runs_json(listed) if as_json else runs_text(listed, runs_dir)
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
+@runs.command()
 def rename(
     ctx: typer.Context,
     run: _Run,
@@ -74,6 +70,7 @@ def rename(
     typer.echo(f"run {printable(folder.name)} is called '{printable(title.strip())}'", err=True)
 
 
+@runs.command(short_help="Delete a run with its results and outputs.")
 def delete(ctx: typer.Context, run: _Run, *, runs_dir: _RunsDirOfGroup = "") -> None:
     """Delete a run: its folder, and the scratch device that was created for it.
 

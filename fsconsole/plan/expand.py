@@ -365,27 +365,20 @@ def plan_left(state: RunState, catalog: Catalog) -> Plan:
     return replace(whole, cells=cells, estimate=cost)
 
 
-def least_bytes(plan: PlanFile, catalog: Catalog) -> int:
-    """Return the size below which no cell of the plan can run: the smallest filesystem, the smallest load.
+def size_bounds(plan: PlanFile, catalog: Catalog) -> tuple[int, int]:
+    """Return the sizes below and above which no cell of the plan can run on a target; 0: there is no such limit.
 
-    What an array can hold is said of each cell; a member may well be smaller than a filesystem, or larger.
+    At least the smallest filesystem and the smallest load, at most the largest filesystem. What an array can hold is
+    said of each cell; a member may well be smaller than a filesystem, or larger.
     """
     if plan.arrays:
-        return 1
-    filesystems = [catalog.get(name).min_bytes for name in _names(plan)]
-    if plan.scale.kind is ScaleKind.FIT:
-        return min(filesystems, default=1)
-    loads = [written_bytes(scaled(choice, plan.scale, 0)) for choice in workload_choices(plan)]
-    return max(min(filesystems, default=1), min(loads))
-
-
-def most_bytes(plan: PlanFile, catalog: Catalog) -> int:
-    """Return the size above which no filesystem of the plan can be made; 0 where it has none."""
-    if plan.arrays:
-        return 0
-    return max((catalog.get(name).max_bytes for name in _names(plan)), default=0)
-
-
-def _names(plan: PlanFile) -> set[str]:
-    listed = {checklist.filesystem for checklist in plan.checklists}
-    return listed | {variant.filesystem for variant in plan.variants}
+        return 1, 0
+    names = {checklist.filesystem for checklist in plan.checklists}
+    names |= {variant.filesystem for variant in plan.variants}
+    filesystems = [catalog.get(name) for name in names]
+    least = min((filesystem.min_bytes for filesystem in filesystems), default=1)
+    most = max((filesystem.max_bytes for filesystem in filesystems), default=0)
+    if plan.scale.kind is not ScaleKind.FIT:
+        loads = (written_bytes(scaled(choice, plan.scale, 0)) for choice in workload_choices(plan))
+        least = max(least, min(loads))
+    return least, most

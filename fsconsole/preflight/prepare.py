@@ -25,7 +25,7 @@ from fsconsole.model.device import Device, LoopBacking
 from fsconsole.model.plan import Plan
 from fsconsole.model.run import Target
 from fsconsole.plan.arrays import EVERY_LEVEL, stripes_of
-from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, build_plan, least_bytes, most_bytes
+from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, build_plan, size_bounds
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
 from fsconsole.plan.read import read_plan, resolve_plan
 from fsconsole.preflight.findings import missing_tools, what_is_known
@@ -166,12 +166,8 @@ def prepare(
     devices = _distinct(device_paths)
     if plan_file.arrays:
         require_free_array_name()
-    context = GateContext(
-        executor,
-        runs_dir,
-        min_bytes=least_bytes(plan_file, catalog),
-        max_bytes=most_bytes(plan_file, catalog),
-    )
+    least, most = size_bounds(plan_file, catalog)
+    context = GateContext(executor, runs_dir, min_bytes=least, max_bytes=most)
     for device in devices:
         require_answer(device.path, device.size_bytes, executor)
     marks = tuple(write_marks(device) for device in devices)
