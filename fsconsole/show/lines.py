@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from itertools import accumulate
 
@@ -78,49 +78,6 @@ def mark_of(count: int) -> Mark:
     return (Mark.OFF, Mark.ON, Mark.COMPARE)[min(count, 2)]
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """How the lines of a list share its width."""
-
-    room: int
-    """Cells beside the marks."""
-    names: int
-    is_marked: bool
-
-
-def columns_of(lines: Sequence[Line], width: int) -> Columns:
-    """Return the columns of these lines in so many cells."""
-    marked = any(line.mark is not Mark.NONE for line in lines)
-    room = width - (_MARK_WIDTH if marked else 0)
-    plain = [line for line in lines if not line.is_heading]
-    values = max((cells_of(printable(line.value)) for line in plain), default=0)
-    names = max((cells_of(printable(line.name)) for line in plain), default=0)
-    # A value keeps a third of the room, where it wants so much; names differ at their ends and go first.
-    most = room - min(values, room // 3) - _GAP if values else room
-    return Columns(room, min(names, most), marked)
-
-
-def text_of(line: Line, columns: Columns) -> tuple[str, ...]:
-    """Return a line as text in columns, in as many lines as it takes."""
-    mark_width = _MARK_WIDTH if columns.is_marked else 0
-    if line.is_heading:
-        return (shorten_middle(printable(line.name), columns.room + mark_width),)
-    lead = pad_right(line.mark.value, mark_width) if mark_width else ""
-    name, *more = _names(line, columns.names if line.value else columns.room)
-    value = shorten_middle(printable(line.value), columns.room - columns.names - _GAP)
-    first = lead + (pad_right(name, columns.names + _GAP) + value if line.value else name)
-    return (first, *(" " * mark_width + part for part in more))
-
-
-def _names(line: Line, width: int) -> list[str]:
-    name = printable(line.name)
-    if not line.wraps:
-        return [shorten_middle(name, width)]
-    first, *more = wrap(name, width)
-    rest = wrap(name[len(first) :].strip(), width - len(_INDENT)) if more else []
-    return [first, *(_INDENT + part for part in rest)]
-
-
 def matching(shown: Sequence[Line], text: str) -> tuple[Line, ...]:
     """Return the lines that have all words of a text in them, in any case, below their headings; all for no word."""
     words = text.casefold().split()
@@ -151,16 +108,23 @@ _MOST_WRAPPED = 500
 
 
 class LineRows:
-    """Maps lines of a list to rows of a width; texts are made on demand."""
+    """Lines of a list in the rows of a width: marks, names, values; texts are made on demand."""
 
     def __init__(self, lines: Sequence[Line], width: int) -> None:
         self.lines = tuple(lines)
-        self.width = width
-        self._columns = columns_of(self.lines, width)
+        self._mark_width = _MARK_WIDTH if any(line.mark is not Mark.NONE for line in lines) else 0
+        self._room = width - self._mark_width
+        plain = [line for line in lines if not line.is_heading]
+        values = max((cells_of(printable(line.value)) for line in plain), default=0)
+        names = max((cells_of(printable(line.name)) for line in plain), default=0)
+        # A value keeps a third of the room, where it wants so much; names differ at their ends and go first.
+        most = self._room - min(values, self._room // 3) - _GAP if values else self._room
+        self._name_width = min(names, most)
         self._texts: dict[int, tuple[str, ...]] = {}
         self._ends: list[int] = []
         """The row behind each line; empty where every line has one row."""
-        if len(self.lines) <= _MOST_WRAPPED and any(line.wraps for line in self.lines):
+        self._is_wrapped = len(self.lines) <= _MOST_WRAPPED and any(line.wraps for line in self.lines)
+        if self._is_wrapped:
             self._ends = list(accumulate(len(self.text(place)) for place in range(len(self.lines))))
 
     @property
@@ -177,10 +141,6 @@ class LineRows:
         """Return the first row of a line."""
         return (self._ends[place - 1] if place else 0) if self._ends else place
 
-    def height_of(self, place: int) -> int:
-        """Return how many rows a line takes."""
-        return self._ends[place] - self.first_of(place) if self._ends else 1
-
     def place_at(self, row: int) -> int:
         """Return the line at a row."""
         return bisect_right(self._ends, row) if self._ends else row
@@ -188,8 +148,20 @@ class LineRows:
     def text(self, place: int) -> tuple[str, ...]:
         """Return the text of a line, row by row."""
         if place not in self._texts:
-            line = self.lines[place]
-            if len(self.lines) > _MOST_WRAPPED:
-                line = replace(line, wraps=False)
-            self._texts[place] = text_of(line, self._columns)
+            self._texts[place] = self._text_of(self.lines[place])
         return self._texts[place]
+
+    def _text_of(self, line: Line) -> tuple[str, ...]:
+        name, value = printable(line.name), printable(line.value)
+        if line.is_heading:
+            return (shorten_middle(name, self._room + self._mark_width),)
+        width, more = self._name_width if value else self._room, []
+        first = shorten_middle(name, width)
+        if line.wraps and self._is_wrapped and len(parts := wrap(name, width)) > 1:
+            first = parts[0]
+            more = wrap(name[len(first) :].strip(), width - len(_INDENT))
+        if value:
+            value = shorten_middle(value, self._room - width - _GAP)
+            first = pad_right(first, width + _GAP) + value
+        lead = pad_right(line.mark.value, self._mark_width) if self._mark_width else ""
+        return (lead + first, *(f"{' ' * len(lead)}{_INDENT}{part}" for part in more))

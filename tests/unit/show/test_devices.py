@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from fsconsole.devices.identity import listed_identity
-from fsconsole.devices.state import Claim
+from fsconsole.devices.state import Claim, DeviceState, ListedDevice
 from fsconsole.errors import ChildFailed
-from fsconsole.model.device import MdArray
+from fsconsole.model.device import Device, Identity, MdArray
+from fsconsole.model.wire import encode
 from fsconsole.show.device_details import details
 from fsconsole.show.devices import (
+    _WORDS,
     Listing,
     about,
     lay_out,
     lost_ticks,
+    others,
     parse_listing,
     refusal,
     with_progress,
     with_proofs,
+    within_boot,
 )
 from fsconsole.show.terminal import ASCII, SAFE
 from fsconsole.text import cells_of
@@ -35,6 +39,7 @@ from tests.tui.device_lists import (
     SYSTEM,
     listed,
 )
+from tests.unit.plan.test_arrays import MD0, MEMBER, PART, SDA
 
 BOX = parse_listing(listed(*STORAGE_BOX))
 
@@ -47,7 +52,7 @@ def told(listing: Listing, path: str, *, width: int = 76, is_root: bool = True) 
     )
 
 
-def test_what_the_command_printed_is_read_back_whole() -> None:
+def test_what_the_command_printed_is_read_back_whole_with_its_notes() -> None:
     assert {entry.device for entry in BOX.entries} == set(STORAGE_BOX)
     array = BOX.at("/dev/md0")
     assert array is not None
@@ -55,47 +60,48 @@ def test_what_the_command_printed_is_read_back_whole() -> None:
     assert array.refusals[0].waits
     assert BOX.syncs
     assert BOX.has_scratch
-
-
-def test_notes_of_the_command_are_kept() -> None:
     assert parse_listing("[]", "note: only 32 were proved\nother\n").notes == ("only 32 were proved",)
+    assert {"state", "hazards", "is_scratch"} <= set(json.loads(listed(FREE))[0])
 
 
-@pytest.mark.parametrize(
-    "out",
-    ["", "{}", "[1]", "[{}]", '[{"name": "sda"}]', listed(FREE).replace('"minor": 96', '"minor": "x"'),
-     listed(FREE).replace('"hazards": []', '"hazards": 3'), listed(FREE).replace('"claim": "free"', '"claim": "?"'),
-     listed(FREE)[:-5]],
-)  # fmt: skip
-def test_an_answer_that_fits_not_is_an_error_with_a_hint(out: str) -> None:
-    with pytest.raises(ChildFailed) as caught:
-        parse_listing(out)
-    assert "can't be read" in str(caught.value)
-    assert caught.value.hint
+def test_an_answer_that_fits_not_is_an_error_with_a_hint() -> None:
+    for out in (
+        "",
+        "{}",
+        "[1]",
+        "[{}]",
+        '[{"name": "sda"}]',
+        listed(FREE).replace('"minor": 96', '"minor": "x"'),
+        listed(FREE).replace('"hazards": []', '"hazards": 3'),
+        listed(FREE).replace('"claim": "free"', '"claim": "?"'),
+        listed(FREE)[:-5],
+    ):
+        with pytest.raises(ChildFailed) as caught:
+            parse_listing(out)
+        assert "can't be read" in str(caught.value), out
+        assert caught.value.hint, out
 
 
-@pytest.mark.parametrize("width", [60, 79, 119, 199, 300])
-@pytest.mark.parametrize("glyphs", [SAFE, ASCII])
-def test_rows_fit_any_width_and_columns_stand_in_line(width: int, glyphs: object) -> None:
-    sheet = lay_out(BOX.entries, ("/dev/sdg",), width, ASCII if glyphs == ASCII else SAFE)
-    assert sum(size for _, size in sheet.columns) <= width
-    for row in sheet.rows:
-        for (_, size), (text, _) in zip(sheet.columns, row.cells, strict=True):
-            assert cells_of(text) <= size
-    marks = {row.key: row.cells[0][0] for row in sheet.rows}
-    assert (marks["/dev/sdg"], marks["/dev/loop0"], marks["/dev/sda"]) == ("[x]", "[ ]", "")
+def test_rows_fit_any_width_and_columns_stand_in_line() -> None:
+    for width in (60, 79, 119, 199, 300):
+        for glyphs in (SAFE, ASCII):
+            sheet = lay_out(BOX.entries, ("/dev/sdg",), width, glyphs)
+            assert sum(size for _, size in sheet.columns) <= width, (width, glyphs)
+            for row in sheet.rows:
+                for (_, size), (text, _) in zip(sheet.columns, row.cells, strict=True):
+                    assert cells_of(text) <= size, (width, glyphs)
+            marks = {row.key: row.cells[0][0] for row in sheet.rows}
+            shown = (marks["/dev/sdg"], marks["/dev/loop0"], marks["/dev/sda"])
+            assert shown == ("[x]", "[ ]", ""), (width, glyphs)
 
 
-def test_a_wider_screen_shows_more_columns() -> None:
+def test_a_wider_screen_shows_more_columns_and_the_guides_are_those_of_the_terminal() -> None:
     titles = [
         {title.strip() for title, _ in lay_out(BOX.entries, (), width, SAFE).columns}
         for width in (60, 200, 400)
     ]
     assert titles[0] < titles[1] < titles[2]
     assert {"model", "serial", "WWN", "UUID", "scheduler"} <= titles[2]
-
-
-def test_the_guides_are_those_of_the_terminal() -> None:
     names = [row.cells[1][0] for row in lay_out(BOX.entries, (), 80, ASCII).rows]
     assert "|- sda1" in names
     assert "`- md0" in names
@@ -125,19 +131,24 @@ def test_a_proof_holds_for_the_same_device_in_the_same_state_only() -> None:
         assert with_proofs(changed, proofs).entries[0].state.claim is Claim.UNKNOWN
 
 
-@pytest.mark.parametrize(
-    ("path", "may"),
-    [("/dev/sdg", True), ("/dev/sdf", True), ("/dev/loop0", True), ("/dev/md0", False), ("/dev/sda", False)],
-)
-def test_who_may_be_ticked(path: str, may: bool) -> None:
-    entry = BOX.at(path)
-    assert entry is not None
-    assert (refusal(entry, BOX, is_root=True) == "") is may
+def test_who_may_be_ticked() -> None:
+    for path, may in (
+        ("/dev/sdg", True),
+        ("/dev/sdf", True),
+        ("/dev/loop0", True),
+        ("/dev/md0", False),
+        ("/dev/sda", False),
+    ):
+        entry = BOX.at(path)
+        assert entry is not None
+        assert (refusal(entry, BOX, is_root=True) == "") is may, (path, may)
 
 
-def test_without_root_nothing_that_was_not_proved_is_ticked() -> None:
+def test_without_root_nothing_unproved_is_ticked_and_the_pane_says_so() -> None:
     listing = parse_listing(listed(*STORAGE_BOX, is_root=False))
     assert all(refusal(entry, listing, is_root=False) for entry in listing.entries)
+    listing = parse_listing(listed(FREE, is_root=False))
+    assert "sudo fsconsole" in " ".join(told(listing, FREE.path, is_root=False).split())
 
 
 def test_ticks_outlive_a_look_that_changed_nothing() -> None:
@@ -145,14 +156,11 @@ def test_ticks_outlive_a_look_that_changed_nothing() -> None:
     assert lost_ticks({device.path: listed_identity(device) for device in (SCRATCH, FREE)}, listing) == {}
 
 
-def test_the_pane_tells_what_would_be_lost_whole_and_harmless() -> None:
+def test_the_pane_tells_what_would_be_lost_whole_and_harmless_and_no_hazard_as_content() -> None:
     text = told(BOX, "/dev/sdf")
     assert r"to be lost  holds ext4 '[/x]\x1b[31m\u202e" in text
     assert "UUID 0a1b2c3d-0000-4e5f" in " ".join(text.split())
     assert "\x1b" not in text
-
-
-def test_what_is_no_content_is_not_said_to_be_lost() -> None:
     text = told(BOX, "/dev/loop0")
     assert "hazard      may be open in process 1" in text
     assert "to be lost  nothing: it is a scratch device" in text
@@ -171,9 +179,6 @@ def test_the_pane_tells_of_an_array_its_members_and_its_progress() -> None:
     assert "sde[4] sdd[2] sdc[1] sdb[0]" in text
     assert "resync 41.3 %, 162 min to go at 181 MB/s" in text
     assert "made of     sdb, sdc, sdd, sde" in text
-
-
-def test_an_inactive_array_is_told() -> None:
     inactive = replace(
         ARRAY,
         size_bytes=0,
@@ -182,17 +187,12 @@ def test_an_inactive_array_is_told() -> None:
     assert "array       inactive, 0 members" in told(parse_listing(listed(inactive)), "/dev/md0")
 
 
-@pytest.mark.parametrize("width", [20, 40, 76])
-def test_lines_of_the_pane_fit_and_lose_nothing(width: int) -> None:
-    for entry in BOX.entries:
-        lines = details(entry, BOX, width, is_root=True, read_tests={})
-        assert all(cells_of(line.label + line.text) <= max(width, 22) for line in lines)
-        assert all("..." not in line.text for line in lines)
-
-
-def test_without_root_the_pane_says_what_root_would_see() -> None:
-    listing = parse_listing(listed(FREE, is_root=False))
-    assert "sudo fsconsole" in " ".join(told(listing, FREE.path, is_root=False).split())
+def test_lines_of_the_pane_fit_and_lose_nothing() -> None:
+    for width in (20, 40, 76):
+        for entry in BOX.entries:
+            lines = details(entry, BOX, width, is_root=True, read_tests={})
+            assert all(cells_of(line.label + line.text) <= max(width, 22) for line in lines), width
+            assert all("..." not in line.text for line in lines), width
 
 
 def test_the_line_below_tells_counts_and_age() -> None:
@@ -219,5 +219,63 @@ def test_every_device_of_the_box_is_told() -> None:
         assert told(BOX, device.path).startswith(device.path)
 
 
-def test_the_list_is_json_as_the_command_prints_it() -> None:
-    assert {"state", "hazards", "is_scratch"} <= set(json.loads(listed(FREE))[0])
+# Stripes, in the words that mkfs takes, and what is wrong with them.
+
+
+def listing_of(*devices: Device) -> Listing:
+    state = DeviceState(Claim.FREE, "free")
+    return parse_listing(
+        encode(tuple(ListedDevice.of(device, state, (), ("a sentence",)) for device in devices))
+    )
+
+
+def pane(listing: Listing, path: str) -> dict[str, str]:
+    entry = listing.at(path)
+    assert entry is not None
+    lines = details(entry, listing, 200, is_root=True, read_tests={})
+    return {line.label.strip(): line.text for line in lines}
+
+
+def test_of_an_array_it_tells_stripes_and_words_for_mkfs() -> None:
+    told = pane(listing_of(SDA, MEMBER, MD0), "/dev/md0")
+    assert told["stripes"] == "64KiB on each of 2 data disks, 128KiB in all"
+    assert told["for mkfs"] == "ext4 -E stride=16,stripe_width=32; xfs -d su=64k,sw=2; mkfs sees that itself"
+    assert "caution" not in told
+
+
+def test_of_a_partition_off_the_stripes_it_cautions() -> None:
+    part = replace(PART, partition_start_bytes=4096)
+    told = pane(listing_of(SDA, MEMBER, MD0, part), "/dev/md0p1")
+    assert told["caution"].startswith("/dev/md0p1 begins at byte 4096, inside a chunk of /dev/md0")
+
+
+def test_of_a_disk_it_tells_no_stripes() -> None:
+    told = pane(listing_of(SDA), "/dev/sda")
+    assert not {"stripes", "for mkfs", "caution"} & set(told)
+
+
+# Identity: a ticked device is compared with the one that has its name later.
+
+COMPARED = {field.name for field in fields(Identity)} - {"name", "boot_id", "dm_table"}
+"""All but what a list of devices doesn't tell, and the name under which something else may stand."""
+
+
+def test_a_device_is_the_same_in_the_list_and_in_the_plan() -> None:
+    for device in (FREE, SCRATCH, replace(FREE, major=259, minor=1_000_003)):
+        planned = replace(listed_identity(device), boot_id="boot", dm_table="0 1 linear")
+        assert within_boot(planned) == listed_identity(device), device
+
+
+def test_a_difference_of_each_kind_has_words() -> None:
+    assert set(_WORDS) == COMPARED
+
+
+def test_every_difference_is_told_and_loses_the_tick() -> None:
+    for field in sorted(COMPARED):
+        known = listed_identity(FREE)
+        value = getattr(known, field)
+        other = replace(known, **{field: value + 4096 if isinstance(value, int) else f"{value}9"})
+        assert others(known, other), field
+        assert others(known, known) == "", field
+        lost = lost_ticks({FREE.path: other}, parse_listing(listed(FREE)))
+        assert "another device has its name now" in lost[FREE.path], field

@@ -7,7 +7,7 @@ import pytest
 
 from fsconsole.journal.past import Point
 from fsconsole.model.state import CellStatus, RunState, RunStatus
-from fsconsole.show.history import FIRST_SLOT_S, MAX_SLOTS, MINUTE_S, Keeper, Tracer
+from fsconsole.show.history import FIRST_SLOT_S, MAX_SLOTS, MINUTE_S, Keeper, Trace, Tracer
 from tests.unit.results import build
 
 S_NS = 10**9
@@ -28,48 +28,35 @@ def state_of(*began_s: int) -> RunState:
     return build.run(cells, states, status=RunStatus.RUNNING)
 
 
-def test_a_short_cell_keeps_every_sample_in_a_slot_of_its_own() -> None:
-    tracer = Tracer(0, 0)
-    for number in range(20):
-        tracer.add(point(number * 0.5, write=number))
-    assert [at for at, _ in tracer.trace().points] == [number * 0.5 for number in range(20)]
+def traced(*points: Point, began_ns: int = 0) -> Trace:
+    tracer = Tracer(0, began_ns)
+    for each in points:
+        tracer.add(each)
+    return tracer.trace()
+
+
+def test_a_short_cell_keeps_every_sample_in_a_slot_of_its_own_and_absent_rates_absent() -> None:
+    trace = traced(*(point(number * 0.5, write=number) for number in range(20)))
+    assert [at for at, _ in trace.points] == [number * 0.5 for number in range(20)]
+    # What was before the cell's beginning is no part of its curve.
+    assert [at for at, _ in traced(point(99), point(101), began_ns=100 * S_NS).points] == [1.0]
+    absent = traced(point(0, write=None), point(1, write=0.0))
+    assert [figures[0] for _, figures in absent.points] == [None, 0.0]
 
 
 def test_a_peak_is_never_thinned_away() -> None:
-    tracer = Tracer(0, 0)
-    for number in range(100_000):
-        tracer.add(point(number * 0.5, write=9e9 if number == 777 else 1e6))
-    trace = tracer.trace()
+    trace = traced(*(point(number * 0.5, write=9e9 if number == 777 else 1e6) for number in range(100_000)))
     assert len(trace.points) <= MAX_SLOTS
     (peak,) = [at for at, figures in trace.points if figures[0] == 9e9]
     assert peak <= 777 * 0.5 < peak + trace.slot_s
 
 
-@pytest.mark.parametrize("samples", [1, 479, 480, 481, 5000])
-def test_a_curve_is_the_same_in_whatever_order_its_points_come(samples: int) -> None:
-    points = [point(number * 0.5, write=float(number % 97)) for number in range(samples)]
-    step = next(number for number in (7, 11, 13) if samples % number)
-    shuffled = [points[number * step % samples] for number in range(samples)]
-    one, other = Tracer(0, 0), Tracer(0, 0)
-    for each in points:
-        one.add(each)
-    for each in shuffled:
-        other.add(each)
-    assert one.trace() == other.trace()
-
-
-def test_what_was_before_the_cells_beginning_is_no_part_of_its_curve() -> None:
-    tracer = Tracer(0, 100 * S_NS)
-    tracer.add(point(99))
-    tracer.add(point(101))
-    assert [at for at, _ in tracer.trace().points] == [1.0]
-
-
-def test_absent_rates_are_not_zero() -> None:
-    tracer = Tracer(0, 0)
-    tracer.add(point(0, write=None))
-    tracer.add(point(1, write=0.0))
-    assert [figures[0] for _, figures in tracer.trace().points] == [None, 0.0]
+def test_a_curve_is_the_same_in_whatever_order_its_points_come() -> None:
+    for samples in (1, 479, 480, 481, 5000):
+        points = [point(number * 0.5, write=float(number % 97)) for number in range(samples)]
+        step = next(number for number in (7, 11, 13) if samples % number)
+        shuffled = [points[number * step % samples] for number in range(samples)]
+        assert traced(*points) == traced(*shuffled), samples
 
 
 def test_memory_is_flat_over_twelve_hours() -> None:
@@ -88,20 +75,16 @@ def test_memory_is_flat_over_twelve_hours() -> None:
     assert len(keeper.history().current.points) <= MAX_SLOTS
 
 
-def test_another_cell_makes_the_former_one_the_curve_behind() -> None:
-    state = state_of(0, 10, 20)
+def test_another_cell_makes_the_former_one_the_curve_behind_and_the_same_begun_again_none() -> None:
     keeper = Keeper()
-    keeper.add([point(1), point(11, 1), point(15, None), point(21, 2)], state)
+    keeper.add([point(1), point(11, 1), point(15, None), point(21, 2)], state_of(0, 10, 20))
     history = keeper.history()
     assert (history.current.cell, history.previous.cell) == (2, 1)
     assert history.current.points[0][0] == 1.0
-
-
-def test_a_cell_that_is_begun_again_has_a_curve_of_its_own() -> None:
-    keeper = Keeper()
-    keeper.add([point(1), point(2)], state_of(0))
-    keeper.add([point(51), point(52)], state_of(50))
-    history = keeper.history()
+    again = Keeper()
+    again.add([point(1), point(2)], state_of(0))
+    again.add([point(51), point(52)], state_of(50))
+    history = again.history()
     assert [at for at, _ in history.current.points] == [1.0, 2.0]
     assert history.previous is None
 
@@ -118,31 +101,24 @@ def test_the_past_read_backwards_gives_what_was_seen_live() -> None:
     assert late.history().recent == live.history().recent
 
 
-def test_reading_backwards_ends_at_the_cell_that_is_not_shown() -> None:
-    keeper = Keeper()
-    state = state_of(0, 100)
+def test_reading_backwards_ends_at_the_cell_that_is_not_shown_and_at_a_reboot() -> None:
+    keeper, state = Keeper(), state_of(0, 100)
     assert keeper.add_older([point(150, 1), point(50, 0)], state)
     assert keeper.add_older([point(40, 0)], state)
     three = state_of(0, 100, 200)
     assert not Keeper().add_older([point(250, 2), point(150, 1), point(50, 0)], three)
+    rebooted = Keeper()
+    assert not rebooted.add_older([point(20), point(10), point(90_000)], state_of(5))
+    assert [at for at, _ in rebooted.history().current.points] == [5.0, 15.0]
 
 
-def test_nothing_of_the_time_before_a_reboot_is_in_a_curve() -> None:
-    keeper = Keeper()
-    assert not keeper.add_older([point(20), point(10), point(90_000)], state_of(5))
-    assert [at for at, _ in keeper.history().current.points] == [5.0, 15.0]
-
-
-def test_the_last_minute_is_a_minute() -> None:
+def test_the_last_minute_is_a_minute_and_the_best_rates_are_of_all_that_was_seen() -> None:
     keeper = Keeper()
     keeper.add((point(number / 4) for number in range(4 * 300)), state_of(0))
     recent = keeper.history().recent
     assert (recent[-1][0] - recent[0][0]) / S_NS == pytest.approx(MINUTE_S)
     assert len(recent) == MINUTE_S / FIRST_SLOT_S + 1
-
-
-def test_the_best_rates_are_of_all_that_was_seen() -> None:
-    keeper = Keeper()
-    keeper.add_older([point(2, write=5e6), point(1, write=None)], state_of(0))
-    keeper.add([point(3, write=1e6)], state_of(0))
-    assert keeper.history().best_write_bytes_s == 5e6
+    best = Keeper()
+    best.add_older([point(2, write=5e6), point(1, write=None)], state_of(0))
+    best.add([point(3, write=1e6)], state_of(0))
+    assert best.history().best_write_bytes_s == 5e6

@@ -46,13 +46,10 @@ def cell(view: GridView, row: str, column: Metric) -> str:
 EXT4, OTHER = "ext4 data=ordered", "ext4 data=writeback,nodelalloc"
 
 
-def test_rows_stand_by_durable_figures_and_those_without_any_are_last() -> None:
+def test_rows_stand_by_durable_figures_and_sorting_again_turns_the_order_round() -> None:
     assert names(shown()) == [OTHER, EXT4, "xfs", "btrfs"]
     assert shown().table.mark == SAFE.down
     assert shown().table.marked == shown().columns.index(Metric.DURABLE)
-
-
-def test_sorting_by_the_same_column_again_turns_the_order_round() -> None:
     once = sorted_by(Choice(), Metric.CHECK)
     assert names(shown(once))[:2] == [EXT4, OTHER]
     again = sorted_by(once, Metric.CHECK)
@@ -72,15 +69,8 @@ def test_the_baseline_keeps_its_figures_and_others_are_per_cent_of_it() -> None:
     assert cell(view, OTHER, Metric.CHECK) == "errors 1000%"
     assert EXT4 in view.caption
     assert with_baseline(with_baseline(Choice(), key), key) == Choice()
-
-
-def test_marks_stay_beside_a_baseline() -> None:
-    plain = shown()
     view = shown(with_baseline(Choice(), plain.table.rows[0].key))
     assert [row.cells[-1:] for row in view.table.rows] == [row.cells[-1:] for row in plain.table.rows]
-
-
-def test_a_baseline_of_zero_gives_no_share() -> None:
     state = build.run(
         [build.cell(0), build.cell(1, build.XFS)],
         [build.done(0, factors={Metric.DURABLE: 0.0}), build.done(1)],
@@ -107,7 +97,7 @@ def test_published_rows_are_labelled_and_never_ranked() -> None:
     assert len({row.key for row in view.table.rows}) == len(view.table.rows)
 
 
-def test_the_pane_says_a_rows_warnings_with_their_remedies_and_no_others() -> None:
+def test_the_pane_says_a_rows_warnings_with_their_remedies_and_why_figures_are_missing() -> None:
     view = shown()
     row = next(row for row in view.grid.rows if row.name == EXT4)
     text = "\n".join(line.text for line in pane_lines(row, view.grid, 80))
@@ -116,15 +106,11 @@ def test_the_pane_says_a_rows_warnings_with_their_remedies_and_no_others() -> No
     other = next(row for row in view.grid.rows if row.name == OTHER)
     assert "loop device" in text
     assert "loop device" not in "\n".join(line.text for line in pane_lines(other, view.grid, 80))
-
-
-def test_the_pane_says_why_a_row_has_no_figures() -> None:
-    view = shown()
     row = next(row for row in view.grid.rows if row.name == "btrfs")
     assert any("mkfs.btrfs is not installed" in line.text for line in pane_lines(row, view.grid, 80))
 
 
-def test_hostile_names_are_printable() -> None:
+def test_hostile_names_are_printable_and_a_plan_without_cells_says_so() -> None:
     evil = replace(build.EXT4, label="[/x]\x1b[31m\nüber")
     state = build.run([build.cell(0, evil)], [build.done(0)], title="\x1b]0;x\x07[/red]")
     view = arranged(build_grid(state), Choice(), ASCII)
@@ -132,17 +118,19 @@ def test_hostile_names_are_printable() -> None:
     lines += pane_lines(view.grid.rows[0], view.grid, 80)
     assert all(line.text.isprintable() for line in lines)
     assert all(row.name.isprintable() for row in view.table.rows)
-
-
-def test_a_plan_without_cells_says_so() -> None:
     view = arranged(build_grid(build.run([], [])), Choice(), SAFE)
     assert view.table.rows == ()
     assert view.caption == "The plan has no cells."
 
 
-def test_every_metric_is_offered_once_in_a_group() -> None:
+def test_every_metric_is_offered_once_in_a_group_and_those_without_figures_say_so() -> None:
     assert sorted(metric.value for _, metric in grouped()) == sorted(metric.value for metric in Metric)
     assert all(group != "other" for group, _ in grouped())
+    rows = {row.key: row for row in choice_table(build_grid(build.demo()), (Metric.CPU,)).rows}
+    assert rows["cpu"].name == "[x] CPU"
+    assert rows["cpu"].cells[1] == "1"
+    assert rows["write"].name == "[ ] write"
+    assert "no figures" in rows["latency_p99"].cells[2]
 
 
 def test_columns_are_ticked_moved_and_never_all_taken_away() -> None:
@@ -153,14 +141,6 @@ def test_columns_are_ticked_moved_and_never_all_taken_away() -> None:
     assert moved((*chosen, Metric.CPU), Metric.CPU, -1) == (Metric.WRITE, Metric.CPU, Metric.DURABLE)
     assert moved(chosen, Metric.WRITE, -1) == chosen
     assert moved(chosen, Metric.CPU, 1) == chosen
-
-
-def test_the_choice_of_columns_says_what_has_no_figures_here() -> None:
-    rows = {row.key: row for row in choice_table(build_grid(build.demo()), (Metric.CPU,)).rows}
-    assert rows["cpu"].name == "[x] CPU"
-    assert rows["cpu"].cells[1] == "1"
-    assert rows["write"].name == "[ ] write"
-    assert "no figures" in rows["latency_p99"].cells[2]
 
 
 def test_exports_ask_for_what_is_shown() -> None:

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
@@ -40,82 +38,63 @@ def test_the_title_says_which_cell_of_how_many_and_what_is_left() -> None:
     line = title_line(snapshot(going()), NOW_NS, 80)
     assert line.startswith("four filesystems: cell 3 of 4, about ")
     assert line.endswith(" left")
-
-
-def test_a_paused_run_says_so() -> None:
     assert "paused, cell 3 of 4" in title_line(snapshot(going(status=RunStatus.PAUSED)), NOW_NS, 80)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_no_line_is_wider_than_the_screen(width: int) -> None:
-    state = going()
-    long = replace(state.request.plan, title="\x1b[31m[/x]" + "name " * 60)
-    state = replace(state, request=replace(state.request, plan=long))
-    shown = snapshot(state)
-    assert cells_of(title_line(shown, NOW_NS, width)) <= width
-    for index in range(4):
-        row = cell_row(shown, index, width)
-        assert cells_of(row.text) <= width
-        assert row.text.isprintable()
+def test_no_line_is_wider_than_the_screen() -> None:
+    for width in WIDTHS:
+        state = going()
+        long = replace(state.request.plan, title="\x1b[31m[/x]" + "name " * 60)
+        state = replace(state, request=replace(state.request, plan=long))
+        shown = snapshot(state)
+        assert cells_of(title_line(shown, NOW_NS, width)) <= width, width
+        for index in range(4):
+            row = cell_row(shown, index, width)
+            assert cells_of(row.text) <= width, width
+            assert row.text.isprintable(), width
 
 
-def test_each_cell_has_its_status_in_a_word_and_figures_or_a_reason() -> None:
+def test_each_cell_has_its_status_in_a_word_and_figures_or_a_reason_in_line() -> None:
     shown = snapshot(going())
     texts = [" ".join(cell_row(shown, index, 100).text.split()) for index in range(4)]
     assert texts[0] == "1 ext4 data=ordered done write 812 durable 410 MB/s"
     assert texts[1].startswith("2 ext4 data=writeback,nodelalloc failed mkfs: mkfs.xfs failed")
     assert texts[2] == "3 xfs running step 4 of 7: drain"
     assert texts[3] == "4 btrfs pending"
-
-
-def test_columns_stand_in_line() -> None:
-    shown = snapshot(going())
     rows = [cell_row(shown, index, 100).text for index in range(4)]
     words = ("done", "failed", "running", "pending")
     assert len({row.index(word) for row, word in zip(rows, words, strict=True)}) == 1
 
 
-def test_names_keep_their_ends_in_80_columns() -> None:
+def test_names_keep_their_ends_in_80_columns_and_repeats_are_numbered() -> None:
     long = replace(build.EXT4, label="ext4 " + "x" * 60 + " data=ordered")
     state = build.run((build.cell(0, long), build.cell(1)), (build.done(0), build.done(1)))
     text = cell_row(snapshot(state), 0, 80).text
     assert "data=ordered" in text
     assert text.endswith("MB/s")
-
-
-def test_repeats_are_numbered_where_there_are_any() -> None:
     cells = (build.cell(0), build.cell(1, repeat=2))
     shown = snapshot(build.run(cells, (build.done(0), build.done(1))))
     assert "#2" in cell_row(shown, 1, 80).text
     assert "#" not in cell_row(snapshot(going()), 0, 80).text
 
 
-def test_a_check_that_found_something_is_told_and_stands_out() -> None:
+def test_a_check_that_found_something_and_a_cell_of_a_dead_engine_stand_out() -> None:
     shown = snapshot(build.run(CELLS[:1], (build.done(0, verdict="errors"),)))
     row = cell_row(shown, 0, 80)
     assert "check: errors" in row.text
     assert row.tone == "bad"
-
-
-def test_a_cell_of_a_dead_engine_does_not_run() -> None:
     row = cell_row(snapshot(going(), alive=False), 2, 80)
     assert "running" not in row.text
     assert "interrupted  engine died" in row.text
     assert row.tone == "bad"
 
 
-def test_the_drain_says_what_is_still_dirty() -> None:
+def test_the_step_says_how_far_it_is_by_samples_of_its_own() -> None:
     line = step_line(snapshot(going(), sample=sample("drain")), NOW_NS)
     assert line.startswith("drain: application done, 3.1 GiB still dirty, ")
-
-
-def test_a_load_tells_how_far_it_is() -> None:
     load = LoadProgress(256 * MIB, 4096, 1, 16, 1e8)
     line = step_line(snapshot(going(StepKind.WORKLOAD), sample=sample("workload", load=load)), NOW_NS)
     assert line == "workload: large files, 256.0 MiB of 1.0 GiB, 1 file, 16 threads, 8.0 s"
-
-
-def test_counters_of_an_earlier_step_are_not_told_as_this_ones() -> None:
     early = sample("workload", at_ns=build.SECOND_NS)
     line = step_line(snapshot(going(StepKind.WORKLOAD), sample=early), NOW_NS)
     assert line == "workload: large files, 8.0 s"

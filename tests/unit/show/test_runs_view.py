@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from fsconsole.client.runs import ListedRun, look_at, read_runs
 from fsconsole.journal.store import list_runs
 from fsconsole.show.runs import RunEntry, list_words, matches, run_lines, runs_table
@@ -25,24 +23,20 @@ DONE = ListedRun(
 RUNS = (RunEntry("r1", DONE, 2048), RunEntry("bad", DAMAGED), RunEntry("later", None))
 
 
-def test_each_run_says_where_it_stands() -> None:
+def test_each_run_says_where_it_stands_and_the_pane_what_to_do() -> None:
     rows = runs_table(RUNS).rows
     assert [row.cells[2] for row in rows] == ["stopped after 3 of 4 cells", "damaged", "..."]
     assert [row.cells[1] for row in rows] == ["3/4", "-", ""]
     assert rows[0].name == "ext4 [/x]"
     assert rows[1].name == "bad"
-
-
-def test_the_pane_says_what_to_do() -> None:
     text = "\n".join(line.text for line in run_lines(RUNS[0], "/runs", 80))
     assert "-> stopped after 3 of 4 cells; u resumes it" in text
     assert "2026-11-21 08:10 UTC" in text
     assert any("can't be used" in line.text for line in run_lines(RUNS[1], "/runs", 80))
 
 
-@pytest.mark.parametrize(
-    ("status", "standing", "said"),
-    [
+def test_the_pane_names_the_keys_that_help() -> None:
+    for status, standing, said in (
         (
             "dead",
             "engine died in mkfs of cell 2: fsconsole resume r1",
@@ -58,11 +52,9 @@ def test_the_pane_says_what_to_do() -> None:
         ("new", "starting", "starting; t follows it"),
         ("finished", "finished", "finished"),
         ("finished", "finished: 1 of 4 cells failed", "finished: 1 of 4 cells failed"),
-    ],
-)
-def test_the_pane_names_the_keys_that_help(status: str, standing: str, said: str) -> None:
-    run = RunEntry("r1", replace(DONE, status=status, standing=standing))
-    assert run_lines(run, "/runs", 100)[1].text == f"-> {said}"
+    ):
+        run = RunEntry("r1", replace(DONE, status=status, standing=standing))
+        assert run_lines(run, "/runs", 100)[1].text == f"-> {said}", (status, standing)
 
 
 def test_the_list_says_that_cells_failed_and_leaves_long_reasons_to_the_pane() -> None:
@@ -79,9 +71,6 @@ def test_a_filter_finds_titles_names_and_standings() -> None:
     assert [row.key for row in runs_table(RUNS, "damaged").rows] == ["bad"]
     assert matches(RUNS[2], "late")
     assert "1 with 'stopped'" in list_words(RUNS, "stopped", "/runs", is_listed=True)
-
-
-def test_what_can_be_opened_is_what_can_be_read() -> None:
     assert [run.is_readable for run in RUNS] == [True, False, False]
     assert not any(run.is_living for run in RUNS)
 

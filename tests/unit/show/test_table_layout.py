@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from fsconsole.results.table import Column, TableLayout, TableRow, TableValue, lay_out
 from fsconsole.text import cells_of
 
@@ -21,23 +19,22 @@ def lines(layout: TableLayout, first: int = 0) -> list[str]:
     return [layout.row_line(line, first) for line in range(layout.height)]
 
 
-@pytest.mark.parametrize("width", [20, 40, 80, 200])
-@pytest.mark.parametrize("name", ["xfs", "ext4 " + "data=writeback," * 9, "ü" * 90, "宽" * 60])
-def test_no_line_is_wider_than_the_table(name: str, width: int) -> None:
-    layout = lay_out(table(name, "  published", note="why " * 50), width)
-    for first in range(len(COLUMNS)):
-        assert all(cells_of(line) <= width for line in lines(layout, first))
-        assert all(cells_of(layout.head_line(line, first)) <= width for line in (0, 1)) or width == 20
+def test_no_line_is_wider_than_the_table() -> None:
+    for width in (20, 40, 80, 200):
+        for name in ("xfs", "ext4 " + "data=writeback," * 9, "ü" * 90, "宽" * 60):
+            layout = lay_out(table(name, "  published", note="why " * 50), width)
+            for first in range(len(COLUMNS)):
+                assert all(cells_of(line) <= width for line in lines(layout, first)), (width, name)
+                assert (
+                    all(cells_of(layout.head_line(line, first)) <= width for line in (0, 1)) or width == 20
+                ), (width, name)
 
 
-def test_a_long_name_is_shown_whole_above_its_figures() -> None:
+def test_a_long_name_is_shown_whole_above_its_figures_and_one_of_two_lines_beside_them() -> None:
     name = "ext4 as in 2008, uninit_bg, flex_bg 64 data=writeback,journal_async_commit"
     shown = lines(lay_out(table(name), 80))
     assert shown[0] == name
     assert "12345" in shown[1]
-
-
-def test_a_name_of_two_lines_stands_beside_its_figures() -> None:
     first, second = lines(lay_out(table("ext4 data=writeback nodelalloc"), 95))[:2]
     assert first.startswith("ext4")
     assert "12345" in first
@@ -57,23 +54,17 @@ def test_every_column_comes_into_sight() -> None:
         assert column in layout.in_sight(first)
 
 
-def test_a_row_without_figures_says_why_beside_its_name() -> None:
+def test_a_row_without_figures_says_why_beside_its_name_and_one_with_figures_below_it() -> None:
     layout = lay_out(TableValue("variant", COLUMNS, (TableRow("k", "btrfs", (), ("not installed",)),)), 80)
     assert lines(layout) == [f"{'btrfs':<{layout.name_width}}  not installed"]
-
-
-def test_a_note_on_a_row_with_figures_stands_below_it() -> None:
     shown = lines(lay_out(table("xfs", note="1 of 2 not run yet"), 120))
     assert shown[1] == "    1 of 2 not run yet"
 
 
-def test_lines_are_found_back_to_their_rows() -> None:
+def test_lines_are_found_back_to_their_rows_also_where_there_are_none() -> None:
     layout = lay_out(table("xfs", "ext4 " + "nodelalloc," * 8, "btrfs"), 80)
     found = [layout.row_at(line) for line in range(layout.height)]
     assert found == sorted(found)
     assert set(found) == {0, 1, 2}
-
-
-def test_a_table_without_rows_or_columns_is_laid_out_too() -> None:
     assert lay_out(TableValue("variant", (), ()), 80).height == 0
     assert lines(lay_out(TableValue("variant", (), (TableRow("a", "alone", ()),)), 80)) == ["alone"]

@@ -5,54 +5,41 @@ from __future__ import annotations
 import pytest
 
 from fsconsole.errors import DumbTerminal
-from fsconsole.show.terminal import ASCII, SAFE, WIDE, Colours, Glyphs, encoding_of, is_screen, terminal_of
+from fsconsole.show.terminal import ASCII, SAFE, WIDE, Colours, encoding_of, is_screen, terminal_of
+
+NONE, SIXTEEN, MANY = Colours.NONE, Colours.SIXTEEN, Colours.MANY
 
 
-@pytest.mark.parametrize(
-    ("term", "colours", "glyphs"),
-    [
-        ("linux", Colours.SIXTEEN, SAFE),
-        ("linux-16color", Colours.SIXTEEN, SAFE),
-        ("xterm", Colours.SIXTEEN, WIDE),
-        ("xterm-16color", Colours.SIXTEEN, WIDE),
-        ("xterm-256color", Colours.MANY, WIDE),
-        ("xterm-kitty", Colours.MANY, WIDE),
-        ("xterm-mono", Colours.NONE, WIDE),
-        ("vte-256color", Colours.MANY, WIDE),
-        ("screen", Colours.SIXTEEN, WIDE),
-        ("screen.linux", Colours.SIXTEEN, SAFE),
-        ("screen.xterm-256color", Colours.MANY, WIDE),
-        ("screen-256color", Colours.MANY, WIDE),
-        ("tmux", Colours.SIXTEEN, WIDE),
-        ("tmux-256color", Colours.MANY, WIDE),
-        ("vt100", Colours.NONE, ASCII),
-        ("vt220", Colours.NONE, ASCII),
-        ("ansi", Colours.SIXTEEN, ASCII),
-        ("ansi-m", Colours.NONE, ASCII),
-    ],
-)
-def test_each_terminal_gets_what_it_can_show(term: str, colours: Colours, glyphs: Glyphs) -> None:
-    found = terminal_of({"TERM": term}, "utf-8")
-    assert (found.colours, found.glyphs) == (colours, glyphs)
+def test_each_terminal_gets_what_it_can_show() -> None:
+    for terms, shown in {
+        ("linux", "linux-16color", "screen.linux"): (SIXTEEN, SAFE),
+        ("xterm", "xterm-16color", "screen", "tmux"): (SIXTEEN, WIDE),
+        ("xterm-256color", "xterm-kitty", "vte-256color", "tmux-256color"): (MANY, WIDE),
+        ("screen.xterm-256color", "screen-256color"): (MANY, WIDE),
+        ("xterm-mono",): (NONE, WIDE),
+        ("vt100", "vt220", "ansi-m"): (NONE, ASCII),
+        ("ansi",): (SIXTEEN, ASCII),
+    }.items():
+        for term in terms:
+            found = terminal_of({"TERM": term}, "utf-8")
+            assert (found.colours, found.glyphs) == shown, term
 
 
-@pytest.mark.parametrize(
-    "environ", [{}, {"TERM": ""}, {"TERM": "dumb"}, {"TERM": "unknown"}, {"TERM": "dumb-emacs"}]
-)
-def test_a_terminal_that_places_no_cursor_is_refused(environ: dict[str, str]) -> None:
-    with pytest.raises(DumbTerminal, match="can't show the console"):
-        terminal_of(environ, "utf-8")
+def test_a_terminal_that_places_no_cursor_is_refused() -> None:
+    for environ in ({}, {"TERM": ""}, {"TERM": "dumb"}, {"TERM": "unknown"}, {"TERM": "dumb-emacs"}):
+        with pytest.raises(DumbTerminal, match="can't show the console"):
+            terminal_of(environ, "utf-8")
 
 
-@pytest.mark.parametrize("term", ["linux", "xterm-256color", "screen.linux"])
-@pytest.mark.parametrize("encoding", ["ascii", "ANSI_X3.4-1968", "iso-8859-1", "latin-1"])
-def test_without_utf_8_there_is_ascii(term: str, encoding: str) -> None:
-    assert terminal_of({"TERM": term}, encoding).glyphs == ASCII
+def test_without_utf_8_and_for_the_asking_there_is_ascii() -> None:
+    for encoding in ("ascii", "ANSI_X3.4-1968", "iso-8859-1", "latin-1"):
+        for term in ("linux", "xterm-256color", "screen.linux"):
+            assert terminal_of({"TERM": term}, encoding).glyphs == ASCII, (term, encoding)
+    assert terminal_of({"TERM": "xterm-256color"}, "utf-8", ascii_only=True).glyphs == ASCII
 
 
-@pytest.mark.parametrize(
-    ("environ", "encoding"),
-    [
+def test_in_pythons_utf_8_mode_the_locales_name_counts_else_the_streams_encoding() -> None:
+    for environ, encoding in (
         ({}, "ascii"),
         ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, "ascii"),  # As Python leaves it, started in the C locale.
         ({"LC_ALL": "C"}, "ascii"),
@@ -61,55 +48,33 @@ def test_without_utf_8_there_is_ascii(term: str, encoding: str) -> None:
         ({"LANG": "de_DE.UTF-8", "LC_CTYPE": "C.UTF-8"}, "utf-8"),  # Sent by ssh, not installed here.
         ({"LC_CTYPE": "UTF-8"}, "utf-8"),
         ({"LANG": "de_DE.utf8"}, "utf-8"),
-    ],
-)
-def test_in_pythons_utf_8_mode_the_locales_name_counts(environ: dict[str, str], encoding: str) -> None:
-    assert encoding_of(environ, "utf-8", is_utf8_mode=True) == encoding
-
-
-def test_otherwise_the_streams_encoding_counts() -> None:
+    ):
+        assert encoding_of(environ, "utf-8", is_utf8_mode=True) == encoding, environ
     assert encoding_of({"LANG": "C"}, "iso-8859-1", is_utf8_mode=False) == "iso-8859-1"
 
 
-def test_colorterm_tells_of_more_colours_than_term() -> None:
-    assert terminal_of({"TERM": "xterm", "COLORTERM": "truecolor"}, "utf-8").colours is Colours.MANY
-    assert terminal_of({"TERM": "xterm", "COLORTERM": "24bit"}, "utf-8").colours is Colours.MANY
-    assert terminal_of({"TERM": "xterm", "COLORTERM": "yes"}, "utf-8").colours is Colours.SIXTEEN
+def test_colorterm_tells_of_more_colours_than_term_and_no_color_of_none() -> None:
+    for term, name, value, colours in (
+        ("xterm", "COLORTERM", "truecolor", MANY),
+        ("xterm", "COLORTERM", "24bit", MANY),
+        ("xterm", "COLORTERM", "yes", SIXTEEN),
+        # That of a terminal outside is not believed.
+        ("linux", "COLORTERM", "truecolor", SIXTEEN),
+        ("screen", "COLORTERM", "truecolor", SIXTEEN),
+        ("screen.linux", "COLORTERM", "truecolor", SIXTEEN),
+        ("xterm-256color", "NO_COLOR", "1", NONE),
+        ("xterm-256color", "NO_COLOR", "", MANY),
+    ):
+        assert terminal_of({"TERM": term, name: value}, "utf-8").colours is colours, (term, name, value)
 
 
-@pytest.mark.parametrize("term", ["linux", "screen", "screen.linux"])
-def test_colorterm_of_a_terminal_outside_is_not_believed(term: str) -> None:
-    assert terminal_of({"TERM": term, "COLORTERM": "truecolor"}, "utf-8").colours is Colours.SIXTEEN
-
-
-def test_no_color_counts_when_it_is_not_empty() -> None:
-    assert terminal_of({"TERM": "xterm-256color", "NO_COLOR": "1"}, "utf-8").colours is Colours.NONE
-    assert terminal_of({"TERM": "xterm-256color", "NO_COLOR": ""}, "utf-8").colours is Colours.MANY
-
-
-def test_ascii_is_had_for_the_asking() -> None:
-    assert terminal_of({"TERM": "xterm-256color"}, "utf-8", ascii_only=True).glyphs == ASCII
-
-
-def test_on_a_slow_link_every_byte_counts() -> None:
+def test_on_a_slow_link_every_byte_counts_and_no_colours_come_back() -> None:
     found = terminal_of({"TERM": "xterm-256color"}, "utf-8", slow_link=True)
-    assert (found.glyphs, found.colours, found.slow) == (ASCII, Colours.SIXTEEN, True)
+    assert (found.glyphs, found.colours, found.slow) == (ASCII, SIXTEEN, True)
     assert found.paint_hz < terminal_of({"TERM": "xterm-256color"}, "utf-8").paint_hz
+    assert terminal_of({"TERM": "vt220"}, "utf-8", slow_link=True).colours is NONE
 
 
-def test_a_slow_link_brings_no_colours_back() -> None:
-    assert terminal_of({"TERM": "vt220"}, "utf-8", slow_link=True).colours is Colours.NONE
-
-
-@pytest.mark.parametrize(
-    ("term", "so"),
-    [
-        ("screen", True),
-        ("screen.linux", True),
-        ("screen-256color", True),
-        ("screenish", False),
-        ("tmux", False),
-    ],
-)
-def test_gnu_screen_is_known_by_its_name(term: str, so: bool) -> None:
-    assert is_screen(term) is so
+def test_gnu_screen_is_known_by_its_name() -> None:
+    terms = ("screen", "screen.linux", "screen-256color", "screenish", "tmux")
+    assert [is_screen(term) for term in terms] == [True, True, True, False, False]

@@ -1,0 +1,46 @@
+"""What the Cell screen says of steps, options, arrays and the machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fsconsole.catalog.loader import load_catalog
+from fsconsole.model.state import CellState
+from fsconsole.results.content import fact_words
+from fsconsole.show.cell import environment_lines, option_lines, steps_in_words
+from tests.unit.results import build
+from tests.unit.results.test_arrays import MEMBERS, RAID5, on_array
+
+
+def test_the_options_of_a_cell_tell_of_its_array_with_all_knobs_and_members_and_of_no_other() -> None:
+    spec = replace(RAID5, stripe_cache_size=4096, bitmap="none")
+    lines = [line.text for line in option_lines(on_array(0, spec), CellState(0), load_catalog(), 80)]
+    at = lines.index("The array of this cell")
+    assert lines[at + 1] == "  raid5 64KiB, 4 members, stripe cache 4096, bitmap none, assume-clean"
+    assert lines[at + 2] == f"  of {', '.join(MEMBERS)}"
+    without = option_lines(build.cell(0), CellState(0), load_catalog(), 80)
+    assert not any("array" in line.text for line in without)
+
+
+def test_every_member_is_told_with_who_it_is() -> None:
+    state = build.run([on_array(0, RAID5)], [build.done(0)])
+    (known,) = state.request.targets
+    targets = tuple(replace(known, path=path) for path in MEMBERS)
+    state = replace(state, request=replace(state.request, targets=targets))
+    lines = [line.text for line in environment_lines(state, state.request.plan.cells[0], 80)]
+    assert {f"Device {path}" for path in MEMBERS} <= set(lines)
+
+
+def test_steps_that_find_no_room_go_whole_the_shortest_first() -> None:
+    cell = build.done(0)
+    all_of_them, fewer = steps_in_words(cell, 1000), steps_in_words(cell, 60)
+    assert "..." not in fewer
+    assert 0 < len(fewer) <= 60 < len(all_of_them)
+    assert set(fewer.split(", ")) < set(all_of_them.split(", "))
+
+
+def test_facts_of_the_machine_are_told_with_units() -> None:
+    assert fact_words("memory_bytes", "25276502016") == ("memory", "23.5 GiB")
+    assert fact_words("read_ahead_bytes /dev/loop1", "2621440") == ("read ahead /dev/loop1", "2.5 MiB")
+    assert fact_words("dirty_background_limit", "10 %") == ("dirty background limit", "10 %")
+    assert fact_words("odd_bytes", "many") == ("odd", "many")
