@@ -126,16 +126,6 @@ class Cleaned:
     resumable: bool
 
 
-def where_it_stood(state: RunState) -> str:
-    """Return where a run was when its engine died: "in drain of cell 2 of 8"."""
-    if state.current_cell is None:
-        return "between cells"
-    total = len(state.cells)
-    step = state.current_step
-    where = f"cell {state.current_cell + 1} of {total}"
-    return f"in {step.kind.value} of {where}" if step else f"in {where}"
-
-
 def require_resumable(folder: RunFolder) -> None:
     """Raise RunLives, RunComplete, or JournalUnusable for a foreign folder, unless the run has cells left to do."""
     require_own(folder)
@@ -177,7 +167,12 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
         said = "; ".join((*in_words(leftovers), *arrays, *_remains(folder)))
         return (Cleaned(name, said, resumable=_is_open(state)),) if said else ()
     words = last_word.read(folder)
-    died = RunInterrupted(f"the engine died {where_it_stood(state)}")
+    step = f"{state.current_step.kind.value} of " if state.current_step else ""
+    cell = (
+        "" if state.current_cell is None else f"in {step}cell {state.current_cell + 1} of {len(state.cells)}"
+    )
+    where = cell or "between cells"
+    died = RunInterrupted(f"the engine died {where}")
     ending = words[0].finished if words else died
     record_all(folder, (*settled, ending))
     last_word.forget(folder)

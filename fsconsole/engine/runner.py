@@ -425,11 +425,9 @@ def _handled(work: CellWork, step: Step) -> StepResult:
             return result
         # Its programs were killed: a check that ended so has not checked the filesystem.
         reason = ""
-    except StepFailed as failure:
-        reason = failure.reason
     except Interrupted:
         reason = ""
-    except (GeneratorFailed, ExtentsUnreadable, Unreadable) as error:
+    except (StepFailed, GeneratorFailed, ExtentsUnreadable, Unreadable) as error:
         reason = str(error)
     except OSError as error:
         reason = error.strerror or str(error)

@@ -34,11 +34,7 @@ _ADVICE = "dmesg(1) may have more information"
 
 
 class StepFailed(Exception):
-    """A step failed: its cell ends, the run goes on."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """A step failed, for the reason in its text: its cell ends, the run goes on."""
 
 
 class Interrupted(Exception):

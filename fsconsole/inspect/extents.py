@@ -32,39 +32,25 @@ class FileLayout:
 
 
 def layout_of(extents: Iterable[RawExtent]) -> FileLayout:
-    """Return the layout of a file from its extents in file order."""
-    seen = 0
-    runs: list[int] = []
-    for run_bytes, flags in merge(extents):
-        runs.append(run_bytes)
-        seen |= flags
-    return FileLayout(
-        runs=tuple(runs),
-        is_compressed=bool(seen & _ENCODED),
-        is_unwritten=bool(seen & _NOWHERE_YET),
-    )
-
-
-def merge(extents: Iterable[RawExtent]) -> Iterator[tuple[int, int]]:
-    """Yield (bytes, flags of all parts) of each physically contiguous run.
+    """Return the layout of a file from its extents in file order.
 
     After a hole in the file a run continues right after the previous extent, or as far after it as the hole is long
     (e2fsprogs misc/filefrag.c, filefrag_fiemap).
     """
-    run_bytes, flags = 0, 0
+    flags = 0
+    runs: list[int] = []
     before: RawExtent | None = None
     for extent in extents:
-        if before is not None:
-            dense = before.physical_bytes + before.length_bytes
-            with_hole = before.physical_bytes + extent.logical_bytes - before.logical_bytes
-            if extent.physical_bytes not in {dense, with_hole}:
-                yield run_bytes, flags
-                run_bytes, flags = 0, 0
-        run_bytes += extent.length_bytes
+        if before is not None and extent.physical_bytes in {
+            before.physical_bytes + before.length_bytes,
+            before.physical_bytes + extent.logical_bytes - before.logical_bytes,
+        }:
+            runs[-1] += extent.length_bytes
+        else:
+            runs.append(extent.length_bytes)
         flags |= extent.flags
         before = extent
-    if before is not None:
-        yield run_bytes, flags
+    return FileLayout(tuple(runs), bool(flags & _ENCODED), bool(flags & _NOWHERE_YET))
 
 
 @dataclass(slots=True)

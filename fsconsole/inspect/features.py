@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from fsconsole.system.files import read_text_or
-from fsconsole.system.mounts import MountEntry, read_mounts
+from fsconsole.system.mounts import MountEntry, mounted_at
 
 _ROUTINE = re.compile(
     r"\s*$"
@@ -146,11 +146,11 @@ def read_mount_options(device: str, mount_point: str) -> tuple[Feature, ...]:
 
     ext2, ext3 and ext4 list defaults, too; xfs and btrfs don't. Raises OSError.
     """
-    entries = [entry for entry in read_mounts() if entry.mount_point == mount_point]
-    if not entries:
+    entry = mounted_at(mount_point)
+    if entry is None:
         return ()
     listed = read_text_or(EXT_OPTIONS.format(device=os.path.basename(os.path.realpath(device))), "")
-    return effective_options(entries[-1], listed)
+    return effective_options(entry, listed)
 
 
 def effective_options(entry: MountEntry, ext_options: str) -> tuple[Feature, ...]:

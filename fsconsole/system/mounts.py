@@ -43,6 +43,12 @@ def read_mounts(pid: str = "self", proc: str = "/proc") -> tuple[MountEntry, ...
         return parse_mountinfo(os.fsdecode(file.read()))
 
 
+def mounted_at(mount_point: str) -> MountEntry | None:
+    """Return the topmost mount there, or None. Raises OSError, ValueError."""
+    entries = [entry for entry in read_mounts() if entry.mount_point == mount_point]
+    return entries[-1] if entries else None
+
+
 def read_swaps(proc: str = "/proc") -> tuple[SwapEntry, ...]:
     """Return the active swap areas; none where the kernel has no swap support. Raises OSError, ValueError."""
     if not os.path.exists(f"{proc}/swaps"):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fsconsole.model.sample import BdiStats, CpuShares, NumberedCpu, Pressure, Writeback
 from fsconsole.system.files import read_text, read_text_or
-from fsconsole.system.mounts import MountEntry, read_mounts
+from fsconsole.system.mounts import MountEntry, mounted_at
 from fsconsole.telemetry.rates import (
     MOST,
     Unreadable,
@@ -92,14 +92,6 @@ class CpuReading:
     per_cpu: tuple[tuple[int, CpuTimes], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BusyTime:
-    """CPU seconds over all CPUs: busy is all but idle, iowait and steal; available is all but steal."""
-
-    busy_s: float
-    available_s: float
-
-
 _COLUMNS = len(CpuTimes._fields)
 
 
@@ -158,12 +150,12 @@ def cpu_snapshot() -> CpuTimes:
     return parse_cpu(read_text(PROC_STAT)).total
 
 
-def busy_between(before: CpuTimes, after: CpuTimes) -> BusyTime:
-    """Return the CPU seconds between two snapshots: kernel writeback counts, waiting doesn't."""
+def busy_between(before: CpuTimes, after: CpuTimes) -> tuple[float, float]:
+    """Return CPU seconds over all CPUs: all but idle, iowait and steal (writeback counts), and all but steal."""
     step = _difference(before, after)
     busy = step.user + step.nice + step.system + step.irq + step.softirq
     ticks_per_s = os.sysconf("SC_CLK_TCK")
-    return BusyTime(busy / ticks_per_s, (busy + step.idle + step.iowait) / ticks_per_s)
+    return busy / ticks_per_s, (busy + step.idle + step.iowait) / ticks_per_s
 
 
 def _times(columns: str) -> CpuTimes:
@@ -217,10 +209,10 @@ def bdi_stats_path(debug: str, mount_point: str) -> str | None:
 
     debug is the mount point of debugfs, empty without one. Raises OSError if the mounts can't be read.
     """
-    mounted = [entry for entry in read_mounts() if entry.mount_point == mount_point]
-    if not debug or not mounted:
+    mounted = mounted_at(mount_point)
+    if not debug or mounted is None:
         return None
-    name = bdi_name(mounted[-1])
+    name = bdi_name(mounted)
     path = os.path.join(debug, "bdi", name, "stats")
     return path if name and os.path.exists(path) else None
 

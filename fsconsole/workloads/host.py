@@ -43,7 +43,7 @@ from fsconsole.workloads.ops import (
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, SourceFiles, file_name, namer, subdirectories
 
 Pick = tuple[Operation, int, str, int]
-"""An operation, and what its run() is given: an open directory, a name below it, a number."""
+"""An operation, and what it is given: an open directory, a name below it, a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ def carry_out(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
             return False
         if is_limited and limits.reached(means):
             return True
-        if not operation.run(directory_fd, name, number):
+        if not operation(directory_fd, name, number):
             return not words[STOP]
         words[files_word] = files_done
     return True

@@ -7,7 +7,6 @@ import random
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from fsconsole.model.load import (
     OFFSET_NS,
@@ -33,15 +32,11 @@ STOP = int(HeaderWord.STOP)
 _SUM_NS = int(RegionWord.SUM_NS)
 
 
-class Operation(Protocol):
-    """An operation that one thread does to one file after the other.
+Operation = Callable[[int, str, int], bool]
+"""What one thread does to one file after the other; False if a stop, or a limit at once, ended it in the middle.
 
-    A file is an open directory, a name below it and a number: creating an object costs a hundredth of a small file.
-    """
-
-    def run(self, directory_fd: int, name: str, number: int) -> bool:
-        """Do it; False if a stop, or a limit at once, ended it in the middle. Raises OSError."""
-        ...
+A file is an open directory, a name below it and a number: creating an object costs a hundredth of a small file.
+Raises OSError."""
 
 
 @dataclass(slots=True)
@@ -155,36 +150,32 @@ class Syncs:
         return self.due
 
 
-class Stat:
-    """Reads the inode (stat)."""
+def stat(means: Means) -> Operation:
+    """Return the operation that reads the inode."""
+    words, word, watch = means.words, means.operations_word, means.stopwatch(Timed.STAT)
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
-        self._stopwatch = means.stopwatch(Timed.STAT)
-
-    def run(self, directory_fd: int, name: str, _number: int) -> bool:
-        """Look at one file. Raises OSError."""
+    def run(directory_fd: int, name: str, _number: int) -> bool:
         began_ns = time.monotonic_ns()
         os.stat(name, dir_fd=directory_fd, follow_symlinks=False)
-        self._stopwatch.lap(began_ns)
-        self._means.words[self._means.operations_word] += 1
+        watch.lap(began_ns)
+        words[word] += 1
         return True
 
+    return run
 
-class Delete:
-    """Removes the file."""
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
-        self._stopwatch = means.stopwatch(Timed.DELETE)
+def delete(means: Means) -> Operation:
+    """Return the operation that removes the file."""
+    words, word, watch = means.words, means.operations_word, means.stopwatch(Timed.DELETE)
 
-    def run(self, directory_fd: int, name: str, _number: int) -> bool:
-        """Remove one file. Raises OSError."""
+    def run(directory_fd: int, name: str, _number: int) -> bool:
         began_ns = time.monotonic_ns()
         os.unlink(name, dir_fd=directory_fd)
-        self._stopwatch.lap(began_ns)
-        self._means.words[self._means.operations_word] += 1
+        watch.lap(began_ns)
+        words[word] += 1
         return True
+
+    return run
 
 
 READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -320,7 +311,7 @@ class RandomAccess:
         return left == 0
 
 
-def random_read(means: Means) -> RandomAccess:
+def random_read(means: Means) -> Operation:
     """Return the operation that reads blocks at drawn places."""
     whole, buffer, preadv = [means.buffer], means.buffer, os.preadv
     full = len(buffer)
@@ -328,10 +319,10 @@ def random_read(means: Means) -> RandomAccess:
     def transfer(fd: int, block: int, offset: int) -> int:
         return preadv(fd, whole if block == full else [buffer[:block]], offset)
 
-    return RandomAccess(means, Timed.RANDOM_READ, READ_FLAGS, transfer, None)
+    return RandomAccess(means, Timed.RANDOM_READ, READ_FLAGS, transfer, None).run
 
 
-def random_write(means: Means) -> RandomAccess:
+def random_write(means: Means) -> Operation:
     """Return the operation that overwrites blocks at drawn places."""
     pieces, pwrite = means.pieces, os.pwrite
     pool, stride, mask, stamp = pieces.memory, pieces.stride, pieces.mask, pieces.stamp
@@ -348,7 +339,7 @@ def random_write(means: Means) -> RandomAccess:
         start = (start + stride) & mask
         return moved
 
-    return RandomAccess(means, Timed.RANDOM_WRITE, _WRITE_FLAGS, transfer, Syncs(means))
+    return RandomAccess(means, Timed.RANDOM_WRITE, _WRITE_FLAGS, transfer, Syncs(means)).run
 
 
 NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -356,35 +347,30 @@ _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 FILE_MODE = 0o644
 
 
-class Create:
-    """Creates a file and writes it full."""
+def create(means: Means) -> Operation:
+    """Return the operation that creates a file and writes it full; what was written before an error is counted."""
+    opening, writer = means.stopwatch(Timed.CREATE), Writer(means, means.stopwatch(Timed.WRITE))
+    workload, flags = means.workload, NEW_FILE | means.direct_flag
 
-    def __init__(self, means: Means) -> None:
-        self._workload = means.workload
-        self._opening = means.stopwatch(Timed.CREATE)
-        self._writer = Writer(means, means.stopwatch(Timed.WRITE))
-        self._flags = NEW_FILE | means.direct_flag
-
-    def run(self, directory_fd: int, name: str, number: int) -> bool:
-        """Write one new file. Raises OSError; what was written until then stands in the counters."""
+    def run(directory_fd: int, name: str, number: int) -> bool:
         began_ns = time.monotonic_ns()
-        fd = os.open(name, self._flags, FILE_MODE, dir_fd=directory_fd)
-        self._opening.lap(began_ns)
-        return self._writer.fill_and_close(fd, size_of_file(self._workload, number))
+        fd = os.open(name, flags, FILE_MODE, dir_fd=directory_fd)
+        opening.lap(began_ns)
+        return writer.fill_and_close(fd, size_of_file(workload, number))
+
+    return run
 
 
-class Append:
-    """Writes on at the end of a file."""
+def append(means: Means) -> Operation:
+    """Return the operation that writes on at the end of a file."""
+    writer = Writer(means, means.stopwatch(Timed.APPEND))
+    workload, flags = means.workload, _APPEND | means.direct_flag
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
-        self._writer = Writer(means, means.stopwatch(Timed.APPEND))
-        self._flags = _APPEND | means.direct_flag
+    def run(directory_fd: int, name: str, number: int) -> bool:
+        fd = os.open(name, flags, dir_fd=directory_fd)
+        return writer.fill_and_close(fd, size_of_file(workload, number))
 
-    def run(self, directory_fd: int, name: str, number: int) -> bool:
-        """Make one file longer. Raises OSError."""
-        fd = os.open(name, self._flags, dir_fd=directory_fd)
-        return self._writer.fill_and_close(fd, size_of_file(self._means.workload, number))
+    return run
 
 
 class Writer:
@@ -479,13 +465,13 @@ class Writer:
 
 
 MAKERS: Mapping[WorkloadKind, Callable[[Means], Operation]] = {
-    WorkloadKind.CREATE: Create,
-    WorkloadKind.APPEND: Append,
-    WorkloadKind.READ: SequentialRead,
+    WorkloadKind.CREATE: create,
+    WorkloadKind.APPEND: append,
+    WorkloadKind.READ: lambda means: SequentialRead(means).run,
     WorkloadKind.RANDOM_READ: random_read,
     WorkloadKind.RANDOM_WRITE: random_write,
-    WorkloadKind.STAT: Stat,
-    WorkloadKind.DELETE: Delete,
+    WorkloadKind.STAT: stat,
+    WorkloadKind.DELETE: delete,
 }
 
 
@@ -504,7 +490,7 @@ def is_one_call_each(workload: Workload) -> bool:
 def make_files(means: Means, directory_fd: int, names: Iterable[str], limits: Limits) -> bool:
     """Make files of these names in an open directory; False if a stop ended it. Raises OSError.
 
-    As Create, inlined with local names: a file takes 20 microseconds, of which calls and objects would be a tenth.
+    As create(), inlined with local names: a file takes 20 microseconds, of which calls and objects would be a tenth.
     """
     words, size, pieces = means.words, means.workload.file_size_bytes, means.pieces
     memory, start, stride, mask, stamp = pieces.memory, pieces.first, pieces.stride, pieces.mask, pieces.stamp

@@ -29,7 +29,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step
 from fsconsole.plan.steps import TREE
 from fsconsole.system.block import drop_caches
-from fsconsole.system.mounts import MountEntry, read_mounts
+from fsconsole.system.mounts import mounted_at
 from fsconsole.telemetry.machine import bdi_stats_path
 from fsconsole.workloads.tree import RemovalStopped, remove_tree
 
@@ -144,7 +144,7 @@ def _mount(work: CellWork, argv: tuple[str, ...]) -> float:
         # mount(8) has one message for nearly every refusal; the reason is in the kernel log.
         words = refusal_words(work.cell.variant.filesystem, result.kernel_log)
         raise StepFailed("; ".join(words) or failure_words(result))
-    entry = _mounted_at(work.mount_point)
+    entry = mounted_at(work.mount_point)
     # By number: without udevd /dev/mapper/NAME is a node of its own, not a link.
     if entry is None or block_number(entry.source) != block_number(work.cell.target):
         raise StepFailed(f"mount succeeded, but {work.cell.target} is not what is mounted")
@@ -169,15 +169,9 @@ def unmount(work: CellWork, argv: tuple[str, ...], *, clock_runs_on: bool = Fals
 
 def _unmount_if_mounted(work: CellWork) -> None:
     work.mounted_device = None
-    if _mounted_at(work.mount_point) is not None:
+    if mounted_at(work.mount_point) is not None:
         work.run.sampler.gauges.watch_bdi(None)
         work.release_command(("umount", work.mount_point))
-
-
-def _mounted_at(mount_point: str) -> MountEntry | None:
-    """Return the topmost mount there, or None."""
-    entries = [entry for entry in read_mounts() if entry.mount_point == mount_point]
-    return entries[-1] if entries else None
 
 
 def delete(work: CellWork, step: Step) -> StepResult:

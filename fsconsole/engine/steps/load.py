@@ -186,7 +186,7 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
         )
         work.run.journal.record(seen, durable=False)
     _end_generator(work, window)
-    cpu = busy_between(window.begin.cpu, end.cpu)
+    busy_s, available_s = busy_between(window.begin.cpu, end.cpu)
     elapsed_s = (end.monotonic_ns - window.begin.monotonic_ns) / 1e9
     # The engine's own CPU time, sampler included.
     observer_percent = 100 * (end.engine_s - window.begin.engine_s) / (elapsed_s * cpu_count())
@@ -194,7 +194,7 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
     return (
         *generator_measurements(window.result, end.monotonic_ns),
         *latency_measurements(latencies),
-        *cpu_measurements(cpu.busy_s, cpu.available_s, window.result.moved_bytes),
+        *cpu_measurements(busy_s, available_s, window.result.moved_bytes),
         *window.gauged,
         Measurement(Metric.OBSERVER, observer_percent),
     )

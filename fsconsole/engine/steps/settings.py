@@ -11,7 +11,7 @@ from fsconsole.model.events import SettingReturned, SettingSeen, SettingTaken, W
 from fsconsole.model.plan import Step, Write
 from fsconsole.model.state import HeldSetting
 from fsconsole.system.files import read_text_or
-from fsconsole.system.mounts import read_mounts
+from fsconsole.system.mounts import mounted_at
 from fsconsole.telemetry.machine import bdi_name
 
 _KERNEL = Kernel()
@@ -107,8 +107,8 @@ def _warn(work: CellWork, reason: str) -> None:
 
 def _check_own_read_ahead(work: CellWork, queue_kib: str) -> None:
     """Warn of a filesystem read-ahead that differs from the disk's: btrfs has its own (fs/btrfs/disk-io.c)."""
-    mounted = [entry for entry in read_mounts() if entry.mount_point == work.mount_point]
-    name = bdi_name(mounted[-1]) if mounted else ""
+    mounted = mounted_at(work.mount_point)
+    name = bdi_name(mounted) if mounted else ""
     own_kib = read_text_or(f"/sys/class/bdi/{name}/read_ahead_kb", "") if name else ""
     if own_kib and own_kib != queue_kib:
         kind = work.cell.variant.filesystem

@@ -230,7 +230,7 @@ def test_what_is_mounted_is_known_by_its_number_whatever_its_node_is_called(
     work.cell.target = str(tmp_path / "dm-0")
     monkeypatch.setattr(work.stack, "callback", lambda *_: None)  # type: ignore[attr-defined]
     for name, is_it in (("mapped", True), ("other", False)):
-        entry = SimpleNamespace(mount_point=str(tmp_path), source=str(tmp_path / name))
-        monkeypatch.setattr(life, "read_mounts", lambda entry=entry: (entry,))
+        entry = SimpleNamespace(source=str(tmp_path / name))
+        monkeypatch.setattr(life, "mounted_at", lambda _point, entry=entry: entry)
         with nullcontext() if is_it else pytest.raises(StepFailed, match="is not what is mounted"):
             life._mount(work, ("mount",))  # type: ignore[arg-type]

@@ -15,7 +15,6 @@ from fsconsole.inspect.extents import (
     layout_measurements,
     layout_of,
     median,
-    merge,
 )
 from fsconsole.model.metrics import Metric
 from fsconsole.system.block import ExtentFlag, RawExtent
@@ -72,7 +71,7 @@ def test_merging_keeps_every_byte_and_counts_every_gap(lengths: list[int], gaps:
         physical += 7 if gap else 0
         extents.append(RawExtent(logical, physical, length, 0))
         logical, physical = logical + length, physical + length
-    runs = [run_bytes for run_bytes, _ in merge(extents)]
+    runs = layout_of(extents).runs
     assert sum(runs) == sum(lengths)
     assert len(runs) == (1 + sum(gaps[1 : len(lengths)]) if lengths else 0)
 

@@ -18,7 +18,7 @@ from fsconsole.model.workload import DataKind, Directories, End, Layout, Workloa
 from fsconsole.system.memfd import CounterPage
 from fsconsole.workloads import ops
 from fsconsole.workloads.content import size_of_file
-from fsconsole.workloads.ops import Create, Limits, is_one_call_each
+from fsconsole.workloads.ops import Limits, is_one_call_each
 from tests.unit.workloads.load import Done, Thread, a_load, done, make_files, thread_of
 
 KIND = WorkloadKind.CREATE
@@ -112,7 +112,7 @@ def test_short_writes_of_any_length_add_up_to_the_file(cuts, size, quickly):
         if quickly:
             assert ops.make_files(thread.means, -1, ["a"], Limits())
         else:
-            assert Create(thread.means).run(-1, "a", 0)
+            assert ops.create(thread.means)(-1, "a", 0)
         patch.undo()
         counters = thread.counters
     assert sizes == [size]
