@@ -20,7 +20,7 @@ from fsconsole.telemetry.block import block_name, disk_name
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, run
 from tests.loop.commands import OwnLoop, assert_plain, assert_told, command, fails
-from tests.loop.gate_cases import loop_over, partitions
+from tests.loop.gate_cases import partitioned
 from tests.loop.runs import FSCONSOLE
 from tests.loop.test_terminal import Terminal, assert_fits
 
@@ -126,14 +126,7 @@ def test_the_others_are_watched_on_when_one_goes_and_it_comes_back(attached, loo
 
 
 def test_a_partition_shows_its_own_counters(tmp_path):
-    file = tmp_path / "disk"
-    with file.open("wb") as disk:
-        os.posix_fallocate(disk.fileno(), 0, SIZE)
-    with (
-        loop_over(str(file), "--partscan") as disk,
-        partitions(disk, (1, 16), (32, 16)) as (one, two),
-        writing(one),
-    ):
+    with partitioned(tmp_path, (1, 16), (32, 16)) as (_, one, two), writing(one):
         done = command("gauges", "--device", one, "--device", two, "--count", "2", "--json", *FAST)
     rates = json.loads(done.stdout.splitlines()[-1])["devices"]
     assert [(device["name"], device["write_bytes_s"] > 0, device["role"]) for device in rates] == [
