@@ -54,12 +54,9 @@ def answering(listener: socket.socket, answer: bytes) -> threading.Thread:
     return thread
 
 
-def test_a_run_without_an_engine_is_over(folder):
+def test_a_run_without_an_engine_is_over_also_where_a_killed_one_left_its_socket(folder):
     with pytest.raises(RunOver):
         ask(folder, Verb.STATUS)
-
-
-def test_a_socket_that_a_killed_engine_left_is_no_engine(folder):
     with listening(folder):
         pass
     assert os.path.exists(folder.control)
@@ -73,17 +70,10 @@ def test_an_engine_that_begins_or_ends_takes_no_requests(folder, alive):
     assert caught.value.exit_code is ExitCode.ENGINE_SILENT
 
 
-def test_an_engine_that_does_not_answer_is_alive_all_the_same(folder, alive):
-    with listening(folder), pytest.raises(EngineSilent) as caught:
-        ask(folder, Verb.STATUS, wait_s=SOON_S)
-    assert "alive" in str(caught.value)
-    assert "0.05 s" in str(caught.value)
-
-
-def test_an_engine_whose_queue_is_full_does_not_answer(folder, alive):
+def test_an_engine_that_does_not_answer_or_whose_queue_is_full_is_alive_all_the_same(folder, alive):
     with listening(folder, backlog=0), contextlib.ExitStack() as waiting:
         for _ in range(3):
-            with pytest.raises(EngineSilent):
+            with pytest.raises(EngineSilent, match=r"alive.* 0.05 s"):
                 ask(folder, Verb.STATUS, wait_s=SOON_S)
             caller = waiting.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
             caller.setblocking(False)
@@ -91,21 +81,21 @@ def test_an_engine_whose_queue_is_full_does_not_answer(folder, alive):
                 caller.connect(folder.control)
 
 
-@pytest.mark.parametrize("said", [b"", b"[]\n", b"x" * 5000])
-def test_an_answer_that_is_none_is_silence(folder, alive, said):
-    with listening(folder) as listener:
-        thread = answering(listener, said)
-        with pytest.raises(EngineSilent):
-            ask(folder, Verb.STATUS)
-        thread.join()
-
-
-def test_a_request_that_is_not_taken_is_an_error(folder, alive):
-    with listening(folder) as listener:
-        thread = answering(listener, to_line(ControlAnswer(False, "", "unknown verb 'x'")))
-        with pytest.raises(RequestRefused, match="unknown verb 'x'"):
-            ask(folder, Verb.STATUS)
-        thread.join()
+def test_an_answer_that_is_none_is_silence_and_a_refusal_an_error(folder, alive):
+    refused = to_line(ControlAnswer(False, "", "unknown verb 'x'"))
+    answers = [
+        (b"", EngineSilent),
+        (b"[]\n", EngineSilent),
+        (b"x" * 5000, EngineSilent),
+        (refused, RequestRefused),
+    ]
+    for said, error in answers:
+        with listening(folder) as listener:
+            thread = answering(listener, said)
+            with pytest.raises(error, match="unknown verb 'x'" if error is RequestRefused else None):
+                ask(folder, Verb.STATUS)
+            thread.join()
+        os.unlink(folder.control)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

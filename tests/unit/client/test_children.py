@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -30,29 +29,28 @@ class Other(Children):
         )
 
 
-async def cancelled_twice(before: str, pid_file: Path) -> None:
-    waiting = asyncio.ensure_future(Other(before, pid_file).run("any"))
-    while not (pid_file.exists() and pid_file.read_text()):
-        await asyncio.sleep(0.01)
-    waiting.cancel()
-    # Some turns of the loop later it waits for the end of the child.
-    for _ in range(20):
-        await asyncio.sleep(0)
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
+@pytest.mark.parametrize("before", ["", "signal.signal(signal.SIGTERM, signal.SIG_IGN)"])
+def test_a_child_is_gone_or_killed_when_the_waiting_was_cancelled_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    monkeypatch.setattr(children, "_PATIENCE_S", 0.2)
+    pid_file = tmp_path / "pid"
+
+    async def cancelled_twice() -> None:
+        waiting = asyncio.ensure_future(Other(before, pid_file).run("any"))
+        while not (pid_file.exists() and pid_file.read_text()):
+            await asyncio.sleep(0.01)
+        waiting.cancel()
+        # Some turns of the loop later it waits for the end of the child.
+        for _ in range(20):
+            await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(cancelled_twice())
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid_file.read_text()), 0)
-
-
-def test_a_child_is_gone_when_the_waiting_was_cancelled_twice(tmp_path: Path) -> None:
-    asyncio.run(cancelled_twice("", tmp_path / "pid"))
-
-
-def test_a_child_that_will_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(children, "_PATIENCE_S", 0.2)
-    stubborn = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
-    asyncio.run(cancelled_twice(stubborn, tmp_path / "pid"))
 
 
 UNKILLABLE = """
@@ -92,43 +90,6 @@ def test_a_child_that_no_signal_ends_holds_up_neither_the_loop_nor_the_interpret
     os.kill(int(left.stdout), signal.SIGKILL)
     assert took_s < 30
     assert left.stderr == ""
-
-
-class NeverEnds:
-    """A process that waits inside the kernel: signals are taken, its end never comes."""
-
-    def __init__(self) -> None:
-        self.returncode: int | None = None
-        self.signals: list[str] = []
-
-    def terminate(self) -> None:
-        self.signals.append("SIGTERM")
-
-    def kill(self) -> None:
-        self.signals.append("SIGKILL")
-
-    async def wait(self) -> None:
-        await asyncio.Event().wait()
-
-
-async def was_given_up(process: NeverEnds) -> bool:
-    ending = asyncio.ensure_future(children._end(cast("asyncio.subprocess.Process", process), 0.1))
-    for _ in range(3):
-        await asyncio.sleep(0.06)
-        ending.cancel()
-    done, _ = await asyncio.wait({ending}, timeout=5)
-    # Where it still waits, it must not do so for ever: nor would the test end.
-    process.returncode = 0
-    return bool(done)
-
-
-def test_a_child_that_never_ends_though_killed_is_given_up_however_often_that_is_cancelled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(children, "_PATIENCE_AFTER_KILL_S", 0.2)
-    process = NeverEnds()
-    assert asyncio.run(was_given_up(process))
-    assert process.signals == ["SIGTERM", "SIGKILL"]
 
 
 def test_an_interpreter_that_is_gone_is_a_command_that_failed(

@@ -46,11 +46,17 @@ def service(tmp_path: Path, executor: FakeExecutor) -> EngineService:
     return EngineService(("engine",), unit, executor)
 
 
-def test_a_service_that_systemd_does_not_take_is_over(tmp_path: Path, programs: Path) -> None:
+def test_a_service_is_over_where_systemd_does_not_take_it_or_it_has_ended(
+    tmp_path: Path, programs: Path
+) -> None:
     put(programs, "systemd-run", "echo no >&2; exit 1")
     starting = service(tmp_path, FakeExecutor({}))
     wait_until(starting.is_over, "the failure is seen")
     assert (tmp_path / "engine.log").read_text() == "no\n"
+    put(programs, "systemd-run", "exit 0")
+    starting = service(tmp_path, FakeExecutor({DEAD.argv: DEAD}))
+    wait_until(starting.is_over, "the end is seen")
+    assert "journalctl --unit=fsconsole-lives.service" in starting.silence
 
 
 def test_a_service_that_runs_has_not_failed_although_its_starter_has_ended(
@@ -65,13 +71,6 @@ def test_a_service_that_runs_has_not_failed_although_its_starter_has_ended(
         return bool(executor.calls)
 
     wait_until(is_asked_about, "systemd is asked")
-
-
-def test_a_service_that_was_taken_and_has_ended_is_over(tmp_path: Path, programs: Path) -> None:
-    put(programs, "systemd-run", "exit 0")
-    starting = service(tmp_path, FakeExecutor({DEAD.argv: DEAD}))
-    wait_until(starting.is_over, "the end is seen")
-    assert "journalctl --unit=fsconsole-lives.service" in starting.silence
 
 
 def test_a_service_that_is_given_up_is_killed_and_so_is_a_starter_that_hangs(
@@ -142,31 +141,21 @@ class Written(Children):
 
 
 def test_a_child_that_is_asked_to_end_says_what_it_came_to() -> None:
-    async def ended() -> Done:
+    async def ended(program: str, wait_s: float) -> Done:
         end = asyncio.Event()
-        running = asyncio.create_task(Written().run_or_end(end, HEARS))
+        running = asyncio.create_task(Written().run_or_end(end, program))
         while not running.done():
             # Before it listens, SIGTERM ends it without a word: it is asked when it has had time to begin.
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(wait_s)
             end.set()
         return await running
 
-    done = asyncio.run(ended())
+    done = asyncio.run(ended(HEARS, 1.0))
     assert (done.exit_code, done.out) in {(4, "begun\nundone\n"), (-signal.SIGTERM, "")}
-
-
-def test_a_child_that_nobody_ends_is_as_any_other() -> None:
+    # One that nobody ends is as any other, and one that is ended before it began is not begun.
     done = asyncio.run(Written().run_or_end(asyncio.Event(), "print('all')"))
     assert (done.exit_code, done.out) == (0, "all\n")
-
-
-def test_what_is_ended_before_it_began_is_not_begun() -> None:
-    async def ended() -> Done:
-        end = asyncio.Event()
-        end.set()
-        return await Written().run_or_end(end, "print('begun')")
-
-    done = asyncio.run(ended())
+    done = asyncio.run(ended("print('begun')", 0.0))
     assert (done.out, was_undone(done)) == ("", True)
 
 

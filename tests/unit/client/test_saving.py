@@ -12,20 +12,18 @@ from fsconsole.errors.runs import ExportFailed, JournalUnusable
 from fsconsole.journal.folder import RunFolder
 
 
-def test_text_is_written_as_it_is(tmp_path: Path) -> None:
-    save(str(tmp_path / "a.csv"), "über\r\n1\r\n", overwrite=False)
-    assert (tmp_path / "a.csv").read_bytes() == "über\r\n1\r\n".encode()
-
-
-def test_a_file_is_replaced_only_where_that_was_agreed(tmp_path: Path) -> None:
+def test_a_file_is_written_as_it_is_and_replaced_only_where_that_was_agreed(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("old")
+    save(str(path), "über\r\n1\r\n", overwrite=False)
+    assert path.read_bytes() == "über\r\n1\r\n".encode()
     with pytest.raises(ExportFailed):
         save(str(path), "new", overwrite=False)
-    assert path.read_text() == "old"
+    assert path.read_bytes() == "über\r\n1\r\n".encode()
     save(str(path), "new", overwrite=True)
     assert path.read_text() == "new"
     assert os.listdir(tmp_path) == ["a.csv"]
+    with pytest.raises(ExportFailed, match="No such file"):
+        save(str(tmp_path / "no" / "a.csv"), "x", overwrite=False)
 
 
 def test_a_link_is_not_written_through(tmp_path: Path) -> None:
@@ -35,11 +33,6 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
         save(str(tmp_path / "link"), "new", overwrite=False)
     save(str(tmp_path / "link"), "new", overwrite=True)
     assert (tmp_path / "kept").read_text() == "kept"
-
-
-def test_a_directory_that_is_missing_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ExportFailed, match="No such file"):
-        save(str(tmp_path / "no" / "a.csv"), "x", overwrite=False)
 
 
 def test_outputs_are_read_from_the_runs_own_folder_alone(tmp_path: Path) -> None:

@@ -35,8 +35,7 @@ from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import CpuShares, Sample, Writeback
-from fsconsole.model.state import CellState, CellStatus, HeldSetting, RunStatus
-from tests.unit.journal.conftest import RequestMaker
+from fsconsole.model.state import CellStatus, HeldSetting, RunStatus
 
 RUN_STARTED = RunStarted(1, "0.1.0", "b007", "6.18", "box")
 IDENTITY = Identity("loop9", "b007", 1, 2**30)
@@ -94,20 +93,14 @@ SAMPLES = st.lists(st.builds(sample, st.integers(0, 9)), max_size=3).map(tuple)
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seen=st.lists(OBSERVATIONS, max_size=40), cut=st.integers(0, 40), early=SAMPLES, late=SAMPLES)
-def test_two_batches_fold_to_the_same_as_one(seen, cut, early, late, make_request) -> None:
+def test_two_batches_in_any_order_fold_to_the_same_as_one(seen, cut, early, late, make_request) -> None:
     entries = batch(*seen).entries
     first, second = entries[:cut], entries[cut:]
     state = start(make_request())
     parts = fold(fold(state, Batch(Cursor(), first, early)), Batch(Cursor(), second, late))
     assert parts == fold(state, Batch(Cursor(), entries, early + late))
-
-
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seen=st.lists(OBSERVATIONS, max_size=30))
-def test_any_order_of_observations_keeps_a_state_for_every_cell(seen, make_request) -> None:
-    state = fold(start(make_request()), batch(*seen))
-    assert [cell.index for cell in state.cells] == [0, 1, 2]
-    assert state.current_cell in {None, 0, 1, 2}
+    assert [cell.index for cell in parts.cells] == [0, 1, 2]
+    assert parts.current_cell in {None, 0, 1, 2}
 
 
 @pytest.fixture
@@ -116,49 +109,29 @@ def new(make_request):
 
 
 def test_a_new_run_has_pending_cells_and_names_what_can_not_run(new) -> None:
-    assert [cell.status for cell in new.cells] == [
-        CellStatus.PENDING,
-        CellStatus.PENDING,
-        CellStatus.UNAVAILABLE,
-    ]
+    pending, unavailable = CellStatus.PENDING, CellStatus.UNAVAILABLE
+    assert [cell.status for cell in new.cells] == [pending, pending, unavailable]
     assert new.cells[2].reason == "the kernel has no such filesystem"
     assert new.status is RunStatus.NEW
 
 
-def test_a_finished_cell_has_its_figures(new) -> None:
-    state = fold(
-        new,
-        batch(
-            RUN_STARTED,
-            CellStarted(0, 1),
-            mkfs_started(),
-            mkfs_command(),
-            mkfs_finished(value=0.25),
-            FeatureSeen(0, 1, "mkfs", "has_journal", "on"),
-            CellFinished(0, 1, Outcome.DONE),
-        ),
-    )
+def test_a_cell_has_its_figures_and_what_began_and_did_not_end_is_the_current_step(new) -> None:
+    began = fold(new, batch(RUN_STARTED, CellStarted(0, 1), mkfs_started()))
+    assert began.current_cell == 0
+    assert began.current_step == began.cells[0].steps[0]
+    feature = FeatureSeen(0, 1, "mkfs", "has_journal", "on")
+    ended = batch(mkfs_command(), mkfs_finished(value=0.25), feature, CellFinished(0, 1, Outcome.DONE))
+    state = fold(began, ended)
     cell = state.cells[0]
-    assert (cell.status, cell.value(Metric.MKFS), len(cell.features)) == (CellStatus.DONE, 0.25, 1)
+    assert (cell.status, cell.value(Metric.MKFS), cell.features) == (CellStatus.DONE, 0.25, (feature,))
     assert (cell.steps[0].started_monotonic_ns, len(cell.steps[0].commands)) == (300, 1)
     assert state.current_cell is None
 
 
-def test_a_step_that_began_and_did_not_end_is_the_current_one(new) -> None:
-    state = fold(new, batch(RUN_STARTED, CellStarted(1, 1), mkfs_started(cell=1)))
-    assert state.current_cell == 1
-    assert state.current_step == state.cells[1].steps[0]
-
-
-@pytest.mark.parametrize(
-    "word",
-    [RunInterrupted("killed"), RUN_STARTED, RunFinished(Outcome.FAILED)],
-    ids=lambda w: type(w).__name__,
-)
-def test_a_cell_that_was_left_behind_becomes_unknown(new, word: Observation) -> None:
-    state = fold(new, batch(RUN_STARTED, CellStarted(0, 1), mkfs_started(), word))
-    assert state.cells[0].status is CellStatus.UNKNOWN
-    assert state.current_cell is None
+def test_a_cell_that_was_left_behind_becomes_unknown(new) -> None:
+    for word in (RunInterrupted("killed"), RUN_STARTED, RunFinished(Outcome.FAILED)):
+        state = fold(new, batch(RUN_STARTED, CellStarted(0, 1), mkfs_started(), word))
+        assert (state.cells[0].status, state.current_cell) == (CellStatus.UNKNOWN, None), word
 
 
 def test_a_cell_begun_again_starts_afresh(new) -> None:
@@ -172,22 +145,19 @@ def test_a_cell_begun_again_starts_afresh(new) -> None:
     assert len(again.started) == 2
 
 
-def test_what_belongs_to_an_earlier_attempt_changes_nothing(new) -> None:
+def test_what_is_of_no_cell_or_of_an_earlier_attempt_changes_nothing(new) -> None:
     state = fold(new, batch(RUN_STARTED, CellStarted(0, 2), mkfs_started(attempt=2)))
     late = batch(mkfs_finished(attempt=1), CellFinished(0, 1, Outcome.FAILED), CellStarted(0, 1))
     assert fold(state, late) == state
+    for cell in (-1, 3):
+        foreign = batch(CellStarted(cell, 1), mkfs_started(cell), CellFinished(cell, 1, Outcome.DONE))
+        assert fold(new, foreign) is new
 
 
 def test_an_end_without_a_beginning_is_taken(new) -> None:
     state = fold(new, batch(CellFinished(1, 1, Outcome.SKIPPED, "asked for"), mkfs_finished(cell=0)))
     assert (state.cells[1].status, state.cells[1].reason) == (CellStatus.SKIPPED, "asked for")
     assert state.cells[0] == new.cells[0]
-
-
-@pytest.mark.parametrize("cell", [-1, 3])
-def test_a_cell_that_the_plan_does_not_have_changes_nothing(new, cell: int) -> None:
-    foreign = batch(CellStarted(cell, 1), mkfs_started(cell), CellFinished(cell, 1, Outcome.DONE))
-    assert fold(new, foreign) is new
 
 
 def test_pause_and_continue_show(new) -> None:
@@ -244,13 +214,10 @@ def held(*observations: Seen) -> tuple[HeldSetting, ...]:
     return found
 
 
-def test_what_was_taken_is_held_until_it_is_returned_whatever_was_done_with_it() -> None:
+def test_what_was_taken_is_held_until_it_is_returned_the_last_first() -> None:
     assert held(taken()) == (HeldSetting(taken()),)
-    assert held(taken(), SettingReturned(0, 1, 1, PATH)) == ()
-    assert held(taken(), SettingReturned(0, 1, 1, PATH, "somebody changed it")) == ()
-
-
-def test_what_was_taken_last_is_returned_first() -> None:
+    for back in (SettingReturned(0, 1, 1, PATH), SettingReturned(0, 1, 1, PATH, "somebody changed it")):
+        assert held(taken(), back) == ()
     inner = taken(new="4096", step=6)
     assert held(taken(), inner, SettingReturned(0, 1, 6, PATH)) == (HeldSetting(taken()),)
     assert held(taken(), taken(OTHER), SettingReturned(0, 1, 1, PATH)) == (HeldSetting(taken(OTHER)),)
@@ -279,19 +246,9 @@ def test_all_that_was_taken_and_returned_leaves_nothing(paths: list[str]) -> Non
     assert held(*(taken(path) for path in paths), *back) == ()
 
 
-FIRST, SECOND = MemberLeft(1, 1, 0, "aa"), MemberLeft(1, 1, 1, "bb")
-
-
-def cell(make_request: RequestMaker, *seen: Observation) -> CellState:
-    entries = tuple(JournalEntry(number, number, number, one) for number, one in enumerate(seen))
-    return fold(start(make_request()), Batch(Cursor(), entries)).cells[1]
-
-
-def test_each_member_is_known_by_what_was_left_on_it(make_request: RequestMaker) -> None:
-    left = cell(make_request, CellStarted(1, 1), FIRST, SECOND, CellFinished(1, 1, Outcome.DONE)).left
-    assert left == (FIRST, SECOND)
-
-
-def test_a_cell_begun_again_has_left_nothing_yet(make_request: RequestMaker) -> None:
-    assert cell(make_request, CellStarted(1, 1), FIRST, CellStarted(1, 2)).left == ()
-    assert cell(make_request, CellStarted(1, 2), FIRST).left == ()
+def test_each_member_is_known_by_what_the_present_attempt_left_on_it(new) -> None:
+    first, second = MemberLeft(1, 1, 0, "aa"), MemberLeft(1, 1, 1, "bb")
+    once = fold(new, batch(CellStarted(1, 1), first, second, CellFinished(1, 1, Outcome.DONE)))
+    assert once.cells[1].left == (first, second)
+    again = fold(once, batch(CellStarted(1, 2), first))
+    assert again.cells[1].left == ()

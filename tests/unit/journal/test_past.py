@@ -88,23 +88,19 @@ def samples() -> list[Sample]:
     ]
 
 
-def write(folder: RunFolder) -> None:
-    journal = JournalWriter(folder)
-    for sample in samples():
-        journal.sample(sample)
+def write_samples(folder: RunFolder, samples: Iterable[Sample]) -> None:
+    journal = JournalWriter(folder, sample_room=10**6)
+    for one in samples:
+        journal.sample(one)
     journal.close(finished=False)
 
 
-def test_points_are_what_whole_samples_say(folder: RunFolder) -> None:
-    write(folder)
+def test_points_are_what_whole_samples_say_read_backwards_without_gap_or_overlap(folder: RunFolder) -> None:
+    write_samples(folder, samples())
     batch = JournalReader(folder.journal).read_since(JournalReader(folder.journal).recent(100))
     following, points = points_before(folder.journal, 2**62, 100)
     assert list(points) == [point_of(sample) for sample in reversed(batch.samples)]
     assert following == 0
-
-
-def test_points_are_read_backwards_in_batches_without_gap_or_overlap(folder: RunFolder) -> None:
-    write(folder)
     found, following = [], 2**62
     while following:
         following, points = points_before(folder.journal, following, 4)
@@ -112,18 +108,16 @@ def test_points_are_read_backwards_in_batches_without_gap_or_overlap(folder: Run
     assert [point.monotonic_ns // 10**9 for point in found] == list(range(10, -1, -1))
 
 
-def test_only_targets_count_and_none_is_not_zero(folder: RunFolder) -> None:
+def test_only_targets_count_and_none_is_not_zero() -> None:
     none, one, two = (point_of(sample) for sample in samples()[:3])
     assert (none.write_bytes_s, one.write_bytes_s, two.write_bytes_s) == (None, 512.0 * 7, 512.0 * 14)
 
 
-def test_a_journal_that_is_gone_is_told(folder: RunFolder) -> None:
-    with pytest.raises(JournalUnusable):
-        points_before(folder.journal + "x", 5, 5)
-
-
-def test_a_sample_that_is_no_number_is_told_and_not_drawn(folder: RunFolder) -> None:
-    write(folder)
+def test_a_journal_that_is_gone_and_a_sample_that_is_no_number_are_told(folder: RunFolder) -> None:
+    for look in (points_before, lambda path, _last, _limit: past(RunFolder(path))):
+        with pytest.raises(JournalUnusable):
+            look(folder.path + "x", 5, 5)
+    write_samples(folder, samples())
     with closing(sqlite3.connect(folder.journal)) as journal, journal:
         journal.execute("UPDATE sample SET monotonic_ns = 'soon' WHERE monotonic_ns = 5000000000")
     with pytest.raises(JournalUnusable, match="'soon' is not a whole number"):
@@ -132,23 +126,14 @@ def test_a_sample_that_is_no_number_is_told_and_not_drawn(folder: RunFolder) -> 
 
 SECOND_NS = 10**9
 SLOT_NS = int(FIRST_SLOT_S * SECOND_NS)
-PAST_TARGET = DeviceRates("sdb", 512.0 * 3, 512.0 * 7, 1.0, 2.0, 3, 40.0, 1.5, 2.0)
-PAST_BELOW = replace(PAST_TARGET, name="vda", role=Role.BELOW, above="sdb", write_bytes_s=512e6)
 
 
 def sample(at_ns: int, cell: int | None, sectors: int = 1) -> Sample:
-    target = replace(PAST_TARGET, write_bytes_s=512.0 * sectors, read_bytes_s=512.0 * (sectors % 11))
-    devices = (target, replace(target, name="sdc"), PAST_BELOW) if sectors else (PAST_BELOW,)
+    target = replace(TARGET, write_bytes_s=512.0 * sectors, read_bytes_s=512.0 * (sectors % 11))
+    devices = (target, replace(target, name="sdc"), BELOW) if sectors else (BELOW,)
     made = build.sample(at_ns)
     writeback = replace(made.writeback, dirty_bytes=4096 * (sectors * 7 % 1000))
     return replace(made, devices=devices, writeback=writeback, cell=cell)
-
-
-def write_samples(folder: RunFolder, samples: Iterable[Sample]) -> None:
-    journal = JournalWriter(folder, sample_room=10**6)
-    for one in samples:
-        journal.sample(one)
-    journal.close(finished=False)
 
 
 def trace(points: Iterable[Point], cell: int, began_ns: int) -> Trace:
@@ -198,16 +183,10 @@ def test_what_was_before_the_boot_is_left_out(folder: RunFolder) -> None:
     assert past(folder, last=10) == ()
 
 
-def test_a_cell_without_targets_has_no_rates_rather_than_zero(folder: RunFolder) -> None:
-    write_samples(folder, [sample(number * SECOND_NS, 0, 0) for number in range(3)])
-    assert {(point.write_bytes_s, point.read_bytes_s) for point in past(folder)} == {(None, None)}
-
-
-def test_without_samples_of_a_cell_nothing_is_gathered(folder: RunFolder) -> None:
+def test_a_cell_without_targets_has_no_rates_and_samples_of_no_cell_are_not_gathered(
+    folder: RunFolder,
+) -> None:
     write_samples(folder, [sample(number * SECOND_NS, None) for number in range(3)])
     assert past(folder) == ()
-
-
-def test_the_highest_of_a_journal_that_is_gone_is_told(folder: RunFolder) -> None:
-    with pytest.raises(JournalUnusable):
-        highest_before(folder.journal + "x", 5, lambda _: 0, SLOT_NS, MAX_SLOTS)
+    write_samples(folder, [sample(number * SECOND_NS, 0, 0) for number in range(4, 7)])
+    assert {(point.write_bytes_s, point.read_bytes_s) for point in past(folder)} == {(None, None)}
