@@ -66,20 +66,12 @@ title = "three cells"
 order = "shuffled"
 seed = 3
 equalise = "none"
-[[filesystem]]
-type = "ext4"
-mount = { data = ["ordered", "writeback", "journal"] }
-[[workload]]
-kind = "create"
-threads = 2
-file_size = "128KiB"
-[after]
-check = false
+filesystem = [{ type = "ext4", mount = { data = ["ordered", "writeback", "journal"] } }]
+workload = [{ kind = "create", threads = 2, file_size = "128KiB" }]
+after = { check = false }
 """
 
-UNHURRIED_PLAN = THREE_CELLS_PLAN.replace(
-    'file_size = "128KiB"\n', 'file_size = "128KiB"\nblock_size = "1"\n'
-)
+UNHURRIED_PLAN = THREE_CELLS_PLAN.replace('"128KiB"', '"128KiB", block_size = "1"')
 """Its loads write so slowly that a test can catch one in the middle, and stop its writers there."""
 
 
@@ -89,11 +81,7 @@ title = "two tiny raw rows"
 repeats = 2
 order = "as-listed"
 raw = true
-[[workload]]
-kind = "create"
-threads = 4
-file_size = "1MiB"
-block_size = "64KiB"
+workload = [{ kind = "create", threads = 4, file_size = "1MiB", block_size = "64KiB" }]
 """
 
 

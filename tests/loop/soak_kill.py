@@ -42,26 +42,17 @@ title = "four cells, killed at random"
 repeats = 1
 order = "shuffled"
 seed = 11
-[settings]
-read_ahead = "2MiB"
-nr_requests = 16
-[[variant]]
-type = "ext3"
-[[variant]]
-type = "ext4"
-[[variant]]
-type = "xfs"
-[[variant]]
-type = "btrfs"
-[[workload]]
-kind = "create"
-threads = 4
-file_size = "6MiB"
-block_size = "4KiB"
-[[workload]]
-kind = "read"
-cold = true
-with = { read_ahead = "64KiB" }
+settings = { read_ahead = "2MiB", nr_requests = 16 }
+variant = [
+    { type = "ext3" },
+    { type = "ext4" },
+    { type = "xfs" },
+    { type = "btrfs" },
+]
+workload = [
+    { kind = "create", threads = 4, file_size = "6MiB", block_size = "4KiB" },
+    { kind = "read", cold = true, with = { read_ahead = "64KiB" } },
+]
 """
 WRITTEN_BYTES = 4 * 6 * MIB
 DEVICE_BYTES = 320 * MIB

@@ -22,21 +22,14 @@ PLAN = """
 schema = 1
 order = "as-listed"
 equalise = "none"
-[[variant]]
-type = "ext4"
-[[variant]]
-type = "xfs"
-[[variant]]
-type = "btrfs"
-[[variant]]
-type = "ext2"
-[[workload]]
-kind = "create"
-threads = 2
-files = 8
-file_size = "64KiB"
-[after]
-check = true
+variant = [
+    { type = "ext4" },
+    { type = "xfs" },
+    { type = "btrfs" },
+    { type = "ext2" },
+]
+workload = [{ kind = "create", threads = 2, files = 8, file_size = "64KiB" }]
+after = { check = true }
 """
 OVERWRITE = "dd if=/dev/urandom of={device} bs=4096 conv=notrunc,fsync status=none"
 ROOT_COPIES = (
@@ -115,13 +108,8 @@ def test_the_grid_marks_what_was_damaged(whole: tuple[RunState, str]):
 ONCE = """
 schema = 1
 equalise = "none"
-[[variant]]
-type = "ext4"
-[[workload]]
-kind = "create"
-threads = 1
-files = 1
-file_size = "64KiB"
+variant = [{ type = "ext4" }]
+workload = [{ kind = "create", threads = 1, files = 1, file_size = "64KiB" }]
 """
 
 

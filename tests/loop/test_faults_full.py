@@ -25,19 +25,9 @@ schema = 1
 order = "as-listed"
 equalise = "none"
 repeats = 2
-[[variant]]
-type = "ext4"
-[[variant]]
-type = "xfs"
-[[variant]]
-type = "btrfs"
-[[workload]]
-kind = "create"
-threads = 2
-file_size = "24MiB"
-block_size = "64KiB"
-[after]
-check = true
+variant = [{ type = "ext4" }, { type = "xfs" }, { type = "btrfs" }]
+workload = [{ kind = "create", threads = 2, file_size = "24MiB", block_size = "64KiB" }]
+after = { check = true }
 """
 WANTED_BYTES = 48 * MIB
 LEAVE_20_MIB = """

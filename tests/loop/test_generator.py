@@ -265,15 +265,9 @@ schema = 1
 order = "as-listed"
 equalise = "none"
 raw = true
-[[variant]]
-type = "ext4"
-[[workload]]
-name = "few"
-kind = "create"
-threads = 4
-file_size = "3MiB"
-[after]
-delete = "none"
+variant = [{ type = "ext4" }]
+workload = [{ name = "few", kind = "create", threads = 4, file_size = "3MiB" }]
+after = { delete = "none" }
 """
 STREAM = (sys.executable, "-I", "-m", "fsconsole.workloads.raw")
 

@@ -181,13 +181,9 @@ def test_a_scratch_file_that_is_gone_is_told(own_scratch: scratch.Scratch, tmp_p
 PLAN = """
 schema = 1
 order = "as-listed"
-[[array]]
-level = ["raid1", "raid0"]
-[[variant]]
-type = "ext4"
-[[workload]]
-kind = "create"
-file_size = "1MiB"
+array = [{ level = ["raid1", "raid0"] }]
+variant = [{ type = "ext4" }]
+workload = [{ kind = "create", file_size = "1MiB" }]
 """
 ARRAY_STEP = 2
 

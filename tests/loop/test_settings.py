@@ -53,46 +53,24 @@ AXES = """
 schema = 1
 order = "as-listed"
 equalise = "none"
-[settings]
-read_ahead = ["64KiB", "512KiB"]
-scheduler = ["none", "mq-deadline"]
-dirty_bytes = "48MiB"
-[[variant]]
-type = "ext4"
-[[workload]]
-name = "few"
-kind = "create"
-threads = 2
-file_size = "256KiB"
-with = { read_ahead = "4MiB" }
-[[workload]]
-name = "more"
-kind = "create"
-threads = 2
-file_size = "256KiB"
-[after]
-check = false
-delete = "none"
+settings = { read_ahead = ["64KiB", "512KiB"], scheduler = ["none", "mq-deadline"], dirty_bytes = "48MiB" }
+variant = [{ type = "ext4" }]
+workload = [
+    { name = "few", kind = "create", threads = 2, file_size = "256KiB", with = { read_ahead = "4MiB" } },
+    { name = "more", kind = "create", threads = 2, file_size = "256KiB" },
+]
+after = { check = false, delete = "none" }
 """
 SLOW = """
 schema = 1
 order = "as-listed"
 equalise = "none"
-[settings]
-read_ahead = "512KiB"
-scheduler = "mq-deadline"
-nr_requests = 32
-dirty_bytes = "48MiB"
-[[variant]]
-type = "ext4"
-[[workload]]
-kind = "create"
-threads = 2
-file_size = "128KiB"
-block_size = "1"
-with = { read_ahead = "4MiB" }
-[after]
-check = false
+settings = { read_ahead = "512KiB", scheduler = "mq-deadline", nr_requests = 32, dirty_bytes = "48MiB" }
+variant = [{ type = "ext4" }]
+workload = [
+    { kind = "create", threads = 2, file_size = "128KiB", block_size = "1", with = { read_ahead = "4MiB" } },
+]
+after = { check = false }
 """
 
 
@@ -305,37 +283,16 @@ PLAN = """
 schema = 1
 order = "as-listed"
 equalise = "none"
-[[variant]]
-type = "ext4"
-label = "plain"
-[[variant]]
-type = "ext4"
-mkfs = "-O uninit_groups"
-mount = "nobh"
-label = "as in 2008"
-as_printed = "-I 256 -O uninit_groups"
-[[variant]]
-type = "ext4"
-mkfs = "-E lazy_itable_init=1"
-label = "lazy"
-[[variant]]
-type = "ext4"
-mount = "data=journal,dioread_nolock"
-label = "journalled"
-[[variant]]
-type = "ext4"
-mkfs = "-I 256"
-label = "the default said"
-[[variant]]
-type = "ext3"
-label = "ext3"
-[[workload]]
-kind = "create"
-threads = 1
-file_size = "64KiB"
-[after]
-check = false
-delete = "none"
+variant = [
+    { type = "ext4", label = "plain" },
+    { type = "ext4", mkfs = "-O uninit_groups", mount = "nobh", label = "as in 2008", as_printed = "-I 256 -O uninit_groups" },
+    { type = "ext4", mkfs = "-E lazy_itable_init=1", label = "lazy" },
+    { type = "ext4", mount = "data=journal,dioread_nolock", label = "journalled" },
+    { type = "ext4", mkfs = "-I 256", label = "the default said" },
+    { type = "ext3", label = "ext3" },
+]
+workload = [{ kind = "create", threads = 1, file_size = "64KiB" }]
+after = { check = false, delete = "none" }
 """
 
 
@@ -413,16 +370,6 @@ def test_what_mkfs_was_told_is_what_is_read_back(filesystem, words, has, lacks, 
     assert not lacks & set(found)
 
 
-@pytest.mark.parametrize("filesystem", TOOLS)
-def test_two_equal_mkfs_read_back_equal(filesystem: str, loop_device) -> None:
-    device = loop_device(320 * MIB)
-    run(f"mkfs.{filesystem}", "-q", device)
-    first = made(filesystem, device)
-    run("wipefs", "--all", device)
-    run(f"mkfs.{filesystem}", "-q", device)
-    assert made(filesystem, device) == first
-
-
 @pytest.mark.parametrize(
     ("filesystem", "options", "has"),
     [
@@ -449,10 +396,6 @@ def test_what_is_in_effect_is_read_defaults_too_where_the_kernel_lists_them(
     assert {feature.scope for feature in features} == {"mount"}
     assert has.items() <= found.items()
     assert found["nosuid"] == found["nodev"] == "on"
-
-
-def test_where_nothing_is_mounted_nothing_is_in_effect(tmp_path) -> None:
-    assert read_mount_options("/dev/loop0", str(tmp_path)) == ()
 
 
 @pytest.mark.parametrize("filesystem", ["ext2", "ext4", "xfs", "btrfs"])

