@@ -45,6 +45,9 @@ class MadeSys:
         link.symlink_to(folder)
         for member in members:
             (folder / "slaves" / member).symlink_to(self.root / "class/block" / member)
+            holders = self.root / "devices" / member / "holders"
+            holders.mkdir(parents=True, exist_ok=True)
+            (holders / name).touch()
         (folder / "stat").write_text(ELEVEN_ZEROS)
         (folder / "size").write_text("4096\n")
         if diskseq:

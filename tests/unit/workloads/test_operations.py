@@ -1,17 +1,27 @@
-"""What each operation does to files that are there, and where it stops."""
+"""What each operation does to files, where it stops, and the loop for files of one call each."""
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fsconsole.model.load import Timed
-from fsconsole.model.workload import DataKind, End, Workload, WorkloadKind
+from fsconsole.model.load import ThreadCounters, Timed
+from fsconsole.model.workload import DataKind, Directories, End, Layout, Workload, WorkloadKind
+from fsconsole.system.memfd import CounterPage
+from fsconsole.workloads import ops
+from fsconsole.workloads.content import size_of_file
+from fsconsole.workloads.ops import Limits, is_one_call_each
 from fsconsole.workloads.tree import RemovalStopped, remove_tree
-from tests.unit.workloads.load import a_load, done, make_files, thread_of
+from tests.unit.workloads.load import Done, Thread, a_load, done, make_files, thread_of
 
 KIB = 1024
 LONG_AGO_S = 1e-9
@@ -200,3 +210,234 @@ def test_a_tree_is_removed_with_all_that_is_in_it_and_nothing_else(tmp_path: Pat
         os.close(parent)
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
     assert (kept / "precious").exists()
+
+
+KIND = WorkloadKind.CREATE
+
+
+@pytest.fixture
+def file_size_limit() -> Iterator[int]:
+    """A limit at which the kernel cuts a write short, and refuses the next (man 2 setrlimit, RLIMIT_FSIZE)."""
+    limit = 150_000
+    former = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, former[1]))
+    yield limit
+    resource.setrlimit(resource.RLIMIT_FSIZE, former)
+
+
+def create(directory: Path, files: int, size: int, block: int = 65536, **more: object) -> Done:
+    return done(a_load(KIND, files, size, block, **more), directory)
+
+
+def test_files_have_exactly_the_size_asked_for(tmp_path: Path) -> None:
+    for size in (0, 1, 65535, 65536, 65537, 200_000):
+        made = create(tmp_path / str(size), 2, size)
+        assert made.whole
+        assert [path.stat().st_size for path in (tmp_path / str(size)).iterdir()] == [size, size]
+        counters = made.counters
+        assert (counters.bytes_done, counters.files_done, counters.read_bytes) == (2 * size, 2, 0)
+        assert counters.operations == 2 * -(-size // 65536) == made.latencies[Timed.WRITE].count
+        assert made.latencies[Timed.CREATE].count == 2
+
+
+def test_sizes_of_a_range_are_drawn_the_same_each_time_and_lie_within_it(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        create(tmp_path / name, 50, 1000, 4096, file_size_max_bytes=9000, seed=7)
+    sizes = [sorted(path.stat().st_size for path in (tmp_path / name).iterdir()) for name in ("a", "b")]
+    assert sizes[0] == sizes[1]
+    assert 1000 <= sizes[0][0] < 2500
+    assert 7500 < sizes[0][-1] <= 9000
+
+
+@given(st.integers(1, 2**40), st.integers(0, 2**40), st.integers(0, 2**63), st.integers(0, 2**30))
+def test_a_drawn_size_lies_within_its_range_in_whole_sectors_where_it_has_to(
+    smallest: int, span: int, seed: int, number: int
+) -> None:
+    load = a_load(
+        KIND, 1, 512 * smallest, file_size_max_bytes=512 * (smallest + span), seed=seed, direct=True
+    )
+    assert 512 * smallest <= size_of_file(load, number) <= 512 * (smallest + span)
+    assert size_of_file(load, number) % 512 == 0
+    assert size_of_file(replace(load, direct=False), number) >= 512 * smallest
+
+
+def test_another_seed_draws_other_sizes() -> None:
+    load = a_load(KIND, 1, 1, file_size_max_bytes=2**40)
+    drawn = {size_of_file(replace(load, seed=seed), number) for seed in range(30) for number in range(30)}
+    assert len(drawn) == 900
+
+
+def test_content_repeats_neither_within_a_file_nor_between_files(tmp_path: Path) -> None:
+    create(tmp_path, 2, 1_000_000, 4096)
+    data = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    blocks = [data[start : start + 4096] for start in range(0, len(data), 4096)]
+    assert len(set(blocks)) == len(blocks)
+
+
+def test_a_short_write_is_continued_and_an_error_ends_the_thread(
+    tmp_path: Path, file_size_limit: int
+) -> None:
+    with thread_of(a_load(KIND, 1, 200_000), tmp_path) as thread:
+        with pytest.raises(OSError, match=os.strerror(errno.EFBIG)) as failure:
+            thread.done()
+        counters, (_, written) = thread.counters, thread.page.latencies((Timed.CREATE, Timed.WRITE))
+    assert failure.value.errno == errno.EFBIG
+    assert [path.stat().st_size for path in tmp_path.iterdir()] == [file_size_limit]
+    # The third write was cut short: its bytes count, as an operation it never ended.
+    assert (counters.bytes_done, counters.operations, counters.files_done) == (file_size_limit, 2, 0)
+    assert (written.count, written.sum_ns > 0) == (2, True)
+
+
+@given(st.lists(st.integers(1, 65536), max_size=20), st.integers(1, 300_000), st.booleans())
+def test_short_writes_of_any_length_add_up_to_the_file(cuts, size, quickly):
+    # No filesystem here cuts writes at will: this stands in for one, between the loop and a real file.
+    left, real_write, real_close = list(cuts), os.write, os.close
+    sizes: list[int] = []
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        thread_of(a_load(KIND, 1, size, size if quickly else 65536), Path("/proc/self")) as thread,
+    ):
+        patch.setattr(os, "write", lambda fd, data: real_write(fd, data[: left.pop()] if left else data))
+        patch.setattr(os, "open", lambda *args, **kwargs: os.memfd_create("file"))
+        patch.setattr(os, "close", lambda fd: (sizes.append(os.fstat(fd).st_size), real_close(fd)))
+        if quickly:
+            assert ops.make_files(thread.means, -1, ["a"], Limits())
+        else:
+            assert ops.create(thread.means)(-1, "a", 0)
+        patch.undo()
+        counters = thread.counters
+    assert sizes == [size]
+    assert (counters.bytes_done, counters.operations) == (size, 1 if quickly else -(-size // 65536))
+    assert counters.files_done == quickly
+
+
+def test_a_stop_ends_before_the_next_file(tmp_path: Path) -> None:
+    with thread_of(a_load(KIND, 3, 1000, 1000), tmp_path) as thread:
+
+        def stops_after_one(page: CounterPage, todo: Iterator[object]) -> Iterator[object]:
+            yield next(todo)
+            page.request_stop()
+            yield from todo
+
+        thread.todo = stops_after_one(thread.page, thread.todo)
+        assert not thread.done().whole
+        assert thread.counters.files_done == 1
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_is_there_already_is_neither_overwritten_nor_followed_nor_left_open(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    make_files(tmp_path, 3, 100)
+    there = tmp_path / "f00000000"
+    there.write_text("precious")
+    with pytest.raises(FileExistsError):
+        create(tmp_path, 1, 1000)
+    assert there.read_text() == "precious"
+    there.unlink()
+    there.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="exists"):
+        create(tmp_path, 1, 1000)
+    assert not (tmp_path / "elsewhere").exists()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_an_fsync_comes_after_every_so_many_writes_over_all_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(os, "fsync", asked.append)
+    for every, syncs in ((1, 12), (4, 3), (5, 2), (13, 0)):
+        asked.clear()
+        made = create(tmp_path / str(every), 4, 3000, 1000, fsync_every=every)
+        assert len(asked) == syncs == made.latencies[Timed.FSYNC].count, every
+
+
+def test_files_beyond_the_first_directory_lie_in_the_next(tmp_path: Path) -> None:
+    create(tmp_path, 5, 10, 10, directories=Directories(Layout.PER_COUNT, 2))
+    assert [len(list(path.iterdir())) for path in sorted(tmp_path.iterdir())] == [2, 2, 1]
+
+
+LOADS = {
+    "small": a_load(KIND, 20, 4096, 4096),
+    "less than a block": a_load(KIND, 20, 1000, 4096),
+    "zeros": a_load(KIND, 3, 5000, 8192, data=DataKind.ZERO),
+    "many directories": a_load(KIND, 20, 4096, 4096, directories=Directories(Layout.PER_COUNT, 3)),
+    "one directory each": a_load(KIND, 20, 4096, 4096, directories=Directories(Layout.PER_THREAD)),
+    "limited by bytes": a_load(KIND, 0, 4096, 4096, limit_bytes=50_000),
+}
+
+
+def tree(directory: Path) -> dict[str, int]:
+    return {
+        str(path.relative_to(directory)): path.stat().st_size
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+def by_loop(load: Workload, directory: Path, *, quickly: bool) -> ThreadCounters:
+    with thread_of(load, directory) as thread:
+        thread.quickly = quickly
+        ended = thread.done()
+    latencies = [ended.latencies[timed] for timed in (Timed.CREATE, Timed.WRITE)]
+    assert ended.whole
+    assert all(latency.sum_ns > 0 for latency in latencies)
+    assert {latency.count for latency in latencies} == {ended.counters.files_done}
+    return replace(ended.counters, started_ns=0, ended_ns=0)
+
+
+def test_both_loops_make_the_same_files_and_count_the_same(tmp_path: Path) -> None:
+    for name, load in LOADS.items():
+        assert is_one_call_each(load), name
+        quick, general = tmp_path / f"{name} quickly", tmp_path / name
+        assert by_loop(load, quick, quickly=True) == by_loop(load, general, quickly=False), name
+        assert tree(quick) == tree(general) != {}, name
+
+
+def test_whatever_needs_a_look_in_between_is_not_done_in_one_call() -> None:
+    load = a_load(KIND, 20, 4096, 4096)
+    changes: tuple[dict[str, object], ...] = (
+        {"kind": WorkloadKind.APPEND},
+        {"file_size_bytes": 0},
+        {"file_size_bytes": 4097},
+        {"file_size_max_bytes": 5000},
+        {"fsync_every": 1},
+        {"duration_s": 1.0, "end": End.AT_ONCE},
+    )
+    assert is_one_call_each(load)
+    assert [change for change in changes if is_one_call_each(replace(load, **change))] == []  # type: ignore[arg-type]
+
+
+def test_blocks_of_its_files_are_unlike(tmp_path: Path) -> None:
+    with thread_of(a_load(KIND, 3000, 4096, 4096), tmp_path) as thread:
+        thread.quickly = True
+        thread.done()
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 3000
+
+
+def test_a_stop_or_a_limit_ends_it_between_files(tmp_path: Path) -> None:
+    def names(thread: Thread) -> Iterator[str]:
+        yield "first"
+        thread.page.request_stop()
+        yield "second"
+
+    with thread_of(a_load(KIND, 3, 1000, 1000), tmp_path / "stop") as thread:
+        assert not ops.make_files(thread.means, thread.ground.own_fd, names(thread), Limits())
+        assert thread.counters.files_done == 1
+    assert [path.name for path in (tmp_path / "stop").iterdir()] == ["first"]
+    with thread_of(a_load(KIND, 9, 1000, 1000), tmp_path / "limit") as thread:
+        limits = Limits(budget_bytes=2500)
+        assert ops.make_files(thread.means, thread.ground.own_fd, iter("abcdef"), limits)
+    assert len(list((tmp_path / "limit").iterdir())) == 3
+
+
+def test_bytes_count_of_a_file_that_could_not_be_finished_but_the_file_does_not(
+    tmp_path: Path, file_size_limit: int
+) -> None:
+    with thread_of(a_load(KIND, 2, 200_000, 200_000), tmp_path) as thread:
+        thread.quickly = True
+        with pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+            thread.done()
+        counters = thread.counters
+    assert (counters.bytes_done, counters.files_done, counters.operations) == (file_size_limit, 0, 0)
+    assert [path.stat().st_size for path in tmp_path.iterdir()] == [file_size_limit]
