@@ -110,16 +110,27 @@ def watch(paths: Sequence[str], hz: float, count: int | None, view: GaugeView) -
     """
     names = tuple(dict.fromkeys(map(kernel_name, paths)))
     samples: queue.SimpleQueue[Sample] = queue.SimpleQueue()
-    bdi = _BdiWatch(names)
+    bdi_path, looked_s = None, 0.0
+
+    def look_for_bdi() -> None:
+        """Keep the sampler at the writeback of the first device that has one."""
+        nonlocal bdi_path, looked_s
+        if time.monotonic() - looked_s < _LOOK_FOR_BDI_S:
+            return
+        looked_s = time.monotonic()
+        path = next(filter(None, (device_bdi_path(DEBUGFS, name) for name in names)), None)
+        if path != bdi_path:
+            bdi_path = path
+            sampler.gauges.watch_bdi(path)
 
     def take(sample: Sample) -> None:
         samples.put(sample)
-        bdi.look(sampler)
+        look_for_bdi()
 
     sampler = Sampler(period_s=1 / hz, sink=take)
     for name in names:
         sampler.gauges.watch_device(name)
-    bdi.look(sampler)
+    look_for_bdi()
     sampler.start()
     try:
         for _ in itertools.count() if count is None else range(count):
@@ -141,27 +152,6 @@ def kernel_name(path: str) -> str:
     if not name or read_int_or(f"/sys/class/block/{name}/size", 0) == 0:
         raise DeviceMissing(device=path)
     return name
-
-
-class _BdiWatch:
-    """Keeps a sampler at the writeback of the first device that has one."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self._names = names
-        self._path: str | None = None
-        self._looked_s = 0.0
-
-    def look(self, sampler: Sampler) -> None:
-        """Find that writeback, at most every two seconds."""
-        now_s = time.monotonic()
-        if now_s - self._looked_s < _LOOK_FOR_BDI_S:
-            return
-        self._looked_s = now_s
-        paths = (device_bdi_path(DEBUGFS, name) for name in self._names)
-        path = next((path for path in paths if path), None)
-        if path != self._path:
-            self._path = path
-            sampler.gauges.watch_bdi(path)
 
 
 def _next(samples: queue.SimpleQueue[Sample], sampler: Sampler) -> Sample:

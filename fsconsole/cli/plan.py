@@ -42,21 +42,14 @@ def plan(
     """
     from fsconsole.cli import plan_show  # here, so that --help stays fast
 
-    number = _number(cell) if cell else None
+    # A word, not a number of typer's: those load a library of 70 ms, and the console asks this again and again.
+    if cell and not (cell.isascii() and cell.isdecimal()):
+        what = f"--cell takes the number of a cell, not '{cell}'"
+        raise Misused(what=what, nearest="", command="fsconsole plan")
     if list_plans:
         plan_show.show_list(as_json=as_json)
-    elif not file:
+        return
+    if not file:
         raise PlanMissing("(none)", "no plan file was named")
-    elif device:
-        plan_show.show_on_devices(file, device, runs, as_json=as_json, every=commands, cell=number)
-    else:
-        plan_show.show(file, as_json=as_json, every=commands, cell=number)
-
-
-def _number(word: str) -> int:
-    # A word, not a number of typer's: those load a library of 70 ms, and the console asks this again and again.
-    if not (word.isascii() and word.isdecimal()):
-        raise Misused(
-            what=f"--cell takes the number of a cell, not '{word}'", nearest="", command="fsconsole plan"
-        )
-    return int(word)
+    number = int(cell) if cell else None
+    plan_show.show(file, device or [], runs, as_json=as_json, every=commands, cell=number)

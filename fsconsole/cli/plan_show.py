@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import typer
 
@@ -87,32 +87,26 @@ def show_list(*, as_json: bool) -> None:
         typer.echo(f"{name:<20} {printable(title)}")
 
 
-def show(file: str, *, as_json: bool, every: bool, cell: int | None = None) -> None:
-    """Print a plan for no device in particular; in JSON with one cell alone, from 1, with none for 0."""
-    expanded = expand_only(file, run_id=make_run_id())
-    if as_json:
-        typer.echo(encode(plan_answer(expanded, (), "", cell=cell), indent=2))
-    else:
-        _print_plan(plan_lines(expanded, (), "", every=every, width=terminal_width()))
-
-
-def show_on_devices(
+def show(
     file: str, devices: list[str], runs: str, *, as_json: bool, every: bool, cell: int | None = None
 ) -> None:
-    """Print a plan for these devices, then raise what the gate says of the first that it refuses."""
-    found = prepare(file, devices, executor=RealExecutor(), runs_dir=runs, run_id=make_run_id())
+    """Print a plan for these devices, or for none in particular; in JSON with one cell alone, from 1, with none for 0.
+
+    Then raises what the gate says of the first device that it refuses.
+    """
+    found = None
+    if devices:
+        found = prepare(file, devices, executor=RealExecutor(), runs_dir=runs, run_id=make_run_id())
+    plan = found.plan if found else expand_only(file, run_id=make_run_id())
+    reports, consent = (found.reports, found.consent) if found else ((), "")
     if as_json:
-        typer.echo(encode(plan_answer(found.plan, found.reports, found.consent, found.seen, cell), indent=2))
+        seen = found.seen if found else ()
+        typer.echo(encode(plan_answer(plan, reports, consent, seen, cell), indent=2))
     else:
-        targets = tuple(map(target_answer, found.reports))
-        consent = ("--consent", found.consent)
-        agreeing = (
-            command_line("run", file, devices=devices, runs=runs, more=consent) if found.consent else ""
-        )
-        _print_plan(plan_lines(found.plan, targets, agreeing, every=every, width=terminal_width()))
-    for report in found.reports:
+        told = ("--consent", consent)
+        agreeing = command_line("run", file, devices=devices, runs=runs, more=told) if consent else ""
+        targets = tuple(map(target_answer, reports))
+        lines = plan_lines(plan, targets, agreeing, every=every, width=terminal_width())
+        typer.echo("\n".join(lines))
+    for report in reports:
         require(report)
-
-
-def _print_plan(lines: Iterable[str]) -> None:
-    typer.echo("\n".join(lines))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,14 +40,13 @@ def list_runs(
     """List runs, newest first; rename or delete one."""
     from fsconsole.client.runs import look_at
     from fsconsole.journal import store
+    from fsconsole.model.wire import encode
 
     ctx.obj = runs_dir
     if ctx.invoked_subcommand is not None:
         return
     listed = [look_at(folder) for folder in store.list_runs(runs_dir)]
-    text = runs_json(listed) if as_json else runs_text(listed, runs_dir)
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    typer.echo(encode(tuple(listed), indent=2) if as_json else runs_text(listed, runs_dir))
 
 
 @runs.command()
@@ -103,7 +101,7 @@ def runs_text(listed: Sequence[ListedRun], directory: str) -> str:
     from fsconsole.results.content import instant
 
     if not listed:
-        return printable(f"There are no runs in {directory}.") + "\n"
+        return printable(f"There are no runs in {directory}.")
     names = [printable(run.run_id) for run in listed]
     widest = max(map(len, names))
     lines = [f"{pad_right('run', widest)}  {'started':<20}  {'cells':>7}"]
@@ -113,12 +111,4 @@ def runs_text(listed: Sequence[ListedRun], directory: str) -> str:
         lines.append(f"{pad_right(name, widest)}  {begun:<20}  {pad_left(cells, 7)}")
         for text in (run.title, run.standing):
             lines += [f"    {part}" for part in wrap(printable(text), WIDTH - 4) if part]
-    return "\n".join(lines) + "\n"
-
-
-def runs_json(listed: Sequence[ListedRun]) -> str:
-    """Return the list as JSON, with keys as the fields of ListedRun; created_wall_ns null: unknown."""
-    from fsconsole.model.wire import to_plain
-    from fsconsole.results.json import ascii_json
-
-    return ascii_json(to_plain(tuple(listed)), indent=2) + "\n"
+    return "\n".join(lines)

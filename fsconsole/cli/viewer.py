@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -55,22 +55,27 @@ def _json_line(event: str, wall_ns: int, value: Wire) -> str:
     return ascii_json(head | asdict(value))
 
 
-def _write_lines(stream: TextIO, lines: Iterable[str]) -> None:
-    """Write lines, each flushed, so that a pipe's reader is never behind. Raises BrokenPipeError."""
-    for line in lines:
-        stream.write(line + "\n")
-        stream.flush()
+class PrintedView:
+    """Writes lines to a stream, each flushed, so that a pipe's reader is never behind.
 
+    show() raises BrokenPipeError where the reader is gone.
+    """
 
-class JsonView:
-    """Writes json_lines to a stream. Raises BrokenPipeError."""
+    def __init__(
+        self,
+        lines: Callable[[RunState | None, RunState, Batch], Iterable[str]],
+        stream: TextIO,
+    ) -> None:
+        self._lines = lines
+        self._stream = stream
+        self._previous: RunState | None = None
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stdout
-
-    def show(self, _state: RunState, batch: Batch) -> None:
+    def show(self, state: RunState, batch: Batch) -> None:
         """Write what is new."""
-        _write_lines(self._stream, json_lines(batch))
+        for line in self._lines(self._previous, state, batch):
+            self._stream.write(line + "\n")
+            self._stream.flush()
+        self._previous = state
 
 
 # Signals from the start of a command that starts an engine to the end of its view.
@@ -203,31 +208,21 @@ def render(state: RunState, now_ns: int, width: int) -> RenderableType:
 
 
 @contextmanager
-def progress_view(stream: TextIO | None = None) -> Iterator[View]:
+def run_view(stream: TextIO | None = None, *, as_json: bool = False) -> Iterator[View]:
     """Give the view that fits the stream (stdout): live on a terminal, plain lines elsewhere and on TERM=dumb.
 
     On leaving, the live part is gone from the screen and the lines of the cells that are over stay.
     """
     stream = stream or sys.stdout
+    if as_json:
+        yield PrintedView(lambda _previous, _state, batch: json_lines(batch), stream)
+        return
     if not is_live(stream):
-        yield PlainView(stream)
+        yield PrintedView(lambda previous, state, _batch: plain_lines(previous, state), stream)
         return
     console = Console(file=stream, markup=False, highlight=False, emoji=False)
     with Live(console=console, auto_refresh=False, transient=True) as live:
         yield LiveView(live)
-
-
-class PlainView:
-    """Writes plain_lines to a stream. Raises BrokenPipeError."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._previous: RunState | None = None
-
-    def show(self, state: RunState, _batch: Batch) -> None:
-        """Write what is new."""
-        _write_lines(self._stream, plain_lines(self._previous, state))
-        self._previous = state
 
 
 class LiveView:
@@ -291,11 +286,8 @@ def watch(folder: RunFolder, *, as_json: bool, interrupts: Interrupts | None = N
             interrupts.deliver()
         return False
 
-    if as_json:
-        state = follow(folder, JsonView(), until=deliver)
-    else:
-        with progress_view() as view:
-            state = follow(folder, view, until=deliver)
+    with run_view(as_json=as_json) as view:
+        state = follow(folder, view, until=deliver)
     remove_owned_scratch(state)
     if interrupts is not None:
         interrupts.give_back()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from fsconsole.catalog.filesystem import (
     NOTHING_KNOWN,
@@ -61,23 +60,12 @@ class Here:
 
     def refusal(self, filesystem: Filesystem, option: Option, value: str) -> str:
         """Return why an option at a value is refused here, in a clause with the kernel's words; empty where it isn't."""
-        if not option.texts:
-            return why_refused(filesystem, option, value, self.kernel, self.known)
-        return _refusals(self, filesystem)[option.scope, option.name, value]
+        return why_refused(filesystem, option, value, self.kernel, self.known)
 
     def answers(self, filesystem: Filesystem, option: Option) -> tuple[Answer, ...]:
         """Return the results of trying an option."""
         found = (self.known.about(filesystem.name, option, value) for value in option.values_to_try)
         return tuple(answer for answer in found if answer is not None)
-
-
-@lru_cache(maxsize=32)
-def _refusals(here: Here, filesystem: Filesystem) -> Mapping[tuple[Scope, str, str], str]:
-    return {
-        (option.scope, option.name, value): why_refused(filesystem, option, value, here.kernel, here.known)
-        for option in filesystem.options
-        for value in option.texts
-    }
 
 
 def here_of(kernel: str, catalog: Sequence[CatalogAnswer]) -> Here:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fsconsole.cli.viewer import JsonView, json_lines
+from fsconsole.cli.viewer import json_lines, run_view
 from fsconsole.client import follow as module
 from fsconsole.client.follow import follow
 from fsconsole.errors.runs import EngineDied
@@ -164,5 +164,6 @@ def test_lines_are_flushed_one_by_one() -> None:
             flushed.append(self.getvalue())
 
     entries = tuple(JournalEntry(i, 0, 0, seen) for i, seen in enumerate(WHOLE[:3]))
-    JsonView(Stream()).show(build.demo(), Batch(Cursor(), entries))
+    with run_view(Stream(), as_json=True) as view:
+        view.show(build.demo(), Batch(Cursor(), entries))
     assert [text.count("\n") for text in flushed] == [1, 2, 3]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.live import Live
 
-from fsconsole.cli.viewer import LiveView, PlainView, progress_view, render
+from fsconsole.cli.viewer import LiveView, PrintedView, render, run_view
 from fsconsole.journal.events import Batch, Cursor
 from fsconsole.model.events import Outcome
 from fsconsole.model.plan import StepKind, Variant
@@ -136,22 +136,22 @@ class Terminal(io.StringIO):
 
 def test_no_terminal_and_a_dumb_one_get_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    with progress_view(stream) as view:
+    with run_view(stream) as view:
         view.show(build.demo(), NOTHING)
         view.show(build.demo(), NOTHING)
     assert stream.getvalue().count("\n") == 6
     assert "\x1b" not in stream.getvalue()
     for term in ("dumb", "unknown"):
         monkeypatch.setenv("TERM", term)
-        with progress_view(Terminal()) as view:
-            assert isinstance(view, PlainView)
+        with run_view(Terminal()) as view:
+            assert isinstance(view, PrintedView)
 
 
 def test_a_terminal_gets_the_live_view_with_finished_cells_above(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "linux")
     monkeypatch.setenv("COLUMNS", "80")
     terminal = Terminal()
-    with progress_view(terminal) as view:
+    with run_view(terminal) as view:
         assert isinstance(view, LiveView)
         view.show(RUNNING, NOTHING)
     above, _, below = terminal.getvalue().partition("\x1b[1mfour filesystems")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.cli.results import Format, report
-from fsconsole.cli.runs import runs_json, runs_text
+from fsconsole.cli.runs import runs_text
 from fsconsole.client.runs import look_at
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import UnknownColumn
@@ -109,8 +109,10 @@ def test_the_list_of_runs_is_this_one(tmp_path: Path) -> None:
         "run                   started                 cells\n"
         "20261121-081000-k7qf  2026-11-21 08:10 UTC      2/2\n"
         "    evil \\x1b[31m\\ntitle\n"
-        "    finished\n"
+        "    finished"
     )
-    assert json.loads(runs_json(listed))[0]["title"] == "evil \x1b[31m\ntitle"
-    assert runs_text([], str(tmp_path)) == f"There are no runs in {tmp_path}.\n"
-    assert runs_json([]) == "[]\n"
+    assert runs_text([], str(tmp_path)) == f"There are no runs in {tmp_path}."
+    told = _fsconsole("runs", "--json", "--runs", str(tmp_path)).stdout
+    assert json.loads(told)[0]["title"] == "evil \x1b[31m\ntitle"
+    assert told.isascii()
+    assert json.loads(_fsconsole("runs", "--json", "--runs", str(tmp_path / "none")).stdout) == []
