@@ -38,15 +38,17 @@ def devices(
     devices, sampled blocks on those that nothing uses.
     """
     from fsconsole.cli.complaint import say
+    from fsconsole.model.wire import encode
     from fsconsole.preflight import device_survey
 
     survey = device_survey.take(tuple(device or ()), runs)
     if as_json:
-        typer.echo(device_survey.as_json(survey))
+        typer.echo(encode(survey.devices, indent=1))
     else:
         _print_table(survey)
-    for sentence in () if as_json or not device else device_survey.stripes_told(survey):
-        typer.echo(printable(sentence))
+    if device and not as_json:
+        for sentence in dict.fromkeys(sentence for one in survey.devices for sentence in one.stripes):
+            typer.echo(printable(sentence))
     for note in survey.notes:
         say(f"note: {printable(note)}")
 

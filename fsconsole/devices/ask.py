@@ -18,6 +18,7 @@ from fsconsole.errors.targets import DeviceSilent, DeviceUnreadable
 from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import Device, Hazard, Verdict
 from fsconsole.system.block import device_size_bytes, flush_buffers
+from fsconsole.system.files import opened
 from fsconsole.system.processes import stuck_tasks
 from fsconsole.text import MIB
 from fsconsole.units import format_bytes, format_guess
@@ -53,14 +54,11 @@ def silent_among(sizes: Mapping[str, int], executor: Executor) -> dict[str, Haza
     be asked are left out: whoever looks at one next is told the same, of that device.
     """
     paths = list(sizes)
-    groups = [
-        {path: sizes[path] for path in paths[first : first + _A_CHILD]}
-        for first in range(0, len(paths), _A_CHILD)
-    ]
+    groups = [paths[first : first + _A_CHILD] for first in range(0, len(paths), _A_CHILD)]
 
-    def silent_in(group: Mapping[str, int]) -> Iterable[str]:
+    def silent_in(group: list[str]) -> Iterable[str]:
         try:
-            return group.keys() - _answering(group, executor, GLANCE_LIMIT_S)
+            return set(group) - _answering({path: sizes[path] for path in group}, executor, GLANCE_LIMIT_S)
         except FsconsoleError:
             return ()
 
@@ -116,27 +114,20 @@ def read_test(device: Device, wanted_s: float = DEFAULT_S) -> ReadTest:
     """
     total, place = ReadTest(0, 0.0, 0), 0
     try:
-        descriptor = os.open(device.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            with mmap.mmap(-1, BLOCK_BYTES) as buffer:
-                while device_size_bytes(descriptor) and total.elapsed_s < wanted_s:
-                    flush_buffers(descriptor)
-                    begin_s, place = time.monotonic(), 0
-                    while time.monotonic() - begin_s < wanted_s - total.elapsed_s:
-                        if not (count := os.preadv(descriptor, [buffer], place)):
-                            break
-                        place += count
-                    elapsed_s = total.elapsed_s + time.monotonic() - begin_s
-                    total = ReadTest(total.read_bytes + place, elapsed_s, total.passes + 1)
-        finally:
-            os.close(descriptor)
+        with opened(device.path) as descriptor, mmap.mmap(-1, BLOCK_BYTES) as buffer:
+            while device_size_bytes(descriptor) and total.elapsed_s < wanted_s:
+                flush_buffers(descriptor)
+                begin_s, place = time.monotonic(), 0
+                while time.monotonic() - begin_s < wanted_s - total.elapsed_s:
+                    if not (count := os.preadv(descriptor, [buffer], place)):
+                        break
+                    place += count
+                elapsed_s = total.elapsed_s + time.monotonic() - begin_s
+                total = ReadTest(total.read_bytes + place, elapsed_s, total.passes + 1)
     except OSError as error:
-        raise _unreadable(device, place, error) from error
+        # Root may be refused too, by a container's device rules: that is the system's word, not a lack of rights.
+        if isinstance(error, PermissionError) and os.geteuid() != 0:
+            raise NotRoot(f"Reading {device.path}") from error
+        why = error.strerror or str(error)
+        raise DeviceUnreadable(device.path, format_bytes(place), why) from error
     return total
-
-
-def _unreadable(device: Device, place: int, error: OSError) -> DeviceUnreadable | NotRoot:
-    # Root may be refused too, by a container's device rules: that is the system's word, not a lack of rights.
-    if isinstance(error, PermissionError) and os.geteuid() != 0:
-        return NotRoot(f"Reading {device.path}")
-    return DeviceUnreadable(device.path, format_bytes(place), error.strerror or str(error))

@@ -83,20 +83,14 @@ def patience_s(holder: OpenDescriptor) -> float:
 
 TOOLS_WITH_O_EXCL = frozenset({
     "mkfs.ext2", "mkfs.ext3", "mkfs.ext4", "mke2fs", "mkfs.xfs", "mkfs.btrfs", "mkfs.f2fs", "mkfs.jfs", "mkreiserfs",
-    "mkswap", "mount",
+    "mdadm", "mkswap", "mount",
 })  # fmt: skip
-"""Tools that refuse a device which another descriptor holds with O_EXCL; each was tried (tests/loop)."""
+"""Tools that refuse a device which another descriptor holds with O_EXCL; each was tried (tests/loop, mdadm in tests/lab).
 
-ARRAY_TOOLS_WITH_O_EXCL = frozenset({"mdadm"})
-"""Likewise; tried in a virtual machine, as not every kernel has md (tests/lab)."""
+mkfs.nilfs2, nilfs-tune, jfs_tune, fsck.jfs, blkdiscard, wipefs, fio and dd go ahead on it, some of them when given -f."""
 
 MODULES_WITH_O_EXCL = frozenset({"fsconsole.workloads.raw"})
 """Programs of this package (python -I -m MODULE) that take O_EXCL themselves, tried likewise."""
-
-TOOLS_WITHOUT_O_EXCL = frozenset(
-    {"mkfs.nilfs2", "nilfs-tune", "jfs_tune", "fsck.jfs", "blkdiscard", "wipefs", "fio", "dd"}
-)
-"""Tools that go ahead on it, tried too: mkfs.nilfs2, blkdiscard and wipefs when given -f, the others always."""
 
 
 def lock_paths(device: Device, graph: DeviceGraph) -> tuple[str, ...]:
@@ -165,7 +159,7 @@ def needs_hold(argv: tuple[str, ...]) -> bool:
     """
     if argv[1:3] == ("-I", "-m") and argv[3:4]:
         return argv[3] not in MODULES_WITH_O_EXCL
-    return os.path.basename(argv[0]) not in TOOLS_WITH_O_EXCL | ARRAY_TOOLS_WITH_O_EXCL
+    return os.path.basename(argv[0]) not in TOOLS_WITH_O_EXCL
 
 
 # SCSI reservations, asked of the disk itself.
@@ -298,12 +292,12 @@ def is_busy(path: str) -> bool:
     open for writing has udev probe it anew.
     """
     try:
-        os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+        with opened(path, os.O_RDONLY | os.O_EXCL):
+            return False
     except OSError as error:
         if error.errno == errno.EBUSY:
             return True
         raise
-    return False
 
 
 def reservation_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Iterator[Use]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from fsconsole.model.command import Executor
 from fsconsole.model.device import ContentSample, Device, MdArray, Signature
@@ -43,8 +44,7 @@ class Relation(str, Enum):
     """Another path to one of its disks, or a partition on that path."""
 
 
-@dataclass(frozen=True, slots=True)
-class Relative:
+class Relative(NamedTuple):
     """One device in one role. number is makedev(major, minor)."""
 
     number: int
@@ -74,8 +74,7 @@ class UseKind(str, Enum):
     """O_EXCL says EBUSY (man 2 open): mounted in some mount namespace, or claimed by a driver or a program."""
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """One claim on the device of that number; clause completes "/dev/sdb ...": "is mounted on /srv"."""
 
     kind: UseKind
@@ -85,24 +84,21 @@ class Use:
     """The number of the device that claims it (a loop over it); 0 where no device does."""
 
 
-@dataclass(frozen=True, slots=True)
-class SystemPlace:
+class SystemPlace(NamedTuple):
     """A folder that the machine or the run lives in, with every device from its filesystem down to the disks."""
 
     place: str
     numbers: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSignature:
+class FoundSignature(NamedTuple):
     """A signature with the device that it was found on: the one asked about, or a partition of it."""
 
     device: Device
     signature: Signature
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(NamedTuple):
     """Something that could not be determined: source names it, why says what was in the way."""
 
     source: str

@@ -85,7 +85,15 @@ def gather(
     found = _from_signatures(found, snapshot, context)
     if context.content_is_ours:
         return found
-    return _unless_refused(found, lambda free: _side_by_side(_with_content, free))
+
+    def sampled(evidence: Evidence) -> Evidence:
+        device = evidence.device
+        try:
+            return replace(evidence, content=sample_content(device.path, device.size_bytes))
+        except OSError as error:
+            return _unread(evidence, "its content", error.strerror or str(error))
+
+    return _unless_refused(found, lambda free: _side_by_side(sampled, free))
 
 
 def _unless_refused(
@@ -237,13 +245,6 @@ def _from_signatures(
     return _replaced(found, map(add, probed))
 
 
-def _with_content(evidence: Evidence) -> Evidence:
-    try:
-        return replace(evidence, content=sample_content(evidence.device.path, evidence.device.size_bytes))
-    except OSError as error:
-        return _unread(evidence, "its content", error.strerror or str(error))
-
-
 def _side_by_side(read: Callable[[_T], _R], found: Collection[_T]) -> Iterable[_R]:
     if len(found) < 2:
         return [read(one) for one in found]
@@ -313,27 +314,23 @@ def inspect_device(path: str, context: GateContext) -> GateReport:
     snapshot = take_snapshot()
     device = find_device(real, snapshot.devices)
     (evidence,) = gather([(device, real)], snapshot, context)
+    loss = [
+        signature_words(found) + ("" if found.device == device else f" on {found.device.path}")
+        for found in evidence.signatures
+    ]
+    loss += [f"the partition {partition.path}" for partition in evidence.partitions]
+    content = evidence.content
+    if content is not None and content.blocks_nonzero:
+        loss.append(f"data in {content.blocks_nonzero} of {content.blocks_read} sampled blocks")
     return GateReport(
         device=device,
         identity=read_identity(device, context.executor),
         hazards=find_hazards(evidence),
         found=evidence.signatures,
-        content=evidence.content,
+        content=content,
         needs_consent=not device.is_scratch,
-        loss=_loss(evidence),
+        loss="; ".join(dict.fromkeys(loss)) or "nothing that a probe and a sample of its blocks show",
     )
-
-
-def _loss(evidence: Evidence) -> str:
-    words = [
-        signature_words(found) + ("" if found.device == evidence.device else f" on {found.device.path}")
-        for found in evidence.signatures
-    ]
-    words += [f"the partition {partition.path}" for partition in evidence.partitions]
-    content = evidence.content
-    if content is not None and content.blocks_nonzero:
-        words.append(f"data in {content.blocks_nonzero} of {content.blocks_read} sampled blocks")
-    return "; ".join(dict.fromkeys(words)) or "nothing that a probe and a sample of its blocks show"
 
 
 def require(report: GateReport) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from fsconsole.devices.graph import DeviceGraph, number_of
@@ -18,7 +19,7 @@ from fsconsole.errors.runs import SettingsLocked
 from fsconsole.errors.targets import DeviceMissing, NotABlockDevice
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.model.state import HeldSetting
-from fsconsole.system.files import read_int_or, read_text, read_text_or
+from fsconsole.system.files import opened, read_int_or, read_text, read_text_or
 from fsconsole.system.locks import FileLock
 from fsconsole.units import format_bytes
 
@@ -69,12 +70,9 @@ class Kernel:
         """Write a setting. Raises ValueError for a path that is no setting, or a value that no setting has."""
         if not is_setting(path, value):
             raise ValueError(f"{path} is no setting, or {value!r} no value of one")
-        descriptor = os.open(self._root + path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
+        with opened(self._root + path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW) as descriptor:
             # A kernel file takes a value in one write, and its refusal is the write's error.
             os.write(descriptor, value.encode())
-        finally:
-            os.close(descriptor)
 
     def in_force(self, path: str) -> InForce:
         """Return what holds now for the setting in path, and in which file that stands."""
@@ -175,23 +173,15 @@ def facts_in_force(paths: Iterable[str]) -> tuple[tuple[str, str], ...]:
     "dirty_background_limit" (in words: "20 %", "64.0 MiB"). Raises OSError.
     """
     graph = take_snapshot().graph
-    facts = [fact for path in paths for fact in _device_facts(path, graph)]
-    return (*facts, *((name, _limit_in_words(path)) for name, path in _QUEUES_LIMITS.items()))
-
-
-def _device_facts(path: str, graph: DeviceGraph) -> tuple[tuple[str, str], ...]:
-    try:
-        device = find_device(path, graph.devices)
-    except (DeviceMissing, NotABlockDevice):
-        return ()
-    schedulers = dict.fromkeys(queue.scheduler for queue in queues_of(device, graph) if queue.scheduler)
-    return (
-        (f"read_ahead_bytes {path}", str(device.read_ahead_bytes)),
-        (f"scheduler {path}", ", ".join(schedulers)),
-    )
-
-
-def _limit_in_words(path: str) -> str:
-    limit = Kernel().in_force(path)
-    is_bytes = limit.path.endswith("_bytes") and limit.value.isdigit()
-    return format_bytes(int(limit.value)) if is_bytes else f"{limit.value} %"
+    facts = []
+    for path in paths:
+        with suppress(DeviceMissing, NotABlockDevice):
+            device = find_device(path, graph.devices)
+            schedulers = dict.fromkeys(queue.scheduler for queue in queues_of(device, graph))
+            facts.append((f"read_ahead_bytes {path}", str(device.read_ahead_bytes)))
+            facts.append((f"scheduler {path}", ", ".join(filter(None, schedulers))))
+    for name, path in _QUEUES_LIMITS.items():
+        limit = Kernel().in_force(path)
+        is_bytes = limit.path.endswith("_bytes") and limit.value.isdigit()
+        facts.append((name, format_bytes(int(limit.value)) if is_bytes else f"{limit.value} %"))
+    return tuple(facts)

@@ -30,7 +30,7 @@ from fsconsole.devices.uses import (
 from fsconsole.errors.targets import DeviceMissing, NotABlockDevice
 from fsconsole.model.device import Device, DeviceKind, MdArray, MountUse
 from fsconsole.system.block import LoopStatus, status
-from fsconsole.system.files import nearest_existing, read_text
+from fsconsole.system.files import nearest_existing, opened, read_text
 from fsconsole.system.mounts import MountEntry, read_mounts, read_swaps
 
 PROC_ROOT = "/proc"
@@ -235,11 +235,8 @@ def system_places(snapshot: MachineSnapshot, runs_dir: str) -> tuple[SystemPlace
 def _below_folder(snapshot: MachineSnapshot, path: str) -> frozenset[int]:
     """Return every device from the filesystem that path lies on down to whole disks."""
     # The dot has an automount take place: what lies on the disk is what would be mounted.
-    fd = os.open(f"{path}/.", os.O_PATH | os.O_CLOEXEC)
-    try:
+    with opened(f"{path}/.", os.O_PATH) as fd:
         info = read_text(f"/proc/self/fdinfo/{fd}")
-    finally:
-        os.close(fd)
     # mountinfo names a mount by the same id (man 5 proc_pid_fdinfo).
     mount_id = dict(line.split(":", 1) for line in info.splitlines())["mnt_id"]
     for mount in snapshot.own_mounts + snapshot.init_mounts:

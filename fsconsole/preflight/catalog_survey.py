@@ -117,27 +117,27 @@ def _entry(entry: CatalogEntry) -> CatalogAnswer:
         until=filesystem.until,
         probed=findings is not None,
         trouble=findings.trouble if findings is not None else "",
-        options=tuple(_option(entry, option) for option in filesystem.options),
+        options=tuple(
+            OptionAnswer(
+                name=option.name,
+                group=option.group,
+                kind=option.scope.value,
+                values=tuple(option.texts),
+                takes=option.wanted,
+                words=tuple(option.texts.values()) or (option.template,),
+                help=option.help,
+                since=option.since,
+                until=option.until,
+                tools_since=option.tools_since,
+                old_names=option.old_names,
+                refusals=dict(option.refusals),
+                without_effect=option.ignored,
+                depends=option.depends,
+                probe=tuple(
+                    ProbeAnswer(one.value, one.verdict.value, one.words) for one in entry.answers_to(option)
+                ),
+            )
+            for option in filesystem.options
+        ),
         rules=tuple(asdict(rule) for rule in filesystem.rules),
-    )
-
-
-def _option(entry: CatalogEntry, option: Option) -> OptionAnswer:
-    answers = entry.answers_to(option)
-    return OptionAnswer(
-        name=option.name,
-        group=option.group,
-        kind=option.scope.value,
-        values=tuple(option.texts),
-        takes=option.wanted,
-        words=tuple(option.texts.values()) or (option.template,),
-        help=option.help,
-        since=option.since,
-        until=option.until,
-        tools_since=option.tools_since,
-        old_names=option.old_names,
-        refusals=dict(option.refusals),
-        without_effect=option.ignored,
-        depends=option.depends,
-        probe=tuple(ProbeAnswer(one.value, one.verdict.value, one.words) for one in answers),
     )

@@ -19,7 +19,6 @@ from fsconsole.devices.snapshot import MachineSnapshot, find_device, take_snapsh
 from fsconsole.devices.state import Claim, ListedDevice, device_state
 from fsconsole.errors import FsconsoleError
 from fsconsole.model.device import Device, Hazard, Signature
-from fsconsole.model.wire import encode
 from fsconsole.plan.arrays import stripes_of
 from fsconsole.system.locks import is_locked
 from fsconsole.system.run import RealExecutor
@@ -60,16 +59,6 @@ def take(paths: tuple[str, ...], runs_dir: str) -> DeviceSurvey:
         state = device_state(device, graph, hazards)
         listed.append(ListedDevice.of(device, state, hazards or (), stripes))
     return DeviceSurvey(tuple(listed), tuple(notes))
-
-
-def as_json(survey: DeviceSurvey) -> str:
-    """Return a JSON list with a ListedDevice for each device."""
-    return encode(survey.devices, indent=1)
-
-
-def stripes_told(survey: DeviceSurvey) -> tuple[str, ...]:
-    """Return what there is to know of all devices' stripes, each sentence once."""
-    return tuple(dict.fromkeys(sentence for device in survey.devices for sentence in device.stripes))
 
 
 def _look_at(

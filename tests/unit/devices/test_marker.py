@@ -62,16 +62,12 @@ def test_a_file_without_a_mark_or_no_file_at_all_has_none_and_a_pipe_is_never_op
     assert proven_marker(str(tmp_path / "missing"), 0, 0) == proven_marker("\0", 0, 0) == UNMARKED
 
 
-def test_the_larger_of_a_gibibyte_and_a_twentieth_stays_free() -> None:
+def test_the_last_of_a_disk_a_gibibyte_or_a_twentieth_is_never_taken(tmp_path: Path) -> None:
     assert kept_free(10 * GIB) == GIB
     assert kept_free(20 * TIB) == TIB
-
-
-def test_the_last_of_a_disk_is_never_taken(tmp_path: Path) -> None:
     found = os.statvfs(tmp_path)
-    free_bytes = found.f_bavail * found.f_frsize
     with pytest.raises(NoSpace):
-        need_room(str(tmp_path), free_bytes - 4096)
+        need_room(str(tmp_path), found.f_bavail * found.f_frsize - 4096)
 
 
 def test_a_long_purpose_is_cut_to_what_an_attribute_can_hold(

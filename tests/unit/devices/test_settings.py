@@ -64,16 +64,17 @@ def held(path: str, new: str, old: str, *, old_path: str = "", seen: str = "") -
     return HeldSetting(SettingTaken(0, 1, 1, "name", path, new, old_path or path, old), seen)
 
 
-def test_of_the_schedulers_the_chosen_one_is_the_value(kernel: Kernel) -> None:
+def test_what_is_in_force_is_the_chosen_scheduler_and_of_a_limit_the_file_that_is_not_0(
+    root: Path, kernel: Kernel
+) -> None:
     assert kernel.value(SCHEDULER) == "none"
-
-
-def test_a_limit_is_in_force_in_the_file_that_is_not_0(root: Path, kernel: Kernel) -> None:
-    assert kernel.in_force(BYTES) == InForce(RATIO, "20")
-    assert kernel.in_force(RATIO) == InForce(RATIO, "20")
-    put(root, BYTES, "67108864")
-    put(root, RATIO, "0")
-    assert kernel.in_force(BYTES) == kernel.in_force(RATIO) == InForce(BYTES, "67108864")
+    for in_bytes, percent, held_by in (
+        ("0", "20", InForce(RATIO, "20")),
+        ("67108864", "0", InForce(BYTES, "67108864")),
+    ):
+        put(root, BYTES, in_bytes)
+        put(root, RATIO, percent)
+        assert kernel.in_force(BYTES) == kernel.in_force(RATIO) == held_by
     put(root, BYTES, "0")
     assert kernel.in_force(RATIO) == InForce(RATIO, "0")
     assert kernel.in_force(READ_AHEAD) == InForce(READ_AHEAD, "128")
@@ -124,17 +125,15 @@ def test_what_the_run_set_is_written_back_whatever_the_kernel_made_of_it(root: P
         assert kernel.value(taken.taken.path) == taken.taken.old
 
 
-def test_what_somebody_changed_since_is_left_and_said(root: Path, kernel: Kernel) -> None:
+def test_what_is_not_the_runs_any_more_is_left_and_said(root: Path, kernel: Kernel) -> None:
+    before = os.stat(str(root) + READ_AHEAD).st_mtime_ns
+    assert give_back(held(READ_AHEAD, "2048", "128"), kernel) == ""
+    assert os.stat(str(root) + READ_AHEAD).st_mtime_ns == before
     put(root, READ_AHEAD, "512")
     why = give_back(held(READ_AHEAD, "2048", "128", seen="2048"), kernel)
     assert why == f"{READ_AHEAD} is 512 now, which this run did not set; before the run it was 128"
     assert kernel.value(READ_AHEAD) == "512"
-
-
-def test_what_was_never_written_is_not_written_now(root: Path, kernel: Kernel) -> None:
-    before = os.stat(str(root) + READ_AHEAD).st_mtime_ns
-    assert give_back(held(READ_AHEAD, "2048", "128"), kernel) == ""
-    assert os.stat(str(root) + READ_AHEAD).st_mtime_ns == before
+    assert "No such file" in give_back(held("/sys/block/gone/queue/scheduler", "none", "bfq"), kernel)
 
 
 def test_a_limit_in_per_cent_is_written_back_as_one(root: Path, kernel: Kernel) -> None:
@@ -142,11 +141,6 @@ def test_a_limit_in_per_cent_is_written_back_as_one(root: Path, kernel: Kernel) 
     put(root, RATIO, "0")
     assert give_back(held(BYTES, "67108864", "20", old_path=RATIO), kernel) == ""
     assert Path(str(root) + RATIO).read_text() == "20"
-
-
-def test_a_disk_that_is_gone_is_said_and_stops_nothing(kernel: Kernel) -> None:
-    path = "/sys/block/gone/queue/scheduler"
-    assert "No such file" in give_back(held(path, "none", "bfq"), kernel)
 
 
 @how(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -32,100 +32,80 @@ def state(device: Device, *others: Device, hazards: tuple[Hazard, ...] | None = 
     return device_state(device, DeviceGraph((device, *others)), hazards)
 
 
-def test_a_device_without_use_hazard_or_content_is_free() -> None:
-    assert state(DISK) == DeviceState(Claim.FREE, "free")
+TABLE = Signature("gpt", Usage.PARTITION_TABLE, 512)
+GUARD = Signature("PMBR", Usage.PARTITION_TABLE, 510)
+PART = replace(DISK, name="sda1", path="/dev/sda1", parent="sda", kind=DeviceKind.PARTITION, swap=True)
+MANY = (MountUse("/a", "xfs", "self"), MountUse("/b", "xfs", "init"))
+BACKING = LoopBacking("/dev/sda", 5, 7, direct_io=True, autoclear=False)
+LOOP = Device("loop0", "/dev/loop0", DeviceKind.LOOP, 7, 0, 1, loop=BACKING)
+OPEN, DATA = hazard("is open in process 7 (qemu)", Verdict.REFUSED), hazard("holds data", Verdict.ASKED)
 
 
-def test_nothing_is_called_free_unless_the_gate_was_asked() -> None:
-    assert state(DISK, hazards=None) == DeviceState(Claim.UNKNOWN, "no use seen")
+def array(**facts: object) -> Device:
+    return replace(DISK, name="md0", kind=DeviceKind.MD, md=replace(ARRAY, **facts))  # type: ignore[arg-type]
 
 
-def test_what_uses_a_device_is_named() -> None:
-    many = (MountUse("/a", "xfs", "self"), MountUse("/b", "xfs", "init"))
-    for device, text in (
-        (replace(DISK, mounts=(MountUse("/", "ext4", "self"),)), "ext4 mounted on /"),
-        (replace(DISK, mounts=many), "xfs mounted on /a and 1 more"),
-        (replace(DISK, mounts=(MountUse("", "btrfs", "btrfs"),)), "btrfs mounted out of sight"),
-        (replace(DISK, swap=True), "swap"),
-        (replace(DISK, holders=("md0",)), "member of md0"),
-        (replace(DISK, holders=("dm-0", "dm-1")), "held by dm-0; held by dm-1"),
-    ):
-        assert state(device) == DeviceState(Claim.IN_USE, text)
-        assert state(device, hazards=None).claim is Claim.IN_USE
+USED: tuple[tuple[tuple[Device, ...], str], ...] = (
+    ((replace(DISK, mounts=(MountUse("/", "ext4", "self"),)),), "ext4 mounted on /"),
+    ((replace(DISK, mounts=MANY),), "xfs mounted on /a and 1 more"),
+    ((replace(DISK, mounts=(MountUse("", "btrfs", "btrfs"),)),), "btrfs mounted out of sight"),
+    ((replace(DISK, swap=True),), "swap"),
+    ((replace(DISK, holders=("md0",)),), "member of md0"),
+    ((replace(DISK, holders=("dm-0", "dm-1")),), "held by dm-0; held by dm-1"),
+    ((DISK, PART), "in use: sda1"),
+    ((DISK, LOOP), "held by loop0"),
+)
+NOT_USED: tuple[tuple[Device, tuple[Hazard, ...] | None, Claim, str], ...] = (
+    (DISK, (), Claim.FREE, "free"),
+    # Nothing is called free unless the gate was asked.
+    (DISK, None, Claim.UNKNOWN, "no use seen"),
+    (array(action="resync", progress_percent=41.3), (), Claim.HAZARDOUS, "resync 41 %"),
+    (array(action="PENDING"), (), Claim.HAZARDOUS, "resync pending"),
+    (array(degraded=1, slots="U_"), (), Claim.HAZARDOUS, "degraded U_"),
+    (array(active=False), (), Claim.HAZARDOUS, "inactive array"),
+    # What is told of the device itself is not told once more in the gate's words.
+    (replace(DISK, read_only=True), (hazard("is read-only", Verdict.REFUSED),), Claim.HAZARDOUS, "read-only"),
+    (replace(DISK, signatures=(EXT4,)), (DATA,), Claim.HAZARDOUS, "holds ext4 'label'"),
+    (DISK, (OPEN, DATA), Claim.HAZARDOUS, OPEN.reason),
+    (DISK, (DATA,), Claim.HAZARDOUS, DATA.reason),
+    (
+        replace(DISK, signatures=(replace(EXT4, label="[/x]\x1b[31m\n"),)),
+        (),
+        Claim.HAZARDOUS,
+        r"holds ext4 '[/x]\x1b[31m\n'",
+    ),
+)
+
+
+def test_what_uses_a_device_is_named_and_else_its_hazards_contents_and_troubles() -> None:
+    for devices, text in USED:
+        assert state(*devices) == DeviceState(Claim.IN_USE, text)
+        assert state(*devices, hazards=None).claim is Claim.IN_USE
+    for device, hazards, claim, text in NOT_USED:
+        assert state(device, hazards=hazards) == DeviceState(claim, text)
+    assert state(DISK, replace(PART, swap=False)).claim is Claim.FREE
 
 
 def test_what_a_member_is_in_its_array_is_told() -> None:
-    told = {
-        "": "member of",
-        "W": "member of",
-        "S": "spare of",
-        "F": "failed member of",
-        "WF": "failed member of",
-    }
-    told |= {"J": "journal of", "R": "replacement in", "inactive": "member of"}
-    for flags, words in told.items():
+    for flags, words in (
+        ("", "member of"),
+        ("W", "member of"),
+        ("S", "spare of"),
+        ("F", "failed member of"),
+        ("WF", "failed member of"),
+        ("J", "journal of"),
+        ("R", "replacement in"),
+        ("inactive", "member of"),
+    ):
         members = (MdMember("sdb", 0, ""), MdMember("sda", 1, flags.replace("inactive", "S")))
         array = replace(ARRAY, members=members, active=flags != "inactive")
         md0 = Device("md0", "/dev/md0", DeviceKind.MD, 9, 0, 2**30, lower=("sda", "sdb"), md=array)
         assert state(replace(DISK, holders=("md0",)), md0) == DeviceState(Claim.IN_USE, f"{words} md0"), flags
 
 
-def test_a_disk_is_in_use_when_a_partition_is() -> None:
-    partition = replace(
-        DISK, name="sda1", path="/dev/sda1", parent="sda", kind=DeviceKind.PARTITION, swap=True
-    )
-    assert state(DISK, partition) == DeviceState(Claim.IN_USE, "in use: sda1")
-    assert state(DISK, replace(partition, swap=False)).claim is Claim.FREE
-
-
-def test_a_device_below_a_loop_is_held_by_it() -> None:
-    backing = LoopBacking("/dev/sda", 5, 7, direct_io=True, autoclear=False)
-    loop = Device("loop0", "/dev/loop0", DeviceKind.LOOP, 7, 0, 1, loop=backing)
-    assert state(DISK, loop) == DeviceState(Claim.IN_USE, "held by loop0")
-
-
-def test_the_troubles_of_an_array_are_told() -> None:
-    for changes, text in (
-        ({"action": "resync", "progress_percent": 41.3}, "resync 41 %"),
-        ({"action": "PENDING"}, "resync pending"),
-        ({"degraded": 1, "slots": "U_"}, "degraded U_"),
-        ({"active": False}, "inactive array"),
-    ):
-        array = replace(ARRAY, **changes)  # type: ignore[arg-type]
-        device = replace(DISK, name="md0", kind=DeviceKind.MD, md=array)
-        assert state(device) == DeviceState(Claim.HAZARDOUS, text)
-
-
-def test_read_only_is_a_hazard_and_told_once() -> None:
-    refused = hazard("is read-only", Verdict.REFUSED)
-    assert state(replace(DISK, read_only=True), hazards=(refused,)) == DeviceState(
-        Claim.HAZARDOUS, "read-only"
-    )
-
-
-def test_what_a_device_holds_is_told_with_its_label() -> None:
-    device = replace(DISK, signatures=(EXT4,))
-    found = state(device, hazards=(hazard("holds ext4 and so on", Verdict.ASKED),))
-    assert found == DeviceState(Claim.HAZARDOUS, "holds ext4 'label'")
-
-
-def test_the_gates_own_reasons_are_told_where_nothing_else_is() -> None:
-    refused = hazard("is open in process 7 (qemu)", Verdict.REFUSED)
-    asked = hazard("holds data without a signature", Verdict.ASKED)
-    assert state(DISK, hazards=(refused, asked)).text == "is open in process 7 (qemu)"
-    assert state(DISK, hazards=(asked,)).text == "holds data without a signature"
-
-
 def test_copies_of_a_partition_table_are_one() -> None:
-    table = Signature("gpt", Usage.PARTITION_TABLE, 512)
-    backup, guard = replace(table, offset_bytes=2**30), Signature("PMBR", Usage.PARTITION_TABLE, 510)
-    assert holdings((table, backup, guard)) == "a gpt partition table"
+    assert holdings((TABLE, replace(TABLE, offset_bytes=2**30), GUARD)) == "a gpt partition table"
     assert holdings(()) == ""
-
-
-def test_a_hostile_label_is_visible_and_does_nothing() -> None:
-    device = replace(DISK, signatures=(replace(EXT4, label="[/x]\x1b[31m\n"),))
-    assert state(device).text == r"holds ext4 '[/x]\x1b[31m\n'"
 
 
 def test_what_a_scratch_device_holds_makes_it_no_less_free() -> None:
@@ -151,8 +131,6 @@ def test_a_device_is_called_what_its_owner_calls_it() -> None:
     ):
         assert stands_on(device).startswith(words)
         assert bool(stands_on(device)) is bool(words)
-
-
-def test_doubled_dashes_of_a_volume_are_dashes() -> None:
+    # Doubled dashes of a volume are dashes.
     names = ("vg-lv", "my--vg-lv--old", "vg---lv", "alone")
     assert [volume_name(name) for name in names] == ["vg/lv", "my-vg/lv-old", "vg-/lv", "alone"]
