@@ -1,7 +1,11 @@
-"""Real run folders with real journals, written as an engine would."""
+"""Real run folders with real journals, written as an engine would; commands and terminals."""
 
 from __future__ import annotations
 
+import io
+import os
+import subprocess
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -60,3 +64,16 @@ def write(folder: RunFolder, observations: Iterable[Observation], *, finished: b
             journal.record(observation, durable=True)
     finally:
         journal.close(finished=finished)
+
+
+class Terminal(io.StringIO):
+    """A stream that is painted on."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def run_command(*words: str) -> subprocess.CompletedProcess[str]:
+    argv = [Path(sys.executable).with_name("fsconsole"), *words]
+    environment = {**os.environ, "COLUMNS": "80"}
+    return subprocess.run(argv, check=False, capture_output=True, text=True, env=environment)

@@ -1,18 +1,11 @@
 from __future__ import annotations
 
-import io
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.cli.complaint import complain, fitted
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
+from tests.unit.cli.recorded import Terminal
 
 SENTENCE = "Run 20261121-081000-k7qf is not being carried out."
 HINT = (

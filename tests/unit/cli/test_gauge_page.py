@@ -14,6 +14,7 @@ from fsconsole.cli.gauge_watch import LivePages, Printed, gauge_view
 from fsconsole.model.sample import BdiStats, CpuShares, DeviceRates, NumberedCpu, Pressure, Role, Sample
 from fsconsole.show.gauges import GaugePage, depths, page_lines
 from fsconsole.text import KIB, cells_of, printable
+from tests.unit.cli.recorded import Terminal
 from tests.unit.results import build
 
 ARRAY = DeviceRates("md0", 0.0, 410.2e6, 0.0, 800.0, 12, 98.2, 14.0, 11.5)
@@ -135,11 +136,6 @@ def test_a_device_that_goes_is_told_once_and_again_when_it_goes_again(
             view.show(FULL, gone)
     told = "note: sd\\x1b is gone; the others are still watched\n"
     assert capsys.readouterr().err == told * 2
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_a_terminal_gets_a_page_that_is_painted_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from fsconsole.cli import main as command_line
 from fsconsole.cli.app import COMMANDS, load
 from fsconsole.errors import ExitCode
 from fsconsole.errors.targets import DeviceMissing
+from tests.unit.cli.recorded import run_command
 
 FSCONSOLE = Path(sys.executable).with_name("fsconsole")
 
@@ -38,10 +39,6 @@ def end_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], int]:
         return command_line.main()
 
     return ending
-
-
-def run(*words: str, **how: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([FSCONSOLE, *words], check=False, capture_output=True, text=True, **how)
 
 
 def test_an_error_is_one_sentence_and_one_hint_on_stderr_with_hostile_names_as_data(end_by, capsys):
@@ -96,8 +93,8 @@ def test_a_character_that_the_terminal_lacks_is_printed_as_an_escape():
 
 
 def test_version_and_help_are_told_without_colour_and_by_python_dash_m_too():
-    assert run("--version").stdout == f"fsconsole {__version__}\n"
-    done = run("--help")
+    assert run_command("--version").stdout == f"fsconsole {__version__}\n"
+    done = run_command("--help")
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
     words = [sys.executable, "-m", "fsconsole", "--help"]

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from fsconsole.cli.app import COMMANDS
 from fsconsole.errors import ExitCode
-
-FSCONSOLE = Path(sys.executable).with_name("fsconsole")
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([FSCONSOLE, *words], check=False, capture_output=True, text=True)
+from tests.unit.cli.recorded import run_command
 
 
 @pytest.mark.parametrize(
@@ -41,20 +33,20 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     ],
 )  # fmt: skip
 def test_a_misuse_is_told_in_one_sentence_and_one_hint(words, sentence, hint):
-    done = run(*words)
+    done = run_command(*words)
     assert (done.returncode, done.stdout) == (ExitCode.USAGE, "")
     assert re.fullmatch(rf"fsconsole: {sentence}\.\nhint: {hint}.*\.\n", done.stderr), done.stderr
 
 
 @pytest.mark.parametrize("words", [(), ("scratch",)])
 def test_a_group_without_a_command_shows_its_help_beside_the_output(words):
-    done = run(*words)
+    done = run_command(*words)
     assert (done.returncode, done.stdout) == (ExitCode.USAGE, "")
     assert done.stderr.startswith(f"Usage: {' '.join(['fsconsole', *words])} ")
 
 
 @pytest.mark.parametrize("words", [(), *((name,) for name, _, _ in COMMANDS)])
 def test_help_fits_80_columns(words):
-    done = run(*words, "--help")
+    done = run_command(*words, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert [line for line in done.stdout.splitlines() if len(line) > 80] == []

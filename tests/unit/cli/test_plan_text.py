@@ -1,5 +1,8 @@
+"""A plan as text and as JSON: its cells, its arrays, and the command that agrees to it."""
+
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 from dataclasses import replace
@@ -7,22 +10,27 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-from fsconsole.model.plan import Variant
-from fsconsole.show.plan_text import plan_lines
-from fsconsole.text import cells_of, printable
+from fsconsole.cli.app import build_app
+from fsconsole.cli.plan_show import plan_answer
+from fsconsole.errors import Misused
+from fsconsole.model.plan import ArraySpec, Plan, Variant
+from fsconsole.show.plan_text import plan_lines, renewal_lines
+from fsconsole.text import KIB, cells_of, printable
 from tests.unit.results import build
+from tests.unit.results.test_arrays import MEMBERS, RAID5, RAID10, on_array
 
 CELLS = [build.cell(0), build.cell(1, build.EXT4_OTHER), build.cell(2, build.XFS, unavailable="no mkfs.xfs")]
 PLAN = build.request(CELLS).plan
 
 
-def _lines(*, every: bool = False, width: int = 80) -> list[str]:
-    return list(plan_lines(PLAN, (), "", every=every, width=width))
+def lines_of(plan: Plan = PLAN, *, every: bool = False, width: int = 80) -> list[str]:
+    return list(plan_lines(plan, (), "", every=every, width=width))
 
 
 def test_what_all_cells_share_is_left_out() -> None:
-    lines = _lines()
+    lines = lines_of()
     at = lines.index("Cells, numbered in run order:")
     assert lines[at + 1 : at + 5] == [
         "  1  ext4 data=ordered",
@@ -35,7 +43,7 @@ def test_what_all_cells_share_is_left_out() -> None:
 def test_what_cells_differ_in_has_a_column_and_repeats_share_a_line() -> None:
     other = replace(CELLS[1], target="/dev/loop8")
     cells = (CELLS[0], other, replace(CELLS[0], index=2, repeat=2), replace(other, index=3, repeat=2))
-    lines = list(plan_lines(replace(PLAN, cells=cells), (), "", every=False, width=80))
+    lines = lines_of(replace(PLAN, cells=cells))
     at = lines.index("Cells, numbered in run order:")
     assert lines[at + 1 : at + 3] == [
         "  1 3  ext4 data=ordered               /dev/loop7",
@@ -46,15 +54,15 @@ def test_what_cells_differ_in_has_a_column_and_repeats_share_a_line() -> None:
 def test_as_printed_is_said_where_the_label_says_it_in_other_words() -> None:
     printed = replace(build.EXT4, as_printed="ext4 -I 256")
     cells = (build.cell(0, printed), build.cell(1, replace(printed, label="ext4 -I 256")))
-    lines = list(plan_lines(replace(PLAN, cells=cells), (), "", every=False, width=80))
+    lines = lines_of(replace(PLAN, cells=cells))
     assert sum("as printed: ext4 -I 256" in line for line in lines) == 1
 
 
 def test_one_cell_is_shown_in_full_or_every_one_with_commands_whole_on_a_narrow_terminal() -> None:
-    assert sum(", step by step" in line for line in _lines()) == 1
-    assert sum(", step by step" in line for line in _lines(every=True)) == 3
+    assert sum(", step by step" in line for line in lines_of()) == 1
+    assert sum(", step by step" in line for line in lines_of(every=True)) == 3
     for width in (20, 40, 80):
-        assert "    $ mkfs.ext4 /dev/loop7" in _lines(width=width)
+        assert "    $ mkfs.ext4 /dev/loop7" in lines_of(width=width)
     assert "Nothing was touched." in plan_lines(replace(PLAN, cells=()), (), "", every=True, width=80)
 
 
@@ -84,3 +92,64 @@ def test_no_label_makes_a_line_wider_or_acts_on_the_terminal(label: str, title: 
     lines = list(plan_lines(plan, (), "", every=True, width=width))
     assert all(cells_of(line) <= width for line in lines if "$ " not in line)
     assert all(printable(line) == line for line in lines)
+
+
+def plan_of(*specs: ArraySpec) -> Plan:
+    return build.request([on_array(number, spec) for number, spec in enumerate(specs)]).plan
+
+
+def test_every_array_is_told_once_with_its_members() -> None:
+    lines = list(renewal_lines(plan_of(RAID5, RAID10, RAID5), (), "resume", width=80))
+    named = " ".join(MEMBERS)
+    text = " ".join(" ".join(lines).split())
+    assert text.count(f"raid5 64KiB, 4 members, assume-clean: {named}") == 1
+    assert text.count(f"raid10 64KiB, 4 members, assume-clean: {named}") == 1
+    assert max(map(len, lines)) <= 80
+
+
+def test_members_are_named_with_devices_alone_and_cells_have_a_column_for_their_arrays() -> None:
+    lines = lines_of(plan_of(RAID5, RAID10))
+    assert "  raid5 64KiB, assume-clean" in lines
+    assert MEMBERS[0] not in " ".join(lines)
+    lines = lines_of(plan_of(RAID5, ArraySpec("raid5", 512 * KIB)))
+    assert "  1  ext4 data=ordered  raid5 64KiB   assume-clean" in lines
+    assert "  2  ext4 data=ordered  raid5 512KiB" in lines
+    plan = build.request([build.cell(0)]).plan
+    assert not any("rray" in line for line in lines_of(plan))
+    assert plan_answer(plan, (), "").arrays == ()
+
+
+def test_programs_are_told_of_each_array_and_of_the_members_of_each_cell() -> None:
+    told = plan_answer(plan_of(RAID5, RAID10), (), "")
+    assert [(array.words, array.members) for array in told.arrays] == [
+        (f"{level} 64KiB, 4 members, assume-clean", MEMBERS) for level in ("raid5", "raid10")
+    ]
+    assert told.cells[0].members == MEMBERS
+    assert told.cells[0].array == RAID5
+
+
+def asked(*words: str) -> dict[str, object]:
+    done = CliRunner().invoke(build_app(), ["plan", "demo", "--json", *words])
+    assert done.exit_code == 0
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_one_cell_is_given_alone_or_none_and_without_the_option_all() -> None:
+    for words, indices in [
+        (["--cell", "0"], []),
+        (["--cell", "12"], [11]),
+        (["--cell", "13"], []),
+        ([], range(12)),
+    ]:
+        found = asked(*words)
+        cells = found["cells"]
+        assert isinstance(cells, list)
+        assert [cell["index"] for cell in cells] == [*indices]
+        assert (found["cell_count"], found["runnable"], found["unavailable"]) == (12, 12, [])
+
+
+def test_what_is_no_number_of_a_cell_is_refused() -> None:
+    for word in ("-1", "x", "1.5", "²", " 1"):
+        done = CliRunner().invoke(build_app(), ["plan", "demo", "--json", f"--cell={word}"])
+        assert isinstance(done.exception, Misused)

@@ -17,6 +17,7 @@ from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.show.gauges import bar, gauge_lines
 from fsconsole.show.progress import finished_lines, plain_lines
 from fsconsole.text import cells_of, printable
+from tests.unit.cli.recorded import Terminal
 from tests.unit.results import build
 
 CELLS = [build.cell(0), build.cell(1, build.EXT4_OTHER), build.cell(2, build.XFS)]
@@ -127,11 +128,6 @@ def test_a_run_that_is_stopped_says_how_to_go_on() -> None:
     cells = (RUNNING.cells[0], CellState(1, CellStatus.STOPPED), CellState(2))
     (*_, last) = plain_lines(RUNNING, replace(state, cells=cells))
     assert last.endswith("fsconsole resume 20261121-081000-k7qf")
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_no_terminal_and_a_dumb_one_get_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,27 +15,21 @@ from fsconsole.errors.runs import UnknownColumn
 from fsconsole.journal.store import list_runs
 from fsconsole.model.events import Outcome, RunFinished
 from fsconsole.system.locks import FileLock
-from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, WHOLE, make_run, write
-
-
-def _fsconsole(*words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": "80"}
-    argv = [sys.executable, "-m", "fsconsole", *words]
-    return subprocess.run(argv, check=False, capture_output=True, text=True, env=environment)
+from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, WHOLE, make_run, run_command, write
 
 
 def test_the_command_prints_the_latest_run(tmp_path: Path) -> None:
     write(make_run(tmp_path, "20261120-000000-aaaa", title="the older"), WHOLE)
     write(make_run(tmp_path, "20261121-000000-bbbb", title="the newer"), WHOLE)
-    done = _fsconsole("results", "--runs", str(tmp_path))
+    done = run_command("results", "--runs", str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
     standing = "Run 20261121-000000-bbbb: finished. 2 cells: 1 done, 1 failed."
     assert done.stdout.startswith(f"the newer\n{standing}\n")
     assert "ext4 data=ordered" in done.stdout
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert _fsconsole("results", "20261120", "--runs", str(tmp_path)).stdout.startswith("the older\n")
-    done = _fsconsole("results", "--sort", "durabel", "--runs", str(tmp_path))
+    assert run_command("results", "20261120", "--runs", str(tmp_path)).stdout.startswith("the older\n")
+    done = run_command("results", "--sort", "durabel", "--runs", str(tmp_path))
     assert done.returncode == ExitCode.USAGE
     sentence, hint = done.stderr.splitlines()
     assert sentence == "fsconsole: There is no column 'durabel'."
@@ -92,11 +83,11 @@ def test_a_damaged_folder_is_listed_and_hides_no_other(tmp_path: Path) -> None:
     write(make_run(tmp_path, "whole"), WHOLE)
     Path(make_run(tmp_path, "broken").journal).write_bytes(b"not a database, \x1b[31mnot at all" * 99)
     (tmp_path / "empty").mkdir()
-    done = _fsconsole("runs", "--runs", str(tmp_path))
+    done = run_command("runs", "--runs", str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
     assert "    damaged: The journal" in done.stdout
     assert "    finished\n" in done.stdout
-    listed = json.loads(_fsconsole("runs", "--json", "--runs", str(tmp_path)).stdout)
+    listed = json.loads(run_command("runs", "--json", "--runs", str(tmp_path)).stdout)
     assert [(run["run_id"], run["status"]) for run in listed] == [
         ("whole", "finished"), ("empty", "damaged"), ("broken", "damaged"),
     ]  # fmt: skip
@@ -112,7 +103,7 @@ def test_the_list_of_runs_is_this_one(tmp_path: Path) -> None:
         "    finished"
     )
     assert runs_text([], str(tmp_path)) == f"There are no runs in {tmp_path}."
-    told = _fsconsole("runs", "--json", "--runs", str(tmp_path)).stdout
+    told = run_command("runs", "--json", "--runs", str(tmp_path)).stdout
     assert json.loads(told)[0]["title"] == "evil \x1b[31m\ntitle"
     assert told.isascii()
-    assert json.loads(_fsconsole("runs", "--json", "--runs", str(tmp_path / "none")).stdout) == []
+    assert json.loads(run_command("runs", "--json", "--runs", str(tmp_path / "none")).stdout) == []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,19 +12,22 @@ from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import PlanBadValue
-from fsconsole.model.plan import Equalise, StepKind
+from fsconsole.model.plan import Cell, Equalise, StepKind
+from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.model.workload import Workload
 from fsconsole.plan.expand import (
     FLASH_BYTES_PER_S,
     ROTATING_BYTES_PER_S,
     cell_uuid,
     estimate,
+    plan_left,
     require_runnable,
     size_bounds,
 )
 from fsconsole.plan.planfile import TargetSpec, written_bytes
 from fsconsole.text import GIB, KIB, MIB, TIB
 from tests.unit.plan.examples import DESIGN, DEVICE, SMALLEST, VARIANT, WORKLOAD, build, labels, parse
+from tests.unit.results import build as made
 
 TWO = "[[variant]]\ntype = 'ext4'\nmount = 'data=ordered'\n[[variant]]\ntype = 'xfs'\n"
 SCRATCH = TargetSpec("/dev/loop3", GIB, is_scratch=True, backing_file="/srv/scratch.img")
@@ -191,7 +194,7 @@ def test_the_gate_is_told_how_large_a_device_must_and_may_be() -> None:
 
 
 def test_a_device_without_discard_is_not_discarded_and_the_plan_says_so() -> None:
-    plan = build(SMALLEST, dataclasses.replace(DEVICE, can_discard=False))
+    plan = build(SMALLEST, replace(DEVICE, can_discard=False))
     (cell,) = plan.cells
     assert cell.equalise is Equalise.NONE
     assert StepKind.EQUALISE not in [step.kind for step in cell.steps]
@@ -262,3 +265,34 @@ def test_every_workload_has_a_seed_of_its_own_that_the_plans_seed_decides() -> N
     )]  # fmt: skip
     assert seeds[1] == seeds[2]
     assert len({*seeds[0], *seeds[1]}) == 4
+
+
+KINDS = (CellStatus.DONE, CellStatus.UNKNOWN, CellStatus.SKIPPED, CellStatus.PENDING)
+
+
+def begun(cells: tuple[Cell, ...]) -> RunState:
+    states = tuple(CellState(index, status, 1) for index, status in enumerate(KINDS))
+    return made.run(cells, states)
+
+
+CELLS = tuple(made.cell(index, repeat=index + 1) for index in range(len(KINDS)))
+
+
+def test_what_is_left_costs_no_more_than_the_cells_that_are_left() -> None:
+    state = begun(CELLS)
+    left = plan_left(state, load_catalog())
+    (target,) = state.request.targets
+    sizes = {target.path: target.identity.size_bytes}
+    assert [cell.index for cell in left.cells] == [1, 3]
+    whole = state.request.plan.estimate
+    assert left.estimate == estimate(left.cells, sizes, load_catalog(), whole.assumed_bytes_per_s)
+    assert 0 < left.estimate.bytes_to_write < whole.bytes_to_write
+
+
+def test_a_cell_that_the_engine_will_refuse_is_listed_and_breaks_no_figure() -> None:
+    variant = replace(CELLS[1].variant, filesystem="nothing-known")
+    unknown, elsewhere = replace(CELLS[1], variant=variant), replace(CELLS[3], target="/dev/elsewhere")
+    strange = (CELLS[0], unknown, CELLS[2], elsewhere)
+    left = plan_left(begun(strange), load_catalog())
+    assert [cell.index for cell in left.cells] == [1, 3]
+    assert left.estimate.bytes_to_write == 0
