@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from fsconsole.errors.runs import JournalUnusable
@@ -20,40 +20,42 @@ from fsconsole.text import SECTOR_BYTES
 MAX_POINTS = 4000
 """More than any terminal has columns; beyond it neighbours are averaged."""
 
-# Only the targets' rates may be added up.
-_SELECT = """SELECT monotonic_ns, writeback_dirty_bytes + writeback_writeback_bytes,
-        writeback_threshold_bytes, writeback_background_threshold_bytes,
-        cpu_user_centi + cpu_nice_centi + cpu_system_centi + cpu_irq_centi + cpu_softirq_centi,
-        cpu_iowait_centi, load_sectors_s,
-        coalesce(sum(write_sectors_s), 0), coalesce(sum(read_sectors_s), 0)
-    FROM sample LEFT JOIN sample_device ON sample_device.sample = sample.id
-        AND device IN (SELECT id FROM gauged_device WHERE role = 'target')
-    WHERE cell = ? GROUP BY sample.id ORDER BY sample.id"""
+# Only the targets' rates may be added up. What else is summed or grouped is one row.
+_FIGURES = """cell, sum(write_sectors_s) AS write, sum(read_sectors_s) AS read,
+    writeback_dirty_bytes + writeback_writeback_bytes AS pending,
+    cpu_user_centi + cpu_nice_centi + cpu_system_centi + cpu_irq_centi + cpu_softirq_centi AS cpu"""
+_FROM = """FROM sample LEFT JOIN sample_device ON sample_device.sample = sample.id
+        AND device IN (SELECT id FROM gauged_device WHERE role = 'target')"""
+_CURVE = f"""SELECT monotonic_ns, {_FIGURES}, cpu_iowait_centi,
+        writeback_threshold_bytes, writeback_background_threshold_bytes, load_sectors_s {_FROM}
+    WHERE cell = ? GROUP BY id ORDER BY id"""
+_CENTI = 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """What the gauges said at one instant of a cell."""
+class Point:
+    """One sample's figures; rates are sums over the targets, None where it has no target."""
 
-    monotonic_ns: float
+    monotonic_ns: int
+    cell: int | None
+    write_bytes_s: float | None
+    read_bytes_s: float | None
     pending_bytes: float
-    """Dirty and under writeback."""
-    threshold_bytes: float | None
-    background_bytes: float | None
-    busy_percent: float
-    iowait_percent: float
-    load_bytes_s: float | None
+    """Dirty and in writeback."""
+    cpu_percent: float
+    iowait_percent: float = 0.0
+    """This and what follows: of a cell's curve alone."""
+    threshold_bytes: float | None = None
+    background_bytes: float | None = None
+    load_bytes_s: float | None = None
     """What the workload moves; None outside of one."""
-    write_bytes_s: float
-    read_bytes_s: float
-    """Of the targets."""
 
 
-def read_curve(folder: RunFolder, cell: int, begun_monotonic_ns: int) -> tuple[CurvePoint, ...]:
+def read_curve(folder: RunFolder, cell: int, begun_monotonic_ns: int) -> tuple[Point, ...]:
     """Return the samples of a cell's latest attempt, which began then. Raises as JournalReader."""
     with open_journal(folder.journal) as connection:
-        rows: list[tuple[float | None, ...]] = connection.execute(_SELECT, (cell,)).fetchall()
-    return _thinned([_point(row) for row in _latest(rows, begun_monotonic_ns)])
+        rows: list[tuple[object, ...]] = connection.execute(_CURVE, (cell,)).fetchall()
+    return _thinned(_latest([_point(row, folder.journal) for row in rows], begun_monotonic_ns))
 
 
 def read_latencies(folder: RunFolder, cell: int, attempt: int) -> tuple[LatencySeen, ...]:
@@ -66,54 +68,41 @@ def read_latencies(folder: RunFolder, cell: int, attempt: int) -> tuple[LatencyS
     )
 
 
-def _latest(rows: Sequence[tuple[float | None, ...]], begun_ns: int) -> list[tuple[float | None, ...]]:
-    """Return the last rows whose clock only rises: after a reboot it begins anew, and earlier attempts lie before."""
-    kept: list[tuple[float | None, ...]] = []
+def _latest(points: Sequence[Point], begun_ns: int) -> list[Point]:
+    """Return the last points whose clock only rises: after a reboot it begins anew, and earlier attempts lie before."""
+    kept: list[Point] = []
     after = float("inf")
-    for row in reversed(rows):
-        at = row[0] or 0.0
-        if not begun_ns <= at <= after:
+    for point in reversed(points):
+        if not begun_ns <= point.monotonic_ns <= after:
             break
-        kept.append(row)
-        after = at
+        kept.append(point)
+        after = point.monotonic_ns
     return kept[::-1]
 
 
-def _point(row: Sequence[float | None]) -> CurvePoint:
-    at, pending, threshold, background, busy, iowait, load, write, read = row
-    return CurvePoint(
-        monotonic_ns=at or 0.0,
-        pending_bytes=pending or 0.0,
-        threshold_bytes=threshold,
-        background_bytes=background,
-        busy_percent=(busy or 0.0) / 100,
-        iowait_percent=(iowait or 0.0) / 100,
-        load_bytes_s=None if load is None else load * SECTOR_BYTES,
-        write_bytes_s=(write or 0.0) * SECTOR_BYTES,
-        read_bytes_s=(read or 0.0) * SECTOR_BYTES,
-    )
-
-
-def _thinned(points: list[CurvePoint]) -> tuple[CurvePoint, ...]:
+def _thinned(points: list[Point]) -> tuple[Point, ...]:
     size = -(-len(points) // MAX_POINTS) or 1
     if size == 1:
         return tuple(points)
     return tuple(_mean(points[begin : begin + size]) for begin in range(0, len(points), size))
 
 
-def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
-    loads = [point.load_bytes_s for point in points if point.load_bytes_s is not None]
-    return CurvePoint(
-        monotonic_ns=points[-1].monotonic_ns,
+def _mean(points: Sequence[Point]) -> Point:
+    """Return the last point with the means of all rates and shares."""
+    return replace(
+        points[-1],
+        write_bytes_s=_known_mean(point.write_bytes_s for point in points),
+        read_bytes_s=_known_mean(point.read_bytes_s for point in points),
         pending_bytes=fmean(point.pending_bytes for point in points),
-        threshold_bytes=points[-1].threshold_bytes,
-        background_bytes=points[-1].background_bytes,
-        busy_percent=fmean(point.busy_percent for point in points),
+        cpu_percent=fmean(point.cpu_percent for point in points),
         iowait_percent=fmean(point.iowait_percent for point in points),
-        load_bytes_s=fmean(loads) if loads else None,
-        write_bytes_s=fmean(point.write_bytes_s for point in points),
-        read_bytes_s=fmean(point.read_bytes_s for point in points),
+        load_bytes_s=_known_mean(point.load_bytes_s for point in points),
     )
+
+
+def _known_mean(figures: Iterable[float | None]) -> float | None:
+    known = [figure for figure in figures if figure is not None]
+    return fmean(known) if known else None
 
 
 def read_journal(folder: RunFolder) -> RunState:
@@ -135,13 +124,7 @@ def read_state(folder: RunFolder) -> RunState:
 # cells reads the latest samples one by one, and of those before only the highest figures of each slot of time: SQLite
 # gathers them five times as fast as samples are read, and without keeping Python's other threads waiting.
 
-# Only the targets' rates may be added up. What else is summed or grouped is one row.
-_FIGURES = """cell, sum(write_sectors_s) AS write, sum(read_sectors_s) AS read,
-    writeback_dirty_bytes + writeback_writeback_bytes AS pending,
-    cpu_user_centi + cpu_nice_centi + cpu_system_centi + cpu_irq_centi + cpu_softirq_centi AS cpu
-    FROM sample LEFT JOIN sample_device ON sample_device.sample = sample.id
-        AND device IN (SELECT id FROM gauged_device WHERE role = 'target')"""
-_POINTS_SELECT = f"""SELECT id, monotonic_ns, {_FIGURES}
+_POINTS_SELECT = f"""SELECT monotonic_ns, {_FIGURES}, id {_FROM}
     WHERE id <= ? GROUP BY id ORDER BY id DESC LIMIT ?"""
 _BOOT = """SELECT coalesce(max(id), 1) FROM
     (SELECT id, monotonic_ns < lag(monotonic_ns) OVER (ORDER BY id) AS is_first FROM sample WHERE id <= ?)
@@ -150,26 +133,12 @@ _CELL = "SELECT cell FROM sample WHERE id BETWEEN ? AND ? AND cell IS NOT ? AND 
 _OF_CELL = "id BETWEEN :first AND :last AND cell = :cell AND monotonic_ns >= :began_ns"
 _LENGTH = f"SELECT max(monotonic_ns) - :began_ns FROM sample WHERE {_OF_CELL}"  # noqa: S608
 _HIGHEST = f"""SELECT (monotonic_ns - :began_ns) / :slot_ns AS slot, cell, max(write), max(read), max(pending), max(cpu)
-    FROM (SELECT id, monotonic_ns, {_FIGURES} WHERE {_OF_CELL} GROUP BY id)
+    FROM (SELECT monotonic_ns, {_FIGURES} {_FROM} WHERE {_OF_CELL} GROUP BY id)
     GROUP BY slot"""  # noqa: S608
 _BEST = """SELECT max(write), max(read) FROM
     (SELECT sum(write_sectors_s) AS write, sum(read_sectors_s) AS read FROM sample_device
         WHERE sample BETWEEN ? AND ? AND device IN (SELECT id FROM gauged_device WHERE role = 'target')
         GROUP BY sample)"""
-_CENTI = 100.0
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One sample's figures; rates are sums over the targets, None where it has no target."""
-
-    monotonic_ns: int
-    cell: int | None
-    write_bytes_s: float | None
-    read_bytes_s: float | None
-    pending_bytes: float
-    """Dirty and in writeback."""
-    cpu_percent: float
 
 
 def point_of(sample: Sample) -> Point:
@@ -192,8 +161,8 @@ def points_before(path: str, last: int, limit: int) -> tuple[int, tuple[Point, .
     """
     with open_journal(path) as connection:
         rows: list[tuple[object, ...]] = connection.execute(_POINTS_SELECT, (last, limit)).fetchall()
-    points = tuple(_points_point(row, path) for row in rows)
-    return (_whole(rows[-1][0], path) - 1 if len(rows) == limit else 0), points
+    points = tuple(_point(row[:-1], path) for row in rows)
+    return (_whole(rows[-1][-1], path) - 1 if len(rows) == limit else 0), points
 
 
 def highest_before(
@@ -222,7 +191,7 @@ def highest_before(
                 wide_ns *= 2
             for slot, *figures in connection.execute(_HIGHEST, {**span, "slot_ns": wide_ns}):
                 at_ns = span["began_ns"] + _whole(slot, path) * wide_ns
-                points.append(_points_point((slot, at_ns, *figures), path))
+                points.append(_point((at_ns, *figures), path))
     return tuple(points)
 
 
@@ -237,8 +206,9 @@ def best_before(path: str, last: int) -> tuple[float, float]:
     return _rate(write, path) or 0.0, _rate(read, path) or 0.0
 
 
-def _points_point(row: tuple[object, ...], path: str) -> Point:
-    _, monotonic_ns, cell, write, read, pending, cpu = row
+def _point(row: tuple[object, ...], path: str) -> Point:
+    monotonic_ns, cell, write, read, pending, cpu, *of_curve = row
+    iowait, threshold, background, load = of_curve or (0, None, None, None)
     return Point(
         monotonic_ns=_whole(monotonic_ns, path),
         cell=None if cell is None else _whole(cell, path),
@@ -246,6 +216,10 @@ def _points_point(row: tuple[object, ...], path: str) -> Point:
         read_bytes_s=_rate(read, path),
         pending_bytes=float(_whole(pending, path)),
         cpu_percent=_whole(cpu, path) / _CENTI,
+        iowait_percent=_whole(iowait, path) / _CENTI,
+        threshold_bytes=None if threshold is None else _whole(threshold, path),
+        background_bytes=None if background is None else _whole(background, path),
+        load_bytes_s=_rate(load, path),
     )
 
 

@@ -196,7 +196,18 @@ def create_run(runs_dir: str, request: RunRequest) -> RunFolder:
         make_directory(hidden.name, runs_fd)
         undo = stack.enter_context(ExitStack())
         undo.callback(shutil.rmtree, hidden.path, ignore_errors=True)
-        _fill(hidden, document)
+        with opened(hidden.path, _DIRECTORY | os.O_NOFOLLOW) as fd:
+            make_directory(os.path.basename(hidden.raw), fd)
+            with opened(hidden.journal, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW) as journal:
+                # SQLite gives -wal and -shm the mode of the database, so the umask must not narrow it.
+                os.fchmod(journal, 0o640)
+            with closing(sqlite3.connect(hidden.journal, isolation_level=None)) as connection, connection:
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("BEGIN IMMEDIATE")
+                create_tables(connection)
+                connection.execute("INSERT INTO run (id, request) VALUES (1, ?)", (document,))
+            reserve(hidden)
+            os.fsync(fd)
         os.rename(hidden.name, request.run_id, src_dir_fd=runs_fd, dst_dir_fd=runs_fd)
         undo.pop_all()
         os.fsync(runs_fd)
@@ -259,21 +270,6 @@ def is_alive(folder: RunFolder) -> bool:
         raise NotRoot(what=f"Reading {folder.lock}") from error
     except OSError as error:
         raise JournalUnusable(path=folder.lock, why=_said(error)) from error
-
-
-def _fill(folder: RunFolder, document: str) -> None:
-    with opened(folder.path, _DIRECTORY | os.O_NOFOLLOW) as fd:
-        make_directory(os.path.basename(folder.raw), fd)
-        with opened(folder.journal, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW) as journal:
-            # SQLite gives -wal and -shm the mode of the database, so the umask must not narrow it.
-            os.fchmod(journal, 0o640)
-        with closing(sqlite3.connect(folder.journal, isolation_level=None)) as connection, connection:
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("BEGIN IMMEDIATE")
-            create_tables(connection)
-            connection.execute("INSERT INTO run (id, request) VALUES (1, ?)", (document,))
-        reserve(folder)
-        os.fsync(fd)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from math import isnan, nan
 from fsconsole.catalog.filesystem import Catalog, Scope
 from fsconsole.catalog.words import Effect, Where, effect_of, given_options, split_flags, split_mount
 from fsconsole.errors import FsconsoleError
-from fsconsole.journal.past import CurvePoint
+from fsconsole.journal.past import Point
 from fsconsole.model.events import CommandFinished, LatencySeen
 from fsconsole.model.figures import Measurement
 from fsconsole.model.load import LatencyBucket, bucket_bounds_ns
@@ -209,7 +209,7 @@ _LONG_S = 10.0
 """Below that, tenths of a second tell steps apart."""
 
 
-def curves(cell: CellState, points: Sequence[CurvePoint]) -> tuple[PlotValue, PlotValue, PlotValue]:
+def curves(cell: CellState, points: Sequence[Point]) -> tuple[PlotValue, PlotValue, PlotValue]:
     """Return throughput, dirty pages and CPU over a cell's life."""
     length_s = _length_s(cell, points)
     lasts = format_guess(length_s)
@@ -228,7 +228,7 @@ def curves(cell: CellState, points: Sequence[CurvePoint]) -> tuple[PlotValue, Pl
     # The scale ends at the first threshold that was not reached: how far away it was is what counts.
     top = min((mark.value for mark in marks if mark.value >= most), default=most) or 1.0
     cpu = (
-        _series(cell, points, "CPU busy", "cpu", "busy_percent"),
+        _series(cell, points, "CPU busy", "cpu", "cpu_percent"),
         _series(cell, points, "waiting for I/O", "iowait", "iowait_percent"),
     )
     return (
@@ -255,13 +255,13 @@ def steps_in_words(cell: CellState, width: int) -> str:
     return ""
 
 
-def _length_s(cell: CellState, points: Sequence[CurvePoint]) -> float:
+def _length_s(cell: CellState, points: Sequence[Point]) -> float:
     ends = [step.started_monotonic_ns + step.elapsed_s * 1e9 for step in cell.steps]
     ends += [point.monotonic_ns for point in points[-1:]]
     return max(0.001, (max(ends, default=0) - begun_ns(cell)) / 1e9)
 
 
-def _series(cell: CellState, points: Sequence[CurvePoint], name: str, style: str, figure: str) -> Series:
+def _series(cell: CellState, points: Sequence[Point], name: str, style: str, figure: str) -> Series:
     begun = begun_ns(cell)
     found = tuple(
         # Nothing moved is nothing drawn: the least that a plot draws is a row.

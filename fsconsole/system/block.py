@@ -36,11 +36,6 @@ def is_read_only(fd: int) -> bool:
     return any(answer)
 
 
-def make_writable(fd: int) -> None:
-    """Take back a read-only mark that was set on the device by hand. Raises OSError (EACCES without root)."""
-    fcntl.ioctl(fd, _BLKROSET, struct.pack("i", 0))
-
-
 def diskseq(fd: int) -> int:
     """Return the disk's sequence number, unique within a boot (Documentation/ABI/stable/sysfs-block); 0 before 5.15."""
     try:
@@ -262,7 +257,7 @@ def _open_configured(device_path: str, backing: int, info: bytes) -> int:
     try:
         _configure(fd, backing, info)
         # A mark set by `blockdev --setro` stays with the number when the device itself is gone (measured on 6.18).
-        make_writable(fd)
+        fcntl.ioctl(fd, _BLKROSET, struct.pack("i", 0))
     except BaseException:
         os.close(fd)
         raise

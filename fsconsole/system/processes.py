@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fsconsole.system.files import opened, read_text, read_text_or
 from fsconsole.text import decode
 
-_INIT_PID = 1
+INIT_PID = 1
 _GONE = (FileNotFoundError, ProcessLookupError)
 _CLOSED = (*_GONE, PermissionError)
 
@@ -61,19 +61,6 @@ def holders_of_any(
 def own_pid_in_host_proc() -> int:
     """Return this process's pid as the visible /proc counts, which in a PID namespace is not os.getpid()."""
     return int(os.readlink("/proc/self"))
-
-
-def reap_orphans(proc: str, own_children: frozenset[int]) -> tuple[int, ...]:
-    """Reap ended children of a namespace's PID 1 but own_children; returns their pids. proc is the namespace's own."""
-    reaped = []
-    for pid in numbers_in(proc):
-        if pid not in own_children:
-            with suppress(*_GONE, ChildProcessError):
-                stat = read_stat(f"{proc}/{pid}")
-                is_orphan = (stat.state, stat.parent) == ("Z", _INIT_PID)
-                if is_orphan and os.waitpid(pid, os.WNOHANG)[0] == pid:
-                    reaped.append(pid)
-    return tuple(reaped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +166,7 @@ def waiting_in(proc: str, own_task: int) -> tuple[Waiting, ...]:
     """Return who waits in this process's PID namespace, whose proc is mounted at proc; of PID 1 only own_task counts."""
     found = []
     for pid in numbers_in(proc):
-        tasks = (own_task,) if pid == _INIT_PID else numbers_in(f"{proc}/{pid}/task")
+        tasks = (own_task,) if pid == INIT_PID else numbers_in(f"{proc}/{pid}/task")
         for said in _waiting_tasks(f"{proc}/{pid}", tasks):
             with suppress(*_GONE):
                 found.append(Waiting(_outer_pid(pid), *said))
@@ -206,7 +193,7 @@ class Sleepers:
         for pid in numbers_in(self._proc):
             with suppress(*_GONE):
                 stat = read_stat(f"{self._proc}/{pid}")
-                if pid != _INIT_PID and stat.state not in _ENDED:
+                if pid != INIT_PID and stat.state not in _ENDED:
                     alive[pid] = stat
         before, self._used = self._used, {pid: stat.used_ticks for pid, stat in alive.items()}
         if self._used != before or any(stat.state != _INTERRUPTIBLE for stat in alive.values()):

@@ -21,7 +21,7 @@ from fsconsole.errors.runs import SystemRefused, ToolFailed, ToolMissing
 from fsconsole.model.command import Command, CommandResult, ResourceUsage
 from fsconsole.system.files import Closing, KeptFile
 from fsconsole.system.kmsg import KernelLog
-from fsconsole.system.processes import reap_orphans, visible_pid
+from fsconsole.system.processes import INIT_PID, numbers_in, read_stat, visible_pid
 
 
 class PeakMemory:
@@ -103,11 +103,6 @@ def find_program(name: str) -> str:
     return found
 
 
-def clean_environment(added: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Return the environment of a program: nothing of the operator's but PATH can change what it does or says."""
-    return {"PATH": search_path(), "LANG": "C", "LC_ALL": "C", **dict(added)}
-
-
 _CANNOT_EXECUTE = 126
 """What a shell says of a program that is there and can't be executed (man 1p sh, EXIT STATUS)."""
 
@@ -172,7 +167,8 @@ def start_child(command: Command, *, stdin: int, stdout: int, stderr: int) -> Ru
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
-                env=clean_environment(command.environment),
+                # Nothing of the operator's but PATH can change what it does or says.
+                env={"PATH": search_path(), "LANG": "C", "LC_ALL": "C", **dict(command.environment)},
                 close_fds=True,
                 pass_fds=command.inherit_fds,
                 start_new_session=True,
@@ -185,9 +181,20 @@ def start_child(command: Command, *, stdin: int, stdout: int, stderr: int) -> Ru
 
 
 def reap_strangers(proc: str) -> tuple[int, ...]:
-    """Reap processes that PID 1 inherited, not children started here; returns their pids. proc is the namespace's own."""
+    """Reap ended processes that PID 1 inherited, not children started here; returns their pids.
+
+    proc is mounted in the namespace's own PID namespace.
+    """
+    reaped = []
     with _lock:
-        return reap_orphans(proc, frozenset(_living))
+        for pid in numbers_in(proc):
+            if pid not in _living:
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError, ChildProcessError):
+                    stat = read_stat(f"{proc}/{pid}")
+                    is_orphan = (stat.state, stat.parent) == ("Z", INIT_PID)
+                    if is_orphan and os.waitpid(pid, os.WNOHANG)[0] == pid:
+                        reaped.append(pid)
+    return tuple(reaped)
 
 
 OUTPUT_LIMIT_BYTES = 16 * 2**20

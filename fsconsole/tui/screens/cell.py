@@ -18,7 +18,7 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.client.runs import Look, list_outputs, look, read_output
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.past import CurvePoint, read_curve, read_latencies
+from fsconsole.journal.past import Point, read_curve, read_latencies
 from fsconsole.model.events import LatencySeen
 from fsconsole.model.plan import Cell
 from fsconsole.model.state import CellState
@@ -67,7 +67,7 @@ class Read:
     look: Look
     cell: Cell
     known: CellState
-    points: tuple[CurvePoint, ...]
+    points: tuple[Point, ...]
     latencies: tuple[LatencySeen, ...]
     others: tuple[str, ...]
 

@@ -15,7 +15,6 @@ from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import (
     MAX_POINTS,
-    CurvePoint,
     Point,
     _latest,
     _thinned,
@@ -46,21 +45,21 @@ def test_points_say_what_the_samples_say(name: str, tmp_path: Path) -> None:
         assert [point.monotonic_ns for point in points] == [one.monotonic_ns for one in of_cell]
         for point, one in zip(points, of_cell, strict=True):
             assert point.pending_bytes == one.writeback.pending_bytes
-            assert point.busy_percent == pytest.approx(one.cpu.busy)
+            assert point.cpu_percent == pytest.approx(one.cpu.busy)
             assert point.iowait_percent == pytest.approx(one.cpu.iowait)
             assert point.write_bytes_s == pytest.approx(sum(d.write_bytes_s for d in one.targets))
             assert point.load_bytes_s == (one.load.bytes_s if one.load else None)
 
 
 def test_samples_of_earlier_attempts_are_left_out() -> None:
-    rows = [(float(at),) for at in (500, 510, 520, 100, 110, 300, 310)]
-    assert _latest(rows, 300) == [(300.0,), (310.0,)]
-    assert _latest(rows, 100) == [(100.0,), (110.0,), (300.0,), (310.0,)]
+    points = [Point(at, 0, None, None, 0.0, 0.0) for at in (500, 510, 520, 100, 110, 300, 310)]
+    assert _latest(points, 300) == points[-2:]
+    assert _latest(points, 100) == points[-4:]
     assert _latest([], 0) == []
 
 
 def test_a_long_cell_is_thinned_to_means() -> None:
-    points = [CurvePoint(at, at % 2, None, None, 50.0, 0.0, None, 10.0, 0.0) for at in range(MAX_POINTS * 3)]
+    points = [Point(at, 0, 10.0, None, at % 2, 50.0) for at in range(MAX_POINTS * 3)]
     thin = _thinned(points)
     assert len(thin) <= MAX_POINTS
     assert thin[-1].monotonic_ns == points[-1].monotonic_ns
