@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from fsconsole.journal.folder import RunFolder
 from fsconsole.model.device import Identity
 from fsconsole.model.events import Outcome, RunStarted, WarningKind, WarningRaised
 from fsconsole.model.figures import Measurement
@@ -25,6 +26,7 @@ from fsconsole.model.run import RunRequest, Target
 from fsconsole.model.sample import CpuShares, DeviceRates, LoadProgress, NumberedCpu, Sample, Writeback
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.show.history import History, RunSnapshot, known_of, names_of
 from fsconsole.text import GIB, KIB, MIB
 
 SECOND_NS = 10**9
@@ -224,3 +226,11 @@ def sample(at_ns: int = 0, *, load: bool = True, threshold_bytes: int | None = 4
 
 def with_sample(state: RunState, at_ns: int = 0) -> RunState:
     return replace(state, last_sample=sample(at_ns))
+
+
+def snapshot(
+    state: RunState, sample: Sample | None = None, *, alive: bool = True, best_bytes_s: float = 0.0
+) -> RunSnapshot:
+    """One look at a run, of which curves are not known."""
+    names, history = names_of(state.request.plan), History(best_write_bytes_s=best_bytes_s)
+    return RunSnapshot(RunFolder("/runs/r"), state, names, known_of(state), sample, history, alive)

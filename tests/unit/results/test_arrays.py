@@ -7,8 +7,6 @@ import io
 import json
 from dataclasses import replace
 
-import pytest
-
 from fsconsole.model.plan import ArraySpec, Cell, Variant, array_words
 from fsconsole.model.state import RunState
 from fsconsole.results.csv import cells_csv
@@ -39,9 +37,8 @@ def names(*cells: Cell) -> tuple[str, ...]:
     return cell_names(build.request(cells).plan)
 
 
-@pytest.mark.parametrize(
-    ("spec", "members", "words"),
-    [
+def test_an_array_is_told_in_words() -> None:
+    for spec, members, words in (
         (ArraySpec("raid5", 64 * KIB, assume_clean=True), 4, "raid5 64KiB, 4 members, assume-clean"),
         (ArraySpec("linear"), 2, "linear, 2 members"),
         (ArraySpec("raid6", members=5), 0, "raid6, 5 members"),
@@ -51,17 +48,12 @@ def names(*cells: Cell) -> tuple[str, ...]:
             "raid5, 3 members, stripe cache 4096, 0 stripe threads, bitmap none, policy ppl",
         ),
         (ArraySpec("raid5", group_thread_count=1), 0, "raid5, 1 stripe thread"),
-    ],
-)
-def test_an_array_is_told_in_words(spec: ArraySpec, members: int, words: str) -> None:
-    assert array_words(spec, members) == words
+    ):
+        assert array_words(spec, members) == words, (spec, members)
 
 
-def test_a_cell_is_named_with_its_level_chunk_and_assume_clean_even_where_all_share_them() -> None:
+def test_a_cell_is_named_with_its_level_chunk_and_assume_clean_and_whatever_else_tells_arrays_apart() -> None:
     assert names(on_array(0, RAID5)) == ("ext4 data=ordered, raid5 64KiB, assume-clean",)
-
-
-def test_whatever_else_tells_arrays_apart_is_named_too() -> None:
     two = (replace(RAID5, bitmap="none"), replace(RAID5, bitmap="internal"))
     assert names(*(on_array(number, spec) for number, spec in enumerate(two))) == (
         "ext4 data=ordered, raid5 64KiB, bitmap none, assume-clean",
@@ -71,9 +63,6 @@ def test_whatever_else_tells_arrays_apart_is_named_too() -> None:
         "ext4 data=ordered, raid5, 3 members",
         "ext4 data=ordered, raid5, 4 members",
     )
-
-
-def test_cells_of_two_arrays_are_two_rows() -> None:
     assert {row.name for row in build_grid(run_on(RAID5, RAID10, RAID5)).rows} == {
         "ext4 data=ordered, raid5 64KiB, assume-clean",
         "ext4 data=ordered, raid10 64KiB, assume-clean",

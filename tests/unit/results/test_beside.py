@@ -38,7 +38,7 @@ def laid() -> tuple[RunState, Grid]:
     return state, build_grid(state, publication=PUBLICATION)
 
 
-def test_a_published_row_stands_under_its_own_and_the_rest_at_the_end() -> None:
+def test_a_published_row_stands_under_its_own_and_the_rest_at_the_end_and_none_is_ranked() -> None:
     state, grid = laid()
     text = render_text(state, grid, standing="finished", columns=columns_beside(grid))
     lines = [line for line in text.splitlines() if line.startswith(("ext4", "btrfs", "  published"))]
@@ -56,14 +56,8 @@ def test_a_published_row_stands_under_its_own_and_the_rest_at_the_end() -> None:
         "Published: Somebody, [/somewhere], 2008-05; not of this run and not ranked with it."
         in text.replace("\n", " ")
     )
-
-
-def test_no_published_figure_changes_the_order_of_the_rows() -> None:
     _, grid = laid()
     assert [known.name for known in grid.rows] == ["ext4 data=ordered", "btrfs"]
-
-
-def test_no_line_is_wider_than_asked_for() -> None:
     state, grid = laid()
     text = render_text(state, grid, standing="finished", columns=columns_beside(grid))
     assert max(map(len, text.splitlines())) <= 80

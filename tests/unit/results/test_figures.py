@@ -1,15 +1,21 @@
-"""Which figures of a cell that did not end well count."""
+"""Which figures of a cell count, their statistics, and how a column scales them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fsconsole.model.events import Outcome
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.state import CellState, CellStatus
-from fsconsole.results.figures import figures_of
+from fsconsole.results.content import ColumnScale, scale_for
+from fsconsole.results.figures import figures_of, spread_percent, summarise
 from fsconsole.results.grid import build_grid
+from fsconsole.text import KIB, MIB
 from tests.unit.results import build
 
 STEPS = (*build.STEPS, Step(StepKind.DELETE_UNMOUNT, "unmount"))
@@ -29,13 +35,10 @@ def value(state: CellState, metric: Metric) -> float | None:
     return figures_of(CELL, state, None).value(metric)
 
 
-def test_a_load_whose_drain_failed_has_no_rate() -> None:
+def test_a_load_whose_drain_failed_has_no_rate_and_is_in_no_median() -> None:
     state = ended(StepKind.DRAIN, Outcome.FAILED)
     assert value(state, Metric.WRITE) is None
     assert value(state, Metric.MKFS) == build.FIGURES[Metric.MKFS]
-
-
-def test_a_rate_of_memory_is_in_no_median() -> None:
     cells = (CELL, replace(CELL, index=1, repeat=2))
     states = (
         build.done(0, factors={Metric.WRITE: 0.5}),
@@ -45,18 +48,20 @@ def test_a_rate_of_memory_is_in_no_median() -> None:
     write = row.figure(Metric.WRITE)
     assert write is not None
     assert (write.n, write.median) == (1, build.FIGURES[Metric.WRITE] / 2)
-
-
-def test_a_load_of_which_a_failed_cell_tells_no_drain_has_no_rate() -> None:
     state = ended(StepKind.DRAIN, None)
     assert value(state, Metric.WRITE) is None
     assert value(replace(state, steps=state.steps[:-1]), Metric.WRITE) is None
 
 
-def test_a_load_that_was_drained_keeps_its_figures_though_the_check_failed() -> None:
+def test_a_load_that_was_drained_or_needs_no_drain_keeps_its_figures_though_a_later_step_failed() -> None:
     state = ended(StepKind.CHECK, Outcome.FAILED)
     assert value(state, Metric.WRITE) == build.FIGURES[Metric.WRITE]
     assert value(state, Metric.DURABLE) == build.FIGURES[Metric.DURABLE]
+    reading = replace(CELL, steps=tuple(step for step in STEPS if step.kind is not StepKind.DRAIN))
+    steps = build.finished_steps({Metric.WRITE: 1.0}, kinds=reading.steps[:4])
+    steps = (*steps[:-1], replace(steps[-1], outcome=Outcome.FAILED))
+    state = CellState(0, CellStatus.FAILED, 1, "extents: no", steps)
+    assert figures_of(reading, state, None).value(Metric.WRITE) == 1.0
 
 
 def test_a_load_keeps_its_figures_while_it_is_drained_and_where_nobody_says_that_this_failed() -> None:
@@ -75,9 +80,63 @@ def test_a_delete_whose_unmount_failed_has_no_time_and_the_load_before_it_keeps_
     assert value(state, Metric.WRITE) == build.FIGURES[Metric.WRITE]
 
 
-def test_a_load_that_needs_no_drain_keeps_its_figures_where_a_later_step_failed() -> None:
-    reading = replace(CELL, steps=tuple(step for step in STEPS if step.kind is not StepKind.DRAIN))
-    steps = build.finished_steps({Metric.WRITE: 1.0}, kinds=reading.steps[:4])
-    steps = (*steps[:-1], replace(steps[-1], outcome=Outcome.FAILED))
-    state = CellState(0, CellStatus.FAILED, 1, "extents: no", steps)
-    assert figures_of(reading, state, None).value(Metric.WRITE) == 1.0
+# Median and spread.
+
+
+FIGURES = st.lists(st.floats(0.001, 1e12), min_size=1, max_size=9).map(tuple)
+
+
+def test_the_median_of_an_even_number_lies_between_the_middle_two_also_of_the_largest() -> None:
+    assert summarise((1.0, 10.0, 2.0, 4.0)).median == 3.0
+    assert summarise((1.7e308, 1.7e308)).median == 1.7e308
+    with pytest.raises(ValueError, match="no values"):
+        summarise(())
+
+
+def test_the_spread_is_the_whole_range_over_the_median_where_there_is_one() -> None:
+    assert spread_percent((90.0, 100.0, 120.0)) == pytest.approx(30.0)
+    assert summarise((5.0,)).spread_percent is None
+    assert spread_percent((0.0, 0.0, 3.0)) is None
+    assert spread_percent((5e-324, 5e-324, 1e308)) is None
+
+
+@given(FIGURES)
+def test_raw_values_are_kept_in_their_order(values: tuple[float, ...]) -> None:
+    summary = summarise(values)
+    assert (summary.values, summary.n) == (values, len(values))
+
+
+@given(FIGURES)
+def test_the_median_lies_within_the_values(values: tuple[float, ...]) -> None:
+    assert min(values) <= summarise(values).median <= max(values)
+
+
+# The unit and the digits of a column.
+
+
+def test_a_column_has_one_unit_and_its_points_in_line() -> None:
+    for metric, values, unit, texts in (
+        (Metric.DURABLE, (78.94e6, 812e6), "MB/s", ["78.9", "812.0"]),
+        (Metric.CHECK, (5336.2, 0.0431), "s", ["5336.200", "0.043"]),
+        (Metric.MKFS, (0.00912, 0.0324), "s", ["0.009", "0.032"]),
+        (Metric.DELETE, (0.0019, 0.00382), "s", ["0.0019", "0.0038"]),
+        (Metric.CPU, (29.63,), "%", ["29.6"]),
+        (Metric.FILES_PER_S, (45512.0,), "1/s", ["45512"]),
+        (Metric.EXTENTS_MEAN, (1.0, 1.5), "", ["1.00", "1.50"]),
+        (Metric.EXTENTS_MAX, (1.0, 272.0), "", ["1", "272"]),
+        (Metric.EXTENT_SIZE_MEDIAN, (128 * KIB, 4 * MIB), "MiB", ["0.125", "4.000"]),
+        (Metric.EXTENT_SIZE_MEDIAN, (0.0,), "B", ["0"]),
+        (Metric.PEAK_DIRTY, (), "B", []),
+    ):
+        scale = scale_for(metric, values)
+        assert scale.unit == unit, (metric, values)
+        assert [scale.text(value) for value in values] == texts, (metric, values)
+
+
+@given(
+    st.floats(-1e300, 1e300),
+    st.integers(0, 6).map(lambda decimals: ColumnScale("", 1.0, decimals)),
+)
+def test_no_figure_is_so_long_that_it_would_have_to_be_clipped(value: float, scale: ColumnScale) -> None:
+    assert len(scale.text(value)) <= 9
+    assert float(scale.text(value)) == pytest.approx(value, rel=0.05, abs=0.5)

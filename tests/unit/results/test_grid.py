@@ -1,3 +1,5 @@
+"""Rows of the grid: names, order, equal variants, columns, and shares of a raw row."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -6,36 +8,49 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.model.events import Outcome, WarningKind
+from fsconsole.errors import ExitCode
+from fsconsole.errors.runs import UnknownColumn
+from fsconsole.model.events import FeatureSeen, Outcome, WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import Setting, Step, StepKind
+from fsconsole.model.plan import RAW, Cell, Setting, Step, StepKind, Variant
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.model.workload import Workload, WorkloadKind
-from fsconsole.results.grid import build_grid, sort_grid
+from fsconsole.results.grid import (
+    COLUMNS_WITH_RAW,
+    DEFAULT_COLUMNS,
+    GridRow,
+    build_grid,
+    column_named,
+    columns_for,
+    columns_named,
+    highest_first,
+    sort_grid,
+    with_read,
+)
 from fsconsole.text import KIB, MIB
 from tests.unit.results import build
+from tests.unit.results.build import cell, done, run
+
+ORDERED, WRITEBACK = build.EXT4.label, build.EXT4_OTHER.label
 
 
-def _names(state: RunState, sort_by: Metric = Metric.DURABLE) -> list[str]:
+def done_all(*cells: Cell) -> RunState:
+    return build.run(cells, [build.done(number) for number in range(len(cells))])
+
+
+def names_of(state: RunState, sort_by: Metric = Metric.DURABLE) -> list[str]:
     return [row.name for row in build_grid(state, sort_by=sort_by).rows]
 
 
-def test_rows_come_by_durable_from_the_highest_and_those_without_figures_last() -> None:
-    assert _names(build.demo()) == ["ext4 data=writeback,nodelalloc", "ext4 data=ordered", "xfs", "btrfs"]
+def by_name(state: RunState) -> dict[str, GridRow]:
+    return {row.name: row for row in build_grid(state).rows}
 
 
-def test_times_come_from_the_lowest() -> None:
-    assert _names(build.demo(), Metric.CHECK)[:2] == ["ext4 data=ordered", "ext4 data=writeback,nodelalloc"]
-
-
-def test_a_column_that_nobody_has_leaves_the_plan_s_order() -> None:
-    assert _names(build.demo(), Metric.OBSERVER) == [
-        "ext4 data=ordered",
-        "ext4 data=writeback,nodelalloc",
-        "xfs",
-        "btrfs",
-    ]
+def test_rows_come_by_durable_from_the_highest_or_by_times_from_the_lowest_and_else_as_planned() -> None:
+    assert names_of(build.demo()) == [WRITEBACK, ORDERED, "xfs", "btrfs"]
+    assert names_of(build.demo(), Metric.CHECK)[:2] == [ORDERED, WRITEBACK]
+    assert names_of(build.demo(), Metric.OBSERVER) == [ORDERED, WRITEBACK, "xfs", "btrfs"]
 
 
 @given(st.lists(st.floats(0.0, 1e12), min_size=1, max_size=6), st.sampled_from([Metric.DURABLE, Metric.CPU]))
@@ -43,125 +58,84 @@ def test_any_figures_are_sorted_whole(factors: list[float], metric: Metric) -> N
     cells = [build.cell(i, replace(build.XFS, label=f"v{i}")) for i in range(len(factors))]
     state = build.run(cells, [build.done(i, factors={metric: factor}) for i, factor in enumerate(factors)])
     grid = build_grid(state, sort_by=metric)
-    medians = [summary.median for row in grid.rows if (summary := row.figure(metric)) is not None]
+    medians = [value for row in grid.rows if (value := row.value(metric)) is not None]
     assert medians == sorted(medians, reverse=metric is Metric.DURABLE)
     assert len(grid.rows) == len(factors)
 
 
-def test_a_row_without_figures_says_why() -> None:
-    rows = {row.name: row for row in build_grid(build.demo()).rows}
+def test_a_row_without_figures_or_with_a_step_that_was_stopped_says_why() -> None:
+    rows = by_name(build.demo())
     assert rows["btrfs"].notes == ("unavailable: mkfs.btrfs is not installed (package btrfs-progs)",)
     assert rows["xfs"].notes == ("failed: mkfs: mkfs.xfs failed with exit code 1: no room",)
     assert rows["xfs"].figures == ()
-
-
-def test_repeats_are_one_row_with_median_n_and_spread() -> None:
-    grid = build_grid(build.repeated())
-    durable = {row.name: row.figure(Metric.DURABLE) for row in grid.rows}
-    ordered = durable["ext4 data=ordered"]
-    assert ordered is not None
-    assert ordered.n == 3
-    assert ordered.median == pytest.approx(410.2e6)
-    assert ordered.spread_percent == pytest.approx(4.0)
-    assert grid.repeats == (3,)
-
-
-def test_repeats_far_apart_are_warned_of() -> None:
-    (warning,) = build_grid(build.repeated()).warnings
-    assert warning.kind is WarningKind.SPREAD
-    assert warning.cells == (1, 3, 5)
-    assert "'xfs' lie 50 % apart" in warning.reason
-
-
-def test_a_repeat_that_failed_leaves_the_others_figures_and_is_told() -> None:
-    state = build.repeated()
-    cells = (*state.cells[:4], build.failed(4, "check: no"), CellState(5))
-    rows = {row.name: row for row in build_grid(replace(state, cells=cells)).rows}
-    ordered = rows["ext4 data=ordered"]
-    assert ordered.notes == ("1 of 3 failed: check: no",)
-    assert rows["xfs"].notes == ("1 of 3 not run yet",)
-    durable = ordered.figure(Metric.DURABLE)
-    assert durable is not None
-    assert durable.n == 2
-
-
-def test_a_step_that_was_stopped_gives_no_figure() -> None:
-    stopped = StepState(
-        2,
-        StepKind.WORKLOAD,
-        "large files",
-        0,
-        Outcome.STOPPED,
-        1.0,
-        measurements=(Measurement(Metric.WRITE, 1e6),),
-    )
-    state = build.run([build.cell(0)], [CellState(0, CellStatus.STOPPED, 1, "by the operator", (stopped,))])
-    (row,) = build_grid(state).rows
-    assert row.figures == ()
-    assert row.notes == ("stopped: by the operator",)
-
-
-def test_a_running_cell_shows_what_it_has_so_far() -> None:
-    steps = build.finished_steps(build.FIGURES)[:4]
-    running = CellState(0, CellStatus.RUNNING, 1, "", steps)
+    figures = (Measurement(Metric.WRITE, 1e6),)
+    step = StepState(2, StepKind.WORKLOAD, "load", 0, Outcome.STOPPED, 1.0, measurements=figures)
+    stopped = CellState(0, CellStatus.STOPPED, 1, "by the operator", (step,))
+    (row,) = build_grid(build.run([build.cell(0)], [stopped])).rows
+    assert (row.figures, row.notes) == ((), ("stopped: by the operator",))
+    running = CellState(0, CellStatus.RUNNING, 1, "", build.finished_steps(build.FIGURES)[:4])
     (row,) = build_grid(build.run([build.cell(0)], [running], status=RunStatus.RUNNING)).rows
-    assert row.figure(Metric.DURABLE) is not None
-    assert row.figure(Metric.CHECK) is None
-    assert row.notes == ("running now",)
+    assert row.value(Metric.DURABLE) is not None
+    assert (row.value(Metric.CHECK), row.notes) == (None, ("running now",))
 
 
-def test_the_worst_check_is_the_row_s_verdict() -> None:
+def test_repeats_are_one_row_with_median_n_spread_and_the_worst_verdict_and_far_apart_are_warned_of() -> None:
+    grid = build_grid(build.repeated())
+    durable = by_name(build.repeated())[ORDERED].figure(Metric.DURABLE)
+    assert durable.n == 3
+    assert durable.median == pytest.approx(410.2e6)
+    assert durable.spread_percent == pytest.approx(4.0)
+    assert grid.repeats == (3,)
+    (warning,) = grid.warnings
+    assert (warning.kind, warning.cells) == (WarningKind.SPREAD, (1, 3, 5))
+    assert "'xfs' lie 50 % apart" in warning.reason
     cells = [build.cell(i, repeat=i + 1) for i in range(3)]
     state = build.run(cells, [build.done(0), build.done(1, verdict="repaired"), build.done(2)])
     assert build_grid(state).rows[0].verdict == "repaired"
 
 
-def test_a_warning_of_many_cells_is_one_warning() -> None:
-    grid = build_grid(build.demo())
-    assert [(warning.kind, warning.cells) for warning in grid.warnings] == [
-        (WarningKind.SHORT, (0, 1)),
-        (WarningKind.NOT_COMPARABLE, (0,)),
-    ]
+def test_a_repeat_that_failed_leaves_the_others_figures_and_is_told() -> None:
+    state = build.repeated()
+    cells = (*state.cells[:4], build.failed(4, "check: no"), CellState(5))
+    rows = by_name(replace(state, cells=cells))
+    assert rows[ORDERED].notes == ("1 of 3 failed: check: no",)
+    assert rows["xfs"].notes == ("1 of 3 not run yet",)
+    assert rows[ORDERED].figure(Metric.DURABLE).n == 2
 
 
-def test_a_run_without_cells_has_an_empty_grid() -> None:
-    grid = build_grid(build.run([], []))
-    assert grid.rows == ()
-    assert grid.repeats == ()
+def test_a_warning_of_many_cells_is_one_warning_and_a_run_without_cells_has_an_empty_grid() -> None:
+    warnings = [(warning.kind, warning.cells) for warning in build_grid(build.demo()).warnings]
+    assert warnings == [(WarningKind.SHORT, (0, 1)), (WarningKind.NOT_COMPARABLE, (0,))]
+    empty = build_grid(build.run([], []))
+    assert (empty.rows, empty.repeats) == ((), ())
 
 
-def test_thread_counts_that_vary_make_rows_and_stand_in_their_names() -> None:
-    workloads = [replace(build.LARGE_FILES, threads=threads) for threads in (1, 16)]
-    cells = [replace(build.cell(i), workloads=(workload,)) for i, workload in enumerate(workloads)]
-    assert set(_names(build.run(cells, [build.done(0), build.done(1)]))) == {
-        "ext4 data=ordered, 1 thread",
-        "ext4 data=ordered, 16 threads",
-    }
+def test_names_tell_rows_apart_by_the_fewest_words() -> None:
+    def cells_with(*differing: dict[str, object]) -> list[Cell]:
+        return [replace(build.cell(number), **how) for number, how in enumerate(differing)]
 
+    def load(threads: int, name: str = "large files") -> Workload:
+        return replace(build.LARGE_FILES, name=name, threads=threads)
 
-def test_names_hold_no_word_that_tells_nothing_more() -> None:
-    settings = [Setting((("read_ahead", "128KiB"),)), Setting((("read_ahead", "2MiB"),))]
-    cells = [
-        replace(
-            build.cell(i),
-            target=f"/dev/sd{'ab'[i]}",
-            setting=settings[i],
-        )
-        for i in range(2)
-    ]
-    assert _names(build.run(cells, [build.done(0), build.done(1)])) == [
-        "ext4 data=ordered, /dev/sda",
-        "ext4 data=ordered, /dev/sdb",
-    ]
+    def setting(*values: tuple[str, str]) -> Setting:
+        return Setting(values)
 
-
-def test_variants_of_one_label_are_told_apart_by_their_words() -> None:
-    variants = [replace(build.XFS, mkfs_words=("-b", f"size={size}")) for size in (1024, 4096)]
-    cells = [build.cell(i, variant) for i, variant in enumerate(variants)]
-    assert _names(build.run(cells, [build.done(0), build.done(1)])) == [
-        "xfs, xfs -b size=1024",
-        "xfs, xfs -b size=4096",
-    ]
+    ahead = [setting(("read_ahead", size), ("scheduler", "none")) for size in ("128KiB", "2MiB")]
+    sized = [replace(build.XFS, mkfs_words=("-b", f"size={size}")) for size in (1024, 4096)]
+    for cells, names in (
+        ([{"workloads": (load(1),)}, {"workloads": (load(16),)}], ("1 thread", "16 threads")),
+        (
+            [{"target": f"/dev/sd{n}", "setting": one} for n, one in zip("ab", ahead, strict=True)],
+            ("/dev/sda", "/dev/sdb"),
+        ),
+        ([{"setting": one} for one in ahead], ("read_ahead=128KiB", "read_ahead=2MiB")),
+        ([{"variant": one} for one in sized], ("xfs -b size=1024", "xfs -b size=4096")),
+    ):
+        found = names_of(done_all(*cells_with(*cells)))
+        assert sorted(name.partition(", ")[2] for name in found) == list(names)
+    others = [{"workloads": (build.LARGE_FILES, load(threads, "others"))} for threads in (1, 4)]
+    names = names_of(done_all(*cells_with(*others)))
+    assert len(set(names)) == len(names) == 4
 
 
 def test_two_workloads_in_one_cell_are_two_rows_that_share_mkfs_and_check() -> None:
@@ -171,19 +145,10 @@ def test_two_workloads_in_one_cell_are_two_rows_that_share_mkfs_and_check() -> N
         Step(StepKind.WORKLOAD, "large files", workload=0),
         Step(StepKind.WORKLOAD, "small files", workload=1),
     )
+    figures = ((Metric.MKFS, 0.5), (Metric.WRITE, 200e6), (Metric.WRITE, 3.0 * MIB))
     states = tuple(
-        StepState(number, step.kind, step.title, 0, Outcome.DONE, 1.0, measurements=(figure,))
-        for number, (step, figure) in enumerate(
-            zip(
-                steps,
-                (
-                    Measurement(Metric.MKFS, 0.5),
-                    Measurement(Metric.WRITE, 200e6),
-                    Measurement(Metric.WRITE, 3 * MIB),
-                ),
-                strict=True,
-            )
-        )
+        StepState(number, step.kind, step.title, 0, Outcome.DONE, 1.0, measurements=(Measurement(*figure),))
+        for number, (step, figure) in enumerate(zip(steps, figures, strict=True))
     )
     cell = replace(build.cell(0), workloads=(build.LARGE_FILES, small), steps=steps)
     grid = build_grid(build.run([cell], [CellState(0, CellStatus.DONE, 1, "", states)]), sort_by=Metric.WRITE)
@@ -198,8 +163,153 @@ def test_two_workloads_in_one_cell_are_two_rows_that_share_mkfs_and_check() -> N
     assert sort_grid(backwards, Metric.MKFS).rows == grid.rows
 
 
-def test_rows_that_differ_in_another_workload_are_told_apart_by_its_threads() -> None:
-    others = [replace(build.LARGE_FILES, name="others", threads=threads) for threads in (1, 4)]
-    cells = [replace(build.cell(i), workloads=(build.LARGE_FILES, other)) for i, other in enumerate(others)]
-    names = _names(build.run(cells, [build.done(0), build.done(1)]))
-    assert len(set(names)) == len(names) == 4
+# Variants that came out equal: one row, only where nothing unseen could tell them apart.
+
+
+PLAIN = Variant("plain", "ext4", hidden_words=("-E nodiscard",))
+SAID = replace(PLAIN, label="said", mkfs_words=("-I", "256"))
+MADE = (("mkfs", "inode_size", "256"), ("mkfs", "extent", "on"), ("mount", "data", "ordered"))
+
+
+def seen(state: CellState, features=MADE) -> CellState:
+    return replace(state, features=tuple(FeatureSeen(state.index, 1, *feature) for feature in features))
+
+
+def equal_grid(variants, states):
+    return build_grid(run([cell(number, variant) for number, variant in enumerate(variants)], states))
+
+
+def equal_names(grid) -> dict[str, list[int]]:
+    return {row.name: [figures.cell for figures in row.cells] for row in grid.rows}
+
+
+def test_rows_of_which_the_same_was_read_back_are_one_with_a_warning() -> None:
+    grid = equal_grid([PLAIN, SAID], [seen(done(0)), seen(done(1, factors={Metric.DURABLE: 0.5}))])
+    assert equal_names(grid) == {"plain": [0, 1]}
+    (warning,) = [w for w in grid.warnings if w.kind is WarningKind.EQUAL]
+    assert (warning.reason, warning.cells) == ("'said' came out equal to 'plain'", (0, 1))
+    assert grid.rows[0].figure(Metric.DURABLE).n == 2
+
+
+def test_rows_that_may_differ_stay_apart() -> None:
+    other, same = (*MADE[:2], ("mount", "data", "writeback")), [seen(done(0)), seen(done(1))]
+    unsaid = {"hidden_words": None}
+    for case, variants, states in (
+        ("other features", [PLAIN, SAID], [seen(done(0)), seen(done(1), other)]),
+        ("not mounted", [PLAIN, SAID], [seen(done(0), MADE[:2]), seen(done(1), MADE[:2])]),
+        ("nothing read", [PLAIN, SAID], [done(0), done(1)]),
+        ("hidden words", [PLAIN, replace(SAID, hidden_words=("-E discard",))], same),
+        ("older journal", [replace(PLAIN, **unsaid), replace(SAID, **unsaid)], same),
+        ("filesystem", [PLAIN, replace(SAID, filesystem="ext3")], same),
+    ):
+        grid = equal_grid(variants, states)
+        assert [len(row.cells) for row in grid.rows] == [1, 1], case
+        assert not [w for w in grid.warnings if w.kind is WarningKind.EQUAL], case
+    # Nor is a row joined whose repeats came out differently.
+    grid = equal_grid([PLAIN, PLAIN, SAID], [seen(done(0)), seen(done(1), other), seen(done(2))])
+    assert equal_names(grid) == {"plain": [0, 1], "said": [2]}
+
+
+# Columns by name, and those that are shown unasked.
+
+
+def test_a_column_is_found_by_its_head_and_by_its_stored_name() -> None:
+    for metric in list(Metric):
+        assert column_named(metric.column) is metric, metric
+        assert column_named(metric.value.upper().replace("_", "-")) is metric, metric
+
+
+def test_an_unknown_column_is_told_with_the_nearest_names_or_the_usual_ones() -> None:
+    with pytest.raises(UnknownColumn) as caught:
+        column_named("durabel")
+    assert str(caught.value) == "There is no column 'durabel'."
+    assert caught.value.hint.startswith("Did you mean durable")
+    assert caught.value.exit_code is ExitCode.USAGE
+    with pytest.raises(UnknownColumn, match="no column") as caught:
+        column_named("\x1b[31m§§§")
+    assert "write, durable, CPU" in caught.value.hint
+
+
+def test_columns_keep_their_order_and_come_once_and_rates_are_sorted_from_the_highest() -> None:
+    assert columns_named("mkfs, write,,mkfs") == (Metric.MKFS, Metric.WRITE)
+    with pytest.raises(UnknownColumn):
+        columns_named(" , ")
+    sorted_so = [highest_first(m) for m in (Metric.DURABLE, Metric.FILES_PER_S, Metric.CHECK, Metric.CPU)]
+    assert sorted_so == [True, True, False, False]
+
+
+def test_reads_stand_behind_durable_and_mkfs_gives_way_so_that_the_grid_grows_no_wider() -> None:
+    for columns in (DEFAULT_COLUMNS, COLUMNS_WITH_RAW):
+        shown = with_read(columns)
+        assert len(shown) <= len(columns), columns
+        assert shown[shown.index(Metric.DURABLE) + 1] is Metric.READ, columns
+        assert set(columns) - set(shown) <= {Metric.MKFS, Metric.CHECK, Metric.DELETE}, columns
+    shares = {Metric.OF_RAW_1, Metric.OF_RAW_N}
+    assert set(COLUMNS_WITH_RAW) == {*DEFAULT_COLUMNS, *shares} - {Metric.MKFS}
+
+
+# Shares of the raw row of the same device, settings and workload, and of no other.
+
+
+RAW_ROW = Variant(RAW, RAW)
+DURABLE = build.FIGURES[Metric.DURABLE]
+
+
+def raw_state(index: int, *, one: float, many: float | None) -> CellState:
+    figures = [Measurement(Metric.RAW_WRITE_1, one), Measurement(Metric.DURABLE, one)]
+    if many is not None:
+        figures += [Measurement(Metric.RAW_WRITE_N, many), Measurement(Metric.DURABLE, many)]
+    step = StepState(1, StepKind.RAW_WRITE, "write", 0, Outcome.DONE, 1.0, measurements=tuple(figures))
+    return CellState(index, CellStatus.DONE, 1, steps=(step,))
+
+
+def cells_of_variants(*variants: Variant, setting: Setting | None = None, threads: int = 16) -> list[Cell]:
+    workload: Workload = replace(build.LARGE_FILES, threads=threads)
+    return [
+        replace(build.cell(index, variant), setting=setting or Setting(), workloads=(workload,))
+        for index, variant in enumerate(variants)
+    ]
+
+
+def shares(planned: list[Cell], states: list[CellState], name: str = "xfs") -> tuple[float | None, ...]:
+    (row,) = (row for row in build_grid(build.run(planned, states)).rows if row.name == name)
+    return row.value(Metric.OF_RAW_1), row.value(Metric.OF_RAW_N)
+
+
+def test_both_shares_are_of_durable_and_may_exceed_100() -> None:
+    planned = cells_of_variants(RAW_ROW, build.XFS)
+    states = [raw_state(0, one=DURABLE / 2, many=DURABLE * 4), build.done(1)]
+    assert shares(planned, states) == (pytest.approx(200), pytest.approx(25))
+    assert shares(planned, states, RAW) == (None, None)
+    assert columns_for(build_grid(build.run(planned, states))) == COLUMNS_WITH_RAW
+    # The median over the raw row's repeats counts.
+    repeated = [replace(one, repeat=one.index + 1) for one in cells_of_variants(RAW_ROW, RAW_ROW, RAW_ROW)]
+    raws = [raw_state(index, one=DURABLE * factor, many=DURABLE) for index, factor in enumerate((1, 2, 100))]
+    found = shares([*repeated, build.cell(3, build.XFS)], [*raws, build.done(3)])
+    assert found == (pytest.approx(50), pytest.approx(100))
+
+
+def test_one_thread_is_one_stream() -> None:
+    states = [raw_state(0, one=DURABLE * 2, many=None), build.done(1)]
+    one, four = (cells_of_variants(RAW_ROW, build.XFS, threads=threads) for threads in (1, 4))
+    assert shares(one, states) == (pytest.approx(50),) * 2
+    assert shares(four, states) == (pytest.approx(50), None)
+
+
+def test_a_raw_row_with_other_settings_or_without_figures_is_no_reference() -> None:
+    (other,) = cells_of_variants(build.XFS, setting=Setting((("read_ahead", "2MiB"),)))
+    planned = [*cells_of_variants(RAW_ROW), replace(other, index=1)]
+    states = [raw_state(0, one=1e6, many=1e6), build.done(1)]
+    assert shares(planned, states) == (None, None)
+    assert columns_for(build_grid(build.run(planned, states))) == DEFAULT_COLUMNS
+    planned = cells_of_variants(RAW_ROW, build.XFS)
+    assert shares(planned, [build.failed(0), build.done(1)]) == (None, None)
+
+
+def test_workloads_of_the_same_threads_stand_against_one_raw_row() -> None:
+    two = (build.LARGE_FILES, replace(build.LARGE_FILES, name="more"))
+    planned = [replace(cell, workloads=two) for cell in cells_of_variants(RAW_ROW, build.XFS)]
+    write = replace(build.done(1).steps[2], number=1, kind=StepKind.RAW_WRITE)
+    raw = replace(raw_state(0, one=DURABLE, many=DURABLE * 2), steps=(write,))
+    grid = build_grid(build.run(planned, [raw, build.done(1)]))
+    assert [row.name for row in grid.rows if row.key.variant.is_raw] == [RAW]

@@ -10,12 +10,10 @@ from fsconsole.cli.viewer import _step_lines
 from fsconsole.devices.md import SyncState, parse_mdstat
 from fsconsole.engine.steps import arrays
 from fsconsole.errors.runs import KernelUnreadable
-from fsconsole.journal.folder import RunFolder
 from fsconsole.model.device import MdArray
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample, StepProgress
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
-from fsconsole.show.history import History, RunSnapshot, known_of, names_of
 from fsconsole.show.progress import progress_words
 from fsconsole.show.run import step_line
 from fsconsole.text import cells_of
@@ -37,38 +35,27 @@ def waiting(last: Sample | None, started_s: int = 1) -> RunState:
 
 
 def in_console(state: RunState, now_ns: int = NOW_NS) -> str:
-    plan = state.request.plan
-    shown = RunSnapshot(
-        RunFolder("/r"), state, names_of(plan), known_of(state), state.last_sample, History(), True
-    )
-    return step_line(shown, now_ns)
+    return step_line(build.snapshot(state, state.last_sample), now_ns)
 
 
-@pytest.mark.parametrize(
-    ("last", "words"),
-    [
+def test_only_a_sample_of_the_step_tells_how_far_it_is() -> None:
+    for last, words in (
         (sample(), FAR_WORDS),
         (sample(StepProgress(0.0)), "0 %"),
         (sample(None), ""),
         (None, ""),
         (sample(step="array"), ""),
         (sample(at_ns=build.SECOND_NS - 1), ""),
-    ],
-    ids=("far", "no guess", "untold", "no sample", "of another step", "of the step before"),
-)
-def test_only_a_sample_of_the_step_tells_how_far_it_is(last: Sample | None, words: str) -> None:
-    assert progress_words(STEP, last) == words
+    ):
+        assert progress_words(STEP, last) == words, (last, words)
 
 
-def test_console_and_live_view_show_it_in_the_line_of_the_step_lines() -> None:
+def test_console_and_live_view_show_it_in_the_line_of_the_step_lines_and_days_in_two() -> None:
     line = in_console(waiting(sample()))
     assert line == f"array-sync: wait until /dev/md400 is in step, {FAR_WORDS}, 9.0 s"
     lines = _step_lines(waiting(sample()), NOW_NS, 80)
     assert " ".join(" ".join(lines).split()) == (f"step {line}")
     assert in_console(waiting(None)) == "array-sync: wait until /dev/md400 is in step, 9.0 s"
-
-
-def test_a_resync_of_days_takes_no_more_than_two_lines_of_80_columns() -> None:
     days = 3 * 86400
     state = waiting(sample(StepProgress(99.9, days), at_ns=days * build.SECOND_NS))
     assert cells_of(in_console(state, days * build.SECOND_NS)) <= 160

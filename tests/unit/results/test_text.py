@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,17 +76,13 @@ Columns
 """
 
 
-def test_an_untitled_run_begins_with_its_name_and_no_empty_line() -> None:
+def test_the_demo_s_table_is_this_one_also_explained() -> None:
+    assert _text(build.demo()) == DEMO
+    assert _text(build.demo(), explain=True) == DEMO.partition("Warnings")[0] + EXPLAINED
     state = build.run([build.cell(0)], [build.done(0)], title="")
     assert _text(state).startswith("Run 20261121-081000-k7qf: ")
-
-
-def test_the_demo_s_table_is_this_one() -> None:
-    assert _text(build.demo()) == DEMO
-
-
-def test_an_explained_table_tells_of_columns_and_of_what_to_do() -> None:
-    assert _text(build.demo(), explain=True) == DEMO.partition("Warnings")[0] + EXPLAINED
+    for width in (-1, 0, 39):
+        assert _text(build.demo(), width=width) == _text(build.demo(), width=40), width
 
 
 def test_repeats_bring_spread_and_n_into_view() -> None:
@@ -96,27 +91,18 @@ def test_repeats_bring_spread_and_n_into_view() -> None:
     assert "Figures are medians of n = 3 cells; spread: (max - min) / median of durable.\n" in text
     assert "  4.0\n" in text
     assert "  50.0    a\n" in text
-
-
-def test_uneven_repeats_bring_a_column_n() -> None:
     state = build.repeated()
     text = _text(replace(state, cells=(*state.cells[:5], build.failed(5, "check: no"))))
     assert "spread n" in text
     assert "    1 of 3 failed: check: no\n" in text
 
 
-def test_a_run_of_failures_alone_is_a_table_of_reasons() -> None:
+def test_a_run_without_a_figure_is_a_table_of_reasons() -> None:
     text = _text(build.run([build.cell(0), build.cell(1, build.XFS)], [build.failed(0), build.failed(1)]))
     assert text.count("failed: mkfs: mkfs.xfs failed with exit code 1: no room") == 2
     assert "No row has a figure for durable yet." in text
-
-
-def test_a_run_that_never_began_is_a_table_of_rows_to_come() -> None:
     state = build.run([build.cell(0)], [CellState(0)], status=RunStatus.NEW)
     assert "not run yet" in _text(replace(state, started=()))
-
-
-def test_a_plan_without_cells_says_so() -> None:
     assert "The plan has no cells." in _text(build.run([], []))
 
 
@@ -136,17 +122,11 @@ def _warned(*reasons: str) -> str:
     return _text(build.run(cells, states))
 
 
-def test_many_reasons_of_one_kind_are_cut_with_their_number() -> None:
+def test_reasons_are_cut_with_their_number_and_merged_where_figures_and_names_alone_differ() -> None:
     text = _warned("no a", "no b", "no c", "no d", "no e")
     assert "short (all cells): no a; no b; no c; and 2 more like these\n" in text
-
-
-def test_reasons_that_differ_in_figures_and_names_alone_are_one() -> None:
     text = _warned("'many files' took 1.0 s", "'many files' took 10.5 s", "'few' took 0.4 s")
     assert "short (all cells): 'many files', 'few' took 0.4 to 10.5 s\n" in text
-
-
-def test_numbers_in_words_and_more_than_three_names_are_not_merged_into_nonsense() -> None:
     assert "no ext3; no ext4\n" in _warned("no ext3", "no ext4")
     assert "no 'a', 'b', 'c' and 1 more\n" in _warned("no 'a'", "no 'b'", "no 'c'", "no 'd'")
 
@@ -189,11 +169,6 @@ def test_no_line_is_wider_than_asked_for_and_none_acts_on_a_terminal(
     text = _text(build.run(cells, states, title=title), width=width)
     assert all(cells_of(line) <= width for line in text.split("\n"))
     assert all(printable(line) == line for line in text.split("\n"))
-
-
-@pytest.mark.parametrize("width", [-1, 0, 39])
-def test_below_forty_columns_the_table_stays_at_forty(width: int) -> None:
-    assert _text(build.demo(), width=width) == _text(build.demo(), width=40)
 
 
 def test_a_name_too_long_for_its_column_stands_whole_above_its_figures() -> None:

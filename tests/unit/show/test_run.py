@@ -1,0 +1,266 @@
+"""The Run screen: title, cells, the current step, gauges, plot, and how its lines are shared out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fsconsole.model.metrics import Metric
+from fsconsole.model.plan import RAW, StepKind, Variant
+from fsconsole.model.sample import BdiStats, LoadProgress, Pressure, Role, Sample, Writeback
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
+from fsconsole.show.charts import GaugeValue
+from fsconsole.show.gauges import TEXT_CELLS, age_words, gauges
+from fsconsole.show.history import RunSnapshot
+from fsconsole.show.run import Plotted, cell_in_sight, cell_row, plot, room_for, step_line, title_line
+from fsconsole.text import GIB, MIB, cells_of
+from tests.unit.results import build
+
+NOW_NS = 10 * build.SECOND_NS
+CELLS = (build.cell(0), build.cell(1, build.EXT4_OTHER), build.cell(2, build.XFS), build.cell(3, build.BTRFS))
+WIDTHS = (60, 80, 120, 200)
+
+
+def going(kind: StepKind = StepKind.DRAIN, *, status: RunStatus = RunStatus.RUNNING) -> RunState:
+    states = (build.done(0), build.failed(1), build.running(2, kind), CellState(3))
+    return build.run(CELLS, states, status=status)
+
+
+def sample(step: str, *, at_ns: int = NOW_NS, **how: object) -> Sample:
+    made = replace(build.sample(at_ns), step=step, cell=2, **how)
+    return replace(made, writeback=Writeback(3 * GIB, 100 * MIB))
+
+
+def test_the_title_says_which_cell_of_how_many_and_what_is_left() -> None:
+    line = title_line(build.snapshot(going()), NOW_NS, 80)
+    assert line.startswith("four filesystems: cell 3 of 4, about ")
+    assert line.endswith(" left")
+    assert "paused, cell 3 of 4" in title_line(build.snapshot(going(status=RunStatus.PAUSED)), NOW_NS, 80)
+
+
+def test_no_line_is_wider_than_the_screen() -> None:
+    for width in WIDTHS:
+        state = going()
+        long = replace(state.request.plan, title="\x1b[31m[/x]" + "name " * 60)
+        state = replace(state, request=replace(state.request, plan=long))
+        shown = build.snapshot(state)
+        assert cells_of(title_line(shown, NOW_NS, width)) <= width, width
+        for index in range(4):
+            row = cell_row(shown, index, width)
+            assert cells_of(row.text) <= width, width
+            assert row.text.isprintable(), width
+
+
+def test_each_cell_has_its_status_in_a_word_and_figures_or_a_reason_in_line() -> None:
+    shown = build.snapshot(going())
+    texts = [" ".join(cell_row(shown, index, 100).text.split()) for index in range(4)]
+    assert texts[0] == "1 ext4 data=ordered done write 812 durable 410 MB/s"
+    assert texts[1].startswith("2 ext4 data=writeback,nodelalloc failed mkfs: mkfs.xfs failed")
+    assert texts[2] == "3 xfs running step 4 of 7: drain"
+    assert texts[3] == "4 btrfs pending"
+    rows = [cell_row(shown, index, 100).text for index in range(4)]
+    words = ("done", "failed", "running", "pending")
+    assert len({row.index(word) for row, word in zip(rows, words, strict=True)}) == 1
+
+
+def test_names_keep_their_ends_in_80_columns_and_repeats_are_numbered() -> None:
+    long = replace(build.EXT4, label="ext4 " + "x" * 60 + " data=ordered")
+    state = build.run((build.cell(0, long), build.cell(1)), (build.done(0), build.done(1)))
+    text = cell_row(build.snapshot(state), 0, 80).text
+    assert "data=ordered" in text
+    assert text.endswith("MB/s")
+    cells = (build.cell(0), build.cell(1, repeat=2))
+    shown = build.snapshot(build.run(cells, (build.done(0), build.done(1))))
+    assert "#2" in cell_row(shown, 1, 80).text
+    assert "#" not in cell_row(build.snapshot(going()), 0, 80).text
+
+
+def test_a_check_that_found_something_and_a_cell_of_a_dead_engine_stand_out() -> None:
+    shown = build.snapshot(build.run(CELLS[:1], (build.done(0, verdict="errors"),)))
+    row = cell_row(shown, 0, 80)
+    assert "check: errors" in row.text
+    assert row.tone == "bad"
+    row = cell_row(build.snapshot(going(), alive=False), 2, 80)
+    assert "running" not in row.text
+    assert "interrupted  engine died" in row.text
+    assert row.tone == "bad"
+
+
+def test_the_step_says_how_far_it_is_by_samples_of_its_own() -> None:
+    line = step_line(build.snapshot(going(), sample("drain")), NOW_NS)
+    assert line.startswith("drain: application done, 3.1 GiB still dirty, ")
+    load = LoadProgress(256 * MIB, 4096, 1, 16, 1e8)
+    line = step_line(build.snapshot(going(StepKind.WORKLOAD), sample("workload", load=load)), NOW_NS)
+    assert line == "workload: large files, 256.0 MiB of 1.0 GiB, 1 file, 16 threads, 8.0 s"
+    early = sample("workload", at_ns=build.SECOND_NS)
+    line = step_line(build.snapshot(going(StepKind.WORKLOAD), sample=early), NOW_NS)
+    assert line == "workload: large files, 8.0 s"
+    other = sample("mkfs")
+    assert step_line(build.snapshot(going(StepKind.WORKLOAD), sample=other), NOW_NS) == line
+
+
+def test_gauges_older_than_two_seconds_tell_their_age() -> None:
+    last = sample("drain")
+    assert age_words(last, NOW_NS + 2 * build.SECOND_NS) == ""
+    assert age_words(last, NOW_NS + 3 * build.SECOND_NS) == "gauges 3.0 s old"
+    assert age_words(None, NOW_NS) == "no gauges yet"
+    assert age_words(last, NOW_NS + 9**15, alive=False) == "last gauges"
+
+
+def test_a_run_that_is_over_or_dead_says_what_can_be_done() -> None:
+    over = build.run(CELLS[:1], (build.done(0),))
+    assert "enter shows its results" in step_line(build.snapshot(over, alive=False), NOW_NS)
+    dead = step_line(build.snapshot(going(), alive=False), NOW_NS)
+    assert "c cleans up" in dead
+    assert "r resumes" in dead
+    new = build.run(CELLS[:1], (CellState(0),), status=RunStatus.NEW)
+    assert "Never started" in step_line(build.snapshot(new, alive=False), NOW_NS)
+    interrupted = replace(going(), status=RunStatus.INTERRUPTED, current_cell=None)
+    assert "cleaned up" in step_line(build.snapshot(interrupted, alive=False), NOW_NS)
+
+
+def test_the_cell_at_hand_is_kept_in_sight_else_the_next_else_the_last() -> None:
+    assert cell_in_sight(going()) == 2
+    between = replace(going(), current_cell=None)
+    waiting = replace(between, cells=(*between.cells[:2], build.done(2), CellState(3)))
+    assert cell_in_sight(waiting) == 3
+    over = replace(waiting, cells=(*waiting.cells[:3], CellState(3, CellStatus.SKIPPED)))
+    assert cell_in_sight(over) == 3
+    assert cell_in_sight(build.run((), ())) == 0
+
+
+def test_a_raw_row_shows_its_own_rates() -> None:
+    state = build.run(CELLS[:1], (build.done(0),))
+    figures = {Metric.RAW_WRITE_N: 1.812e9, Metric.RAW_READ_N: 2.5e9}
+    raw = CellState(0, CellStatus.DONE, 1, "", build.finished_steps(figures))
+    text = cell_row(build.snapshot(replace(state, cells=(raw,))), 0, 100).text
+    assert "raw write N 1812" in text
+    assert "raw read N 2500 MB/s" in text
+
+
+# Gauges and plots.
+
+BDI = BdiStats(0, 0, bandwidth_bytes_s=200_000_000, b_dirty=12, b_io=3, b_more_io=1)
+PRESSURE = Pressure(40.0, 35.0, 11.0, 1.0, 0.5)
+
+
+def looked_at(sample: Sample | None, *, raw: float = 0.0, best: float = 0.0) -> RunSnapshot:
+    cells, states = [build.cell(0)], [build.running(0)]
+    if raw:
+        cells.append(build.cell(1, Variant(RAW, RAW)))
+        steps = build.finished_steps({Metric.RAW_WRITE_N: raw})
+        states.append(CellState(1, CellStatus.DONE, 1, "", steps))
+    return build.snapshot(build.run(cells, states), sample, best_bytes_s=best)
+
+
+def of(shown: RunSnapshot) -> dict[str, GaugeValue]:
+    return {gauge.label: gauge for gauge in gauges(shown)}
+
+
+def full(**how: object) -> Sample:
+    return replace(build.sample(), bdi=BDI, pressure=PRESSURE, **how)
+
+
+def test_what_this_machine_does_not_offer_has_no_value_which_is_not_zero() -> None:
+    assert gauges(looked_at(None)) == ()
+    shown = of(looked_at(replace(build.sample(), devices=())))
+    missing = (
+        "write",
+        "read",
+        "busy",
+        "bdi",
+        "I/O wait",
+        "queue",
+        "latency",
+        "mem wait",
+        "CPU wait",
+        "inodes",
+    )
+    for label in missing:
+        assert shown[label].value is None, label
+    idle = replace(build.sample().devices[0], write_bytes_s=0.0)
+    assert of(looked_at(replace(build.sample(), devices=(idle,))))["write"].value == 0.0
+
+
+def test_throughput_is_set_against_the_raw_row_where_there_is_one_else_against_the_peak() -> None:
+    write = of(looked_at(full(), raw=500e6, best=410e6))["write"]
+    assert (write.value, write.maximum, write.text) == (410.2e6, 500e6, "410 MB/s of raw 500")
+    assert of(looked_at(full(), best=820e6))["write"].text == "410 MB/s of peak 820"
+    assert of(looked_at(full(), raw=300e6, best=820e6))["write"].maximum == 820e6
+    read = of(looked_at(full(), best=820e6))["read"]
+    assert read.maximum == 820e6
+
+
+def test_texts_fit_their_room_so_that_the_bars_of_all_gauges_are_equally_long() -> None:
+    for bytes_s in (0.0, 51_700.0, 999_000.0, 1.3e6, 12.3e6, 1299e6):
+        device = replace(build.sample().devices[0], write_bytes_s=bytes_s)
+        text = of(looked_at(replace(build.sample(), devices=(device,)), best=1347e6))["write"].text
+        assert len(text) <= TEXT_CELLS, text
+    for factor in (1e-3, 1.0):
+        device = build.sample().devices[0]
+        rates = replace(device, write_bytes_s=9.99e9 * factor, in_flight=1023, latency_ms=1234.0 * factor)
+        writeback = Writeback(int(1023.9 * MIB), int(1023.9 * MIB), 4 * GIB, 2 * GIB)
+        shown = gauges(looked_at(full(devices=(rates,), writeback=writeback), best=9.99e9 * factor))
+        assert {gauge.label: gauge.text for gauge in shown if len(gauge.text) > TEXT_CELLS} == {}, factor
+
+
+def test_only_targets_are_added_up_and_what_is_below_has_a_gauge_of_its_own() -> None:
+    target = build.sample().devices[0]
+    below = replace(target, name="vda", role=Role.BELOW, above="loop7", write_bytes_s=1e6)
+    shown = of(looked_at(full(devices=(target, replace(target, name="sdc"), below))))
+    assert shown["write"].value == 2 * 410.2e6
+    assert shown["vda"].value == 1e6
+
+
+def test_dirty_memory_has_the_known_thresholds_marked_within_its_scale() -> None:
+    dirty = of(looked_at(full()))["dirty"]
+    assert [(mark.name, mark.value) for mark in dirty.marks] == [("bg", 200 * MIB), ("limit", 400 * MIB)]
+    assert dirty.maximum > 400 * MIB
+    assert [part.kind for part in dirty.parts] == ["dirty", "writeback"]
+    assert sum(part.value for part in dirty.parts) == dirty.value == 312 * MIB
+    dirty = of(looked_at(full(writeback=Writeback(GIB, 0))))["dirty"]
+    assert dirty.marks == ()
+    assert dirty.maximum > GIB
+
+
+def test_cpu_writeback_and_pressure_are_told_by_kind() -> None:
+    cpu = of(looked_at(full()))["CPU"]
+    assert (cpu.value, cpu.maximum, cpu.text) == (30.0, 100.0, "user 10, system 20, iowait 30 %")
+    assert {part.kind: part.value for part in cpu.parts}["iowait"] == 30.0
+    shown = of(looked_at(full(), best=400e6))
+    assert shown["bdi"].text == "200 MB/s bandwidth, inodes 12/3/1"
+    assert shown["bdi"].maximum == 400e6
+    assert shown["inodes"].text == "b_dirty 12, b_io 3, b_more_io 1"
+    shown = of(looked_at(full()))
+    assert shown["I/O wait"].text == "some 40.0 %, all 35.0 %"
+    assert shown["CPU wait"].text == "some 11.0 %"
+
+
+def test_24_lines_have_five_cells_seven_gauges_and_a_plot() -> None:
+    labels = [gauge.label for gauge in gauges(looked_at(full()))[:7]]
+    assert labels == ["write", "read", "dirty", "CPU", "busy", "bdi", "I/O wait"]
+    room = room_for(24 - 6, cells=100, gauges=14, plot=True)
+    assert room.cells >= 5
+    assert room.gauges == 7
+    assert room.plot >= 4
+
+
+def test_a_plot_has_a_scale_and_dirty_memory_its_thresholds() -> None:
+    for shown in Plotted:
+        for last_minute in (False, True):
+            value = plot(looked_at(None), shown, last_minute=last_minute)
+            assert value.x_max > value.x_min
+            assert value.y_max > 0
+    value = plot(looked_at(full()), Plotted.DIRTY, last_minute=False)
+    assert [mark.name for mark in value.marks] == ["background", "limit"]
+    assert value.y_max == 400 * MIB
+    assert Plotted.THROUGHPUT.following.following.following is Plotted.THROUGHPUT
+
+
+def test_the_parts_never_take_more_lines_than_there_are() -> None:
+    for cells in (0, 1, 6, 10_000):
+        for wanted in (True, False):
+            for lines in range(60):
+                room = room_for(lines, cells=cells, gauges=14, plot=wanted)
+                assert room.cells + room.gauges + room.plot <= max(lines, 1), (cells, wanted)
+                assert min(room.cells, room.gauges, room.plot) >= 0, (cells, wanted)
+                assert wanted or room.plot == 0, (cells, wanted)
