@@ -82,21 +82,34 @@ def require_own_commands(request: RunRequest, catalog: Catalog, journal_path: st
 
 def objection(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: Catalog) -> str:
     """Return what is wrong with a cell, as a clause; empty if nothing is."""
-    strangers = [path for path in cell.devices if path not in known]
-    if strangers:
-        return f"is for {strangers[0]}, which has no consent to be wiped"
+    return next(_objections(cell, run_id, known, catalog), "")
+
+
+def _objections(cell: Cell, run_id: str, known: dict[str, TargetSpec], catalog: Catalog) -> Iterator[str]:
+    for path in cell.devices:
+        if path not in known:
+            yield f"is for {path}, which has no consent to be wiped"
     if not _is_own_array(cell):
-        return "is for an array that fsconsole would not make"
+        yield "is for an array that fsconsole would not make"
     if cell.uuid != cell_uuid(run_id, cell.index):
-        return f"has the UUID {cell.uuid}, which this run never gave"
+        yield f"has the UUID {cell.uuid}, which this run never gave"
     filesystem = filesystem_of(cell, catalog)
     if filesystem is None and not cell.variant.is_raw:
-        return f"is for {cell.variant.filesystem}, which is not in the catalog"
+        yield f"is for {cell.variant.filesystem}, which is not in the catalog"
     if filesystem is not None and not _has_allowed_words(cell, filesystem):
-        return "has option words that are not on the list"
-    return _step_objection(
-        cell.steps, rebuilt_steps(cell, [known[path] for path in cell.devices], filesystem, run_id)
+        yield "has option words that are not on the list"
+    own = rebuilt_steps(cell, [known[path] for path in cell.devices], filesystem, run_id)
+    allowed = {argv for step in own for argv in step.commands}
+    for argv in (argv for step in cell.steps for argv in step.commands):
+        if argv not in allowed:
+            yield f"asks for a command that fsconsole would not make: {shlex.join(argv)}"
+    # A missing gate, or a mkfs before it, consists of allowed commands, too.
+    acts, own_acts = (
+        [(step.kind, step.commands, step.workload, step.writes, step.device) for step in steps]
+        for steps in (cell.steps, own)
     )
+    if acts != own_acts:
+        yield f"has other steps than fsconsole {__version__} would take"
 
 
 def _is_own_array(cell: Cell) -> bool:
@@ -113,20 +126,6 @@ def _is_own_array(cell: Cell) -> bool:
     )
     is_whole = len(set(members)) == len(members) >= least_members(spec.level)
     return is_known and is_whole and cell.target == ARRAY_PATH and spec.members in (0, len(members))
-
-
-def _step_objection(asked: tuple[Step, ...], own: tuple[Step, ...]) -> str:
-    allowed = {argv for step in own for argv in step.commands}
-    foreign = [argv for step in asked for argv in step.commands if argv not in allowed]
-    if foreign:
-        return f"asks for a command that fsconsole would not make: {shlex.join(foreign[0])}"
-    # A missing gate, or a mkfs before it, consists of allowed commands, too.
-    is_same = [_act(step) for step in asked] == [_act(step) for step in own]
-    return "" if is_same else f"has other steps than fsconsole {__version__} would take"
-
-
-def _act(step: Step) -> tuple[object, ...]:
-    return step.kind, step.commands, step.workload, step.writes, step.device
 
 
 def _has_allowed_words(cell: Cell, filesystem: Filesystem) -> bool:

@@ -127,7 +127,17 @@ def survey_tree(tree_fd: int) -> ExtentSurvey:
     top = _open(".", _DIRECTORY, tree_fd, device, "the tree")
     try:
         for fd, path in _files(top, device, ""):
-            survey.add(_layout(fd, path))
+            try:
+                layout = layout_of(extents(fd))
+            except OSError as error:
+                why = os.strerror(error.errno or 0)
+                if error.errno in _UNSUPPORTED:
+                    remedy = "Leave the extents out, or choose a filesystem that has FIEMAP."
+                    raise KernelLacks("extent maps of this filesystem", why, remedy) from error
+                raise ExtentsUnreadable(path, why) from error
+            if layout.is_unwritten:
+                raise ExtentsUnreadable(path, "it was not flushed, and has no blocks on the disk yet")
+            survey.add(layout)
     finally:
         os.close(top)
     return survey
@@ -162,22 +172,6 @@ def _open(name: str, flags: int, directory: int, device: int, path: str) -> int:
         os.close(fd)
         raise ExtentsUnreadable(path=path, why="it is on another filesystem than the tree")
     return fd
-
-
-def _layout(fd: int, path: str) -> FileLayout:
-    try:
-        layout = layout_of(extents(fd))
-    except OSError as error:
-        if error.errno in _UNSUPPORTED:
-            raise KernelLacks(
-                what="extent maps of this filesystem",
-                why=os.strerror(error.errno or 0),
-                remedy="Leave the extents out, or choose a filesystem that has FIEMAP.",
-            ) from error
-        raise ExtentsUnreadable(path=path, why=os.strerror(error.errno or 0)) from error
-    if layout.is_unwritten:
-        raise ExtentsUnreadable(path=path, why="it was not flushed, and has no blocks on the disk yet")
-    return layout
 
 
 def space_measurements(mount_point: str, device: str) -> tuple[Measurement, ...]:

@@ -421,17 +421,13 @@ class Sampler:
             due_ns = next_due_ns(start_ns, self._period_ns, now_ns)
             if self._stopping.wait((due_ns - now_ns) / 1e9):
                 return
-            self._take()
-
-    def _take(self) -> None:
-        sample = self.gauges.read(self._place, self._last_ns)
-        if sample is None:
-            return
-        self._note_dirty(sample.writeback.pending_bytes)
-        with self._lock:
-            self._stalls.note(sample)
-        self._last_ns = sample.monotonic_ns
-        self._sink(sample)
+            sample = self.gauges.read(self._place, self._last_ns)
+            if sample is not None:
+                self._note_dirty(sample.writeback.pending_bytes)
+                with self._lock:
+                    self._stalls.note(sample)
+                self._last_ns = sample.monotonic_ns
+                self._sink(sample)
 
     def _note_dirty(self, dirty_bytes: int) -> None:
         with self._lock:

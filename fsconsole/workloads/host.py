@@ -55,11 +55,6 @@ class Ground:
     source_fd: int
     source: SourceFiles | None
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether bytes or time end the load."""
-        return bool(self.workload.limit_bytes or self.workload.duration_s)
-
 
 def picks(ground: Ground, operations: dict[WorkloadKind, Operation], thread: int) -> Iterator[Pick]:
     """Yield one thread's operations in order; operations are those of the workload."""
@@ -103,7 +98,8 @@ def _source_files(ground: Ground, operation: Operation, thread: int) -> Iterator
     if source is None:
         return iter(())
     numbers = source.numbers(thread, workload.threads, shared=not workload.deletes)
-    repeats = (workload.files or ground.is_limited) and not workload.deletes and numbers
+    is_limited = workload.files or workload.limit_bytes or workload.duration_s
+    repeats = is_limited and not workload.deletes and numbers
     rounds = count() if repeats else range(1)
     name, directory_fd = namer(source.directories, threads=source.threads), ground.source_fd
     # Each round makes its names anew: millions of them, kept, would fill the memory.

@@ -76,38 +76,36 @@ def test_a_sample_says_what_step_it_belongs_to_and_how_far_that_is(run: Run) -> 
     assert run.next_of("array-sync").cell == 2
     run.sampler.tell_progress(StepProgress(41.7, 90.0))
     assert run.sampler.place_in_words() == "cell 3: array-sync, 42 %"
-    run.next()  # It may have been on its way before the progress was told.
-    assert run.next_of("array-sync").progress == StepProgress(41.7, 90.0)
+    # Samples may have been on their way before the progress was told.
+    wait_until(lambda: run.next_of("array-sync").progress == StepProgress(41.7, 90.0), "the progress")
     run.sampler.set_place(2, "mkfs")
     assert run.sampler.place_in_words() == "cell 3: mkfs"
     assert run.next_of("mkfs").progress is None
 
 
 def test_a_loads_counters_become_progress(run: Run) -> None:
-    with CounterPage.create(3) as page:
-        page.words[slot_word(1, SlotWord.STATE)] = ThreadState.RUNNING
-        run.sampler.gauges.watch_load(page)
-        for thread in range(3):
-            page.words[slot_word(thread, SlotWord.BYTES)] = 1000 * (thread + 1)
-            page.words[slot_word(thread, SlotWord.FILES_DONE)] = 2
-            run.sampler.set_place(0, "loaded")
-        load = run.next_of("loaded").load
-        run.sampler.gauges.watch_load(None)
-    assert load is not None
-    assert (load.bytes_done, load.files_done, load.threads_running) == (6000, 6, 1)
-    run.sampler.set_place(0, "unloaded")
-    assert run.next_of("unloaded").load is None
-
-
-def test_the_first_rate_of_a_load_counts_from_when_it_was_watched() -> None:
     made = Run()
     with CounterPage.create(1) as page:
         page.words[slot_word(0, SlotWord.BYTES)] = 500
         made.sampler.gauges.watch_load(page)
         with made:
             load = made.next().load
+    # The first rate counts from when it was watched.
     assert load is not None
     assert load.bytes_s == 0.0
+    with CounterPage.create(3) as page:
+        page.words[slot_word(1, SlotWord.STATE)] = ThreadState.RUNNING
+        run.sampler.gauges.watch_load(page)
+        for thread in range(3):
+            page.words[slot_word(thread, SlotWord.BYTES)] = 1000 * (thread + 1)
+            page.words[slot_word(thread, SlotWord.FILES_DONE)] = 2
+        run.sampler.set_place(0, "loaded")
+        load = run.next_of("loaded").load
+        run.sampler.gauges.watch_load(None)
+    assert load is not None
+    assert (load.bytes_done, load.files_done, load.threads_running) == (6000, 6, 1)
+    run.sampler.set_place(0, "unloaded")
+    assert run.next_of("unloaded").load is None
 
 
 def test_a_source_that_fails_or_is_missing_is_absent_and_its_reason_is_counted(tmp_path: Path) -> None:
