@@ -17,8 +17,6 @@ from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
-from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.events import CellFinished, CellStarted, Outcome, RunFinished, RunStarted
 from fsconsole.model.state import CellStatus, RunStatus
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, run
@@ -33,7 +31,7 @@ from tests.loop.commands import (
     hiding,
     nothing_changes,
 )
-from tests.loop.runs import FSCONSOLE, TINY_PLAN, new_run, wait_for
+from tests.loop.runs import BEGUN, FSCONSOLE, TINY_PLAN, new_run, tell, tell_the_end, wait_for
 
 MOUNT = 'mount = { data = ["ordered", "writeback"] }'
 
@@ -100,25 +98,24 @@ NO_FILES = {
 
 
 def test_a_plan_that_is_no_file_is_refused(bench: Bench):
-    with nothing_changes(bench):
-        for name in NO_FILES.values():
-            fails(ExitCode.PLAN_MISSING, *bench.words("run", name), names=("--list",))
+    def refused(name: str) -> None:
+        fails(ExitCode.PLAN_MISSING, *bench.words("run", name), names=("--list",))
 
-
-def test_a_pipe_is_no_plan_and_nobody_waits_for_it(bench: Bench):
-    os.mkfifo(bench.directory / "plan.toml")
     with nothing_changes(bench):
-        fails(ExitCode.PLAN_MISSING, *bench.words("run", str(bench.directory / "plan.toml")))
+        each({name: (path,) for name, path in NO_FILES.items()}, refused)
 
 
 TOOLS = {"mkfs.ext4": "e2fsprogs", "bwrap": "bubblewrap", "wipefs": "util-linux"}
 
 
-@pytest.mark.parametrize("tool", TOOLS)
-def test_a_missing_tool_is_named_with_its_package_before_anything_is_touched(bench: Bench, tool: str):
+def test_a_missing_tool_is_named_with_its_package_before_anything_is_touched(bench: Bench):
     words = (*bench.words("run", bench.plan()), "--consent", bench.code(bench.plan()))
+
+    def named(tool: str, package: str) -> None:
+        fails(ExitCode.TOOL_MISSING, *words, under=hiding(tool), names=(f" {tool} ", package))
+
     with nothing_changes(bench):
-        fails(ExitCode.TOOL_MISSING, *words, under=hiding(tool), names=(f" {tool} ", TOOLS[tool]))
+        each({tool: (tool, package) for tool, package in TOOLS.items()}, named)
 
 
 def test_a_filesystem_whose_tool_is_missing_keeps_its_rows_and_the_others_run(bench: Bench):
@@ -130,13 +127,13 @@ def test_a_filesystem_whose_tool_is_missing_keeps_its_rows_and_the_others_run(be
     assert "not installed: mkfs.btrfs; package btrfs-progs" in done.stdout
 
 
-@pytest.mark.parametrize("tool", ["mkfs.ext4", "mount"])
-def test_a_tool_that_is_gone_when_the_engine_wants_it_ends_the_run(bench: Bench, tool: str):
+def test_a_tool_that_is_gone_when_the_engine_wants_it_ends_the_run(bench: Bench):
     folder = new_run(TINY_PLAN, bench.device, bench.runs)
-    words = ("resume", "--runs", bench.runs)
-    fails(ExitCode.TOOL_MISSING, *words, under=hiding(tool), names=(f" {tool} ",))
-    assert CellStatus.DONE not in {cell.status for cell in read_state(folder).cells}
-    bench.assert_given_back()
+    for tool in ("mount", "mkfs.ext4"):
+        words = ("resume", "--runs", bench.runs, *agreeing(bench.runs))
+        fails(ExitCode.TOOL_MISSING, *words, under=hiding(tool), names=(f" {tool} ",))
+        assert CellStatus.DONE not in {cell.status for cell in read_state(folder).cells}
+        bench.assert_given_back()
 
 
 NEEDS_ROOT = {
@@ -145,23 +142,20 @@ NEEDS_ROOT = {
     "resume": ("resume",),
     "cleanup": ("cleanup",),
     "demo": ("demo", "--dir", "DIR"),
+    "scratch create": ("scratch", "create", "--dir", "DIR"),
+    "scratch list": ("scratch", "list", "--dir", "DIR"),
+    "scratch remove": ("scratch", "remove", "x", "--dir", "DIR"),
 }
 
 
 def test_who_is_not_root_is_told_so(tmp_path: Path):
     def told(*words: str) -> None:
+        runs = () if words[0] == "scratch" else ("--runs", str(tmp_path / "runs"))
         words = tuple(str(tmp_path) if word == "DIR" else word for word in words)
-        fails(ExitCode.NOT_ROOT, *words, "--runs", str(tmp_path / "runs"), under=AS_NOBODY, names=("sudo",))
+        fails(ExitCode.NOT_ROOT, *words, *runs, under=AS_NOBODY, names=("sudo",))
         assert list(tmp_path.iterdir()) == []
 
     each(NEEDS_ROOT, told)
-
-
-@pytest.mark.parametrize("verb", ["create", "list", "remove"])
-def test_scratch_devices_are_for_root(tmp_path: Path, verb: str):
-    words = ("scratch", verb, *(("x",) if verb == "remove" else ()), "--dir", str(tmp_path))
-    fails(ExitCode.NOT_ROOT, *words, under=AS_NOBODY)
-    assert list(tmp_path.iterdir()) == []
 
 
 NO_RUNS = {
@@ -187,36 +181,30 @@ def words(bench: Bench) -> tuple[str, ...]:
     return ("run", plan, "--device", bench.device, "--consent", bench.code(plan))
 
 
-@pytest.fixture(params=["tmpfs", "ext4"])
-def small_disk(request: pytest.FixtureRequest, loop_device: MakeLoopDevice, mounted: Mount) -> Path:
+@pytest.fixture
+def small_disk(loop_device: MakeLoopDevice, mounted: Mount) -> Path:
     """A disk for run folders with little room."""
-    if request.param == "tmpfs":
-        return mounted("tmpfs", filesystem="tmpfs", options="size=6m")
     device = loop_device(16 * MIB)
     run("mkfs.ext4", "-q", device)
     return mounted(device)
+
+
+def test_a_full_or_read_only_disk_takes_no_run(bench: Bench, words: tuple[str, ...], small_disk: Path):
+    full(small_disk)
+    runs = str(small_disk / "runs")
+    with nothing_changes(bench):
+        fails(ExitCode.NO_SPACE, *words, "--runs", runs, names=(f"{runs} has 0 B free", "--runs"))
+        assert list(small_disk.glob("runs/*")) == []
+        (small_disk / "ballast").unlink()
+        Path(runs).mkdir(exist_ok=True)
+        run("mount", "-o", "remount,ro", str(small_disk))
+        fails(ExitCode.RUNS_READ_ONLY, *words, "--runs", runs, names=(runs, "Read-only file system"))
 
 
 def test_runs_are_kept_nowhere_but_in_a_directory(bench: Bench, words: tuple[str, ...]):
     with nothing_changes(bench):
         for runs, why in NO_RUNS.items():
             fails(ExitCode.RUNS_READ_ONLY, *words, "--runs", runs, names=(why, "--runs DIR"))
-
-
-def test_a_full_disk_takes_no_run(bench: Bench, words: tuple[str, ...], small_disk: Path):
-    full(small_disk)
-    with nothing_changes(bench):
-        runs = str(small_disk / "runs")
-        fails(ExitCode.NO_SPACE, *words, "--runs", runs, names=(f"{runs} has 0 B free", "--runs"))
-    assert list(small_disk.glob("runs/*")) == []
-
-
-def test_a_read_only_disk_takes_no_run(bench: Bench, words: tuple[str, ...], small_disk: Path):
-    (small_disk / "runs").mkdir()
-    run("mount", "-o", "remount,ro", str(small_disk))
-    with nothing_changes(bench):
-        runs = str(small_disk / "runs")
-        fails(ExitCode.RUNS_READ_ONLY, *words, "--runs", runs, names=(runs, "Read-only file system"))
 
 
 def spoiled_in_the_middle(words: tuple[str, ...], runs: Path, spoil: Callable[[], None]) -> tuple[
@@ -253,77 +241,77 @@ def reported(text: str) -> int:
 def test_a_disk_that_runs_full_stops_the_run_and_loses_no_cell(
     bench: Bench, words: tuple[str, ...], small_disk: Path
 ):
+    runs = str(small_disk / "runs")
     done, folder = spoiled_in_the_middle(words, small_disk / "runs", lambda: full(small_disk))
     assert_told(done, ExitCode.JOURNAL_FULL, folder.name, "disk is full", "fsconsole resume")
     assert '"event": "run_finished"' in done.stdout
     bench.assert_given_back()
-    again = ("resume", "--runs", str(small_disk / "runs"))
-    again += agreeing(str(small_disk / "runs"))
+    again = ("resume", "--runs", runs, *agreeing(runs))
     fails(ExitCode.JOURNAL_FULL, *again, names=("disk is full",))
-    assert "disk is full" in command("runs", "--runs", str(small_disk / "runs"), "--json").stdout
+    assert "disk is full" in command("runs", "--runs", runs, "--json").stdout
 
     (small_disk / "ballast").unlink()
     before = read_state(folder)
     assert (before.status, before.exit_code) == (RunStatus.FINISHED, ExitCode.JOURNAL_FULL)
-    kept = [cell for cell in before.cells if cell.status is CellStatus.DONE]
-    assert len(kept) >= reported(done.stdout) >= 1
-    assert "disk is full" in command("cleanup", "--runs", str(small_disk / "runs")).stdout
-    assert command(*again).returncode == 0
-    after = read_state(folder)
-    assert {cell.status for cell in after.cells} == {CellStatus.DONE}
-    assert [after.cells[cell.index] for cell in kept] == kept
+    assert "disk is full" in command("cleanup", "--runs", runs).stdout
+    resumed_without_loss(folder, runs, reported(done.stdout))
 
 
 def test_a_disk_that_turns_read_only_stops_the_run_and_loses_no_cell(
-    bench: Bench, words: tuple[str, ...], loop_device: MakeLoopDevice, mounted: Mount
+    bench: Bench, words: tuple[str, ...], small_disk: Path
 ):
-    device = loop_device(16 * MIB)
-    run("mkfs.ext4", "-q", device)
-    disk = mounted(device)
     # What ext4 does to itself after an error (man 5 ext4: abort).
     done, folder = spoiled_in_the_middle(
-        words, disk / "runs", lambda: run("mount", "-o", "remount,abort", str(disk))
+        words, small_disk / "runs", lambda: run("mount", "-o", "remount,abort", str(small_disk))
     )
     assert_told(done, ExitCode.JOURNAL_UNUSABLE, folder.journal, "Read-only file system")
     bench.assert_given_back()
-    kept_there = ("--runs", str(disk / "runs"))
+    kept_there = ("--runs", str(small_disk / "runs"))
     for name in ("runs", "results"):
         shown = command(name, *kept_there)
         assert shown.returncode == 0, shown.stderr
         assert "could not say why: its disk is read-only now" in " ".join(shown.stdout.split())
-    cleaned = command("cleanup", *kept_there)
-    assert (
-        f"{folder.name}: left as it is: its folder is not writable: Read-only file system" in cleaned.stdout
-    )
-    fails(
-        ExitCode.JOURNAL_UNUSABLE, "resume", *kept_there, names=("its disk is read-only", "Copy the folder")
-    )
-    run("cp", "--archive", str(disk / "runs"), bench.runs)
-    copied = RunFolder(f"{bench.runs}/{folder.name}")
-    kept = [cell for cell in read_state(copied).cells if cell.status is CellStatus.DONE]
-    assert len(kept) >= reported(done.stdout) >= 1
-    assert command("resume", "--runs", bench.runs, *agreeing(bench.runs)).returncode == 0
-    after = read_state(copied)
+    cleaned = command("cleanup", *kept_there).stdout
+    assert f"{folder.name}: left as it is: its folder is not writable: Read-only file system" in cleaned
+    names = ("its disk is read-only", "Copy the folder")
+    fails(ExitCode.JOURNAL_UNUSABLE, "resume", *kept_there, names=names)
+    run("cp", "--archive", str(small_disk / "runs"), bench.runs)
+    resumed_without_loss(RunFolder(f"{bench.runs}/{folder.name}"), bench.runs, reported(done.stdout))
+
+
+def resumed_without_loss(folder: RunFolder, runs: str, reported: int) -> None:
+    """Resume a run to its end, and prove that what was reported done before it is there as it was."""
+    kept = [cell for cell in read_state(folder).cells if cell.status is CellStatus.DONE]
+    assert len(kept) >= reported >= 1
+    assert command("resume", "--runs", runs, *agreeing(runs)).returncode == 0
+    after = read_state(folder)
     assert {cell.status for cell in after.cells} == {CellStatus.DONE}
     assert [after.cells[cell.index] for cell in kept] == kept
-
-
-ENDED = (
-    RunStarted(1, "0.1.0", "boot", "6.18.0", "box"),
-    *(word for index in (0, 1) for word in (CellStarted(index, 1), CellFinished(index, 1, Outcome.DONE))),
-    RunFinished(Outcome.DONE),
-)
 
 
 @pytest.fixture
 def ended_run(bench: Bench) -> RunFolder:
     """A run that is over, all of its cells done."""
     folder = new_run(TINY_PLAN, bench.device, bench.runs)
-    journal = JournalWriter(folder)
-    for observation in ENDED:
-        journal.record(observation)
-    journal.close(finished=True)
+    tell_the_end(folder)
     return folder
+
+
+def without_tables(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            if not table.startswith("sqlite_"):
+                connection.execute(f"DROP TABLE {table}")
+
+
+def edited(statement: str, *values: str) -> Callable[[Path], None]:
+    """Return the damage that a statement of SQL does."""
+
+    def edit(path: Path) -> None:
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute(statement, values)
+
+    return edit
 
 
 IN_VAIN = {
@@ -359,65 +347,38 @@ def test_what_an_option_does_not_know_is_an_error_of_usage(bench: Bench, ended_r
         assert_told(done, ExitCode.USAGE, "--help")
 
 
-def newer(path: Path) -> None:
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 999")
-
-
-def emptied_of_tables(path: Path) -> None:
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            if not table.startswith("sqlite_"):
-                connection.execute(f"DROP TABLE {table}")
-
-
-def hostile_request(path: Path) -> None:
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("UPDATE run SET request = ?", ('{"[/x]\x1b]0;": [',))
-
-
-def overwritten(path: Path) -> None:
-    size = path.stat().st_size
-    with path.open("r+b") as file:
-        file.seek(4096)
-        file.write(b"\xa5" * (size - 4096))
-
-
-DAMAGES: dict[str, tuple[Callable[[Path], object], ExitCode]] = {
-    "empty": (lambda path: os.truncate(path, 0), ExitCode.JOURNAL_UNUSABLE),
-    "cut": (lambda path: os.truncate(path, path.stat().st_size // 2), ExitCode.JOURNAL_UNUSABLE),
-    "no database": (lambda path: path.write_bytes(b"\xa5" * 9000), ExitCode.JOURNAL_UNUSABLE),
-    "overwritten": (overwritten, ExitCode.JOURNAL_UNUSABLE),
-    "without tables": (emptied_of_tables, ExitCode.JOURNAL_UNUSABLE),
-    "a request that is none": (hostile_request, ExitCode.JOURNAL_UNUSABLE),
-    "gone": (lambda path: path.unlink(), ExitCode.JOURNAL_UNUSABLE),
-    "a directory": (lambda path: (path.unlink(), path.mkdir()), ExitCode.JOURNAL_UNUSABLE),
-    "newer": (newer, ExitCode.JOURNAL_NEWER),
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "empty": lambda path: os.truncate(path, 0),
+    "cut": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "no-database": lambda path: path.write_bytes(b"\xa5" * 9000),
+    "overwritten": lambda path: path.write_bytes(path.read_bytes()[:4096] + b"\xa5" * 40_000),
+    "without-tables": without_tables,
+    "a-request-that-is-none": edited(
+        "UPDATE run SET request = ?",
+        '{"[/x]\x1b]0;": [',
+    ),
+    "gone": lambda path: path.unlink(),
+    "a-directory": lambda path: (path.unlink(), path.mkdir()),
+    "newer": edited("PRAGMA user_version = 999"),
 }
 
 
-@pytest.mark.parametrize(("damage", "code"), DAMAGES.values(), ids=DAMAGES)
-def test_a_journal_that_can_not_be_read_is_told_and_left_as_it_is(
-    bench: Bench, ended_run: RunFolder, damage: Callable[[Path], object], code: ExitCode
-):
-    path = Path(ended_run.journal)
-    damage(path)
-    before = path.read_bytes() if path.is_file() else b""
-    for word in ("results", "resume"):
-        fails(code, word, "--runs", bench.runs, names=(str(path),))
-    assert (path.read_bytes() if path.is_file() else b"") == before
+def test_damaged_runs_are_told_listed_and_left_alone_beside_a_whole_one(bench: Bench, ended_run: RunFolder):
+    def told(name: str, damage: Callable[[Path], object]) -> None:
+        shutil.copytree(ended_run.path, f"{bench.runs}/{name}")
+        path = Path(bench.runs, name, "journal.sqlite")
+        damage(path)
+        before = path.read_bytes() if path.is_file() else b""
+        code = ExitCode.JOURNAL_NEWER if name == "newer" else ExitCode.JOURNAL_UNUSABLE
+        for word in ("results", "resume"):
+            fails(code, word, name, "--runs", bench.runs, names=(str(path),))
+        assert (path.read_bytes() if path.is_file() else b"") == before
 
-
-def test_damaged_runs_are_listed_and_left_alone_beside_a_whole_one(bench: Bench, ended_run: RunFolder):
-    names = []
-    for index, (damage, _) in enumerate(DAMAGES.values()):
-        names.append(f"damaged-{index}")
-        shutil.copytree(ended_run.path, f"{bench.runs}/{names[-1]}")
-        damage(Path(bench.runs, names[-1], "journal.sqlite"))
+    each({name: (name, damage) for name, damage in DAMAGES.items()}, told)
     for word in ("runs", "cleanup"):
         done = command(word, "--runs", bench.runs)
         assert (done.returncode, done.stderr) == (0, "")
-        assert all(f"{name}" in done.stdout for name in names)
+        assert all(name in done.stdout for name in DAMAGES)
         assert_plain(done.stdout)
 
 
@@ -425,9 +386,7 @@ def test_a_dead_run_is_told_from_one_that_never_began(bench: Bench):
     folder = new_run(TINY_PLAN, bench.device, bench.runs)
     fails(ExitCode.RUN_OVER, "attach", "--runs", bench.runs)
     assert "never started" in command("runs", "--runs", bench.runs).stdout
-    journal = JournalWriter(folder)
-    journal.record(ENDED[0])
-    journal.close(finished=False)
+    tell(folder, BEGUN, finished=False)
     fails(ExitCode.RUN_OVER, "attach", "--runs", bench.runs)
     assert "engine died" in command("runs", "--runs", bench.runs).stdout
     assert "the engine died" in command("cleanup", "--runs", bench.runs).stdout

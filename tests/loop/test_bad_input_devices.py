@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 from collections.abc import Callable
@@ -12,14 +11,13 @@ import pytest
 
 from fsconsole.client.engine import start_engine
 from fsconsole.errors import ExitCode
-from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
-from fsconsole.model.state import CellStatus, RunStatus
+from fsconsole.model.state import CellStatus
 from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice, Mount, run, wait_until
-from tests.loop.commands import Bench, OwnLoop, command, each, fails, in_another_boot, nothing_changes
-from tests.loop.gate_cases import digest, write
-from tests.loop.runs import TINY_PLAN, new_run, wait_for, wait_for_end
+from tests.conftest import MakeLoopDevice, Mount, run
+from tests.loop.commands import Bench, OwnLoop, each, fails, in_another_boot, nothing_changes
+from tests.loop.gate_cases import digest, sparse, write
+from tests.loop.runs import TINY_PLAN, new_run, wait_for_end
 
 COMMANDS = ("plan", "run")
 UNUSABLE = {
@@ -43,28 +41,25 @@ def test_what_is_no_device_is_refused(bench: Bench):
         each(UNUSABLE, refused)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_mounted_device_is_refused(bench: Bench, mounted: Mount, name: str):
+def test_a_device_that_is_mounted_too_small_or_read_only_is_refused(
+    bench: Bench, mounted: Mount, loop_device: MakeLoopDevice
+):
     run("mkfs.ext4", "-q", bench.device)
+    small, read_only = loop_device(MIB), loop_device(32 * MIB, read_only=True)
+    large = bench.plan(TINY_PLAN.replace("1MiB", "1GiB"), "large.toml")
+    plan = bench.plan()
+    for name in COMMANDS:
+        with nothing_changes(bench):
+            words = bench.words(name, large)
+            fails(ExitCode.DEVICE_TOO_SMALL, *words, names=("32.0 MiB", "4.0 GiB"))
+            words = bench.words(name, plan, small)
+            fails(ExitCode.DEVICE_TOO_SMALL, *words, names=("1.0 MiB", "are needed"))
+            words = bench.words(name, plan, read_only)
+            fails(ExitCode.DEVICE_REFUSED, *words, names=("is read-only",))
     point = mounted(bench.device, options="ro")
-    with nothing_changes(bench):
-        fails(ExitCode.DEVICE_MOUNTED, *bench.words(name, bench.plan()), names=(str(point), "umount"))
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_device_with_too_little_room_is_refused(bench: Bench, loop_device: MakeLoopDevice, name: str):
-    small = bench.words(name, bench.plan(), loop_device(MIB))
-    with nothing_changes(bench):
-        fails(ExitCode.DEVICE_TOO_SMALL, *small, names=("1.0 MiB", "are needed"))
-        large = bench.plan(TINY_PLAN.replace("1MiB", "1GiB"))
-        fails(ExitCode.DEVICE_TOO_SMALL, *bench.words(name, large), names=("32.0 MiB", "4.0 GiB"))
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_device_that_may_not_be_written_is_refused(bench: Bench, loop_device: MakeLoopDevice, name: str):
-    device = loop_device(32 * MIB, read_only=True)
-    with nothing_changes(bench):
-        fails(ExitCode.DEVICE_REFUSED, *bench.words(name, bench.plan(), device), names=("is read-only",))
+    for name in COMMANDS:
+        with nothing_changes(bench):
+            fails(ExitCode.DEVICE_MOUNTED, *bench.words(name, plan), names=(str(point), "umount"))
 
 
 def made_elsewhere(bench: Bench) -> str:
@@ -80,13 +75,16 @@ UNFIT_CODES: dict[str, Callable[[Bench], str]] = {
 }
 
 
-@pytest.mark.parametrize("code_of", UNFIT_CODES.values(), ids=UNFIT_CODES)
-def test_a_code_that_does_not_fit_is_refused(bench: Bench, code_of: Callable[[Bench], str]):
-    code = code_of(bench)
+def test_a_code_that_does_not_fit_is_refused(bench: Bench):
+    plan = bench.plan()
+    shown = f"`{shlex.join(['fsconsole', *bench.words('plan', plan)])}`"
+
+    def refused(code_of: Callable[[Bench], str]) -> None:
+        words = (*bench.words("run", plan), "--consent", code_of(bench))
+        fails(ExitCode.CONSENT_STALE, *words, names=(shown,))
+
     with nothing_changes(bench):
-        plan = bench.plan()
-        shown = f"`{shlex.join(['fsconsole', *bench.words('plan', plan)])}`"
-        fails(ExitCode.CONSENT_STALE, *bench.words("run", plan), "--consent", code, names=(shown,))
+        each({name: (code_of,) for name, code_of in UNFIT_CODES.items()}, refused)
 
 
 def test_without_a_code_nothing_is_wiped(bench: Bench):
@@ -113,13 +111,16 @@ CHANGES: dict[str, Callable[[str], object]] = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_code_fits_no_device_that_has_changed_since(bench: Bench, change: Callable[[str], object]):
+def test_a_code_fits_no_device_that_has_changed_since(bench: Bench):
     run("mkfs.ext4", "-q", bench.device)
-    code = bench.code(bench.plan())
-    change(bench.device)
-    with nothing_changes(bench):
-        fails(ExitCode.CONSENT_STALE, *bench.words("run", bench.plan()), "--consent", code)
+
+    def refused(change: Callable[[str], object]) -> None:
+        code = bench.code(bench.plan())
+        change(bench.device)
+        with nothing_changes(bench):
+            fails(ExitCode.CONSENT_STALE, *bench.words("run", bench.plan()), "--consent", code)
+
+    each({name: (change,) for name, change in CHANGES.items()}, refused)
 
 
 def test_a_device_that_vanished_or_was_replaced_since_the_plan_is_refused(bench: Bench, own_loop: OwnLoop):
@@ -127,48 +128,47 @@ def test_a_device_that_vanished_or_was_replaced_since_the_plan_is_refused(bench:
     own_loop.attach(files[0])
     words = bench.words("run", bench.plan(), own_loop.path)
     consent = ("--consent", bench.code(bench.plan(), device=own_loop.path))
-    before = [digest(str(file)) for file in files]
+    before = [digest(file) for file in files]
     own_loop.detach()
     with nothing_changes(bench):
         fails(ExitCode.DEVICE_MISSING, *words, *consent, names=(own_loop.path,))
-        own_loop.attach(files[1])
-        fails(ExitCode.CONSENT_STALE, *words, *consent, names=(own_loop.path,))
+        # The same file again at last: who knows what was done to it in between.
+        for file in (files[1], files[0]):
+            own_loop.attach(file)
+            fails(ExitCode.CONSENT_STALE, *words, *consent, names=(own_loop.path,))
         own_loop.detach()
-        own_loop.attach(files[0])
-        # The same file again: who knows what was done to it in between.
-        fails(ExitCode.CONSENT_STALE, *words, *consent)
-        own_loop.detach()
-    assert [digest(str(file)) for file in files] == before
+    assert [digest(file) for file in files] == before
 
 
-def sparse(path: Path) -> Path:
-    path.touch()
-    os.truncate(path, 32 * MIB)
-    return path
-
-
-def other_file(loop: OwnLoop, directory: Path) -> None:
-    loop.detach()
-    loop.attach(sparse(directory / "other"))
-
-
-AFTER_CONSENT: dict[str, tuple[Callable[[OwnLoop, Path], object], ExitCode, str]] = {
-    "it is gone": (lambda loop, _: loop.detach(), ExitCode.DEVICE_CHANGED, "it is gone"),
-    "another is there": (other_file, ExitCode.DEVICE_CHANGED, "inode of the backing file"),
-    "data": (lambda loop, _: CHANGES["data"](loop.path), ExitCode.DEVICE_CHANGED, "written on it"),
-    "a filesystem": (lambda loop, _: CHANGES["a filesystem"](loop.path), ExitCode.DEVICE_CHANGED, "ext4"),
-    "read-only": (lambda loop, _: run("blockdev", "--setro", loop.path), ExitCode.DEVICE_REFUSED, "read-only"),
+# What consent can mend is asked about by resume; a device that is another one, or that is refused, can't be.
+AFTER_CONSENT: dict[str, tuple[Callable[[OwnLoop, Path], object], ExitCode, ExitCode, str]] = {
+    "it is gone": (
+        lambda loop, _: loop.detach(), ExitCode.DEVICE_CHANGED, ExitCode.DEVICE_CHANGED, "it is gone"),
+    "another is there": (
+        lambda loop, directory: loop.attach(sparse(directory / "other")),
+        ExitCode.DEVICE_CHANGED, ExitCode.DEVICE_CHANGED, "inode of the backing file"),
+    "data": (
+        lambda loop, _: CHANGES["data"](loop.path),
+        ExitCode.DEVICE_CHANGED, ExitCode.CONSENT_MISSING, "written on it"),
+    "a filesystem": (
+        lambda loop, _: CHANGES["a filesystem"](loop.path),
+        ExitCode.DEVICE_CHANGED, ExitCode.CONSENT_MISSING, "ext4"),
+    "read-only": (
+        lambda loop, _: run("blockdev", "--setro", loop.path),
+        ExitCode.DEVICE_REFUSED, ExitCode.DEVICE_REFUSED, "read-only"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "code", "words"), AFTER_CONSENT.values(), ids=AFTER_CONSENT)
-def test_an_engine_refuses_a_device_that_changed_after_the_consent(
-    bench: Bench, own_loop: OwnLoop, change: Callable[[OwnLoop, Path], object], code: ExitCode, words: str
+@pytest.mark.parametrize("what", AFTER_CONSENT)
+def test_neither_resume_nor_an_engine_takes_a_device_that_changed_after_the_consent(
+    bench: Bench, own_loop: OwnLoop, what: str
 ):
+    change, code, resumed, words = AFTER_CONSENT[what]
     own_loop.attach(sparse(bench.directory / "agreed"))
     folder = new_run(TINY_PLAN, own_loop.path, bench.runs)
     change(own_loop, bench.directory)
     before = {file: digest(str(file)) for file in bench.directory.glob("[ao]*")}
+    fails(resumed, "resume", "--runs", bench.runs, names=(words, own_loop.path))
     start_engine(folder)
     wait_for_end(folder)
     after = read_state(folder)
@@ -177,54 +177,3 @@ def test_an_engine_refuses_a_device_that_changed_after_the_consent(
     assert own_loop.path in after.reason
     assert {file: digest(str(file)) for file in before} == before
     assert [cell.status for cell in after.cells] == [CellStatus.PENDING] * 2
-
-
-# What consent can mend is asked about; a device that is another one, or that is refused, can't be.
-RESUMED = {
-    "it is gone": ExitCode.DEVICE_CHANGED,
-    "another is there": ExitCode.DEVICE_CHANGED,
-    "data": ExitCode.CONSENT_MISSING,
-    "a filesystem": ExitCode.CONSENT_MISSING,
-    "read-only": ExitCode.DEVICE_REFUSED,
-}
-
-
-@pytest.mark.parametrize("what", AFTER_CONSENT)
-def test_a_run_is_not_resumed_on_a_device_that_changed_after_the_consent(
-    bench: Bench, own_loop: OwnLoop, what: str
-):
-    own_loop.attach(sparse(bench.directory / "agreed"))
-    folder = new_run(TINY_PLAN, own_loop.path, bench.runs)
-    change, _, words = AFTER_CONSENT[what]
-    change(own_loop, bench.directory)
-    before = {file: digest(str(file)) for file in bench.directory.glob("[ao]*")}
-    fails(RESUMED[what], "resume", "--runs", bench.runs, names=(words, own_loop.path))
-    assert {file: digest(str(file)) for file in before} == before
-    assert [cell.status for cell in read_state(folder).cells] == [CellStatus.PENDING] * 2
-
-
-@contextlib.contextmanager
-def paused_run(bench: Bench, folder: RunFolder):
-    """Have a run that stands still between two cells, its device locked; it is finished afterwards."""
-    assert command("resume", folder.name, "--detach", "--runs", bench.runs).returncode == 0
-    pause = ("stop", folder.name, "--pause", "--runs", bench.runs)
-    wait_until(lambda: command(*pause).returncode == 0, "the run takes requests")
-    wait_for(folder, lambda state: state.status is RunStatus.PAUSED and state.current_cell is None)
-    yield
-    assert command("stop", folder.name, "--continue", "--runs", bench.runs).returncode == 0
-    wait_for_end(folder)
-
-
-def test_two_runs_never_share_a_device(bench: Bench):
-    plan = TINY_PLAN.replace("repeats = 1", "repeats = 2")
-    first, second = new_run(plan, bench.device, bench.runs), new_run(plan, bench.device, bench.runs)
-    with paused_run(bench, first):
-        for name in COMMANDS:
-            fails(ExitCode.DEVICE_LOCKED, *bench.words(name, bench.plan()), names=(bench.device,))
-        fails(ExitCode.DEVICE_LOCKED, "resume", second.name, "--runs", bench.runs, names=(bench.device,))
-        fails(ExitCode.RUN_LIVES, "resume", first.name, "--runs", bench.runs, names=(first.name,))
-        assert command("cleanup", "--runs", bench.runs).stdout == "Nothing to clean up.\n"
-    state = read_state(first)
-    assert (state.status, state.exit_code) == (RunStatus.FINISHED, 0)
-    assert {cell.status for cell in state.cells} == {CellStatus.DONE}
-    assert {cell.status for cell in read_state(second).cells} == {CellStatus.PENDING}

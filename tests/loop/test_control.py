@@ -34,6 +34,7 @@ from tests.loop.runs import (
     fsconsole,
     kill_engines,
     new_folder,
+    new_run,
     objects,
     succeed,
     thaw,
@@ -295,10 +296,18 @@ def test_neither_a_living_run_nor_its_device_is_taken_by_another_engine(living, 
     engine = subprocess.run(argv, check=False, capture_output=True, text=True)
     assert engine.returncode == ExitCode.RUN_LIVES
     assert "another engine holds this run" in engine.stderr
-    for words in (living.words, (*living.words[:-1], str(tmp_path / "other"))):
-        refused = fsconsole(*words)
-        assert refused.returncode == ExitCode.DEVICE_LOCKED
-        assert f"{living.device} is locked by another run or tool." in refused.stderr
+    others = str(tmp_path / "others")
+    new_run(TWO_CELLS_PLAN, living.device, others)
+    _, *words = living.words
+    for command in (
+        ("run", *words),
+        ("plan", *words),
+        ("run", *words[:-1], str(tmp_path / "new")),
+        ("resume", "--runs", others),
+    ):
+        refused = fsconsole(*command)
+        assert refused.returncode == ExitCode.DEVICE_LOCKED, command
+        assert f"{living.device} is locked by another run or tool." in refused.stderr + refused.stdout
 
 
 def test_a_run_that_all_this_was_tried_on_ends_as_if_nothing_had_been(living):

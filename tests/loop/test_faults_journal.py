@@ -22,15 +22,11 @@ pytestmark = pytest.mark.root
 
 MOMENTS = [
     ("gate", "before", "tmpfs"),
-    ("mkfs", "middle", "tmpfs"),
     ("mkfs", "middle", "ext4"),
-    ("mount", "after", "tmpfs"),
     ("workload", "ready", "tmpfs"),
     ("workload", "ready", "ext4"),
-    ("workload", "after", "tmpfs"),
     ("check", "before", "tmpfs"),
     ("delete", "before", "ext4"),
-    ("release", "before", "tmpfs"),
     (AFTER_CELL, "before", "tmpfs"),
 ]
 """Of the last cell; then on what runs are kept: one disk that can't be mapped into memory when it is full, one that can."""
