@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import TypeVar
 
 from fsconsole.devices.claims import (
@@ -26,7 +25,6 @@ from fsconsole.devices.evidence import (
     FoundSignature,
     GateContext,
     Relation,
-    Relative,
     SystemPlace,
     Unread,
     Use,
@@ -158,18 +156,17 @@ def _from_tables(
         # whatever is mounted from it is found by its mount and by O_EXCL.
         if lost and not graph.stands_on_files(device):
             evidence = _unread(evidence, "the disks of /, /boot and the run folder", lost)
-        return _with(evidence, "its holders", partial(_require_sysfs, family))
+        try:
+            # That sysfs hides the holders of a relative is an error, not none.
+            for relative in family:
+                folder = f"/sys/dev/block/{os.major(relative.number)}:{os.minor(relative.number)}"
+                os.listdir(f"{folder}/holders")
+                read_text(f"{folder}/ro")
+        except OSError as error:
+            return _unread(evidence, "its holders", str(error))
+        return evidence
 
     return tuple(told(device, real) for device, real in subjects)
-
-
-def _require_sysfs(family: Iterable[Relative]) -> tuple[Use, ...]:
-    """Raise OSError where sysfs hides the holders of a relative: that is an error, not none."""
-    for relative in family:
-        folder = f"/sys/dev/block/{os.major(relative.number)}:{os.minor(relative.number)}"
-        os.listdir(f"{folder}/holders")
-        read_text(f"{folder}/ro")
-    return ()
 
 
 def _from_other_holders(

@@ -163,7 +163,11 @@ def listing(directory: str = DEFAULT_SCRATCH_DIR) -> tuple[Scratch, ...]:
     paths = {device.loop.path for device in loops if device.loop is not None and device.is_scratch}
     with suppress(FileNotFoundError, NotADirectoryError):
         paths.update(os.path.join(folder, name) for name in os.listdir(folder))
-    return tuple(_marked(sorted(paths), loops))
+    found = []
+    for path in sorted(paths):
+        with suppress(ScratchMissing):
+            found.append(_of_file(path, loops))
+    return tuple(found)
 
 
 def find(name: str, directory: str = DEFAULT_SCRATCH_DIR) -> Scratch:
@@ -175,9 +179,9 @@ def find(name: str, directory: str = DEFAULT_SCRATCH_DIR) -> Scratch:
         paths = [path for path in (scratch.path, scratch.device) if path]
         if name in {scratch.scratch_id, *paths, *map(os.path.basename, paths)}:
             return scratch
-    for scratch in _marked([os.path.realpath(name)] if "/" in name else [], attached_loops()):
-        return scratch
-    raise ScratchMissing(name=name)
+    if "/" not in name:
+        raise ScratchMissing(name=name)
+    return _of_file(os.path.realpath(name), attached_loops())
 
 
 def remove(scratch: Scratch) -> None:
@@ -229,12 +233,6 @@ def _of_file(path: str, loops: Iterable[Device]) -> Scratch:
         attached=over is not None,
         direct_io=over is not None and over.loop is not None and over.loop.direct_io,
     )
-
-
-def _marked(paths: Iterable[str], loops: Iterable[Device]) -> Iterator[Scratch]:
-    for path in paths:
-        with suppress(ScratchMissing):
-            yield _of_file(path, loops)
 
 
 def _loops_over(found: os.stat_result, loops: Iterable[Device]) -> list[Device]:

@@ -35,13 +35,13 @@ from fsconsole.system.mounts import MountEntry, read_mounts, read_swaps
 
 PROC_ROOT = "/proc"
 
-_FILE_TYPES = (
-    (stat.S_ISDIR, "a directory"),
-    (stat.S_ISREG, "a plain file"),
-    (stat.S_ISCHR, "a character device"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-)
+_FILE_TYPES = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFREG: "a plain file",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+}
 
 _T = TypeVar("_T")
 
@@ -193,8 +193,8 @@ def device_number(path: str) -> int:
     except (OSError, ValueError) as error:
         raise DeviceMissing(device=path) from error
     if not stat.S_ISBLK(found.st_mode):
-        kind = next((what for is_type, what in _FILE_TYPES if is_type(found.st_mode)), "something else")
-        raise NotABlockDevice(device=path, what=kind)
+        what = _FILE_TYPES.get(stat.S_IFMT(found.st_mode), "something else")
+        raise NotABlockDevice(device=path, what=what)
     return found.st_rdev
 
 

@@ -11,7 +11,7 @@ from fsconsole.catalog.loader import declaration_digest
 from fsconsole.errors.runs import ToolMissing
 from fsconsole.model.command import Command, Executor
 from fsconsole.model.wire import Wire, decode, encode
-from fsconsole.preflight.machine import Driver, driver_of, registered_filesystems, why_absent
+from fsconsole.preflight.machine import Driver, driver_of, why_absent
 from fsconsole.system.files import kernel_release
 from fsconsole.system.run import find_program
 
@@ -86,14 +86,13 @@ def what_is_known(
     executor: Executor, catalog: Catalog, names: frozenset[str], directory: str = CACHE_DIR
 ) -> Known:
     """Return what is known of these filesystems on this machine without trying anything."""
-    registered, kernel = registered_filesystems(), kernel_release()
     absent: list[tuple[str, str]] = []
     answers: list[Answer] = []
     for filesystem in catalog.filesystems:
         if filesystem.name not in names:
             continue
-        if driver_of(filesystem.name, registered) is Driver.ABSENT:
-            absent.append((filesystem.name, why_absent(filesystem, kernel)))
+        if driver_of(filesystem.name) is Driver.ABSENT:
+            absent.append((filesystem.name, why_absent(filesystem, kernel_release())))
             continue
         if missing := missing_tools(filesystem):
             absent.append(

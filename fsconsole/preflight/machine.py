@@ -192,9 +192,9 @@ def parse_aliases(text: str) -> frozenset[str]:
     return frozenset(name.removeprefix("fs-") for name in names)
 
 
-def driver_of(name: str, registered: frozenset[str] | None = None) -> Driver:
+def driver_of(name: str) -> Driver:
     """Return how this kernel serves a filesystem."""
-    if name in (registered_filesystems() if registered is None else registered):
+    if name in registered_filesystems():
         return Driver.LOADED
     aliases = read_text_or(f"/lib/modules/{files.kernel_release()}/modules.alias", "")
     return Driver.MODULE if name in parse_aliases(aliases) else Driver.ABSENT
@@ -227,7 +227,6 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> MachineFacts
 
     memory = psutil.virtual_memory()
     columns, lines = os.get_terminal_size(sys.stdout.fileno()) if sys.stdout.isatty() else (0, 0)
-    registered = registered_filesystems()
     with KernelLog() as kernel_log:
         return MachineFacts(
             is_root=os.geteuid() == 0,
@@ -237,15 +236,13 @@ def examine(executor: Executor, catalog: Catalog, runs_dir: str) -> MachineFacts
             memory_bytes=memory.total,
             available_bytes=memory.available,
             programs=tuple(look_for_tool(executor, name) for name in ENGINE_PROGRAMS),
-            filesystems=tuple(
-                filesystem_support(executor, filesystem, registered) for filesystem in catalog.filesystems
-            ),
+            filesystems=tuple(filesystem_support(executor, filesystem) for filesystem in catalog.filesystems),
             namespace=_as_root(
                 lambda run: _failure(run.run(Command(engine_argv(("true",)), timeout_s=_TRIAL_S))), executor
             ),
             confinement=_as_root(_try_confinement, executor),
-            loop=_as_root(_try_loop, executor),
-            has_debugfs="debugfs" in registered,
+            loop=_as_root(lambda _: try_loop(), executor),
+            has_debugfs="debugfs" in registered_filesystems(),
             udev_runs=os.path.exists(_UDEV_CONTROL),
             kernel_log_readable=kernel_log.readable,
             runs=_runs_disk(os.path.abspath(runs_dir)),
@@ -272,11 +269,9 @@ def look_for_tool(executor: Executor, name: str) -> Tool:
     return Tool(name, package_of(name), path, parse_version(said.out + said.err))
 
 
-def filesystem_support(
-    executor: Executor, filesystem: Filesystem, registered: frozenset[str] | None = None
-) -> FilesystemSupport:
-    """Return how kernel and tools serve a filesystem; registered is what is asked of the kernel without it."""
-    driver = driver_of(filesystem.name, registered)
+def filesystem_support(executor: Executor, filesystem: Filesystem) -> FilesystemSupport:
+    """Return how kernel and tools serve a filesystem."""
+    driver = driver_of(filesystem.name)
     why = why_absent(filesystem, files.kernel_release()) if driver is Driver.ABSENT else ""
     tools = tuple(
         replace(look_for_tool(executor, name), package=filesystem.package) for name in filesystem.tools
@@ -311,7 +306,8 @@ def _try_confinement(executor: Executor) -> str:
         return "" if os.path.exists(inside) else _failure(result)
 
 
-def _try_loop(_: Executor) -> str:
+def try_loop() -> str:
+    """Attach a file to a loop device; returns nothing. Raises OSError, KernelLacks."""
     with tempfile.NamedTemporaryFile(prefix="fsconsole-doctor-") as file:
         file.truncate(_LOOP_FILE_BYTES)
         block.attach_held(file.name).close()

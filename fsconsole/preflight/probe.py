@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
@@ -18,9 +17,8 @@ from fsconsole.errors.runs import KernelLacks, NoRoomToTry, ToolFailed
 from fsconsole.model.command import Command, Executor
 from fsconsole.model.wire import decode, encode
 from fsconsole.preflight.findings import Findings, versions_now
-from fsconsole.preflight.machine import Driver, driver_of, why_absent
+from fsconsole.preflight.machine import Driver, driver_of, try_loop, why_absent
 from fsconsole.preflight.probe_child import NO_ROOM, Report, TrialOrder, list_trials
-from fsconsole.system.block import attach_held
 from fsconsole.system.files import kernel_release
 from fsconsole.system.mounts import engine_argv
 from fsconsole.system.run import RunningCommand, spawn
@@ -53,7 +51,12 @@ def probe(
     mountable = [fs.name for fs in filesystems if driver_of(fs.name) is not Driver.ABSENT]
     as_root = os.geteuid() == 0
     if as_root:
-        _require_loop_devices()
+        try:
+            try_loop()
+        except OSError as error:
+            remedy = "Without loop devices mkfs alone can be tried: run it without root."
+            why = error.strerror or str(error)
+            raise KernelLacks("a loop device to try options on", why, remedy) from error
     order = TrialOrder(as_root, room_bytes, tuple(mountable if as_root else ()), tuple(totals))
     argv = engine_argv(_ARGV) if as_root else _ARGV
     driven: dict[str, Report] = {}
@@ -80,18 +83,6 @@ def probe(
         trouble = seen.trouble or left_out
         found.append(Findings(name, versions[name], seen.driver, trouble, tuple(answers[name])))
     return tuple(found)
-
-
-def _require_loop_devices() -> None:
-    with tempfile.TemporaryFile() as file:
-        file.truncate(MIB)
-        try:
-            attach_held(f"/proc/self/fd/{file.fileno()}").close()
-        except OSError as error:
-            remedy = "Without loop devices mkfs alone can be tried: run it without root."
-            raise KernelLacks(
-                "a loop device to try options on", error.strerror or str(error), remedy
-            ) from error
 
 
 def _reports(child: RunningCommand, room_bytes: int) -> Iterator[Report]:

@@ -18,7 +18,7 @@ from fsconsole.model.wire import encode
 from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import NO_DEVICE
 from fsconsole.plan.read import parse_plan
-from fsconsole.preflight import findings
+from fsconsole.preflight import findings, machine
 from fsconsole.preflight.findings import (
     Findings,
     Versions,
@@ -120,7 +120,7 @@ def test_what_is_known_without_trying_is_what_is_kept_and_which_drivers_and_prog
 
     monkeypatch.setattr(findings, "find_program", none_of_xfs)
     monkeypatch.setattr(findings, "versions_now", lambda _executor, _filesystem: NOW)
-    monkeypatch.setattr(findings, "registered_filesystems", lambda: frozenset({"ext4", "xfs"}))
+    monkeypatch.setattr(machine, "registered_filesystems", lambda: frozenset({"ext4", "xfs"}))
     keep_findings(FOUND, str(tmp_path))
     names = frozenset({"ext4", "xfs", "reiserfs"})
     known = what_is_known(RealExecutor(), load_catalog(), names, str(tmp_path))
