@@ -7,7 +7,7 @@ import os
 import socket
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -60,19 +60,16 @@ AS_ROOT_RENAME = pytest.param(("runs", "rename", "killed", "x"), marks=pytest.ma
 STRANGE = [pipe, link_to_nothing, link_to_another]
 
 
-@pytest.mark.parametrize("put", STRANGE)
-@pytest.mark.parametrize("part", ["lock", "last-word"])
-def test_a_list_of_runs_tells_what_is_wrong_with_one_and_still_shows_the_others(
-    folder: RunFolder, part: str, put: Callable[[str], None]
-) -> None:
+def test_a_list_of_runs_tells_what_is_wrong_with_one_and_still_shows_the_others(folder: RunFolder) -> None:
     recorded("grid", Path(folder.path).parent)
-    path = os.path.join(folder.path, part)
-    os.unlink(path)
-    put(path)
-    said = on(folder, "runs")
-    assert said.code == ExitCode.OK
-    assert "ext4 and xfs: a hundred files" in said.out
-    assert "killed" in said.out
+    for path in (folder.lock, folder.last_word):
+        for put in STRANGE:
+            os.unlink(path)
+            put(path)
+            said = on(folder, "runs")
+            assert said.code == ExitCode.OK, (path, put)
+            assert "ext4 and xfs: a hundred files" in said.out, (path, put)
+            assert "killed" in said.out, (path, put)
 
 
 @pytest.mark.parametrize(
@@ -90,36 +87,32 @@ def test_a_pipe_in_the_place_of_the_journal_is_not_waited_for(
     assert folder.name in said.out + said.err
 
 
-@pytest.mark.parametrize("put", [link_to_nothing, link_to_another])
-def test_a_lock_that_is_a_link_says_nothing_of_an_engine(
-    folder: RunFolder, put: Callable[[str], None]
+def test_a_lock_that_is_a_link_and_a_last_word_that_is_no_file_are_errors_with_hints(
+    folder: RunFolder,
 ) -> None:
-    os.unlink(folder.lock)
-    put(folder.lock)
-    with pytest.raises(FsconsoleError, match="symbolic link"):
-        is_alive(folder)
+    for put in STRANGE:
+        os.unlink(folder.last_word)
+        put(folder.last_word)
+        with caged(Path(folder.path)), pytest.raises(FsconsoleError) as caught:
+            last_word.read(folder)
+        assert folder.last_word in str(caught.value)
+        assert caught.value.hint
+    for put in (link_to_nothing, link_to_another):
+        os.unlink(folder.lock)
+        put(folder.lock)
+        with pytest.raises(FsconsoleError, match="symbolic link"):
+            is_alive(folder)
 
 
-@pytest.mark.parametrize("put", STRANGE)
-def test_a_last_word_that_is_no_file_is_an_error_with_a_hint(
-    folder: RunFolder, put: Callable[[str], None]
-) -> None:
-    os.unlink(folder.last_word)
-    put(folder.last_word)
-    with caged(Path(folder.path)), pytest.raises(FsconsoleError) as caught:
-        last_word.read(folder)
-    assert folder.last_word in str(caught.value)
-    assert caught.value.hint
-
-
-@pytest.mark.parametrize("part", ["journal.sqlite", "journal.sqlite-wal"])
-def test_a_journal_that_lies_elsewhere_is_not_read(folder: RunFolder, tmp_path: Path, part: str) -> None:
-    path = os.path.join(folder.path, part)
-    os.rename(path, tmp_path / "elsewhere")
-    os.symlink(tmp_path / "elsewhere", path)
-    said = on(folder, "results")
-    assert said.code == ExitCode.JOURNAL_UNUSABLE
-    assert f"{part} is a symbolic link" in said.err
+def test_a_journal_that_lies_elsewhere_is_not_read(folder: RunFolder, tmp_path: Path) -> None:
+    for part in ("journal.sqlite", "journal.sqlite-wal"):
+        path = os.path.join(folder.path, part)
+        os.rename(path, tmp_path / "elsewhere")
+        os.symlink(tmp_path / "elsewhere", path)
+        said = on(folder, "results")
+        assert said.code == ExitCode.JOURNAL_UNUSABLE
+        assert f"{part} is a symbolic link" in said.err
+        os.rename(tmp_path / "elsewhere", path)
 
 
 def test_an_engines_last_word_is_printed_as_data_by_cleanup(folder: RunFolder) -> None:
@@ -177,13 +170,12 @@ def test_an_answer_is_printed_as_data(
     assert f"step {AS_DATA}" in said.out
 
 
-@pytest.mark.parametrize("version", [0, -5, -(2**31)])
-def test_a_version_before_the_first_one_is_refused(tmp_path: Path, version: int) -> None:
-    folder = recorded("grid", tmp_path)
-    with contextlib.closing(sqlite3.connect(folder.journal)) as journal:
-        journal.execute(f"PRAGMA user_version = {version}")
-    words = ("results", "--runs", str(tmp_path))
-    said = say(*words)
-    assert_harmless(said, words)
-    assert said.code == ExitCode.JOURNAL_UNUSABLE
-    assert f"no journal has the version {version}" in said.err
+def test_a_version_before_the_first_one_is_refused(tmp_path: Path) -> None:
+    folder, words = recorded("grid", tmp_path), ("results", "--runs", str(tmp_path))
+    for version in (0, -5, -(2**31)):
+        with contextlib.closing(sqlite3.connect(folder.journal)) as journal:
+            journal.execute(f"PRAGMA user_version = {version}")
+        said = say(*words)
+        assert_harmless(said, words)
+        assert said.code == ExitCode.JOURNAL_UNUSABLE
+        assert f"no journal has the version {version}" in said.err
