@@ -22,7 +22,7 @@ from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.errors.runs import EngineNotListening, EngineSilent, NotRoot, RequestRefused, RunOver
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import is_alive
-from fsconsole.model.events import ControlAnswer, ControlRequest, Verb
+from fsconsole.model.events import ControlAnswer, ControlRequested, Verb
 from fsconsole.model.run import StartedRun
 from fsconsole.model.wire import MAX_LINE_BYTES, Mismatch, Value, decode, from_line, to_line
 from fsconsole.system.files import opened
@@ -173,7 +173,7 @@ def ask(folder: RunFolder, verb: Verb, *, wait_s: float = WAIT_S) -> ControlAnsw
     RequestRefused, and NotRoot where the operator may not ask.
     """
     try:
-        answer = from_line(ControlAnswer, _exchange(folder, to_line(ControlRequest(verb)), wait_s))
+        answer = from_line(ControlAnswer, _exchange(folder, to_line(ControlRequested(verb)), wait_s))
     except PermissionError as error:
         raise NotRoot(what=f"Asking the engine of run {folder.name}") from error
     except (OSError, Mismatch) as error:

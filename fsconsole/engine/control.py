@@ -13,7 +13,7 @@ import struct
 import threading
 from collections.abc import Callable
 
-from fsconsole.model.events import ControlAnswer, ControlRequest, Verb
+from fsconsole.model.events import ControlAnswer, ControlRequested, Verb
 from fsconsole.model.wire import MAX_LINE_BYTES, Mismatch, from_line, to_line
 
 _PEER_CREDENTIALS = struct.Struct("iII")
@@ -140,7 +140,7 @@ class ControlServer:
         with connection.makefile("rb") as lines:
             line = lines.readline(MAX_LINE_BYTES + 1)
         try:
-            verb = from_line(ControlRequest, line).verb
+            verb = from_line(ControlRequested, line).verb
         except Mismatch as error:
             connection.sendall(to_line(ControlAnswer(accepted=False, step=self._place(), why=str(error))))
             return

@@ -9,7 +9,7 @@ from enum import Enum
 
 from fsconsole.model.device import Hazard, Identity
 from fsconsole.model.figures import Measurement
-from fsconsole.model.load import LatencyBucket, Timed
+from fsconsole.model.load import Latencies
 from fsconsole.model.plan import StepKind
 from fsconsole.model.run import RunRequest
 from fsconsole.model.wire import Wire
@@ -143,15 +143,12 @@ class FeatureSeen(InCell, frozen=True, array_like=True):
     value: str
 
 
-class LatencySeen(InStep, frozen=True):
-    """How long one kind of operation of a load took, over all its threads (model.latency says what buckets are)."""
+class LatencySeen(Latencies, frozen=True):
+    """How long one kind of operation of a load took, over all its threads."""
 
-    operation: Timed
-    sum_ns: int
-    max_ns: int
-    over_2_s: int
-    over_10_s: int
-    buckets: tuple[LatencyBucket, ...] = ()
+    cell: int
+    attempt: int
+    step: int
 
 
 class SettingTaken(InStep, frozen=True):
@@ -213,7 +210,7 @@ class CellFinished(InCell, frozen=True):
 
 
 class ControlRequested(Wire, frozen=True):
-    """Somebody asked the engine for something."""
+    """Somebody asks the engine for something: a line on its socket, and an observation."""
 
     verb: Verb
 
@@ -256,12 +253,6 @@ Observation = (
 
 
 # What passes through a run's control socket: one request line, one answer line.
-
-
-class ControlRequest(Wire, frozen=True):
-    """What is asked of a living engine."""
-
-    verb: Verb
 
 
 class ControlAnswer(Wire, frozen=True):

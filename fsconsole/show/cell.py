@@ -362,11 +362,10 @@ def extent_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
 
 def latency_title(seen: LatencySeen, cell: CellState) -> str:
     """Return what was timed, how often, and the extremes."""
-    count = sum(bucket.count for bucket in seen.buckets)
     title = next((step.title for step in cell.steps if step.number == seen.step), "")
     named = f" of '{title.partition(':')[0]}'" if title else ""
     slow = f", {seen.over_2_s} over 2 s" if seen.over_2_s else ""
-    return f"{seen.operation.value}{named}: {count} calls, the longest took {_time(seen.max_ns)}{slow}"
+    return f"{seen.operation.value}{named}: {seen.count} calls, the longest took {_time(seen.max_ns)}{slow}"
 
 
 def latency_histogram(buckets: Sequence[LatencyBucket]) -> HistogramValue:

@@ -8,6 +8,8 @@ import os
 import time
 from contextlib import ExitStack
 
+from msgspec.structs import asdict
+
 from fsconsole.engine import warnings
 from fsconsole.engine.steps import settings
 from fsconsole.engine.steps.life import open_mount
@@ -174,15 +176,7 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
     latencies = window.handle.latencies()
     for operation in latencies:
         seen = LatencySeen(
-            work.cell.index,
-            work.run.attempt,
-            window.step,
-            operation.operation,
-            operation.sum_ns,
-            operation.max_ns,
-            operation.over_2_s,
-            operation.over_10_s,
-            operation.buckets,
+            **asdict(operation), cell=work.cell.index, attempt=work.run.attempt, step=window.step
         )
         work.run.journal.record(seen, durable=False)
     _end_generator(work, window)

@@ -16,7 +16,7 @@ from fsconsole.client.children import ask
 from fsconsole.engine.control import ControlServer, Requests
 from fsconsole.errors.runs import RunOver
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.events import ControlAnswer, ControlRequest, Verb
+from fsconsole.model.events import ControlAnswer, ControlRequested, Verb
 from fsconsole.model.wire import Mismatch, from_line, to_line
 
 
@@ -103,7 +103,7 @@ def test_another_user_is_not_heard(served):
             os.setuid(65534)
             connection = socket.socket(socket.AF_UNIX)
             connection.connect(folder.control)
-            connection.sendall(to_line(ControlRequest(Verb.STOP_NOW)))
+            connection.sendall(to_line(ControlRequested(Verb.STOP_NOW)))
             code = 0 if connection.recv(100) == b"" else 2
         except PermissionError:
             code = 0
@@ -143,11 +143,11 @@ def test_a_run_without_an_engine_says_so_and_a_socket_that_a_killed_one_left_is_
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_request_or_a_bad_message(line):
     with contextlib.suppress(Mismatch):
-        assert from_line(ControlRequest, line).verb in Verb
+        assert from_line(ControlRequested, line).verb in Verb
 
 
 @given(st.sampled_from(Verb), st.booleans(), st.text(), st.text())
 def test_messages_come_back_as_they_went(verb, accepted, step, why):
-    assert from_line(ControlRequest, to_line(ControlRequest(verb))).verb is verb
+    assert from_line(ControlRequested, to_line(ControlRequested(verb))).verb is verb
     answer = ControlAnswer(accepted, step, why)
     assert from_line(ControlAnswer, to_line(answer)) == answer
