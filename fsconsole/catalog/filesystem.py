@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import msgspec
 
@@ -316,22 +317,18 @@ class Answer:
     """How it shows in what was read back, where that is declared."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Known:
     """All that is known of this machine beside its kernel's release."""
 
     answers: tuple[Answer, ...] = ()
     absent: tuple[tuple[str, str], ...] = ()
     """(filesystem, why) for those that this kernel has no driver for."""
-    _index: dict[tuple[str, Scope, str, str], Answer] = field(
-        init=False, repr=False, compare=False, default_factory=dict
-    )
 
-    def __post_init__(self) -> None:
-        """Sort the answers by what they are about: thousands of rows ask for each of their options."""
-        for answer in self.answers:
-            key = (answer.filesystem, answer.scope, answer.option, answer.value)
-            self._index.setdefault(key, answer)
+    @cached_property
+    def _index(self) -> dict[tuple[str, Scope, str, str], Answer]:
+        """The answers by what they are about: thousands of rows ask for each of their options."""
+        return {(one.filesystem, one.scope, one.option, one.value): one for one in reversed(self.answers)}
 
     def about(self, filesystem: str, option: Option, value: str) -> Answer | None:
         """Return the result of trying it, or None where it is unknown: most callers then go by declarations."""

@@ -17,21 +17,8 @@ from fsconsole.catalog.filesystem import Scope
 from fsconsole.catalog.tables import Table
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.workload import Workload, WorkloadKind
+from fsconsole.plan import keys
 from fsconsole.plan.arrays import LEVELS
-from fsconsole.plan.keys import (
-    AFTER,
-    ARRAY,
-    FILESYSTEM,
-    LEVELS_OF,
-    RUN,
-    SCHEMA_KEY,
-    SETTING_NAMES,
-    VARIANT,
-    WORKLOAD,
-    read_keys,
-    read_settings,
-    toml_of,
-)
 from fsconsole.plan.planfile import (
     DEFAULT_BLOCK_SIZE_BYTES,
     SCHEMA,
@@ -98,14 +85,14 @@ Change = Callable[[], Draft]
 
 def plan_to_toml(plan: PlanFile) -> str:
     """Return the text of a plan file that reads as this plan."""
-    document = {SCHEMA_KEY.name: SCHEMA} | toml_of(plan, RUN)
+    document = {keys.SCHEMA_KEY.name: SCHEMA} | keys.toml_of(plan, keys.RUN)
     tables: dict[str, object] = {
         "settings": {name: list(values) for name, values in plan.settings},
-        "array": [toml_of(axis, ARRAY) for axis in plan.arrays],
-        "filesystem": [toml_of(checklist, FILESYSTEM) for checklist in plan.checklists],
-        "variant": [toml_of(variant, VARIANT) for variant in plan.variants],
-        "workload": [toml_of(workload, WORKLOAD) for workload in plan.workloads],
-        "after": toml_of(plan.after, AFTER),
+        "array": [keys.toml_of(axis, keys.ARRAY) for axis in plan.arrays],
+        "filesystem": [keys.toml_of(checklist, keys.FILESYSTEM) for checklist in plan.checklists],
+        "variant": [keys.toml_of(variant, keys.VARIANT) for variant in plan.variants],
+        "workload": [keys.toml_of(workload, keys.WORKLOAD) for workload in plan.workloads],
+        "after": keys.toml_of(plan.after, keys.AFTER),
     }
     return tomli_w.dumps(document | {name: said for name, said in tables.items() if said})
 
@@ -228,7 +215,7 @@ STARTS: tuple[tuple[WorkloadKind, str, dict[str, object]], ...] = (
 
 def workload_tables(draft: Draft) -> list[dict[str, object]]:
     """Return the draft's workloads as a plan file has them."""
-    return [toml_of(workload, WORKLOAD) for workload in draft.plan.workloads]
+    return [keys.toml_of(workload, keys.WORKLOAD) for workload in draft.plan.workloads]
 
 
 def checked_workloads(tables: Sequence[Mapping[str, object]]) -> tuple[Workload, ...]:
@@ -275,15 +262,15 @@ def moved_workload(draft: Draft, number: int, step: int) -> Draft:
 def with_setting(draft: Draft, name: str, values: tuple[str, ...]) -> Draft:
     """Return the draft with a setting's values, none to leave it as the machine has it. Raises PlanBadValue."""
     kept = {**dict(draft.plan.settings), name: values}
-    wanted = {key: list(kept[key]) for key in SETTING_NAMES if kept.get(key)}
+    wanted = {key: list(kept[key]) for key in keys.SETTING_NAMES if kept.get(key)}
     table = Table(PLACE, "settings", wanted)
     require_one_stripe_cache(table, draft.plan.arrays)
-    return changed(draft, replace(draft.plan, settings=read_settings(table)))
+    return changed(draft, replace(draft.plan, settings=keys.read_settings(table)))
 
 
 def checked_setting(name: str, value: str) -> str:
     """Return one value of a setting as the plan would have it. Raises PlanBadValue."""
-    ((_, (found,)),) = read_settings(Table(PLACE, "settings", {name: [value]}))
+    ((_, (found,)),) = keys.read_settings(Table(PLACE, "settings", {name: [value]}))
     return found
 
 
@@ -293,8 +280,8 @@ def with_key(draft: Draft, key: str, value: object) -> Draft:
     Raises PlanBadValue.
     """
     place, _, name = key.rpartition(".")
-    declared = [each for each in (AFTER if place else RUN) if each.name == name]
-    found = read_keys(Table(PLACE, place, {name: value}), declared)
+    declared = [each for each in (keys.AFTER if place else keys.RUN) if each.name == name]
+    found = keys.read_keys(Table(PLACE, place, {name: value}), declared)
     plan = draft.plan
     return changed(
         draft, replace(plan, after=replace(plan.after, **found)) if place else replace(plan, **found)
@@ -322,7 +309,7 @@ def array_at(plan: PlanFile, number: int) -> ArrayAxis:
 
 def words_of(axis: ArrayAxis) -> dict[str, tuple[str, ...]]:
     """Return the values of a table as words."""
-    said = toml_of(axis, ARRAY)
+    said = keys.toml_of(axis, keys.ARRAY)
     return {
         name: tuple(map(str, values)) if isinstance(values, list) else (YES,) for name, values in said.items()
     }
@@ -330,7 +317,7 @@ def words_of(axis: ArrayAxis) -> dict[str, tuple[str, ...]]:
 
 def checked_array_value(name: str, value: str) -> str:
     """Return one value of a key as the plan would have it. Raises PlanBadValue."""
-    said = {"level": LEVELS_OF[name]} | {name: (value,)}
+    said = {"level": keys.LEVELS_OF[name]} | {name: (value,)}
     return words_of(_read(said, 0))[name][0]
 
 
@@ -364,7 +351,7 @@ def _with_tables(draft: Draft, number: int, instead: tuple[ArrayAxis, ...]) -> D
 
 
 def _read(said: Words, number: int) -> ArrayAxis:
-    table = {key.name: key.kind.typed(",".join(said[key.name])) for key in ARRAY if key.name in said}
+    table = {key.name: key.kind.typed(",".join(said[key.name])) for key in keys.ARRAY if key.name in said}
     return read_array(Table(PLACE, f"array[{number}]", table))
 
 

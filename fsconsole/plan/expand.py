@@ -16,28 +16,10 @@ from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.plan import ArraySpec, Cell, Equalise, Estimate, Order, Plan, Setting, Step
 from fsconsole.model.state import OPEN_STATUSES, RunState
 from fsconsole.model.workload import BUILT_IN, Workload
-from fsconsole.plan import planfile
-from fsconsole.plan.arrays import (
-    EVERY_LEVEL,
-    Lacking,
-    Site,
-    array_reasons,
-    members_of,
-    resyncs,
-    site_of,
-)
-from fsconsole.plan.arrays import usable_bytes as arrays_usable_bytes
+from fsconsole.plan import arrays, planfile
+from fsconsole.plan.arrays import EVERY_LEVEL, Lacking, Site
 from fsconsole.plan.keys import ARRAY, Key
-from fsconsole.plan.planfile import (
-    AUTO_REPEATS,
-    NO_DEVICE,
-    ArrayAxis,
-    PlanFile,
-    ScaleKind,
-    TargetSpec,
-    scaled,
-    written_bytes,
-)
+from fsconsole.plan.planfile import PlanFile, ScaleKind, TargetSpec, scaled, written_bytes
 from fsconsole.plan.read_workload import workload_of
 from fsconsole.plan.rows import Candidate, Rows, list_candidates, rows_of
 from fsconsole.plan.settings import objections
@@ -87,7 +69,7 @@ _ARRAY_FIELDS = tuple((key, "chunk_bytes" if key.name == "chunk" else key.name) 
 _AS_IT_COMES: Any = ArraySpec("")
 
 
-def _values(axis: ArrayAxis, key: Key, name: str) -> tuple[Any, ...]:
+def _values(axis: planfile.ArrayAxis, key: Key, name: str) -> tuple[Any, ...]:
     values = getattr(axis, key.attributes[0])
     return (values or (getattr(_AS_IT_COMES, name),)) if key.kind.is_axis else (values,)
 
@@ -130,9 +112,9 @@ def estimate(
 
 def _cell_bytes(cell: Cell, sizes: dict[str, int], catalog: Catalog) -> int:
     of_devices = [sizes[path] for path in cell.devices]
-    size_bytes = arrays_usable_bytes(cell.array, of_devices) if cell.array else of_devices[0]
+    size_bytes = arrays.usable_bytes(cell.array, of_devices) if cell.array else of_devices[0]
     equalise = _PASSES[cell.equalise] * sum(of_devices)
-    if cell.array and resyncs(cell.array):
+    if cell.array and arrays.resyncs(cell.array):
         # Redundancy is written once over; the members beside it are read.
         equalise += max(of_devices)
     if cell.variant.is_raw:
@@ -191,11 +173,12 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
 
 def sites_of(plan_file: PlanFile, targets: Sequence[TargetSpec], support: Lacking) -> tuple[Site, ...]:
     """Return every target, or every array of them. Raises PlanBadValue."""
-    arrays = [spec for spec in array_choices(plan_file) if spec is not None]
-    if not arrays:
+    specs = [spec for spec in array_choices(plan_file) if spec is not None]
+    if not specs:
         return tuple(map(Site, targets))
     return tuple(
-        site_of(spec, members_of(spec, targets), array_reasons(spec, targets, support)) for spec in arrays
+        arrays.site_of(spec, arrays.members_of(spec, targets), arrays.array_reasons(spec, targets, support))
+        for spec in specs
     )
 
 
@@ -264,7 +247,7 @@ def _ordered_cells(
 
 def _reasons(cell: Cell, site: Site, plan_file: PlanFile, filesystem: Filesystem | None) -> Iterator[str]:
     """Yield why a cell can't run: what this version doesn't run is never dropped silently."""
-    if plan_file.repeats == AUTO_REPEATS:
+    if plan_file.repeats == planfile.AUTO_REPEATS:
         yield 'repeats = "auto" is not run by this version; give a number'
     if plan_file.after.crash:
         yield "crash = true is not run by this version"
@@ -308,7 +291,7 @@ def _notes(
     notes = [
         f"{target.path} becomes a member of no array"
         for target in targets
-        if used and target.path not in used and target.path != NO_DEVICE.path
+        if used and target.path not in used and target.path != planfile.NO_DEVICE.path
     ]
     notes += [
         f"{target.path} offers no discard: nothing is done between cells to make them equal"
@@ -330,7 +313,7 @@ def rebuilt_steps(
     cell: Cell, devices: Sequence[TargetSpec], filesystem: Filesystem | None, run_id: str
 ) -> tuple[Step, ...]:
     """Return the steps of a cell on these devices: one target, or the members of its array in order."""
-    return cell_steps(cell, site_of(cell.array, devices), filesystem, array_uuid(run_id, cell.index))
+    return cell_steps(cell, arrays.site_of(cell.array, devices), filesystem, array_uuid(run_id, cell.index))
 
 
 def moved_plan(plan: Plan, now: Mapping[str, TargetSpec], catalog: Catalog, run_id: str) -> Plan:

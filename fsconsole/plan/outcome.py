@@ -28,14 +28,6 @@ _NO_DRIVER = "not in this kernel"
 """What the catalog's JSON says under "kernel" where there is no driver."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lack:
-    """Why something is unavailable on this machine, as a clause, and the remedy, as a sentence."""
-
-    why: str
-    remedy: str
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Here:
     """This machine; compared by identity, so that results can be cached."""
@@ -46,13 +38,13 @@ class Here:
     """Why a filesystem can't be used here, by its name, as a clause."""
     tried: frozenset[str] = frozenset()
     """Filesystems whose options were tried on this machine."""
-    levels: Mapping[str, Lack] = field(default_factory=dict)
+    levels: Mapping[str, LevelAnswer] = field(default_factory=dict)
     """Levels of arrays that this machine can't make; empty where that was not asked."""
 
     @property
     def arrays(self) -> Lacking:
         """The levels that this machine lacks, as a plan takes them."""
-        return {level: lack.why for level, lack in self.levels.items()}
+        return {level: lack.unavailable for level, lack in self.levels.items()}
 
     def why_not(self, filesystem: Filesystem) -> str:
         """Return why a filesystem can't be used here; empty where it can."""
@@ -92,9 +84,9 @@ def here_of(kernel: str, catalog: Sequence[CatalogAnswer]) -> Here:
     )
 
 
-def levels_of(levels: Iterable[LevelAnswer]) -> Mapping[str, Lack]:
+def levels_of(levels: Iterable[LevelAnswer]) -> Mapping[str, LevelAnswer]:
     """Return the levels of arrays that this machine lacks."""
-    return {level.level: Lack(level.unavailable, level.remedy) for level in levels if level.unavailable}
+    return {level.level: level for level in levels if level.unavailable}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,19 +23,8 @@ from fsconsole.errors.targets import (
     UnknownFilesystem,
 )
 from fsconsole.model.plan import After
+from fsconsole.plan import keys
 from fsconsole.plan.arrays import least_members
-from fsconsole.plan.keys import (
-    AFTER,
-    ARRAY,
-    FILESYSTEM,
-    LEVELS_OF,
-    RUN,
-    SCHEMA_KEY,
-    TOP,
-    VARIANT,
-    read_keys,
-    read_settings,
-)
 from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, VariantText
 from fsconsole.plan.read_workload import read_workloads
 from fsconsole.text import MIB
@@ -92,9 +81,9 @@ def resolve_plan(name: str) -> Path:
 
 def read_array(table: Table) -> ArrayAxis:
     """Return the arrays of one table; raises PlanUnknownKey, PlanBadValue."""
-    table.only(*LEVELS_OF)
-    axis = ArrayAxis(**read_keys(table, ARRAY))
-    for key in ARRAY:
+    table.only(*keys.LEVELS_OF)
+    axis = ArrayAxis(**keys.read_keys(table, keys.ARRAY))
+    for key in keys.ARRAY:
         is_said = table.has(key.name) and (key.name != "assume_clean" or axis.assume_clean)
         if is_said and not set(axis.levels) & set(key.levels):
             why = f"{', '.join(axis.levels)} {key.lacks}"
@@ -116,7 +105,7 @@ def require_one_stripe_cache(settings: Table, arrays: Sequence[ArrayAxis]) -> No
 
 def read_checklist(table: Table, catalog: Catalog) -> Checklist:
     """Return a [[filesystem]]; raises PlanUnknownKey, PlanBadValue, UnknownFilesystem, OptionRefused."""
-    table.only(*(key.name for key in FILESYSTEM))
+    table.only(*(key.name for key in keys.FILESYSTEM))
     filesystem = _filesystem(table, catalog)
     renamed: list[tuple[str, str]] = []
 
@@ -138,9 +127,9 @@ def read_checklist(table: Table, catalog: Catalog) -> Checklist:
 
 def read_variant(table: Table, catalog: Catalog) -> VariantText:
     """Return a [[variant]] whose words have passed the allow-list and the rules; the same errors."""
-    table.only(*(key.name for key in VARIANT))
+    table.only(*(key.name for key in keys.VARIANT))
     filesystem = _filesystem(table, catalog)
-    variant = VariantText(**read_keys(table, VARIANT))
+    variant = VariantText(**keys.read_keys(table, keys.VARIANT))
     where = Where(table.path, table.place)
     chosen = choose(filesystem, variant.mkfs, variant.mount, variant.tune, where)
     require_rules(filesystem, chosen, where)
@@ -221,18 +210,18 @@ def parse_plan(text: str, path: str, catalog: Catalog | None = None) -> PlanFile
     except RecursionError as error:
         raise PlanNotToml(path, "its brackets are nested too deeply") from error
     known = catalog if catalog is not None else load_catalog()
-    table.only(*TOP)
-    SCHEMA_KEY.kind.read(table, SCHEMA_KEY.name)
+    table.only(*keys.TOP)
+    keys.SCHEMA_KEY.kind.read(table, keys.SCHEMA_KEY.name)
     after = table.table("after")
-    after.only(*(key.name for key in AFTER))
+    after.only(*(key.name for key in keys.AFTER))
     plan = PlanFile(
-        **read_keys(table, RUN),
+        **keys.read_keys(table, keys.RUN),
         workloads=read_workloads(table.tables("workload")),
         checklists=tuple(read_checklist(item, known) for item in table.tables("filesystem")),
         variants=tuple(read_variant(item, known) for item in table.tables("variant")),
-        settings=read_settings(table.table("settings")),
+        settings=keys.read_settings(table.table("settings")),
         arrays=tuple(read_array(item) for item in table.tables("array")),
-        after=After(**read_keys(after, AFTER)),
+        after=After(**keys.read_keys(after, keys.AFTER)),
         path=path,
         source=text,
     )

@@ -9,13 +9,13 @@ from types import MappingProxyType
 from fsconsole import units
 from fsconsole.catalog.filesystem import Catalog, Filesystem, Option, Verdict
 from fsconsole.errors import FsconsoleError
-from fsconsole.model.answers import PlanAnswer
+from fsconsole.model.answers import LevelAnswer, PlanAnswer
 from fsconsole.model.plan import ArraySpec, Cell, Plan, array_words
 from fsconsole.plan.arrays import ABOUT_LEVELS, LEVELS, array_objections
 from fsconsole.plan.draft import NO_ARRAY, Draft, Values, values_of, words_of
 from fsconsole.plan.expand import array_choices
 from fsconsole.plan.keys import ARRAY, Key
-from fsconsole.plan.outcome import Disk, Here, Lack, Outcome
+from fsconsole.plan.outcome import Disk, Here, Outcome
 from fsconsole.plan.planfile import Checklist, PlanFile, VariantText
 from fsconsole.plan.rows import Candidate
 from fsconsole.show.lines import Line, Mark, mark_of
@@ -25,12 +25,12 @@ from fsconsole.text import cells_of, printable, shorten_middle
 MADE = "made"
 """Prefix of the keys of lines that list the resulting arrays."""
 KNOBS = {key.name: key for key in ARRAY if key.name != "level"}
-NOTHING_LACKS: Mapping[str, Lack] = MappingProxyType({})
+NOTHING_LACKS: Mapping[str, LevelAnswer] = MappingProxyType({})
 _MOST_LINES = 200
 
 
 def array_lines(
-    plan: PlanFile, counted: Plan | None, lacks: Mapping[str, Lack] = NOTHING_LACKS
+    plan: PlanFile, counted: Plan | None, lacks: Mapping[str, LevelAnswer] = NOTHING_LACKS
 ) -> tuple[Line, ...]:
     """Return a line for each level and knob of each table, and for each array that comes of them.
 
@@ -72,7 +72,7 @@ def knob_line(key: Key, line_key: str, values: tuple[str, ...]) -> Line:
     return Line(line_key, key.name, mark_of(len(values)), value, tuple(told))
 
 
-def _level(level: str, number: int, lack: Lack | None, *, is_ticked: bool) -> Line:
+def _level(level: str, number: int, lack: LevelAnswer | None, *, is_ticked: bool) -> Line:
     key, mark = f"{level} {number}", Mark.ON if is_ticked else Mark.OFF
     if lack is None:
         told = "Several levels are compared; none: no array, each device is a target."
@@ -83,7 +83,7 @@ def _level(level: str, number: int, lack: Lack | None, *, is_ticked: bool) -> Li
         level,
         mark if is_ticked else Mark.BARRED,
         "not here",
-        (f"Not here: {lack.why}. {lack.remedy}", ABOUT_LEVELS[level]),
+        (f"Not here: {lack.unavailable}. {lack.remedy}", ABOUT_LEVELS[level]),
         is_faint=not is_ticked,
         found_by="level",
     )
