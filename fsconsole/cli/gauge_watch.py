@@ -129,13 +129,13 @@ def watch(paths: Sequence[str], hz: float, count: int | None, view: GaugeView) -
 
     sampler = Sampler(period_s=1 / hz, sink=take)
     for name in names:
-        sampler.gauges.watch_device(name)
+        sampler.gauges.devices.watch(name)
     look_for_bdi()
     sampler.start()
     try:
         for _ in itertools.count() if count is None else range(count):
             sample = _next(samples, sampler)
-            gone = sampler.gauges.vanished()
+            gone = sampler.gauges.devices.vanished()
             if names and len(gone) == len(names):
                 raise DeviceVanished(device=", ".join(paths))
             view.show(sample, gone)

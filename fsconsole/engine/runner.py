@@ -240,7 +240,7 @@ def _acquire(
         prover.prove_target(target)
         accepted = TargetAccepted(target.path, target.identity, target.shown, target.consent)
         journal.record(accepted, durable=True)
-        sampler.gauges.watch_device(os.path.basename(os.path.realpath(target.path)))
+        sampler.gauges.devices.watch(os.path.basename(os.path.realpath(target.path)))
     require_own_commands(state.request, load_catalog(), folder.journal)
     known_of_all = warnings.about_run(state.request, folder.path, journal, attempt)
     sampler.start()

@@ -118,27 +118,29 @@ _LOOK_AGAIN_S = 10.0
 
 
 class DeviceGauges:
-    """Gauges of the targets and their lower devices, each once, in a sample's order; not thread-safe."""
+    """Gauges of the targets and their lower devices, each once, in a sample's order; gauges() only under the lock."""
 
-    def __init__(self, sys: str) -> None:
-        self._sys = sys
+    def __init__(self, sys: str, lock: threading.RLock) -> None:
+        self._sys, self._lock = sys, lock
         self._targets: list[str] = []
         self._gauges: dict[str, DeviceGauge] = {}
         self._looked_s = 0.0
 
     def watch(self, name: str) -> None:
-        """Add a target by its kernel name; one that is watched already starts again."""
-        if name in self._gauges:
-            self._gauges[name].close()
-        if name not in self._targets:
-            self._targets.append(name)
-        self._arrange()
+        """Add a target by its kernel name; one that is watched already starts again, a missing one is a problem."""
+        with self._lock:
+            if name in self._gauges:
+                self._gauges[name].close()
+            if name not in self._targets:
+                self._targets.append(name)
+            self._arrange()
 
     def unwatch(self, name: str) -> None:
         """Remove a target; its lower devices stay if they are targets themselves."""
-        if name in self._targets:
-            self._targets.remove(name)
-            self._arrange()
+        with self._lock:
+            if name in self._targets:
+                self._targets.remove(name)
+                self._arrange()
 
     def gauges(self) -> tuple[DeviceGauge, ...]:
         """Return all gauges, a target's members right after it."""
@@ -149,7 +151,9 @@ class DeviceGauges:
 
     def vanished(self) -> tuple[str, ...]:
         """Return the targets that were missing at the last reading."""
-        return tuple(name for name in self._targets if name in self._gauges and self._gauges[name].is_gone)
+        with self._lock:
+            known = [name for name in self._targets if name in self._gauges]
+            return tuple(name for name in known if self._gauges[name].is_gone)
 
     def close(self) -> None:
         """Close all files and drop the targets."""
@@ -205,8 +209,7 @@ class Gauges:
     """All gauges; thread-safe: one thread reads while another changes what is watched."""
 
     def __init__(self, sources: Sources) -> None:
-        self._lock = threading.Lock()
-        self._sources = sources
+        self._lock = threading.RLock()
         self._problems: Counter[str] = Counter()
         self._cpu = self._try("cpu", lambda: ShareGauge(sources.stat, parse_cpu, all_cpu_shares))
         self._writeback = self._try("writeback", lambda: WritebackGauge(sources.meminfo, sources.vmstat))
@@ -217,24 +220,9 @@ class Gauges:
             )
             for name in RESOURCES
         }
-        self._devices = DeviceGauges(sources.sys)
+        self.devices = DeviceGauges(sources.sys, self._lock)
         self._bdi: KeptFile | None = None
         self._load: LoadGauge | None = None
-
-    def watch_device(self, name: str) -> None:
-        """Add a block device by its kernel name, with its lower devices; a missing one counts as a problem."""
-        with self._lock:
-            self._devices.watch(name)
-
-    def unwatch_device(self, name: str) -> None:
-        """Remove a block device."""
-        with self._lock:
-            self._devices.unwatch(name)
-
-    def vanished(self) -> tuple[str, ...]:
-        """Return the watched devices that were missing at the last reading."""
-        with self._lock:
-            return self._devices.vanished()
 
     def watch_bdi(self, path: str | None) -> None:
         """Watch a mounted filesystem's bdi stats file, or none."""
@@ -255,7 +243,7 @@ class Gauges:
         """
         now_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         with self._lock:
-            gauges, bdi = self._devices.gauges(), self._bdi
+            gauges, bdi = self.devices.gauges(), self._bdi
             rates = [self._try(gauge.device.name, gauge.read) for gauge in gauges]
             cpu = self._try("cpu", self._cpu.read) if self._cpu else None
             writeback = self._try("writeback", self._writeback.read) if self._writeback else None
@@ -299,7 +287,7 @@ class Gauges:
                     gauge.close()
             self._cpu = self._writeback = self._bdi = self._load = None
             self._pressure.clear()
-            self._devices.close()
+            self.devices.close()
 
     def _read_pressure(self, resource: str) -> tuple[float | None, float | None] | None:
         gauge = self._pressure.get(resource)

@@ -135,7 +135,6 @@ class BuiltInLoad:
         self._directory = ""
         self._last_report: HostReport | None = None
         self._ended_ns = 0
-        self._result: LoadResult | None = None
 
     def wait_ready(self) -> None:
         """Wait until all writers stand at the barrier. Raises GeneratorFailed."""
@@ -164,31 +163,29 @@ class BuiltInLoad:
         return True
 
     def wait(self) -> LoadResult:
-        """Wait for the last writer's end and return what they did; a second call returns the same."""
-        if self._result is None:
-            report = self._await_end(None)
-            # Its namespaces take a while to go (measured: 12 ms); the drain begins meanwhile.
-            died = "" if report.event is Stage.DONE else _ending_in_words(self._running.wait())
-            threads = self.page.read()
-            started = [thread for thread in threads if thread.started_ns]
-            # A writer that was killed ended when its generator did.
-            ends_ns = [thread.ended_ns or self._ended_ns for thread in started]
-            read_bytes = sum(thread.read_bytes for thread in threads)
-            self._result = LoadResult(
-                threads=threads,
-                written_bytes=sum(thread.bytes_done for thread in threads) - read_bytes,
-                files_done=sum(thread.files_done for thread in threads),
-                first_started_ns=min((thread.started_ns for thread in started), default=0),
-                first_ended_ns=min(ends_ns, default=0),
-                last_ended_ns=max(ends_ns, default=0),
-                user_s=report.user_s,
-                system_s=report.system_s,
-                is_whole=not died,
-                failures="; ".join(filter(None, (failures_in_words(threads), died))),
-                read_bytes=read_bytes,
-                directory=self._directory,
-            )
-        return self._result
+        """Wait for the last writer's end and return what they did."""
+        report = self._await_end(None)
+        # Its namespaces take a while to go (measured: 12 ms); the drain begins meanwhile.
+        died = "" if report.event is Stage.DONE else _ending_in_words(self._running.wait())
+        threads = self.page.read()
+        started = [thread for thread in threads if thread.started_ns]
+        # A writer that was killed ended when its generator did.
+        ends_ns = [thread.ended_ns or self._ended_ns for thread in started]
+        read_bytes = sum(thread.read_bytes for thread in threads)
+        return LoadResult(
+            threads=threads,
+            written_bytes=sum(thread.bytes_done for thread in threads) - read_bytes,
+            files_done=sum(thread.files_done for thread in threads),
+            first_started_ns=min((thread.started_ns for thread in started), default=0),
+            first_ended_ns=min(ends_ns, default=0),
+            last_ended_ns=max(ends_ns, default=0),
+            user_s=report.user_s,
+            system_s=report.system_s,
+            is_whole=not died,
+            failures="; ".join(filter(None, (failures_in_words(threads), died))),
+            read_bytes=read_bytes,
+            directory=self._directory,
+        )
 
     def end(self) -> CommandResult:
         """Wait until the generator is gone as a program too; its exit code is negative where it was killed."""

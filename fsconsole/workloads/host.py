@@ -11,6 +11,7 @@ import errno
 import gc
 import os
 import random
+import resource
 import signal
 import sys
 import threading
@@ -40,7 +41,7 @@ from fsconsole.workloads.ops import (
     is_one_call_each,
     make_files,
 )
-from fsconsole.workloads.tree import DIRECTORY_FLAGS, SourceFiles, file_name, namer, subdirectories
+from fsconsole.workloads.tree import DIRECTORY_FLAGS, SourceFiles, namer, subdirectories
 
 Pick = tuple[Operation, int, str, int]
 """An operation, and what it is given: an open directory, a name below it, a number."""
@@ -80,7 +81,7 @@ def new_names(ground: Ground, thread: int) -> tuple[int, Iterator[str]]:
     """
     workload, numbers = ground.workload, _new_numbers(ground.workload, thread)
     if workload.directories.layout is Layout.PER_THREAD:
-        own = os.path.dirname(file_name(workload.directories, thread, threads=workload.threads))
+        own = os.path.dirname(namer(workload.directories, threads=workload.threads)(thread))
         return os.open(own, DIRECTORY_FLAGS, dir_fd=ground.own_fd), map(
             namer(Directories(), threads=1), numbers
         )
@@ -380,14 +381,11 @@ def _await_go(workers: list[Worker], directory: str) -> None:
 
 
 def _reap(workers: list[Worker]) -> HostReport:
-    """Wait for all workers; returns their exit codes (negative: a signal) and CPU time."""
-    exit_codes, user_s, system_s = [], 0.0, 0.0
+    """Wait for all workers; returns their CPU time."""
     for worker in workers:
-        _, status, usage = os.wait4(worker.pid, 0)
-        exit_codes.append(os.waitstatus_to_exitcode(status))
-        user_s += usage.ru_utime
-        system_s += usage.ru_stime
-    return HostReport(Stage.DONE, exit_codes=tuple(exit_codes), user_s=user_s, system_s=system_s)
+        os.waitpid(worker.pid, 0)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return HostReport(Stage.DONE, user_s=usage.ru_utime, system_s=usage.ru_stime)
 
 
 def _tell(report: HostReport) -> None:

@@ -33,12 +33,11 @@ class Stage(str, Enum):
 
 
 class HostReport(Wire, frozen=True, omit_defaults=True):
-    """One line from the host: exit codes (negative: a signal) and CPU seconds are those of its workers."""
+    """One line from the host; the CPU seconds are those of its workers."""
 
     event: Stage
     directory: str = ""
     why: str = ""
-    exit_codes: tuple[int, ...] = ()
     user_s: float = 0.0
     system_s: float = 0.0
 

@@ -31,13 +31,8 @@ def subdirectories(directories: Directories, *, threads: int, files: int) -> tup
     return ()
 
 
-def file_name(directories: Directories, number: int, *, threads: int) -> str:
-    """Return the path of file number (from 0), relative to the directory of the load."""
-    return namer(directories, threads=threads)(number)
-
-
 def namer(directories: Directories, *, threads: int) -> Callable[[int], str]:
-    """Return a function from a file's number to its path."""
+    """Return a function from a file's number (from 0) to its path, relative to the directory of the load."""
     if directories.layout is Layout.PER_THREAD:
         return lambda number: f"t{number % threads:04d}/f{number:08d}"
     if directories.layout is Layout.PER_COUNT:
@@ -55,8 +50,8 @@ class RemovalStopped(Exception):
     """The removal was stopped on request."""
 
 
-def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool]) -> int:
-    """Remove a directory and all below it; returns the number of entries removed. Raises OSError, RemovalStopped.
+def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool]) -> None:
+    """Remove a directory and all below it. Raises OSError, RemovalStopped.
 
     Symbolic links are not followed, and other filesystems than device not touched; stop is asked before each directory.
     """
@@ -66,7 +61,7 @@ def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool]
     try:
         if os.fstat(fd).st_dev != device:
             raise OSError(f"{name} is on another filesystem")
-        removed, directories, unlink = 0, [], os.unlink
+        directories, unlink = [], os.unlink
         with os.scandir(fd) as entries:
             while batch := list(islice(entries, _BATCH)):
                 directories += [entry.name for entry in batch if entry.is_dir(follow_symlinks=False)]
@@ -76,12 +71,11 @@ def remove_tree(name: str, parent_fd: int, device: int, stop: Callable[[], bool]
                     files.sort(key=os.DirEntry.inode)
                 for file in files:
                     unlink(file.name, dir_fd=fd)
-                removed += len(files)
-        removed += sum(remove_tree(inner, fd, device, stop) for inner in directories)
+        for inner in directories:
+            remove_tree(inner, fd, device, stop)
     finally:
         os.close(fd)
     os.rmdir(name, dir_fd=parent_fd)
-    return removed + 1
 
 
 class SourceFiles(Wire, frozen=True):

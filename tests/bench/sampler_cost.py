@@ -121,7 +121,7 @@ def sampling(hz: float, made: Sources | None = None) -> Iterator[Cost]:
         stack.callback(sampler.gauges.watch_load, None)
         stack.callback(sampler.stop)
         disk = block_name(os.stat(directory).st_dev)
-        sampler.gauges.watch_device("md127" if made else disk)
+        sampler.gauges.devices.watch("md127" if made else disk)
         sampler.gauges.watch_bdi(device_bdi_path(DEBUGFS, disk))
         sampler.gauges.watch_load(page)
         sampler.set_place(0, "workload")

@@ -106,7 +106,6 @@ def test_files_are_as_asked_for_and_the_counters_agree(
         handle.go()
         result = handle.wait()
         assert handle.finished(0.0)
-        assert handle.wait() is result
         ended = handle.end()
     assert (ended.exit_code, ended.stderr) == (0, b"")
     found = [path.stat() for path in files_of(target)]
@@ -229,7 +228,7 @@ def test_the_sampler_sees_a_load_its_device_and_its_writeback(
     target = make_target(filesystem)
     samples: queue.Queue[Sample] = queue.Queue()
     sampler = Sampler(period_s=0.05, sink=samples.put)
-    sampler.gauges.watch_device(os.path.basename(target.device))
+    sampler.gauges.devices.watch(os.path.basename(target.device))
     debug = mounted("debugfs", filesystem="debugfs")
     sampler.gauges.watch_bdi(bdi_stats_path(str(debug), str(target.point)))
     sampler.reset_peak_dirty()

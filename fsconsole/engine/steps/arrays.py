@@ -44,7 +44,7 @@ def make(work: CellWork, step: Step) -> StepResult:
     # While it is open, md lets nobody stop it: its number can't become another array's.
     work.stack.callback(os.close, os.open(cell.target, os.O_RDONLY | os.O_CLOEXEC))
     require_own(cell.target, _uuid(work), cell.members)
-    work.run.sampler.gauges.watch_device(ARRAY_NAME)
+    work.run.sampler.gauges.devices.watch(ARRAY_NAME)
     warnings.about_array(work)
     if cell.array is not None and not resyncs(cell.array):
         _will_tell_end(work)
@@ -107,7 +107,7 @@ def _dismantle(work: CellWork) -> None:
     with suppress(DeviceChanged):
         require_own(cell.target, _uuid(work), cell.members)
         was_whole = True
-    work.run.sampler.gauges.unwatch_device(ARRAY_NAME)
+    work.run.sampler.gauges.devices.unwatch(ARRAY_NAME)
     changed = prover.changed(cell.members)
     own = OwnArray(frozenset({_uuid(work)}), tuple(path for path in cell.members if path not in changed))
     left = [f"{path} is another device now, or gone: {why}" for path, why in changed.items()]

@@ -54,7 +54,7 @@ class Life:
         monkeypatch.setattr(warnings, "about_end", lambda *_: self.happened.append("told"))
 
     def work(self, *, assume_clean: bool = False, interrupting: bool = False) -> CellWork:
-        gauges = SimpleNamespace(watch_device=lambda _: None)
+        gauges = SimpleNamespace(devices=SimpleNamespace(watch=lambda _: None))
         run = SimpleNamespace(
             prover=SimpleNamespace(wiping=lambda *_: nullcontext()),
             sampler=SimpleNamespace(gauges=gauges, tell_progress=lambda _: None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import fields, replace
@@ -280,7 +281,7 @@ def test_a_target_that_another_target_stands_on_is_its_member_so_that_nothing_co
 
 @pytest.fixture
 def rack(sys: MadeSys) -> Iterator[DeviceGauges]:
-    made = DeviceGauges(str(sys.root))
+    made = DeviceGauges(str(sys.root), threading.RLock())
     yield made
     made.close()
     assert names(made) == []

@@ -111,7 +111,7 @@ def test_a_loads_counters_become_progress(run: Run) -> None:
 def test_a_source_that_fails_or_is_missing_is_absent_and_its_reason_is_counted(tmp_path: Path) -> None:
     (tmp_path / "io").write_text("some thing else\n")
     made = Run(Sources(pressure=str(tmp_path)))
-    made.sampler.gauges.watch_device("nosuchdisk")
+    made.sampler.gauges.devices.watch("nosuchdisk")
     made.sampler.gauges.watch_bdi(str(tmp_path / "none"))
     with made:
         samples = [made.next() for _ in range(3)]
@@ -120,7 +120,7 @@ def test_a_source_that_fails_or_is_missing_is_absent_and_its_reason_is_counted(t
     assert problems.pop("pressure io: Unreadable") >= 3
     lacking = ("pressure cpu", "pressure memory", "nosuchdisk", "bdi")
     assert problems.keys() == {f"{name}: No such file or directory" for name in lacking}
-    assert made.sampler.gauges.vanished() == ()
+    assert made.sampler.gauges.devices.vanished() == ()
 
 
 def test_without_its_foundations_there_is_no_sample_and_the_next_interval_covers_the_gap(
@@ -146,8 +146,8 @@ def test_a_device_file_of_this_machine_becomes_rates(tmp_path: Path) -> None:
     (disk / "stat").write_text((RECORDED / "6.18" / "block_stat").read_text())
     (disk / "inflight").write_text("1 2\n")
     made = Run(Sources(sys=str(tmp_path)))
-    made.sampler.gauges.watch_device("sdx")
-    made.sampler.gauges.watch_device("sdx")
+    made.sampler.gauges.devices.watch("sdx")
+    made.sampler.gauges.devices.watch("sdx")
     with made:
         sample = made.next()
         (disk / "stat").write_text("0 " * 17)
@@ -176,7 +176,7 @@ def test_peak_dirty_is_the_highest_since_the_reset(tmp_path: Path) -> None:
 def test_a_load_that_stands_still_over_an_idle_device_is_a_stall(tmp_path: Path) -> None:
     MadeSys(tmp_path).add("sda")
     made = Run(Sources(sys=str(tmp_path)))
-    made.sampler.gauges.watch_device("sda")
+    made.sampler.gauges.devices.watch("sda")
     with CounterPage.create(1) as page:
         page.words[slot_word(0, SlotWord.STATE)] = ThreadState.RUNNING
         made.sampler.gauges.watch_load(page)
@@ -198,17 +198,17 @@ def test_a_device_that_goes_is_missed_and_its_rates_are_absent(tmp_path: Path) -
     sys.add("sdb")
     sys.add("md0", members=("sda", "sdb"))
     made = Run(Sources(sys=str(tmp_path)))
-    made.sampler.gauges.watch_device("md0")
+    made.sampler.gauges.devices.watch("md0")
     with made:
         assert [device.name for device in made.next().devices] == ["md0", "sda", "sdb"]
         # A member that fails is no loss of what was asked for.
         (tmp_path / "class/block/sdb/size").write_text("0\n")
         (tmp_path / "class/block/sdb/diskseq").write_text("8\n")
         wait_until(lambda: [d.name for d in made.next().devices] == ["md0", "sda"], "the member to be absent")
-        assert made.sampler.gauges.vanished() == ()
+        assert made.sampler.gauges.devices.vanished() == ()
         (tmp_path / "class/block/md0/size").write_text("0\n")
         (tmp_path / "class/block/md0/diskseq").write_text("8\n")
-        wait_until(lambda: made.sampler.gauges.vanished() == ("md0",), "the array to be missed")
+        wait_until(lambda: made.sampler.gauges.devices.vanished() == ("md0",), "the array to be missed")
         wait_until(lambda: made.next().targets == (), "its rates to be absent")
 
 

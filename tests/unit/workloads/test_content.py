@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fsconsole.model.workload import DataKind, Directories, Layout, Workload, WorkloadKind
 from fsconsole.workloads.content import POOL_BYTES, PayloadContent, content_of, own_bytes, walk
-from fsconsole.workloads.tree import SourceFiles, directory_name, file_name, subdirectories
+from fsconsole.workloads.tree import SourceFiles, directory_name, namer, subdirectories
 
 layouts = st.one_of(
     st.sampled_from([Directories(), Directories(Layout.PER_THREAD)]),
@@ -26,7 +26,7 @@ layouts = st.one_of(
 def test_every_file_has_its_own_name_in_a_directory_that_is_made(
     directories: Directories, threads: int, files: int
 ) -> None:
-    names = [file_name(directories, number, threads=threads) for number in range(files)]
+    names = [namer(directories, threads=threads)(number) for number in range(files)]
     assert len(set(names)) == files
     made = {*subdirectories(directories, threads=threads, files=files), ""}
     assert {os.path.dirname(name) for name in names} <= made
@@ -35,9 +35,9 @@ def test_every_file_has_its_own_name_in_a_directory_that_is_made(
 def test_a_directory_has_as_many_files_as_was_asked_for_or_is_a_threads_own() -> None:
     directories = Directories(Layout.PER_COUNT, 10)
     assert len(subdirectories(directories, threads=4, files=31)) == 4
-    first = [n for n in range(31) if file_name(directories, n, threads=4).startswith("d000000/")]
+    first = [n for n in range(31) if namer(directories, threads=4)(n).startswith("d000000/")]
     assert first == list(range(10))
-    assert file_name(Directories(Layout.PER_THREAD), 11, threads=4) == "t0003/f00000011"
+    assert namer(Directories(Layout.PER_THREAD), threads=4)(11) == "t0003/f00000011"
 
 
 @given(st.text())

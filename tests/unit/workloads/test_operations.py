@@ -205,7 +205,7 @@ def test_a_tree_is_removed_with_all_that_is_in_it_and_nothing_else(tmp_path: Pat
             remove_tree("tree", parent, -1, lambda: False)
         with pytest.raises(RemovalStopped):
             remove_tree("tree", parent, tmp_path.stat().st_dev, lambda: True)
-        assert remove_tree("tree", parent, tmp_path.stat().st_dev, lambda: False) == 5
+        remove_tree("tree", parent, tmp_path.stat().st_dev, lambda: False)
     finally:
         os.close(parent)
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
