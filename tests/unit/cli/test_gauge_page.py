@@ -82,15 +82,13 @@ def test_a_device_that_is_gone_is_told_in_its_place_and_those_without_room_are_c
     assert lines[20].startswith("bdi")
 
 
-def test_every_level_of_layers_is_indented_once_more() -> None:
+def test_every_level_of_layers_is_indented_once_more_and_cpus_are_numbered() -> None:
     volume = replace(ARRAY, name="dm-0")
     array = replace(ARRAY, role=Role.MEMBER, above="dm-0")
     assert depths([volume, array, SDA, LOOP, BELOW]) == [0, 1, 2, 0, 1]
     # The array of a member gave no rates this time.
     assert depths([SDA]) == [1]
-
-
-def test_cpus_go_by_their_numbers_and_those_that_find_no_room_are_counted() -> None:
+    # CPUs go by their numbers, and those that find no room are counted.
     shares = CpuShares(50.0, 0.0, 0.0, 0.0, 0.0, 0.0, 50.0)
     cpus = tuple(NumberedCpu(number, shares) for number in (0, 1, 3, *range(100, 140)))
     lines = page_lines(replace(FULL, per_cpu=cpus), PAGE, 80)

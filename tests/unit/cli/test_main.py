@@ -72,10 +72,9 @@ def test_ctrl_c_and_exit_codes_are_the_programs_and_a_mistake_in_it_is_not_hidde
 def test_a_closed_pipe_is_no_complaint():
     reading, writing = os.pipe()
     os.close(reading)
+    words = [FSCONSOLE, "--help"]
     with os.fdopen(writing, "w") as pipe:
-        done = subprocess.run(
-            [FSCONSOLE, "--help"], check=False, stdout=pipe, stderr=subprocess.PIPE, text=True
-        )
+        done = subprocess.run(words, check=False, stdout=pipe, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (ExitCode.FAILURE, "")
 
 
@@ -112,7 +111,7 @@ def test_help_loads_no_command_and_nothing_that_only_commands_need():
         "sys.argv = ['fsconsole', '--help']\n"
         "main()\n"
         "print(*sorted(m for m in sys.modules if m.startswith('fsconsole')))\n"
-        "print(*{'rich', 'textual', 'psutil', 'pyudev', 'tomli', 'sqlite3', 'pydantic'} & set(sys.modules))\n"
+        "print(*{'rich', 'textual', 'psutil', 'pyudev', 'tomli', 'sqlite3', 'pydantic', 'msgspec'} & set(sys.modules))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     parser = "fsconsole fsconsole.cli fsconsole.cli.app fsconsole.cli.main"

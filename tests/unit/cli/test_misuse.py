@@ -38,15 +38,12 @@ def test_a_misuse_is_told_in_one_sentence_and_one_hint(words, sentence, hint):
     assert re.fullmatch(rf"fsconsole: {sentence}\.\nhint: {hint}.*\.\n", done.stderr), done.stderr
 
 
-@pytest.mark.parametrize("words", [(), ("scratch",)])
-def test_a_group_without_a_command_shows_its_help_beside_the_output(words):
-    done = run_command(*words)
-    assert (done.returncode, done.stdout) == (ExitCode.USAGE, "")
-    assert done.stderr.startswith(f"Usage: {' '.join(['fsconsole', *words])} ")
-
-
-@pytest.mark.parametrize("words", [(), *((name,) for name, _, _ in COMMANDS)])
-def test_help_fits_80_columns(words):
-    done = run_command(*words, "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
+def test_a_group_without_a_command_shows_its_help_beside_the_output_and_no_help_is_too_wide():
+    for words in ((), ("scratch",)):
+        done = run_command(*words)
+        assert (done.returncode, done.stdout) == (ExitCode.USAGE, "")
+        assert done.stderr.startswith(f"Usage: {' '.join(['fsconsole', *words])} ")
+    for words in ((), *((name,) for name, _, _ in COMMANDS)):
+        done = run_command(*words, "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert [line for line in done.stdout.splitlines() if len(line) > 80] == []

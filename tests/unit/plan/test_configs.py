@@ -39,9 +39,7 @@ def test_the_plan_of_arrays_compares_raid5_with_raid10_over_chunks_and_all_of_it
     assert {cell.unavailable for cell in plan.cells} == {""}
     assert {cell.members for cell in plan.cells} == {tuple(target.path for target in FOUR)}
     assert len(plan.cells) == 24
-
-
-def test_what_is_commented_out_in_the_plan_of_arrays_is_a_plan_too() -> None:
+    # What is commented out in it is a plan too.
     text = find_config("whatif-arrays").read_text()
     commented = text[text.index("# [[array]]") : text.index("[[filesystem]]")].splitlines()
     knobs = [line.removeprefix("# ") for line in commented]
@@ -52,9 +50,7 @@ def test_what_is_commented_out_in_the_plan_of_arrays_is_a_plan_too() -> None:
     assert members == (4, 6)
 
 
-def test_the_demo_compares_four_variants_with_16_writers_in_600_to_800_mb_each_less_on_a_small_device() -> (
-    None
-):
+def test_the_demo_compares_four_variants_in_600_to_800_mb_each_less_on_a_small_device() -> None:
     plan = build_plan(read_plan(find_config("demo")), (SCRATCH,), load_catalog(), run_id="run")
     variants = {"ext4 data=ordered", "ext4 data=writeback nodelalloc", "xfs", "btrfs"}
     assert {cell.variant.label for cell in plan.cells} == variants

@@ -23,9 +23,10 @@ from fsconsole.model.workload import (
 )
 from fsconsole.plan import keys
 from fsconsole.plan.draft import plan_to_toml
-from fsconsole.plan.planfile import ArrayAxis, Checklist, PlanFile, Scale, ScaleKind, VariantText
+from fsconsole.plan.planfile import Checklist, PlanFile, Scale, ScaleKind, VariantText
 from fsconsole.plan.read import list_configs, read_plan
 from tests.unit.plan.examples import DESIGN, SMALLEST, parse
+from tests.unit.plan.test_arrays import AXES
 
 NAMES = st.text(min_size=1, max_size=20).filter(lambda text: bool(text.strip()))
 SETTINGS = st.sampled_from([("read_ahead", "128KiB"), ("scheduler", "none"), ("dirty_ratio", "20")])
@@ -155,10 +156,7 @@ PLANS = st.builds(
     settings=st.lists(
         SETTINGS.map(lambda pair: (pair[0], (pair[1],))), max_size=2, unique_by=lambda pair: pair[0]
     ).map(tuple),
-    arrays=st.lists(
-        st.builds(ArrayAxis, distinct(st.sampled_from(["raid0", "raid5"])), st.just((65536, 2**19))),
-        max_size=1,
-    ).map(tuple),
+    arrays=st.lists(AXES, max_size=1).map(tuple),
     after=st.builds(After, st.booleans(), st.booleans(), st.sampled_from(DeleteWith)),
 )
 
