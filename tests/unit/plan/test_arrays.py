@@ -12,6 +12,7 @@ from fsconsole.devices.md import parse_mdstat
 from fsconsole.errors.targets import PlanBadValue, PlanUnknownKey
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.model.plan import ArraySpec, Cell, StepKind
+from fsconsole.plan import expand
 from fsconsole.plan.arrays import (
     ARRAY_PATH,
     BITMAPS,
@@ -23,16 +24,6 @@ from fsconsole.plan.arrays import (
     geometry_of,
     stripes_of,
     usable_bytes,
-)
-from fsconsole.plan.expand import (
-    array_choices,
-    array_uuid,
-    build_plan,
-    filesystem_of,
-    moved_plan,
-    rebuilt_steps,
-    setting_choices,
-    workload_choices,
 )
 from fsconsole.plan.keys import ARRAY
 from fsconsole.plan.planfile import NO_DEVICE, ArrayAxis, PlanFile, QueueSpec, TargetSpec
@@ -57,7 +48,7 @@ def plan_with(*lines: str) -> PlanFile:
 
 
 def choices(*lines: str) -> tuple[ArraySpec | None, ...]:
-    return array_choices(plan_with(*lines))
+    return expand.array_choices(plan_with(*lines))
 
 
 def refusal(*lines: str) -> PlanBadValue:
@@ -79,7 +70,7 @@ def test_every_key_is_read_with_all_its_values_which_are_multiplied_out() -> Non
         policies,
         assume_clean=True,
     )
-    arrays = array_choices(parse(SMALLEST + EVERY_KEY))
+    arrays = expand.array_choices(parse(SMALLEST + EVERY_KEY))
     assert len(arrays) == len(set(arrays)) == 2**7
     assert arrays[0] == ArraySpec("raid5", 64 * KIB, 4, 256, 0, "none", "resync", assume_clean=True)
 
@@ -95,7 +86,7 @@ def test_each_array_is_chosen_once_with_the_knobs_that_its_level_has() -> None:
     )
     twice = choices("level = 'raid5'", "[[array]]", "level = ['raid5', 'raid6']")
     assert twice == (ArraySpec("raid5"), ArraySpec("raid6"))
-    assert array_choices(parse(SMALLEST)) == (None,)
+    assert expand.array_choices(parse(SMALLEST)) == (None,)
 
 
 def test_more_combinations_than_a_plan_may_have_cells_are_refused_before_they_are_counted_out() -> None:
@@ -104,7 +95,7 @@ def test_more_combinations_than_a_plan_may_have_cells_are_refused_before_they_ar
     settings = parse(f"{SMALLEST}[settings]\nnr_requests = {numbers}\nstripe_cache_size = {numbers}")
     load = f"[[workload]]\nkind = 'create'\nfile_size = '1MiB'\nthreads = {numbers}\n"
     threads = parse("schema = 1\n" + VARIANT + load + load)
-    many = {array_choices: arrays, setting_choices: settings, workload_choices: threads}
+    many = {expand.array_choices: arrays, expand.setting_choices: settings, expand.workload_choices: threads}
     for choices_of, plan in many.items():
         with pytest.raises(PlanBadValue, match="too many"):
             choices_of(plan)
@@ -211,7 +202,7 @@ def test_a_cell_goes_from_free_members_to_a_filesystem_and_back():
 def test_the_array_is_made_and_taken_apart_by_exactly_these_commands():
     (cell,) = on_arrays('level = ["raid5"]\nchunk = ["64KiB"]\nmembers = [3]\nassume_clean = true')
     assert commands(cell, StepKind.ARRAY) == [
-        f"mdadm --create /dev/md400 --run --metadata=1.2 --uuid={array_uuid('run', 0)} --homehost=fsconsole"
+        f"mdadm --create /dev/md400 --run --metadata=1.2 --uuid={expand.array_uuid('run', 0)} --homehost=fsconsole"
         " --name=what-if --level=raid5 --raid-devices=3 --chunk=64K --assume-clean /dev/sda /dev/sdb /dev/sdc"
     ]
     assert commands(cell, StepKind.ARRAY_STOP) == [
@@ -234,7 +225,9 @@ def test_a_cells_steps_name_no_device_but_its_targets_and_are_the_same_when_made
         words = {word for step in cell.steps for argv in step.commands for word in argv}
         nodes = {word for word in words if word.startswith("/dev/")}
         assert nodes == {ARRAY_PATH, *(disk.path for disk in DISKS)}
-        assert rebuilt_steps(cell, DISKS, filesystem_of(cell, load_catalog()), "run") == cell.steps
+        assert (
+            expand.rebuilt_steps(cell, DISKS, expand.filesystem_of(cell, load_catalog()), "run") == cell.steps
+        )
 
 
 def test_knobs_are_written_before_the_settings_of_the_cell():
@@ -265,7 +258,7 @@ def test_what_mdadm_would_refuse_is_unavailable_with_the_reason() -> None:
         ('level = ["raid0"]\nchunk = ["1GiB"]', 3, "no room for raid0 with chunks of 1GiB"),
     ]:
         assert any(why in cell.unavailable for cell in on_arrays(array, *DISKS[:disks]))
-    plan = build_plan(
+    plan = expand.build_plan(
         parse('schema = 1\n[[array]]\nlevel = ["linear", "raid0"]\n' + VARIANT + WORKLOAD),
         DISKS, load_catalog(), run_id="run", support={"linear": "no md-linear here"},
     )  # fmt: skip
@@ -306,12 +299,12 @@ def test_the_size_is_rather_less_than_what_mdadm_makes_and_without_what_is_redun
 def test_members_that_have_other_names_now_are_named_by_them():
     plan = build('schema = 1\n[[array]]\nlevel = ["raid1"]\nmembers = [2]\n' + VARIANT + WORKLOAD, *DISKS[:2])
     now = {"/dev/sda": replace(DISKS[2], path="/dev/sdx"), "/dev/sdb": DISKS[1]}
-    moved = moved_plan(plan, now, load_catalog(), "run")
+    moved = expand.moved_plan(plan, now, load_catalog(), "run")
     assert moved.targets == ("/dev/sdx", "/dev/sdb")
     (cell,) = moved.cells
     assert (cell.target, cell.members) == (ARRAY_PATH, ("/dev/sdx", "/dev/sdb"))
     assert not any("/dev/sda" in argv for step in cell.steps for argv in step.commands)
-    assert f"--uuid={array_uuid('run', 0)}" in commands(cell, StepKind.ARRAY)[0]
+    assert f"--uuid={expand.array_uuid('run', 0)}" in commands(cell, StepKind.ARRAY)[0]
 
 
 def test_the_resync_is_part_of_the_estimate():

@@ -15,15 +15,7 @@ from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.plan import Cell, Equalise, StepKind
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.model.workload import Workload
-from fsconsole.plan.expand import (
-    FLASH_BYTES_PER_S,
-    ROTATING_BYTES_PER_S,
-    cell_uuid,
-    estimate,
-    plan_left,
-    require_runnable,
-    size_bounds,
-)
+from fsconsole.plan import expand
 from fsconsole.plan.planfile import TargetSpec, written_bytes
 from fsconsole.text import GIB, KIB, MIB, TIB
 from tests.unit.plan.examples import DESIGN, DEVICE, SMALLEST, VARIANT, WORKLOAD, build, labels, parse
@@ -115,9 +107,9 @@ def test_uuids_are_the_runs_own_one_for_each_cell_and_the_same_when_computed_aga
     plan = build("schema = 1\nrepeats = 3\n" + TWO + WORKLOAD, run_id="20260101-a")
     uuids = [cell.uuid for cell in plan.cells]
     assert len(set(uuids)) == 6
-    assert uuids == [cell_uuid("20260101-a", index) for index in range(6)]
+    assert uuids == [expand.cell_uuid("20260101-a", index) for index in range(6)]
     assert all(str(uuid.UUID(text)) == text for text in uuids)
-    assert not set(uuids) & {cell_uuid("20260101-b", index) for index in range(6)}
+    assert not set(uuids) & {expand.cell_uuid("20260101-b", index) for index in range(6)}
 
 
 def test_what_this_version_does_not_run_is_a_cell_that_says_so() -> None:
@@ -128,10 +120,10 @@ def test_what_this_version_does_not_run_is_a_cell_that_says_so() -> None:
         assert words in reasons
     assert plan.estimate.bytes_to_write == 0
     with pytest.raises(PlanBadValue, match="no cell of this plan can be run"):
-        require_runnable(plan, "plan.toml")
+        expand.require_runnable(plan, "plan.toml")
     one = build("schema = 1\n" + TWO + WORKLOAD, TargetSpec("/dev/x", 100 * MIB))
     assert sorted(bool(cell.unavailable) for cell in one.cells) == [False, True]
-    require_runnable(one, "plan.toml")
+    expand.require_runnable(one, "plan.toml")
 
 
 def test_too_many_cells_are_refused_before_they_are_made() -> None:
@@ -185,12 +177,13 @@ def test_a_device_that_is_too_small_or_too_full_makes_its_cells_unavailable() ->
 def test_the_gate_is_told_how_large_a_device_must_and_may_be() -> None:
     catalog = load_catalog()
     plan = parse("schema = 1\n" + TWO + WORKLOAD)
-    assert size_bounds(plan, catalog) == (8 * MIB, 2**63 - 1)
+    assert expand.size_bounds(plan, catalog) == (8 * MIB, 2**63 - 1)
     assert (
-        size_bounds(parse("schema = 1\n" + TWO + WORKLOAD.replace('"1MiB"', '"1GiB"')), catalog)[0] == 4 * GIB
+        expand.size_bounds(parse("schema = 1\n" + TWO + WORKLOAD.replace('"1MiB"', '"1GiB"')), catalog)[0]
+        == 4 * GIB
     )
     fitted = parse("schema = 1\nscale = 'fit'\n" + TWO + WORKLOAD.replace('"1MiB"', '"1GiB"'))
-    assert size_bounds(fitted, catalog)[0] == 8 * MIB
+    assert expand.size_bounds(fitted, catalog)[0] == 8 * MIB
 
 
 def test_a_device_without_discard_is_not_discarded_and_the_plan_says_so() -> None:
@@ -217,8 +210,8 @@ def test_a_time_limit_and_a_disk_that_turns_are_in_the_estimate() -> None:
     assert limited.estimate.elapsed_s - plan.estimate.elapsed_s == 600
     sizes = {DEVICE.path: DEVICE.size_bytes}
     turning, flash = (
-        estimate(plan.cells, sizes, load_catalog(), rate)
-        for rate in (ROTATING_BYTES_PER_S, FLASH_BYTES_PER_S)
+        expand.estimate(plan.cells, sizes, load_catalog(), rate)
+        for rate in (expand.ROTATING_BYTES_PER_S, expand.FLASH_BYTES_PER_S)
     )
     assert turning.elapsed_s > flash.elapsed_s
 
@@ -280,12 +273,12 @@ CELLS = tuple(made.cell(index, repeat=index + 1) for index in range(len(KINDS)))
 
 def test_what_is_left_costs_no_more_than_the_cells_that_are_left() -> None:
     state = begun(CELLS)
-    left = plan_left(state, load_catalog())
+    left = expand.plan_left(state, load_catalog())
     (target,) = state.request.targets
     sizes = {target.path: target.identity.size_bytes}
     assert [cell.index for cell in left.cells] == [1, 3]
     whole = state.request.plan.estimate
-    assert left.estimate == estimate(left.cells, sizes, load_catalog(), whole.assumed_bytes_per_s)
+    assert left.estimate == expand.estimate(left.cells, sizes, load_catalog(), whole.assumed_bytes_per_s)
     assert 0 < left.estimate.bytes_to_write < whole.bytes_to_write
 
 
@@ -293,6 +286,6 @@ def test_a_cell_that_the_engine_will_refuse_is_listed_and_breaks_no_figure() -> 
     variant = replace(CELLS[1].variant, filesystem="nothing-known")
     unknown, elsewhere = replace(CELLS[1], variant=variant), replace(CELLS[3], target="/dev/elsewhere")
     strange = (CELLS[0], unknown, CELLS[2], elsewhere)
-    left = plan_left(begun(strange), load_catalog())
+    left = expand.plan_left(begun(strange), load_catalog())
     assert [cell.index for cell in left.cells] == [1, 3]
     assert left.estimate.bytes_to_write == 0
