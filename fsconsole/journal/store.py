@@ -99,11 +99,9 @@ _LONGEST_TITLE = 200
 
 def title_complaint(title: str) -> str:
     """Return what is wrong with a title; nothing where it is one."""
-    return (
-        ""
-        if title.strip() and len(title) <= _LONGEST_TITLE
-        else f"A title has 1 to {_LONGEST_TITLE} characters."
-    )
+    if title.strip() and len(title) <= _LONGEST_TITLE:
+        return ""
+    return f"A title has 1 to {_LONGEST_TITLE} characters."
 
 
 def rename_run(folder: RunFolder, title: str) -> None:

@@ -16,7 +16,6 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from typing import Protocol
 from urllib.parse import quote
 
 from fsconsole.errors import FsconsoleError
@@ -32,10 +31,6 @@ SAMPLE_ROOM = 4096
 """Samples that wait for a blocked disk before the oldest are dropped: half an hour at 2 Hz."""
 
 WAIT_FOR_LOCK_S = 10.0
-
-
-class _Row(Protocol):
-    def insert(self, connection: sqlite3.Connection) -> None: ...
 
 
 @dataclass(slots=True)
@@ -182,7 +177,7 @@ class JournalWriter:
         if fault is not None and not awaited:
             self._keep(fault)
 
-    def _commit(self, rows: Sequence[_Row], synchronous: str) -> FsconsoleError | None:
+    def _commit(self, rows: Sequence[EventRow | SampleRow], synchronous: str) -> FsconsoleError | None:
         if self._is_full():
             return JournalFull(path=self._path)
         try:

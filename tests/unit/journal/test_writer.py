@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -45,11 +46,8 @@ def test_many_threads_lose_nothing(folder, journal) -> None:
             journal.record(CellStarted(cell, attempt), durable=attempt % 3 == 0)
             journal.sample(a_sample(attempt))
 
-    threads = [threading.Thread(target=work, args=(cell,)) for cell in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(6)))
     journal.close(finished=True)
     seen = written(folder)
     for cell in range(6):

@@ -79,25 +79,16 @@ def test_who_has_slept_since_the_last_look_is_named_until_it_is_stopped(start: S
     assert sleepers.asleep() == ()
 
 
-def test_while_one_works_nobody_is_named(start: Start, tmp_path: Path) -> None:
-    start(*SLEEPS)
-    works = start(*WORKS)
-    sleepers = Sleepers(str(tmp_path))
-    wait_until(lambda: state_is(works, "R"), "it works")
-    assert [sleepers.asleep() for _ in range(3)] == [(), (), ()]
-
-
-def test_one_that_has_ended_and_is_not_yet_waited_for_hides_no_other(start: Start, tmp_path: Path) -> None:
-    ended, process = start("true"), start(*SLEEPS)
-    wait_until(lambda: state_is(ended, "Z"), "it has ended")
-    sleepers = Sleepers(str(tmp_path))
-    wait_until(lambda: sleepers.asleep() != (), "the other sleeps")
-    assert [named.pid for named in sleepers.asleep()] == [process.pid]
-
-
-def test_where_nobody_is_nobody_sleeps(tmp_path: Path) -> None:
+def test_all_that_live_must_sleep_and_one_that_has_ended_hides_no_other(start: Start, tmp_path: Path) -> None:
     sleepers = Sleepers(str(tmp_path))
     assert (sleepers.asleep(), sleepers.asleep()) == ((), ())
+    ended, process = start("true"), start(*SLEEPS)
+    wait_until(lambda: state_is(ended, "Z"), "it has ended and nobody waited for it")
+    wait_until(lambda: sleepers.asleep() != (), "the other sleeps")
+    assert [named.pid for named in sleepers.asleep()] == [process.pid]
+    works = start(*WORKS)
+    wait_until(lambda: state_is(works, "R"), "it works")
+    assert [sleepers.asleep() for _ in range(3)] == [(), (), ()]
 
 
 def test_who_waits_for_another_of_them_is_named_after_it(start: Start, tmp_path: Path) -> None:

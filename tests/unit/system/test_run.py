@@ -8,7 +8,9 @@ import signal
 import stat
 import subprocess
 import sys
-import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import pytest
 
 from fsconsole.errors.runs import ToolFailed, ToolMissing
 from fsconsole.model.command import Command, CommandResult
+from fsconsole.system.files import opened
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.run import RealExecutor, find_program, spawn
 
@@ -89,14 +92,10 @@ def test_the_environment_is_clean_and_takes_additions(monkeypatch: pytest.Monkey
 
 
 def test_only_named_descriptors_are_inherited() -> None:
-    passed, kept = os.open("/dev/null", os.O_RDONLY), os.open("/dev/null", os.O_RDONLY)
-    try:
+    with opened("/dev/null") as passed, opened("/dev/null") as kept:
         os.set_inheritable(kept, True)
         script = f"[ -e /proc/self/fd/{passed} ] && [ ! -e /proc/self/fd/{kept} ]"
         assert shell(script, inherit_fds=(passed,)).exit_code == 0
-    finally:
-        os.close(passed)
-        os.close(kept)
 
 
 def test_a_program_that_is_missing_or_can_not_be_executed_is_an_error(tmp_path: Path) -> None:
@@ -154,30 +153,36 @@ def test_the_peak_memory_of_a_small_program_is_not_ours() -> None:
 
 def test_many_threads_get_each_their_own_result() -> None:
     executor = RealExecutor()
-    seen: list[tuple[int, int, bytes]] = []
 
-    def work(number: int) -> None:
-        for _ in range(5):
-            result = executor.run(Command(("/bin/sh", "-c", f"echo {number}; exit {number}")))
-            seen.append((number, result.exit_code, result.stdout))
+    def work(number: int) -> tuple[int, bytes]:
+        result = executor.run(Command(("/bin/sh", "-c", f"echo {number}; exit {number}")))
+        return result.exit_code, result.stdout
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(seen) == 40
-    assert all(code == number and out == b"%d\n" % number for number, code, out in seen)
+    with ThreadPoolExecutor(8) as pool:
+        seen = list(pool.map(work, range(40)))
+    assert seen == [(number, b"%d\n" % number) for number in range(40)]
+
+
+@contextmanager
+def no_descriptor_left() -> Iterator[None]:
+    # Warm up: the first program that is started opens what stays.
+    shell("true")
+    before = set(os.listdir("/proc/self/fd"))
+    yield
+    assert set(os.listdir("/proc/self/fd")) == before
 
 
 def test_no_descriptor_is_left_behind() -> None:
-    shell("true")
-    before = set(os.listdir("/proc/self/fd"))
-    shell("echo; echo >&2", stdin=b"x")
-    with pytest.raises(ToolMissing):
-        RealExecutor().run(Command(("not-here",)))
-    RealExecutor().run(Command(("sleep", "600"), timeout_s=0.05))
-    assert set(os.listdir("/proc/self/fd")) == before
+    with no_descriptor_left():
+        shell("echo; echo >&2", stdin=b"x")
+        with pytest.raises(ToolMissing):
+            RealExecutor().run(Command(("not-here",)))
+        with pytest.raises(ToolMissing):
+            spawn(Command(("not-here",)))
+        # A program that ends before its input is sent.
+        with pytest.raises(BrokenPipeError):
+            spawn(Command(("true",), stdin=bytes(2**20)))
+        RealExecutor().run(Command(("sleep", "600"), timeout_s=0.05))
 
 
 def test_without_access_to_the_kernel_log_results_have_no_lines(tmp_path: Path) -> None:
@@ -204,15 +209,6 @@ def test_what_was_not_received_is_in_the_result_with_the_errors() -> None:
     assert running.wait() is result
 
 
-def test_a_program_that_ends_before_its_input_is_sent_is_an_error_that_leaves_nothing() -> None:
-    with spawn(Command(("true",))):
-        pass
-    before = set(os.listdir("/proc/self/fd"))
-    with pytest.raises(BrokenPipeError):
-        spawn(Command(("true",), stdin=bytes(2**20)))
-    assert set(os.listdir("/proc/self/fd")) == before
-
-
 def test_a_closed_output_is_the_end_of_the_lines_and_silence_a_timeout() -> None:
     with spawn(Command(("/bin/sh", "-c", "exec >&-; cat >/dev/null"))) as running, pytest.raises(EOFError):
         running.receive(LIMIT_S)
@@ -221,15 +217,10 @@ def test_a_closed_output_is_the_end_of_the_lines_and_silence_a_timeout() -> None
 
 
 def test_killing_it_or_leaving_its_block_ends_it_and_leaves_no_descriptor() -> None:
-    with spawn(Command(("true",))):
-        pass
-    before = set(os.listdir("/proc/self/fd"))
-    with spawn(Command(("sleep", "600"))) as left, spawn(Command(("sleep", "600"))) as killed:
-        killed.kill()
-        result = killed.wait(LIMIT_S)
-        killed.kill()
-    assert (result.exit_code, result.timed_out) == (-signal.SIGKILL, False)
-    assert left.wait().exit_code == -signal.SIGKILL
-    with pytest.raises(ToolMissing):
-        spawn(Command(("not-here",)))
-    assert set(os.listdir("/proc/self/fd")) == before
+    with no_descriptor_left():
+        with spawn(Command(("sleep", "600"))) as left, spawn(Command(("sleep", "600"))) as killed:
+            killed.kill()
+            result = killed.wait(LIMIT_S)
+            killed.kill()
+        assert (result.exit_code, result.timed_out) == (-signal.SIGKILL, False)
+        assert left.wait().exit_code == -signal.SIGKILL
