@@ -15,7 +15,7 @@ from fsconsole.model.plan import arrays_in_words
 from fsconsole.model.run import Target
 from fsconsole.model.state import RunState
 from fsconsole.results.figures import CLEAN, Noted, cells_in_words
-from fsconsole.results.grid import Grid, GridRow, highest_first, published_rows, share_percent
+from fsconsole.results.grid import Grid, GridRow, highest_first, share_percent
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.text import GIB, KIB, MIB, TIB, printable, shorten_middle, wrap
 from fsconsole.units import fixed, format_bytes, shared_decimals
@@ -270,7 +270,7 @@ def table_of(grid: Grid, columns: Sequence[Metric], baseline: GridRow | None = N
     for warning in grid.warnings:
         for cell in warning.cells:
             of_cells.setdefault(cell, set()).add(warning.kind)
-    published = published_rows(grid)
+    published = grid.publication.rows if grid.publication is not None else ()
     valued: tuple[GridRow | PublishedRow, ...] = (*grid.rows, *published)
     scales = {
         metric: scale_for(metric, (value for row in valued if (value := row.value(metric)) is not None))
@@ -355,19 +355,18 @@ def _figure(row: GridRow, metric: Metric, scale: ColumnScale, baseline: GridRow 
     value = row.value(metric)
     text = scale.text(value) if value is not None else MISSING
     if baseline is not None:
-        text = _share(share_percent(row, baseline, metric))
+        percent = share_percent(row, baseline, metric)
+        text = (
+            MISSING
+            if percent is None
+            else f"{fixed(percent, 0 if abs(percent) >= _WHOLE_FROM_PERCENT else 1)}%"
+        )
+        if percent is not None and abs(percent) > _LARGEST_PERCENT:
+            text = f"{percent:.0e}%"
     if metric is Metric.CHECK and row.verdict not in ("", CLEAN):
         # Before the figure, so that points stay in line; it gives way, never the figure.
         return f"{shorten_middle(printable(row.verdict), _WIDEST_VERDICT)} {text}"
     return text
-
-
-def _share(percent: float | None) -> str:
-    if percent is None:
-        return MISSING
-    if abs(percent) > _LARGEST_PERCENT:
-        return f"{percent:.0e}%"
-    return f"{fixed(percent, 0 if abs(percent) >= _WHOLE_FROM_PERCENT else 1)}%"
 
 
 def _spread(percent: float | None) -> str:

@@ -158,31 +158,34 @@ def _groups(words: Sequence[tuple[str, ...]], aspects: Sequence[int]) -> int:
 def _words(key: RowKey, settings: tuple[str, ...]) -> tuple[str, ...]:
     """Return a key as words, one per aspect, settings by these names; all keys give equally many."""
     variant, values = key.variant, dict(key.setting.values)
+    load = _load_words(key.workloads[key.workload or 0]) if key.workloads else ("",) * 8
+    if variant.is_raw:
+        # Its streams are of no workload: only their number is taken from one.
+        load = ("", load[1], *("",) * 6)
     return (
         variant.label or variant.filesystem,
         key.target if key.array is None else "",
         *array_aspects(key.array, len(key.members)),
         *(f"{name}={values[name]}" if name in values else "" for name in settings),
-        *_workload_words(key),
+        *load,
         " ".join((variant.filesystem, *variant.mkfs_words, *variant.tune_words)),
         ",".join(variant.mount_words),
         variant.as_printed,
         f"workload {key.workload + 1}" if key.workload is not None else "",
-        " + ".join(_all_of(workload) for workload in key.workloads),
+        # Whole, for two rows that differ in a workload that is neither row's own.
+        " + ".join(
+            " ".join(
+                (one.kind.value, *_load_words(one), *(f"{name}={value}" for name, value in one.settings))
+            )
+            for one in key.workloads
+        ),
     )
 
 
-def _workload_words(key: RowKey) -> tuple[str, ...]:
-    if not key.workloads:
-        return ("",) * 8
-    workload = key.workloads[key.workload or 0]
-    threads = f"{workload.threads} thread{'s' if workload.threads != 1 else ''}"
-    if key.variant.is_raw:
-        # Its streams are of no workload: only their number is taken from one.
-        return ("", threads, *("",) * 6)
+def _load_words(workload: Workload) -> tuple[str, ...]:
     return (
         workload.name,
-        threads,
+        f"{workload.threads} thread{'s' if workload.threads != 1 else ''}",
         f"{format_bytes_exact(workload.file_size_bytes)} files",
         f"{format_bytes_exact(workload.block_size_bytes)} blocks",
         f"{workload.files} files",
@@ -190,23 +193,6 @@ def _workload_words(key: RowKey) -> tuple[str, ...]:
         f"{workload.data.value} data",
         "cold" if workload.cold else "",
     )
-
-
-def _all_of(workload: Workload) -> str:
-    """Return a workload whole, for two rows that differ in a workload that is neither row's own."""
-    parts = (
-        workload.name,
-        workload.kind.value,
-        f"{workload.threads}",
-        f"{workload.files}",
-        format_bytes_exact(workload.file_size_bytes),
-        format_bytes_exact(workload.block_size_bytes),
-        _directories(workload),
-        workload.data.value,
-        str(workload.cold),
-        *(f"{name}={value}" for name, value in workload.settings),
-    )
-    return " ".join(parts)
 
 
 def _directories(workload: Workload) -> str:
@@ -364,14 +350,11 @@ class Noted:
 
 def warnings_seen(state: RunState) -> tuple[Noted, ...]:
     """Return what the run warned of, each reason once, in the order of WarningKind."""
-    cells: dict[tuple[WarningKind, str, str], dict[int, None]] = {}
-    raised = [(warning, None) for warning in state.warnings]
-    for warning, index in (
-        *raised,
-        *((warning, cell.index) for cell in state.cells for warning in cell.warnings),
-    ):
-        listed = cells.setdefault((warning.kind, warning.reason, warning.hint), {})
-        listed.update({} if index is None else {index: None})
+    cells: dict[tuple[WarningKind, str, str], list[int]] = {}
+    for index, raised in ((None, state.warnings), *((cell.index, cell.warnings) for cell in state.cells)):
+        for warning in raised:
+            listed = cells.setdefault((warning.kind, warning.reason, warning.hint), [])
+            listed += [index] if index is not None and index not in listed else []
     order = list(WarningKind)
     noted = [Noted(kind, reason, hint, tuple(listed)) for (kind, reason, hint), listed in cells.items()]
     return tuple(sorted(noted, key=lambda warning: order.index(warning.kind)))

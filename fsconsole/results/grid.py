@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from fsconsole.errors.runs import UnknownColumn
 from fsconsole.model.events import WarningKind
-from fsconsole.model.figures import Measurement, Publication, PublishedRow
+from fsconsole.model.figures import Measurement, Publication
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.results.figures import (
@@ -345,8 +345,3 @@ def columns_beside(grid: Grid) -> tuple[Metric, ...]:
     """Return what to show unasked: what was published, with the run's own figures that explain it."""
     published = grid.publication.metrics if grid.publication is not None else ()
     return tuple(dict.fromkeys((*_OWN_FIRST, *published)))
-
-
-def published_rows(grid: Grid) -> tuple[PublishedRow, ...]:
-    """Return every row of what is laid beside a grid; empty where nothing is."""
-    return grid.publication.rows if grid.publication is not None else ()

@@ -418,7 +418,6 @@ def ticks_told(count: int, *, makes_arrays: bool = False) -> str:
     return f"{count} targets ticked: {what}"
 
 
-OFFER = "d: a first comparison on a scratch device of 2 GiB, touches no disk"
 DEMO_SIZE = "2GiB"
 DEMO_QUESTION = "Start the demo?"
 DEMO_TOLD = (
@@ -448,7 +447,8 @@ def about(  # noqa: PLR0913 (each is a fact of its own)
 
 def offer(*, is_root: bool) -> str:
     """Return what is offered where nothing was tried yet."""
-    return OFFER if is_root else f"{OFFER} (as root: sudo fsconsole)"
+    said = "d: a first comparison on a scratch device of 2 GiB, touches no disk"
+    return said if is_root else f"{said} (as root: sudo fsconsole)"
 
 
 def ticked_told(entry: ListedEntry) -> str:

@@ -133,23 +133,27 @@ def complaints(tables: Sequence[Mapping[str, object]], number: int, shown: Seque
     """
     try:
         checked_workloads(tables)
-    except PlanBadValue as error:
-        place = error.key.partition(".")[0]
-        other = int(place.removeprefix("workload[").rstrip("]"))
-        lead = "" if other == number else f"workload {other + 1}: "
-        return _field_of(error.key, number, shown), f"{lead}{error.why}: {error.wanted}"
-    except PlanUnknownKey as error:
-        said = f"unknown key {error.key.rpartition('.')[2]}; did you mean {error.nearest}?"
-        return _field_of(error.key, number, shown), said
     except FsconsoleError as error:
-        return shown[0], str(error)
+        path, said = _complaint(error)
+        place, _, name = path.partition(".")
+        other = int(place.removeprefix("workload[").rstrip("]")) if place else number
+        name = name.partition(".")[0] if other == number else ""
+        lead = "" if other == number else f"workload {other + 1}: "
+        return name if name in shown else shown[0], lead + said
     return "", ""
 
 
-def _field_of(key: str, number: int, shown: Sequence[str]) -> str:
-    place, _, name = key.partition(".")
-    name = name.partition(".")[0]
-    return name if place == f"workload[{number}]" and name in shown else shown[0]
+def _complaint(error: FsconsoleError) -> tuple[str, str]:
+    """Return the key that an error of the plan reader is about, as a path in the plan file, and its words."""
+    if isinstance(error, PlanBadValue):
+        return error.key, f"{error.why}: {error.wanted}"
+    if isinstance(error, OptionRefused):
+        return error.key, f"'{error.word}': {error.why}; allowed: {error.nearest}"
+    if isinstance(error, PlanUnknownKey):
+        return error.key, f"unknown key {error.key.rpartition('.')[2]}; did you mean {error.nearest}?"
+    if isinstance(error, UnknownFilesystem):
+        return "", f"there is no filesystem '{error.name}'; did you mean {error.nearest}?"
+    return "", str(error)
 
 
 def _text_of(value: object) -> str:
@@ -206,17 +210,8 @@ def words_complaint(texts: Mapping[str, str], number: int, catalog: Catalog) -> 
     """Return the field with which something is wrong, and what the plan reader says of it; both empty where nothing is."""
     try:
         variant_of(texts, number, catalog)
-    except UnknownFilesystem as error:
-        return "type", f"there is no filesystem '{error.name}'; did you mean {error.nearest}?"
-    except OptionRefused as error:
-        return _field(error.key), f"'{error.word}': {error.why}; allowed: {error.nearest}"
-    except PlanBadValue as error:
-        return _field(error.key), f"{error.why}: {error.wanted}"
     except FsconsoleError as error:
-        return "type", str(error)
+        path, said = _complaint(error)
+        name = path.rpartition(".")[2]
+        return name if any(name == each.name for each in keys.VARIANT) else "type", said
     return "", ""
-
-
-def _field(key: str) -> str:
-    name = key.rpartition(".")[2]
-    return name if any(name == each.name for each in keys.VARIANT) else "type"

@@ -205,30 +205,19 @@ def column_help(metric: Metric) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """One kind of export: how a file's name ends, what it is, and the words for it."""
+    """One kind of export: how a file's name ends, what it is, and its format."""
 
     ending: str
     label: str
-    words: tuple[str, ...]
-    has_columns: bool = False
-    has_published: bool = False
+    format: str
+    is_summary: bool = False
 
 
 EXPORTS = (
-    Export(".csv", "CSV: a line per cell, all figures in base units", ("--format", "csv")),
-    Export(
-        ".summary.csv",
-        "CSV: a line per row of the grid: median, n, spread",
-        ("--format", "csv", "--summary"),
-    ),
-    Export(".json", "JSON: all that is known", ("--format", "json"), has_published=True),
-    Export(
-        ".md",
-        "Markdown: the grid as it is shown here",
-        ("--format", "md"),
-        has_columns=True,
-        has_published=True,
-    ),
+    Export(".csv", "CSV: a line per cell, all figures in base units", "csv"),
+    Export(".summary.csv", "CSV: a line per row of the grid: median, n, spread", "csv", is_summary=True),
+    Export(".json", "JSON: all that is known", "json"),
+    Export(".md", "Markdown: the grid as it is shown here", "md"),
 )
 
 
@@ -236,10 +225,12 @@ def export_words(
     run: str, runs_dir: str, export: Export, choice: Choice, columns: tuple[Metric, ...]
 ) -> tuple[str, ...]:
     """Return the words of the command that prints an export."""
-    words = ["results", run, "--runs", runs_dir, *export.words, "--sort", choice.sort_by.value]
-    if export.has_columns:
+    words = ["results", run, "--runs", runs_dir, "--format", export.format]
+    words += ["--summary"] if export.is_summary else []
+    words += ["--sort", choice.sort_by.value]
+    if export.format == "md":
         words += ["--columns", ",".join(metric.value for metric in columns)]
-    if export.has_published and choice.publication is not None:
+    if export.format != "csv" and choice.publication is not None:
         words += ["--with", choice.publication.name]
     return tuple(words)
 
