@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.devices.ask import read_test
-from fsconsole.devices.marker import proven_marker, write_marker
+from fsconsole.devices.marker import write_marker
 from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import NotRoot
@@ -22,13 +22,11 @@ from fsconsole.system import block
 from fsconsole.system.block import open_exclusive
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, run
+from tests.loop.commands import OwnLoop, each, fails
+from tests.loop.gate_cases import file_below
 from tests.loop.runs import fsconsole, succeed
 
 SIZE = 16 * 2**20
-
-
-def backing_of(device: str) -> str:
-    return run("losetup", "--noheadings", "--output", "BACK-FILE", device).strip()
 
 
 def mark(path: str) -> None:
@@ -39,69 +37,6 @@ def mark(path: str) -> None:
         os.close(fd)
 
 
-def test_a_loop_device_is_found_with_what_it_stands_on(loop_device: MakeLoopDevice) -> None:
-    path = loop_device(SIZE)
-    device = find_device(path)
-    assert (device.path, device.kind, device.size_bytes) == (path, DeviceKind.LOOP, SIZE)
-    assert device.loop is not None
-    backing = os.stat(backing_of(path))
-    assert device.loop.path == backing_of(path)
-    assert (device.loop.file_device, device.loop.inode) == (backing.st_dev, backing.st_ino)
-    assert not device.loop.autoclear
-    assert device.diskseq > 0
-
-
-def test_a_loop_over_an_unmarked_file_is_no_scratch_device(loop_device: MakeLoopDevice) -> None:
-    assert not find_device(loop_device(SIZE)).is_scratch
-
-
-def test_a_loop_over_a_marked_file_is_a_scratch_device(loop_device: MakeLoopDevice) -> None:
-    path = loop_device(SIZE)
-    mark(backing_of(path))
-    assert find_device(path).is_scratch
-
-
-def test_a_marked_file_mounted_over_the_backing_file_is_not_believed(
-    loop_device: MakeLoopDevice, tmp_path: Path
-) -> None:
-    path = loop_device(SIZE)
-    forged = str(tmp_path / "forged")
-    mark(forged)
-    run("mount", "--bind", forged, backing_of(path))
-    try:
-        found = os.stat(backing_of(path))
-        assert proven_marker(backing_of(path), found.st_dev, found.st_ino).scratch_id == "0a1b2c3d"
-        assert not find_device(path).is_scratch
-    finally:
-        run("umount", backing_of(path))
-
-
-def test_a_marked_file_with_the_name_of_a_deleted_one_is_not_believed(
-    loop_device: MakeLoopDevice, tmp_path: Path
-) -> None:
-    path = loop_device(SIZE)
-    file = backing_of(path)
-    keep = tmp_path / "keep"
-    os.link(file, keep)
-    os.unlink(file)
-    try:
-        assert backing_of(path).endswith("(deleted)")
-        mark(f"{file} (deleted)")
-        assert not find_device(path).is_scratch
-    finally:
-        # The fixture knows its device by the file's name, which the kernel does not give back.
-        block.detach(path)
-        shutil.move(keep, file)
-
-
-def test_a_mounted_loop_device_shows_where(loop_device: MakeLoopDevice, mounted: Mount) -> None:
-    path = loop_device(SIZE)
-    run("mkfs.ext4", "-q", path)
-    point = mounted(path)
-    uses = find_device(path).mounts
-    assert [(use.mount_point, use.filesystem, use.seen_in) for use in uses] == [(str(point), "ext4", "self")]
-
-
 @pytest.mark.skipif(shutil.which("mkfs.btrfs") is None, reason="btrfs-progs is not installed")
 def test_both_devices_of_a_btrfs_show_its_mount(loop_device: MakeLoopDevice, mounted: Mount) -> None:
     first, second = loop_device(128 * 2**20), loop_device(128 * 2**20)
@@ -109,25 +44,6 @@ def test_both_devices_of_a_btrfs_show_its_mount(loop_device: MakeLoopDevice, mou
     point = mounted(first, options=f"nosuid,nodev,device={second}")
     for path in (first, second):
         assert {use.mount_point for use in find_device(path).mounts} == {str(point)}
-
-
-def test_a_link_to_a_device_finds_it_and_an_unattached_loop_is_missing(
-    loop_device: MakeLoopDevice, tmp_path: Path
-) -> None:
-    path = loop_device(SIZE)
-    link = tmp_path / "link"
-    link.symlink_to(path)
-    assert find_device(str(link)).path == path
-    unattached = [
-        name for name in os.listdir("/sys/block") if name.startswith("loop") and not is_attached(name)
-    ]
-    if unattached:
-        with pytest.raises(DeviceMissing):
-            find_device(f"/dev/{unattached[0]}", discover())
-
-
-def is_attached(name: str) -> bool:
-    return os.path.exists(f"/sys/block/{name}/loop/backing_file")
 
 
 def test_the_listing_has_every_field_and_a_hostile_label_as_data(loop_device: MakeLoopDevice) -> None:
@@ -160,17 +76,6 @@ def test_an_empty_device_is_free_and_a_mounted_one_in_use(
     assert listed[used]["state"] == {"claim": "in use", "text": f"ext4 mounted on {point}"}
 
 
-def test_a_path_that_is_no_device_ends_in_a_sentence_and_its_code(tmp_path: Path) -> None:
-    for path, code in (
-        (str(tmp_path), ExitCode.NOT_A_BLOCK_DEVICE),
-        ("/dev/no-such", ExitCode.DEVICE_MISSING),
-    ):
-        ended = fsconsole("devices", path)
-        assert ended.returncode == code
-        assert ended.stderr.startswith("fsconsole: ")
-        assert "Traceback" not in ended.stderr
-
-
 def test_without_root_the_listing_says_what_is_missing(loop_device: MakeLoopDevice) -> None:
     path = loop_device(SIZE)
     # Once as root, which imports all: the interpreter itself may lie where nobody else can read it.
@@ -189,24 +94,6 @@ def test_without_root_the_listing_says_what_is_missing(loop_device: MakeLoopDevi
     (found,) = json.loads(ended.stdout)
     assert found["state"]["claim"] == "unknown"
     assert "without root" in ended.stderr
-
-
-def test_a_line_tells_the_figure_and_the_read_ahead_in_force(loop_device):
-    device = loop_device(64 * MIB)
-    Path(f"/sys/block/{os.path.basename(device)}/queue/read_ahead_kb").write_text("256")
-    said = succeed("readtest", device, "--seconds", "0.2")
-    assert said.startswith(f"{device}: ")
-    assert " MB/s read through the page cache (" in said
-    assert said.endswith("; read-ahead 256.0 KiB, scheduler none\n")
-
-
-def test_a_small_device_is_read_again_from_its_beginning(loop_device):
-    device = loop_device(3 * MIB + 512)
-    found = json.loads(succeed("readtest", device, "--seconds", "0.3", "--json"))
-    assert found["passes"] > 1
-    assert found["read_bytes"] > 3 * MIB
-    assert found["bytes_per_s"] == pytest.approx(found["read_bytes"] / found["elapsed_s"])
-    assert 0.3 <= found["elapsed_s"] < 30
 
 
 def test_each_pass_reads_the_device_and_not_the_cache(loop_device):
@@ -238,30 +125,33 @@ def test_a_device_in_use_is_read_and_left_as_it_is(loop_device, mounted):
 
 def test_a_device_that_can_not_be_read_is_told_with_the_place(loop_device):
     device = loop_device(16 * MIB)
-    backing_file = Path(f"/sys/block/{os.path.basename(device)}/loop/backing_file").read_text().strip()
-    os.truncate(backing_file, 4 * MIB)
-    done = fsconsole("readtest", device)
-    assert done.returncode == ExitCode.DEVICE_UNREADABLE
-    assert f"Reading {device} failed 4.0 MiB from its beginning: Input/output error." in done.stderr
-    assert f"smartctl --all {device}" in done.stderr
+    os.truncate(file_below(device), 4 * MIB)
+    told = f"Reading {device} failed 4.0 MiB from its beginning: Input/output error."
+    fails(ExitCode.DEVICE_UNREADABLE, "readtest", device, names=(told, f"smartctl --all {device}"))
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (("/dev/no-such-disk",), ExitCode.DEVICE_MISSING, "There is no /dev/no-such-disk."),
-        (("/dev/null",), ExitCode.NOT_A_BLOCK_DEVICE, "/dev/null is a character device"),
-        (("/tmp",), ExitCode.NOT_A_BLOCK_DEVICE, "a directory"),
-        (("/dev/null", "--seconds", "0"), ExitCode.USAGE, "--seconds"),
-        (("/dev/null", "--seconds", "nan"), ExitCode.USAGE, "--seconds"),
-        ((), ExitCode.USAGE, ""),
-    ],
-)
-def test_what_is_no_device_is_told_in_a_sentence(words, code, said):
-    done = fsconsole("readtest", *words)
-    assert done.returncode == code
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+def test_what_is_no_device_is_told_in_a_sentence() -> None:
+    def told(words: tuple[str, ...], code: ExitCode, said: str) -> None:
+        fails(code, "readtest", *words, names=(said,))
+        if code is not ExitCode.USAGE:
+            fails(code, "devices", *words, names=(said,))
+
+    each(NO_DEVICES, told)
+
+
+def test_a_read_test_tells_the_figure_and_the_read_ahead_in_force(loop_device):
+    device = loop_device(3 * MIB + 512)
+    Path(f"/sys/block/{os.path.basename(device)}/queue/read_ahead_kb").write_text("256")
+    said = succeed("readtest", device, "--seconds", "0.2")
+    assert said.startswith(f"{device}: ")
+    assert " MB/s read through the page cache (" in said
+    assert said.endswith("; read-ahead 256.0 KiB, scheduler none\n")
+    # A small device is read again from its beginning.
+    found = json.loads(succeed("readtest", device, "--seconds", "0.3", "--json"))
+    assert found["passes"] > 1
+    assert found["read_bytes"] > 3 * MIB
+    assert found["bytes_per_s"] == pytest.approx(found["read_bytes"] / found["elapsed_s"])
+    assert 0.3 <= found["elapsed_s"] < 30
 
 
 def test_without_root_that_is_what_is_said(loop_device):
@@ -276,3 +166,56 @@ def test_without_root_that_is_what_is_said(loop_device):
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == ExitCode.NOT_ROOT
+
+
+def test_a_loop_device_is_found_by_any_name_with_what_it_stands_on_and_its_mount(
+    blank: str, mounted: Mount, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(blank)
+    device = find_device(str(tmp_path / "link"))
+    assert (device.path, device.kind, device.size_bytes) == (blank, DeviceKind.LOOP, 64 * MIB)
+    assert device.loop is not None
+    backing = os.stat(file_below(blank))
+    assert device.loop.path == file_below(blank)
+    assert (device.loop.file_device, device.loop.inode) == (backing.st_dev, backing.st_ino)
+    assert not device.loop.autoclear
+    assert device.diskseq > 0
+    run("mkfs.ext4", "-q", blank)
+    point = mounted(blank)
+    uses = find_device(blank).mounts
+    assert [(use.mount_point, use.filesystem, use.seen_in) for use in uses] == [(str(point), "ext4", "self")]
+
+
+def test_only_a_mark_on_the_very_file_below_makes_a_scratch_device(blank: str, tmp_path: Path) -> None:
+    file, keep = file_below(blank), tmp_path / "keep"
+    mark(str(tmp_path / "forged"))
+    assert not find_device(blank).is_scratch
+    run("mount", "--bind", str(tmp_path / "forged"), file)
+    try:
+        assert not find_device(blank).is_scratch
+    finally:
+        run("umount", file)
+    os.link(file, keep)
+    os.unlink(file)
+    try:
+        assert file_below(blank).endswith("(deleted)")
+        mark(f"{file} (deleted)")
+        assert not find_device(blank).is_scratch
+    finally:
+        # The fixture knows its device by the file's name, which the kernel does not give back.
+        block.detach(blank)
+        shutil.move(keep, file)
+
+
+def test_an_unattached_loop_is_missing(own_loop: OwnLoop) -> None:
+    with pytest.raises(DeviceMissing):
+        find_device(own_loop.path, discover())
+
+
+NO_DEVICES = {
+    "nothing": (("/dev/no-such-disk",), ExitCode.DEVICE_MISSING, "There is no /dev/no-such-disk."),
+    "a terminal": (("/dev/null",), ExitCode.NOT_A_BLOCK_DEVICE, "/dev/null is a character device"),
+    "a directory": (("/tmp",), ExitCode.NOT_A_BLOCK_DEVICE, "a directory"),
+    "no time": (("/dev/null", "--seconds", "0"), ExitCode.USAGE, "--seconds"),
+    "no number": (("/dev/null", "--seconds", "nan"), ExitCode.USAGE, "--seconds"),
+}

@@ -18,8 +18,8 @@ from fsconsole.errors import ExitCode
 from fsconsole.system.mounts import DEBUGFS
 from fsconsole.telemetry.block import block_name, disk_name
 from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice, run
-from tests.loop.commands import OwnLoop, assert_plain, assert_told, command, fails
+from tests.conftest import MakeLoopDevice, Mount, run
+from tests.loop.commands import AS_NOBODY, OwnLoop, assert_plain, assert_told, command, each, fails
 from tests.loop.gate_cases import partitioned
 from tests.loop.runs import FSCONSOLE
 from tests.loop.test_terminal import Terminal, assert_fits
@@ -86,29 +86,6 @@ def test_what_a_dd_writes_is_shown_on_the_loop_and_marked_on_the_disk_below(atta
     assert shown == [(name, "target", "")] + ([(below, "below", name)] if below else [])
 
 
-def test_a_device_that_is_detached_while_it_is_watched_ends_the_watching_in_one_sentence(attached):
-    with watching("--device", attached.path) as child:
-        samples = samples_of(child)
-        assert device_of(next(samples), Path(attached.path).name)["role"] == "target"
-        attached.detach()
-        list(samples)
-        done = subprocess.CompletedProcess([], child.wait(), "", child.stderr.read())
-    assert_told(done, ExitCode.DEVICE_MISSING, attached.path, "is gone")
-
-
-def test_a_device_that_is_removed_altogether_is_gone_too(tmp_path):
-    (tmp_path / "disk").write_bytes(bytes(MIB))
-    loop = OwnLoop()
-    loop.attach(tmp_path / "disk")
-    with watching("--device", loop.path) as child:
-        try:
-            next(samples_of(child))
-        finally:
-            loop.remove()
-        child.stdout.read()
-        assert child.wait() == ExitCode.DEVICE_MISSING
-
-
 def test_the_others_are_watched_on_when_one_goes_and_it_comes_back(attached, loop_device, tmp_path):
     other, name = loop_device(SIZE), Path(attached.path).name
     with watching("--device", attached.path, "--device", other) as child:
@@ -135,22 +112,19 @@ def test_a_partition_shows_its_own_counters(tmp_path):
     ]
 
 
-def test_writeback_of_a_device_is_told_to_root_where_debugfs_is_mounted(loop_device: MakeLoopDevice):
-    device = loop_device(SIZE)
-    run("dd", "if=/dev/zero", f"of={device}", "bs=1M", "count=4", "conv=notrunc")
+def test_writeback_of_a_device_or_a_btrfs_on_it_is_told_to_root_where_debugfs_is_mounted(
+    loop_device: MakeLoopDevice, mounted: Mount
+):
+    device = loop_device(128 * MIB)
     words = ("gauges", "--device", device, "--count", "1", "--json", *FAST)
+    run("dd", "if=/dev/zero", f"of={device}", "bs=1M", "count=4", "conv=notrunc")
     bdi = json.loads(command(*words, under=WITH_DEBUGFS).stdout)["bdi"]
     assert bdi["dirtied_bytes"] >= 4 * MIB
     assert None not in bdi.values()
-
-
-def test_a_btrfs_has_its_own_writeback(loop_device, mounted):
-    device = loop_device(128 * MIB)
     run("mkfs.btrfs", "-q", device)
-    point = mounted(device)
-    (point / "file").write_bytes(bytes(4 * MIB))
+    (mounted(device) / "file").write_bytes(bytes(4 * MIB))
     os.sync()
-    words = ("gauges", "--device", device, "--count", "1", "--json", *FAST)
+    # The filesystem has a writeback of its own.
     bdi = json.loads(command(*words, under=WITH_DEBUGFS).stdout)["bdi"]
     assert bdi["written_bytes"] >= 4 * MIB
 
@@ -164,17 +138,9 @@ def test_nothing_is_opened_but_files_of_the_kernel(loop_device: MakeLoopDevice, 
     assert device not in trace.read_text()
 
 
-def test_without_root_there_are_gauges_without_what_root_alone_may_read(loop_device: MakeLoopDevice):
-    words = ("gauges", "--device", loop_device(SIZE), "--count", "1", "--json", *FAST)
-    nobody = (
-        "setpriv",
-        "--reuid=65534",
-        "--clear-groups",
-        "--inh-caps",
-        "+dac_read_search",
-        "--ambient-caps",
-    )
-    done = command(*words, under=(*nobody, "+dac_read_search"))
+def test_without_root_there_are_gauges_without_what_root_alone_may_read(blank: str):
+    words = ("gauges", "--device", blank, "--count", "1", "--json", *FAST)
+    done = command(*words, under=AS_NOBODY)
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["devices"]) >= 1
 
@@ -189,34 +155,41 @@ def test_without_a_terminal_pages_are_plain(loop_device: MakeLoopDevice):
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: `sudo ./bootstrap test`")
-@pytest.mark.parametrize("term", ["linux", "screen"])
-def test_the_live_page_fits_a_console_and_its_last_one_stays(
-    loop_device: MakeLoopDevice, tmp_path: Path, term: str
-):
-    device = loop_device(SIZE)
-    words = shlex.join([*FSCONSOLE, "gauges", "--device", device, "--count", "4", *FAST])
-    terminal = Terminal(tmp_path, f"TERM={term} {words}")
+def test_the_live_page_fits_a_console_and_its_last_one_stays(blank: str, tmp_path: Path):
+    words = shlex.join([*FSCONSOLE, "gauges", "--device", blank, "--count", "4", *FAST])
+    terminal = Terminal(tmp_path, f"TERM=linux {words}")
     try:
         lines = terminal.wait_for("ended with 0")
     finally:
         terminal.close()
     assert_fits(lines)
-    assert [line for line in lines if line.startswith("gauges of")] == [f"gauges of {device}, 10 per second"]
-    assert any(line.startswith(f"{Path(device).name} ") for line in lines)
+    assert [line for line in lines if line.startswith("gauges of")] == [f"gauges of {blank}, 10 per second"]
+    assert any(line.startswith(f"{Path(blank).name} ") for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        (("--device", "/dev/nix"), ExitCode.DEVICE_MISSING),
-        (("--device", "/dev/null"), ExitCode.NOT_A_BLOCK_DEVICE),
-        (("--hz", "11"), ExitCode.USAGE),
-        (("--count", "0"), ExitCode.USAGE),
-    ],
-)
-def test_what_can_not_be_watched_is_refused(words, code):
-    fails(code, "gauges", *words)
+REFUSED = {
+    "nothing": (("--device", "/dev/nix"), ExitCode.DEVICE_MISSING),
+    "a terminal": (("--device", "/dev/null"), ExitCode.NOT_A_BLOCK_DEVICE),
+    "too often": (("--hz", "11"), ExitCode.USAGE),
+    "never": (("--count", "0"), ExitCode.USAGE),
+}
 
 
-def test_a_loop_device_without_a_file_is_missing(own_loop):
-    fails(ExitCode.DEVICE_MISSING, "gauges", "--device", own_loop.path, names=(own_loop.path,))
+def test_what_can_not_be_watched_is_refused(own_loop):
+    unattached = (("--device", own_loop.path), ExitCode.DEVICE_MISSING)
+    each({**REFUSED, "unattached": unattached}, lambda words, code: fails(code, "gauges", *words))
+
+
+def test_a_device_that_is_detached_or_removed_while_it_is_watched_ends_the_watching_in_one_sentence(
+    attached, tmp_path
+):
+    removed = OwnLoop()
+    removed.attach(tmp_path / "disk")
+    for path, vanish in ((attached.path, attached.detach), (removed.path, removed.remove)):
+        with watching("--device", path) as child:
+            samples = samples_of(child)
+            assert device_of(next(samples), Path(path).name)["role"] == "target"
+            vanish()
+            list(samples)
+            done = subprocess.CompletedProcess([], child.wait(), "", child.stderr.read())
+        assert_told(done, ExitCode.DEVICE_MISSING, path, "is gone")

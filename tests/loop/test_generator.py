@@ -5,29 +5,25 @@ from __future__ import annotations
 import json
 import os
 import queue
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from fsconsole.catalog.loader import load_catalog
-from fsconsole.engine.runner import require_own_commands
-from fsconsole.errors import ExitCode
-from fsconsole.errors.runs import GeneratorFailed, JournalUnusable
+from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import list_runs
 from fsconsole.model.events import Outcome
 from fsconsole.model.load import ThreadState
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import StepKind, Write
+from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample
 from fsconsole.model.state import CellStatus
-from fsconsole.model.workload import DataKind, Directories, Layout, Workload, WorkloadKind
+from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.system.block import open_exclusive
 from fsconsole.system.mounts import engine_argv
 from fsconsole.telemetry.machine import bdi_stats_path
@@ -36,12 +32,12 @@ from fsconsole.text import KIB, MIB
 from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
 from fsconsole.workloads.protocol import load_measurements
 from fsconsole.workloads.raw import from_line
-from tests.conftest import MakeLoopDevice, Mount, run, wait_until
-from tests.loop.runs import assert_nothing_left, fsconsole, new_run, objects, succeed, written
+from tests.conftest import MakeLoopDevice, Mount, run
+from tests.loop.gate_cases import file_below, loop_over, sparse
+from tests.loop.runs import assert_nothing_left, new_run, succeed, written
 
 LIMIT_S = 60.0
 SIZES = {"ext4": 128 * MIB, "xfs": 320 * MIB, "btrfs": 256 * MIB}
-MKFS = {"ext4": ("mkfs.ext4", "-q"), "xfs": ("mkfs.xfs", "-q"), "btrfs": ("mkfs.btrfs", "-q")}
 
 
 @dataclass(frozen=True)
@@ -54,10 +50,10 @@ class Target:
 
 
 @pytest.fixture
-def make_target(loop_device: MakeLoopDevice, mounted: Mount) -> Callable[..., Target]:
-    def make(filesystem: str, size_bytes: int = 0) -> Target:
-        device = loop_device(size_bytes or SIZES[filesystem])
-        subprocess.run([*MKFS[filesystem], device], check=True, capture_output=True)
+def make_target(loop_device: MakeLoopDevice, mounted: Mount) -> Callable[[str], Target]:
+    def make(filesystem: str) -> Target:
+        device = loop_device(SIZES[filesystem])
+        run(f"mkfs.{filesystem}", "-q", device)
         point = mounted(device)
         (point / "tree").mkdir()
         return Target(device, point, point / "tree")
@@ -65,16 +61,8 @@ def make_target(loop_device: MakeLoopDevice, mounted: Mount) -> Callable[..., Ta
     return make
 
 
-def workload(threads: int, files: int, file_size_bytes: int, **more: object) -> Workload:
-    return Workload(
-        "large files",
-        WorkloadKind.CREATE,
-        threads,
-        files,
-        file_size_bytes,
-        64 * KIB,
-        **more,  # type: ignore[arg-type]
-    )
+def workload(threads: int, files: int, file_size_bytes: int) -> Workload:
+    return Workload("large files", WorkloadKind.CREATE, threads, files, file_size_bytes, 64 * KIB)
 
 
 @contextmanager
@@ -116,109 +104,6 @@ def test_files_are_as_asked_for_and_the_counters_agree(
     assert result.is_whole
     assert 0 < result.first_started_ns < result.first_ended_ns <= result.last_ended_ns
     assert len(load_measurements(result)) == 6
-
-
-def test_what_is_written_does_not_compress(make_target: Callable[..., Target], tmp_path: Path) -> None:
-    target = make_target("ext4")
-    with prepared(target, workload(2, 2, 4 * MIB)) as handle:
-        handle.wait_ready()
-        handle.go()
-        handle.wait()
-    data = b"".join(path.read_bytes() for path in files_of(target))
-    packed = subprocess.run(["gzip", "-1", "-c"], input=data, check=True, capture_output=True).stdout
-    assert len(packed) > len(data)
-    blocks = {data[start : start + 4 * KIB] for start in range(0, len(data), 4 * KIB)}
-    assert len(blocks) == len(data) // (4 * KIB)
-
-
-def test_zero_data_is_zero_and_yet_written(make_target: Callable[..., Target]) -> None:
-    target = make_target("ext4")
-    with prepared(target, workload(1, 1, MIB, data=DataKind.ZERO)) as handle:
-        handle.wait_ready()
-        handle.go()
-        handle.wait()
-    (path,) = files_of(target)
-    assert not any(path.read_bytes())
-    assert path.stat().st_blocks * 512 >= MIB
-
-
-def test_many_small_files_lie_in_directories_of_the_size_asked_for(
-    make_target: Callable[..., Target],
-) -> None:
-    target = make_target("ext4")
-    load = workload(4, 250, 4 * KIB, directories=Directories(Layout.PER_COUNT, 100))
-    with prepared(target, load) as handle:
-        handle.wait_ready()
-        handle.go()
-        assert handle.wait().files_done == 250
-    counts = [len(list(path.iterdir())) for path in sorted((target.tree / "large-files").iterdir())]
-    assert counts == [100, 100, 50]
-
-
-def test_a_full_filesystem_is_a_result_with_a_reason(make_target: Callable[..., Target]) -> None:
-    target = make_target("ext4", 32 * MIB)
-    with prepared(target, workload(8, 8, 16 * MIB)) as handle:
-        handle.wait_ready()
-        handle.go()
-        result = handle.wait()
-    assert result.failures == "8 of 8 writers stopped: No space left on device"
-    assert not result.is_failure
-    assert result.written_bytes == sum(path.stat().st_size for path in files_of(target))
-    assert result.elapsed_s > 0
-
-
-def test_a_stop_ends_a_load_that_would_go_on(make_target: Callable[..., Target]) -> None:
-    target = make_target("ext4")
-    with prepared(target, workload(4, 10**9, 0)) as handle:
-        handle.wait_ready()
-        handle.go()
-        wait_until(lambda: handle.page.read()[0].files_done > 0, "the first file")
-        assert not handle.finished(0.0)
-        handle.page.request_stop()
-        assert handle.finished(LIMIT_S)
-        result = handle.wait()
-    assert result.stopped
-    assert (result.failures, result.is_failure) == ("", False)
-    assert result.files_done == len(files_of(target))
-
-
-def test_a_killed_load_leaves_nothing_that_holds_the_filesystem(make_target: Callable[..., Target]) -> None:
-    target = make_target("ext4")
-    with prepared(target, workload(4, 10**9, 0)) as handle:
-        handle.wait_ready()
-        handle.go()
-        wait_until(lambda: handle.page.read()[0].files_done > 0, "the first file")
-    wait_until(lambda: subprocess.run(["umount", target.point], check=False).returncode == 0, "it is free")
-
-
-def test_a_generator_that_was_killed_is_told_of(make_target: Callable[..., Target]) -> None:
-    target = make_target("ext4")
-    with prepared(target, workload(4, 10**9, 0)) as handle:
-        handle.wait_ready()
-        handle.go()
-        wait_until(lambda: handle.page.read()[0].files_done > 0, "the first file")
-        handle._running.kill()
-        assert handle.finished(LIMIT_S)
-        result = handle.wait()
-    assert result.is_failure
-    assert result.failures == "4 of 4 writers stopped: killed before they were done; it ended with signal 9"
-    assert result.last_ended_ns > result.first_started_ns
-
-
-def test_a_tree_on_another_filesystem_is_refused(make_target: Callable[..., Target]) -> None:
-    target = make_target("ext4")
-    handle = prepare_load(workload(1, 1, 1), tree=str(target.tree), tree_device=1, hidden=())
-    with pytest.raises(GeneratorFailed, match="not on the filesystem that was mounted for it"):
-        handle.wait_ready()
-    handle.kill()
-    assert files_of(target) == []
-
-
-def test_a_tree_that_is_not_there_is_refused_in_words(tmp_path: Path) -> None:
-    handle = prepare_load(workload(1, 1, 1), tree=str(tmp_path / "none"), tree_device=1, hidden=())
-    with pytest.raises(GeneratorFailed, match="No such file or directory"):
-        handle.wait_ready()
-    handle.kill()
 
 
 @pytest.mark.parametrize("filesystem", SIZES)
@@ -289,22 +174,28 @@ def nonzero_mib(device: str) -> list[int]:
 def whole(tmp_path_factory):
     """A run with a raw row and a filesystem's on a device that needs consent: what was planned, its folder, the device."""
     directory = tmp_path_factory.mktemp("raw")
-    backing_file = directory / "disk"
-    backing_file.touch()
-    os.truncate(backing_file, 64 * MIB)
-    device = run("losetup", "--find", "--show", "--direct-io=on", str(backing_file)).strip()
-    try:
-        plan, runs = written(directory, PLAN), str(directory / "runs")
-        (planned,) = objects(
-            " ".join(succeed("plan", plan, "-d", device, "--runs", runs, "--json").split("\n"))
-        )
-        done = fsconsole("run", plan, "-d", device, "--runs", runs, "--consent", planned["consent"])
-        assert done.returncode == 0, done.stderr
-        (folder,) = list_runs(runs)
+    with loop_over(sparse(directory / "disk"), "--direct-io=on") as device:
+        words = (written(directory, PLAN), "-d", device, "--runs", str(directory / "runs"))
+        planned = json.loads(succeed("plan", *words, "--json"))
+        succeed("run", *words, "--consent", planned["consent"])
+        (folder,) = list_runs(str(directory / "runs"))
         assert_nothing_left(device, folder)
         yield planned, folder, device
-    finally:
-        run("losetup", "--detach", device)
+
+
+def test_a_tree_on_another_filesystem_or_nowhere_is_refused(
+    make_target: Callable[..., Target], tmp_path: Path
+) -> None:
+    target = make_target("ext4")
+    for tree, why in (
+        (target.tree, "not on the filesystem that was mounted for it"),
+        (tmp_path / "none", "No such file or directory"),
+    ):
+        handle = prepare_load(workload(1, 1, 1), tree=str(tree), tree_device=1, hidden=())
+        with pytest.raises(GeneratorFailed, match=why):
+            handle.wait_ready()
+        handle.kill()
+    assert files_of(target) == []
 
 
 def test_a_raw_row_has_its_figures_each_from_the_command_that_was_planned(whole):
@@ -389,43 +280,11 @@ def test_a_claimed_or_a_mounted_device_is_left_as_it_is(loop_device, mounted):
     assert stream("write", device, *sized(1, MIB)).returncode == 1
 
 
-def test_a_stream_that_fails_in_the_middle_says_so(tmp_path, loop_device):
+def test_a_stream_that_fails_in_the_middle_says_so(loop_device):
     device = loop_device(8 * MIB)
-    backing_file = Path(f"/sys/block/{os.path.basename(device)}/loop/backing_file").read_text().strip()
-    os.truncate(backing_file, MIB)
+    os.truncate(file_below(device), MIB)
     done = stream("read", device, *sized(1, 8 * MIB))
-    assert done.returncode == 1
-    assert done.stderr == f"{device}: Input/output error\n"
-
-
-def test_what_somebody_else_put_there_meanwhile_stops_the_run_before_a_stream(tmp_path, loop_device):
-    device = loop_device(32 * MIB)
-    plan, runs = written(tmp_path, PLAN), str(tmp_path / "runs")
-    (planned,) = objects(" ".join(succeed("plan", plan, "-d", device, "--runs", runs, "--json").split("\n")))
-    run("mkfs.ext4", "-q", device)
-    done = fsconsole("run", plan, "-d", device, "--runs", runs, "--consent", planned["consent"])
-    assert done.returncode == ExitCode.CONSENT_STALE
-    assert "ext4" in run("blkid", "--probe", device)
-
-
-def test_a_journal_that_asks_for_another_device_is_refused(tmp_path, whole):
-    """What an engine executes is what its cell comes to, raw streams and settings included."""
-    _, folder, _ = whole
-    request = read_state(folder).request
-    require_own_commands(request, load_catalog(), folder.journal)
-
-    def forged(**changes):
-        cell = request.plan.cells[0]
-        steps = tuple(
-            replace(step, **changes) if step.kind is StepKind.RAW_WRITE else step for step in cell.steps
-        )
-        cells = (replace(cell, steps=steps), *request.plan.cells[1:])
-        return replace(request, plan=replace(request.plan, cells=cells))
-
-    other = tuple(shlex.split(shlex.join(STREAM) + " write /dev/null --streams 1 --bytes 1 --block 1"))
-    for changes in ({"commands": (other,)}, {"writes": (Write("read_ahead", "/etc/passwd", "1"),)}):
-        with pytest.raises(JournalUnusable):
-            require_own_commands(forged(**changes), load_catalog(), folder.journal)
+    assert (done.returncode, done.stderr) == (1, f"{device}: Input/output error\n")
 
 
 DISTURBED = """
