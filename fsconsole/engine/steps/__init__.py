@@ -16,7 +16,7 @@ HANDLERS: dict[StepKind, Handler] = {
     StepKind.FEATURES: life.read_features,
     StepKind.MOUNT: life.mount_new,
     StepKind.QUIESCE: load.quiesce,
-    StepKind.COLD: life.make_cold,
+    StepKind.COLD: life.remount,
     StepKind.WORKLOAD: load.load,
     StepKind.DRAIN: load.drain,
     StepKind.SETTINGS_BACK: settings.set_back,

@@ -26,7 +26,7 @@ from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import Step
+from fsconsole.model.plan import Step, StepKind
 from fsconsole.plan.steps import TREE
 from fsconsole.system.block import drop_caches
 from fsconsole.system.mounts import mounted_at
@@ -91,18 +91,16 @@ def mount_new(work: CellWork, step: Step) -> StepResult:
 
 
 def remount(work: CellWork, step: Step) -> StepResult:
-    """Unmount and mount again, which frees preallocation beyond the ends of files."""
-    unmount(work, step.commands[0])
-    _mount(work, step.commands[1])
-    return StepResult()
+    """Unmount and mount again, which frees preallocation beyond the ends of files.
 
-
-def make_cold(work: CellWork, step: Step) -> StepResult:
-    """Unmount, sync, drop all caches and mount: the filesystem is in no cache of the kernel."""
-    unmount_argv, sync_argv, mount_argv = step.commands
+    For a cold read all caches are dropped in between: the filesystem is in no cache of the kernel.
+    """
+    unmount_argv, *between, mount_argv = step.commands
     unmount(work, unmount_argv)
-    work.command(sync_argv)
-    drop_caches()
+    for argv in between:
+        work.command(argv)
+    if step.kind is StepKind.COLD:
+        drop_caches()
     _mount(work, mount_argv)
     return StepResult()
 
