@@ -1,32 +1,46 @@
-"""Steps: reasons from the kernel log, lost devices, killed programs, extents, quiesce."""
+"""Steps: reasons from the kernel log, lost devices, killed programs, extents, quiesce, settings, a cell's own array."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import chain, count, repeat
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from fsconsole.devices.md import parse_mdstat
-from fsconsole.engine import runner
+from fsconsole.devices.md import SyncState, parse_mdstat
+from fsconsole.devices.settings import Kernel
+from fsconsole.engine import runner, warnings
 from fsconsole.engine.control import Requests
 from fsconsole.engine.hangs import HangDetector
-from fsconsole.engine.steps import life, load
+from fsconsole.engine.steps import arrays, life, load, settings
+from fsconsole.engine.steps.arrays import make, wait_until_in_step
+from fsconsole.engine.steps.life import release
 from fsconsole.engine.steps.load import quiesce
 from fsconsole.engine.warnings import degraded_words, with_killed
-from fsconsole.engine.work import CellWork, StepFailed, StepResult
-from fsconsole.errors.runs import KernelLacks
+from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
+from fsconsole.errors.runs import JournalFull, KernelLacks, KernelUnreadable
 from fsconsole.errors.targets import DeviceHangs
 from fsconsole.model.command import CommandResult, ResourceUsage
-from fsconsole.model.events import Outcome, Verb, WarningKind
+from fsconsole.model.events import (
+    Observation,
+    Outcome,
+    SettingReturned,
+    SettingSeen,
+    SettingTaken,
+    Verb,
+    WarningKind,
+)
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
-from fsconsole.model.plan import Step, StepKind
+from fsconsole.model.plan import ArraySpec, Step, StepKind, Write
+from fsconsole.model.state import HeldSetting
 from fsconsole.text import MIB
 from tests.unit.results import build
 
@@ -234,3 +248,252 @@ def test_what_is_mounted_is_known_by_its_number_whatever_its_node_is_called(
         monkeypatch.setattr(life, "mounted_at", lambda _point, entry=entry: entry)
         with nullcontext() if is_it else pytest.raises(StepFailed, match="is not what is mounted"):
             life._mount(work, ("mount",))  # type: ignore[arg-type]
+
+
+QUEUE = "/sys/block/sdx/queue"
+VALUES = {f"{QUEUE}/read_ahead_kb": "128", f"{QUEUE}/scheduler": "none", f"{QUEUE}/nr_requests": "64"}
+SETTINGS = Step(
+    StepKind.SETTINGS,
+    "set",
+    writes=(
+        Write("read_ahead", f"{QUEUE}/read_ahead_kb", "2048"),
+        Write("scheduler", f"{QUEUE}/scheduler", "bfq"),
+        Write("nr_requests", f"{QUEUE}/nr_requests", "32"),
+    ),
+)
+
+
+@dataclass
+class FullJournal:
+    """Keeps what it is told, with what every setting was at that instant; full from a kind of observation on."""
+
+    root: Path
+    full_at: type[Observation] | None = None
+    told: list[tuple[Observation, dict[str, str], bool]] = field(default_factory=list)
+
+    def record(self, observation: Observation, *, durable: bool = True) -> None:
+        if self.full_at is not None and isinstance(observation, self.full_at):
+            raise JournalFull(path="journal")
+        self.told.append((observation, values(self.root), durable))
+
+
+@dataclass
+class SettingsWork:
+    """As much of a cell's work as settings need."""
+
+    journal: FullJournal
+    stack: ExitStack = field(default_factory=ExitStack)
+    settings: list[HeldSetting] = field(default_factory=list)
+    step_number: int = 1
+    warned: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.cell = SimpleNamespace(index=0, steps=(Step(StepKind.GATE, "gate"), SETTINGS))
+        self.run = SimpleNamespace(journal=self.journal, attempt=1)
+
+    def warn(self, _kind: object, reason: str, _hint: str) -> None:
+        self.warned.append(reason)
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for path, value in {**VALUES, "/sys/block/sdx/dev": "8:16"}.items():
+        place = Path(f"{tmp_path}{path}")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(value)
+    monkeypatch.setattr(settings, "_KERNEL", Kernel(str(tmp_path)))
+    return tmp_path
+
+
+def values(root: Path) -> dict[str, str]:
+    return {path: place.read_text() for path in VALUES if (place := Path(f"{root}{path}")).exists()}
+
+
+def test_the_old_value_is_written_down_durably_before_the_new_one_is_set_and_comes_back_once(
+    root: Path,
+) -> None:
+    work = SettingsWork(FullJournal(root))
+    settings.set_all(work, SETTINGS)
+    taken = [
+        (seen, then, durable) for seen, then, durable in work.journal.told if isinstance(seen, SettingTaken)
+    ]
+    assert [seen.name for seen, _, _ in taken] == ["read_ahead", "nr_requests", "scheduler", "nr_requests"]
+    assert all(durable and then[seen.path] == seen.old for seen, then, durable in taken)
+    assert values(root) == {write.path: write.value for write in SETTINGS.writes}
+    shown = [seen.value for seen, _, _ in work.journal.told if isinstance(seen, SettingSeen)]
+    assert shown == ["2048", "bfq", "32"]
+    # All comes back in reverse, once.
+    settings.set_back(work, SETTINGS)
+    assert values(root) == VALUES
+    returned = [seen.path for seen, _, _ in work.journal.told if isinstance(seen, SettingReturned)]
+    names = ["nr_requests", "scheduler", "nr_requests", "read_ahead_kb"]
+    assert returned == [f"{QUEUE}/{name}" for name in names]
+    work.stack.close()
+    assert len(work.journal.told) == 4 + 3 + 4
+
+
+@pytest.mark.parametrize("kind", [SettingReturned, SettingSeen, SettingTaken])
+def test_a_full_journal_keeps_no_setting_from_coming_back_and_nothing_is_set_unjournalled(root, kind):
+    work = SettingsWork(FullJournal(root, full_at=kind))
+    with pytest.raises(JournalFull), work.stack:
+        settings.set_all(work, SETTINGS)
+    assert (work.journal.told == []) == (kind is SettingTaken)
+    assert values(root) == VALUES
+
+
+def test_a_setting_that_the_device_does_not_have_fails_the_cell_by_its_name(root: Path) -> None:
+    work = SettingsWork(FullJournal(root))
+    missing = f"{QUEUE}/nr_requests"
+    Path(f"{root}{missing}").unlink()
+    with pytest.raises(StepFailed, match="nr_requests can't be read: No such file"), work.stack:
+        settings.set_all(work, SETTINGS)
+    assert Path(f"{root}{QUEUE}/read_ahead_kb").read_text() == "128"
+
+
+def test_what_changes_before_a_load_is_warned_of_and_left(root: Path) -> None:
+    work = SettingsWork(FullJournal(root))
+    with work.stack:
+        settings.set_all(work, SETTINGS)
+        Path(f"{root}{QUEUE}/scheduler").write_text("kyber")
+        # A file system of its own has none of its own read-ahead here.
+        work.mount_point = "/nowhere"
+        settings.about_to_load(work)
+        assert work.warned == [f"{QUEUE}/scheduler became kyber while the cell ran; it had been set to bfq"]
+    assert values(root)[f"{QUEUE}/scheduler"] == "kyber"
+    assert any("which this run did not set" in reason for reason in work.warned)
+
+
+LACKS = "the array /dev/md400 lacks 1 of its 3 members when the cell ended"
+MEMBERS = ("vda", "vdb")
+ARRAY = Step(StepKind.ARRAY, "make it", (("mdadm", "--create"),))
+BEHIND = SyncState("recover", False, MEMBERS, (), 1.0, is_at_work=True)
+IN_STEP = SyncState("idle", True, MEMBERS, (), 0.0, is_at_work=False)
+FAULTY = SyncState("recover", False, MEMBERS, ("vdb",), 1.0, is_at_work=True)
+DELAYED = SyncState("resync", False, MEMBERS, (), 0.0, is_at_work=False)
+TAKEN_OUT = SyncState("idle", False, ("vda",), (), 0.0, is_at_work=False)
+"""As udev leaves it when a disk is pulled (64-md-raid-assembly.rules: mdadm -If)."""
+
+
+class Life:
+    """A cell on an array of its own, in which all but md itself is real enough."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.happened: list[str] = []
+        self.releases: list[tuple[str, ...]] = []
+        self.states: Iterator[SyncState] = repeat(IN_STEP)
+        self.ended: Iterator[object] = repeat("the same")
+        self.stack = ExitStack()
+        clock = count(0, 100)
+        monkeypatch.setattr(arrays, "require_free_array_name", lambda: None)
+        monkeypatch.setattr(arrays, "is_left_empty", lambda _: False)
+        monkeypatch.setattr(arrays, "require_own", lambda *_: None)
+        monkeypatch.setattr(arrays, "probe_signatures", lambda *_: ())
+        monkeypatch.setattr(arrays, "sync_state", lambda _: next(self.states))
+        monkeypatch.setattr(arrays, "hang_timeout_s", lambda: 240.0)
+        monkeypatch.setattr(arrays, "ended_io", lambda _names: next(self.ended))
+        times = SimpleNamespace(sleep=lambda _s: None, monotonic=lambda: float(next(clock)))
+        monkeypatch.setattr(arrays, "time", times)
+        monkeypatch.setattr(arrays.warnings, "about_array", lambda _: None)
+        monkeypatch.setattr(arrays, "_dismantle", lambda _: self.happened.append("taken apart"))
+        monkeypatch.setattr(warnings, "about_end", lambda *_: self.happened.append("told"))
+
+    def work(self, *, assume_clean: bool = False, interrupting: bool = False) -> CellWork:
+        gauges = SimpleNamespace(devices=SimpleNamespace(watch=lambda _: None))
+        run = SimpleNamespace(
+            prover=SimpleNamespace(wiping=lambda *_: nullcontext()),
+            sampler=SimpleNamespace(gauges=gauges, tell_progress=lambda _: None),
+            requests=SimpleNamespace(
+                cell_releases=lambda: self.releases.append(tuple(self.happened)), interrupting=interrupting
+            ),
+            request=SimpleNamespace(run_id="run"),
+            known_of_all=frozenset(),
+            executor=None,
+        )
+        spec = ArraySpec("raid5", assume_clean=assume_clean)
+        cell = SimpleNamespace(target="/dev/null", index=0, members=("/dev/vda", "/dev/vdb"), array=spec)
+        return cast("CellWork", SimpleNamespace(run=run, cell=cell, stack=self.stack, command=lambda _: None))
+
+    def wait(self, *states: SyncState, ended: Iterable[object] = ()) -> None:
+        self.states, self.ended = iter(states), chain(ended, repeat("the same"))
+        wait_until_in_step(self.work(), ARRAY)
+
+
+@pytest.fixture
+def lived(monkeypatch: pytest.MonkeyPatch) -> Iterator[Life]:
+    made = Life(monkeypatch)
+    yield made
+    made.stack.close()
+
+
+def test_what_an_array_lacks_is_told_while_it_is_still_there(lived: Life) -> None:
+    work = lived.work()
+    make(work, ARRAY)
+    wait_until_in_step(work, ARRAY)
+    release(work, ARRAY)
+    lived.stack.close()
+    assert lived.happened == ["told", "taken apart"]
+    # From before anything is given back: a stop ends none of the programs that do it.
+    assert lived.releases == [()]
+
+
+@pytest.mark.parametrize("assume_clean", [False, True])
+def test_a_cell_that_fails_has_the_same_warning_after_all_else_was_given_back(lived, assume_clean):
+    work = lived.work(assume_clean=assume_clean)
+    make(work, ARRAY)
+    if not assume_clean:
+        wait_until_in_step(work, ARRAY)
+    work.stack.callback(lived.happened.append, "unmounted")
+    # A step fails: the engine leaves the cell's stack.
+    lived.stack.close()
+    assert lived.happened == ["unmounted", "told", "taken apart"]
+
+
+def test_an_array_that_was_not_in_step_yet_lacks_nothing_that_is_worth_a_word(lived: Life) -> None:
+    lived.states, work = repeat(BEHIND), lived.work(interrupting=True)
+    make(work, ARRAY)
+    with pytest.raises(Interrupted):
+        wait_until_in_step(work, ARRAY)
+    lived.stack.close()
+    assert lived.happened == ["taken apart"]
+
+
+def test_an_mdstat_that_can_not_be_read_keeps_no_array(lived: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(*_: object) -> None:
+        raise KernelUnreadable(path="/proc/mdstat", line="?")
+
+    monkeypatch.setattr(warnings, "about_end", unreadable)
+    make(lived.work(assume_clean=True), ARRAY)
+    with pytest.raises(KernelUnreadable):
+        lived.stack.close()
+    assert lived.happened == ["taken apart"]
+
+
+def test_a_wait_ends_when_the_array_is_in_step_or_never_can_be(lived: Life) -> None:
+    lived.wait(BEHIND, BEHIND, IN_STEP)
+    ends = {
+        "lost the member vdb": (BEHIND, FAULTY),
+        "it has 1 of its 2 members": (BEHIND, TAKEN_OUT),
+        # Nobody waits for its members, of which no I/O ends.
+        "no I/O of its members has completed": (BEHIND,) * 9,
+    }
+    for why, states in ends.items():
+        with pytest.raises(StepFailed, match=why):
+            lived.wait(*states)
+    # It goes on while I/O ends and while another resync is waited for.
+    lived.wait(*(BEHIND,) * 9, IN_STEP, ended=range(9))
+    lived.wait(*(DELAYED,) * 9, IN_STEP)
+
+
+def test_the_words_name_the_array_and_are_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lacking = SimpleNamespace(name="md400", degraded=1, slots="UU_")
+    monkeypatch.setattr(warnings, "degraded_below", lambda _: (lacking,))
+    said: list[str] = []
+    work = cast(
+        "CellWork",
+        SimpleNamespace(
+            cell=SimpleNamespace(target="/dev/md400"), warn=lambda _kind, reason, _hint: said.append(reason)
+        ),
+    )
+    warnings.about_end(work, frozenset())
+    warnings.about_end(work, frozenset({warnings.degraded_words(lacking)}))  # type: ignore[arg-type]
+    assert said == [LACKS]
