@@ -45,7 +45,7 @@ def catalog(
         return
     survey = catalog_survey.take(tuple(filesystem or ()), probe=probe)
     if as_json:
-        typer.echo(catalog_survey.as_json(survey))
+        typer.echo(encode(survey.entries, indent=2))
     elif filesystem:
         typer.echo(
             "\n".join(line for entry in survey.entries for line in show.filesystem_lines(entry, width))

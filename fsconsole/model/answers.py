@@ -240,6 +240,15 @@ class OptionAnswer(Wire, frozen=True):
     probe: tuple[ProbeAnswer, ...]
 
 
+class RuleAnswer(Wire, frozen=True):
+    """Words that go with no others, or only with others."""
+
+    when: str
+    excludes: tuple[str, ...]
+    needs: tuple[str, ...]
+    why: str
+
+
 class CatalogAnswer(Wire, frozen=True):
     """A filesystem of the catalog as this machine has it."""
 
@@ -257,7 +266,7 @@ class CatalogAnswer(Wire, frozen=True):
     probed: bool
     trouble: str
     options: tuple[OptionAnswer, ...]
-    rules: tuple[dict[str, object], ...]
+    rules: tuple[RuleAnswer, ...]
 
 
 class LevelAnswer(Wire, frozen=True):

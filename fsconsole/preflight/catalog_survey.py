@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from fsconsole.catalog.filesystem import Answer, Filesystem, Option
+from fsconsole.catalog.filesystem import Filesystem, Scope
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.tables import nearest_words
 from fsconsole.errors.targets import UnknownFilesystem
-from fsconsole.model.answers import CatalogAnswer, OptionAnswer, ProbeAnswer, ToolAnswer
+from fsconsole.model.answers import CatalogAnswer, OptionAnswer, ProbeAnswer, RuleAnswer, ToolAnswer
 from fsconsole.model.command import Executor
-from fsconsole.model.wire import encode
 from fsconsole.preflight.findings import CACHE_DIR, Findings, keep_findings, read_findings, versions_now
 from fsconsole.preflight.machine import FilesystemSupport, filesystem_support
 from fsconsole.preflight.probe import probe
@@ -21,33 +21,10 @@ from fsconsole.system.run import RealExecutor
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogEntry:
-    """One filesystem."""
-
-    filesystem: Filesystem
-    support: FilesystemSupport
-    findings: Findings | None
-    """None where nothing was tried, or nothing that still holds."""
-
-    @property
-    def unavailable(self) -> str:
-        """Why it can't be used here, as a clause; empty where it can."""
-        missing = [tool.name for tool in self.support.missing]
-        lacks = f"not installed: {', '.join(missing)} (package {self.filesystem.package})" if missing else ""
-        return "; ".join(filter(None, (self.support.why_absent, lacks)))
-
-    def answers_to(self, option: Option) -> tuple[Answer, ...]:
-        """Return what came of trying an option, value by value."""
-        wanted = (option.scope, option.name)
-        answers = self.findings.answers if self.findings is not None else ()
-        return tuple(answer for answer in answers if (answer.scope, answer.option) == wanted)
-
-
-@dataclass(frozen=True, slots=True)
 class CatalogSurvey:
     """Filesystems in the catalog's order, and what could not be done, in sentences."""
 
-    entries: tuple[CatalogEntry, ...]
+    entries: tuple[CatalogAnswer, ...]
     notes: tuple[str, ...]
 
 
@@ -67,19 +44,13 @@ def take(names: Sequence[str], *, probe: bool) -> CatalogSurvey:
     kept = () if probe else (read_findings(fs.name, versions_now(executor, fs)) for fs in able)
     seen = _probed(executor, able, notes) if probe else kept
     found = {findings.filesystem: findings for findings in seen if findings is not None}
-    entries = tuple(CatalogEntry(fs, supports[fs.name], found.get(fs.name)) for fs in wanted)
-    if probe:
-        for entry in entries:
-            if entry.findings is None:
-                notes.append(f"{entry.filesystem.name} was not tried: {entry.unavailable}")
-            elif entry.findings.trouble:
-                notes.append(f"{entry.filesystem.name}: {entry.findings.trouble}")
+    entries = tuple(catalog_answer(fs, supports[fs.name], found.get(fs.name)) for fs in wanted)
+    for entry in entries if probe else ():
+        if not entry.probed:
+            notes.append(f"{entry.filesystem} was not tried: {entry.unavailable}")
+        elif entry.trouble:
+            notes.append(f"{entry.filesystem}: {entry.trouble}")
     return CatalogSurvey(entries, tuple(notes))
-
-
-def as_json(survey: CatalogSurvey) -> str:
-    """Return the survey as a JSON list."""
-    return encode(tuple(map(_entry, survey.entries)), indent=2)
 
 
 def _probed(executor: Executor, filesystems: Sequence[Filesystem], notes: list[str]) -> tuple[Findings, ...]:
@@ -101,17 +72,24 @@ def _progress(name: str, tried: int, total: int) -> None:
         sys.stderr.flush()
 
 
-def _entry(entry: CatalogEntry) -> CatalogAnswer:
-    filesystem, findings = entry.filesystem, entry.findings
+def catalog_answer(
+    filesystem: Filesystem, support: FilesystemSupport, findings: Findings | None
+) -> CatalogAnswer:
+    """Return a filesystem as this machine has it; findings is None where nothing was tried, or nothing that still holds."""
+    missing = ", ".join(tool.name for tool in support.missing)
+    lacks = f"not installed: {missing} (package {filesystem.package})" if missing else ""
+    probed: dict[tuple[Scope, str], list[ProbeAnswer]] = defaultdict(list)
+    for one in findings.answers if findings is not None else ():
+        probed[one.scope, one.option].append(ProbeAnswer(one.value, one.verdict.value, one.words))
     return CatalogAnswer(
         filesystem=filesystem.name,
         title=filesystem.title,
         driver=filesystem.driver,
         driver_in_use=findings.driver if findings is not None else "",
-        kernel=entry.support.driver.value,
+        kernel=support.driver.value,
         package=filesystem.package,
-        tools=tuple(ToolAnswer(tool.name, tool.path, tool.version) for tool in entry.support.tools),
-        unavailable=entry.unavailable,
+        tools=tuple(ToolAnswer(tool.name, tool.path, tool.version) for tool in support.tools),
+        unavailable="; ".join(filter(None, (support.why_absent, lacks))),
         check=filesystem.check_note,
         since=filesystem.since,
         until=filesystem.until,
@@ -133,11 +111,9 @@ def _entry(entry: CatalogEntry) -> CatalogAnswer:
                 refusals=dict(option.refusals),
                 without_effect=option.ignored,
                 depends=option.depends,
-                probe=tuple(
-                    ProbeAnswer(one.value, one.verdict.value, one.words) for one in entry.answers_to(option)
-                ),
+                probe=tuple(probed[option.scope, option.name]),
             )
             for option in filesystem.options
         ),
-        rules=tuple(asdict(rule) for rule in filesystem.rules),
+        rules=tuple(RuleAnswer(rule.when, rule.excludes, rule.needs, rule.why) for rule in filesystem.rules),
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from fsconsole.catalog.filesystem import Option, Verdict
-from fsconsole.model.answers import LevelAnswer
-from fsconsole.preflight.catalog_survey import CatalogEntry, CatalogSurvey
+from fsconsole.catalog.filesystem import Verdict
+from fsconsole.model.answers import CatalogAnswer, LevelAnswer, OptionAnswer
+from fsconsole.preflight.catalog_survey import CatalogSurvey
 from fsconsole.results.content import hanging
 from fsconsole.text import pad_right, printable
 
@@ -30,30 +30,29 @@ _INDENT = "    "
 def overview_lines(survey: CatalogSurvey, width: int) -> Iterator[str]:
     """Yield a few lines for each filesystem: what it is, whether it can be used here, how many options it has."""
     for entry in survey.entries:
-        told = [entry.filesystem.title, _usable(entry), _counted(entry)]
-        yield from _beside(entry.filesystem.name, told, _NAME_WIDTH, width)
+        told = [entry.title, _usable(entry), _counted(entry)]
+        yield from _beside(entry.filesystem, told, _NAME_WIDTH, width)
     yield ""
     yield "`fsconsole catalog FS`: every option; --probe finds out what this machine takes."
 
 
-def filesystem_lines(entry: CatalogEntry, width: int) -> Iterator[str]:
+def filesystem_lines(entry: CatalogAnswer, width: int) -> Iterator[str]:
     """Yield a filesystem with all its options, group by group."""
-    filesystem = entry.filesystem
-    in_use = entry.findings.driver if entry.findings is not None else ""
-    seen = f"; in use when tried: {in_use}" if in_use and in_use != filesystem.name else ""
-    driver, check = f"driver: {filesystem.driver}{seen}", f"check: {filesystem.check_note}"
-    yield from _fitted(filesystem.title, "", width)
+    in_use = entry.driver_in_use
+    seen = f"; in use when tried: {in_use}" if in_use and in_use != entry.filesystem else ""
+    driver, check = f"driver: {entry.driver}{seen}", f"check: {entry.check}"
+    yield from _fitted(entry.title, "", width)
     for line in (_usable(entry), driver, check, _counted(entry)):
         yield from _fitted(line, "  ", width)
-    grouped: dict[str, list[Option]] = {}
-    for option in filesystem.options:
+    grouped: dict[str, list[OptionAnswer]] = {}
+    for option in entry.options:
         grouped.setdefault(option.group, []).append(option)
     for group, options in grouped.items():
         yield from ("", group)
         for option in options:
-            yield from _option_lines(entry, option, width)
-    yield from ("", "what goes together") if filesystem.rules else ("",)
-    for rule in filesystem.rules:
+            yield from _option_lines(option, width)
+    yield from ("", "what goes together") if entry.rules else ("",)
+    for rule in entry.rules:
         needs = f"needs {' or '.join(rule.needs)}" if rule.needs else ""
         excludes = f"never with {', '.join(rule.excludes)}" if rule.excludes else ""
         said = f"{rule.when}: {'; '.join(filter(None, (needs, excludes)))} ({rule.why})"
@@ -61,9 +60,9 @@ def filesystem_lines(entry: CatalogEntry, width: int) -> Iterator[str]:
     yield ""
 
 
-def _option_lines(entry: CatalogEntry, option: Option, width: int) -> Iterator[str]:
-    values = ", ".join(option.texts) or option.wanted
-    yield from _beside(f"  {option.name}", [f"{option.scope.value}: {values}"], _OPTION_WIDTH, width)
+def _option_lines(option: OptionAnswer, width: int) -> Iterator[str]:
+    values = ", ".join(option.values) or option.takes
+    yield from _beside(f"  {option.name}", [f"{option.kind}: {values}"], _OPTION_WIDTH, width)
     yield from _fitted(option.help, _INDENT, width)
     bounds = (
         f"since Linux {option.since}" if option.since else "",
@@ -71,26 +70,26 @@ def _option_lines(entry: CatalogEntry, option: Option, width: int) -> Iterator[s
         f"until Linux {option.until}" if option.until else "",
     )
     names = f"also called {', '.join(option.old_names)}" if option.old_names else ""
-    told = _tried(entry, option) or _declared(option)
+    told = _tried(option) or _declared(option)
     for line in filter(None, (", ".join(filter(None, bounds)), names, *told)):
         yield from _fitted(line, _INDENT, width)
 
 
-def _tried(entry: CatalogEntry, option: Option) -> list[str]:
+def _tried(option: OptionAnswer) -> list[str]:
     """Return what came of trying: the values that were taken as one line, each refusal with its words."""
-    answers = [answer for answer in entry.answers_to(option) if answer.verdict is not Verdict.UNTRIED]
-    taken = [answer.value for answer in answers if answer.verdict is Verdict.TAKEN]
+    answers = [answer for answer in option.probe if answer.verdict != Verdict.UNTRIED]
+    taken = [answer.value for answer in answers if answer.verdict == Verdict.TAKEN]
     lines = [f"taken: {', '.join(taken)}"] if taken else []
-    others = [answer for answer in answers if answer.verdict is not Verdict.TAKEN]
-    told = {Verdict.REFUSED: "refused", Verdict.IGNORED: "accepted, not in effect"}
+    others = [answer for answer in answers if answer.verdict != Verdict.TAKEN]
+    told: dict[str, str] = {Verdict.REFUSED: "refused", Verdict.IGNORED: "accepted, not in effect"}
     for (verdict, words), alike in groupby(others, key=lambda answer: (answer.verdict, answer.words)):
         lines.append(f'{told[verdict]}: {", ".join(answer.value for answer in alike)}: "{printable(words)}"')
     return lines
 
 
-def _declared(option: Option) -> list[str]:
+def _declared(option: OptionAnswer) -> list[str]:
     """Return what is declared of today's kernels, where nothing was tried."""
-    lines = ["accepted by today's kernels, without effect"] if option.ignored else []
+    lines = ["accepted by today's kernels, without effect"] if option.without_effect else []
     said: dict[str, list[str]] = {}
     for value, words in option.refusals.items():
         said.setdefault(words, []).append(value or "all")
@@ -103,20 +102,20 @@ def _declared(option: Option) -> list[str]:
     return lines
 
 
-def _usable(entry: CatalogEntry) -> str:
+def _usable(entry: CatalogAnswer) -> str:
     if entry.unavailable:
         return f"unavailable: {entry.unavailable}"
-    tool = entry.support.tools[0]
-    return f"{tool.name} {tool.version}".strip() + f"; driver {entry.support.driver.value}"
+    tool = entry.tools[0]
+    return f"{tool.name} {tool.version}".strip() + f"; driver {entry.kernel}"
 
 
-def _counted(entry: CatalogEntry) -> str:
-    total = f"{len(entry.filesystem.options)} options"
-    if entry.findings is None:
+def _counted(entry: CatalogAnswer) -> str:
+    total = f"{len(entry.options)} options"
+    if not entry.probed:
         return f"{total}, not tried here"
-    verdicts = [answer.verdict for answer in entry.findings.answers]
+    verdicts = [answer.verdict for option in entry.options for answer in option.probe]
     counts = ", ".join(f"{verdicts.count(v)} {v.value}" for v in Verdict if v in verdicts)
-    trouble = f" ({entry.findings.trouble})" if entry.findings.trouble else ""
+    trouble = f" ({entry.trouble})" if entry.trouble else ""
     return f"{total}; of their values {counts or 'none could be tried'}{trouble}"
 
 

@@ -20,8 +20,7 @@ from fsconsole.model.wire import encode
 from fsconsole.plan.arrays import LEVELS
 from fsconsole.plan.draft import new_draft
 from fsconsole.plan.outcome import work_out
-from fsconsole.preflight import catalog_survey
-from fsconsole.preflight.catalog_survey import CatalogEntry, CatalogSurvey
+from fsconsole.preflight.catalog_survey import catalog_answer as answer_of
 from fsconsole.preflight.findings import Findings, Versions
 from fsconsole.preflight.machine import Driver, FilesystemSupport
 from fsconsole.tui.screens.plan import PlanScreen
@@ -47,8 +46,8 @@ def catalog_answer(refused: dict[str, str] | None = None, unavailable: dict[str,
         )
         findings = Findings(filesystem.name, Versions("", "", ""), filesystem.driver, "", answers)
         support = FilesystemSupport(filesystem.name, Driver.ABSENT if lacks else Driver.LOADED, (), lacks)
-        entries.append(CatalogEntry(filesystem, support, findings if refused else None))
-    return catalog_survey.as_json(CatalogSurvey(tuple(entries), ()))
+        entries.append(answer_of(filesystem, support, findings if refused else None))
+    return encode(tuple(entries), indent=2)
 
 
 def levels_answer(lacks: dict[str, tuple[str, str]] | None = None) -> str:

@@ -9,7 +9,9 @@ import pytest
 from fsconsole.catalog.filesystem import Answer, Filesystem, Scope, Verdict
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.errors.targets import UnknownFilesystem
-from fsconsole.preflight.catalog_survey import CatalogEntry, CatalogSurvey, as_json, take
+from fsconsole.model.answers import CatalogAnswer
+from fsconsole.model.wire import encode
+from fsconsole.preflight.catalog_survey import CatalogSurvey, catalog_answer, take
 from fsconsole.preflight.findings import Findings, Versions
 from fsconsole.preflight.machine import Driver, FilesystemSupport, Tool
 from fsconsole.show.catalog import filesystem_lines, overview_lines
@@ -18,13 +20,13 @@ KEYS = {"name", "group", "kind", "values", "help", "since", "until", "old_names"
 WORDS = "ext4: Unknown parameter 'nomballoc'"
 
 
-def entry(filesystem: Filesystem, *answers: Answer, driver: str = "", path: str = "/sbin/x") -> CatalogEntry:
+def entry(filesystem: Filesystem, *answers: Answer, driver: str = "", path: str = "/sbin/x") -> CatalogAnswer:
     tools = tuple(Tool(name, filesystem.package, path, "1.0") for name in filesystem.tools)
     support = FilesystemSupport(filesystem.name, Driver.LOADED, tools)
     if not answers:
-        return CatalogEntry(filesystem, support, None)
+        return catalog_answer(filesystem, support, None)
     findings = Findings(filesystem.name, Versions("k", "t", "c"), driver, "", answers)
-    return CatalogEntry(filesystem, support, findings)
+    return catalog_answer(filesystem, support, findings)
 
 
 def answered(
@@ -33,7 +35,7 @@ def answered(
     return Answer("ext4", scope, option, value, verdict, words)
 
 
-def ext4(*answers: Answer, **how: str) -> CatalogEntry:
+def ext4(*answers: Answer, **how: str) -> CatalogAnswer:
     return entry(load_catalog().get("ext4"), *answers, **how)
 
 
@@ -96,9 +98,9 @@ def test_the_driver_in_use_and_missing_tools_with_their_package_are_told() -> No
 
 def test_json_has_every_option_with_stable_keys() -> None:
     made = ext4(answered("mballoc", "off", Verdict.REFUSED, WORDS))
-    (document,) = json.loads(as_json(CatalogSurvey((made,), ())))
+    (document,) = json.loads(encode((made,), indent=2))
     assert document["filesystem"] == "ext4"
-    assert len(document["options"]) == len(made.filesystem.options)
+    assert len(document["options"]) == len(made.options)
     assert all(set(option) >= KEYS for option in document["options"])
     (mballoc,) = [option for option in document["options"] if option["name"] == "mballoc"]
     assert mballoc["probe"] == [{"value": "off", "verdict": "refused", "words": WORDS}]
