@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
-from fsconsole.show.terminal import SAFE, Glyphs
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.devices import DevicesScreen
 from fsconsole.tui.widgets.lists import List
-from tests.tui import harness
-from tests.tui.harness import Scripted, Steps, console
+from tests.tui.harness import Scripted, console, drive
 from tests.tui.waiting import until
 
 
@@ -69,16 +69,11 @@ async def go_to(pilot: Pilot[None], path: str) -> None:
     await until(pilot, lambda: devices_of(pilot).query_one("#table", List).key == path)
 
 
-def drive(
-    children: Scripted | str,
-    steps: Steps,
-    *,
-    size: tuple[int, int] = (80, 24),
-    is_root: bool = True,
-    glyphs: Glyphs = SAFE,
-    runs_dir: Path | str = "/nonexistent",
-) -> None:
-    """Show the console and do the steps."""
+@asynccontextmanager
+async def at_devices(
+    children: Scripted | str, *, size: tuple[int, int] = (80, 24), **options: Any
+) -> AsyncIterator[Pilot[None]]:
+    """Show the list of devices that children, or their answer, give; options are those of a console."""
     scripted = Scripted({"devices": children}) if isinstance(children, str) else children
-
-    harness.drive(console(scripted, is_root=is_root, glyphs=glyphs, runs_dir=runs_dir), steps, size=size)
+    async with drive(console(scripted, **options), size=size) as pilot:
+        yield pilot

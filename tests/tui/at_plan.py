@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import cast
 
@@ -74,9 +74,6 @@ def device_at(path: str, size_bytes: int) -> Device:
     return replace(SCRATCH, name=path.removeprefix("/dev/"), path=path, size_bytes=size_bytes)
 
 
-_ATTEMPTS = 5
-
-
 class Hand:
     """Presses keys, and waits for what they bring about."""
 
@@ -105,14 +102,9 @@ class Hand:
         """Go to a section and into its list."""
         sections = self.screen.query_one("#sections", Choices)
         sections.focus()
-        for _ in range(_ATTEMPTS):
-            # The list may still change: a plan that has just been opened has other sections.
-            await self.until(lambda: section in [line.key for line in sections.lines_shown])
-            place = [line.key for line in sections.lines_shown].index(section)
-            await self.pilot.press("home", *["down"] * place)
-            await self.pilot.pause()
-            if self.screen.section_key == section:
-                break
+        # A plan that has just been opened has other sections.
+        await self.until(lambda: section in [line.key for line in sections.lines_shown])
+        sections.go_to(section)
         await self.until(lambda: self.screen.section_key == section)
         await self.keys("enter")
 
@@ -128,22 +120,20 @@ class Hand:
         await self.pilot.pause()
 
 
-def at_plan(
-    work: Callable[[Hand], Awaitable[None]],
+@asynccontextmanager
+async def at_plan(
     *,
     size: tuple[int, int] = (80, 24),
     children: Scripted | None = None,
     targets: tuple[str, ...] = (),
     is_root: bool = True,
-) -> None:
-    async def look() -> None:
-        known = children or Scripted({"catalog": catalog_answer(), "catalog --arrays": levels_answer()})
-        app = console(known, is_root=is_root)
-        app.session.ticks.update((path, listed_identity(device_at(path, 2**30))) for path in targets)
-        async with app.run_test(size=size) as pilot:
-            hand = Hand(pilot)
-            await hand.keys("2")
-            await hand.settled()
-            await work(hand)
-
-    asyncio.run(look())
+) -> AsyncIterator[Hand]:
+    """Show the Plan screen of a new plan, with these devices ticked."""
+    known = children or Scripted({"catalog": catalog_answer(), "catalog --arrays": levels_answer()})
+    app = console(known, is_root=is_root)
+    app.session.ticks.update((path, listed_identity(device_at(path, 2**30))) for path in targets)
+    async with app.run_test(size=size) as pilot:
+        hand = Hand(pilot)
+        await hand.keys("2")
+        await hand.settled()
+        yield hand

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import socket
 import time
 from collections.abc import Iterator
@@ -13,6 +15,16 @@ from textual.css.stylesheet import Stylesheet
 
 from fsconsole.tui import bridge, watch
 from fsconsole.tui.watch import BlockChanges, BlockTables, UdevWatch
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine in a loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    asyncio.run(pyfuncitem.obj(**arguments))
+    return True
 
 
 @pytest.fixture(autouse=True)

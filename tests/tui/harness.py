@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from fsconsole.show.terminal import SAFE, Colours, Glyphs, Terminal
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.base import Session
 
-Steps = Callable[[Pilot[None]], Awaitable[None]]
 SIZES = ((80, 24), (120, 40))
 
 
@@ -63,15 +63,14 @@ def console(
     return ConsoleApp(session)
 
 
-def drive(app: ConsoleApp, steps: Steps, *, size: tuple[int, int] = (80, 24), keys: str = "") -> None:
-    """Start a console, press keys, and do what a test does."""
-
-    async def go() -> None:
-        async with app.run_test(size=size) as pilot:
-            await pilot.press(*keys)
-            await steps(pilot)
-
-    asyncio.run(go())
+@asynccontextmanager
+async def drive(
+    app: ConsoleApp, keys: str = "", *, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[Pilot[None]]:
+    """Start a console, press keys, and end it after the test's own steps."""
+    async with app.run_test(size=size) as pilot:
+        await pilot.press(*keys)
+        yield pilot
 
 
 def picture(pilot: Pilot[None]) -> str:

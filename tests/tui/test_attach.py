@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from textual.pilot import Pilot
 
 from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.screens.dialogs import AttachScreen
-from tests.tui.harness import SIZES, console, picture
+from tests.tui.harness import SIZES, console, drive, picture
 from tests.tui.living import living_run
 from tests.tui.recorded import all_recorded
 from tests.tui.waiting import shows, until
@@ -30,104 +29,75 @@ async def nothing_is_offered(app: ConsoleApp, pilot: Pilot[None]) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("key", ["enter", "3"])
-def test_a_run_that_goes_on_is_offered_at_the_start_and_shown_by_a_key(
-    tmp_path: Path, key: str, size: tuple[int, int]
+async def test_a_run_that_goes_on_is_offered_at_the_start_and_shown_by_enter(
+    tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    async def go() -> None:
-        with living_run(tmp_path) as run:
+    app = console(runs_dir=tmp_path)
+    with living_run(tmp_path) as run:
+        async with drive(app, size=size) as pilot:
+            await offered(pilot)
+            await shows(pilot, "A run is in progress:", "two filesystems", "cell 1 of 2, est.", "on /dev/")
+            assert app.current_mode == "devices"
+            await pilot.press("enter")
+            await shows(pilot, "two filesystems: cell 1 of 2")
+            assert (app.current_mode, app.session.folder) == ("run", run.folder)
+
+
+async def test_the_keys_of_the_screens_lead_there_from_the_offer_and_escape_leaves_the_run_alone(
+    tmp_path: Path,
+) -> None:
+    modes = {"1": "devices", "2": "plan", "4": "results", "5": "runs", "escape": "devices"}
+    with living_run(tmp_path) as run:
+        for key, mode in modes.items():
             app = console(runs_dir=tmp_path)
-            async with app.run_test(size=size) as pilot:
+            async with drive(app) as pilot:
                 await offered(pilot)
-                await shows(
-                    pilot, "A run is in progress:", "two filesystems", "cell 1 of 2, est.", "on /dev/"
+                await pilot.press(key)
+                await until(
+                    pilot, lambda p=pilot: not isinstance(p.app.screen, AttachScreen), f"{key} leaves"
                 )
-                assert app.current_mode == "devices"
-                await pilot.press(key)
-                await shows(pilot, "two filesystems: cell 1 of 2")
-                assert (app.current_mode, app.session.folder) == ("run", run.folder)
-
-    asyncio.run(go())
-
-
-def test_escape_leaves_it_alone_and_3_shows_it_later(tmp_path: Path) -> None:
-    async def go() -> None:
-        with living_run(tmp_path) as run:
-            app = console(runs_dir=tmp_path)
-            async with app.run_test(size=(80, 24)) as pilot:
-                await offered(pilot)
-                await pilot.press("escape")
-                await until(pilot, lambda: app.screen is app.screen_stack[0], "the first screen")
-                assert (app.current_mode, app.session.folder) == ("devices", None)
-                await pilot.press("3")
-                await shows(pilot, "two filesystems: cell 1 of 2")
-            assert run.asked == []
-
-    asyncio.run(go())
+                assert (app.current_mode, app.session.folder) == (mode, None), key
+                if key == "escape":
+                    await pilot.press("3")
+                    await shows(pilot, "two filesystems: cell 1 of 2")
+        assert run.asked == []
 
 
-def test_several_are_offered_the_newest_first(tmp_path: Path) -> None:
-    async def go() -> None:
-        with living_run(tmp_path, OLDER) as older, living_run(tmp_path, NEWER):
-            app = console(runs_dir=tmp_path)
-            async with app.run_test(size=(80, 24)) as pilot:
-                await offered(pilot)
-                shown = await shows(pilot, "2 runs are in progress, newest first:")
-                assert shown.count("cell 1 of 2") == 2
-                assert [one.folder.name for one in app.screen._runs] == [NEWER, OLDER]
-                await pilot.press("down", "enter")
-                await until(pilot, lambda: app.session.folder == older.folder, "the older run")
-
-    asyncio.run(go())
+async def test_several_are_offered_the_newest_first(tmp_path: Path) -> None:
+    app = console(runs_dir=tmp_path)
+    with living_run(tmp_path, OLDER) as older, living_run(tmp_path, NEWER):
+        async with drive(app) as pilot:
+            await offered(pilot)
+            shown = await shows(pilot, "2 runs are in progress, newest first:")
+            assert shown.count("cell 1 of 2") == 2
+            assert [one.folder.name for one in app.screen._runs] == [NEWER, OLDER]
+            await pilot.press("down", "enter")
+            await until(pilot, lambda: app.session.folder == older.folder, "the older run")
 
 
-@pytest.mark.parametrize(("key", "mode"), [("1", "devices"), ("2", "plan"), ("4", "results"), ("5", "runs")])
-def test_the_keys_of_the_screens_lead_there_from_the_offer(tmp_path: Path, key: str, mode: str) -> None:
-    async def go() -> None:
-        with living_run(tmp_path):
-            app = console(runs_dir=tmp_path)
-            async with app.run_test(size=(80, 24)) as pilot:
-                await offered(pilot)
-                await pilot.press(key)
-                await until(pilot, lambda: app.screen is app.screen_stack[0], "the offer is gone")
-                assert app.current_mode == mode
-
-    asyncio.run(go())
-
-
-def test_where_the_operator_is_at_something_already_a_sentence_says_so(
+async def test_where_the_operator_is_at_something_already_a_sentence_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def go() -> None:
-        with living_run(tmp_path):
-            app = console(runs_dir=tmp_path)
-            monkeypatch.setattr(app, "on_ready", lambda: None)
-            async with app.run_test(size=(80, 24)) as pilot:
-                await pilot.press("2")
-                app._offer_runs()
-                await shows(pilot, "A run is in progress: two filesystems, cell 1 of 2", "; 3 shows it.")
-                await nothing_is_offered(app, pilot)
-
-    asyncio.run(go())
-
-
-def test_runs_that_have_ended_are_not_offered(tmp_path: Path) -> None:
-    async def go() -> None:
-        all_recorded(tmp_path)
-        app = console(runs_dir=tmp_path)
-        async with app.run_test(size=(80, 24)) as pilot:
+    app = console(runs_dir=tmp_path)
+    monkeypatch.setattr(app, "on_ready", lambda: None)
+    with living_run(tmp_path):
+        async with drive(app, "2") as pilot:
+            app._offer_runs()
+            await shows(pilot, "A run is in progress: two filesystems, cell 1 of 2", "; 3 shows it.")
             await nothing_is_offered(app, pilot)
 
-    asyncio.run(go())
+
+async def test_runs_that_have_ended_are_not_offered(tmp_path: Path) -> None:
+    all_recorded(tmp_path)
+    app = console(runs_dir=tmp_path)
+    async with drive(app) as pilot:
+        await nothing_is_offered(app, pilot)
 
 
-def test_one_whose_journal_can_not_be_read_is_offered_with_what_is_wrong(tmp_path: Path) -> None:
-    async def go() -> None:
-        with living_run(tmp_path) as run:
-            hidden = Path(run.folder.journal).rename(tmp_path / "away")
-            async with console(runs_dir=tmp_path).run_test(size=(80, 24)) as pilot:
-                await offered(pilot)
-                await shows(pilot, run.folder.name, "can't be used")
-            hidden.rename(run.folder.journal)
-
-    asyncio.run(go())
+async def test_one_whose_journal_can_not_be_read_is_offered_with_what_is_wrong(tmp_path: Path) -> None:
+    with living_run(tmp_path) as run:
+        hidden = Path(run.folder.journal).rename(tmp_path / "away")
+        async with drive(console(runs_dir=tmp_path)) as pilot:
+            await offered(pilot)
+            await shows(pilot, run.folder.name, "can't be used")
+        hidden.rename(run.folder.journal)

@@ -1,19 +1,24 @@
-"""Confirm: what is shown, what must be typed, and that Enter alone wipes nothing."""
+"""Confirm: what is shown, what must be typed, that Enter alone wipes nothing, and how a start ends or is cancelled."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.screen import Screen
 
+from fsconsole.client import children as client_children
 from fsconsole.client.children import Done
+from fsconsole.errors.runs import EngineNotListening
 from fsconsole.journal.folder import RunFolder
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
-from tests.tui.harness import SIZES, Scripted, console
+from fsconsole.tui.screens.dialogs import AskScreen
+from tests.tui.harness import SIZES, Scripted, console, drive, picture
 from tests.tui.offers import SOURCE, hazard, said, target, ticks_of
 from tests.tui.recorded import recorded
 from tests.tui.snapshots import assert_looks_as_kept
@@ -21,14 +26,35 @@ from tests.tui.waiting import shows, until
 
 SCRATCH = target("/dev/loop0", scratch=True, loss="nothing")
 DISK = target("/dev/sdb", hazards=(hazard("/dev/sdb", "may be open"),))
-REFUSED = target("/dev/sdb", hazards=(hazard("/dev/sdb", "is mounted on /srv", "refused"),))
-BEGUN = '{"run": "20261121-081000-k7qf", "folder": "/elsewhere"}\n'
-STALE = Done(("run",), 28, "", "fsconsole: The consent code does not fit.\nhint: Look again.\n")
+NAME = "20261121-081000-k7qf"
+FOLDER = RunFolder(f"/runs/{NAME}")
+BEGUN = f'{{"run": "{NAME}", "folder": "/elsewhere"}}\n'
+BEGIN = "Only scratch devices are wiped"
+
+
+def run_ended(exit_code: int, out: str = "", err: str = "") -> Done:
+    return Done(("run",), exit_code, out, err)
+
+
+class Starting(Scripted):
+    """Children of which the one that starts a run says its last when it was asked to end, or released, or both."""
+
+    def __init__(self, *waits: str, last: Done) -> None:
+        super().__init__({"devices": "[]", "plan": said(SCRATCH)})
+        self.last, self.release, self._waits = last, asyncio.Event(), waits
+
+    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
+        self.asked.append(words)
+        if "end" in self._waits:
+            await end.wait()
+        if "release" in self._waits:
+            await self.release.wait()
+        return self.last
 
 
 @dataclass
 class Shown:
-    """A Confirm screen, what its children were asked, and what it ended with."""
+    """A console with Confirm screens, what its children were asked, and what each screen ended with."""
 
     pilot: Pilot[None]
     children: Scripted
@@ -38,239 +64,337 @@ class Shown:
     def begun(self) -> list[tuple[str, ...]]:
         """The commands that would wipe."""
         return [
-            words for words in self.children.asked if words[0] in ("run", "resume") and "--show" not in words
+            words for words in self.children.acted if words[0] in ("run", "resume") and "--show" not in words
         ]
 
+    def confirm(self, *ticked: dict[str, object], source: str = SOURCE) -> None:
+        ticks = ticks_of(*ticked)
+        self.pilot.app.session.ticks.update(ticks)
+        self.open(ConfirmScreen("plan.toml", ticks, source))
 
-def confirming(
-    answers: dict[str, Done | str],
-    act: Callable[[Shown], Awaitable[None]],
-    *,
+    def open(self, screen: Screen[RunFolder | None]) -> None:
+        self.pilot.app.push_screen(screen, self.ended.append)
+
+    async def start(self) -> None:
+        """Begin with the scratch device."""
+        self.confirm(SCRATCH)
+        await self.sees(BEGIN)
+        await self.keys("ctrl+s")
+        await self.sees("Escape cancels")
+
+    async def keys(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def sees(self, *words: str) -> None:
+        await shows(self.pilot, *words)
+
+    async def its_end(self, *ended: RunFolder | None) -> None:
+        await until(self.pilot, lambda: self.ended, "its end")
+        assert self.ended == list(ended)
+
+
+@asynccontextmanager
+async def confirming(
+    children: Scripted | Mapping[str, Done | str],
+    *ticked: dict[str, object],
     size: tuple[int, int] = (80, 24),
-    screen: ConfirmScreen | None = None,
-    ticked: tuple[dict[str, object], ...] = (DISK,),
-) -> Shown:
-    """Drive a Confirm screen over children that answer so."""
-    made: list[Shown] = []
-
-    async def drive() -> None:
-        children = Scripted({"devices": "[]", **answers})
-        async with console(children, runs_dir="/runs").run_test(size=size) as pilot:
-            shown = Shown(pilot, children)
-            made.append(shown)
-            await pilot.pause()
-            confirm = screen or ConfirmScreen("plan.toml", ticks_of(*ticked), SOURCE)
-            pilot.app.push_screen(confirm, shown.ended.append)
-            await act(shown)
-
-    asyncio.run(drive())
-    return made[0]
-
-
-async def press(shown: Shown, *keys: str) -> None:
-    await shown.pilot.press(*keys)
-    await shown.pilot.pause()
+) -> AsyncIterator[Shown]:
+    """Show a console over children that answer so, and the Confirm screen of what is ticked."""
+    known = children if isinstance(children, Scripted) else Scripted({"devices": "[]", **children})
+    async with drive(console(known, runs_dir="/runs"), size=size) as pilot:
+        shown = Shown(pilot, known)
+        await pilot.pause()
+        if ticked:
+            shown.confirm(*ticked)
+        yield shown
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_what_would_be_lost_is_shown_before_anything_else(size: tuple[int, int]) -> None:
-    async def act(shown: Shown) -> None:
-        await shows(
-            shown.pilot,
-            "would be LOST: ext4 '[/x]'",
-            "may be open",
-            "type sdb",
-            "2 cells",
-            "3.0 GiB",
-        )
+async def test_what_would_be_lost_is_shown_before_anything_else_and_escape_leaves_it(
+    size: tuple[int, int],
+) -> None:
+    async with confirming({"plan": said(DISK, consent="CODE"), "run": BEGUN}, DISK, size=size) as shown:
+        await shown.sees("would be LOST: ext4 '[/x]'", "may be open", "type sdb", "2 cells", "3.0 GiB")
         assert_looks_as_kept(shown.pilot, f"confirm-{size[0]}x{size[1]}")
-
-    shown = confirming({"plan": said(DISK, consent="CODE")}, act, size=size)
-    assert (
-        "plan",
-        "plan.toml",
-        "--device",
-        "/dev/sdb",
-        "--cell",
-        "0",
-        "--json",
-        "--runs",
-        "/runs",
-    ) in shown.children.asked
-    assert shown.begun == []
-
-
-def test_enter_alone_never_wipes_a_scratch_device() -> None:
-    async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "Only scratch devices are wiped")
-        await press(shown, "enter", "enter", "space", "enter")
-
-    assert confirming({"plan": said(SCRATCH), "run": BEGUN}, act, ticked=(SCRATCH,)).begun == []
-
-
-def test_a_scratch_device_is_begun_with_by_a_key_of_its_own() -> None:
-    async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "Only scratch devices are wiped")
-        await press(shown, "ctrl+s")
-        await until(shown.pilot, lambda: shown.ended, "its end")
-
-    shown = confirming({"plan": said(SCRATCH), "run": BEGUN}, act, ticked=(SCRATCH,))
-    seen = ("--seen", "PLAN0.SEEN0")
-    assert shown.begun == [
-        ("run", "plan.toml", "--device", "/dev/loop0", *seen, "--detach", "--json", "--runs", "/runs")
-    ]
-    assert shown.ended == [RunFolder("/runs/20261121-081000-k7qf")]
-
-
-def test_the_button_begins_once_it_was_moved_to() -> None:
-    async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "Only scratch devices are wiped")
-        await press(shown, "tab", "tab", "enter")
-        await until(shown.pilot, lambda: shown.ended, "its end")
-
-    assert len(confirming({"plan": said(SCRATCH), "run": BEGUN}, act, ticked=(SCRATCH,)).begun) == 1
-
-
-def test_a_disk_is_wiped_only_when_its_name_was_typed() -> None:
-    async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "type sdb")
-        await press(shown, "ctrl+s", "enter", *"sda", "ctrl+s", "enter")
-        await shows(shown.pilot, "That is not the name.")
+        looks = ("plan", "plan.toml", "--device", "/dev/sdb", "--cell", "0", "--json", "--runs", "/runs")
+        assert looks in shown.children.asked
+        await shown.keys(*"sdb", "escape")
+        await shown.its_end(None)
         assert shown.begun == []
-        await press(shown, "backspace", "b", "enter", "enter")
-        await shows(shown.pilot, "Enter alone wipes nothing")
+
+
+async def test_enter_alone_never_wipes_a_scratch_device_and_the_button_does_once_it_was_moved_to() -> None:
+    async with confirming({"plan": said(SCRATCH), "run": BEGUN}, SCRATCH) as shown:
+        await shown.sees(BEGIN)
+        await shown.keys("enter", "enter", "space", "enter")
         assert shown.begun == []
-        await press(shown, "ctrl+s")
-        await until(shown.pilot, lambda: shown.ended, "its end")
-
-    shown = confirming({"plan": said(DISK, consent="CODE"), "run": BEGUN}, act)
-    (words,) = shown.begun
-    assert words[words.index("--consent") + 1] == "CODE"
-
-
-def test_a_refused_target_can_not_be_begun_with() -> None:
-    async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "REFUSED: /dev/sdb is mounted on /srv.", "nothing can start")
-        await press(shown, *"sdb", "ctrl+s", "tab", "enter")
-
-    refused = Done(
-        ("plan",), 22, said(REFUSED), "fsconsole: /dev/sdb is mounted on /srv; nothing was touched.\n"
-    )
-    shown = confirming({"plan": refused, "run": BEGUN}, act)
-    assert shown.begun == []
-    assert shown.ended in ([], [None])
+        await shown.keys("tab", "tab", "enter")
+        await shown.its_end(FOLDER)
+        seen = ("--seen", "PLAN0.SEEN0")
+        words = ("run", "plan.toml", "--device", "/dev/loop0", *seen, "--detach", "--json", "--runs", "/runs")
+        assert shown.begun == [words]
 
 
-def test_escape_leaves_everything_as_it_is() -> None:
-    async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "type sdb")
-        await press(shown, *"sdb", "escape")
-
-    shown = confirming({"plan": said(DISK, consent="CODE"), "run": BEGUN}, act)
-    assert (shown.begun, shown.ended) == ([], [None])
-
-
-def test_a_plan_that_can_not_be_made_is_told_with_its_hint() -> None:
-    async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "There is no /dev/sdb.", "Look with devices.")
-        await press(shown, "ctrl+s", "escape")
-
-    failed = Done(("plan",), 20, "", "fsconsole: There is no /dev/sdb.\nhint: Look with devices.\n")
-    shown = confirming({"plan": failed}, act)
-    assert (shown.begun, shown.ended) == ([], [None])
+async def test_a_disk_is_wiped_only_when_its_name_was_typed() -> None:
+    async with confirming({"plan": said(DISK, consent="CODE"), "run": BEGUN}, DISK) as shown:
+        await shown.sees("type sdb")
+        await shown.keys("ctrl+s", "enter", *"sda", "ctrl+s", "enter")
+        await shown.sees("That is not the name.")
+        assert shown.begun == []
+        await shown.keys("backspace", "b", "enter", "enter")
+        await shown.sees("Enter alone wipes nothing")
+        assert shown.begun == []
+        await shown.keys("ctrl+s")
+        await shown.its_end(FOLDER)
+        (words,) = shown.begun
+        assert words[words.index("--consent") + 1] == "CODE"
 
 
-def test_a_device_that_changed_meanwhile_is_read_again_and_what_changed_is_said() -> None:
-    async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "type sdb")
-        shown.children.answers = {
-            **shown.children.answers,
-            "plan": said(target("/dev/sdb", loss="xfs 'other'"), consent="NEW"),
-        }
-        await press(shown, *"sdb", "ctrl+s")
-        await shows(
-            shown.pilot,
-            "has changed since you agreed",
-            "/dev/sdb holds xfs 'other'; before it was ext4",
-            "type sdb",
-        )
-        await press(shown, "ctrl+s", "enter")
-        assert len(shown.begun) == 1
+ANOTHER: dict[str, dict[str, object]] = {
+    "sequence number 7, now 8": {"diskseq": 8},
+    "size 2GiB, now 1GiB": {"size_bytes": 2**30},
+    "number 8:16, now 8:32": {"device_number": 0x820},
+    "serial number Z1X, now Z2X": {"serial": "Z2X"},
+    "WWN none, now 0x5000": {"wwn": "0x5000"},
+    "scratch mark none, now 0a1b": {"scratch_id": "0a1b"},
+    "file none, now 77": {"backing_inode": 77},
+}
+MOUNTED = target("/dev/sdb", hazards=(hazard("/dev/sdb", "is mounted on /srv", "refused"),))
+NOBODY = {name: value for name, value in SCRATCH.items() if name != "identity"}
+REFUSED: tuple[tuple[Done | str, dict[str, object], str, tuple[str, ...]], ...] = (
+    *(
+        (said(target("/dev/sdb", **other), consent="CODE"), DISK, SOURCE, ("/dev/sdb is another device", words))
+        for words, other in ANOTHER.items()
+    ),
+    (
+        Done(("plan",), 22, said(MOUNTED), "fsconsole: /dev/sdb is mounted on /srv; nothing was touched.\n"),
+        DISK, SOURCE, ("/dev/sdb is mounted on /srv.",),
+    ),
+    (said(SCRATCH, DISK), SCRATCH, SOURCE, ("/dev/sdb is a target and was not ticked.",)),
+    (said(SCRATCH), SCRATCH, "6" * 64, ("The plan's file was changed by somebody",)),
+)  # fmt: skip
+UNTOLD: tuple[tuple[Done | str, tuple[str, ...]], ...] = (
+    (said(NOBODY), ("can't be read",)),
+    ("nonsense", ("can't be read",)),
+    (
+        Done(("plan",), 20, "", "fsconsole: There is no /dev/sdb.\nhint: Look with devices.\n"),
+        ("There is no /dev/sdb.", "Look with devices."),
+    ),
+)
+
+
+async def test_what_is_not_as_it_was_ticked_and_written_or_not_to_be_known_begins_nothing() -> None:
+    async with confirming({"run": BEGUN}) as shown:
+        for answer, ticked, source, words in (
+            *((*case, ("REFUSED: " + words[0], *words[1:], "nothing can start")) for *case, words in REFUSED),
+            *((answer, SCRATCH, SOURCE, words) for answer, words in UNTOLD),
+        ):
+            shown.ended.clear()
+            shown.children.answers = {"devices": "[]", "run": BEGUN, "plan": answer}
+            shown.confirm(ticked, source=source)
+            await shown.sees(*words)
+            assert "another device" not in words[0] or shown.pilot.app.session.targets == ()
+            await shown.keys(*"sdb", "ctrl+s", "f5")
+            await shown.sees(*words)
+            await shown.keys("ctrl+s", "tab", "enter")
+            if not shown.ended:
+                await shown.keys("escape")
+            await shown.its_end(None)
+            assert shown.begun == [], words
+            shown.pilot.app.session.ticks.clear()
+
+
+@pytest.mark.parametrize(("exit_code", "is_disk"), [(28, True), (53, False)])
+async def test_a_device_that_changed_meanwhile_is_read_again_and_what_changed_is_said(
+    exit_code: int, is_disk: bool
+) -> None:
+    was, typed = (DISK, "sdb") if is_disk else (SCRATCH, "")
+    path = str(was["path"])
+    stale = run_ended(exit_code, err="fsconsole: Not as it was shown any more.\nhint: Look again.\n")
+    async with confirming({"plan": said(was, consent="OLD" * is_disk), "run": stale}, was) as shown:
+        await shown.sees("type sdb" if is_disk else BEGIN)
+        now = target(path, loss="xfs 'other'", scratch=not is_disk)
+        shown.children.answers = {**shown.children.answers, "plan": said(now, consent="NEW" * is_disk)}
+        await shown.keys(*typed, "ctrl+s")
+        before = "ext4" if is_disk else "nothing"
+        await shown.sees("has changed since you agreed", f"{path} holds xfs 'other'; before it was {before}")
+        assert (len(shown.begun), shown.ended) == (1, [])
+        if is_disk:
+            await shown.sees("type sdb")
+            await shown.keys("ctrl+s", "enter")
+            assert len(shown.begun) == 1
         shown.children.answers = {**shown.children.answers, "run": BEGUN}
-        await press(shown, *"sdb", "ctrl+s")
-        await until(shown.pilot, lambda: shown.ended, "its end")
+        await shown.keys(*typed, "ctrl+s")
+        await shown.its_end(FOLDER)
+        consents = [words[words.index("--consent") + 1] for words in shown.begun if "--consent" in words]
+        assert consents == (["OLD", "NEW"] if is_disk else [])
 
-    shown = confirming({"plan": said(DISK, consent="OLD"), "run": STALE}, act)
-    assert [words[words.index("--consent") + 1] for words in shown.begun] == ["OLD", "NEW"]
 
-
-def test_a_run_that_does_not_start_is_told_and_can_be_tried_again() -> None:
-    async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "Only scratch")
-        await press(shown, "ctrl+s")
-        await shows(shown.pilot, "The engine did not start.", "Ask doctor.")
+async def test_a_run_that_does_not_start_is_told_and_can_be_tried_again() -> None:
+    failed = run_ended(48, err="fsconsole: The engine did not start.\nhint: Ask doctor.\n")
+    async with confirming({"plan": said(SCRATCH), "run": failed}, SCRATCH) as shown:
+        await shown.sees(BEGIN)
+        await shown.keys("ctrl+s")
+        await shown.sees("The engine did not start.", "Ask doctor.")
         shown.children.answers = {**shown.children.answers, "run": BEGUN}
-        await press(shown, "ctrl+s")
-        await until(shown.pilot, lambda: shown.ended, "its end")
-
-    failed = Done(("run",), 48, "", "fsconsole: The engine did not start.\nhint: Ask doctor.\n")
-    assert len(confirming({"plan": said(SCRATCH), "run": failed}, act, ticked=(SCRATCH,)).begun) == 2
+        await shown.keys("ctrl+s")
+        await shown.its_end(FOLDER)
+        assert len(shown.begun) == 2
 
 
-def test_an_answer_that_is_no_json_is_a_sentence() -> None:
-    async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "can't be read")
-
-    confirming({"plan": "nonsense"}, act)
-
-
-def test_a_resume_that_must_be_agreed_to_shows_what_is_on_its_devices(tmp_path: Path) -> None:
-    folder = recorded("killed", tmp_path)
-
-    async def act(shown: Shown) -> None:
-        await shows(shown.pilot, "type sdb")
-        await press(shown, *"sdb", "ctrl+s")
-        await until(shown.pilot, lambda: shown.ended, "its end")
-
-    answers: dict[str, Done | str] = {
+async def test_a_resume_that_must_be_agreed_to_shows_what_is_on_its_devices(tmp_path: Path) -> None:
+    answers = {
         "resume killed --exact --show": said(DISK, consent="CODE"),
         "resume killed --exact --consent": '{"run": "killed", "folder": "/elsewhere"}\n',
     }
-    shown = confirming(answers, act, screen=ResumeScreen(folder))
-    assert shown.ended == [RunFolder("/runs/killed")]
+    async with confirming(answers) as shown:
+        shown.open(ResumeScreen(recorded("killed", tmp_path)))
+        await shown.sees("type sdb")
+        await shown.keys(*"sdb", "ctrl+s")
+        await shown.its_end(RunFolder("/runs/killed"))
 
 
-@dataclass
-class Slow(Scripted):
-    """Children of which run lasts until it may end, and notes when it is ended before that."""
-
-    may_end: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def run(self, *words: str) -> Done:
-        if words[0] != "run":
-            return await super().run(*words)
-        self.asked.append(words)
-        try:
-            await self.may_end.wait()
-        except asyncio.CancelledError:
-            self.asked.append(("ended", *words))
-            raise
-        return Done(words, 0, BEGUN, "")
+async def test_the_file_below_a_loop_device_is_shown_to_its_end() -> None:
+    path = "/srv/images/of/a/whole/department/" + "very-long-name-" * 4 + "the-end.img"
+    loop = target("/dev/loop0", scratch=True, loss="nothing", stands_on=f"loop over {path}")
+    async with confirming({"plan": said(loop)}, loop) as shown:
+        for size in SIZES:
+            await shown.pilot.resize_terminal(*size)
+            await shown.sees("loop over /srv/images", "the-end.img", "Ctrl+s starts.")
 
 
-def test_a_key_that_is_held_begins_one_run_whose_start_nothing_ends() -> None:
-    async def drive() -> tuple[list[RunFolder | None], list[tuple[str, ...]]]:
-        children = Slow({"devices": "[]", "plan": said(SCRATCH)})
-        ended: list[RunFolder | None] = []
-        async with console(children, runs_dir="/runs").run_test(size=(80, 24)) as pilot:
-            await pilot.pause()
-            pilot.app.push_screen(ConfirmScreen("plan.toml", ticks_of(SCRATCH), SOURCE), ended.append)
-            await shows(pilot, "Ctrl+s starts")
-            await pilot.press("ctrl+s", "ctrl+s", "f5", "ctrl+s")
-            children.may_end.set()
-            await until(pilot, lambda: ended, "its end")
-        return ended, [words for words in children.asked if words[0] in ("run", "ended")]
+async def test_a_key_that_is_held_begins_one_run_whose_start_nothing_ends() -> None:
+    async with confirming(Starting("release", last=run_ended(0, BEGUN)), SCRATCH) as shown:
+        await shown.sees("Ctrl+s starts")
+        await shown.keys("ctrl+s", "ctrl+s", "f5", "ctrl+s")
+        shown.children.release.set()
+        await shown.its_end(FOLDER)
+        assert len(shown.begun) == 1
 
-    ended, asked = asyncio.run(drive())
-    assert [folder.path for folder in ended if folder] == ["/runs/20261121-081000-k7qf"]
-    assert [words[0] for words in asked] == ["run"]
+
+async def test_escape_cancels_a_start_and_says_so_once_it_is_true() -> None:
+    async with confirming(Starting("end", last=run_ended(-15))) as shown:
+        await shown.start()
+        await shown.keys("escape")
+        await shown.sees("Cancelled: no run was begun, and nothing was wiped.")
+        assert shown.ended == []
+        await shown.keys("escape")
+        await shown.its_end(None)
+        assert len(shown.begun) == 1
+
+
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> list[RunFolder]:
+    """Return the runs that were stopped, filled in as they are."""
+    found: list[RunFolder] = []
+    monkeypatch.setattr(client_children, "stop_at_once", found.append)
+    return found
+
+
+@pytest.fixture
+def unheard(monkeypatch: pytest.MonkeyPatch) -> list[RunFolder]:
+    """Return the runs that were to be stopped, whose engines hear nothing."""
+    found: list[RunFolder] = []
+
+    def stop(folder: RunFolder) -> None:
+        found.append(folder)
+        raise EngineNotListening(folder.name)
+
+    monkeypatch.setattr(client_children, "stop_at_once", stop)
+    return found
+
+
+async def test_a_run_that_began_before_it_was_cancelled_is_stopped_and_shown(
+    stopped: list[RunFolder],
+) -> None:
+    # Stopped, handed over, and killed at the end.
+    for exit_code in (4, 0, -15):
+        children = Starting("end", last=run_ended(exit_code, BEGUN + '{"other": "events"}\n'))
+        async with confirming(children) as shown:
+            await shown.start()
+            await shown.keys("escape")
+            await shown.its_end(FOLDER)
+    assert stopped == [FOLDER] * 3
+
+
+async def test_a_run_that_can_not_be_stopped_is_said_to_go_on_before_it_is_shown(
+    unheard: list[RunFolder],
+) -> None:
+    async with confirming(Starting("end", last=run_ended(-15, BEGUN))) as shown:
+        await shown.start()
+        await shown.keys("escape")
+        await shown.sees(f"Run {NAME} GOES ON, it could not be stopped.", "Escape shows it.")
+        await shown.keys("ctrl+s", "f5")
+        assert (len(shown.begun), shown.ended) == (1, [])
+        await shown.keys("escape")
+        await shown.its_end(FOLDER)
+
+
+async def test_a_start_that_was_killed_is_not_said_to_have_begun_nothing() -> None:
+    async with confirming(Starting("end", last=run_ended(-9))) as shown:
+        await shown.start()
+        await shown.keys("escape")
+        await shown.sees("killed without a word", "the list of runs (5) shows whether one goes on")
+        assert "nothing was wiped" not in picture(shown.pilot)
+
+
+async def test_a_start_that_ends_in_another_mode_ends_its_screen_when_that_is_shown_again() -> None:
+    async with confirming(Starting("release", last=run_ended(0, BEGUN))) as shown:
+        await shown.start()
+        app = shown.pilot.app
+        await app.switch_mode("runs")
+        shown.children.release.set()
+        await shown.pilot.pause()
+        await shown.pilot.pause()
+        assert (app.current_mode, shown.ended) == ("runs", [])
+        await shown.keys("1")
+        await shown.its_end(FOLDER)
+        assert len(app.screen_stack) == 1
+
+
+async def test_a_start_that_ends_below_a_question_leaves_the_question_alone() -> None:
+    answers: list[bool | None] = []
+    async with confirming(Starting("release", last=run_ended(0, BEGUN))) as shown:
+        await shown.start()
+        # The list of commands does not cover a screen that asks.
+        await shown.keys("ctrl+p")
+        assert isinstance(shown.pilot.app.screen, ConfirmScreen)
+        shown.pilot.app.push_screen(
+            AskScreen("Really?", "It is asked.", yes="Do", no="Don't"), answers.append
+        )
+        await shown.sees("Really?")
+        shown.children.release.set()
+        await shown.pilot.pause()
+        await shown.pilot.pause()
+        assert (answers, shown.ended) == ([], [])
+        await shown.keys("n")
+        await shown.its_end(FOLDER)
+        assert answers == [False]
+
+
+@pytest.mark.parametrize("is_heard", [True, False])
+async def test_leaving_waits_for_the_start_and_stops_what_it_began(
+    capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest, *, is_heard: bool
+) -> None:
+    asked_to_stop = request.getfixturevalue("stopped" if is_heard else "unheard")
+    async with confirming(Starting("end", "release", last=run_ended(-15, BEGUN))) as shown:
+        app = shown.pilot.app
+        await shown.start()
+        await shown.keys("ctrl+q")
+        await shown.sees("Cancelling the start")
+        assert not app._exit
+        shown.children.release.set()
+        await until(shown.pilot, lambda: app._exit, "its end")
+    assert asked_to_stop == [FOLDER]
+    assert [f"Run {NAME} GOES ON" in words for words in app.session.unstopped] == [True] * (not is_heard)
+    assert (f"Run {NAME} GOES ON" in capsys.readouterr().err) is not is_heard
+
+
+async def test_leaving_asked_for_again_waits_no_longer() -> None:
+    async with confirming(Starting("end", "release", last=run_ended(-15, BEGUN))) as shown:
+        await shown.start()
+        await shown.keys("ctrl+q")
+        await shown.sees("Cancelling the start")
+        await shown.keys("ctrl+q")
+        await until(shown.pilot, lambda: shown.pilot.app._exit, "its end")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
-from fsconsole.show.terminal import ASCII, SAFE, Glyphs
+from fsconsole.show.terminal import ASCII, SAFE
 from fsconsole.text import GIB
 from fsconsole.tui.screens import scratch_form
 from fsconsole.tui.screens.scratch_form import Room
-from tests.tui.at_devices import drive, go_to, targets
+from tests.tui.at_devices import at_devices, go_to, targets
 from tests.tui.device_lists import FREE, LABELLED, STORAGE_BOX, listed, many
 from tests.tui.harness import SIZES, Scripted, picture
 from tests.tui.snapshots import assert_looks_as_kept
@@ -18,116 +17,67 @@ from tests.tui.waiting import flat, shows
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("glyphs", [SAFE, ASCII])
-def test_the_tree_shows_every_device_with_its_state(size: tuple[int, int], glyphs: Glyphs) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "17 devices, no target ticked", f"{glyphs.branch}sda1", "ext4 mounted on /")
-        await shows(pilot, f"{glyphs.last_branch}md0", "resync 41 %", "member of md0", "swap")
-        await pilot.press("end")
-        await shows(pilot, "loop0", "dm-2 (vg-scratch)", "free")
-        assert all(len(line) <= size[0] for line in picture(pilot).splitlines())
-        if glyphs == ASCII:
-            assert picture(pilot).isascii()
-
-    drive(listed(*STORAGE_BOX), steps, size=size, glyphs=glyphs)
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_the_screen_looks_as_kept(size: tuple[int, int]) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "17 devices, no target ticked")
+async def test_every_device_is_shown_with_its_state_and_screen_pane_and_form_look_as_kept(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scratch_form, "read_room", lambda _: Room("/var/lib", 70 * GIB, 12 * GIB))
+    async with at_devices(listed(*STORAGE_BOX), size=size) as pilot:
+        await shows(pilot, "17 devices, no target ticked", f"{SAFE.branch}sda1", "ext4 mounted on /")
+        await shows(pilot, f"{SAFE.last_branch}md0", "resync 41 %", "member of md0", "swap")
         await go_to(pilot, FREE.path)
         await pilot.press("space")
         await go_to(pilot, LABELLED.path)
         await shows(pilot, "1 target ticked", "/dev/sdf ST3000NM0033-9ZM178")
         assert_looks_as_kept(pilot, f"devices-{size[0]}x{size[1]}")
-
-    drive(listed(*STORAGE_BOX), steps, size=size)
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_the_form_looks_as_kept(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scratch_form, "read_room", lambda _: Room("/var/lib", 70 * GIB, 12 * GIB))
-
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "17 devices, no target ticked")
         await pilot.press("n")
         await shows(pilot, "It fits: 70.0 GiB free")
         assert_looks_as_kept(pilot, f"scratch-form-{size[0]}x{size[1]}")
-
-    drive(listed(*STORAGE_BOX), steps, size=size)
-
-
-def test_a_hostile_label_is_shown_as_text_in_list_pane_and_line() -> None:
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "1 device")
-        await pilot.press("space")
-        await shows(pilot, "[x]", r"[/x]\x1b[31m\u202e", "to be lost", "before you type its name")
-        assert "\x1b" not in picture(pilot)
-
-    drive(listed(LABELLED), steps, size=(120, 40))
+        await pilot.press("escape", "end")
+        await shows(pilot, "loop0", "dm-2 (vg-scratch)", "free")
+        assert all(len(line) <= size[0] for line in picture(pilot).splitlines())
 
 
-def test_tab_goes_to_the_pane_whose_text_then_moves() -> None:
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "17 devices")
+async def test_in_ascii_the_tree_has_branches_and_tab_goes_to_the_pane_whose_text_then_moves() -> None:
+    async with at_devices(listed(*STORAGE_BOX), glyphs=ASCII) as pilot:
+        await shows(pilot, "17 devices", f"{ASCII.branch}sda1", f"{ASCII.last_branch}md0")
+        assert picture(pilot).isascii()
         await go_to(pilot, FREE.path)
         assert "read-ahead" not in flat(pilot)
         await pilot.press("tab", "end")
         await shows(pilot, "settings read-ahead 128KiB")
         await pilot.press("home")
         await shows(pilot, "/dev/sdg ST3000NM0033-9ZM178")
-
-    drive(listed(*STORAGE_BOX), steps)
-
-
-def test_help_tells_the_keys_of_the_screen_first() -> None:
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "17 devices")
-        await pilot.press("question_mark")
+        await pilot.press("tab", "question_mark")
         await shows(pilot, "Tick: Make the device a target", "Remove: Remove a scratch device")
 
-    drive(listed(*STORAGE_BOX), steps)
+
+async def test_a_hostile_label_is_shown_as_text_in_list_pane_and_line() -> None:
+    async with at_devices(listed(LABELLED), size=(120, 40)) as pilot:
+        await shows(pilot, "1 device")
+        await pilot.press("space")
+        await shows(pilot, "[x]", r"[/x]\x1b[31m\u202e", "to be lost", "before you type its name")
+        assert "\x1b" not in picture(pilot)
 
 
-def test_a_list_that_can_not_be_had_or_read_becomes_a_sentence() -> None:
+async def test_a_list_that_can_not_be_had_is_a_sentence_and_leaves_the_old_one_with_its_age() -> None:
     children = Scripted({"devices": Done(("devices",), 1, "", "fsconsole: No sysfs.\nhint: Mount it.\n")})
-
-    async def steps(pilot: Pilot[None]) -> None:
+    async with at_devices(children) as pilot:
         await shows(pilot, "No sysfs. Mount it.", "The devices could not be read; f5 tries again")
-        children.answers = {"devices": '[{"name": 1}]'}
-        await pilot.press("f5")
-        await shows(pilot, "can't be read")
-        children.answers = {"devices": listed(FREE)}
-        await pilot.press("f5")
-        await shows(pilot, "1 device,", "sdg")
-
-    drive(children, steps)
-
-
-def test_a_machine_without_devices_is_shown_as_such() -> None:
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "0 devices, no target ticked")
+        for answer, words in (
+            ('[{"name": 1}]', ("can't be read",)),
+            (listed(FREE), ("1 device,", "sdg")),
+            (Done((), 1, "", "fsconsole: gone\n"), ("sdg", "the last reading failed,", "gone")),
+            ("[]", ("0 devices, no target ticked",)),
+        ):
+            children.answers = {"devices": answer}
+            await pilot.press("f5")
+            await shows(pilot, *words)
         await pilot.press("space", "down", "r", "x", "end")
         await shows(pilot, "0 devices")
 
-    drive("[]", steps)
 
-
-def test_a_look_that_fails_leaves_the_old_list_and_tells_its_age() -> None:
-    children = Scripted({"devices": listed(FREE)})
-
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "1 device,")
-        children.answers = {}
-        await pilot.press("f5")
-        await shows(pilot, "sdg", "the last reading failed,", "no answer for devices")
-
-    drive(children, steps)
-
-
-def test_without_root_the_list_is_shown_and_what_needs_root_says_so() -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_without_root_the_list_is_shown_and_what_needs_root_says_so() -> None:
+    async with at_devices(listed(FREE, is_root=False), is_root=False) as pilot:
         await shows(pilot, "no use seen")
         await pilot.press("space")
         await shows(pilot, "Only root can check whether /dev/sdg is free", "sudo fsconsole")
@@ -142,14 +92,10 @@ def test_without_root_the_list_is_shown_and_what_needs_root_says_so() -> None:
             await shows(pilot, f"{act} needs root", "sudo fsconsole")
         assert targets(pilot) == []
 
-    drive(listed(FREE, is_root=False), steps, is_root=False)
 
-
-def test_five_hundred_devices_are_shown_and_their_last_is_reached() -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_five_hundred_devices_are_shown_and_their_last_is_reached() -> None:
+    async with at_devices(listed(*many(500))) as pilot:
         await shows(pilot, "500 devices")
         await pilot.press("end", "space")
         await shows(pilot, "1 target ticked")
         assert targets(pilot) == ["/dev/sdatf"]
-
-    drive(listed(*many(500)), steps)

@@ -9,14 +9,18 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from fsconsole.client.children import Done
+from fsconsole.devices.identity import listed_identity
+from fsconsole.text import GIB
 from fsconsole.tui import watch
-from fsconsole.tui.app import ConsoleApp
+from fsconsole.tui.screens import scratch_form
 from fsconsole.tui.screens.devices import DevicesScreen
+from fsconsole.tui.screens.scratch_form import Room
 from fsconsole.tui.watch import BlockChanges, BlockTables
 from fsconsole.tui.widgets.lists import List
-from tests.tui.at_devices import Held, devices_of, drive, go_to, targets
+from tests.tui.at_devices import Held, at_devices, devices_of, go_to, targets
 from tests.tui.device_lists import ARRAY, FREE, LABELLED, RESYNC, SCRATCH, STORAGE_BOX, SYSTEM, listed
 from tests.tui.harness import SIZES, Scripted
 from tests.tui.waiting import flat, shows, until
@@ -27,31 +31,26 @@ READ = json.dumps(
 )  # fmt: skip
 
 
-def test_a_read_tests_figure_is_told_and_kept_in_the_pane() -> None:
-    children = Held({"devices": listed(FREE, SCRATCH), "readtest": READ}, held=("readtest",))
+@pytest.fixture(autouse=True)
+def _room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch_form, "read_room", lambda _directory: Room("/", 99 * GIB, GIB))
 
-    async def steps(pilot: Pilot[None]) -> None:
+
+async def listed_anew(pilot: Pilot[None], children: Scripted, answer: str) -> None:
+    """Have the list read again, and wait until it is there; there was none of it before."""
+    for each, words in (("[]", "0 devices"), (answer, f"{len(json.loads(answer))} device")):
+        children.answers = {**children.answers, "devices": each}
+        await pilot.press("f5")
+        await shows(pilot, words)
+
+
+async def test_a_read_test_is_ended_by_escape_and_its_figure_is_told_and_kept_in_the_pane() -> None:
+    children = Held({"devices": listed(FREE, SCRATCH), "readtest": READ}, held=("readtest",))
+    async with at_devices(children) as pilot:
         await shows(pilot, "2 devices")
         await go_to(pilot, FREE.path)
         await pilot.press("r")
-        await shows(pilot, "Reading from /dev/sdg for 3 s; escape stops it")
-        children.release.set()
-        await shows(pilot, "read test 1000 MB/s through the page cache")
-        await go_to(pilot, SCRATCH.path)
-        await shows(pilot, "/dev/loop0")
-        await go_to(pilot, FREE.path)
-        await shows(pilot, "read test 1000 MB/s")
-        assert ("readtest", FREE.path, "--json") in children.asked
-
-    drive(children, steps)
-
-
-def test_escape_ends_a_read_test() -> None:
-    children = Held({"devices": listed(FREE)}, held=("readtest",))
-
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "1 device,")
-        await pilot.press("r")
+        await shows(pilot, "Reading from /dev/sdg for 3 s; escape ends it")
         await until(pilot, lambda: children.running == 1)
         await pilot.press("r")
         await shows(pilot, "is still running: escape stops it")
@@ -59,27 +58,35 @@ def test_escape_ends_a_read_test() -> None:
         await shows(pilot, "Stopped: Reading from /dev/sdg")
         await until(pilot, lambda: children.ended)
         assert children.running == 0
-
-    drive(children, steps)
+        children.release.set()
+        await pilot.press("r")
+        await shows(pilot, "read test 1000 MB/s through the page cache")
+        await go_to(pilot, SCRATCH.path)
+        await shows(pilot, "/dev/loop0")
+        await go_to(pilot, FREE.path)
+        await shows(pilot, "read test 1000 MB/s")
+        assert ("readtest", FREE.path, "--json") in children.asked
 
 
 MADE = json.dumps({"device": SCRATCH.path, "path": "/x.img", "size_bytes": 1, "scratch_id": "0a1b2c3d"})
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_scratch_device_is_made_in_a_form_and_ticked_at_once(size: tuple[int, int]) -> None:
-    children = Held({"devices": listed(FREE), "scratch create": MADE})
-
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_a_scratch_device_is_made_in_a_form_that_says_why_it_can_not_be_and_ticked_at_once(
+    size: tuple[int, int],
+) -> None:
+    said = "fsconsole: /x has no room.\nhint: Choose another directory.\n"
+    children = Held({"devices": listed(FREE), "scratch create": Done((), 33, "", said)})
+    async with at_devices(children, size=size) as pilot:
         await shows(pilot, "1 device,")
         await pilot.press("n")
         await shows(pilot, "New scratch device", "Directory", "must stay")
-        await pilot.press("ctrl+u")
-        await pilot.press(*"12 bananas")
+        await pilot.press("ctrl+u", *"12 bananas")
         await shows(pilot, "'12 bananas' is not a size")
-        await pilot.press("ctrl+u")
-        await pilot.press(*"64MiB")
-        children.held, children.answers = ("scratch",), {**children.answers, "devices": listed(FREE, SCRATCH)}
+        await pilot.press("ctrl+u", *"64MiB", "enter")
+        await shows(pilot, "/x has no room. Choose another directory.")
+        children.held = ("scratch",)
+        children.answers = {"scratch create": MADE, "devices": listed(FREE, SCRATCH)}
         await pilot.press("enter")
         await shows(pilot, "Creating and allocating 64MiB", "Escape cancels")
         children.release.set()
@@ -89,47 +96,53 @@ def test_a_scratch_device_is_made_in_a_form_and_ticked_at_once(size: tuple[int, 
         assert made[2:4] == ("--size", "64MiB")
         assert devices_of(pilot).query_one("#table", List).key == SCRATCH.path
 
-    drive(children, steps, size=size)
+
+class Ended(Scripted):
+    """Children of which those that can be ended wait for that, and then say this."""
+
+    last: Done
+
+    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
+        self.asked.append(words)
+        await end.wait()
+        return self.last
 
 
-def test_a_scratch_device_that_can_not_be_made_says_why_in_the_form() -> None:
-    said = "fsconsole: /x has no room.\nhint: Choose another directory.\n"
-    children = Scripted({"devices": listed(FREE), "scratch create": Done((), 33, "", said)})
+NO_TRACE = "Ended: no device and no file of it is left."
 
-    async def steps(pilot: Pilot[None]) -> None:
+
+async def test_what_is_left_of_a_making_that_was_ended_is_looked_for_before_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    children = Ended({"devices": listed(FREE), "scratch remove": ""})
+    async with at_devices(children) as pilot:
         await shows(pilot, "1 device,")
-        await pilot.press("n")
-        await shows(pilot, "New scratch device", "It fits")
-        await pilot.press("enter")
-        await shows(pilot, "/x has no room. Choose another directory.")
-        await pilot.press("escape")
-        await shows(pilot, "1 device, no target ticked")
-
-    drive(children, steps)
-
-
-def test_escape_takes_a_scratch_device_back_that_is_being_made() -> None:
-    children = Held({"devices": listed(FREE)}, held=("scratch",))
-
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "1 device,")
-        await pilot.press("n")
-        await shows(pilot, "It fits")
-        await pilot.press("enter")
-        await shows(pilot, "Creating and allocating")
-        await pilot.press("escape")
-        await shows(pilot, "Cancelled: no device and no file is left.")
-        await until(pilot, lambda: children.ended)
-        await pilot.press("escape")
-        await shows(pilot, "1 device, no target ticked")
-
-    drive(children, steps)
+        for exit_code, out, left, told in (
+            (130, "", (), NO_TRACE),
+            (-9, "", ("/srv/scratch-1.img",), "Ended, but /srv/scratch-1.img was not there before"),
+            (0, MADE, (), NO_TRACE),
+        ):
+            children.last, found = (
+                Done(("scratch",), exit_code, out, ""),
+                iter([frozenset(), frozenset(left)]),
+            )
+            monkeypatch.setattr(scratch_form, "scratch_files", lambda _, found=found: next(found))
+            await pilot.press("n")
+            await shows(pilot, "It fits")
+            pilot.app.screen.query_one("#directory", Input).value = "/srv"
+            await pilot.press("enter")
+            await shows(pilot, "Making and allocating")
+            await pilot.press("escape")
+            await shows(pilot, told)
+            removed = [words for words in children.asked if words[:2] == ("scratch", "remove")]
+            assert removed == ([("scratch", "remove", "0a1b2c3d")] if out else [])
+            await pilot.press("escape")
+            await shows(pilot, "1 device, no target ticked")
 
 
-def test_a_scratch_device_is_removed_after_asking_and_nothing_else_is() -> None:
+async def test_a_scratch_device_is_removed_after_asking_and_nothing_else_is() -> None:
     children = Scripted({"devices": listed(FREE, SCRATCH), "scratch remove": ""})
-
-    async def steps(pilot: Pilot[None]) -> None:
+    async with at_devices(children) as pilot:
         await shows(pilot, "2 devices")
         await go_to(pilot, FREE.path)
         await pilot.press("x")
@@ -137,63 +150,60 @@ def test_a_scratch_device_is_removed_after_asking_and_nothing_else_is() -> None:
         await go_to(pilot, SCRATCH.path)
         await pilot.press("space", "delete")
         await shows(pilot, "Remove /dev/loop0?", "scratch-0a1b2c3d.img")
-        await pilot.press("escape")
-        await shows(pilot, "2 devices")
-        assert ("scratch", "remove", "0a1b2c3d") not in children.asked
-        await pilot.press("x")
-        await shows(pilot, "Remove /dev/loop0?")
+        for refusing in ("escape", "enter"):
+            await pilot.press(refusing)
+            await shows(pilot, "2 devices")
+            assert children.acted == []
+            await pilot.press("x")
+            await shows(pilot, "Remove /dev/loop0?")
         children.answers = {**children.answers, "devices": listed(FREE)}
         await pilot.press("y")
         await shows(pilot, "/dev/loop0 and its file are removed.", "1 device, no target ticked")
-        assert ("scratch", "remove", "0a1b2c3d") in children.asked
-
-    drive(children, steps)
+        assert children.acted == [("scratch", "remove", "0a1b2c3d")]
 
 
-def test_enter_alone_does_not_remove() -> None:
-    children = Scripted({"devices": listed(SCRATCH)})
-
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "1 device,")
-        await pilot.press("x")
-        await shows(pilot, "Remove /dev/loop0?")
-        await pilot.press("enter")
-        await shows(pilot, "1 device,")
-        assert all(words[0] == "devices" for words in children.asked)
-
-    drive(children, steps)
-
-
-def test_the_first_start_offers_the_demo_and_d_opens_its_run(tmp_path: Path) -> None:
+async def test_the_first_start_offers_the_demo_which_escape_ends_and_d_opens_its_run(tmp_path: Path) -> None:
     folder = tmp_path / "20261121-100000-demo"
     begun = json.dumps({"run": folder.name, "folder": str(folder)})
-    children = Scripted({"devices": listed(FREE), "demo": begun})
-
-    async def steps(pilot: Pilot[None]) -> None:
+    children = Held({"devices": listed(FREE), "demo": begun}, held=("demo",))
+    async with at_devices(children, runs_dir=tmp_path) as pilot:
         await shows(pilot, "d: a first comparison on a scratch device of 2 GiB, touches no disk")
         await pilot.press("d")
-        await until(pilot, lambda: pilot.app.current_mode == "run")
-        assert isinstance(pilot.app, ConsoleApp)
-        assert pilot.app.session.folder is not None
+        await shows(pilot, "starting the demo; escape ends it")
+        await pilot.press("escape")
+        await shows(pilot, "Ended: no run was begun, and the scratch device is removed.")
+        children.release.set()
+        await pilot.press("d")
+        await until(pilot, lambda: pilot.app.current_mode == "run", "the Run screen")
         assert pilot.app.session.folder.path == str(folder)
-        (words,) = [words for words in children.asked if words[0] == "demo"]
-        assert words[1:5] == ("--size", "2GiB", "--dir", "/var/lib/fsconsole/scratch")
-
-    drive(children, steps, runs_dir=tmp_path)
+        assert children.acted[-1][:5] == ("demo", "--size", "2GiB", "--dir", "/var/lib/fsconsole/scratch")
 
 
-def test_with_a_scratch_device_there_is_no_offer(tmp_path: Path) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_with_a_scratch_device_there_is_no_offer_and_d_asks_and_says_what_it_makes_where(
+    tmp_path: Path,
+) -> None:
+    begun = json.dumps({"run": "20261121-100000-demo", "folder": "/x"})
+    children = Scripted({"devices": listed(SCRATCH), "demo": begun})
+    async with at_devices(children, runs_dir=tmp_path) as pilot:
         await shows(pilot, "1 device,")
         assert "a first comparison" not in flat(pilot)
+        for refusing in ("n", "escape", "enter"):
+            await pilot.press("d")
+            await shows(pilot, "Start the demo?", "a scratch device of 2 GiB in /var/lib/fsconsole/scratch,")
+            await shows(pilot, "about a minute", "No disk is wiped.")
+            await pilot.press(refusing)
+            await shows(pilot, "1 device,")
+        assert children.acted == []
+        await pilot.press("d")
+        await shows(pilot, "Start the demo?")
+        await pilot.press("y")
+        await until(pilot, lambda: pilot.app.current_mode == "run", "the Run screen")
+        assert [words[0] for words in children.acted] == ["demo"]
 
-    drive(listed(SCRATCH), steps, runs_dir=tmp_path)
 
-
-def test_the_cursor_stays_on_its_device_when_others_come_and_go() -> None:
+async def test_the_cursor_stays_on_its_device_when_others_come_and_go() -> None:
     children = Scripted({"devices": listed(*STORAGE_BOX)})
-
-    async def steps(pilot: Pilot[None]) -> None:
+    async with at_devices(children) as pilot:
         await shows(pilot, "17 devices")
         await go_to(pilot, FREE.path)
         children.answers = {"devices": listed(*[one for one in STORAGE_BOX if one not in SYSTEM])}
@@ -206,13 +216,10 @@ def test_the_cursor_stays_on_its_device_when_others_come_and_go() -> None:
         assert devices_of(pilot).query_one("#table", List).key == FREE.path
         await shows(pilot, "/dev/sdg ST3000NM0033-9ZM178")
 
-    drive(children, steps)
 
-
-def test_while_it_looks_again_the_old_list_stays_with_its_age_and_no_second_child_is_started() -> None:
+async def test_while_it_looks_again_the_old_list_stays_with_its_age_and_no_second_child_is_started() -> None:
     children = Held({"devices": listed(FREE)})
-
-    async def steps(pilot: Pilot[None]) -> None:
+    async with at_devices(children) as pilot:
         await shows(pilot, "1 device,")
         children.held = ("devices",)
         children.answers = {"devices": listed(FREE, SCRATCH)}
@@ -224,60 +231,44 @@ def test_while_it_looks_again_the_old_list_stays_with_its_age_and_no_second_chil
         assert children.most_running == 1
         assert len([words for words in children.asked if words[0] == "devices"]) == 3
 
-    drive(children, steps)
 
+async def test_news_of_the_kernel_or_of_udev_and_a_return_make_it_look_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    children = Scripted({"devices": listed(FREE), "catalog": "[]"})
+    async with at_devices(children) as pilot:
 
-def test_a_change_in_the_kernels_tables_makes_it_look_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    children = Scripted({"devices": listed(FREE)})
+        def looks() -> int:
+            return sum(words[0] == "devices" for words in children.asked)
 
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "1 device,")
-        await devices_of(pilot).poll()
-        assert len(children.asked) == 1
-        children.answers = {"devices": listed(FREE, SCRATCH)}
-        monkeypatch.setattr(watch, "read_tables", lambda: BlockTables(("loop0",), ()))
-        await devices_of(pilot).poll()
-        await shows(pilot, "2 devices")
-
-    drive(children, steps)
-
-
-def test_what_happens_behind_another_screen_is_looked_at_on_the_return() -> None:
-    children = Scripted({"devices": listed(FREE)})
-
-    async def steps(pilot: Pilot[None]) -> None:
         await shows(pilot, "1 device,")
         screen = devices_of(pilot)
+        await screen.poll()
+        assert looks() == 1
+        children.answers = {"devices": listed(FREE, SCRATCH)}
+        monkeypatch.setattr(watch, "read_tables", lambda: BlockTables(("loop0",), ()))
+        await screen.poll()
+        await shows(pilot, "2 devices")
+        assert looks() == 2
+        children.answers = {"devices": listed(FREE)}
+        for _ in range(5):
+            screen.post_message(DevicesScreen.News())
+        await shows(pilot, "1 device,")
+        # Once, when it is quiet.
+        assert looks() == 3
         await pilot.press("2")
         await until(pilot, lambda: pilot.app.current_mode == "plan")
         screen.action_look()
         await pilot.pause()
-        assert len([words for words in children.asked if words[0] == "devices"]) == 1
+        assert looks() == 3
         children.answers = {"devices": listed(FREE, SCRATCH)}
         await pilot.press("1")
         await shows(pilot, "2 devices")
 
-    drive(children, steps)
 
-
-def test_udevs_news_are_looked_at_once_when_it_is_quiet() -> None:
-    children = Scripted({"devices": listed(FREE)})
-
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "1 device,")
-        children.answers = {"devices": listed(FREE, SCRATCH)}
-        for _ in range(5):
-            devices_of(pilot).post_message(DevicesScreen.News())
-        await shows(pilot, "2 devices")
-        assert len(children.asked) == 2
-
-    drive(children, steps)
-
-
-def test_the_progress_of_an_array_moves_without_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_progress_of_an_array_moves_without_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
     children = Scripted({"devices": listed(*STORAGE_BOX)})
-
-    async def steps(pilot: Pilot[None]) -> None:
+    async with at_devices(children, size=(120, 40)) as pilot:
         await shows(pilot, "resync 41 %")
         await go_to(pilot, ARRAY.path)
         asked = len(children.asked)
@@ -287,13 +278,12 @@ def test_the_progress_of_an_array_moves_without_a_command(monkeypatch: pytest.Mo
         await shows(pilot, "resync 57 %", "resync 57.3 %, 90 min to go")
         assert len(children.asked) == asked
 
-    drive(children, steps, size=(120, 40))
 
-
-def test_what_came_and_went_is_shown_before_the_command_has_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_came_and_went_is_shown_before_the_command_has_looked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     children = Held({"devices": listed(FREE, SCRATCH)})
-
-    async def steps(pilot: Pilot[None]) -> None:
+    async with at_devices(children) as pilot:
         await shows(pilot, "2 devices")
         children.held = ("devices",)
         new = replace(FREE, name="sdz", path="/dev/sdz", diskseq=99)
@@ -309,12 +299,13 @@ def test_what_came_and_went_is_shown_before_the_command_has_looked(monkeypatch: 
         await until(pilot, lambda: "new; reading" not in flat(pilot))
         await shows(pilot, "sdz", "2 devices")
 
-    drive(children, steps)
 
-
-def test_several_are_ticked_and_unticked_in_the_order_of_ticking() -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_several_are_ticked_and_unticked_in_the_order_of_ticking_and_enter_wants_a_tick() -> None:
+    async with at_devices(listed(*STORAGE_BOX)) as pilot:
         await shows(pilot, "17 devices")
+        await pilot.press("enter")
+        await shows(pilot, "space ticks a target")
+        assert pilot.app.current_mode == "devices"
         for device in (SCRATCH, FREE):
             await go_to(pilot, device.path)
             await pilot.press("space")
@@ -326,8 +317,6 @@ def test_several_are_ticked_and_unticked_in_the_order_of_ticking() -> None:
         assert targets(pilot) == [FREE.path]
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.current_mode == "plan")
-
-    drive(listed(*STORAGE_BOX), steps)
 
 
 WHY = {
@@ -342,8 +331,8 @@ WHY = {
 """What may not be wiped, and what is said where it is ticked all the same."""
 
 
-def test_what_may_not_be_wiped_is_not_ticked_and_says_why() -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_what_may_not_be_wiped_is_not_ticked_and_says_why() -> None:
+    async with at_devices(listed(*STORAGE_BOX), size=(120, 40)) as pilot:
         await shows(pilot, "17 devices")
         for path, words in WHY.items():
             await go_to(pilot, path)
@@ -351,49 +340,54 @@ def test_what_may_not_be_wiped_is_not_ticked_and_says_why() -> None:
             await shows(pilot, *words)
             assert targets(pilot) == []
 
-    drive(listed(*STORAGE_BOX), steps, size=(120, 40))
 
-
-def test_without_a_tick_enter_stays_and_says_what_to_do() -> None:
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "17 devices")
-        await pilot.press("enter")
-        await shows(pilot, "space ticks a target")
-        assert pilot.app.current_mode == "devices"
-
-    drive(listed(*STORAGE_BOX), steps)
-
-
-@pytest.mark.parametrize(
-    ("then", "why"),
-    [
-        ((LABELLED,), "/dev/sdg was unticked: it is gone."),
-        ((LABELLED, replace(FREE, serial="OTHER", diskseq=99)), "another device has its name now"),
-        ((LABELLED, replace(FREE, swap=True)), "it is in use now (swap)"),
-    ],
+GONE, ANOTHER = "/dev/sdg was unticked: it is gone.", "/dev/sdg was unticked: another device has its name now"
+UNTICKED = (
+    ((), GONE),
+    ((replace(FREE, diskseq=99),), ANOTHER),
+    ((replace(FREE, serial="OTHER"),), ANOTHER),
+    ((replace(FREE, size_bytes=FREE.size_bytes + 512),), ANOTHER),
+    ((replace(FREE, swap=True),), "it is in use now (swap)"),
 )
-def test_a_target_that_went_or_changed_is_unticked_with_a_sentence(then: tuple, why: str) -> None:
-    children = Scripted({"devices": listed(LABELLED, FREE)})
 
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "2 devices")
-        await go_to(pilot, FREE.path)
+
+async def test_a_target_that_went_or_changed_is_unticked_with_a_sentence() -> None:
+    before = listed(LABELLED, FREE)
+    children = Scripted({"devices": before, "catalog": "[]"})
+    async with at_devices(children) as pilot:
+        for key, (then, why) in (*(("f5", case) for case in UNTICKED), ("2", UNTICKED[1])):
+            await listed_anew(pilot, children, before)
+            await go_to(pilot, FREE.path)
+            await pilot.press("space")
+            await shows(pilot, "1 target ticked")
+            assert pilot.app.session.ticks == {FREE.path: listed_identity(FREE)}
+            children.answers = {**children.answers, "devices": listed(LABELLED, *then)}
+            await pilot.press(key)
+            await shows(pilot, why)
+            assert targets(pilot) == [], why
+
+
+async def test_a_tick_that_is_lost_behind_another_screen_is_told_on_that_one() -> None:
+    children = Held({"devices": listed(FREE), "catalog": "[]"})
+    async with at_devices(children) as pilot:
+        await shows(pilot, "1 device,")
         await pilot.press("space")
         await shows(pilot, "1 target ticked")
-        children.answers = {"devices": listed(*then)}
+        children.answers, children.held = {"devices": listed(replace(FREE, diskseq=99))}, ("devices",)
         await pilot.press("f5")
-        await shows(pilot, "no target ticked", why)
-        assert targets(pilot) == []
+        await until(pilot, lambda: children.running)
+        await pilot.press("5")
+        await shows(pilot, "There are no runs")
+        children.release.set()
+        await shows(pilot, ANOTHER)
+        assert pilot.app.current_mode == "runs"
 
-    drive(children, steps)
 
-
-def test_a_device_that_was_not_proved_is_looked_at_closely_before_it_is_ticked() -> None:
+async def test_a_device_that_was_not_proved_is_looked_at_closely_before_it_is_ticked() -> None:
     proved = listed(FREE)
     open_list = listed(FREE, SCRATCH, not_asked=frozenset({"sdg"}))
     children = Scripted({"devices": open_list, f"devices --json --runs /nonexistent {FREE.path}": proved})
-
-    async def steps(pilot: Pilot[None]) -> None:
+    async with at_devices(children) as pilot:
         await shows(pilot, "no use seen", "not checked")
         await go_to(pilot, FREE.path)
         await pilot.press("space")
@@ -404,22 +398,18 @@ def test_a_device_that_was_not_proved_is_looked_at_closely_before_it_is_ticked()
         assert targets(pilot) == [FREE.path]
         assert "no use seen" not in flat(pilot)
 
-    drive(children, steps)
 
-
-def test_a_click_on_the_mark_ticks() -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_a_click_on_the_mark_ticks() -> None:
+    async with at_devices(listed(FREE, SCRATCH)) as pilot:
         await shows(pilot, "2 devices")
         await pilot.click("#table", offset=(1, 2))
         await shows(pilot, "1 target ticked")
         assert targets(pilot) == [SCRATCH.path]
         assert pilot.app.current_mode == "devices"
 
-    drive(listed(FREE, SCRATCH), steps)
-
 
 @pytest.mark.parametrize("answer", [listed(FREE), Done((), 1, "", "fsconsole: No sysfs.\n")])
-def test_an_answer_that_comes_while_the_console_ends_is_left_alone(
+async def test_an_answer_that_comes_while_the_console_ends_is_left_alone(
     answer: str | Done, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     children = Held({"devices": answer}, held=("devices",))
@@ -431,9 +421,6 @@ def test_an_answer_that_comes_while_the_console_ends_is_left_alone(
         await asyncio.sleep(0.05)
 
     monkeypatch.setattr(List, "_message_loop_exit", answered_now)
-
-    async def steps(pilot: Pilot[None]) -> None:
+    async with at_devices(children) as pilot:
         await until(pilot, lambda: children.running, "the child's begin")
-
-    drive(children, steps)
     assert children.release.is_set()

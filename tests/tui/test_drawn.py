@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from fsconsole.show.charts import GaugeValue, PlotValue, Series, Threshold
 from fsconsole.show.terminal import Colours
 from fsconsole.text import MIB
 from fsconsole.tui.widgets.charts import Chart
-from tests.tui.harness import SIZES, console, picture
+from tests.tui.harness import SIZES, console, drive, picture
 from tests.tui.recorded import all_recorded, recorded
 from tests.tui.snapshots import assert_looks_as_kept
 from tests.tui.waiting import shows
@@ -43,18 +43,18 @@ def plot_value(height: float) -> PlotValue:
     return PlotValue((series,), 0, 60, 100, "100 MB/s", "last minute")
 
 
-def show(size: tuple[int, int], act: Callable[[Pilot[None], Screen[None]], Awaitable[None]]) -> None:
-    async def run() -> None:
-        app = console()
-        async with app.run_test(size=size) as pilot:
-            screen = Pictures()
-            await app.push_screen(screen)
-            screen.query_one("#gauges", Chart).show((gauge_value(30),))
-            screen.query_one("#plot", Chart).show(plot_value(48))
-            await pilot.pause()
-            await act(pilot, screen)
-
-    asyncio.run(run())
+@asynccontextmanager
+async def show(size: tuple[int, int] = (80, 24)) -> AsyncIterator[tuple[Pilot[None], Chart, Chart]]:
+    """Show a chart of a gauge and one of a plot."""
+    app = console()
+    async with drive(app, size=size) as pilot:
+        screen = Pictures()
+        await app.push_screen(screen)
+        gauge, plot = screen.query_one("#gauges", Chart), screen.query_one("#plot", Chart)
+        gauge.show((gauge_value(30),))
+        plot.show(plot_value(48))
+        await pilot.pause()
+        yield pilot, gauge, plot
 
 
 def watched(widget: Chart, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Region, ...]]:
@@ -71,67 +71,41 @@ def watched(widget: Chart, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Region
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_both_fill_the_width(size: tuple[int, int]) -> None:
-    async def act(pilot: Pilot[None], _screen: Screen[None]) -> None:
+async def test_both_fill_the_width_of_any_size(size: tuple[int, int]) -> None:
+    async with show(size) as (pilot, _, _):
         lines = picture(pilot).splitlines()
         assert re.match(r"dirty +\[█", lines[0])
         assert lines[0].endswith("30 MiB")
         assert lines[1].startswith("100 MB/s│")
         assert len(lines[-2]) == size[0]
         assert len(lines[0].rstrip()) in (size[0], size[0] // 2 - 1)
-
-    show(size, act)
-
-
-def test_the_same_value_again_paints_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def act(pilot: Pilot[None], screen: Screen[None]) -> None:
-        for widget, again in (
-            (screen.query_one("#gauges", Chart), (gauge_value(30),)),
-            (screen.query_one("#plot", Chart), plot_value(48.01)),
-        ):
-            painted = watched(widget, monkeypatch)
-            widget.show(again)
+        for columns, height in ((60, 16), (200, 60), (20, 5), (80, 24)):
+            await pilot.resize_terminal(columns, height)
             await pilot.pause()
-            assert painted == []
+            assert max(map(len, picture(pilot).splitlines())) <= columns
+        assert picture(pilot).splitlines()[0].endswith("30 MiB")
 
-    show((80, 24), act)
 
-
-def test_another_value_paints_the_columns_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def act(pilot: Pilot[None], screen: Screen[None]) -> None:
-        gauge = screen.query_one("#gauges", Chart)
+async def test_the_same_value_paints_nothing_and_another_one_the_columns_that_differ(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with show() as (pilot, gauge, plot):
+        painted = watched(plot, monkeypatch)
+        plot.show(plot_value(48.01))
+        await pilot.pause()
+        assert painted == []
         painted = watched(gauge, monkeypatch)
+        gauge.show((gauge_value(30),))
+        await pilot.pause()
+        assert painted == []
         gauge.show((GaugeValue("dirty", 30, 100, "31 MiB", (Threshold(60, "bg"),)),))
         await pilot.pause()
         assert painted == [(Region(75, 0, 1, 1),)]
         assert "31 MiB" in picture(pilot)
 
-    show((80, 24), act)
 
-
-def test_what_was_there_and_is_no_more_is_said() -> None:
-    async def act(pilot: Pilot[None], screen: Screen[None]) -> None:
-        screen.query_one("#gauges", Chart).show((gauge_value(None),))
-        await pilot.pause()
-        assert "n/a" in picture(pilot)
-
-    show((80, 24), act)
-
-
-def test_another_size_is_drawn_anew() -> None:
-    async def act(pilot: Pilot[None], _screen: Screen[None]) -> None:
-        for columns, lines in ((60, 16), (200, 60), (20, 5), (80, 24)):
-            await pilot.resize_terminal(columns, lines)
-            await pilot.pause()
-            assert max(map(len, picture(pilot).splitlines())) <= columns
-        assert picture(pilot).splitlines()[0].endswith("30 MiB")
-
-    show((80, 24), act)
-
-
-def test_a_value_given_while_hidden_is_there_in_the_same_size_as_before() -> None:
-    async def act(pilot: Pilot[None], screen: Screen[None]) -> None:
-        gauge, plot = screen.query_one("#gauges", Chart), screen.query_one("#plot", Chart)
+async def test_a_value_given_while_hidden_is_there_in_the_same_size_as_before_and_none_is_said() -> None:
+    async with show() as (pilot, gauge, plot):
         gauge.display = plot.display = False
         await pilot.pause()
         gauge.show((gauge_value(77),))
@@ -146,48 +120,34 @@ def test_a_value_given_while_hidden_is_there_in_the_same_size_as_before() -> Non
         assert "77 MiB" in shown
         highest = next(line for line in shown.splitlines() if "100 MB/s" in line)
         assert highest.count("█") > 40
-
-    show((80, 24), act)
-
-
-@pytest.mark.parametrize("colours", Colours)
-def test_the_filters_stay_the_same_so_that_what_they_made_of_a_line_is_kept(colours: Colours) -> None:
-    app = console(colours=colours)
-    first, again = app.get_line_filters(), app.get_line_filters()
-    assert [id(one) for one in first] == [id(one) for one in again]
+        gauge.show((gauge_value(None),))
+        await pilot.pause()
+        assert "n/a" in picture(pilot)
 
 
-@pytest.fixture(autouse=True)
-def _runs_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the directory of runs have the same name everywhere, and its runs the same size."""
+def test_the_filters_stay_the_same_so_that_what_they_made_of_a_line_is_kept() -> None:
+    for colours in Colours:
+        app = console(colours=colours)
+        first, again = app.get_line_filters(), app.get_line_filters()
+        assert [id(one) for one in first] == [id(one) for one in again], colours
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_runs_results_and_a_cell_look_as_kept(
+    size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(runs, "size_bytes", lambda _folder: 3 * MIB)
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_runs_looks_as_kept(size: tuple[int, int]) -> None:
-    async def look() -> None:
-        all_recorded(Path("runs"))
-        async with console(runs_dir="runs").run_test(size=size) as pilot:
-            await pilot.press("5")
-            await shows(pilot, "5 runs", "finished: 1 of 2 cells failed", "engine died in workload of cell 6")
-            await pilot.press("down", "down")
-            await shows(pilot, "c cleans up, u resumes it")
-            assert_looks_as_kept(pilot, f"runs-{size[0]}x{size[1]}")
-
-    asyncio.run(look())
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_results_and_a_cell_look_as_kept(size: tuple[int, int]) -> None:
-    async def look() -> None:
-        folder = recorded("killed", Path("runs"))
-        async with console(runs_dir="runs", folder=folder).run_test(size=size) as pilot:
-            await pilot.press("4")
-            await shows(pilot, "sorted by durable", "6 cells: 5 done, 1 interrupted", "a cached")
-            assert_looks_as_kept(pilot, f"results-{size[0]}x{size[1]}")
-            await pilot.press("enter")
-            await shows(pilot, "v Curves", "waiting for I/O", "in this row")
-            assert_looks_as_kept(pilot, f"cell-{size[0]}x{size[1]}")
-
-    asyncio.run(look())
+    all_recorded(Path("runs"))
+    async with drive(console(runs_dir="runs"), "5", size=size) as pilot:
+        await shows(pilot, "5 runs", "finished: 1 of 2 cells failed", "engine died in workload of cell 6")
+        await pilot.press("down", "down")
+        await shows(pilot, "c cleans up, u resumes it")
+        assert_looks_as_kept(pilot, f"runs-{size[0]}x{size[1]}")
+    folder = recorded("killed", Path("one"))
+    async with drive(console(runs_dir="one", folder=folder), "4", size=size) as pilot:
+        await shows(pilot, "sorted by durable", "6 cells: 5 done, 1 interrupted", "a cached")
+        assert_looks_as_kept(pilot, f"results-{size[0]}x{size[1]}")
+        await pilot.press("enter")
+        await shows(pilot, "v Curves", "waiting for I/O", "in this row")
+        assert_looks_as_kept(pilot, f"cell-{size[0]}x{size[1]}")

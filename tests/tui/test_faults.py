@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from fsconsole.tui import app as tui_app
 from fsconsole.tui import bridge
 from fsconsole.tui.bridge import Bridge, Fault, Watch
 from tests.conftest import wait_until
-from tests.tui.harness import console
+from tests.tui.harness import console, drive
 from tests.tui.recorded import recorded
 from tests.tui.waiting import until
 
@@ -44,15 +43,11 @@ def test_a_bridge_hands_over_what_it_died_of(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("faulty")
-def test_what_a_bridge_died_of_ends_the_console(tmp_path: Path) -> None:
-    async def look() -> None:
-        app = console(folder=recorded("grid", tmp_path), runs_dir=tmp_path)
-        async with app.run_test(size=(80, 24)) as pilot:
-            await pilot.press("3")
-            await until(pilot, lambda: app.return_code == 1, "the end of the console")
-
+async def test_what_a_bridge_died_of_ends_the_console(tmp_path: Path) -> None:
+    app = console(folder=recorded("grid", tmp_path), runs_dir=tmp_path)
     with pytest.raises(ZeroDivisionError, match="made up"):
-        asyncio.run(look())
+        async with drive(app, "3") as pilot:
+            await until(pilot, lambda: app.return_code == 1, "the end of the console")
 
 
 def test_a_console_that_ended_by_a_fault_says_so_and_does_not_end_well(

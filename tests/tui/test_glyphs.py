@@ -40,7 +40,7 @@ from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.terminal import GlyphFilter, allowed, shown
 from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed
-from tests.tui.harness import SIZES, Scripted, console, picture
+from tests.tui.harness import SIZES, Scripted, console, drive, picture
 from tests.tui.recorded import recorded
 
 BASES = {"ConsoleScreen", "Dialog", "FormScreen"}
@@ -165,21 +165,19 @@ async def open_by_hand(pilot: Pilot[None], glyphs: Glyphs, seen: set[str]) -> No
     check(pilot, glyphs)
 
 
-def test_every_screen_and_modal_is_drawn_with_the_sets_characters(tmp_path: Path, texts: set[str]) -> None:
+async def test_every_screen_and_modal_is_drawn_with_the_sets_characters(
+    tmp_path: Path, texts: set[str]
+) -> None:
     seen: set[str] = set()
-
-    async def look() -> None:
-        app = a_console(SAFE, tmp_path)
-        async with app.run_test(size=(80, 24)) as pilot:
-            for mode in app.MODES:
-                await app.switch_mode(mode)
-                await settle(pilot)
-                seen.add(type(app.screen).__name__)
-                check(pilot, SAFE)
-                await walk(pilot, SAFE, seen)
-            await open_by_hand(pilot, SAFE, seen)
-
-    asyncio.run(look())
+    app = a_console(SAFE, tmp_path)
+    async with drive(app) as pilot:
+        for mode in app.MODES:
+            await app.switch_mode(mode)
+            await settle(pilot)
+            seen.add(type(app.screen).__name__)
+            check(pilot, SAFE)
+            await walk(pilot, SAFE, seen)
+        await open_by_hand(pilot, SAFE, seen)
     assert {cls.__name__ for cls in screen_classes()} - seen == set()
     for glyphs in (ASCII, SAFE):
         assert {character for text in texts for character in strange(shown(text, glyphs), glyphs)} == set()
@@ -188,16 +186,13 @@ def test_every_screen_and_modal_is_drawn_with_the_sets_characters(tmp_path: Path
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_every_screen_is_drawn_in_ascii_where_there_is_nothing_else(
+async def test_every_screen_is_drawn_in_ascii_where_there_is_nothing_else(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
-    async def look() -> None:
-        app = a_console(ASCII, tmp_path, Colours.NONE)
-        async with app.run_test(size=size) as pilot:
-            for mode in app.MODES:
-                await app.switch_mode(mode)
-                await settle(pilot)
-                check(pilot, ASCII)
-            await open_by_hand(pilot, ASCII, set())
-
-    asyncio.run(look())
+    app = a_console(ASCII, tmp_path, Colours.NONE)
+    async with drive(app, size=size) as pilot:
+        for mode in app.MODES:
+            await app.switch_mode(mode)
+            await settle(pilot)
+            check(pilot, ASCII)
+        await open_by_hand(pilot, ASCII, set())

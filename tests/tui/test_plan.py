@@ -7,29 +7,27 @@ import pytest
 from fsconsole.client.children import Done
 from fsconsole.tui.screens import plan as plan_screen
 from fsconsole.tui.widgets.lists import Choices
-from tests.tui.at_plan import Hand, at_plan, catalog_answer
+from tests.tui.at_plan import at_plan, catalog_answer
 from tests.tui.harness import SIZES, Scripted
 from tests.tui.snapshots import assert_looks_as_kept
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_new_plan_says_what_it_comes_to(size: tuple[int, int]) -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_new_plan_says_what_it_comes_to(size: tuple[int, int]) -> None:
+    async with at_plan(size=size) as hand:
         seen = await hand.sees("New plan", "2 variants, 6 cells; 12.0 GiB to write", "No device is ticked")
         assert "[x] ext4" in seen
         assert "[ ] btrfs" in seen
         assert all(len(line) <= size[0] for line in seen.splitlines())
 
-    at_plan(work, size=size)
-
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
+async def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
     size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan_screen, "kernel_release", lambda: "6.18.0")
+    async with at_plan(size=size) as hand:
 
-    async def work(hand: Hand) -> None:
         async def looks(name: str) -> None:
             await hand.pilot.pause()
             assert_looks_as_kept(hand.pilot, f"{name}-{size[0]}x{size[1]}")
@@ -54,11 +52,9 @@ def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
         await hand.type("1XB")
         await looks("plan-workload")
 
-    at_plan(work, size=size)
 
-
-def test_space_ticks_a_filesystem_and_its_options_get_a_section() -> None:
-    async def work(hand: Hand) -> None:
+async def test_space_ticks_a_filesystem_and_its_options_get_a_section() -> None:
+    async with at_plan() as hand:
         await hand.go_to("filesystems")
         await hand.look_at("btrfs")
         await hand.keys("space")
@@ -67,23 +63,19 @@ def test_space_ticks_a_filesystem_and_its_options_get_a_section() -> None:
         await hand.keys("space")
         await hand.sees("[ ] btrfs", "2 variants, 6 cells")
 
-    at_plan(work)
 
-
-def test_a_filesystem_that_is_not_here_can_t_be_ticked_and_says_why() -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_filesystem_that_is_not_here_can_t_be_ticked_and_says_why() -> None:
+    children = Scripted({"catalog": catalog_answer(unavailable={"jfs": "no driver for jfs"})})
+    async with at_plan(children=children) as hand:
         await hand.go_to("filesystems")
         await hand.look_at("jfs")
         await hand.keys("space")
         await hand.sees("[-] jfs", "It can't be used here: no driver for jfs")
         assert not hand.screen.draft.is_ticked("jfs")
 
-    children = Scripted({"catalog": catalog_answer(unavailable={"jfs": "no driver for jfs"})})
-    at_plan(work, children=children)
 
-
-def test_space_goes_from_off_to_on_to_compare_to_off() -> None:
-    async def work(hand: Hand) -> None:
+async def test_space_goes_from_off_to_on_to_compare_to_off() -> None:
+    async with at_plan() as hand:
         await hand.go_to("options 0")
         await hand.look_at("mount data")
         for marked, values, rows in (
@@ -98,23 +90,19 @@ def test_space_goes_from_off_to_on_to_compare_to_off() -> None:
             assert marked in line
             assert all(value in line for value in values)
 
-    at_plan(work)
 
-
-def test_an_option_that_was_refused_here_is_shown_with_the_kernel_s_words_and_not_ticked() -> None:
-    async def work(hand: Hand) -> None:
+async def test_an_option_that_was_refused_here_is_shown_with_the_kernel_s_words_and_not_ticked() -> None:
+    children = Scripted({"catalog": catalog_answer({"fast_commit": "EXT4-fs: what [/x] is that"})})
+    async with at_plan(children=children) as hand:
         await hand.go_to("options 0")
         await hand.look_at("mkfs fast_commit")
         await hand.keys("space")
         await hand.sees("[-] fast_commit", "on, off: this machine refuses it (EXT4-fs: what [/x] is that)")
         assert hand.screen.draft.plan.checklists[0].mkfs == ()
 
-    children = Scripted({"catalog": catalog_answer({"fast_commit": "EXT4-fs: what [/x] is that"})})
-    at_plan(work, children=children)
 
-
-def test_values_are_ticked_or_typed_and_a_wrong_one_is_not_taken() -> None:
-    async def work(hand: Hand) -> None:
+async def test_values_are_ticked_or_typed_and_a_wrong_one_is_not_taken() -> None:
+    async with at_plan() as hand:
         await hand.go_to("options 0")
         await hand.look_at("mkfs flex_bg_size")
         await hand.keys("enter")
@@ -128,11 +116,9 @@ def test_values_are_ticked_or_typed_and_a_wrong_one_is_not_taken() -> None:
         await hand.sees("flex_bg_size", "mkfs  16")
         assert hand.screen.draft.plan.checklists[0].mkfs == (("flex_bg_size", ("16",)),)
 
-    at_plan(work)
 
-
-def test_a_variant_is_unticked_and_one_that_cannot_be_says_why() -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_variant_is_unticked_and_one_that_cannot_be_says_why() -> None:
+    async with at_plan() as hand:
         await hand.go_to("options 0")
         for option, presses in (("mount data", 2), ("mount delalloc", 2)):
             await hand.look_at(option)
@@ -149,11 +135,9 @@ def test_a_variant_is_unticked_and_one_that_cannot_be_says_why() -> None:
         await hand.keys("space")
         assert len(hand.screen.draft.plan.checklists[0].exclude) == 1
 
-    at_plan(work)
 
-
-def test_the_variants_have_a_pane_of_their_own_where_there_is_room() -> None:
-    async def work(hand: Hand) -> None:
+async def test_the_variants_have_a_pane_of_their_own_where_there_is_room() -> None:
+    async with at_plan(size=(120, 40)) as hand:
         await hand.sees("Variants", "[x] ext4 ")
         assert "variants" not in [
             line.key for line in hand.screen.query_one("#sections", Choices).lines_shown
@@ -162,15 +146,12 @@ def test_the_variants_have_a_pane_of_their_own_where_there_is_room() -> None:
         await hand.settled()
         assert not hand.screen.draft.is_ticked("ext4")
 
-    at_plan(work, size=(120, 40))
 
-
-def test_p_tries_the_options_of_what_is_ticked_and_only_then() -> None:
+async def test_p_tries_the_options_of_what_is_ticked_and_only_then() -> None:
     children = Scripted(
         {"catalog": catalog_answer(), "catalog ext4 xfs --probe": catalog_answer({"data": "no[/x]"})}
     )
-
-    async def work(hand: Hand) -> None:
+    async with at_plan(children=children) as hand:
         assert not any("--probe" in words for words in children.asked)
         await hand.keys("p")
         await hand.sees("Tried on this machine: ext4, xfs.")
@@ -178,12 +159,8 @@ def test_p_tries_the_options_of_what_is_ticked_and_only_then() -> None:
         await hand.look_at("mount data")
         await hand.sees("[-] data", "no[/x]")
 
-    at_plan(work, children=children)
 
-
-def test_a_catalog_that_gives_no_answer_is_told_and_the_plan_goes_on() -> None:
-    async def work(hand: Hand) -> None:
-        await hand.sees("something broke", "2 variants, 6 cells")
-
+async def test_a_catalog_that_gives_no_answer_is_told_and_the_plan_goes_on() -> None:
     children = Scripted({"catalog": Done(("catalog",), 1, "", "fsconsole: something broke\nhint: mend it\n")})
-    at_plan(work, children=children)
+    async with at_plan(children=children) as hand:
+        await hand.sees("something broke", "2 variants, 6 cells")

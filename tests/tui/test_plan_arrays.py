@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
 from fsconsole.model.answers import LevelAnswer
 from fsconsole.model.wire import decode, encode
@@ -38,8 +37,8 @@ def arrays_of(hand: Hand) -> tuple[ArrayAxis, ...]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_levels_chunks_and_assume_clean_are_ticked_and_told(size: tuple[int, int]) -> None:
-    async def work(hand: Hand) -> None:
+async def test_levels_chunks_and_assume_clean_are_ticked_and_told(size: tuple[int, int]) -> None:
+    async with at_plan(size=size) as hand:
         await hand.go_to("arrays")
         await hand.sees("Level: all ticked devices are members", "[ ] raid5")
         await ticks(hand, "raid5", "raid10", "chunk", "chunk", "assume_clean")
@@ -50,11 +49,9 @@ def test_levels_chunks_and_assume_clean_are_ticked_and_told(size: tuple[int, int
         await hand.sees("raid10 512KiB, assume-clean")
         assert hand.screen.session.makes_arrays
 
-    at_plan(work, size=size)
 
-
-def test_a_knob_opens_its_values_which_may_be_typed_and_are_judged() -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_knob_opens_its_values_which_may_be_typed_and_are_judged() -> None:
+    async with at_plan() as hand:
         await hand.go_to("arrays")
         await ticks(hand, "raid5")
         await hand.look_at("stripe_cache_size 0")
@@ -66,21 +63,17 @@ def test_a_knob_opens_its_values_which_may_be_typed_and_are_judged() -> None:
         await hand.until(lambda: hand.pilot.app.screen is hand.screen)
         assert arrays_of(hand)[0].stripe_cache_sizes == (1024, 32768)
 
-    at_plan(work)
 
-
-def test_what_makes_no_sense_together_is_said_in_words() -> None:
-    async def work(hand: Hand) -> None:
+async def test_what_makes_no_sense_together_is_said_in_words() -> None:
+    async with at_plan() as hand:
         await hand.go_to("arrays")
         await ticks(hand, "raid1", "chunk")
         await hand.sees("raid1 has no chunks")
         assert arrays_of(hand) == (ArrayAxis(("raid1",)),)
 
-    at_plan(work)
 
-
-def test_a_second_list_of_arrays_is_made_and_removed() -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_second_list_of_arrays_is_made_and_removed() -> None:
+    async with at_plan() as hand:
         await hand.go_to("arrays")
         await ticks(hand, "raid5")
         await hand.keys("d")
@@ -93,29 +86,26 @@ def test_a_second_list_of_arrays_is_made_and_removed() -> None:
         await hand.keys("end", "x", "d")
         assert [axis.levels for axis in arrays_of(hand)] == [("raid5",)]
 
-    at_plan(work)
 
-
-def test_a_line_is_found_by_its_words() -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_line_is_found_by_its_words() -> None:
+    async with at_plan() as hand:
         await hand.go_to("arrays")
         await hand.keys("slash", *"stripe")
         await hand.sees("[ ] stripe_cache_size")
         lines = [line.key for line in hand.screen.query_one("#lines").lines_shown]  # type: ignore[attr-defined]
         assert "raid0 0" not in lines
 
-    at_plan(work)
-
 
 @pytest.mark.parametrize(
     "source",
     [DESIGN, DESIGN[: DESIGN.index("[[array]]")] + EVERY_KEY + DESIGN[DESIGN.index("[[filesystem]]") :]],
 )
-def test_a_file_with_arrays_is_saved_as_it_was_where_nothing_was_changed(tmp_path: Path, source: str) -> None:
+async def test_a_file_with_arrays_is_saved_as_it_was_where_nothing_was_changed(
+    tmp_path: Path, source: str
+) -> None:
     path = tmp_path / "design.toml"
     path.write_text(source)
-
-    async def work(hand: Hand) -> None:
+    async with at_plan() as hand:
         await open_file(hand, path)
         await hand.go_to("arrays")
         await hand.look_at("chunk 0")
@@ -125,20 +115,17 @@ def test_a_file_with_arrays_is_saved_as_it_was_where_nothing_was_changed(tmp_pat
         await save_as(hand, tmp_path / "again.toml")
         assert read_plan(tmp_path / "again.toml") == read_plan(path)
 
-    at_plan(work)
-
 
 DEVICES = tuple(f"/dev/loop{number}" for number in range(40, 46))
 
 
-def test_that_all_ticked_devices_become_members_is_said_where_they_are_shown() -> None:
+async def test_that_all_ticked_devices_become_members_is_said_where_they_are_shown() -> None:
     answers = {
         "catalog": catalog_answer(),
         "catalog --arrays": levels_answer(),
         "devices": listed(*(device_at(path, 2**30) for path in DEVICES)),
     }
-
-    async def work(hand: Hand) -> None:
+    async with at_plan(targets=DEVICES, children=Scripted(answers)) as hand:
         await hand.sees("on 6 devices: loop40 loop41 loop42 loop43 loop44 loop45")
         await hand.go_to("arrays")
         await ticks(hand, "raid5")
@@ -149,8 +136,6 @@ def test_that_all_ticked_devices_become_members_is_said_where_they_are_shown() -
         await hand.look_at("raid5 0")
         await hand.keys("space", "1")
         await hand.sees("6 targets ticked: the plan runs on each in turn")
-
-    at_plan(work, targets=DEVICES, children=Scripted(answers))
 
 
 WHY = (
@@ -163,8 +148,10 @@ NO_LINEAR = {"catalog": catalog_answer(), "catalog --arrays": levels_answer({"li
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_level_that_is_not_made_here_is_barred_and_says_why_and_what_to_do(size: tuple[int, int]) -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_level_that_is_not_made_here_is_barred_and_says_why_and_what_to_do(
+    size: tuple[int, int],
+) -> None:
+    async with at_plan(size=size, children=Scripted(NO_LINEAR)) as hand:
         await hand.go_to("arrays")
         await hand.sees("[-] linear", "[ ] raid5")
         await hand.look_at("linear 0")
@@ -175,14 +162,11 @@ def test_a_level_that_is_not_made_here_is_barred_and_says_why_and_what_to_do(siz
         await hand.keys("space")
         assert arrays_of(hand) == (ArrayAxis(("raid5",)),)
 
-    at_plan(work, size=size, children=Scripted(NO_LINEAR))
 
-
-def test_a_plan_file_with_such_a_level_is_told_and_its_level_can_be_unticked(tmp_path: Path) -> None:
+async def test_a_plan_file_with_such_a_level_is_told_and_its_level_can_be_unticked(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(SMALLEST + '[[array]]\nlevel = ["linear"]\n')
-
-    async def work(hand: Hand) -> None:
+    async with at_plan(children=Scripted(NO_LINEAR)) as hand:
         await open_file(hand, path)
         # Asked for the sake of the plan: nobody has looked at its arrays yet.
         await hand.until(lambda: hand.screen.here.levels)
@@ -196,13 +180,10 @@ def test_a_plan_file_with_such_a_level_is_told_and_its_level_can_be_unticked(tmp
         await hand.keys("space")
         assert arrays_of(hand) == ()
 
-    at_plan(work, children=Scripted(NO_LINEAR))
 
-
-def test_a_plan_without_arrays_asks_nothing_of_them() -> None:
+async def test_a_plan_without_arrays_asks_nothing_of_them() -> None:
     children = Scripted(NO_LINEAR)
-
-    async def work(hand: Hand) -> None:
+    async with at_plan(children=children) as hand:
         # The list of sections is gone through from its top: what lies behind the arrays passes by them.
         await hand.go_to("workloads")
         assert ("catalog", "--arrays", "--json") not in children.asked
@@ -213,17 +194,13 @@ def test_a_plan_without_arrays_asks_nothing_of_them() -> None:
         await hand.go_to("arrays")
         assert children.asked.count(("catalog", "--arrays", "--json")) == 1
 
-    at_plan(work, children=children)
 
-
-def test_what_can_not_be_asked_is_said_and_bars_nothing() -> None:
-    async def work(hand: Hand) -> None:
+async def test_what_can_not_be_asked_is_said_and_bars_nothing() -> None:
+    async with at_plan(children=Scripted({"catalog": catalog_answer()})) as hand:
         await hand.go_to("arrays")
         await hand.sees("can't be read")
         lines = hand.screen.query_one("#lines", Choices).lines_shown
         assert "[-]" not in {line.mark.value for line in lines}
-
-    at_plan(work, children=Scripted({"catalog": catalog_answer()}))
 
 
 def test_what_the_command_says_is_what_the_console_reads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,31 +219,25 @@ def test_what_the_command_says_is_what_the_console_reads(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_run_names_level_and_chunk_of_every_cell_and_says_assume_clean(
+async def test_run_names_level_and_chunk_of_every_cell_and_says_assume_clean(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+    async with drive(console(folder=on_arrays("grid", tmp_path)), "3", size=size) as pilot:
         await shows(pilot, "(assume-clean)", "xfs, raid5 512KiB", "xfs, raid10 512KiB")
 
-    drive(console(folder=on_arrays("grid", tmp_path)), steps, size=size, keys="3")
 
-
-def test_run_says_nothing_of_it_where_the_arrays_were_synced(tmp_path: Path) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_run_says_nothing_of_it_where_the_arrays_were_synced(tmp_path: Path) -> None:
+    async with drive(console(folder=on_arrays("grid", tmp_path, assume_clean=False)), "3") as pilot:
         assert "assume-clean" not in await shows(pilot, "xfs, raid5 512KiB")
-
-    drive(console(folder=on_arrays("grid", tmp_path, assume_clean=False)), steps, keys="3")
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_every_row_of_the_results_is_labelled_and_a_cell_names_its_members(
+async def test_every_row_of_the_results_is_labelled_and_a_cell_names_its_members(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+    async with drive(console(folder=on_arrays("grid", tmp_path)), "4", size=size) as pilot:
         await shows(pilot, "xfs, raid5 512KiB,", "assume-clean, files")
         await pilot.press("enter")
         await shows(pilot, "Cell 3 of 6")
         await pilot.press("o")
         await shows(pilot, "raid5 512KiB, 4 members, assume-clean", f"of {', '.join(MEMBERS)}")
-
-    drive(console(folder=on_arrays("grid", tmp_path)), steps, size=size, keys="4")

@@ -13,15 +13,13 @@ from tests.tui.at_plan import LOAD, Hand, at_plan
 from tests.unit.plan.examples import DESIGN
 
 
-def test_shipped_plans_are_opened_from_a_menu_with_a_line_on_each() -> None:
-    async def work(hand: Hand) -> None:
+async def test_shipped_plans_are_opened_from_a_menu_with_a_line_on_each() -> None:
+    async with at_plan() as hand:
         await hand.keys("o")
         await hand.sees("demo", "ext4 twice, xfs and btrfs under 16 writers")
         await hand.keys("end", "up", "enter")
         await hand.sees("4 variants, 12 cells", "[x] ext4 data=writeback nodelalloc")
         assert hand.screen.draft.plan == read_plan(next(p for p in list_configs() if p.stem == "demo"))
-
-    at_plan(work)
 
 
 BAD = {
@@ -32,8 +30,8 @@ BAD = {
 }
 
 
-def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(tmp_path: Path) -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(tmp_path: Path) -> None:
+    async with at_plan(size=(120, 40)) as hand:
         for text, words in BAD.items():
             (tmp_path / "bad.toml").write_text(text)
             await hand.keys("o", "tab")
@@ -41,11 +39,9 @@ def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(tmp_path: 
             await hand.keys("enter")
             await hand.sees(words, "New plan")
 
-    at_plan(work, size=(120, 40))
 
-
-def test_a_plan_is_saved_and_asks_before_it_replaces_what_it_did_not_show(tmp_path: Path) -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_plan_is_saved_and_asks_before_it_replaces_what_it_did_not_show(tmp_path: Path) -> None:
+    async with at_plan() as hand:
         path = tmp_path / "mine.toml"
         await hand.keys("s")
         await hand.sees("Save the plan as")
@@ -70,11 +66,9 @@ def test_a_plan_is_saved_and_asks_before_it_replaces_what_it_did_not_show(tmp_pa
         await hand.keys("y")
         await hand.until(lambda: "btrfs" in path.read_text())
 
-    at_plan(work)
 
-
-def test_a_plan_that_was_changed_is_not_left_without_a_question() -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_plan_that_was_changed_is_not_left_without_a_question() -> None:
+    async with at_plan() as hand:
         await hand.go_to("filesystems")
         await hand.keys("space")
         await hand.sees("not saved")
@@ -87,11 +81,9 @@ def test_a_plan_that_was_changed_is_not_left_without_a_question() -> None:
         await hand.keys("y")
         await hand.until(lambda: not hand.screen.is_changed)
 
-    at_plan(work)
 
-
-def test_more_cells_than_a_plan_may_have_are_told_in_words(tmp_path: Path) -> None:
-    async def work(hand: Hand) -> None:
+async def test_more_cells_than_a_plan_may_have_are_told_in_words(tmp_path: Path) -> None:
+    async with at_plan() as hand:
         many = ", ".join(map(str, range(1, 4097)))
         path = tmp_path / "many.toml"
         path.write_text(
@@ -103,11 +95,9 @@ def test_more_cells_than_a_plan_may_have_are_told_in_words(tmp_path: Path) -> No
         await hand.keys("enter")
         await hand.sees("too many cells", "at most 10000 cells")
 
-    at_plan(work)
 
-
-def test_hostile_text_of_a_plan_is_shown_as_it_stands(tmp_path: Path) -> None:
-    async def work(hand: Hand) -> None:
+async def test_hostile_text_of_a_plan_is_shown_as_it_stands(tmp_path: Path) -> None:
+    async with at_plan() as hand:
         path = tmp_path / "x.toml"
         label = 'label = "[/x] \\u001b[31m \\u4f60"'
         path.write_text(
@@ -123,8 +113,6 @@ def test_hostile_text_of_a_plan_is_shown_as_it_stands(tmp_path: Path) -> None:
         await hand.keys("c", "escape", "enter")
         await hand.sees("Workload 1")
         assert plain("[/x]").plain == "[/x]"
-
-    at_plan(work)
 
 
 async def open_file(hand: Hand, path: Path) -> None:
@@ -143,24 +131,21 @@ async def save_as(hand: Hand, path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", list_configs(), ids=lambda path: path.stem)
-def test_every_shipped_plan_is_opened_and_saved_as_it_was(path: Path, tmp_path: Path) -> None:
-    async def work(hand: Hand) -> None:
+async def test_every_shipped_plan_is_opened_and_saved_as_it_was(path: Path, tmp_path: Path) -> None:
+    async with at_plan() as hand:
         await open_file(hand, path)
         await save_as(hand, tmp_path / "again.toml")
         assert (tmp_path / "again.toml").read_text() == path.read_text()
 
-    at_plan(work)
-
 
 @pytest.mark.parametrize("source", [*(path.read_text() for path in list_configs()), DESIGN])
-def test_what_the_screen_can_t_edit_is_kept_when_something_else_is_changed(
+async def test_what_the_screen_can_t_edit_is_kept_when_something_else_is_changed(
     source: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(source)
     plan = read_plan(path)
-
-    async def work(hand: Hand) -> None:
+    async with at_plan() as hand:
         await open_file(hand, path)
         await hand.go_to("run")
         await hand.look_at("raw")
@@ -168,5 +153,3 @@ def test_what_the_screen_can_t_edit_is_kept_when_something_else_is_changed(
         await hand.until(lambda: hand.screen.draft.plan.raw != plan.raw)
         await save_as(hand, tmp_path / "again.toml")
         assert read_plan(tmp_path / "again.toml") == replace(plan, raw=not plan.raw)
-
-    at_plan(work)

@@ -24,10 +24,10 @@ def shown(hand: Hand) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [*SIZES, NARROW])
-def test_options_are_found_as_words_are_typed_and_what_was_found_stays_until_escape(
+async def test_options_are_found_as_words_are_typed_and_what_was_found_stays_until_escape(
     size: tuple[int, int],
 ) -> None:
-    async def work(hand: Hand) -> None:
+    async with at_plan(size=size) as hand:
         await hand.go_to("options 0")
         every = shown(hand)
         await hand.keys("slash", *"journ")
@@ -50,11 +50,9 @@ def test_options_are_found_as_words_are_typed_and_what_was_found_stays_until_esc
         await hand.keys("escape")
         assert hand.screen.query_one("#sections").has_focus
 
-    at_plan(work, size=size)
 
-
-def test_an_option_is_found_by_its_old_name_its_group_its_help_and_the_tool_s_words() -> None:
-    async def work(hand: Hand) -> None:
+async def test_an_option_is_found_by_its_old_name_its_group_its_help_and_the_tool_s_words() -> None:
+    async with at_plan() as hand:
         await hand.go_to("options 0")
         every = shown(hand)
         for words, key in (
@@ -69,11 +67,9 @@ def test_an_option_is_found_by_its_old_name_its_group_its_help_and_the_tool_s_wo
             await hand.keys("escape")
             await hand.until(lambda: shown(hand) == every)
 
-    at_plan(work)
 
-
-def test_what_matches_nothing_says_so_and_letters_are_no_keys_meanwhile() -> None:
-    async def work(hand: Hand) -> None:
+async def test_what_matches_nothing_says_so_and_letters_are_no_keys_meanwhile() -> None:
+    async with at_plan() as hand:
         await hand.go_to("options 0")
         await hand.keys("slash", *"gnosq12?")
         await hand.sees("0 of ", "options match 'gnosq12?'")
@@ -81,11 +77,9 @@ def test_what_matches_nothing_says_so_and_letters_are_no_keys_meanwhile() -> Non
         await hand.keys("down", "space", "escape")
         await hand.sees("inode_size")
 
-    at_plan(work)
 
-
-def test_another_section_is_shown_whole() -> None:
-    async def work(hand: Hand) -> None:
+async def test_another_section_is_shown_whole() -> None:
+    async with at_plan() as hand:
         await hand.go_to("options 0")
         await hand.keys("slash", *"journal", "enter", "left", "down")
         await hand.until(lambda: hand.screen.section_key == "options 1")
@@ -93,11 +87,9 @@ def test_another_section_is_shown_whole() -> None:
         assert "match" not in picture(hand.pilot)
         assert "mkfs block_size" in shown(hand)
 
-    at_plan(work)
 
-
-def test_the_variants_in_their_own_pane_are_narrowed_there() -> None:
-    async def work(hand: Hand) -> None:
+async def test_the_variants_in_their_own_pane_are_narrowed_there() -> None:
+    async with at_plan(size=(120, 40)) as hand:
         hand.screen.query_one("#rows").focus()
         await hand.keys("slash", *"xfs", "enter")
         await hand.sees("1 of 2 variants matches 'xfs'")
@@ -107,15 +99,11 @@ def test_the_variants_in_their_own_pane_are_narrowed_there() -> None:
         await hand.settled()
         assert not hand.screen.draft.is_ticked("xfs")
 
-    at_plan(work, size=(120, 40))
 
-
-def test_finding_is_in_the_list_of_all_that_can_be_done() -> None:
-    async def work(hand: Hand) -> None:
+async def test_finding_is_in_the_list_of_all_that_can_be_done() -> None:
+    async with at_plan() as hand:
         found = {one.binding.id: one.binding for one in offered(hand.screen)}
         assert "old names" in found["plan.find"].tooltip
-
-    at_plan(work)
 
 
 WIDE = (120, 40)
@@ -150,8 +138,8 @@ async def find(hand: Hand, words: str) -> None:
 
 
 @pytest.mark.parametrize("section", ["workloads", "words"])
-def test_no_line_that_matches_is_none_that_is_doubled_removed_or_moved(section: str) -> None:
-    async def work(hand: Hand) -> None:
+async def test_no_line_that_matches_is_none_that_is_doubled_removed_or_moved(section: str) -> None:
+    async with at_plan() as hand:
         await opened(hand, LOADS + '[[variant]]\ntype = "ext4"\nmkfs = "-O ^has_journal"\n')
         before = hand.screen.draft
         await hand.go_to(section)
@@ -160,11 +148,9 @@ def test_no_line_that_matches_is_none_that_is_doubled_removed_or_moved(section: 
         await hand.keys("x", "d", "plus", "minus")
         assert hand.screen.draft == before
 
-    at_plan(work)
 
-
-def test_a_workload_is_moved_in_a_narrowed_list_and_stays_looked_at() -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_workload_is_moved_in_a_narrowed_list_and_stays_looked_at() -> None:
+    async with at_plan() as hand:
         await opened(hand, LOADS + '[[filesystem]]\ntype = "ext4"\n')
         await hand.go_to("workloads")
         await find(hand, "cc")
@@ -175,11 +161,9 @@ def test_a_workload_is_moved_in_a_narrowed_list_and_stays_looked_at() -> None:
         assert names(hand) == ["aa", "bb", "cc"]
         assert looked_at(hand) == "3. cc"
 
-    at_plan(work)
 
-
-def test_a_move_that_is_refused_leaves_the_highlight_where_it_is() -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_move_that_is_refused_leaves_the_highlight_where_it_is() -> None:
+    async with at_plan() as hand:
         read = '[[workload]]\nname = "again"\nkind = "read"\n'
         await opened(hand, LOAD + read + '[[filesystem]]\ntype = "ext4"\n')
         await hand.go_to("workloads")
@@ -187,11 +171,9 @@ def test_a_move_that_is_refused_leaves_the_highlight_where_it_is() -> None:
         await hand.sees("no create comes before it")
         assert looked_at(hand) == "2. again"
 
-    at_plan(work)
 
-
-def test_rows_of_the_plan_before_are_gone_with_it_and_tick_nothing_in_another() -> None:
-    async def work(hand: Hand) -> None:
+async def test_rows_of_the_plan_before_are_gone_with_it_and_tick_nothing_in_another() -> None:
+    async with at_plan(size=WIDE) as hand:
         await opened(hand, LOAD + '[[filesystem]]\ntype = "ext4"\nmkfs = { inode_size = [256, 512] }\n')
         screen, counted, outcome = hand.screen, hand.screen.counted, hand.screen.outcome
         other = Draft(parse_plan(HEAD + LOAD + '[[variant]]\ntype = "xfs"\n', "plan.toml"))
@@ -207,14 +189,11 @@ def test_rows_of_the_plan_before_are_gone_with_it_and_tick_nothing_in_another() 
         await hand.pilot.pause()
         assert screen.draft == other
 
-    at_plan(work, size=WIDE)
 
-
-def test_another_plan_is_shown_whole_whatever_was_looked_for_in_the_one_before(tmp_path: Path) -> None:
+async def test_another_plan_is_shown_whole_whatever_was_looked_for_in_the_one_before(tmp_path: Path) -> None:
     path = tmp_path / "other.toml"
     path.write_text(HEAD + LOAD + '[[filesystem]]\ntype = "xfs"\n')
-
-    async def work(hand: Hand) -> None:
+    async with at_plan(size=WIDE) as hand:
         hand.screen.query_one("#rows").focus()
         await find(hand, "ext4")
         await hand.go_to("filesystems")
@@ -232,11 +211,9 @@ def test_another_plan_is_shown_whole_whatever_was_looked_for_in_the_one_before(t
         assert len(keys(hand, "rows")) == 1
         assert "match" not in picture(hand.pilot)
 
-    at_plan(work, size=WIDE)
 
-
-def test_when_a_narrowed_list_of_options_goes_the_filesystems_are_shown_whole() -> None:
-    async def work(hand: Hand) -> None:
+async def test_when_a_narrowed_list_of_options_goes_the_filesystems_are_shown_whole() -> None:
+    async with at_plan() as hand:
         every = keys(hand)
         await hand.go_to("options 0")
         await find(hand, "zzz")
@@ -245,12 +222,10 @@ def test_when_a_narrowed_list_of_options_goes_the_filesystems_are_shown_whole() 
         await hand.pilot.pause()
         assert keys(hand) == every
 
-    at_plan(work)
-
 
 @pytest.mark.parametrize("size", [(80, 24), WIDE])
-def test_nothing_is_told_of_a_line_that_is_not_shown(size: tuple[int, int]) -> None:
-    async def work(hand: Hand) -> None:
+async def test_nothing_is_told_of_a_line_that_is_not_shown(size: tuple[int, int]) -> None:
+    async with at_plan(size=size) as hand:
         await hand.go_to("workloads")
         await hand.sees("create files of")
         await find(hand, "zzz")
@@ -258,15 +233,11 @@ def test_nothing_is_told_of_a_line_that_is_not_shown(size: tuple[int, int]) -> N
         await hand.keys("escape")
         await hand.sees("create files of")
 
-    at_plan(work, size=size)
 
-
-def test_words_are_typed_on_after_the_field_was_left() -> None:
-    async def work(hand: Hand) -> None:
+async def test_words_are_typed_on_after_the_field_was_left() -> None:
+    async with at_plan() as hand:
         await hand.go_to("filesystems")
         await hand.keys("slash", *"ext", "shift+tab")
         assert not any(sift.has_focus_within for sift in hand.screen.query(Sift))
         await hand.keys("slash", "4")
         await hand.until(lambda: keys(hand) == ["ext4"])
-
-    at_plan(work)

@@ -38,18 +38,18 @@ def given(hand: Hand) -> dict[str, tuple[str, ...]]:
         (("space", "escape"), ()),
     ],
 )
-def test_values_are_taken_by_enter_as_they_are_ticked(keys: tuple[str, ...], values: tuple[str, ...]) -> None:
-    async def work(hand: Hand) -> None:
+async def test_values_are_taken_by_enter_as_they_are_ticked(
+    keys: tuple[str, ...], values: tuple[str, ...]
+) -> None:
+    async with at_plan() as hand:
         await values_of(hand, "mount data")
         await hand.keys(*keys)
         await hand.until(lambda: hand.pilot.app.screen is hand.screen)
         assert given(hand).get("data", ()) == values
 
-    at_plan(work)
 
-
-def test_several_typed_values_are_taken_at_once_beside_those_that_are_ticked() -> None:
-    async def work(hand: Hand) -> None:
+async def test_several_typed_values_are_taken_at_once_beside_those_that_are_ticked() -> None:
+    async with at_plan() as hand:
         await values_of(hand, "mkfs flex_bg_size")
         await hand.keys("space", "tab")
         await hand.type("16, x")
@@ -61,19 +61,15 @@ def test_several_typed_values_are_taken_at_once_beside_those_that_are_ticked() -
         await hand.until(lambda: hand.pilot.app.screen is hand.screen)
         assert given(hand)["flex_bg_size"] == ("64", "16", "128")
 
-    at_plan(work)
 
-
-def test_what_this_machine_refuses_is_not_taken_by_enter_alone_and_says_why() -> None:
-    async def work(hand: Hand) -> None:
+async def test_what_this_machine_refuses_is_not_taken_by_enter_alone_and_says_why() -> None:
+    async with at_plan(children=Scripted({"catalog": catalog_answer({"data": "no such [/x]"})})) as hand:
         await values_of(hand, "mount data")
         await hand.sees("ordered: this machine refuses it (no such [/x])")
         await hand.keys("enter")
         assert hand.pilot.app.screen is not hand.screen
         await hand.keys("escape")
         assert given(hand) == {}
-
-    at_plan(work, children=Scripted({"catalog": catalog_answer({"data": "no such [/x]"})}))
 
 
 async def a_workload(hand: Hand) -> None:
@@ -110,21 +106,19 @@ async def read_ahead(hand: Hand) -> None:
     ],
 )
 @pytest.mark.parametrize("key", ["enter", "f10", "escape"])
-def test_every_form_is_taken_by_enter_and_f10_and_left_by_escape(
+async def test_every_form_is_taken_by_enter_and_f10_and_left_by_escape(
     open_form: Callable[[Hand], object], found: Callable[[Hand], bool], key: str
 ) -> None:
-    async def work(hand: Hand) -> None:
+    async with at_plan() as hand:
         await open_form(hand)
         await hand.sees("enter Take", "esc Cancel")
         await hand.keys(key)
         await hand.until(lambda: hand.pilot.app.screen is hand.screen)
         assert found(hand) == (key != "escape")
 
-    at_plan(work)
 
-
-def test_a_workload_is_filled_in_and_judged_as_it_is_typed() -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_workload_is_filled_in_and_judged_as_it_is_typed() -> None:
+    async with at_plan() as hand:
         await hand.go_to("workloads")
         await hand.keys("enter")
         await hand.sees("Workload 1: create", "file_size")
@@ -141,11 +135,10 @@ def test_a_workload_is_filled_in_and_judged_as_it_is_typed() -> None:
         await hand.settled()
         await hand.sees("12 cells", "create files of 512MiB by 1 or 16 threads in writes of 64KiB")
 
-    at_plan(work)
 
+async def test_workloads_are_added_doubled_moved_and_removed_as_the_plan_reader_lets_them() -> None:
+    async with at_plan() as hand:
 
-def test_workloads_are_added_doubled_moved_and_removed_as_the_plan_reader_lets_them() -> None:
-    async def work(hand: Hand) -> None:
         def kinds() -> list[str]:
             return [load.kind.value for load in hand.screen.draft.plan.workloads]
 
@@ -159,22 +152,21 @@ def test_workloads_are_added_doubled_moved_and_removed_as_the_plan_reader_lets_t
         assert kinds() == ["create", "read"]
         await hand.keys("home", "x")
         await hand.sees("no create comes before it")
-        assert kinds() == ["create", "read"]
-        await hand.keys("d")
-        assert kinds() == ["create", "create", "read"]
-        await hand.keys("end", "minus")
-        assert kinds() == ["create", "read", "create"]
-        await hand.keys("x")
-        assert kinds() == ["create", "create"]
+        for pressed, wanted in (
+            ((), ["create", "read"]),
+            (("d",), ["create", "create", "read"]),
+            (("end", "minus"), ["create", "read", "create"]),
+            (("x",), ["create", "create"]),
+        ):
+            await hand.keys(*pressed)
+            assert kinds() == wanted
         await hand.keys("x", "x")
         await hand.sees("there is none", "at least one [[workload]]")
         assert kinds() == ["create"]
 
-    at_plan(work)
 
-
-def test_settings_and_the_run_s_keys_are_ticked_and_typed() -> None:
-    async def work(hand: Hand) -> None:
+async def test_settings_and_the_run_s_keys_are_ticked_and_typed() -> None:
+    async with at_plan() as hand:
         await hand.go_to("settings")
         await hand.keys("space", "space")
         await hand.sees("[*] read_ahead", "128KiB, 2MiB", "12 cells")
@@ -192,8 +184,6 @@ def test_settings_and_the_run_s_keys_are_ticked_and_typed() -> None:
         await hand.look_at("order")
         await hand.keys("space")
         await hand.sees("interleaved")
-
-    at_plan(work)
 
 
 PLAN = f"""schema = 1
@@ -221,8 +211,8 @@ def in_one_line(hand: Hand) -> str:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_variant_is_typed_checked_as_it_is_typed_and_compared(size: tuple[int, int]) -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_variant_is_typed_checked_as_it_is_typed_and_compared(size: tuple[int, int]) -> None:
+    async with at_plan(size=size) as hand:
         await hand.go_to("words")
         await hand.sees("(add one)")
         await hand.keys("enter")
@@ -239,11 +229,9 @@ def test_a_variant_is_typed_checked_as_it_is_typed_and_compared(size: tuple[int,
         typed = VariantText("xfs", "-d su=64k,sw=4", "noatime", label="striped [/x]")
         assert hand.screen.draft.plan_file.variants == (typed,)
 
-    at_plan(work, size=size)
 
-
-def test_a_second_device_or_a_contradiction_is_refused_in_the_plan_reader_s_words() -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_second_device_or_a_contradiction_is_refused_in_the_plan_reader_s_words() -> None:
+    async with at_plan() as hand:
         await hand.go_to("words")
         await hand.keys("a")
         for mkfs, words in (
@@ -255,14 +243,11 @@ def test_a_second_device_or_a_contradiction_is_refused_in_the_plan_reader_s_word
         await hand.keys("escape")
         assert hand.screen.draft.plan.variants == ()
 
-    at_plan(work)
 
-
-def test_variants_of_a_file_are_shown_changed_doubled_removed_and_saved(tmp_path: Path) -> None:
+async def test_variants_of_a_file_are_shown_changed_doubled_removed_and_saved(tmp_path: Path) -> None:
     path = tmp_path / "a rather long name of a plan.toml"
     path.write_text(PLAN)
-
-    async def work(hand: Hand) -> None:
+    async with at_plan() as hand:
         await hand.keys("o", "tab")
         await hand.type(str(path))
         await hand.keys("enter")
@@ -283,14 +268,11 @@ def test_variants_of_a_file_are_shown_changed_doubled_removed_and_saved(tmp_path
         assert kept[0].tune == before[0].tune
         assert kept[0].as_printed == before[0].as_printed
 
-    at_plan(work)
 
-
-def test_enter_on_a_variant_in_words_opens_it_from_the_list_of_all_variants(tmp_path: Path) -> None:
+async def test_enter_on_a_variant_in_words_opens_it_from_the_list_of_all_variants(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
-
-    async def work(hand: Hand) -> None:
+    async with at_plan() as hand:
         await hand.keys("o", "tab")
         await hand.type(str(path))
         await hand.keys("enter")
@@ -301,5 +283,3 @@ def test_enter_on_a_variant_in_words_opens_it_from_the_list_of_all_variants(tmp_
         await hand.keys("escape", "space")
         await hand.settled()
         assert hand.screen.draft.variants == (1,)
-
-    at_plan(work)

@@ -21,29 +21,26 @@ from fsconsole.tui.screens import plan as plan_screen
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer, commands_answer, device_answer
-from tests.tui.harness import Scripted, console, picture
+from tests.tui.harness import Scripted, console, drive, picture
 from tests.tui.waiting import shows
 
 
-def test_the_ticked_device_is_reckoned_with() -> None:
-    async def work(hand: Hand) -> None:
+async def test_the_ticked_device_is_reckoned_with() -> None:
+    children = Scripted({"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)})
+    async with at_plan(children=children, targets=("/dev/loop7",)) as hand:
         await hand.sees("on /dev/loop7 (1.0 GiB)", "6 cells")
         assert hand.screen.outcome.plan is not None
         assert hand.screen.outcome.plan.estimate.bytes_to_write < 6 * 2**30
 
-    children = Scripted({"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)})
-    at_plan(work, children=children, targets=("/dev/loop7",))
 
-
-def test_a_device_that_was_pulled_while_it_was_ticked_is_told() -> None:
-    async def work(hand: Hand) -> None:
+async def test_a_device_that_was_pulled_while_it_was_ticked_is_told() -> None:
+    async with at_plan(targets=("/dev/sdz",)) as hand:
         await hand.sees("/dev/sdz: not there any more")
 
-    at_plan(work, targets=("/dev/sdz",))
 
-
-def test_no_cell_at_all_is_told_and_not_begun() -> None:
-    async def work(hand: Hand) -> None:
+async def test_no_cell_at_all_is_told_and_not_begun() -> None:
+    children = Scripted({"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)})
+    async with at_plan(children=children, targets=("/dev/loop7",)) as hand:
         await hand.go_to("filesystems")
         for name in ("ext4", "xfs"):
             await hand.look_at(name)
@@ -53,37 +50,25 @@ def test_no_cell_at_all_is_told_and_not_begun() -> None:
         await hand.keys("g")
         await hand.sees("No cell of this plan can run: no variant is ticked.")
 
-    children = Scripted({"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)})
-    at_plan(work, children=children, targets=("/dev/loop7",))
 
-
-def test_the_commands_of_a_cell_are_those_that_plan_prints() -> None:
+async def test_the_commands_of_a_cell_are_those_that_plan_prints() -> None:
     step = StepAnswer(StepKind.MKFS, "make xfs", (("mkfs.xfs", "-f", "/dev/loop7"),), "", "", (), None)
-
-    async def work(hand: Hand) -> None:
+    children = Scripted({"catalog": catalog_answer(), "plan ": commands_answer(0, step)})
+    async with at_plan(children=children) as hand:
         await hand.keys("c")
         await hand.sees("1. ", "6. ", "$ mkfs.xfs -f /dev/loop7")
         await hand.keys("escape")
         await hand.sees("New plan")
 
-    children = Scripted({"catalog": catalog_answer(), "plan ": commands_answer(0, step)})
-    at_plan(work, children=children)
+
+async def test_without_root_or_device_go_says_what_is_missing() -> None:
+    for is_root, words in ((False, "need root: start fsconsole with sudo"), (True, "No target is ticked")):
+        async with at_plan(is_root=is_root) as hand:
+            await hand.keys("g")
+            await hand.sees(words)
 
 
-def test_without_root_or_device_go_says_what_is_missing() -> None:
-    async def root(hand: Hand) -> None:
-        await hand.keys("g")
-        await hand.sees("need root: start fsconsole with sudo")
-
-    async def device(hand: Hand) -> None:
-        await hand.keys("g")
-        await hand.sees("No target is ticked")
-
-    at_plan(root, is_root=False)
-    at_plan(device)
-
-
-def test_go_hands_the_plan_to_confirm_and_leaves_no_file(
+async def test_go_hands_the_plan_to_confirm_and_leaves_no_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     seen: list[tuple[str, tuple[str, ...], str, int]] = []
@@ -99,8 +84,8 @@ def test_go_hands_the_plan_to_confirm_and_leaves_no_file(
     module.ConfirmScreen = Confirm  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-
-    async def work(hand: Hand) -> None:
+    children = Scripted({"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)})
+    async with at_plan(children=children, targets=("/dev/loop7",)) as hand:
         await hand.keys("g")
         await hand.until(lambda: bool(seen))
         path, targets, text, mode = seen[0]
@@ -109,12 +94,9 @@ def test_go_hands_the_plan_to_confirm_and_leaves_no_file(
         await hand.keys("escape")
         await hand.until(lambda: not Path(path).exists())
 
-    children = Scripted({"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)})
-    at_plan(work, children=children, targets=("/dev/loop7",))
-
 
 @pytest.mark.parametrize(("answer", "kept"), [("n", "theirs"), ("y", "schema = 1")])
-def test_what_somebody_saved_meanwhile_is_replaced_only_after_a_question(
+async def test_what_somebody_saved_meanwhile_is_replaced_only_after_a_question(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: str, kept: str
 ) -> None:
     path = tmp_path / "plan.toml"
@@ -126,24 +108,20 @@ def test_what_somebody_saved_meanwhile_is_replaced_only_after_a_question(
         put(draft, place, asked, expected)
 
     monkeypatch.setattr(planfiles, "_put", overtaken)
-
-    async def drive() -> None:
-        async with console(Scripted({"devices": "[]", "catalog": "[]"})).run_test(size=(80, 24)) as pilot:
-            await pilot.press("2")
-            await shows(pilot, "2 variants, 6 cells")
-            await pilot.press("s")
-            await shows(pilot, "Save the plan as")
-            assert isinstance(pilot.app.focused, Input)
-            pilot.app.focused.value = str(path)
-            await pilot.press("enter")
-            await shows(pilot, "Somebody else changed it while it was being saved.")
-            assert path.read_text() == "theirs"
-            await pilot.press(answer)
-            if answer == "y":
-                await shows(pilot, "Saved ")
-            await shows(pilot, "2 variants, 6 cells")
-
-    asyncio.run(drive())
+    async with drive(console(Scripted({"devices": "[]", "catalog": "[]"}))) as pilot:
+        await pilot.press("2")
+        await shows(pilot, "2 variants, 6 cells")
+        await pilot.press("s")
+        await shows(pilot, "Save the plan as")
+        assert isinstance(pilot.app.focused, Input)
+        pilot.app.focused.value = str(path)
+        await pilot.press("enter")
+        await shows(pilot, "Somebody else changed it while it was being saved.")
+        assert path.read_text() == "theirs"
+        await pilot.press(answer)
+        if answer == "y":
+            await shows(pilot, "Saved ")
+        await shows(pilot, "2 variants, 6 cells")
     assert path.read_text().startswith(kept)
     assert [each.name for each in tmp_path.iterdir()] == ["plan.toml"]
 
@@ -173,7 +151,7 @@ class Slow(Scripted):
 def while_waiting(held: str, keys: str, words: str) -> None:
     async def look() -> None:
         children = Slow(held)
-        async with console(children).run_test(size=(80, 24)) as pilot:
+        async with drive(console(children)) as pilot:
             hand = Hand(pilot)
             await hand.keys("2", *keys)
             await hand.sees(words)
@@ -196,8 +174,8 @@ def test_while_options_are_tried_it_says_for_how_long(monkeypatch: pytest.Monkey
     while_waiting("catalog ext4 xfs --probe --json", "p", "Trying the options of ext4, xfs")
 
 
-def test_one_limit_in_two_units_is_refused_in_words_that_stay() -> None:
-    async def work(hand: Hand) -> None:
+async def test_one_limit_in_two_units_is_refused_in_words_that_stay() -> None:
+    async with at_plan() as hand:
         await hand.go_to("settings")
         await hand.look_at("dirty_bytes")
         await hand.keys("space")
@@ -206,38 +184,31 @@ def test_one_limit_in_two_units_is_refused_in_words_that_stay() -> None:
         await hand.sees("limit: the kernel forgets one")
         assert dict(hand.screen.draft.plan.settings) == {"dirty_bytes": ("256MiB",)}
 
-    at_plan(work)
-
 
 @pytest.mark.parametrize(
     ("section", "key", "words"), [("run", "repeats", "How often"), ("workloads", "load 0", "Workload 1")]
 )
-def test_space_opens_what_has_no_tick(section: str, key: str, words: str) -> None:
-    async def work(hand: Hand) -> None:
+async def test_space_opens_what_has_no_tick(section: str, key: str, words: str) -> None:
+    async with at_plan() as hand:
         await hand.go_to(section)
         await hand.look_at(key)
         await hand.keys("space")
         await hand.sees(words, "enter Take")
 
-    at_plan(work)
 
-
-def test_trying_options_while_this_machine_is_asked_about_loses_no_answer() -> None:
-    async def look() -> None:
-        children = Slow("catalog --json")
-        lacking = catalog_answer(unavailable={"btrfs": "no module btrfs"})
-        children.answers = {"catalog --json": lacking, "catalog ext4 xfs --probe": PROBED}
-        async with console(children).run_test(size=(80, 24)) as pilot:
-            hand = Hand(pilot)
-            await hand.keys("2")
-            await hand.sees("Asking what this machine takes")
-            await hand.keys("p")
-            await hand.sees("Trying the options of ext4, xfs")
-            children.let_go.set()
-            await hand.sees("Tried on this machine: ext4, xfs.")
-            assert dict(hand.screen.here.lacks) == {"btrfs": "no module btrfs"}
-
-    asyncio.run(look())
+async def test_trying_options_while_this_machine_is_asked_about_loses_no_answer() -> None:
+    children = Slow("catalog --json")
+    lacking = catalog_answer(unavailable={"btrfs": "no module btrfs"})
+    children.answers = {"catalog --json": lacking, "catalog ext4 xfs --probe": PROBED}
+    async with drive(console(children)) as pilot:
+        hand = Hand(pilot)
+        await hand.keys("2")
+        await hand.sees("Asking what this machine takes")
+        await hand.keys("p")
+        await hand.sees("Trying the options of ext4, xfs")
+        children.let_go.set()
+        await hand.sees("Tried on this machine: ext4, xfs.")
+        assert dict(hand.screen.here.lacks) == {"btrfs": "no module btrfs"}
 
 
 COMMITS = ", ".join(str(seconds) for seconds in range(1, 251))
@@ -270,8 +241,8 @@ def made(choices: Choices) -> int:
     return choices.rows.rows.made
 
 
-def test_ten_thousand_variants_are_all_listed_looked_through_and_unticked(tmp_path: Path) -> None:
-    async def work(hand: Hand) -> None:
+async def test_ten_thousand_variants_are_all_listed_looked_through_and_unticked(tmp_path: Path) -> None:
+    async with at_plan() as hand:
         await opened(hand, tmp_path, VARIANTS)
         await hand.sees("10,000 variants, 10,000 cells")
         await hand.go_to("variants")
@@ -288,14 +259,11 @@ def test_ten_thousand_variants_are_all_listed_looked_through_and_unticked(tmp_pa
         await hand.type("commit=77 1024")
         await hand.sees("10 of 10,000 variants match")
 
-    at_plan(work)
 
-
-def test_the_commands_of_ten_thousand_cells_are_asked_for_one_cell_at_a_time(tmp_path: Path) -> None:
+async def test_the_commands_of_ten_thousand_cells_are_asked_for_one_cell_at_a_time(tmp_path: Path) -> None:
     step = StepAnswer(StepKind.RAW_WRITE, "write", (("fio", "--x"),), "", "", (), None)
     children = Scripted({"catalog": catalog_answer(), "plan ": commands_answer(9_999, step)})
-
-    async def work(hand: Hand) -> None:
+    async with at_plan(children=children) as hand:
         await opened(hand, tmp_path, THREADS)
         await hand.sees("1 variant, 10,000 cells")
         await hand.go_to("workloads")
@@ -311,11 +279,9 @@ def test_the_commands_of_ten_thousand_cells_are_asked_for_one_cell_at_a_time(tmp
         await hand.keys("escape")
         await hand.sees("1. create")
 
-    at_plan(work, children=children)
 
-
-def test_no_cell_at_all_says_why_and_what_to_do() -> None:
-    async def work(hand: Hand) -> None:
+async def test_no_cell_at_all_says_why_and_what_to_do() -> None:
+    async with at_plan() as hand:
         await hand.go_to("filesystems")
         for name in ("ext4", "xfs"):
             await hand.look_at(name)
@@ -327,5 +293,3 @@ def test_no_cell_at_all_says_why_and_what_to_do() -> None:
         await hand.sees("There is no cell: no variant is ticked.")
         await hand.keys("escape")
         assert "No variant is ticked" in picture(hand.pilot)
-
-    at_plan(work)

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,20 +15,15 @@ from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
 from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import is_alive
 from fsconsole.plan.publications import find_publication
 from fsconsole.show.results import EXPORTS, Choice, export_words
 from fsconsole.system.locks import FileLock
-from fsconsole.tui.app import ConsoleApp
 from fsconsole.tui.widgets.lists import Table
-from tests.tui import harness
-from tests.tui.harness import SIZES, Scripted, Steps, console, picture
+from tests.tui.harness import SIZES, Scripted, console, drive, picture
 from tests.tui.recorded import NAMES, recorded
 from tests.tui.waiting import shows, until
-
-
-def drive(app: ConsoleApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> None:
-    harness.drive(app, steps, size=size, keys="4")
 
 
 def table(pilot: Pilot[None]) -> Table:
@@ -39,26 +35,22 @@ def names(pilot: Pilot[None]) -> list[str]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", [*NAMES, "bull"])
-def test_the_grid_of_every_recorded_run_opens(name: str, size: tuple[int, int], tmp_path: Path) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
-        shown = await shows(pilot, "variant", "sorted by durable")
-        assert all(len(line) <= size[0] for line in shown.splitlines())
-        assert names(pilot)
-
-    drive(console(folder=recorded(name, tmp_path)), steps, size)
-
-
-def test_all_columns_of_bulls_grid_fit_80_columns_with_the_warnings(tmp_path: Path) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
-        shown = await shows(pilot, "durable", "delete", "spread", "warn", "abefg")
-        assert "1/25" in shown
-
-    drive(console(folder=recorded("bull", tmp_path)), steps)
+async def test_the_grid_of_every_recorded_run_opens(size: tuple[int, int], tmp_path: Path) -> None:
+    async with drive(console(runs_dir=tmp_path), size=size) as pilot:
+        for name in (*NAMES, "bull"):
+            folder = pilot.app.session.folder = recorded(name, tmp_path)
+            title = JournalReader(folder.journal).request().plan.title
+            await pilot.press("1", "4")
+            shown = await shows(pilot, title[: size[0] // 2], "variant", "sorted by durable")
+            assert all(len(line) <= size[0] for line in shown.splitlines())
+            assert names(pilot)
 
 
-def test_s_sorts_by_the_column_at_the_cursor_and_again_the_other_way(tmp_path: Path) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_all_columns_of_bulls_grid_fit_80_columns_and_s_sorts_by_the_one_at_the_cursor(
+    tmp_path: Path,
+) -> None:
+    async with drive(console(folder=recorded("bull", tmp_path)), "4") as pilot:
+        await shows(pilot, "durable", "delete", "spread", "warn", "abefg", "1/25")
         await shows(pilot, "sorted by durable, highest first")
         await pilot.press("right", "right", "s")
         await shows(pilot, "sorted by CPU, lowest first")
@@ -66,21 +58,19 @@ def test_s_sorts_by_the_column_at_the_cursor_and_again_the_other_way(tmp_path: P
         await pilot.press("s")
         await shows(pilot, "sorted by CPU, highest first")
         assert [row.key for row in table(pilot).value.rows] != before
-
-    drive(console(folder=recorded("bull", tmp_path)), steps)
-
-
-def test_a_column_without_figures_has_no_order(tmp_path: Path) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "warn")
         await pilot.press(*["right"] * 20, "s")
         await shows(pilot, "This column has no order")
+        await pilot.press("home", *["down"] * 9)
+        at = table(pilot).row
+        for size in ((40, 10), (20, 5), (200, 60), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+        assert table(pilot).row == at
+        await shows(pilot, "10/25")
 
-    drive(console(folder=recorded("bull", tmp_path)), steps)
 
-
-def test_b_sets_all_others_against_the_row_at_the_cursor_and_again_ends_it(tmp_path: Path) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_b_sets_all_others_against_the_row_at_the_cursor_and_again_ends_it(tmp_path: Path) -> None:
+    async with drive(console(folder=recorded("grid", tmp_path)), "4") as pilot:
         await shows(pilot, "sorted by durable")
         await pilot.press("down", "b")
         shown = await shows(pilot, "Per cent of '")
@@ -91,11 +81,9 @@ def test_b_sets_all_others_against_the_row_at_the_cursor_and_again_ends_it(tmp_p
         await pilot.press("b")
         await shows(pilot, "Medians of")
 
-    drive(console(folder=recorded("grid", tmp_path)), steps)
 
-
-def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
+    async with drive(console(folder=recorded("grid", tmp_path)), "4") as pilot:
         await shows(pilot, "sorted by durable")
         await pilot.press("c")
         await shows(pilot, "Columns of the grid", "[x] write")
@@ -119,11 +107,9 @@ def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
         await pilot.press("c", "d")
         await shows(pilot, "sorted by durable")
 
-    drive(console(folder=recorded("grid", tmp_path)), steps)
 
-
-def test_published_figures_stand_beside_and_say_so(tmp_path: Path) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_published_figures_stand_beside_and_say_so(tmp_path: Path) -> None:
+    async with drive(console(folder=recorded("bull", tmp_path)), "4", size=(120, 40)) as pilot:
         await shows(pilot, "sorted by durable")
         await pilot.press("p")
         await shows(pilot, "Published figures", "FFSB")
@@ -135,31 +121,34 @@ def test_published_figures_stand_beside_and_say_so(tmp_path: Path) -> None:
         await pilot.press("b")
         await shows(pilot, "no baseline")
 
-    drive(console(folder=recorded("bull", tmp_path)), steps, (120, 40))
 
-
-def test_an_export_is_written_by_the_command_and_asks_before_it_replaces(tmp_path: Path) -> None:
-    folder = recorded("grid", tmp_path)
-    target = tmp_path / "my.csv"
-    children = Scripted({"results grid": "a,b\r\n"})
-
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_an_export_is_written_by_the_command_says_why_it_fails_and_asks_before_it_replaces(
+    tmp_path: Path,
+) -> None:
+    folder, target = recorded("grid", tmp_path), tmp_path / "my.csv"
+    refused = Done((), 40, "", "fsconsole: There is no run 'grid'.\nhint: Look again.\n")
+    children = Scripted()
+    async with drive(console(children, runs_dir=tmp_path, folder=folder), "4") as pilot:
         await shows(pilot, "sorted by durable")
-        for is_there in (False, True):
+        for answer, is_there in ((refused, False), ("a,b\r\n", False), ("a,b\r\n", True)):
+            children.answers = {"results grid": answer}
             await pilot.press("e")
             await shows(pilot, "Export the figures")
-            pilot.app.screen.query_one("#path").value = str(target)  # type: ignore[attr-defined]
-            pilot.app.screen.query_one("#path").focus()
+            path = pilot.app.screen.query_one("#path")
+            path.value = str(target)
+            path.focus()
             await until(pilot, lambda: getattr(pilot.app.screen.focused, "id", "") == "path", "the focus")
             await pilot.press("enter")
+            if answer is refused:
+                await shows(pilot, "There is no run 'grid'.", "Look again.")
+                await pilot.press("escape")
+                continue
             if is_there:
                 await shows(pilot, "exists already")
                 target.write_text("old")
                 await pilot.press("enter")
             await until(pilot, lambda: target.exists() and target.read_text() == "a,b\n", "the file")
             await shows(pilot, "Written:")
-
-    drive(console(children, runs_dir=tmp_path, folder=folder), steps)
     assert target.read_bytes() == b"a,b\r\n"
     asked = next(words for words in children.asked if words[0] == "results")
     assert asked[:6] == ("results", "grid", "--runs", str(tmp_path), "--format", "csv")
@@ -180,71 +169,40 @@ def test_the_words_of_an_export_are_understood_by_the_command(tmp_path: Path) ->
             assert json.loads(done.stdout)
 
 
-def test_an_export_that_fails_says_why(tmp_path: Path) -> None:
-    refused = Done((), 40, "", "fsconsole: There is no run 'grid'.\nhint: Look again.\n")
-
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "sorted by durable")
-        await pilot.press("e")
-        await shows(pilot, "Export the figures")
-        await pilot.press("tab", "enter")
-        await shows(pilot, "There is no run 'grid'.", "Look again.")
-
-    os.chdir(tmp_path)
-    drive(console(Scripted({"results": refused}), folder=recorded("grid", tmp_path)), steps)
-
-
 @pytest.mark.parametrize("size", SIZES)
-def test_without_any_run_there_is_a_sentence(size: tuple[int, int], tmp_path: Path) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
+async def test_without_any_run_there_is_a_sentence(size: tuple[int, int], tmp_path: Path) -> None:
+    async with drive(console(runs_dir=tmp_path / "none"), "4", size=size) as pilot:
         await shows(pilot, "There are no runs in", "fsconsole demo")
         await pilot.press("s", "b", "c", "e", "enter", "left")
         assert "There are no runs in" in picture(pilot)
 
-    drive(console(runs_dir=tmp_path / "none"), steps, size)
 
-
-def test_damaged_newer_and_missing_runs_are_told_in_words(tmp_path: Path) -> None:
+async def test_damaged_newer_and_missing_runs_are_told_in_words(tmp_path: Path) -> None:
     damaged, newer = recorded("grid", tmp_path), recorded("raw", tmp_path)
     Path(damaged.journal).write_bytes(b"not a database" * 100)
-    connection = sqlite3.connect(newer.journal)
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
+    with closing(sqlite3.connect(newer.journal)) as connection:
+        connection.execute("PRAGMA user_version = 99")
     gone = RunFolder(str(tmp_path / "gone"))
-    for folder, words in ((damaged, "can't be used"), (newer, "newer fsconsole"), (gone, "does not exist")):
-
-        async def steps(pilot: Pilot[None], words: str = words) -> None:
+    async with drive(console()) as pilot:
+        for folder, words in (
+            (damaged, "can't be used"),
+            (newer, "newer fsconsole"),
+            (gone, "does not exist"),
+        ):
+            pilot.app.session.folder = folder
+            await pilot.press("1", "4")
             await shows(pilot, words)
 
-        drive(console(folder=folder), steps)
 
-
-def test_a_run_that_goes_on_is_read_again(tmp_path: Path) -> None:
+async def test_a_run_that_goes_on_is_read_again(tmp_path: Path) -> None:
     folder = recorded("killed", tmp_path)
     (tmp_path / "other").mkdir()
     later = recorded("grid", tmp_path / "other")
-
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "running")
-        for suffix in ("-wal", "-shm"):
-            Path(folder.journal + suffix).unlink(missing_ok=True)
-        os.replace(later.journal, folder.journal)
-        await shows(pilot, "finished")
-
     with FileLock.acquire(folder.lock):
         assert is_alive(folder)
-        drive(console(folder=folder), steps)
-
-
-def test_a_resize_keeps_the_row_at_the_cursor(tmp_path: Path) -> None:
-    async def steps(pilot: Pilot[None]) -> None:
-        await shows(pilot, "sorted by durable")
-        await pilot.press(*["down"] * 9)
-        at = table(pilot).row
-        for size in ((40, 10), (20, 5), (200, 60), (80, 24)):
-            await pilot.resize_terminal(*size)
-            await pilot.pause()
-        assert table(pilot).row == at
-        await shows(pilot, "10/25")
-
-    drive(console(folder=recorded("bull", tmp_path)), steps)
+        async with drive(console(folder=folder), "4") as pilot:
+            await shows(pilot, "running")
+            for suffix in ("-wal", "-shm"):
+                Path(folder.journal + suffix).unlink(missing_ok=True)
+            os.replace(later.journal, folder.journal)
+            await shows(pilot, "finished")
