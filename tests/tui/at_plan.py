@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 from textual.pilot import Pilot
@@ -18,7 +19,7 @@ from fsconsole.model.answers import LevelAnswer, StepAnswer
 from fsconsole.model.device import Device
 from fsconsole.model.wire import encode
 from fsconsole.plan.arrays import LEVELS
-from fsconsole.plan.draft import new_draft
+from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.outcome import work_out
 from fsconsole.preflight.catalog_survey import catalog_answer as answer_of
 from fsconsole.preflight.findings import Findings, Versions
@@ -97,6 +98,17 @@ class Hand:
     async def settled(self) -> None:
         await self.until(lambda: self.screen.is_current)
         await self.pilot.pause()
+
+    async def begin(self, draft: Draft | None = None, source_sha256: str = "") -> None:
+        """Begin with another plan, a new one if none is given, and ask nothing of the one before."""
+        self.screen._begin_with(draft or new_draft(), source_sha256)
+        await self.settled()
+
+    async def open(self, path: Path) -> None:
+        """Open a plan file by the keys."""
+        await self.keys("o", "tab")
+        await self.type(str(path))
+        await self.keys("enter")
 
     async def go_to(self, section: str) -> None:
         """Go to a section and into its list."""

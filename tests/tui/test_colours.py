@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Button, DataTable, Input, OptionList
 
 from fsconsole.show.terminal import ASCII, SAFE, WIDE, Colours, Glyphs
-from fsconsole.tui.terminal import cell, plain
+from fsconsole.tui.terminal import plain
 from tests.tui.harness import console, drive, picture, strips
 from tests.tui.on_a_pty import ESCAPES, read_for, read_until, terminal
 

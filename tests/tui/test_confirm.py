@@ -16,6 +16,7 @@ from fsconsole.client import children as client_children
 from fsconsole.client.children import Done
 from fsconsole.errors.runs import EngineNotListening
 from fsconsole.journal.folder import RunFolder
+from fsconsole.model.events import Verb
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from fsconsole.tui.screens.dialogs import AskScreen
 from tests.tui.harness import SIZES, Scripted, console, drive, picture
@@ -277,7 +278,7 @@ async def test_escape_cancels_a_start_and_says_so_once_it_is_true() -> None:
     async with confirming(Starting("end", last=run_ended(-15))) as shown:
         await shown.start()
         await shown.keys("escape")
-        await shown.sees("Cancelled: no run was begun, and nothing was wiped.")
+        await shown.sees("Cancelled: no run was started, and nothing was wiped.")
         assert shown.ended == []
         await shown.keys("escape")
         await shown.its_end(None)
@@ -288,7 +289,7 @@ async def test_escape_cancels_a_start_and_says_so_once_it_is_true() -> None:
 def stopped(monkeypatch: pytest.MonkeyPatch) -> list[RunFolder]:
     """Return the runs that were stopped, filled in as they are."""
     found: list[RunFolder] = []
-    monkeypatch.setattr(client_children, "stop_at_once", found.append)
+    monkeypatch.setattr(client_children, "ask_when_it_listens", lambda folder, _verb: found.append(folder))
     return found
 
 
@@ -297,11 +298,11 @@ def unheard(monkeypatch: pytest.MonkeyPatch) -> list[RunFolder]:
     """Return the runs that were to be stopped, whose engines hear nothing."""
     found: list[RunFolder] = []
 
-    def stop(folder: RunFolder) -> None:
+    def stop(folder: RunFolder, _verb: Verb) -> None:
         found.append(folder)
         raise EngineNotListening(folder.name)
 
-    monkeypatch.setattr(client_children, "stop_at_once", stop)
+    monkeypatch.setattr(client_children, "ask_when_it_listens", stop)
     return found
 
 

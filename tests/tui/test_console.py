@@ -126,7 +126,7 @@ async def test_a_terminal_that_is_too_small_gets_a_sentence_and_help_names_the_k
         await pilot.pause()
         assert "1 Devices" in picture(pilot)
         await pilot.press("question_mark")
-        await shows(pilot, "Quit: Leave; a run goes on")
+        await shows(pilot, "Quit: Quit; a run continues")
 
 
 def keys(pilot: Pilot[None]) -> dict[str, tuple[int, bool]]:
@@ -240,7 +240,7 @@ async def test_the_list_names_what_can_be_done_and_does_it(size: tuple[int, int]
         await pilot.pause()
         assert found.highlighted == 1
         await pilot.press(*"results")
-        await shows(pilot, "The grid of a run (4; go.results)")
+        await shows(pilot, "Show the figures of a run (4; go.results)")
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "results")
 

@@ -50,7 +50,7 @@ async def test_a_read_test_is_ended_by_escape_and_its_figure_is_told_and_kept_in
         await shows(pilot, "2 devices")
         await go_to(pilot, FREE.path)
         await pilot.press("r")
-        await shows(pilot, "Reading from /dev/sdg for 3 s; escape ends it")
+        await shows(pilot, "Reading from /dev/sdg for 3 s; escape stops it")
         await until(pilot, lambda: children.running == 1)
         await pilot.press("r")
         await shows(pilot, "is still running: escape stops it")
@@ -108,7 +108,7 @@ class Ended(Scripted):
         return self.last
 
 
-NO_TRACE = "Ended: no device and no file of it is left."
+NO_TRACE = "Cancelled: no device and no file is left."
 
 
 async def test_what_is_left_of_a_making_that_was_ended_is_looked_for_before_it_is_told(
@@ -119,7 +119,7 @@ async def test_what_is_left_of_a_making_that_was_ended_is_looked_for_before_it_i
         await shows(pilot, "1 device,")
         for exit_code, out, left, told in (
             (130, "", (), NO_TRACE),
-            (-9, "", ("/srv/scratch-1.img",), "Ended, but /srv/scratch-1.img was not there before"),
+            (-9, "", ("/srv/scratch-1.img",), "Cancelled, but /srv/scratch-1.img was not there before"),
             (0, MADE, (), NO_TRACE),
         ):
             children.last, found = (
@@ -131,7 +131,7 @@ async def test_what_is_left_of_a_making_that_was_ended_is_looked_for_before_it_i
             await shows(pilot, "It fits")
             pilot.app.screen.query_one("#directory", Input).value = "/srv"
             await pilot.press("enter")
-            await shows(pilot, "Making and allocating")
+            await shows(pilot, "Creating and allocating")
             await pilot.press("escape")
             await shows(pilot, told)
             removed = [words for words in children.asked if words[:2] == ("scratch", "remove")]
@@ -169,9 +169,9 @@ async def test_the_first_start_offers_the_demo_which_escape_ends_and_d_opens_its
     async with at_devices(children, runs_dir=tmp_path) as pilot:
         await shows(pilot, "d: a first comparison on a scratch device of 2 GiB, touches no disk")
         await pilot.press("d")
-        await shows(pilot, "starting the demo; escape ends it")
+        await shows(pilot, "starting the demo; escape stops it")
         await pilot.press("escape")
-        await shows(pilot, "Ended: no run was begun, and the scratch device is removed.")
+        await shows(pilot, "Stopped: no run was started, and the scratch device is removed.")
         children.release.set()
         await pilot.press("d")
         await until(pilot, lambda: pilot.app.current_mode == "run", "the Run screen")
@@ -388,7 +388,7 @@ async def test_a_device_that_was_not_proved_is_looked_at_closely_before_it_is_ti
     open_list = listed(FREE, SCRATCH, not_asked=frozenset({"sdg"}))
     children = Scripted({"devices": open_list, f"devices --json --runs /nonexistent {FREE.path}": proved})
     async with at_devices(children) as pilot:
-        await shows(pilot, "no use seen", "not checked")
+        await shows(pilot, "no use seen")
         await go_to(pilot, FREE.path)
         await pilot.press("space")
         await shows(pilot, "1 target ticked")

@@ -53,6 +53,8 @@ async def test_options_are_found_as_words_are_typed_and_what_was_found_stays_unt
 
 async def test_an_option_is_found_by_its_old_name_its_group_its_help_and_the_tool_s_words() -> None:
     async with at_plan() as hand:
+        found = {one.binding.id: one.binding for one in offered(hand.screen)}
+        assert "old names" in found["plan.find"].tooltip
         await hand.go_to("options 0")
         every = shown(hand)
         for words, key in (
@@ -66,44 +68,24 @@ async def test_an_option_is_found_by_its_old_name_its_group_its_help_and_the_too
             await hand.until(lambda key=key: key in shown(hand) and len(shown(hand)) < len(every))
             await hand.keys("escape")
             await hand.until(lambda: shown(hand) == every)
-
-
-async def test_what_matches_nothing_says_so_and_letters_are_no_keys_meanwhile() -> None:
-    async with at_plan() as hand:
-        await hand.go_to("options 0")
+        # Letters are no keys meanwhile, and what matches nothing says so.
         await hand.keys("slash", *"gnosq12?")
         await hand.sees("0 of ", "options match 'gnosq12?'")
         assert hand.pilot.app.screen is hand.screen
         await hand.keys("down", "space", "escape")
         await hand.sees("inode_size")
-
-
-async def test_another_section_is_shown_whole() -> None:
-    async with at_plan() as hand:
-        await hand.go_to("options 0")
+        # Another section is shown whole.
         await hand.keys("slash", *"journal", "enter", "left", "down")
         await hand.until(lambda: hand.screen.section_key == "options 1")
         await hand.pilot.pause()
         assert "match" not in picture(hand.pilot)
         assert "mkfs block_size" in shown(hand)
-
-
-async def test_the_variants_in_their_own_pane_are_narrowed_there() -> None:
-    async with at_plan(size=(120, 40)) as hand:
-        hand.screen.query_one("#rows").focus()
-        await hand.keys("slash", *"xfs", "enter")
-        await hand.sees("1 of 2 variants matches 'xfs'")
-        rows = hand.screen.query_one("#rows", Choices)
-        assert [line.name for line in rows.lines_shown] == ["xfs"]
-        await hand.keys("space")
-        await hand.settled()
-        assert not hand.screen.draft.is_ticked("xfs")
-
-
-async def test_finding_is_in_the_list_of_all_that_can_be_done() -> None:
-    async with at_plan() as hand:
-        found = {one.binding.id: one.binding for one in offered(hand.screen)}
-        assert "old names" in found["plan.find"].tooltip
+        # Words are typed on after the field was left.
+        await hand.go_to("filesystems")
+        await hand.keys("slash", *"ext", "shift+tab")
+        assert not any(sift.has_focus_within for sift in hand.screen.query(Sift))
+        await hand.keys("slash", "4")
+        await hand.until(lambda: keys(hand) == ["ext4"])
 
 
 WIDE = (120, 40)
@@ -127,8 +109,7 @@ def names(hand: Hand) -> list[str]:
 
 
 async def opened(hand: Hand, text: str) -> None:
-    hand.screen._begin_with(Draft(parse_plan(HEAD + text, "plan.toml")), planfiles.digest_of_text(text))
-    await hand.settled()
+    await hand.begin(Draft(parse_plan(HEAD + text, "plan.toml")), planfiles.digest_of_text(text))
 
 
 async def find(hand: Hand, words: str) -> None:
@@ -137,19 +118,21 @@ async def find(hand: Hand, words: str) -> None:
     await hand.keys("enter")
 
 
-@pytest.mark.parametrize("section", ["workloads", "words"])
-async def test_no_line_that_matches_is_none_that_is_doubled_removed_or_moved(section: str) -> None:
+async def test_no_line_that_matches_is_none_that_is_doubled_removed_or_moved() -> None:
     async with at_plan() as hand:
-        await opened(hand, LOADS + '[[variant]]\ntype = "ext4"\nmkfs = "-O ^has_journal"\n')
-        before = hand.screen.draft
-        await hand.go_to(section)
-        await find(hand, "zzz")
-        assert keys(hand) == []
-        await hand.keys("x", "d", "plus", "minus")
-        assert hand.screen.draft == before
+        for section in ("workloads", "words"):
+            await opened(hand, LOADS + '[[variant]]\ntype = "ext4"\nmkfs = "-O ^has_journal"\n')
+            before = hand.screen.draft
+            await hand.go_to(section)
+            await find(hand, "zzz")
+            assert keys(hand) == []
+            await hand.keys("x", "d", "plus", "minus")
+            assert hand.screen.draft == before, section
 
 
-async def test_a_workload_is_moved_in_a_narrowed_list_and_stays_looked_at() -> None:
+async def test_a_workload_is_moved_in_a_narrowed_list_and_the_highlight_stays_on_it_also_where_it_may_not() -> (
+    None
+):
     async with at_plan() as hand:
         await opened(hand, LOADS + '[[filesystem]]\ntype = "ext4"\n')
         await hand.go_to("workloads")
@@ -160,10 +143,6 @@ async def test_a_workload_is_moved_in_a_narrowed_list_and_stays_looked_at() -> N
         await hand.keys("minus", "plus", "plus", "plus")
         assert names(hand) == ["aa", "bb", "cc"]
         assert looked_at(hand) == "3. cc"
-
-
-async def test_a_move_that_is_refused_leaves_the_highlight_where_it_is() -> None:
-    async with at_plan() as hand:
         read = '[[workload]]\nname = "again"\nkind = "read"\n'
         await opened(hand, LOAD + read + '[[filesystem]]\ntype = "ext4"\n')
         await hand.go_to("workloads")
@@ -194,10 +173,28 @@ async def test_another_plan_is_shown_whole_whatever_was_looked_for_in_the_one_be
     path = tmp_path / "other.toml"
     path.write_text(HEAD + LOAD + '[[filesystem]]\ntype = "xfs"\n')
     async with at_plan(size=WIDE) as hand:
-        hand.screen.query_one("#rows").focus()
+        every = keys(hand)
+        # A narrowed list of options that goes leaves the filesystems whole.
+        await hand.go_to("options 0")
+        await find(hand, "zzz")
+        await hand.keys("x")
+        await hand.until(lambda: hand.screen.section_key == "filesystems")
+        await hand.pilot.pause()
+        assert keys(hand) == every
+        await hand.begin()
+        # The variants in their own pane are narrowed there.
+        rows = hand.screen.query_one("#rows", Choices)
+        rows.focus()
+        await find(hand, "xfs")
+        await hand.sees("1 of 2 variants matches 'xfs'")
+        assert [line.name for line in rows.lines_shown] == ["xfs"]
+        await hand.keys("space")
+        await hand.settled()
+        assert not hand.screen.draft.is_ticked("xfs")
+        await hand.begin()
+        rows.focus()
         await find(hand, "ext4")
         await hand.go_to("filesystems")
-        every = keys(hand)
         await find(hand, "btrfs")
         await hand.keys("o")
         await hand.sees("Open a plan")
@@ -212,17 +209,6 @@ async def test_another_plan_is_shown_whole_whatever_was_looked_for_in_the_one_be
         assert "match" not in picture(hand.pilot)
 
 
-async def test_when_a_narrowed_list_of_options_goes_the_filesystems_are_shown_whole() -> None:
-    async with at_plan() as hand:
-        every = keys(hand)
-        await hand.go_to("options 0")
-        await find(hand, "zzz")
-        await hand.keys("x")
-        await hand.until(lambda: hand.screen.section_key == "filesystems")
-        await hand.pilot.pause()
-        assert keys(hand) == every
-
-
 @pytest.mark.parametrize("size", [(80, 24), WIDE])
 async def test_nothing_is_told_of_a_line_that_is_not_shown(size: tuple[int, int]) -> None:
     async with at_plan(size=size) as hand:
@@ -232,12 +218,3 @@ async def test_nothing_is_told_of_a_line_that_is_not_shown(size: tuple[int, int]
         await hand.until(lambda: "create files of" not in picture(hand.pilot))
         await hand.keys("escape")
         await hand.sees("create files of")
-
-
-async def test_words_are_typed_on_after_the_field_was_left() -> None:
-    async with at_plan() as hand:
-        await hand.go_to("filesystems")
-        await hand.keys("slash", *"ext", "shift+tab")
-        assert not any(sift.has_focus_within for sift in hand.screen.query(Sift))
-        await hand.keys("slash", "4")
-        await hand.until(lambda: keys(hand) == ["ext4"])

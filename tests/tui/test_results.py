@@ -112,7 +112,7 @@ async def test_published_figures_stand_beside_and_say_so(tmp_path: Path) -> None
     async with drive(console(folder=recorded("bull", tmp_path)), "4", size=(120, 40)) as pilot:
         await shows(pilot, "sorted by durable")
         await pilot.press("p")
-        await shows(pilot, "Published figures", "FFSB")
+        await shows(pilot, "published figures", "FFSB")
         await pilot.press("down", "enter")
         await until(pilot, lambda: any("published" in name for name in names(pilot)), "published rows")
         assert "published" not in names(pilot)[0]

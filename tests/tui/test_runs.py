@@ -63,7 +63,7 @@ async def test_enter_opens_the_grid_of_a_run_that_has_ended_and_says_so_of_a_dam
     async with in_the_list(app) as pilot:
         await point_at(pilot, "grid")
         await pilot.press("enter")
-        await shows(pilot, "nothing to open")
+        await shows(pilot, "can't be opened")
         assert app.current_mode == "runs"
         await point_at(pilot, "raw")
         await pilot.press("enter")
@@ -219,7 +219,7 @@ async def test_a_resume_that_ends_below_a_question_leaves_that_alone(tmp_path: P
         await until(pilot, lambda: not pilot.app.screen_stack[0]._is_resuming, "its end")
         assert "Delete run stopped?" in picture(pilot)
         await pilot.press("n")
-        await shows(pilot, "at something else by now" if exit_code else "goes on: the list of runs")
+        await shows(pilot, "another screen or dialog is open" if exit_code else "goes on: the list of runs")
     assert [words[0] for words in children.acted] == ["resume"]
 
 
