@@ -167,12 +167,7 @@ def words_of(name: str) -> st.SearchStrategy[Any]:
 
 @QUICK
 @given(example=requests())
-def test_a_journals_commands_are_fsconsoles_own_or_refused(tmp_path: Path, example: tuple[str, str]) -> None:
-    carry_out_nothing_else(tmp_path, example)
-
-
-def carry_out_nothing_else(_directory: Path, example: tuple[str, str]) -> None:
-    """Have a request's cells judged, and prove that those which pass hold nothing strange."""
+def test_a_journals_commands_are_fsconsoles_own_or_refused(example: tuple[str, str]) -> None:
     name, text = example
     try:
         request = decode(RunRequest, text)

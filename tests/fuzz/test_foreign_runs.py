@@ -36,7 +36,9 @@ Reading = tuple[Make, set[int]]
 
 @pytest.fixture(scope="module", autouse=True)
 def _warmed(tmp_path_factory: pytest.TempPathFactory) -> None:
-    warm_up(tmp_path_factory.getbasetemp() / "none")
+    """Load what the commands load, so that no example waits for it."""
+    for words in (*READING, *CHANGING):
+        say(*words, "--runs", str(tmp_path_factory.getbasetemp() / "none"))
 
 
 @QUICK
@@ -44,7 +46,15 @@ def _warmed(tmp_path_factory: pytest.TempPathFactory) -> None:
 def test_commands_that_read_a_foreign_run_change_nothing_and_print_it_as_data(
     tmp_path: Path, example: Reading
 ) -> None:
-    read_with_some(tmp_path, example)
+    make, chosen = example
+    folder = make(tmp_path)
+    for number in sorted(chosen):
+        harmless(tmp_path, READING[number], folder)
+    with caged(tmp_path):
+        for name in (*list_outputs(folder), "../journal.sqlite", "/etc/passwd"):
+            with contextlib.suppress(FsconsoleError):
+                text, _ = read_output(folder, name)
+                assert acting_in("\n".join(printable_lines(text))) == []
 
 
 @settings(QUICK, max_examples=settings.default.max_examples // 2)
@@ -52,33 +62,9 @@ def test_commands_that_read_a_foreign_run_change_nothing_and_print_it_as_data(
 def test_commands_that_act_on_a_foreign_run_execute_nothing_of_it_and_stay_in_its_folder(
     tmp_path: Path, make: Make
 ) -> None:
-    act_upon(tmp_path, make)
-
-
-def warm_up(directory: Path) -> None:
-    """Load what the commands load, so that no example waits for it."""
-    for words in (*READING, *CHANGING):
-        say(*words, "--runs", str(directory / "none"))
-
-
-def read_with_some(directory: Path, example: Reading) -> None:
-    """Have a run shown by some of the commands that read one, and its outputs."""
-    make, chosen = example
-    folder = make(directory)
-    for number in sorted(chosen):
-        harmless(directory, READING[number], folder)
-    with caged(directory):
-        for name in (*list_outputs(folder), "../journal.sqlite", "/etc/passwd"):
-            with contextlib.suppress(FsconsoleError):
-                text, _ = read_output(folder, name)
-                assert acting_in("\n".join(printable_lines(text))) == []
-
-
-def act_upon(directory: Path, make: Make) -> None:
-    """Have a run cleaned up, looked at for a resume, renamed and deleted."""
-    folder = make(directory)
+    folder = make(tmp_path)
     for words in CHANGING:
-        harmless(directory, words, folder)
+        harmless(tmp_path, words, folder)
 
 
 def harmless(directory: Path, words: tuple[str, ...], folder: RunFolder) -> None:

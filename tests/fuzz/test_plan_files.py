@@ -43,13 +43,18 @@ GRANTING = frozenset(
 )
 MOST_SHOWN = 150
 """Cells; to print the commands of thousands takes minutes, and shows nothing that a few don't."""
-QUICK = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+QUICK = settings(suppress_health_check=list(HealthCheck))
 
 
 @QUICK
 @given(text=any_plan())
 def test_a_plan_file_is_told_in_printable_words_or_refused_with_a_hint(tmp_path: Path, text: bytes) -> None:
-    tell(tmp_path, text)
+    path = put(tmp_path, text)
+    with caged(tmp_path):
+        if len(cells_of(path)) > MOST_SHOWN:
+            return
+        for words in (("plan", path, "--commands"), ("plan", path, "--json")):
+            assert_harmless(say(*words), words)
 
 
 @QUICK
@@ -57,23 +62,8 @@ def test_a_plan_file_is_told_in_printable_words_or_refused_with_a_hint(tmp_path:
 def test_a_plan_file_reaches_no_program_no_device_and_no_file_but_its_own(
     tmp_path: Path, text: bytes
 ) -> None:
-    reach_nothing_else(tmp_path, text)
-
-
-def tell(directory: Path, text: bytes) -> None:
-    """Have a plan file shown, and prove that all that is printed is data."""
-    path = put(directory, text)
-    with caged(directory):
-        if len(cells_of(path)) > MOST_SHOWN:
-            return
-        for words in (("plan", path, "--commands"), ("plan", path, "--json")):
-            assert_harmless(say(*words), words)
-
-
-def reach_nothing_else(directory: Path, text: bytes) -> None:
-    """Have a plan file expanded, and prove that each command is fsconsole's own."""
-    path = put(directory, text)
-    with caged(directory):
+    path = put(tmp_path, text)
+    with caged(tmp_path):
         cells = cells_of(path)
     for cell in cells[:MOST_SHOWN]:
         assert_own(cell)

@@ -12,15 +12,6 @@ from tests.tui.harness import SIZES, Scripted
 from tests.tui.snapshots import assert_looks_as_kept
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_a_new_plan_says_what_it_comes_to(size: tuple[int, int]) -> None:
-    async with at_plan(size=size) as hand:
-        seen = await hand.sees("New plan", "2 variants, 6 cells; 12.0 GiB to write", "No device is ticked")
-        assert "[x] ext4" in seen
-        assert "[ ] btrfs" in seen
-        assert all(len(line) <= size[0] for line in seen.splitlines())
-
-
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
     size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
@@ -32,6 +23,10 @@ async def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
             await hand.pilot.pause()
             assert_looks_as_kept(hand.pilot, f"{name}-{size[0]}x{size[1]}")
 
+        seen = await hand.sees("New plan", "2 variants, 6 cells; 12.0 GiB to write", "No device is ticked")
+        assert "[x] ext4" in seen
+        assert "[ ] btrfs" in seen
+        assert all(len(line) <= size[0] for line in seen.splitlines())
         await looks("plan")
         await hand.go_to("options 0")
         await hand.look_at("mount data")
@@ -53,8 +48,11 @@ async def test_the_screen_and_its_dialogs_look_as_they_were_drawn(
         await looks("plan-workload")
 
 
-async def test_space_ticks_a_filesystem_and_its_options_get_a_section() -> None:
-    async with at_plan() as hand:
+async def test_space_ticks_a_filesystem_with_its_section_and_an_option_from_off_to_on_to_compare_to_off() -> (
+    None
+):
+    children = Scripted({"catalog": catalog_answer(unavailable={"jfs": "no driver for jfs"})})
+    async with at_plan(children=children) as hand:
         await hand.go_to("filesystems")
         await hand.look_at("btrfs")
         await hand.keys("space")
@@ -62,20 +60,11 @@ async def test_space_ticks_a_filesystem_and_its_options_get_a_section() -> None:
         assert hand.screen.draft.is_ticked("btrfs")
         await hand.keys("space")
         await hand.sees("[ ] btrfs", "2 variants, 6 cells")
-
-
-async def test_a_filesystem_that_is_not_here_can_t_be_ticked_and_says_why() -> None:
-    children = Scripted({"catalog": catalog_answer(unavailable={"jfs": "no driver for jfs"})})
-    async with at_plan(children=children) as hand:
-        await hand.go_to("filesystems")
+        # One that is not here can't be ticked, and says why.
         await hand.look_at("jfs")
         await hand.keys("space")
         await hand.sees("[-] jfs", "It can't be used here: no driver for jfs")
         assert not hand.screen.draft.is_ticked("jfs")
-
-
-async def test_space_goes_from_off_to_on_to_compare_to_off() -> None:
-    async with at_plan() as hand:
         await hand.go_to("options 0")
         await hand.look_at("mount data")
         for marked, values, rows in (

@@ -50,8 +50,16 @@ async def test_levels_chunks_and_assume_clean_are_ticked_and_told(size: tuple[in
         assert hand.screen.session.makes_arrays
 
 
-async def test_a_knob_opens_its_values_which_may_be_typed_and_are_judged() -> None:
+async def test_knobs_are_judged_as_they_are_typed_and_a_second_list_of_arrays_is_made_and_removed() -> None:
     async with at_plan() as hand:
+        await hand.go_to("arrays")
+        await ticks(hand, "raid1", "chunk")
+        await hand.sees("raid1 has no chunks")
+        assert arrays_of(hand) == (ArrayAxis(("raid1",)),)
+        await hand.keys("slash", *"stripe")
+        await hand.sees("[ ] stripe_cache_size")
+        assert "raid0 0" not in [line.key for line in hand.screen.query_one("#lines", Choices).lines_shown]
+        await hand.begin()
         await hand.go_to("arrays")
         await ticks(hand, "raid5")
         await hand.look_at("stripe_cache_size 0")
@@ -62,20 +70,6 @@ async def test_a_knob_opens_its_values_which_may_be_typed_and_are_judged() -> No
         await hand.keys("enter")
         await hand.until(lambda: hand.pilot.app.screen is hand.screen)
         assert arrays_of(hand)[0].stripe_cache_sizes == (1024, 32768)
-
-
-async def test_what_makes_no_sense_together_is_said_in_words() -> None:
-    async with at_plan() as hand:
-        await hand.go_to("arrays")
-        await ticks(hand, "raid1", "chunk")
-        await hand.sees("raid1 has no chunks")
-        assert arrays_of(hand) == (ArrayAxis(("raid1",)),)
-
-
-async def test_a_second_list_of_arrays_is_made_and_removed() -> None:
-    async with at_plan() as hand:
-        await hand.go_to("arrays")
-        await ticks(hand, "raid5")
         await hand.keys("d")
         await hand.sees("A second list of arrays")
         await hand.look_at("raid6 1")
@@ -87,33 +81,20 @@ async def test_a_second_list_of_arrays_is_made_and_removed() -> None:
         assert [axis.levels for axis in arrays_of(hand)] == [("raid5",)]
 
 
-async def test_a_line_is_found_by_its_words() -> None:
+async def test_a_file_with_arrays_is_saved_as_it_was_where_nothing_was_changed(tmp_path: Path) -> None:
+    begin, end = DESIGN.index("[[array]]"), DESIGN.index("[[filesystem]]")
     async with at_plan() as hand:
-        await hand.go_to("arrays")
-        await hand.keys("slash", *"stripe")
-        await hand.sees("[ ] stripe_cache_size")
-        lines = [line.key for line in hand.screen.query_one("#lines").lines_shown]  # type: ignore[attr-defined]
-        assert "raid0 0" not in lines
-
-
-@pytest.mark.parametrize(
-    "source",
-    [DESIGN, DESIGN[: DESIGN.index("[[array]]")] + EVERY_KEY + DESIGN[DESIGN.index("[[filesystem]]") :]],
-)
-async def test_a_file_with_arrays_is_saved_as_it_was_where_nothing_was_changed(
-    tmp_path: Path, source: str
-) -> None:
-    path = tmp_path / "design.toml"
-    path.write_text(source)
-    async with at_plan() as hand:
-        await open_file(hand, path)
-        await hand.go_to("arrays")
-        await hand.look_at("chunk 0")
-        await hand.keys("enter", "escape")
-        await ticks(hand, "raid5", "raid5")
-        await hand.until(lambda: not hand.screen.is_changed)
-        await save_as(hand, tmp_path / "again.toml")
-        assert read_plan(tmp_path / "again.toml") == read_plan(path)
+        for number, source in enumerate((DESIGN, DESIGN[:begin] + EVERY_KEY + DESIGN[end:])):
+            path, again = tmp_path / f"design{number}.toml", tmp_path / f"again{number}.toml"
+            path.write_text(source)
+            await open_file(hand, path)
+            await hand.go_to("arrays")
+            await hand.look_at("chunk 0")
+            await hand.keys("enter", "escape")
+            await ticks(hand, "raid5", "raid5")
+            await hand.until(lambda: not hand.screen.is_changed)
+            await save_as(hand, again)
+            assert read_plan(again) == read_plan(path)
 
 
 DEVICES = tuple(f"/dev/loop{number}" for number in range(40, 46))
@@ -219,25 +200,19 @@ def test_what_the_command_says_is_what_the_console_reads(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_run_names_level_and_chunk_of_every_cell_and_says_assume_clean(
+async def test_run_and_results_name_the_array_of_every_cell_and_say_assume_clean(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
     async with drive(console(folder=on_arrays("grid", tmp_path)), "3", size=size) as pilot:
         await shows(pilot, "(assume-clean)", "xfs, raid5 512KiB", "xfs, raid10 512KiB")
-
-
-async def test_run_says_nothing_of_it_where_the_arrays_were_synced(tmp_path: Path) -> None:
-    async with drive(console(folder=on_arrays("grid", tmp_path, assume_clean=False)), "3") as pilot:
-        assert "assume-clean" not in await shows(pilot, "xfs, raid5 512KiB")
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_every_row_of_the_results_is_labelled_and_a_cell_names_its_members(
-    size: tuple[int, int], tmp_path: Path
-) -> None:
-    async with drive(console(folder=on_arrays("grid", tmp_path)), "4", size=size) as pilot:
+        await pilot.press("4")
         await shows(pilot, "xfs, raid5 512KiB,", "assume-clean, files")
         await pilot.press("enter")
         await shows(pilot, "Cell 3 of 6")
         await pilot.press("o")
         await shows(pilot, "raid5 512KiB, 4 members, assume-clean", f"of {', '.join(MEMBERS)}")
+
+
+async def test_run_says_nothing_of_it_where_the_arrays_were_synced(tmp_path: Path) -> None:
+    async with drive(console(folder=on_arrays("grid", tmp_path, assume_clean=False)), "3") as pilot:
+        assert "assume-clean" not in await shows(pilot, "xfs, raid5 512KiB")

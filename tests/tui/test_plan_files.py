@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from fsconsole.plan.read import list_configs, read_plan
 from fsconsole.tui.terminal import plain
 from tests.tui.at_plan import LOAD, Hand, at_plan
@@ -34,9 +32,7 @@ async def test_a_bad_file_is_told_in_the_reader_s_words_and_the_draft_stays(tmp_
     async with at_plan(size=(120, 40)) as hand:
         for text, words in BAD.items():
             (tmp_path / "bad.toml").write_text(text)
-            await hand.keys("o", "tab")
-            await hand.type(str(tmp_path / "bad.toml"))
-            await hand.keys("enter")
+            await hand.open(tmp_path / "bad.toml")
             await hand.sees(words, "New plan")
 
 
@@ -82,30 +78,17 @@ async def test_a_plan_that_was_changed_is_not_left_without_a_question() -> None:
         await hand.until(lambda: not hand.screen.is_changed)
 
 
-async def test_more_cells_than_a_plan_may_have_are_told_in_words(tmp_path: Path) -> None:
+async def test_hostile_text_of_a_plan_is_shown_as_it_stands_and_too_many_cells_are_told_in_words(
+    tmp_path: Path,
+) -> None:
+    hostile, many = tmp_path / "x.toml", tmp_path / "many.toml"
+    label = 'label = "[/x] \\u001b[31m \\u4f60"'
+    hostile.write_text(
+        f'schema = 1\ntitle = "[/t]\\u001b"\n[[variant]]\ntype = "ext4"\n{label}\n{LOAD}name = "[/w]"\n'
+    )
+    many.write_text(f"schema = 1\nrepeats = 20\nraw = true\n{LOAD}threads = {list(range(1, 1001))}\n")
     async with at_plan() as hand:
-        many = ", ".join(map(str, range(1, 4097)))
-        path = tmp_path / "many.toml"
-        path.write_text(
-            f"schema = 1\nrepeats = 3\nraw = true\n{LOAD}threads = [{many[: many.index('1001')]}]\n"
-        )
-        path.write_text(path.read_text().replace("repeats = 3", "repeats = 20").replace(", ]", "]"))
-        await hand.keys("o", "tab")
-        await hand.type(str(path))
-        await hand.keys("enter")
-        await hand.sees("too many cells", "at most 10000 cells")
-
-
-async def test_hostile_text_of_a_plan_is_shown_as_it_stands(tmp_path: Path) -> None:
-    async with at_plan() as hand:
-        path = tmp_path / "x.toml"
-        label = 'label = "[/x] \\u001b[31m \\u4f60"'
-        path.write_text(
-            f'schema = 1\ntitle = "[/t]\\u001b"\n[[variant]]\ntype = "ext4"\n{label}\n{LOAD}name = "[/w]"\n'
-        )
-        await hand.keys("o", "tab")
-        await hand.type(str(path))
-        await hand.keys("enter")
+        await hand.open(hostile)
         await hand.settled()
         await hand.sees("[/t]\\x1b", "[x] [/x] \\x1b[31m")
         await hand.go_to("workloads")
@@ -113,12 +96,13 @@ async def test_hostile_text_of_a_plan_is_shown_as_it_stands(tmp_path: Path) -> N
         await hand.keys("c", "escape", "enter")
         await hand.sees("Workload 1")
         assert plain("[/x]").plain == "[/x]"
+        await hand.keys("escape")
+        await hand.open(many)
+        await hand.sees("too many cells", "at most 10000 cells")
 
 
 async def open_file(hand: Hand, path: Path) -> None:
-    await hand.keys("o", "tab")
-    await hand.type(str(path))
-    await hand.keys("enter")
+    await hand.open(path)
     await hand.until(lambda: hand.screen.draft.plan.path == str(path))
 
 
@@ -130,26 +114,22 @@ async def save_as(hand: Hand, path: Path) -> None:
     await hand.until(lambda: path.exists() and hand.screen.draft.plan.path == str(path))
 
 
-@pytest.mark.parametrize("path", list_configs(), ids=lambda path: path.stem)
-async def test_every_shipped_plan_is_opened_and_saved_as_it_was(path: Path, tmp_path: Path) -> None:
-    async with at_plan() as hand:
-        await open_file(hand, path)
-        await save_as(hand, tmp_path / "again.toml")
-        assert (tmp_path / "again.toml").read_text() == path.read_text()
-
-
-@pytest.mark.parametrize("source", [*(path.read_text() for path in list_configs()), DESIGN])
-async def test_what_the_screen_can_t_edit_is_kept_when_something_else_is_changed(
-    source: str, tmp_path: Path
+async def test_every_shipped_plan_is_saved_as_it_was_and_what_the_screen_can_t_edit_is_kept_where_it_is_changed(
+    tmp_path: Path,
 ) -> None:
-    path = tmp_path / "plan.toml"
-    path.write_text(source)
-    plan = read_plan(path)
+    design, again, changed = (tmp_path / name for name in ("design.toml", "again.toml", "changed.toml"))
+    design.write_text(DESIGN)
     async with at_plan() as hand:
-        await open_file(hand, path)
-        await hand.go_to("run")
-        await hand.look_at("raw")
-        await hand.keys("space")
-        await hand.until(lambda: hand.screen.draft.plan.raw != plan.raw)
-        await save_as(hand, tmp_path / "again.toml")
-        assert read_plan(tmp_path / "again.toml") == replace(plan, raw=not plan.raw)
+        for path in (*list_configs(), design):
+            plan = read_plan(path)
+            await open_file(hand, path)
+            await save_as(hand, again)
+            assert path == design or again.read_text() == path.read_text()
+            await hand.go_to("run")
+            await hand.look_at("raw")
+            await hand.keys("space")
+            await hand.until(lambda plan=plan: hand.screen.draft.plan.raw != plan.raw)
+            await save_as(hand, changed)
+            assert read_plan(changed) == replace(plan, raw=not plan.raw), path
+            again.unlink()
+            changed.unlink()

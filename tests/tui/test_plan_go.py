@@ -25,30 +25,32 @@ from tests.tui.harness import Scripted, console, drive, picture
 from tests.tui.waiting import shows
 
 
-async def test_the_ticked_device_is_reckoned_with() -> None:
-    children = Scripted({"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)})
-    async with at_plan(children=children, targets=("/dev/loop7",)) as hand:
+def on_a_device() -> Scripted:
+    return Scripted({"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)})
+
+
+async def test_the_ticked_device_is_reckoned_with_and_no_cell_at_all_is_told_and_not_begun() -> None:
+    async with at_plan(children=on_a_device(), targets=("/dev/loop7",)) as hand:
         await hand.sees("on /dev/loop7 (1.0 GiB)", "6 cells")
         assert hand.screen.outcome.plan is not None
         assert hand.screen.outcome.plan.estimate.bytes_to_write < 6 * 2**30
-
-
-async def test_a_device_that_was_pulled_while_it_was_ticked_is_told() -> None:
-    async with at_plan(targets=("/dev/sdz",)) as hand:
-        await hand.sees("/dev/sdz: not there any more")
-
-
-async def test_no_cell_at_all_is_told_and_not_begun() -> None:
-    children = Scripted({"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)})
-    async with at_plan(children=children, targets=("/dev/loop7",)) as hand:
         await hand.go_to("filesystems")
         for name in ("ext4", "xfs"):
             await hand.look_at(name)
             await hand.keys("space")
         await hand.settled()
-        await hand.sees("0 variants, 0 cells")
+        await hand.sees("0 variants, 0 cells", "No variant is ticked", "To start: tick a filesystem")
         await hand.keys("g")
         await hand.sees("No cell of this plan can run: no variant is ticked.")
+        await hand.keys("c")
+        await hand.sees("There is no cell: no variant is ticked.")
+        await hand.keys("escape")
+        await hand.sees("No variant is ticked", "0 cells")
+
+
+async def test_a_device_that_was_pulled_while_it_was_ticked_is_told() -> None:
+    async with at_plan(targets=("/dev/sdz",)) as hand:
+        await hand.sees("/dev/sdz: not there any more")
 
 
 async def test_the_commands_of_a_cell_are_those_that_plan_prints() -> None:
@@ -84,8 +86,7 @@ async def test_go_hands_the_plan_to_confirm_and_leaves_no_file(
     module.ConfirmScreen = Confirm  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    children = Scripted({"catalog": catalog_answer(), "devices": device_answer("/dev/loop7", 2**30)})
-    async with at_plan(children=children, targets=("/dev/loop7",)) as hand:
+    async with at_plan(children=on_a_device(), targets=("/dev/loop7",)) as hand:
         await hand.keys("g")
         await hand.until(lambda: bool(seen))
         path, targets, text, mode = seen[0]
@@ -148,52 +149,42 @@ class Slow(Scripted):
         return await super().run(*words)
 
 
-def while_waiting(held: str, keys: str, words: str) -> None:
-    async def look() -> None:
+async def test_while_this_machine_is_asked_and_options_are_tried_it_says_what_for_and_for_how_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plan_screen, "_TELL_S", 0.5)
+    for held, keys, words in (
+        ("catalog --json", "", "Asking what this machine takes"),
+        ("catalog ext4 xfs --probe --json", "p", "Trying the options of ext4, xfs"),
+    ):
         children = Slow(held)
         async with drive(console(children)) as pilot:
             hand = Hand(pilot)
             await hand.keys("2", *keys)
-            await hand.sees(words)
-            await hand.sees("2 variants, 6 cells", " 1 s")
+            await hand.sees(words, "2 variants, 6 cells", " 1 s")
             await hand.keys("down")
             assert hand.screen.section_key != "filesystems"
             children.let_go.set()
-            await hand.until(lambda: words not in picture(pilot))
-
-    asyncio.run(look())
+            await hand.until(lambda w=words, p=pilot: w not in picture(p))
 
 
-def test_at_first_it_says_that_it_asks_what_this_machine_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_screen, "_TELL_S", 0.5)
-    while_waiting("catalog --json", "", "Asking what this machine takes")
-
-
-def test_while_options_are_tried_it_says_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan_screen, "_TELL_S", 0.5)
-    while_waiting("catalog ext4 xfs --probe --json", "p", "Trying the options of ext4, xfs")
-
-
-async def test_one_limit_in_two_units_is_refused_in_words_that_stay() -> None:
+async def test_one_limit_in_two_units_is_refused_in_words_that_stay_and_space_opens_what_has_no_tick() -> (
+    None
+):
     async with at_plan() as hand:
         await hand.go_to("settings")
-        await hand.look_at("dirty_bytes")
-        await hand.keys("space")
-        await hand.look_at("dirty_ratio")
-        await hand.keys("space")
+        for name in ("dirty_bytes", "dirty_ratio"):
+            await hand.look_at(name)
+            await hand.keys("space")
         await hand.sees("limit: the kernel forgets one")
         assert dict(hand.screen.draft.plan.settings) == {"dirty_bytes": ("256MiB",)}
-
-
-@pytest.mark.parametrize(
-    ("section", "key", "words"), [("run", "repeats", "How often"), ("workloads", "load 0", "Workload 1")]
-)
-async def test_space_opens_what_has_no_tick(section: str, key: str, words: str) -> None:
-    async with at_plan() as hand:
-        await hand.go_to(section)
-        await hand.look_at(key)
-        await hand.keys("space")
-        await hand.sees(words, "enter Take")
+        for section, key, words in (("run", "repeats", "How often"), ("workloads", "load 0", "Workload 1")):
+            await hand.go_to(section)
+            await hand.look_at(key)
+            await hand.keys("space")
+            await hand.sees(words, "enter Take")
+            await hand.keys("escape")
+            await hand.settled()
 
 
 async def test_trying_options_while_this_machine_is_asked_about_loses_no_answer() -> None:
@@ -230,9 +221,7 @@ IN_SIGHT = 300
 async def opened(hand: Hand, tmp_path: Path, text: str) -> None:
     path = tmp_path / "a rather long name of a plan file.toml"
     path.write_text(text)
-    await hand.keys("o", "tab")
-    await hand.type(str(path))
-    await hand.keys("enter")
+    await hand.open(path)
     await hand.until(lambda: hand.screen.draft.plan.path == str(path))
     await hand.settled()
 
@@ -278,18 +267,3 @@ async def test_the_commands_of_ten_thousand_cells_are_asked_for_one_cell_at_a_ti
         assert asked
         await hand.keys("escape")
         await hand.sees("1. create")
-
-
-async def test_no_cell_at_all_says_why_and_what_to_do() -> None:
-    async with at_plan() as hand:
-        await hand.go_to("filesystems")
-        for name in ("ext4", "xfs"):
-            await hand.look_at(name)
-            await hand.keys("space")
-        await hand.settled()
-        seen = await hand.sees("No variant is ticked", "To start: tick a filesystem")
-        assert "0 cells" in seen
-        await hand.keys("c")
-        await hand.sees("There is no cell: no variant is ticked.")
-        await hand.keys("escape")
-        assert "No variant is ticked" in picture(hand.pilot)

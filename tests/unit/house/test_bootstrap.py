@@ -16,9 +16,11 @@ import pytest
 from tests.unit.house.source import CHECKOUT
 
 TOOLS = ("wipefs", "losetup", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "bwrap", "tmux")
-BASICS = (
+BASICS = [
     "cat",
+    "cp",
     "dirname",
+    "env",
     "flock",
     "head",
     "id",
@@ -29,7 +31,7 @@ BASICS = (
     "sh",
     "sha256sum",
     "touch",
-)
+]
 SCRIPT = (CHECKOUT / "bootstrap").read_text()
 SYSTEM_DIRECTORIES = "PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin\n"
 PYTHON = """#!/bin/sh
@@ -58,7 +60,7 @@ class Checkout:
             made.mkdir()
         for name in ("bootstrap", "requirements.lock", "pyproject.toml"):
             shutil.copy(CHECKOUT / name, self.root / name)
-        for name in (*BASICS, "cp", "env"):
+        for name in BASICS:
             found = shutil.which(name)
             assert found, name
             (self.programs / name).symlink_to(found)
@@ -103,30 +105,17 @@ def checkout(tmp_path: Path) -> Checkout:
     return made
 
 
-def test_words_reach_fsconsole_unchanged_where_the_caller_stands(checkout, tmp_path):
+def test_words_and_exit_code_are_fsconsoles_where_the_caller_stands_and_its_own_words_stay_out(
+    checkout, tmp_path
+):
     done = checkout.run("plan", "two words", "", "*", cwd=tmp_path)
     assert done.stdout.splitlines() == [str(tmp_path), "<plan>", "<two words>", "<>", "<*>"]
-
-
-def test_the_exit_code_is_that_of_fsconsole(checkout):
-    assert checkout.run("demo").returncode == 7
-
-
-def test_no_words_are_for_the_console(checkout):
-    assert checkout.run().stdout.splitlines()[1:] == []
-
-
-def test_its_own_words_stay_out_of_stdout(checkout):
-    done = checkout.run("devices", "--json")
-    assert "bootstrap:" not in done.stdout
     assert "bootstrap: making" in done.stderr
-
-
-def test_a_second_call_installs_nothing_and_says_nothing(checkout):
-    checkout.run("demo")
+    assert done.returncode == 7
+    # A second call installs nothing and says nothing; no words are for the console.
     assert checkout.installs == 2
-    done = checkout.run("demo")
-    assert (checkout.installs, done.stderr) == (2, "")
+    done = checkout.run()
+    assert (checkout.installs, done.stderr, done.stdout.splitlines()[1:]) == (2, "", [])
 
 
 def test_it_works_through_a_symbolic_link(checkout, tmp_path):
@@ -142,28 +131,23 @@ def test_a_closed_stdin_is_no_hindrance(checkout):
     assert done.stdout == "/dev/null\n", done.stderr
 
 
-def test_an_environment_without_a_stamp_is_made_again(checkout):
+def test_an_environment_without_a_stamp_is_made_again_and_one_with_other_requirements_added_to(checkout):
     checkout.run("demo")
     (checkout.root / ".venv/fsconsole.stamp").unlink()
     (checkout.root / ".venv/left over").touch()
-    done = checkout.run("demo")
-    assert "making" in done.stderr
+    assert "making" in checkout.run("demo").stderr
     assert not (checkout.root / ".venv/left over").exists()
+    assert checkout.installs == 4
+    with (checkout.root / "pyproject.toml").open("a") as file:
+        file.write("# changed\n")
+    assert "making" not in checkout.run("demo").stderr
+    assert checkout.installs == 6
 
 
 def test_a_checkout_that_moved_gets_a_new_environment(checkout, tmp_path):
     checkout.run("demo")
     checkout.root = checkout.root.rename(tmp_path / "moved")
     assert f"making {tmp_path}/moved/.venv" in checkout.run("demo").stderr
-
-
-def test_changed_requirements_are_installed_into_the_environment_that_is_there(checkout):
-    checkout.run("demo")
-    with (checkout.root / "pyproject.toml").open("a") as file:
-        file.write("# changed\n")
-    done = checkout.run("demo")
-    assert "making" not in done.stderr
-    assert checkout.installs == 4
 
 
 def test_a_failed_installation_is_not_taken_for_a_whole_one(checkout):
@@ -189,6 +173,7 @@ def test_missing_packages_are_named_then_installed_with_apt(checkout):
 def test_what_only_the_checks_need_is_installed_for_them_alone(checkout):
     checkout.take("tmux")
     checkout.give("apt-get", '#!/bin/sh\necho "$*" >>"$FAKES/apt.log"\n')
+    # Nothing that the demo needs is missing: apt is left alone.
     checkout.run("demo")
     assert not (checkout.fakes / "apt.log").exists()
     assert "bootstrap: installing with apt: tmux\n" in checkout.run("test").stderr
@@ -219,21 +204,13 @@ def test_the_guests_are_fetched_for_the_checks_alone_and_only_with_apt(checkout)
     assert (checkout.fakes / "lab.log").exists()
 
 
-def test_apt_is_left_alone_when_nothing_is_missing(checkout):
-    checkout.give("apt-get", '#!/bin/sh\ntouch "$FAKES/apt.log"\n')
-    checkout.run("demo")
-    assert not (checkout.fakes / "apt.log").exists()
-
-
-@pytest.mark.parametrize(
-    ("manager", "package"),
-    [("dnf", "btrfs-progs"), ("zypper", "btrfsprogs"), ("pacman", "btrfs-progs"), ("apk", "btrfs-progs")],
-)
-def test_other_package_managers_are_told_of_and_not_run(checkout, manager, package):
+@pytest.mark.parametrize("manager", ["dnf", "zypper", "pacman", "apk"])
+def test_other_package_managers_are_told_of_and_not_run(checkout, manager):
     checkout.take("mkfs.btrfs")
     checkout.give(manager, '#!/bin/sh\ntouch "$FAKES/manager.log"\n')
     done = checkout.run("demo")
     assert done.returncode == 1
+    package = "btrfsprogs" if manager == "zypper" else "btrfs-progs"
     assert f"install these packages ({manager}), then run this again: {package}\n" in done.stderr
     assert "installing" not in done.stderr
     assert not (checkout.fakes / "manager.log").exists()
@@ -267,13 +244,8 @@ def test_all_checks_run_and_one_failure_is_the_exit_code(checkout):
     assert done.stdout.splitlines() == ["ruff check", "ruff format --check", "mypy ", "lint-imports "]
     assert "failed before pytest: mypy" in done.stderr
     assert done.returncode == 1
-
-
-def test_a_failure_of_pytest_is_the_exit_code(checkout):
-    checkout.run("demo")
-    for name in ("ruff", "mypy", "lint-imports"):
-        checkout.put(checkout.root / ".venv/bin" / name, "#!/bin/sh\n")
-    checkout.put(checkout.root / ".venv/bin/python", PYTHON + 'case "$*" in *pytest*) exit 5 ;; esac\n')
+    checkout.put(scripts / "mypy", "#!/bin/sh\n")
+    checkout.put(scripts / "python", PYTHON + 'case "$*" in *pytest*) exit 5 ;; esac\n')
     assert checkout.run("test").returncode == 5
 
 

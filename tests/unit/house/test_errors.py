@@ -5,17 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 
-import pytest
-
 from fsconsole.errors import ExitCode, FsconsoleError, runs, targets  # noqa: F401 (their classes are looked up below)
 from tests.unit.house.source import CHECKOUT
 
-ENDINGS_WITHOUT_ERROR = {
-    ExitCode.OK,
-    ExitCode.CELLS_FAILED,
-    ExitCode.STOPPED,
-    ExitCode.INTERRUPTED,
-}
+ENDINGS_WITHOUT_ERROR = {ExitCode.OK, ExitCode.CELLS_FAILED, ExitCode.STOPPED, ExitCode.INTERRUPTED}
 HOSTILE = "a\x1b[31m [/x] {0} \n\u202e"
 MADE = {"str": "made up", "int": 7, "float": 7.5}
 
@@ -31,29 +24,19 @@ def made(cls: type[FsconsoleError], values: dict[str, object]) -> FsconsoleError
     return cls(**{field.name: values[str(field.type)] for field in fields(cls)})
 
 
-@pytest.mark.parametrize("cls", error_classes())
-def test_an_error_has_a_sentence_and_a_hint(cls):
-    error = made(cls, MADE)
-    for text in (str(error), error.hint):
-        assert text.strip()
-        assert "{" not in text
+def test_an_error_has_a_sentence_and_a_hint_and_is_printable_over_hostile_text():
+    for cls in error_classes():
+        error = made(cls, MADE)
+        for text in (str(error), error.hint):
+            assert text.strip(), cls
+            assert "{" not in text, cls
+        error = made(cls, {**MADE, "str": HOSTILE})
+        assert str(error).isprintable(), cls
+        assert error.hint.isprintable(), cls
 
 
-@pytest.mark.parametrize("cls", error_classes())
-def test_an_error_over_hostile_text_is_one_printable_line(cls):
-    error = made(cls, {**MADE, "str": HOSTILE})
-    assert str(error).isprintable()
-    assert error.hint.isprintable()
-
-
-@pytest.mark.parametrize("code", sorted(set(ExitCode) - ENDINGS_WITHOUT_ERROR))
-def test_every_exit_code_belongs_to_an_error(code):
-    assert any(cls.exit_code is code for cls in error_classes())
-
-
-@pytest.mark.parametrize("code", sorted(ENDINGS_WITHOUT_ERROR))
-def test_no_error_takes_the_exit_code_of_an_ending_that_is_none(code):
-    assert not [cls.__name__ for cls in error_classes() if cls.exit_code is code]
+def test_every_exit_code_but_those_of_an_ending_that_is_no_error_belongs_to_an_error():
+    assert {cls.exit_code for cls in error_classes()} == set(ExitCode) - ENDINGS_WITHOUT_ERROR
 
 
 def test_the_readme_lists_every_exit_code():

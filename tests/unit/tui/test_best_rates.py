@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import point_of
 from fsconsole.journal.samples import sample_row
 from fsconsole.model.events import CellStarted, StepStarted
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import DeviceRates, Role, Sample
-from fsconsole.show.history import Keeper
+from fsconsole.show.history import History, Keeper
 from fsconsole.tui.bridge import Watch
 from tests.unit.cli.recorded import STARTED, make_run, write
 from tests.unit.results import build
@@ -38,6 +40,21 @@ def cell_at(number: int, change: int) -> int | None:
     return 0 if number < change else 1
 
 
+def put(folder: RunFolder, samples: Iterable[Sample]) -> None:
+    with closing(sqlite3.connect(folder.journal)) as connection, connection:
+        for one in samples:
+            sample_row(one).insert(connection)
+
+
+def told_late(folder: RunFolder) -> History:
+    """Return what a console tells that comes late and has read all."""
+    late = Watch(folder)
+    late.look()
+    while late.look_back():
+        pass
+    return late.look().history
+
+
 @pytest.mark.parametrize("change", [30, 2400], ids=["one cell of late", "two cells of late"])
 @pytest.mark.parametrize("peak", [0, 5, 15, 25, 1000, 1499, 1500, 2410, 2498, 2499])
 def test_the_best_rates_are_those_of_every_sample(tmp_path: Path, peak: int, change: int) -> None:
@@ -55,33 +72,25 @@ def test_the_best_rates_are_those_of_every_sample(tmp_path: Path, peak: int, cha
         )
         for n in range(SAMPLES)
     ]
-    with closing(sqlite3.connect(folder.journal)) as connection, connection:
-        for one in samples:
-            sample_row(one).insert(connection)
+    put(folder, samples)
     there_all_along = Keeper()
     there_all_along.add(map(point_of, samples), state)
-    late = Watch(folder)
-    late.look()
-    while late.look_back():
-        pass
-    told, known = late.look().history, there_all_along.history()
-    assert (known.best_write_bytes_s, known.best_read_bytes_s) == (1000 * 1024.0, 900 * 1024.0)
-    assert (told.best_write_bytes_s, told.best_read_bytes_s) == (1000 * 1024.0, 900 * 1024.0)
+    for known in (there_all_along.history(), told_late(folder)):
+        assert (known.best_write_bytes_s, known.best_read_bytes_s) == (1000 * 1024.0, 900 * 1024.0)
 
 
 def test_a_third_cell_counts_though_no_curve_shows_it(tmp_path: Path) -> None:
     folder = make_run(tmp_path)
     write(folder, (STARTED, CellStarted(0, 1), StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files")))
     began_ns = Watch(folder).look().state.cells[0].steps[0].started_monotonic_ns
-    with closing(sqlite3.connect(folder.journal)) as connection, connection:
-        for n, cell in enumerate((2, 2, 2, 1, 1, 0, 0)):
-            one = sample(began_ns + n * S_NS // 2, cell, 9 if n == 1 else 1, 9 if n == 0 else 1)
-            sample_row(one).insert(connection)
-    late = Watch(folder)
-    late.look()
-    while late.look_back():
-        pass
-    told = late.look().history
+    put(
+        folder,
+        (
+            sample(began_ns + n * S_NS // 2, cell, 9 if n == 1 else 1, 9 if n == 0 else 1)
+            for n, cell in enumerate((2, 2, 2, 1, 1, 0, 0))
+        ),
+    )
+    told = told_late(folder)
     assert (told.best_write_bytes_s, told.best_read_bytes_s) == (9 * 1024.0, 9 * 1024.0)
     assert {told.current.cell, told.previous.cell} == {0, 1}
 
@@ -90,11 +99,5 @@ def test_what_was_before_the_boot_does_not_count(tmp_path: Path) -> None:
     folder = make_run(tmp_path)
     write(folder, (STARTED,))
     times = [*range(5000, 5010), *range(10, 30)]
-    with closing(sqlite3.connect(folder.journal)) as connection, connection:
-        for at_s in times:
-            sample_row(sample(at_s * S_NS, 0, 50 if at_s >= 5000 else 2, 1)).insert(connection)
-    late = Watch(folder)
-    late.look()
-    while late.look_back():
-        pass
-    assert late.look().history.best_write_bytes_s == 2 * 1024.0
+    put(folder, (sample(at_s * S_NS, 0, 50 if at_s >= 5000 else 2, 1) for at_s in times))
+    assert told_late(folder).best_write_bytes_s == 2 * 1024.0

@@ -30,23 +30,17 @@ def test_the_progress_of_an_array_is_no_change_and_its_end_is_one(mdstat: Path) 
     assert read_tables() != before
 
 
-def test_a_mount_and_a_new_device_are_changes(mdstat: Path) -> None:
-    before = read_tables()
-    (mdstat.parent / "mounts").write_text("/dev/sda / ext4 rw 0 0\n")
-    mounted = read_tables()
-    assert mounted != before
-    (mdstat.parent / "sdb").mkdir()
-    assert read_tables() != mounted
-
-
-@pytest.mark.parametrize("file", ["diskseq", "loop/backing_file"])
-def test_another_disk_of_the_same_name_and_size_is_a_change(mdstat: Path, file: str) -> None:
-    path = mdstat.parent / "sdb" / file
-    path.parent.mkdir(parents=True)
-    path.write_text("9\n")
-    before = read_tables()
-    path.write_text("10\n")
-    assert read_tables() != before
+def test_a_mount_a_new_device_and_another_disk_of_the_same_name_are_changes(mdstat: Path) -> None:
+    seen = [read_tables()]
+    disk = mdstat.parent / "sdb"
+    for path, text in (
+        (mdstat.parent / "mounts", "/dev/sda / ext4 rw 0 0\n"),
+        *((disk / file, text) for file in ("diskseq", "loop/backing_file") for text in ("9\n", "10\n")),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        seen.append(read_tables())
+        assert seen[-1] != seen[-2], (path, text)
 
 
 def test_an_mdstat_that_is_not_understood_or_missing_shows_no_arrays(mdstat: Path) -> None:

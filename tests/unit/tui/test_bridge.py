@@ -76,14 +76,6 @@ def test_a_growing_run_is_followed_to_its_end(tmp_path: Path) -> None:
         until(lambda taken: is_snapshot(taken) and taken.finished and not taken.alive)
 
 
-def test_an_engine_that_is_gone_without_a_word_is_seen_as_dead(tmp_path: Path) -> None:
-    folder = recorded("killed", tmp_path)
-    with looking(folder) as until:
-        taken = until(is_snapshot)
-        assert taken.dead
-        assert taken.state.status is RunStatus.RUNNING
-
-
 def test_a_word_left_beside_the_journal_ends_the_run(tmp_path: Path) -> None:
     folder = recorded("killed", tmp_path)
     last_word.leave(folder, RunFinished(Outcome.FAILED, "its disk is full", "Free some room.", 42))
@@ -92,10 +84,14 @@ def test_a_word_left_beside_the_journal_ends_the_run(tmp_path: Path) -> None:
     assert snapshot.state.reason == "its disk is full"
 
 
-def test_a_run_that_is_taken_up_again_comes_back_to_life(tmp_path: Path) -> None:
+def test_a_run_whose_engine_is_gone_without_a_word_is_dead_and_taken_up_again_comes_back_to_life(
+    tmp_path: Path,
+) -> None:
     folder = recorded("killed", tmp_path)
     with looking(folder) as until:
-        until(lambda taken: is_snapshot(taken) and taken.dead)
+        taken = until(is_snapshot)
+        assert taken.dead
+        assert taken.state.status is RunStatus.RUNNING
         with FileLock.acquire(folder.lock):
             until(lambda taken: is_snapshot(taken) and taken.alive)
 
@@ -111,24 +107,15 @@ def test_a_journal_that_goes_and_comes_back_is_told_of_and_followed_again(tmp_pa
         assert until(is_snapshot).finished
 
 
-def test_a_folder_that_is_not_there_is_an_error_in_words(tmp_path: Path) -> None:
-    with looking(RunFolder(str(tmp_path / "none"))) as until:
-        until(lambda taken: isinstance(taken, FsconsoleError))
-
-
-def test_a_damaged_journal_is_an_error_in_words(tmp_path: Path) -> None:
-    folder = recorded("grid", tmp_path)
-    Path(folder.journal).write_bytes(b"no database at all" * 1000)
-    with looking(folder) as until:
-        until(lambda taken: isinstance(taken, JournalUnusable))
-
-
-def test_a_newer_journal_is_an_error_in_words(tmp_path: Path) -> None:
-    folder = recorded("grid", tmp_path)
-    with closing(sqlite3.connect(folder.journal)) as connection:
+def test_a_journal_that_is_not_there_damaged_or_newer_is_an_error_in_words(tmp_path: Path) -> None:
+    damaged, newer = recorded("grid", tmp_path), recorded("raw", tmp_path)
+    Path(damaged.journal).write_bytes(b"no database at all" * 1000)
+    with closing(sqlite3.connect(newer.journal)) as connection:
         connection.execute("PRAGMA user_version = 999")
-    with looking(folder) as until:
-        until(lambda taken: isinstance(taken, JournalNewer))
+    missing = RunFolder(str(tmp_path / "none"))
+    for folder, kind in ((missing, FsconsoleError), (damaged, JournalUnusable), (newer, JournalNewer)):
+        with looking(folder) as until:
+            until(lambda taken, kind=kind: isinstance(taken, kind))
 
 
 def test_at_most_one_snapshot_waits_and_it_is_the_newest(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,9 +59,8 @@ def test_what_was_unticked_stays_so_when_one_before_it_goes() -> None:
     assert draft.variants == (0,)
 
 
-@pytest.mark.parametrize(
-    ("texts", "key", "words"),
-    [
+def test_what_is_wrong_is_said_of_its_field_with_the_nearest_word() -> None:
+    for texts, key, words in (
         ({"type": "ext5"}, "type", "there is no filesystem 'ext5'; did you mean "),
         ({"type": ""}, "type", "there is no filesystem ''"),
         ({"mkfs": "-O flex_gb"}, "mkfs", "'flex_gb': -O has no such feature on the list; allowed: flex_bg"),
@@ -71,14 +69,10 @@ def test_what_was_unticked_stays_so_when_one_before_it_goes() -> None:
         ({"mount": "data=journal,delalloc"}, "mount", "data=journal"),
         ({"type": "xfs", "tune": "-c 20"}, "tune", "'-c'"),
         ({"label": "x" * 5000}, "label", "is too long"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_said_of_its_field_with_the_nearest_word(
-    texts: dict[str, str], key: str, words: str
-) -> None:
-    found, said = words_complaint({"type": "ext4", **texts}, 0, CATALOG)
-    assert found == key
-    assert words in said
+    ):
+        found, said = words_complaint({"type": "ext4", **texts}, 0, CATALOG)
+        assert found == key, texts
+        assert words in said
 
 
 _PLAN = 'schema = 1\nraw = true\n[[workload]]\nkind = "create"\nfile_size = "1MiB"\n'

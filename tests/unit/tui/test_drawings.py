@@ -87,44 +87,41 @@ def test_a_higher_value_has_no_shorter_bar(one: float, other: float) -> None:
     assert bar_length(min(one, other), 100) <= bar_length(max(one, other), 100)
 
 
-def test_a_bar_has_the_true_scale() -> None:
+def test_a_bar_has_the_true_scale_and_more_than_that_is_marked() -> None:
     whole = bar_length(100, 100)
     assert bar_length(50, 100) == whole // 2
     assert bar_length(0, 100) == 0
-
-
-def test_more_than_the_scale_has_is_marked() -> None:
     assert "#>]" in words_of(gauge(GaugeValue("x", 101, 100, "101")))
     assert ">" not in words_of(gauge(GaugeValue("x", 100, 100, "100")))
 
 
-def test_what_is_not_to_be_had_is_said_in_words() -> None:
-    assert words_of(gauge(GaugeValue("PSI", None, 1, ""))).rstrip() == "PSI    n/a"
-    assert words_of(gauge(GaugeValue("PSI", math.nan, 1, "kernel"))).rstrip() == "PSI    n/a (kernel)"
-
-
-def test_thresholds_stand_in_the_bar_with_their_names() -> None:
-    value = GaugeValue("dirty", 10, 100, "10", (Threshold(40, "start"), Threshold(80, "limit")))
-    assert words_of(gauge(value)) == "dirty  [####            |start          |limit  ]         10"
-
-
-def test_a_name_without_room_is_left_out_and_its_mark_stays() -> None:
-    value = GaugeValue("dirty", 90, 100, "90", (Threshold(40, "start"), Threshold(95, "limit")))
-    assert words_of(gauge(value)).count("|") == 2
-    assert "start" not in words_of(gauge(value))
+def test_a_gauge_says_its_name_figure_and_thresholds_as_far_as_there_is_room() -> None:
+    one = (Threshold(40, "start"), Threshold(80, "limit"))
+    for value, width, line in (
+        (GaugeValue("PSI", None, 1, ""), 60, "PSI    n/a"),
+        (GaugeValue("PSI", math.nan, 1, "kernel"), 60, "PSI    n/a (kernel)"),
+        (
+            GaugeValue("dirty", 10, 100, "10", one),
+            60,
+            "dirty  [####            |start          |limit  ]         10",
+        ),
+        # In a narrow place the figure stays.
+        (GaugeValue("dirty", 10, 100, "10 MiB"), 16, "dirty  10 MiB"),
+    ):
+        assert words_of(gauge(value, width)).rstrip() == line
+    # A name without room is left out, and its mark stays.
+    narrow = words_of(
+        gauge(GaugeValue("dirty", 90, 100, "90", (Threshold(40, "start"), Threshold(95, "limit"))))
+    )
+    assert narrow.count("|") == 2
+    assert "start" not in narrow
 
 
 def test_parts_differ_without_colours() -> None:
-    value = GaugeValue(
-        "CPU", 4, 4, "4", parts=tuple(Part(1, kind) for kind in ("user", "system", "iowait", "irq"))
-    )
+    parts = tuple(Part(1, kind) for kind in ("user", "system", "iowait", "irq"))
     for glyphs in (ASCII, SAFE, WIDE):
-        bar = words_of(gauge(value, glyphs=glyphs)).partition("[")[2].partition("]")[0]
-        assert len(set(bar)) == 4
-
-
-def test_in_a_narrow_place_the_figure_stays() -> None:
-    assert words_of(gauge(GaugeValue("dirty", 10, 100, "10 MiB"), 16)).rstrip() == "dirty  10 MiB"
+        words = words_of(gauge(GaugeValue("CPU", 4, 4, "4", parts=parts), glyphs=glyphs))
+        assert len(set(words.partition("[")[2].partition("]")[0])) == 4
 
 
 def plot(*series: Series, width: int = 21, height: int = 6, marks: tuple[Threshold, ...] = ()) -> list[str]:
@@ -144,13 +141,16 @@ def test_a_plot_shows_a_curve_on_its_scale() -> None:
     ]
 
 
-def test_missing_samples_are_a_gap_and_zero_is_not() -> None:
-    known = columns_of(Series("w", ((0, 5), (1, 0), (2, 5), (3, 5), (8, 5), (9, 5)), "w"), 0, 10, 10)
-    assert known == [5, 0, 5, 5, None, None, None, None, 5, 5]
-
-
-def test_a_point_without_a_number_is_a_gap() -> None:
-    assert columns_of(Series("w", ((0, 1), (1, math.nan), (2, 1)), "w"), 0, 3, 3) == [1, None, 1]
+def test_a_column_has_the_points_around_it_and_missing_samples_are_a_gap() -> None:
+    for points, span, count, columns in (
+        (((0, 5), (1, 0), (2, 5), (3, 5), (8, 5), (9, 5)), (0, 10), 10, [5, 0, 5, 5, *[None] * 4, 5, 5]),
+        (((0, 1), (1, math.nan), (2, 1)), (0, 3), 3, [1, None, 1]),
+        # Few points fill the columns between them.
+        (((0, 1), (5, 2), (10, 3)), (0, 10), 5, [1, 2, 2, 3, 3]),
+    ):
+        assert columns_of(Series("w", points, "w"), *span, count) == columns, points
+    # Points outside the scale are not drawn.
+    assert columns_of(Series("w", ((-5, 9), (5, 1), (15, 9)), "w"), 0, 10, 2)[1] == 1
 
 
 def test_zero_is_drawn_and_a_gap_is_not() -> None:
@@ -163,14 +163,6 @@ def test_many_points_a_column_are_reduced_to_the_highest_and_that_is_said() -> N
     assert max(y or 0 for y in columns_of(series, 0, 10, 10)) == 90
     assert REDUCED in plot(series, width=60)[-1]
     assert REDUCED not in plot(Series("w", ((1, 1),), "w"), width=60)[-1]
-
-
-def test_few_points_fill_the_columns_between_them() -> None:
-    assert columns_of(Series("w", ((0, 1), (5, 2), (10, 3)), "w"), 0, 10, 5) == [1, 2, 2, 3, 3]
-
-
-def test_points_outside_the_scale_are_not_drawn() -> None:
-    assert columns_of(Series("w", ((-5, 9), (5, 1), (15, 9)), "w"), 0, 10, 2)[1] == 1
 
 
 def test_the_curve_behind_is_faint_and_does_not_hide_the_one_in_front() -> None:
@@ -189,16 +181,12 @@ def test_a_curve_at_zero_does_not_hide_the_area() -> None:
     assert plot(area, line, width=24)[3] == "   |###########*********"
 
 
-def test_a_threshold_is_a_line_with_its_name() -> None:
-    lines = plot(Series("w", ((1, 1),), "w"), width=24, height=12, marks=(Threshold(50, "lim"),))
+def test_a_threshold_is_a_line_with_its_name_which_stands_on_it_at_the_top() -> None:
+    series = Series("w", ((1, 1),), "w")
+    lines = plot(series, width=24, height=12, marks=(Threshold(50, "lim"),))
     assert "lim|--------------------" in lines
-
-
-def test_a_threshold_at_the_top_is_named_on_its_line() -> None:
-    assert (
-        plot(Series("w", ((1, 1),), "w"), width=24, marks=(Threshold(100, "limit"),))[0]
-        == "  100|-limit -----------"
-    )
+    lines = plot(series, width=24, marks=(Threshold(100, "limit"),))
+    assert lines[0] == "  100|-limit -----------"
 
 
 def test_nothing_yet_is_said_in_words() -> None:
