@@ -159,18 +159,12 @@ def _flag_words(flag: Flag, value: str | None, where: Where) -> tuple[Word, ...]
 
 
 def _sub_word(flag: Flag, item: str, where: Where) -> Word:
-    aliases, known = flag.aliases, flag.keys
-    if flag.kind is FlagKind.FEATURES:
-        caret, name = ("^", item[1:]) if item.startswith("^") else ("", item)
-        name = aliases.get(name, name)
-        if name not in known:
-            raise where.refused(item, f"{flag.names[0]} has no such feature on the list", known)
-        text = caret + name
-        return Word(flag.names[0], flag.kind, name, text, item if text != item else "")
-    key, value = _pair(item)
-    key = aliases.get(key, key)
-    _check_pair(item, key, value, known, where)
-    text = key if value is None else f"{key}={value}"
+    is_feature = flag.kind is FlagKind.FEATURES
+    caret, name = ("^", item[1:]) if is_feature and item.startswith("^") else ("", item)
+    key, value = (name, None) if is_feature else _pair(name)
+    key = flag.aliases.get(key, key)
+    _check_pair(item, key, value, flag.keys, where)
+    text = caret + (key if value is None else f"{key}={value}")
     return Word(flag.names[0], flag.kind, key, text, item if text != item else "")
 
 

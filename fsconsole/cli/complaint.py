@@ -60,15 +60,11 @@ def misuse(error: TyperException, words: Sequence[str], commands: Collection[str
     nearest = f"Did you mean {possible.removesuffix(')')}? " if possible else ""
     line = " ".join(said.split())
     sentence = f"{line[:1].upper()}{line[1:].rstrip('.')}."
-    return Misused(what=sentence, nearest=nearest, command=_command(error, words, commands))
-
-
-def _command(error: TyperException, words: Sequence[str], commands: Collection[str]) -> str:
-    """Return the command whose help says more; the parser doesn't tell it of every mistake."""
+    # The parser doesn't tell the command of every mistake.
+    named = " ".join(["fsconsole", *[word for word in words[:1] if word in commands]])
     context = getattr(error, "ctx", None)
-    if context is not None:
-        return str(context.command_path)
-    return " ".join(["fsconsole", *[word for word in words[:1] if word in commands]])
+    command = str(context.command_path) if context is not None else named
+    return Misused(what=sentence, nearest=nearest, command=command)
 
 
 def need_root(what: str) -> None:

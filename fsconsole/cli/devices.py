@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from fsconsole.devices.scratch import Scratch
     from fsconsole.devices.state import ListedDevice
-    from fsconsole.preflight.device_survey import DeviceSurvey
 
 
 def devices(
@@ -45,24 +45,17 @@ def devices(
     if as_json:
         typer.echo(encode(survey.devices, indent=1))
     else:
-        _print_table(survey)
+        from rich.console import Console
+
+        console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+        width = console.width if console.is_terminal else sys.maxsize
+        for line in table_lines(survey.devices, width, ascii_only=console.options.ascii_only):
+            console.print(line)
     if device and not as_json:
         for sentence in dict.fromkeys(sentence for one in survey.devices for sentence in one.stripes):
             typer.echo(printable(sentence))
     for note in survey.notes:
         say(f"note: {printable(note)}")
-
-
-def _print_table(survey: DeviceSurvey) -> None:
-    """Print as many columns as fit a terminal, or all of them elsewhere."""
-    import sys
-
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-    width = console.width if console.is_terminal else sys.maxsize
-    for line in table_lines(survey.devices, width, ascii_only=console.options.ascii_only):
-        console.print(line)
 
 
 def table_lines(devices: Sequence[ListedDevice], width: int, *, ascii_only: bool) -> Iterator[Text]:

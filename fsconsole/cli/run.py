@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from fsconsole.preflight.prepare import Prepared
 
 
-DEMO_PLAN = "demo"
-_DEMO_SIZE = "2GiB"
-
 Detach = Annotated[
     bool, typer.Option("--detach", help="Start in the background; `fsconsole attach` follows it.")
 ]
@@ -87,9 +84,7 @@ def demo(
     directory: Annotated[
         str, typer.Option("--dir", metavar="DIR", help="Directory of the scratch file.")
     ] = DEFAULT_SCRATCH_DIR,
-    size: Annotated[
-        str, typer.Option("--size", metavar="SIZE", help="Size of the scratch file.")
-    ] = _DEMO_SIZE,
+    size: Annotated[str, typer.Option("--size", metavar="SIZE", help="Size of the scratch file.")] = "2GiB",
     detach: Detach = False,
     as_json: JsonLines = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
@@ -108,10 +103,8 @@ def demo(
     with Interrupts(at_once=detach) as interrupts:
         made = scratch.create(parse_bytes(size), directory, purpose=purpose_of(run_id))
         try:
-            prepared = prepare(
-                DEMO_PLAN, [made.device], executor=RealExecutor(), runs_dir=runs, run_id=run_id
-            )
-            _require_ready(prepared, DEMO_PLAN)
+            prepared = prepare("demo", [made.device], executor=RealExecutor(), runs_dir=runs, run_id=run_id)
+            _require_ready(prepared, "demo")
             request = create_request(run_id, prepared.plan, prepared.targets, owned_scratch=made.path)
             folder = _create_run(runs, request, interrupts)
         except BaseException:

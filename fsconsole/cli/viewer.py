@@ -89,11 +89,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Ended(BaseException):
-    """SIGTERM or SIGHUP, on its way up to where the process ends by the same signal."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
+    """SIGTERM or SIGHUP by its number, on its way up to where the process ends by the same signal."""
 
 
 class Interrupts:
@@ -108,7 +104,8 @@ class Interrupts:
         self._at_once = at_once
         self._holding = False
         self._noted: list[int] = []
-        self._asked = 0
+        self.asked = False
+        """True from the first signal that asks the engine to stop."""
         self._wanted: list[Verb] = []
         self._folder: RunFolder | None = None
 
@@ -125,8 +122,8 @@ class Interrupts:
     ) -> None:
         self.give_back()
         if isinstance(error, Ended):
-            signal.signal(error.number, signal.SIG_DFL)
-            os.kill(os.getpid(), error.number)
+            signal.signal(error.args[0], signal.SIG_DFL)
+            os.kill(os.getpid(), error.args[0])
 
     def give_back(self) -> None:
         """From now on let signals do what they did before."""
@@ -163,11 +160,6 @@ class Interrupts:
             signal.signal(number, self._take)
         return False
 
-    @property
-    def asked(self) -> bool:
-        """True from the first signal that asks the engine to stop."""
-        return self._asked > 0
-
     def deliver(self) -> None:
         """Ask the engine for what is wanted; one that does not listen yet is asked by the next call."""
         while self._wanted and self._folder is not None:
@@ -191,8 +183,8 @@ class Interrupts:
             self._holding = True
             raise _ending(number)
         if number != signal.SIGHUP:
-            self._wanted.append(Verb.STOP_NOW if self._asked or self._at_once else Verb.STOP_AFTER)
-            self._asked += 1
+            self._wanted.append(Verb.STOP_NOW if self.asked or self._at_once else Verb.STOP_AFTER)
+            self.asked = True
             self.deliver()
 
 

@@ -129,13 +129,13 @@ def _files(workload: Workload) -> str:
     size = units.format_bytes_exact(workload.file_size_bytes)
     if workload.file_size_max_bytes > workload.file_size_bytes:
         size += f" to {units.format_bytes_exact(workload.file_size_max_bytes)}"
+    is_mix = workload.kind is WorkloadKind.MIX
+    of_all = {WorkloadKind.CREATE: "files", WorkloadKind.MIX: "operations"}.get(workload.kind, "every file")
+    files = _counted(workload.files, "operation" if is_mix else "file") if workload.files else of_all
     if workload.kind is WorkloadKind.CREATE:
-        files = _counted(workload.files, "file") if workload.files else "files"
         return f"{files} of {size}"
-    if workload.kind is WorkloadKind.MIX:
-        files = _counted(workload.files, "operation") if workload.files else "operations"
+    if is_mix:
         return f"{files} on files" + (f" of {size}" if workload.file_size_bytes else "")
-    files = _counted(workload.files, "file") if workload.files else "every file"
     if not workload.file_size_bytes or not (workload.reads or workload.writes):
         return files
     return f"{size} {'to' if workload.kind is WorkloadKind.APPEND else 'in'} {files}"
@@ -225,11 +225,10 @@ def _stream(
         *_STREAM, verb, target.path,
         "--streams", str(streams), "--bytes", str(size), "--block", str(BLOCK_BYTES),
     )  # fmt: skip
-    each = "1 stream" if streams == 1 else f"{streams} streams"
     flush = "; then flush" if kind is StepKind.RAW_WRITE else ""
     return Step(
         kind,
-        f"{verb} straight {preposition} {target.path}: {each} of {format_bytes_exact(size)}"
+        f"{verb} straight {preposition} {target.path}: {_counted(streams, 'stream')} of {format_bytes_exact(size)}"
         f" in direct {verb}s of {format_bytes_exact(BLOCK_BYTES)}{flush}",
         (argv,),
         changes=f"overwrites {target.path}" if kind is StepKind.RAW_WRITE else "",
