@@ -22,7 +22,7 @@ from fsconsole.model.sample import (
 )
 from fsconsole.system.files import KeptFile
 from fsconsole.system.memfd import CounterPage
-from fsconsole.telemetry.block import SYS, DeviceGauge, Watched, watched_tree
+from fsconsole.telemetry.block import SYS, DeviceGauge, watched_tree
 from fsconsole.telemetry.machine import (
     PROC_MEMINFO,
     PROC_PRESSURE,
@@ -166,23 +166,16 @@ class DeviceGauges:
         """Read the layers again; gauges that stay keep their previous reading."""
         self._looked_s = time.monotonic()
         former, self._gauges = self._gauges, {}
-        for device in arranged([watched_tree(name, self._sys) for name in self._targets]):
-            gauge = former.pop(device.name, None) or DeviceGauge(device, f"{self._sys}/class/block")
-            gauge.device = device
-            self._gauges[device.name] = gauge
+        trees = [watched_tree(name, self._sys) for name in self._targets]
+        lower = {device.name for tree in trees for device in tree[1:]}
+        # A target below another one is its member.
+        for device in (device for tree in trees if tree[0].name not in lower for device in tree):
+            if device.name not in self._gauges:
+                gauge = former.pop(device.name, None) or DeviceGauge(device, f"{self._sys}/class/block")
+                gauge.device = device
+                self._gauges[device.name] = gauge
         for gauge in former.values():
             gauge.close()
-
-
-def arranged(trees: list[tuple[Watched, ...]]) -> tuple[Watched, ...]:
-    """Return the devices of all trees, each once; a target below another one is its member."""
-    lower = {device.name for tree in trees for device in tree[1:]}
-    found: dict[str, Watched] = {}
-    for tree in trees:
-        if tree[0].name not in lower:
-            for device in tree:
-                found.setdefault(device.name, device)
-    return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True)
