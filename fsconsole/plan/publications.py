@@ -28,7 +28,6 @@ _UNITS: Mapping[str, tuple[Unit, float]] = {
     "": (Unit.COUNT, 1),
 }
 """Units that publications use, with the base unit and its size; the kernel's and their kB is 1024 bytes."""
-_TEXTS = {"table", "as_printed", "note"}
 
 
 class _Column(Wire, frozen=True):
@@ -41,6 +40,14 @@ class _Column(Wire, frozen=True):
             raise ValueError(f"{self.metric.value} is not counted in {self.unit!r}")
 
 
+class _Row(Wire, frozen=True):
+    as_printed: str
+    figures: dict[str, float]
+    """By their columns."""
+    table: str = ""
+    note: str = ""
+
+
 class _File(Wire, frozen=True):
     schema: Literal[1]
     title: str
@@ -49,7 +56,12 @@ class _File(Wire, frozen=True):
     machine: str
     workload: str
     columns: dict[str, _Column]
-    rows: tuple[dict[str, str | float], ...] = msgspec.field(name="row")
+    rows: tuple[_Row, ...] = msgspec.field(name="row")
+
+    def figures_of(self, row: _Row) -> tuple[Measurement, ...]:
+        """Return the figures of a row in base units."""
+        found = ((self.columns[name], value) for name, value in row.figures.items())
+        return tuple(Measurement(column.metric, value * _UNITS[column.unit][1]) for column, value in found)
 
 
 def list_publications() -> tuple[Path, ...]:
@@ -67,7 +79,7 @@ def find_publication(name: str) -> Publication:
 
 
 def read_publication(path: Path) -> Publication:
-    """Return the publication in a shipped file. Raises msgspec.ValidationError or ValueError for a wrong one."""
+    """Return the publication in a shipped file. Raises msgspec.ValidationError or KeyError for a wrong one."""
     file = msgspec.convert(tomli.loads(path.read_text(encoding="utf-8")), _File)
     return Publication(
         name=path.stem,
@@ -76,22 +88,7 @@ def read_publication(path: Path) -> Publication:
         date=file.date,
         machine=file.machine,
         workload=file.workload,
-        rows=tuple(_row(row, file.columns) for row in file.rows),
-    )
-
-
-def _row(row: dict[str, str | float], columns: Mapping[str, _Column]) -> PublishedRow:
-    texts = {name: value for name, value in row.items() if isinstance(value, str)}
-    figures = {name: value for name, value in row.items() if not isinstance(value, str)}
-    if unknown := (texts.keys() - _TEXTS) | (figures.keys() - columns.keys()):
-        raise ValueError(f"a row has {', '.join(sorted(unknown))}, which is no figure of a column")
-    return PublishedRow(
-        table=texts.get("table", ""),
-        as_printed=texts["as_printed"],
-        figures=tuple(
-            Measurement(column.metric, figures[name] * _UNITS[column.unit][1])
-            for name, column in columns.items()
-            if name in figures
+        rows=tuple(
+            PublishedRow(row.table, row.as_printed, file.figures_of(row), row.note) for row in file.rows
         ),
-        note=texts.get("note", ""),
     )

@@ -114,11 +114,11 @@ def test_a_wrong_file_is_refused(tmp_path: Path) -> None:
         (HEAD + "colour = 1\n", "colour"),
         (HEAD + COLUMNS.replace("MiB/s", "s"), "not counted in"),
         (HEAD + COLUMNS.replace("durable", "fast"), "fast"),
-        (HEAD + COLUMNS + '[[row]]\nas_printed = "x"\nspeed = "quick"\n', "speed"),
-        (HEAD + COLUMNS + '[[row]]\nas_printed = "x"\nsped = 1\n', "sped"),
+        (HEAD + COLUMNS + '[[row]]\nas_printed = "x"\nfigures = { speed = "quick" }\n', "figures"),
+        (HEAD + COLUMNS + '[[row]]\nas_printed = "x"\nfigures = { sped = 1 }\n', "sped"),
     ]:
         path.write_text(text)
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises((ValueError, KeyError), match=words):
             read_publication(path)
 
 
