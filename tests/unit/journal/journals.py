@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.reader import JournalReader
@@ -25,3 +28,22 @@ def write(folder: RunFolder, *observations: Observation, finished: bool = True) 
 
 def written(folder: RunFolder) -> list[Observation]:
     return list(JournalReader(folder.journal).read_since(Cursor()).observations)
+
+
+CHILD = """
+import os, sys
+from fsconsole.errors.runs import JournalFull
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.writer import JournalWriter
+from fsconsole.model.events import CellFinished, CellStarted, Outcome
+from fsconsole.model.sample import CpuShares, Sample, Writeback
+
+folder = RunFolder(sys.argv[1])
+writer = JournalWriter(folder)
+"""
+
+
+def child_that_writes(folder: RunFolder, script: str) -> subprocess.Popen[str]:
+    """Start a process that goes on from CHILD with a script: what is done to it must not happen to the tests."""
+    argv = [sys.executable, "-c", CHILD + script, folder.path]
+    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

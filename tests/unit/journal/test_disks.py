@@ -6,7 +6,6 @@ import fcntl
 import os
 import struct
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import CellStarted, RunInterrupted
-from tests.unit.journal.journals import a_sample, written
+from tests.unit.journal.journals import a_sample, child_that_writes, written
 
 pytestmark = pytest.mark.root
 
@@ -50,13 +49,6 @@ def fill_up(disk: Path) -> Path:
 
 
 WRITE_ON_ORDER = """
-import sys
-from fsconsole.errors.runs import JournalFull
-from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.events import CellFinished, Outcome
-
-writer = JournalWriter(RunFolder(sys.argv[1]))
 cell = 0
 for order in sys.stdin:
     try:
@@ -71,25 +63,15 @@ for order in sys.stdin:
 """
 
 
-class Child:
-    """A writer in a process of its own: what a full disk does to it must not happen to the tests."""
+def order(child: subprocess.Popen[str], word: str) -> str:
+    child.stdin.write(word + "\n")
+    child.stdin.flush()
+    return child.stdout.readline().strip()
 
-    def __init__(self, folder: RunFolder) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", WRITE_ON_ORDER, folder.path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
 
-    def order(self, word: str) -> str:
-        self.process.stdin.write(word + "\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
-
-    def end(self) -> int:
-        self.process.communicate()
-        return self.process.returncode
+def end(child: subprocess.Popen[str]) -> int:
+    child.communicate()
+    return child.returncode
 
 
 def cells(folder: RunFolder) -> list[int]:
@@ -97,32 +79,31 @@ def cells(folder: RunFolder) -> list[int]:
 
 
 @pytest.fixture
-def child(small_disk, make_request) -> Iterator[tuple[Child, RunFolder]]:
+def child(small_disk, make_request) -> Iterator[tuple[subprocess.Popen[str], RunFolder]]:
     folder = create_run(str(small_disk / "runs"), make_request())
-    child = Child(folder)
-    yield child, folder
-    child.end()
+    with child_that_writes(folder, WRITE_ON_ORDER) as child:
+        yield child, folder
 
 
 def test_a_full_disk_loses_nothing_that_was_reported_and_the_run_can_go_on(child, small_disk) -> None:
     writer, folder = child
-    assert writer.order("record") == "done"
+    assert order(writer, "record") == "done"
     ballast = fill_up(small_disk)
-    assert writer.order("record") == "full"
+    assert order(writer, "record") == "full"
     assert cells(folder) == [0]
     ballast.unlink()
     os.sync()
-    assert [writer.order(word) for word in ("record", "close")] == ["done", "done"]
-    assert writer.end() == 0
+    assert [order(writer, word) for word in ("record", "close")] == ["done", "done"]
+    assert end(writer) == 0
     assert cells(folder) == [0, 2]
 
 
 def test_a_writer_ends_orderly_on_a_full_disk(child, small_disk) -> None:
     writer, folder = child
-    assert writer.order("record") == "done"
+    assert order(writer, "record") == "done"
     fill_up(small_disk)
-    assert [writer.order(word) for word in ("record", "close")] == ["full", "full"]
-    assert writer.end() == 0
+    assert [order(writer, word) for word in ("record", "close")] == ["full", "full"]
+    assert end(writer) == 0
     assert cells(folder) == [0]
 
 
@@ -130,11 +111,11 @@ def test_a_journal_that_fills_its_disk_itself_stops_in_time(child) -> None:
     writer, folder = child
     answers = ["done"]
     while answers[-1] == "done" and len(answers) < 2000:
-        answers.append(writer.order("record"))
+        answers.append(order(writer, "record"))
     assert answers[-1] == "full"
     assert cells(folder) == list(range(len(answers) - 2))
-    assert writer.order("close") in {"done", "full"}
-    assert writer.end() == 0
+    assert order(writer, "close") in {"done", "full"}
+    assert end(writer) == 0
     assert cells(folder) == list(range(len(answers) - 2))
 
 

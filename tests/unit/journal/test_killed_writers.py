@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from fsconsole.journal.reader import open_journal
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import CellStarted
 from tests.unit.journal.half_done import change_and_die
-from tests.unit.journal.journals import write, written
+from tests.unit.journal.journals import child_that_writes, write, written
 
 
 def left_half_done(folder: RunFolder) -> None:
@@ -40,12 +38,6 @@ def test_what_was_written_before_is_read_and_the_next_writer_goes_on_from_there(
 
 
 WRITE_AND_DIE = """
-import os, sys
-from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.events import CellStarted
-folder = RunFolder(sys.argv[1])
-writer = JournalWriter(folder)
 writer.record(CellStarted(0, 1))
 writer.close(finished=False)
 JournalWriter(folder).record(CellStarted(1, 1))
@@ -59,7 +51,7 @@ LEFT_BYTES = (0, 1, HEADER_BYTES - 1, HEADER_BYTES, HEADER_BYTES + 1, HEADER_BYT
 def test_what_stands_before_a_log_hardly_begun_is_read_and_the_next_writer_goes_on(
     folder: RunFolder, left_bytes: int
 ) -> None:
-    subprocess.run([sys.executable, "-c", WRITE_AND_DIE, folder.path], check=False)
+    child_that_writes(folder, WRITE_AND_DIE).communicate()
     os.truncate(folder.journal + "-wal", left_bytes)
     before = files_of(folder)
     assert written(folder) == [CellStarted(0, 1)]

@@ -4,8 +4,6 @@ import os
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +17,7 @@ from fsconsole.journal.reader import JournalReader, open_journal
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import CellFinished, CellStarted, FeatureSeen, Outcome
-from tests.unit.journal.journals import a_sample, written
+from tests.unit.journal.journals import a_sample, child_that_writes, written
 
 NOBODY = 65534
 
@@ -108,12 +106,6 @@ def test_a_journal_that_is_still_to_be_made_is_empty(tmp_path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_newer_journal_is_told_by_its_version(filled, change) -> None:
-    change("PRAGMA user_version = 7")
-    with pytest.raises(JournalNewer, match="schema 7"):
-        JournalReader(filled.journal).request()
-
-
 @pytest.mark.parametrize(
     ("statement", "why"),
     [
@@ -180,17 +172,11 @@ def test_whatever_is_damaged_is_an_error_and_never_a_traceback(filled) -> None:
             continue
 
 
-WRITE_AND_WAIT = """
-import sys
-from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.events import CellStarted
-
-writer = JournalWriter(RunFolder(sys.argv[1]))
-writer.record(CellStarted(0, 1))
-print("written", flush=True)
-sys.stdin.readline()
-"""
+def write_and_be_killed(folder: RunFolder) -> None:
+    script = "writer.record(CellStarted(0, 1))\nprint(flush=True)\nsys.stdin.readline()"
+    with child_that_writes(folder, script) as child:
+        child.stdout.readline()
+        child.kill()
 
 
 @pytest.fixture
@@ -222,14 +208,6 @@ def as_nobody() -> Iterator[Callable[[RunFolder], Batch]]:
             os.setgroups(groups)
 
     return read
-
-
-def write_and_be_killed(folder: RunFolder) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITE_AND_WAIT, folder.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as child:
-        child.stdout.readline()
-        child.kill()
 
 
 @pytest.mark.root

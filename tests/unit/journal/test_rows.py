@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fsconsole.journal.events import KINDS, Cursor, event_row
 from fsconsole.journal.reader import JournalReader
-from fsconsole.journal.samples import COLUMNS, CPU_COLUMNS, DEVICE_COLUMNS, DEVICE_IDENTITY, sample_row
+from fsconsole.journal.samples import sample_row
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import (
@@ -26,7 +26,7 @@ from fsconsole.model.events import (
 )
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
-from fsconsole.model.sample import CpuShares, DeviceRates, NumberedCpu, Pressure, Sample, Writeback
+from fsconsole.model.sample import CpuShares, NumberedCpu, Pressure, Sample, Writeback
 
 
 def values(hint: object) -> st.SearchStrategy[object]:
@@ -83,23 +83,6 @@ def test_every_class_of_observation_has_its_own_kind() -> None:
     assert KINDS["cell_finished"] is CellFinished
 
 
-def test_every_field_of_a_sample_has_its_column() -> None:
-    groups = {
-        name: hint
-        for name, hint in get_type_hints(Sample).items()
-        if name not in ("step", "per_cpu", "devices")
-    }
-    stored = {(column.group, column.field) for column in COLUMNS}
-    assert {group or field for group, field in stored} == set(groups)
-    for group in {group for group, _ in stored if group}:
-        (kind, *_) = get_args(groups[group]) or (groups[group],)
-        assert {field for name, field in stored if name == group} == set(kind.__struct_fields__)
-    assert [column.field for column in CPU_COLUMNS] == list(CpuShares.__struct_fields__)
-    assert {column.field for column in DEVICE_COLUMNS} | {*DEVICE_IDENTITY} == set(
-        DeviceRates.__struct_fields__
-    )
-
-
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     observations=st.lists(st.one_of([values(kind) for kind in KINDS.values()]), max_size=12),
@@ -133,13 +116,6 @@ def test_a_figure_that_can_not_be_kept_is_refused_before_it_reaches_the_disk(val
     finished = StepFinished(0, 1, 3, Outcome.DONE, 1.0, measurements=(Measurement(Metric.WRITE, value),))
     with pytest.raises(ValueError, match=r"JSON compliant|64 bits"):
         event_row(finished, 1, 1)
-
-
-@settings(max_examples=20)
-@given(values(Sample))
-def test_a_sample_has_a_row_for_every_cpu_and_device(sample: Sample) -> None:
-    row = sample_row(sample)
-    assert (len(row.cpus), len(row.devices)) == (len(sample.per_cpu), len(sample.devices))
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30])

@@ -77,9 +77,11 @@ def test_where_the_group_exists_all_belongs_to_it(tmp_path, make_request, monkey
     writer.close(finished=True)
 
 
-def test_a_new_run_holds_its_request_and_nothing_else(tmp_path, make_request) -> None:
+def test_a_new_run_holds_its_request_and_nothing_else_and_is_never_replaced(tmp_path, make_request) -> None:
     request = make_request()
     folder = create_run(str(tmp_path), request)
+    with pytest.raises(RunsReadOnly, match="exists"):
+        create_run(str(tmp_path), request)
     assert sorted(os.listdir(tmp_path)) == [request.run_id]
     assert sorted(os.listdir(folder.path)) == ["journal.sqlite", "last-word", "raw"]
     assert JournalReader(folder.journal).request() == request
@@ -91,14 +93,6 @@ def test_a_name_that_leads_elsewhere_is_refused(tmp_path, make_request, run_id: 
     with pytest.raises(RunsReadOnly, match="not a name"):
         create_run(str(tmp_path), make_request(run_id=run_id))
     assert os.listdir(tmp_path) == []
-
-
-def test_a_run_is_never_replaced(tmp_path, make_request) -> None:
-    request = make_request()
-    create_run(str(tmp_path), request)
-    with pytest.raises(RunsReadOnly, match="exists"):
-        create_run(str(tmp_path), request)
-    assert os.listdir(tmp_path) == [request.run_id]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -20,7 +18,7 @@ from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import CellFinished, CellStarted, ControlRequested, Outcome, RunInterrupted, Verb
 from tests.conftest import wait_until
-from tests.unit.journal.journals import a_sample, write, written
+from tests.unit.journal.journals import a_sample, child_that_writes, write, written
 
 
 @pytest.fixture
@@ -203,13 +201,6 @@ def test_should_the_thread_end_nobody_waits_for_ever(folder, monkeypatch) -> Non
 
 
 WRITE_UNTIL_KILLED = """
-import sys
-from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.events import CellStarted
-from fsconsole.model.sample import CpuShares, Sample, Writeback
-
-writer = JournalWriter(RunFolder(sys.argv[1]))
 number = 0
 while True:
     number += 1
@@ -223,9 +214,7 @@ while True:
 
 @pytest.mark.parametrize("lines", [0, 1, 7, 40, 150])
 def test_what_a_killed_writer_had_reported_is_there(folder, lines: int) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITE_UNTIL_KILLED, folder.path], stdout=subprocess.PIPE, text=True
-    ) as child:
+    with child_that_writes(folder, WRITE_UNTIL_KILLED) as child:
         reported = [child.stdout.readline() for _ in range(lines)]
         child.kill()
         reported += child.stdout.readlines()
