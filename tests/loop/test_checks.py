@@ -20,6 +20,7 @@ from fsconsole.plan.expand import cell_uuid
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.conftest import run
+from tests.loop.gate_cases import write
 
 SIZES = {"ext2": 32 * MIB, "ext3": 64 * MIB, "ext4": 64 * MIB, "xfs": 320 * MIB, "btrfs": 160 * MIB}
 CHECKS = {
@@ -28,6 +29,13 @@ CHECKS = {
     "ext4": ("e2fsck", "-f", "-y"),
     "xfs": ("xfs_repair", "-n"),
     "btrfs": ("btrfs", "check", "--readonly"),
+}
+UUID = cell_uuid("20261121-081000-k7qf", 3)
+MADE_WITH = {
+    "f2fs": (("-s", "2", "-O", "extra_attr,compression"), {"compression": "on", "segments_per_section": "2"}),
+    "nilfs2": (("-B", "1024"), {"blocks_per_segment": "1024"}),
+    "jfs": (("-s", "4"), {"block_size": "4096"}),
+    "reiserfs": (("-h", "tea"), {"hash": "tea"}),
 }
 
 
@@ -58,20 +66,13 @@ def device(filesystem: str, loop_device, mounted) -> str:
     return device
 
 
-def overwrite(device: str, offset: int, data: bytes) -> None:
-    fd = os.open(device, os.O_WRONLY)
-    os.pwrite(fd, data, offset)
-    os.fsync(fd)
-    os.close(fd)
-
-
 @pytest.mark.parametrize("filesystem", ["btrfs"], indirect=True)
 def test_one_bad_copy_in_btrfs_is_an_error_though_the_check_exits_0(filesystem: str, device: str) -> None:
     copies = root_copies(device)
-    overwrite(device, copies[0] + 200, os.urandom(64))
+    write(device, copies[0] + 200, os.urandom(64))
     assert check(filesystem, device)[0] is CheckVerdict.ERRORS
     for copy in copies[1:]:
-        overwrite(device, copy + 200, os.urandom(64))
+        write(device, copy + 200, os.urandom(64))
     assert check(filesystem, device)[0] is CheckVerdict.ERRORS
 
 
@@ -80,22 +81,6 @@ def root_copies(device: str) -> list[int]:
     (root,) = re.findall(r"^root\t+(\d+)$", superblock, re.MULTILINE)
     mapped = run("btrfs-map-logical", "-l", root, device)
     return [int(place) for place in re.findall(r"physical (\d+)", mapped)]
-
-
-def test_a_mounted_filesystem_can_not_be_checked(filesystem: str, device: str, mounted) -> None:
-    mounted(device)
-    verdict, output = check(filesystem, device)
-    assert verdict is CheckVerdict.FAILED, output
-
-
-def test_a_device_that_is_not_there_can_not_be_checked(filesystem: str, tmp_path: Path) -> None:
-    verdict, output = check(filesystem, str(tmp_path / "none"))
-    assert verdict is CheckVerdict.FAILED, output
-
-
-def test_a_device_that_holds_nothing_is_never_clean(filesystem: str, loop_device) -> None:
-    verdict, output = check(filesystem, loop_device(8 * MIB))
-    assert verdict in {CheckVerdict.ERRORS, CheckVerdict.FAILED}, output
 
 
 @pytest.mark.parametrize("filesystem", ["ext4"], indirect=True)
@@ -118,57 +103,45 @@ def test_the_share_of_fragmented_files_is_read_from_the_real_check(
     assert share > 0
 
 
-UUID = cell_uuid("20261121-081000-k7qf", 3)
-MADE_WITH = {
-    "f2fs": (("-s", "2", "-O", "extra_attr,compression"), {"compression": "on", "segments_per_section": "2"}),
-    "nilfs2": (("-B", "1024"), {"blocks_per_segment": "1024"}),
-    "jfs": (("-s", "4"), {"block_size": "4096"}),
-    "reiserfs": (("-h", "tea"), {"hash": "tea"}),
-}
+def test_what_is_mounted_or_missing_or_holds_nothing_is_never_clean(
+    filesystem: str, device: str, loop_device, mounted, tmp_path: Path
+) -> None:
+    for strange in (loop_device(8 * MIB), str(tmp_path / "none")):
+        verdict, output = check(filesystem, strange)
+        assert verdict in {CheckVerdict.ERRORS, CheckVerdict.FAILED}, output
+    assert verdict is CheckVerdict.FAILED, output
+    mounted(device)
+    verdict, output = check(filesystem, device)
+    assert verdict is CheckVerdict.FAILED, output
 
 
-@pytest.fixture(params=MADE_WITH)
-def made(request, loop_device):
-    """One of them, made on a loop device as a cell makes it over another filesystem."""
-    filesystem = load_catalog().get(request.param)
+@pytest.mark.parametrize("name", MADE_WITH)
+def test_a_rarer_filesystem_has_the_runs_uuid_shows_what_it_was_made_with_and_is_clean(
+    name: str, loop_device
+) -> None:
+    filesystem = load_catalog().get(name)
     missing = [tool for tool in filesystem.tools if shutil.which(tool) is None]
     if missing:
         pytest.skip(f"NOT INSTALLED HERE: {', '.join(missing)} (package {filesystem.package})")
+    words, shown = MADE_WITH[name]
     device = loop_device(filesystem.trial_bytes)
+    # As a cell makes it over another filesystem.
     run("mkfs.ext4", "-q", device)
-    variant = Variant("", filesystem.name, (*filesystem.base_mkfs.split(), *MADE_WITH[filesystem.name][0]))
+    variant = Variant("", name, (*filesystem.base_mkfs.split(), *words))
     for argv in make_commands(filesystem, variant, device, UUID):
         run(*argv)
-    return filesystem, device
-
-
-def test_the_gate_would_know_it_by_the_runs_uuid(made):
-    filesystem, device = made
     found = probe_signatures(RealExecutor(), device)
-    assert {(signature.type, signature.uuid) for signature in found} == {(filesystem.name, UUID)}
-
-
-def test_what_mkfs_was_told_is_read_back(made):
-    filesystem, device = made
+    assert {(signature.type, signature.uuid) for signature in found} == {(name, UUID)}
     text = run(*filled(filesystem.commands.features, device=device))
-    found = {feature.name: feature.value for feature in parse_mkfs_features(filesystem.name, text)}
-    assert MADE_WITH[filesystem.name][1].items() <= found.items()
-
-
-def test_its_check_finds_it_clean(made):
-    filesystem, device = made
-    if not filesystem.commands.check:
-        assert filesystem.name == "nilfs2"
-        return
-    done = subprocess.run(
-        filled(filesystem.commands.check, device=device), check=False, capture_output=True, text=True
-    )
-    assert verdict_of(filesystem.name, done.returncode, done.stdout + done.stderr) is CheckVerdict.CLEAN
-
-
-def test_the_smallest_that_is_declared_can_be_made_and_nothing_much_smaller(made, loop_device):
-    filesystem, _ = made
-    variant = Variant("", filesystem.name, tuple(filesystem.base_mkfs.split()))
+    features = {feature.name: feature.value for feature in parse_mkfs_features(name, text)}
+    assert shown.items() <= features.items()
+    if filesystem.commands.check:
+        argv = filled(filesystem.commands.check, device=device)
+        done = subprocess.run(argv, check=False, capture_output=True, text=True)
+        assert verdict_of(name, done.returncode, done.stdout + done.stderr) is CheckVerdict.CLEAN
+    else:
+        assert name == "nilfs2"
     smaller = loop_device(filesystem.min_bytes - 4 * MIB)
-    argv = make_commands(filesystem, variant, smaller, UUID)[0]
+    plain = Variant("", name, tuple(filesystem.base_mkfs.split()))
+    argv = make_commands(filesystem, plain, smaller, UUID)[0]
     assert subprocess.run(argv, check=False, capture_output=True).returncode != 0

@@ -27,7 +27,9 @@ from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus, RunState, RunStatus
 from fsconsole.plan.steps import TREE
 from fsconsole.system.mounts import engine_argv
+from fsconsole.text import MIB
 from tests.conftest import run, wait_until
+from tests.loop.faulty_run import scratch_device
 from tests.loop.runs import (
     TINY_PLAN,
     UNHURRIED_PLAN,
@@ -75,9 +77,11 @@ class Hung:
 
 
 @pytest.fixture(params=[SHORT_S])
-def hung(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> Iterator[Hung]:
-    made = scratch.create(64 * 2**20, str(tmp_path / "scratch"))
-    folder = new_run(UNHURRIED_PLAN, made.device, str(tmp_path / "runs"))
+def hung(
+    own_scratch: scratch.Scratch, tmp_path: pathlib.Path, request: pytest.FixtureRequest
+) -> Iterator[Hung]:
+    device = own_scratch.device
+    folder = new_run(UNHURRIED_PLAN, device, str(tmp_path / "runs"))
     argv = engine_argv((sys.executable, str(ENGINE), folder.path, str(request.param)))
     engine = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)
 
@@ -90,7 +94,7 @@ def hung(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> Iterator[Hun
         wait_until(lambda: writers() != [], "writers write", 120)
         tree = os.open(f"/proc/{writers()[0]}/root{TREE}", os.O_RDONLY)
         fcntl.ioctl(tree, FIFREEZE, 0)
-        hung = Hung(folder, made.device, engine, tree)
+        hung = Hung(folder, device, engine, tree)
         try:
             yield hung
         finally:
@@ -98,27 +102,19 @@ def hung(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> Iterator[Hun
     finally:
         engine.kill()
         engine.wait()
-        wait_until(lambda: is_free(made.device), "nothing holds the device")
-        scratch.remove(made)
+        wait_until(lambda: is_free(device), "nothing holds the device")
 
 
-def test_writers_that_no_signal_ends_are_given_up_and_named(hung: Hung) -> None:
+def test_writers_that_no_signal_ends_are_given_up_and_named_by_cleanup_until_nobody_waits(hung: Hung) -> None:
     state = hung.over()
     assert state.exit_code == ExitCode.DEVICE_HANGS
     assert f"{hung.device} does not answer in workload: python" in state.reason
     assert "(state D)" in state.reason
     assert "fsconsole cleanup" in state.hint
-    assert [cell.status for cell in state.cells] == [
-        CellStatus.FAILED,
-        CellStatus.PENDING,
-        CellStatus.PENDING,
-    ]
+    first, *others = [cell.status for cell in state.cells]
+    assert (first, set(others)) == (CellStatus.FAILED, {CellStatus.PENDING})
     assert state.cells[0].reason == state.reason
     assert hung.engine.poll() is None
-
-
-def test_cleanup_tells_who_still_waits_until_nobody_does(hung: Hung) -> None:
-    hung.over()
     done = fsconsole("cleanup", "--runs", str(pathlib.Path(hung.folder.path).parent))
     assert "still waits in the kernel" in done.stdout, done
     hung.thaw()
@@ -138,11 +134,9 @@ DRIVER = pathlib.Path(__file__).with_name("disturbed_engine.py")
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, device):
     """The folder of a run of two tiny cells that has not begun."""
-    made = scratch.create(64 * 2**20, str(tmp_path / "scratch"))
-    yield new_run(TINY_PLAN, made.device, str(tmp_path / "runs"))
-    scratch.remove(made)
+    return new_run(TINY_PLAN, device, str(tmp_path / "runs"))
 
 
 def disturbed(folder, disturbance: str):
@@ -200,42 +194,32 @@ def test_a_resumed_run_does_not_forget_what_failed_before(folder):
     assert (state.exit_code, state.reason) == (ExitCode.CELLS_FAILED, "1 of 2 cells failed")
 
 
-def test_a_loop_device_without_direct_io_is_a_warning_on_the_run(folder):
-    (target,) = read_state(folder).request.targets
-    run("losetup", "--direct-io=off", target.path)
-    start_engine(folder)
-    wait_for_end(folder)
-    warned = {warning.kind: warning.reason for warning in read_state(folder).warnings}
-    assert warned[WarningKind.CACHED].startswith(f"{target.path} goes through the page cache")
-
-
-def test_a_disk_that_counts_nothing_is_a_warning_and_its_gauge_stays_empty(folder):
-    (target,) = read_state(folder).request.targets
-    name = os.path.basename(target.path)
-    pathlib.Path(f"/sys/block/{name}/queue/iostats").write_text("0")
-    try:
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+    """A run that nobody disturbed, on a disk that goes through the page cache and counts nothing."""
+    directory = tmp_path_factory.mktemp("ended")
+    with scratch_device(directory, 64 * MIB) as device:
+        run("losetup", "--direct-io=off", device)
+        counting = pathlib.Path(f"/sys/block/{os.path.basename(device)}/queue/iostats")
+        counting.write_text("0")
+        folder = new_run(TINY_PLAN, device, str(directory / "runs"))
         start_engine(folder)
         wait_for_end(folder)
-    finally:
-        pathlib.Path(f"/sys/block/{name}/queue/iostats").write_text("1")
-    warned = {warning.kind: warning for warning in read_state(folder).warnings}
-    assert warned[WarningKind.NOT_COUNTED].reason.startswith(f"I/O statistics are disabled for {name}")
-    samples = JournalReader(folder.journal).read_since(Cursor()).samples
+        counting.write_text("1")
+        assert_nothing_left(device, folder)
+        yield folder
+
+
+def test_a_disk_without_direct_io_or_that_counts_nothing_is_a_warning_and_its_gauge_stays_empty(ended):
+    state = read_state(ended)
+    (target,) = state.request.targets
+    name = os.path.basename(target.path)
+    warned = {warning.kind: warning.reason for warning in state.warnings}
+    assert warned[WarningKind.CACHED].startswith(f"{target.path} goes through the page cache")
+    assert warned[WarningKind.NOT_COUNTED].startswith(f"I/O statistics are disabled for {name}")
+    samples = JournalReader(ended.journal).read_since(Cursor()).samples
     assert samples
     assert name not in {device.name for sample in samples for device in sample.devices}
-
-
-@pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """A run of two tiny cells that nobody disturbed."""
-    directory = tmp_path_factory.mktemp("ended")
-    made = scratch.create(64 * 2**20, str(directory / "scratch"))
-    folder = new_run(TINY_PLAN, made.device, str(directory / "runs"))
-    start_engine(folder)
-    wait_for_end(folder)
-    assert_nothing_left(made.device, folder)
-    scratch.remove(made)
-    return folder
 
 
 def test_nothing_is_written_down_between_a_delete_and_the_unmount_that_makes_it_durable(ended):

@@ -6,7 +6,6 @@ import os
 import pathlib
 import signal
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -28,7 +27,8 @@ from fsconsole.model.state import CellStatus, RunStatus
 from fsconsole.results.grid import build_grid
 from fsconsole.system.locks import FileLock
 from fsconsole.text import MIB
-from tests.conftest import wait_until
+from tests.conftest import run, wait_until
+from tests.loop.faulty_run import scratch_device
 from tests.loop.runs import (
     assert_nothing_left,
     carry_out,
@@ -75,23 +75,19 @@ after = { check = false }
 
 
 @pytest.fixture
-def device(tmp_path: pathlib.Path) -> Iterator[str]:
+def device(own_scratch: scratch.Scratch) -> Iterator[str]:
     """A scratch device, with settings that no default has, so that a default is no way back."""
-    made = scratch.create(64 * MIB, str(tmp_path / "scratch"))
-    try:
-        queue = queue_of(made.device)
-        if "mq-deadline" not in pathlib.Path(f"{queue}/scheduler").read_text():
-            pytest.skip("THIS KERNEL OFFERS LOOP DEVICES NO mq-deadline")
-        before = settings_of(made.device)
-        KERNEL.write(f"{queue}/read_ahead_kb", "320")
-        KERNEL.write(f"{queue}/nr_requests", "48")
-        yield made.device
-        for path, value in before.items():
-            if KERNEL.value(path) != value:
-                KERNEL.write(path, value)
-    finally:
-        kill_engines(str(tmp_path / "runs"))
-        scratch.remove(made)
+    queue = queue_of(own_scratch.device)
+    if "mq-deadline" not in pathlib.Path(f"{queue}/scheduler").read_text():
+        pytest.skip("THIS KERNEL OFFERS LOOP DEVICES NO mq-deadline")
+    before = settings_of(own_scratch.device)
+    KERNEL.write(f"{queue}/read_ahead_kb", "320")
+    KERNEL.write(f"{queue}/nr_requests", "48")
+    yield own_scratch.device
+    kill_engines(str(pathlib.Path(own_scratch.path).parents[1] / "runs"))
+    for path, value in before.items():
+        if KERNEL.value(path) != value:
+            KERNEL.write(path, value)
 
 
 @pytest.fixture(autouse=True)
@@ -171,23 +167,23 @@ def assert_shown(folder: RunFolder) -> None:
     assert "read-ahead 320.0 KiB, scheduler none" in " ".join(table.split())
 
 
-@pytest.mark.parametrize("how", ["its generator is killed", "it is stopped at once"])
-def test_a_cell_that_does_not_come_to_its_end_gives_its_settings_back_too(tmp_path, device, how):
-    before = settings_of(device)
-    folder = new_run(SLOW, device, str(tmp_path / "runs"))
-    start_engine(folder)
-    freeze_load(folder)
-    assert settings_of(device) != before
-    if how == "its generator is killed":
-        os.kill(generator_of(folder)[0], signal.SIGKILL)
-    else:
-        succeed("stop", folder.name, "--now", "--runs", str(tmp_path / "runs"))
-    wait_for_end(folder)
-    state = read_state(folder)
-    assert state.cells[0].status in (CellStatus.FAILED, CellStatus.STOPPED)
-    assert state.settings == ()
-    assert settings_of(device) == before
-    assert_nothing_left(device, folder)
+def test_a_cell_that_does_not_come_to_its_end_gives_its_settings_back_too(tmp_path, device):
+    before, runs = settings_of(device), str(tmp_path / "runs")
+    folder = new_run(SLOW, device, runs)
+    for stop in (
+        lambda: succeed("stop", folder.name, "--now", "--runs", runs),
+        lambda: os.kill(generator_of(folder)[0], signal.SIGKILL),
+    ):
+        start_engine(folder)
+        freeze_load(folder)
+        assert settings_of(device) != before
+        stop()
+        wait_for_end(folder)
+        state = read_state(folder)
+        assert state.cells[0].status in (CellStatus.FAILED, CellStatus.STOPPED)
+        assert state.settings == ()
+        assert settings_of(device) == before
+        assert_nothing_left(device, folder)
 
 
 def test_a_setting_that_the_kernel_refuses_is_a_warning_with_what_is_in_effect(tmp_path, device):
@@ -299,11 +295,9 @@ after = { check = false, delete = "none" }
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory):
     """The grid of one run of all these variants."""
-    made = scratch.create(64 * MIB, str(tmp_path_factory.mktemp("scratch")))
-    try:
-        done, folder = carry_out(PLAN, made.device, tmp_path_factory.mktemp("effects"))
-    finally:
-        scratch.remove(made)
+    directory = tmp_path_factory.mktemp("effects")
+    with scratch_device(directory, 64 * MIB) as device:
+        done, folder = carry_out(PLAN, device, directory)
     assert done.returncode == 0, done.stderr
     return build_grid(read_state(folder))
 
@@ -328,10 +322,6 @@ def test_variants_of_which_the_same_is_read_back_are_one_row_and_told_of(grid):
 
 def test_a_driver_of_another_name_is_told(grid):
     assert reasons(grid, WarningKind.DRIVER) == {"ext3 uses the ext4 driver"}
-
-
-def run(*argv: str) -> str:
-    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
 
 
 TOOLS = {
@@ -396,13 +386,6 @@ def test_what_is_in_effect_is_read_defaults_too_where_the_kernel_lists_them(
     assert {feature.scope for feature in features} == {"mount"}
     assert has.items() <= found.items()
     assert found["nosuid"] == found["nodev"] == "on"
-
-
-@pytest.mark.parametrize("filesystem", ["ext2", "ext4", "xfs", "btrfs"])
-def test_usable_and_overhead_make_up_the_device(filesystem: str, loop_device, mounted) -> None:
-    device = loop_device(320 * MIB)
-    run(f"mkfs.{filesystem}", "-q", device)
-    point = mounted(device)
     usable, overhead = space_measurements(str(point), device)
     assert (usable.metric, overhead.metric) == (Metric.USABLE, Metric.OVERHEAD)
     assert usable.value == os.statvfs(point).f_bfree * os.statvfs(point).f_frsize
