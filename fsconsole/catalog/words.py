@@ -163,6 +163,8 @@ def _sub_word(flag: Flag, item: str, where: Where) -> Word:
     caret, name = ("^", item[1:]) if is_feature and item.startswith("^") else ("", item)
     key, value = (name, None) if is_feature else _pair(name)
     key = flag.aliases.get(key, key)
+    if is_feature and key not in flag.keys:
+        raise where.refused(item, f"{flag.names[0]} has no such feature on the list", flag.keys)
     _check_pair(item, key, value, flag.keys, where)
     text = caret + (key if value is None else f"{key}={value}")
     return Word(flag.names[0], flag.kind, key, text, item if text != item else "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import tomli_w
 
@@ -105,9 +105,9 @@ def new_draft() -> Draft:
     return Draft(PlanFile("New plan", (load,), checklists, repeats=3, scale=Scale(ScaleKind.FIT)))
 
 
-def changed(draft: Draft, plan: PlanFile) -> Draft:
-    """Return the draft with another plan in it, which no file's text describes any more."""
-    return replace(draft, plan=replace(plan, source=""))
+def changed(draft: Draft, **changes: Any) -> Draft:
+    """Return the draft with other parts of its plan, which no file's text describes any more."""
+    return replace(draft, plan=replace(draft.plan, source="", **changes))
 
 
 def toggled_filesystem(draft: Draft, name: str) -> Draft:
@@ -117,7 +117,7 @@ def toggled_filesystem(draft: Draft, name: str) -> Draft:
         return replace(draft, off_checklists=draft.off_checklists | own)
     if own:
         return replace(draft, off_checklists=draft.off_checklists - own)
-    return changed(draft, replace(draft.plan, checklists=(*draft.plan.checklists, Checklist(name))))
+    return changed(draft, checklists=(*draft.plan.checklists, Checklist(name)))
 
 
 def toggled_variant(draft: Draft, number: int) -> Draft:
@@ -128,7 +128,7 @@ def toggled_variant(draft: Draft, number: int) -> Draft:
 def doubled_checklist(draft: Draft, number: int) -> Draft:
     """Return the draft with a second checklist like this one at the end, to be ticked otherwise."""
     again = replace(draft.plan.checklists[number], renamed=())
-    return changed(draft, replace(draft.plan, checklists=(*draft.plan.checklists, again)))
+    return changed(draft, checklists=(*draft.plan.checklists, again))
 
 
 def dropped_checklist(draft: Draft, number: int) -> Draft:
@@ -138,20 +138,20 @@ def dropped_checklist(draft: Draft, number: int) -> Draft:
 
 def values_of(checklist: Checklist, scope: Scope, option: str) -> tuple[str, ...]:
     """Return the values that an option shall take; none where it is not given at all."""
-    return dict(checklist.mkfs if scope is Scope.MKFS else checklist.mount).get(option, ())
+    axes = checklist.mkfs if scope is Scope.MKFS else checklist.mount
+    return dict(axes).get(option, ())
 
 
 def with_values(draft: Draft, number: int, scope: Scope, option: str, values: tuple[str, ...]) -> Draft:
     """Return the draft with an option's values; without any the tools decide."""
     old = draft.plan.checklists[number]
-    axes = dict(old.mkfs if scope is Scope.MKFS else old.mount)
+    axes = dict(getattr(old, scope.value))
     axes.pop(option, None) if not values else axes.__setitem__(option, values)
     kept = tuple(
         pairs for pairs in old.exclude if all(name != option or value in values for name, value in pairs)
     )
-    pairs = tuple(axes.items())
-    new = replace(old, mkfs=pairs) if scope is Scope.MKFS else replace(old, mount=pairs)
-    return _with_checklist(draft, number, replace(new, exclude=kept, renamed=()))
+    new: dict[str, Any] = {scope.value: tuple(axes.items()), "exclude": kept, "renamed": ()}
+    return _with_checklist(draft, number, replace(old, **new))
 
 
 def toggled_combination(draft: Draft, number: int, values: Values) -> Draft:
@@ -187,7 +187,7 @@ def _holds(pairs: Values, values: Values) -> bool:
 
 
 def _with_checklist(draft: Draft, number: int, checklist: Checklist) -> Draft:
-    return changed(draft, replace(draft.plan, checklists=_spliced(draft.plan.checklists, number, checklist)))
+    return changed(draft, checklists=_spliced(draft.plan.checklists, number, checklist))
 
 
 def _spliced(items: Sequence[_Item], number: int, *instead: _Item) -> tuple[_Item, ...]:
@@ -226,7 +226,7 @@ def checked_workloads(tables: Sequence[Mapping[str, object]]) -> tuple[Workload,
 
 def with_workloads(draft: Draft, tables: Sequence[Mapping[str, object]]) -> Draft:
     """Return the draft with these workloads; the same errors."""
-    return changed(draft, replace(draft.plan, workloads=checked_workloads(tables)))
+    return changed(draft, workloads=checked_workloads(tables))
 
 
 def start_of(kind: WorkloadKind, others: Sequence[Workload]) -> dict[str, object]:
@@ -265,7 +265,7 @@ def with_setting(draft: Draft, name: str, values: tuple[str, ...]) -> Draft:
     wanted = {key: list(kept[key]) for key in keys.SETTING_NAMES if kept.get(key)}
     table = Table(PLACE, "settings", wanted)
     require_one_stripe_cache(table, draft.plan.arrays)
-    return changed(draft, replace(draft.plan, settings=keys.read_settings(table)))
+    return changed(draft, settings=keys.read_settings(table))
 
 
 def checked_setting(name: str, value: str) -> str:
@@ -282,10 +282,7 @@ def with_key(draft: Draft, key: str, value: object) -> Draft:
     place, _, name = key.rpartition(".")
     declared = [each for each in (keys.AFTER if place else keys.RUN) if each.name == name]
     found = keys.read_keys(Table(PLACE, place, {name: value}), declared)
-    plan = draft.plan
-    return changed(
-        draft, replace(plan, after=replace(plan.after, **found)) if place else replace(plan, **found)
-    )
+    return changed(draft, after=replace(draft.plan.after, **found)) if place else changed(draft, **found)
 
 
 def _free_name(name: str, others: Sequence[Workload]) -> str:
@@ -347,7 +344,7 @@ def _with_tables(draft: Draft, number: int, instead: tuple[ArrayAxis, ...]) -> D
     arrays = tuple(axis for axis in spliced if axis != NO_ARRAY)
     settings = Table(PLACE, "settings", {name: list(values) for name, values in draft.plan.settings})
     require_one_stripe_cache(settings, arrays)
-    return changed(draft, replace(draft.plan, arrays=arrays))
+    return changed(draft, arrays=arrays)
 
 
 def _read(said: Words, number: int) -> ArrayAxis:
@@ -357,7 +354,7 @@ def _read(said: Words, number: int) -> ArrayAxis:
 
 def with_variant(draft: Draft, number: int, variant: VariantText) -> Draft:
     """Return the draft with a variant in this place, ticked; one behind the last is added."""
-    with_it = changed(draft, replace(draft.plan, variants=_spliced(draft.plan.variants, number, variant)))
+    with_it = changed(draft, variants=_spliced(draft.plan.variants, number, variant))
     return replace(with_it, off_variants=draft.off_variants - {number})
 
 
@@ -369,6 +366,6 @@ def doubled_variant(draft: Draft, number: int) -> Draft:
 
 def removed_variant(draft: Draft, number: int) -> Draft:
     """Return the draft without a variant; the others stay ticked and unticked as they were."""
-    left = changed(draft, replace(draft.plan, variants=_spliced(draft.plan.variants, number)))
+    left = changed(draft, variants=_spliced(draft.plan.variants, number))
     off = frozenset(each - (each > number) for each in draft.off_variants if each != number)
     return replace(left, off_variants=off)
