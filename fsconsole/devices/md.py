@@ -12,7 +12,7 @@ import re
 import struct
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fsconsole.errors.runs import KernelUnreadable
 from fsconsole.model.device import MdArray, MdMember
@@ -171,15 +171,30 @@ def parse_mdstat(text: str) -> tuple[MdArray, ...]:
 
 def _array(block: list[str]) -> MdArray:
     # An array without any member has its metadata on the same line: an mdadm that was killed leaves one.
-    first, super_, metadata_words = block[0].partition(_SUPER)
+    line, super_, metadata_words = block[0].partition(_SUPER)
+    head = _HEADLINE.fullmatch(line)
+    words = head["rest"].split() if head else []
+    read_only = bool(words) and words[0] in _READ_ONLY
+    words = words[1:] if read_only else words
+    is_active = head is not None and head["state"] != "inactive"
+    level = words[0] if is_active and words and not _MEMBER.fullmatch(words[0]) else ""
+    members = [_MEMBER.fullmatch(word) for word in words[1 if level else 0 :]]
+    if head is None or None in members:
+        raise KernelUnreadable(path=MDSTAT_PATH, line=line)
     details = "\n".join((super_ + metadata_words, *block[1:]))
     blocks, chunk, health, near = (pattern.search(details) for pattern in (_BLOCKS, _CHUNK, _HEALTH, _NEAR))
     metadata, bitmap = _METADATA.search(details), _BITMAP.search(details)
     before = details[: bitmap.start()] if bitmap else details
     progress, waiting = _PROGRESS.search(before), _WAITING.search(before)
     finish, speed = _FINISH.search(details), _SPEED.search(details)
-    return replace(
-        _headline(first),
+    return MdArray(
+        name=head["name"],
+        active=is_active,
+        read_only=read_only,
+        level=level,
+        members=tuple(
+            MdMember(m["name"], int(m["slot"]), re.sub(r"[()]", "", m["flags"])) for m in members if m
+        ),
         size_bytes=int(blocks[1]) * KIB if blocks else 0,
         chunk_bytes=int(chunk[1]) * KIB if chunk else 0,
         slots=health[3] if health else "",
@@ -191,27 +206,4 @@ def _array(block: list[str]) -> MdArray:
         bitmap=bitmap[1] if bitmap else "",
         metadata=metadata[1] if metadata else "",
         near_copies=int(near[1]) if near else 0,
-    )
-
-
-def _headline(line: str) -> MdArray:
-    match = _HEADLINE.fullmatch(line)
-    words = match["rest"].split() if match else []
-    read_only = bool(words) and words[0] in _READ_ONLY
-    words = words[1:] if read_only else words
-    has_level = (
-        match is not None and match["state"] != "inactive" and bool(words) and not _MEMBER.fullmatch(words[0])
-    )
-    members = [_MEMBER.fullmatch(word) for word in words[1 if has_level else 0 :]]
-    if match is None or None in members:
-        raise KernelUnreadable(path=MDSTAT_PATH, line=line)
-    return MdArray(
-        size_bytes=0,
-        name=match["name"],
-        active=match["state"] != "inactive",
-        read_only=read_only,
-        level=words[0] if has_level else "",
-        members=tuple(
-            MdMember(m["name"], int(m["slot"]), re.sub(r"[()]", "", m["flags"])) for m in members if m
-        ),
     )

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import permutations
 
@@ -21,7 +22,7 @@ from fsconsole.devices.snapshot import find_device, take_snapshot
 from fsconsole.errors.runs import NotRoot
 from fsconsole.errors.targets import DeviceRefused, NotAsShown
 from fsconsole.model.command import Executor
-from fsconsole.model.device import Device, LoopBacking
+from fsconsole.model.device import Device
 from fsconsole.model.plan import Plan
 from fsconsole.model.run import Target
 from fsconsole.plan.arrays import EVERY_LEVEL, stripes_of
@@ -84,7 +85,15 @@ def write_marks(device: Device, sys_root: str = "/sys") -> tuple[str, ...]:
     partition's loop device; nor any where all are NOT_COUNTED. A sample of blocks may still show those.
     """
     block, disk = f"{sys_root}/class/block", device.parent or device.name
-    of_file = () if device.loop is None else _file_marks(device.loop)
+    of_file: tuple[str, ...] = ()
+    if (loop := device.loop) is not None:
+        of_file = (NOT_COUNTED,)
+        # Attaching and reading leave the time as it is; a write changes it, through the loop device or past it.
+        with suppress(OSError, ValueError):
+            found = os.stat(loop.path)
+            place = (found.st_dev, found.st_ino)
+            if stat.S_ISREG(found.st_mode) and place == (loop.file_device, loop.inode):
+                of_file = (str(found.st_mtime_ns), str(found.st_size))
     # The counts stand still, at what they were, where nobody keeps them (Documentation/block/queue-sysfs.rst).
     if read_text_or(f"{block}/{disk}/queue/iostats", "0") == "0":
         return (NOT_COUNTED, *of_file)
@@ -114,18 +123,6 @@ def _marks_beside(block: str, disk: str) -> tuple[str, ...]:
 def _sectors(block: str, name: str) -> tuple[int, ...]:
     words = read_text(f"{block}/{name}/stat").split()
     return tuple(int(words[place]) for place in (_SECTORS_WRITTEN, _SECTORS_DISCARDED) if place < len(words))
-
-
-def _file_marks(loop: LoopBacking) -> tuple[str, ...]:
-    # Attaching and reading leave the time as it is; a write changes it, through the loop device or past it.
-    try:
-        found = os.stat(loop.path)
-    except (OSError, ValueError):
-        return (NOT_COUNTED,)
-    is_that_file = (found.st_dev, found.st_ino) == (loop.file_device, loop.inode)
-    if not is_that_file or not stat.S_ISREG(found.st_mode):
-        return (NOT_COUNTED,)
-    return (str(found.st_mtime_ns), str(found.st_size))
 
 
 _STRIPED = ("raid4", "raid5", "raid6")
