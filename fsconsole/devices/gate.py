@@ -132,7 +132,7 @@ def _from_tables(
     try:
         places = system_places(snapshot, context.runs_dir)
     except (OSError, LookupError) as error:
-        lost = str(error)
+        lost = str(error) or type(error).__name__
 
     def told(device: Device, real: str) -> Evidence:
         family = relatives(device, graph)
@@ -224,16 +224,16 @@ def _from_signatures(
         return ""
 
     whys = dict(zip(devices, _side_by_side(unreadable, devices.values()), strict=True))
-    signatures = probe_all(context.executor, [path for path, why in whys.items() if not why])
+    probes = probe_all(context.executor, [path for path, why in whys.items() if not why])
 
     def add(evidence: Evidence) -> Evidence:
         before, those = evidence, []
         for device in (evidence.device, *evidence.partitions):
-            read = signatures.get(device.path, ())
-            if why := whys[device.path] or (str(read) if isinstance(read, FsconsoleError) else ""):
-                evidence = _unread(evidence, f"the signatures on {device.path}", why)
-            elif not isinstance(read, FsconsoleError):
+            read = whys[device.path] or probes[device.path]
+            if isinstance(read, tuple):
                 those += [FoundSignature(device, signature) for signature in read]
+            else:
+                evidence = _unread(evidence, f"the signatures on {device.path}", str(read))
         evidence = replace(evidence, signatures=tuple(those))
         if groups:
             evidence = _with(evidence, "its volume group", lambda: volume_group_uses(those, groups))
