@@ -31,7 +31,7 @@ from fsconsole.text import decode as decode_text
 _WORD = "fsconsole: "
 _HINT = "hint: "
 _PATIENCE_S = 5.0
-"""How long a child may take to give back what it has made, before it is killed."""
+"""How long a child may take to clean up, before it is killed."""
 _PATIENCE_OF_STARTS_S = 90.0
 """The same for one that starts an engine: killed before it has handed on that the run must stop, it left one unseen."""
 _PATIENCE_AFTER_KILL_S = 5.0
@@ -205,20 +205,20 @@ def _exchange(folder: RunFolder, line: bytes, wait_s: float) -> bytes:
 
 _VERSION_HINT = "Command and console must be of one version: leave with q, and start it again."
 _UNDONE = frozenset({int(ExitCode.INTERRUPTED), -signal.SIGTERM, -signal.SIGINT})
-"""How a command ends that was cut before it had a run: it takes back what it made, and tells no run."""
+"""Exit codes of a command that was ended before it had a run: it cleans up, and prints no run."""
 _LISTENS_SOON_S, _POLL_S = 10.0, 0.1
 
 
-def begun_run(done: Done, runs_dir: str) -> RunFolder | None:
-    """Return the run that a command told as its first word with --detach --json; None where it told none."""
+def started_run(done: Done, runs_dir: str) -> RunFolder | None:
+    """Return the run in a command's first line with --detach --json; None where there is none."""
     try:
-        return RunFolder(os.path.join(os.path.abspath(runs_dir), _told_run(done)))
+        return RunFolder(os.path.join(os.path.abspath(runs_dir), _run_id(done)))
     except Mismatch:
         return None
 
 
-def _told_run(done: Done) -> str:
-    """Return the id of the run that a command told first. Raises Mismatch."""
+def _run_id(done: Done) -> str:
+    """Return the id of the run in a command's first line. Raises Mismatch."""
     name = decode(StartedRun, done.out.partition("\n")[0]).run
     if not name or name != os.path.basename(name):
         raise Mismatch(f"{name!r} is no run's id", ".run")
@@ -230,8 +230,8 @@ def was_undone(done: Done) -> bool:
     return done.exit_code in _UNDONE and not done.out
 
 
-def not_begun(done: Done) -> ChildFailed:
-    """Return why no run was told."""
+def not_started(done: Done) -> ChildFailed:
+    """Return why a command printed no run."""
     if done.exit_code < 0:
         said = (
             "The start was killed without a word of its own: the list of runs (5) shows whether one goes on."
@@ -240,7 +240,7 @@ def not_begun(done: Done) -> ChildFailed:
     if done.exit_code:
         return failure(done)
     try:
-        why = _told_run(done)
+        why = _run_id(done)
     except Mismatch as error:
         why = str(error)
     said = f"The command's answer can't be read ({why}): the list of runs (5) shows what it started."
@@ -248,7 +248,7 @@ def not_begun(done: Done) -> ChildFailed:
 
 
 def ask_when_it_listens(folder: RunFolder, verb: Verb) -> ControlAnswer:
-    """Send a request to an engine that may have only just begun; return its answer.
+    """Send a request to an engine that may have only just started; return its answer.
 
     Raises EngineNotListening where it does not listen in time, and what ask() raises.
     """
@@ -263,7 +263,7 @@ def ask_when_it_listens(folder: RunFolder, verb: Verb) -> ControlAnswer:
 
 
 def not_stopped(folder: RunFolder) -> str:
-    """Ask a run that has just begun to stop now, and return why it goes on; nothing where it heard or has ended."""
+    """Ask a run that has just started to stop now, and return why it goes on; empty where it stops or has ended."""
     try:
         ask_when_it_listens(folder, Verb.STOP_NOW)
     except RunOver:

@@ -29,7 +29,7 @@ class PollResult:
     batch: Batch
     alive: bool
     over: bool
-    """True where its engine has said its last word, and no other one has begun."""
+    """True where its engine has said its last word, and no other one has started."""
 
 
 class RunFollower:

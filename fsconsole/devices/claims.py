@@ -24,7 +24,7 @@ from fsconsole.system.locks import FileLock, is_locked
 from fsconsole.system.processes import (
     OpenDescriptor,
     Target,
-    holders_of_any,
+    holders_of,
     numbers_in,
     own_pid_in_host_proc,
 )
@@ -240,7 +240,7 @@ def open_uses(relatives: Iterable[Relative], graph: DeviceGraph, own_pids: froze
         if device.loop is not None and device.loop.inode and not graph.under(device):
             files[device.loop.file_device, device.loop.inode].append(number)
     targets: frozenset[Target] = frozenset((*numbers, *files))
-    for holder in lasting_holders(partial(holders_of_any, targets, ignored)):
+    for holder in lasting_holders(partial(holders_of, targets, ignored)):
         process = f"process {holder.pid} ({holder.command})"
         if isinstance(holder.target, int):
             yield Use(UseKind.OPEN, holder.target, f"is open in {process}")

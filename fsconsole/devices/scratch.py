@@ -50,7 +50,7 @@ def held_for_removal(device_path: str) -> Iterator[None]:
             lock_descriptor(fd)
         except BlockingIOError:
             return "a run has locked it"
-        others = holders_of(os.fstat(fd).st_rdev, frozenset({own_pid_in_host_proc()}))
+        others = holders_of(frozenset({os.fstat(fd).st_rdev}), frozenset({own_pid_in_host_proc()}))
         return f"open in process {others[0].pid} ({others[0].command})" if others else ""
 
     try:

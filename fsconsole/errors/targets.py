@@ -193,11 +193,11 @@ class ArraysLocked(FsconsoleError, exit_code=ExitCode.DEVICE_LOCKED):
 
 
 class ArrayLeft(FsconsoleError, exit_code=ExitCode.DEVICE_CHANGED):
-    """An array that was not taken apart; why is a clause."""
+    """An array that was not stopped; why is a clause."""
 
     device: str
     why: str
-    sentence = "The array {device} was not taken apart: {why}."
+    sentence = "The array {device} was not stopped: {why}."
     advice = (
         "`fsconsole cleanup` tries again; `cat /proc/mdstat` and `mdadm --examine MEMBER` show what is there."
     )

@@ -183,7 +183,7 @@ class _Draft:
 def note_setting(
     held: tuple[HeldSetting, ...], observation: SettingTaken | SettingSeen | SettingReturned
 ) -> tuple[HeldSetting, ...]:
-    """Return which settings a run holds after one more observation; what was taken last is given back first."""
+    """Return which settings a run holds after one more observation; what was changed last is restored first."""
     if isinstance(observation, SettingTaken):
         return (*held, HeldSetting(observation))
     for place in reversed(range(len(held))):

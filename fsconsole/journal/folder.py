@@ -161,7 +161,7 @@ _MAGIC = bytes.fromhex("d9d505f920a163d7")
 
 
 def require_no_super_journal(path: str, database: str) -> None:
-    """Let a database pass whose rollback journal, if it has one, names no super-journal; path is what is told.
+    """Let a database pass whose rollback journal, if it has one, names no super-journal; path is the one in the error.
 
     SQLite deletes the file of that name once it has played the journal back: a run folder from elsewhere could have
     root delete any file. A transaction over several databases has one; a run has one database. Raises

@@ -255,7 +255,7 @@ def open_exact(runs_dir: str, name: str) -> RunFolder:
 
 
 def is_alive(folder: RunFolder) -> bool:
-    """Return whether an engine carries out this run right now: the lock says it, never a heartbeat.
+    """Return whether an engine runs this run right now: the lock says it, never a heartbeat.
 
     Raises NotRoot where the lock may not be read, JournalUnusable where it is no file of the run's own.
     """

@@ -87,7 +87,7 @@ class JournalWriter:
                 raise pending.fault
 
     def note(self, observation: Observation) -> None:
-        """Append an observation without waiting or failing: a fault is told to whoever records next.
+        """Append an observation without waiting or failing: a fault is raised at the next record().
 
         For threads that can do nothing about it; told to one of them, it would be lost on the one that can.
         """

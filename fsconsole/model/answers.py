@@ -133,7 +133,7 @@ class PlanAnswer(Wire, frozen=True):
     seed: int
     repeats: int
     arrays: tuple[ArrayAnswer, ...]
-    """Made of targets together, one in each cell; empty where each target is tested by itself."""
+    """Made of targets together, one in each cell; empty where each target is tested alone."""
     targets: tuple[TargetAnswer, ...]
     cell_count: int
     runnable: int

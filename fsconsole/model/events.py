@@ -60,7 +60,7 @@ class Verb(str, Enum):
 
 
 class RunStarted(Wire, frozen=True):
-    """An engine has begun (or, with attempt > 1, begun again) on this run."""
+    """An engine has started (or, with attempt > 1, resumed) this run."""
 
     attempt: int
     version: str
@@ -183,7 +183,7 @@ class SettingReturned(InStep, frozen=True):
 
 
 class MemberLeft(InCell, frozen=True):
-    """A cell's array was taken apart whole; content_digest is of what it left on a member, counted from 0.
+    """A cell's array was stopped whole; content_digest is of what it left on a member, counted from 0.
 
     Like ContentSample.digest: by it resume tells the run's own remains from what others have written since.
     """

@@ -4,7 +4,7 @@ A memfd of HEADER_BYTES plus one SLOT_BYTES cache line per thread, and after all
 region of REGION_BYTES for each operation that is timed (model.latency). All words are unsigned 64 bit in the
 machine's byte order, each written by one thread only. Times are CLOCK_MONOTONIC nanoseconds (the same clock
 in every process and PID namespace, man 7 time_namespaces). A reader may see words of different
-operations side by side; each word by itself is whole.
+operations side by side; each single word is whole.
 """
 
 from __future__ import annotations

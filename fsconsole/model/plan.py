@@ -69,7 +69,7 @@ class Step(Wire, frozen=True, omit_defaults=True):
     workload: int | None = None
     """Index of the cell's workload, for workload and drain steps."""
     writes: tuple[Write, ...] = ()
-    """Settings in the order in which they are written; given back in reverse."""
+    """Settings in the order in which they are written; restored in reverse."""
     device: str = ""
     """The one that it wipes, where that is a member of the cell's array; empty: the cell's target."""
 

@@ -23,7 +23,7 @@ class Target(Wire, frozen=True):
 
 
 class RunRequest(Wire, frozen=True):
-    """All that an engine needs to carry out a run; immutable, stored in the run's folder."""
+    """All that an engine needs to run a plan; immutable, stored in the run's folder."""
 
     run_id: str
     created_wall_ns: int

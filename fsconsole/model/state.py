@@ -23,7 +23,7 @@ from fsconsole.model.sample import Sample
 
 
 class CellStatus(str, Enum):
-    """Where a cell stands; UNKNOWN: begun, and no word of its end though the engine is gone."""
+    """Where a cell stands; UNKNOWN: started, without an end, and the engine is gone."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -51,7 +51,7 @@ class RunStatus(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class StepState:
-    """A step of the cell's latest attempt; outcome None: begun and not finished."""
+    """A step of the cell's latest attempt; outcome None: started and not finished."""
 
     number: int
     kind: StepKind
@@ -67,7 +67,7 @@ class StepState:
 
 @dataclass(frozen=True, slots=True)
 class HeldSetting:
-    """A setting that a run has taken and not given back; seen is what it was right after the write, if read."""
+    """A setting that a run has changed and not restored; seen is what it was right after the write, if read."""
 
     taken: SettingTaken
     seen: str = ""
@@ -85,7 +85,7 @@ class CellState:
     features: tuple[FeatureSeen, ...] = ()
     warnings: tuple[WarningRaised, ...] = ()
     left: tuple[MemberLeft, ...] = ()
-    """Of its array, once that is taken apart."""
+    """Of its array, once that is stopped."""
 
     def value(self, metric: Metric) -> float | None:
         """Return the cell's last figure of that metric, or None where it has none."""

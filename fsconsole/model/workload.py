@@ -35,7 +35,7 @@ OPERATIONS = (
 )
 """What the built-in generator does with one file, and what a mix may be made of."""
 BUILT_IN = frozenset({*OPERATIONS, WorkloadKind.MIX})
-"""Kinds that the built-in generator carries out."""
+"""Kinds that the built-in generator does."""
 _ADDING = frozenset({WorkloadKind.CREATE, WorkloadKind.APPEND})
 _WRITING = _ADDING | {WorkloadKind.RANDOM_WRITE}
 _READING = frozenset({WorkloadKind.READ, WorkloadKind.RANDOM_READ})
@@ -74,7 +74,7 @@ class Directories(Wire, frozen=True):
 
 
 class Workload(Wire, frozen=True):
-    """One load: threads carry out operations on files in calls of block_size_bytes."""
+    """One load: threads do operations on files in calls of block_size_bytes."""
 
     name: str
     kind: WorkloadKind

@@ -32,12 +32,7 @@ class OpenDescriptor:
     target: Target
 
 
-def holders_of(device_number: int, ignore_pids: frozenset[int]) -> tuple[OpenDescriptor, ...]:
-    """Return who has the block device of that number (st_rdev) open, as holders_of_any() does."""
-    return holders_of_any(frozenset({device_number}), ignore_pids)
-
-
-def holders_of_any(
+def holders_of(
     targets: frozenset[Target], ignore_pids: frozenset[int], pids: Collection[int] = ()
 ) -> tuple[OpenDescriptor, ...]:
     """Return who has any of these devices and files open or mapped, one entry per descriptor, among all pids or some.

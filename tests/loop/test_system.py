@@ -22,7 +22,6 @@ from fsconsole.system.processes import (
     OpenDescriptor,
     Target,
     holders_of,
-    holders_of_any,
     own_pid_in_host_proc,
     stuck_tasks,
 )
@@ -46,12 +45,14 @@ def test_a_process_that_has_a_device_open_is_found_by_any_node(
     number = os.stat(device).st_rdev
     node = tmp_path / "other node"
     os.mknod(node, 0o600 | 0o060000, number)
-    assert holders_of(number, frozenset()) == ()
+    assert holders_of(frozenset({number}), frozenset()) == ()
     with spawn(Command(("/bin/sh", "-c", f"exec 7<'{node}'; echo open; read x"))) as running:
         assert running.receive(LIMIT_S) == "open"
-        assert holders_of(number, frozenset()) == (OpenDescriptor(running.pid, "sh", str(node), number),)
-        assert holders_of(number, frozenset({running.pid})) == ()
-        assert holders_of(os.stat("/dev/null").st_rdev, frozenset()) == ()
+        assert holders_of(frozenset({number}), frozenset()) == (
+            OpenDescriptor(running.pid, "sh", str(node), number),
+        )
+        assert holders_of(frozenset({number}), frozenset({running.pid})) == ()
+        assert holders_of(frozenset({os.stat("/dev/null").st_rdev}), frozenset()) == ()
 
 
 def test_a_process_that_has_a_device_mapped_and_closed_is_found(loop_device: MakeLoopDevice) -> None:
@@ -63,10 +64,10 @@ def test_a_process_that_has_a_device_mapped_and_closed_is_found(loop_device: Mak
     )
     with spawn(Command((sys.executable, "-ISc", script, device))) as running:
         assert running.receive(LIMIT_S) == "mapped"
-        assert [(holder.pid, holder.path) for holder in holders_of(number, frozenset())] == [
+        assert [(holder.pid, holder.path) for holder in holders_of(frozenset({number}), frozenset())] == [
             (running.pid, device)
         ]
-        assert holders_of(number, frozenset({running.pid})) == ()
+        assert holders_of(frozenset({number}), frozenset({running.pid})) == ()
 
 
 def test_private_places_are_seen_inside_only(tmp_path: Path) -> None:
@@ -184,12 +185,12 @@ def test_one_look_finds_whoever_has_any_of_several_devices_and_files_open(
     file.write_text("data")
     number, place = os.stat(device).st_rdev, (os.stat(file).st_dev, os.stat(file).st_ino)
     wanted: tuple[frozenset[Target], frozenset[int]] = (frozenset({number, place}), frozenset())
-    assert device not in [holder.path for holder in holders_of_any(*wanted)]
+    assert device not in [holder.path for holder in holders_of(*wanted)]
     with open(device, "rb"), file.open():
-        own = [holder.path for holder in holders_of_any(*wanted) if holder.pid == own_pid_in_host_proc()]
+        own = [holder.path for holder in holders_of(*wanted) if holder.pid == own_pid_in_host_proc()]
         assert sorted(own) == sorted([device, str(file)])
-        assert holders_of_any(frozenset(), frozenset()) == ()
-        assert holders_of(number, frozenset({own_pid_in_host_proc()})) == ()
+        assert holders_of(frozenset(), frozenset()) == ()
+        assert holders_of(frozenset({number}), frozenset({own_pid_in_host_proc()})) == ()
 
 
 UNIT = 512

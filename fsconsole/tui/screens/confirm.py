@@ -13,7 +13,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
-from fsconsole.client.children import begun_run, failure, not_begun, not_stopped, was_undone
+from fsconsole.client.children import failure, not_started, not_stopped, started_run, was_undone
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import PlanAnswer
@@ -197,7 +197,7 @@ class ConfirmScreen(Dialog[RunFolder]):
             self.session.runs_dir,
         )
         done = await self.session.children.run_or_end(self._cancel, *words)
-        folder = begun_run(done, self.session.runs_dir)
+        folder = started_run(done, self.session.runs_dir)
         if folder is not None:
             await self._end_with(folder)
         elif self._cancel.is_set() and was_undone(done):
@@ -205,7 +205,7 @@ class ConfirmScreen(Dialog[RunFolder]):
         elif done.exit_code in _LOOK_AGAIN:
             await self._look_again(offer)
         else:
-            raise not_begun(done)
+            raise not_started(done)
 
     async def _end_with(self, folder: RunFolder) -> None:
         # Whatever the command's exit code: once it has told its run, only this console can stop that.

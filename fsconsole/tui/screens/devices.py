@@ -19,12 +19,12 @@ from textual.worker import Worker
 from fsconsole.client.children import (
     Children,
     answer,
-    begun_run,
     carried_out,
     decoded,
     failure,
-    not_begun,
+    not_started,
     not_stopped,
+    started_run,
     was_undone,
 )
 from fsconsole.devices.identity import listed_identity
@@ -84,9 +84,9 @@ async def start_demo(children: Children, runs_dir: str, end: asyncio.Event) -> D
     """
     place = ("--size", DEMO_SIZE, "--dir", DEFAULT_SCRATCH_DIR)
     done = await children.run_or_end(end, "demo", *place, "--detach", "--runs", runs_dir, "--json")
-    folder = begun_run(done, runs_dir)
+    folder = started_run(done, runs_dir)
     if folder is None and not (end.is_set() and was_undone(done)):
-        raise not_begun(done)
+        raise not_started(done)
     if folder is None or not end.is_set():
         return Demo(folder)
     # Whatever the command's exit code: once it has told its run, only this console can stop that.

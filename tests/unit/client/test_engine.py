@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.client import children, engine
-from fsconsole.client.children import Children, Done, begun_run, not_begun, not_stopped, was_undone
+from fsconsole.client.children import Children, Done, not_started, not_stopped, started_run, was_undone
 from fsconsole.client.engine import EngineChild, EngineService, unit_of
 from fsconsole.errors.runs import EngineNotListening, RequestRefused, RunOver
 from fsconsole.journal.folder import RunFolder
@@ -161,7 +161,7 @@ def test_a_child_that_is_asked_to_end_says_what_it_came_to() -> None:
 
 @pytest.mark.parametrize("out", [TOLD, TOLD + '{"more": 1}\n'])
 def test_a_run_is_known_by_the_first_word_of_its_command(out: str) -> None:
-    assert begun_run(Done((), 4, out, ""), "/runs") == FOLDER
+    assert started_run(Done((), 4, out, ""), "/runs") == FOLDER
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_run_is_known_by_the_first_word_of_its_command(out: str) -> None:
     ],
 )
 def test_what_tells_no_run_began_none(out: str) -> None:
-    assert begun_run(Done((), 0, out, ""), "/runs") is None
+    assert started_run(Done((), 0, out, ""), "/runs") is None
 
 
 @pytest.mark.parametrize("exit_code", [130, -signal.SIGTERM, -signal.SIGINT])
@@ -191,7 +191,7 @@ def test_only_a_command_that_ended_by_the_signal_has_undone_all(exit_code: int) 
 def test_a_start_without_a_run_says_why(exit_code: int, words: str) -> None:
     done = Done(("run",), exit_code, "", "fsconsole: There is no room.\n")
     assert not was_undone(done)
-    assert words in str(not_begun(done))
+    assert words in str(not_started(done))
 
 
 @pytest.mark.parametrize(
@@ -201,8 +201,8 @@ def test_an_answer_that_names_no_run_is_an_error_that_says_what_is_wrong_with_it
     told: str, problem: str
 ) -> None:
     done = Done(("run",), 0, told, "")
-    assert begun_run(done, "/runs") is None
-    assert problem in str(not_begun(done))
+    assert started_run(done, "/runs") is None
+    assert problem in str(not_started(done))
 
 
 def test_a_run_that_just_begins_is_asked_to_stop_until_it_hears_or_is_over(

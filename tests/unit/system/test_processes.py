@@ -38,7 +38,7 @@ def test_another_text_is_no_stat_line(text: str) -> None:
 
 
 def test_no_process_holds_a_device_that_does_not_exist() -> None:
-    assert holders_of(os.makedev(4095, 77), frozenset()) == ()
+    assert holders_of(frozenset({os.makedev(4095, 77)}), frozenset()) == ()
 
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
