@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
+from fsconsole.catalog import words
 from fsconsole.catalog.filesystem import Option, Scope
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.catalog.words import (
-    Effect,
-    Where,
-    choose,
-    effect_of,
-    given_options,
-    hidden_words,
-    not_in_effect,
-    removed_words,
-)
 
-WHERE = Where("plan.toml", "variant[0]")
+WHERE = words.Where("plan.toml", "variant[0]")
 REMOVED = "EXT4-fs: Ignoring removed nobh option"
 
 
@@ -27,40 +18,40 @@ def option(filesystem: str, scope: Scope, name: str) -> Option:
 
 def told(name: str, mkfs: str, mount: str, seen: dict[Scope, dict[str, str]], *log: str) -> tuple[str, ...]:
     filesystem = load_catalog().get(name)
-    chosen = choose(filesystem, mkfs, mount, "", WHERE)
-    return not_in_effect(filesystem, chosen.own_mkfs, chosen.mount, seen, log)
+    chosen = words.choose(filesystem, mkfs, mount, "", WHERE)
+    return words.not_in_effect(filesystem, chosen.own_mkfs, chosen.mount, seen, log)
 
 
 def hidden(name: str, mkfs: str = "", mount: str = "") -> set[str]:
     filesystem = load_catalog().get(name)
-    chosen = choose(filesystem, mkfs, mount, "", WHERE)
-    return set(hidden_words(filesystem, chosen.own_mkfs, chosen.mount))
+    chosen = words.choose(filesystem, mkfs, mount, "", WHERE)
+    return set(words.hidden_words(filesystem, chosen.own_mkfs, chosen.mount))
 
 
 def test_an_option_is_in_effect_when_it_shows_as_declared() -> None:
     for filesystem, scope, name, value, seen, effect in [
-        ("ext4", Scope.MKFS, "flex_bg", "on", {"flex_bg": "on"}, Effect.IN_EFFECT),
-        ("ext4", Scope.MKFS, "flex_bg", "on", {"extent": "on"}, Effect.NOT_IN_EFFECT),
-        ("ext4", Scope.MKFS, "flex_bg", "off", {"extent": "on"}, Effect.IN_EFFECT),
-        ("ext4", Scope.MKFS, "flex_bg", "off", {"flex_bg": "on"}, Effect.NOT_IN_EFFECT),
-        ("ext4", Scope.MKFS, "inode_size", "256", {"inode_size": "256"}, Effect.IN_EFFECT),
-        ("ext4", Scope.MKFS, "inode_size", "256", {"inode_size": "128"}, Effect.NOT_IN_EFFECT),
-        ("ext4", Scope.MKFS, "lazy_init", "on", {"extent": "on"}, Effect.UNKNOWN),
-        ("ext4", Scope.MOUNT, "barrier", "off", {"nobarrier": "on"}, Effect.IN_EFFECT),
-        ("ext4", Scope.MOUNT, "commit", "60", {"commit": "5"}, Effect.NOT_IN_EFFECT),
-        ("xfs", Scope.MOUNT, "allocsize", "64m", {"allocsize": "65536k"}, Effect.IN_EFFECT),
-        ("xfs", Scope.MOUNT, "dax", "on", {"dax": "never"}, Effect.NOT_IN_EFFECT),
-        ("btrfs", Scope.MOUNT, "datacow", "off", {"compress": "zstd:3"}, Effect.NOT_IN_EFFECT),
-        ("btrfs", Scope.MOUNT, "compress", "zstd", {"compress": "zstd:3"}, Effect.IN_EFFECT),
+        ("ext4", Scope.MKFS, "flex_bg", "on", {"flex_bg": "on"}, words.Effect.IN_EFFECT),
+        ("ext4", Scope.MKFS, "flex_bg", "on", {"extent": "on"}, words.Effect.NOT_IN_EFFECT),
+        ("ext4", Scope.MKFS, "flex_bg", "off", {"extent": "on"}, words.Effect.IN_EFFECT),
+        ("ext4", Scope.MKFS, "flex_bg", "off", {"flex_bg": "on"}, words.Effect.NOT_IN_EFFECT),
+        ("ext4", Scope.MKFS, "inode_size", "256", {"inode_size": "256"}, words.Effect.IN_EFFECT),
+        ("ext4", Scope.MKFS, "inode_size", "256", {"inode_size": "128"}, words.Effect.NOT_IN_EFFECT),
+        ("ext4", Scope.MKFS, "lazy_init", "on", {"extent": "on"}, words.Effect.UNKNOWN),
+        ("ext4", Scope.MOUNT, "barrier", "off", {"nobarrier": "on"}, words.Effect.IN_EFFECT),
+        ("ext4", Scope.MOUNT, "commit", "60", {"commit": "5"}, words.Effect.NOT_IN_EFFECT),
+        ("xfs", Scope.MOUNT, "allocsize", "64m", {"allocsize": "65536k"}, words.Effect.IN_EFFECT),
+        ("xfs", Scope.MOUNT, "dax", "on", {"dax": "never"}, words.Effect.NOT_IN_EFFECT),
+        ("btrfs", Scope.MOUNT, "datacow", "off", {"compress": "zstd:3"}, words.Effect.NOT_IN_EFFECT),
+        ("btrfs", Scope.MOUNT, "compress", "zstd", {"compress": "zstd:3"}, words.Effect.IN_EFFECT),
     ]:
-        assert effect_of(option(filesystem, scope, name), value, seen) is effect
+        assert words.effect_of(option(filesystem, scope, name), value, seen) is effect
 
 
 def test_a_word_that_the_kernel_says_it_ignores_is_told_with_its_line() -> None:
     seen = {Scope.MOUNT: {"data": "ordered"}}
     assert told("ext4", "", "nobh", seen, REMOVED) == (f"nobh is not in effect: the kernel says '{REMOVED}'",)
     assert told("ext4", "", "bh", seen, REMOVED) == ()
-    assert removed_words(["EXT4-fs (loop0): barriers disabled"]) == {}
+    assert words.removed_words(["EXT4-fs (loop0): barriers disabled"]) == {}
     # What shows is in effect whatever the kernel said of the word.
     line = "EXT4-fs: Ignoring removed delalloc option"
     seen = {Scope.MOUNT: {"delalloc": "on"}}
@@ -89,8 +80,8 @@ def test_words_are_hidden_where_nothing_read_back_would_show_them() -> None:
 
 def test_options_are_found_in_words_at_their_values_an_alias_too() -> None:
     filesystem = load_catalog().get("ext4")
-    chosen = choose(filesystem, "-O uninit_groups -G 64 -m 0", "nobarrier,commit=60", "", WHERE)
-    found = given_options(filesystem, chosen.own_mkfs, chosen.mount)
+    chosen = words.choose(filesystem, "-O uninit_groups -G 64 -m 0", "nobarrier,commit=60", "", WHERE)
+    found = words.given_options(filesystem, chosen.own_mkfs, chosen.mount)
     assert {(given.option.name, given.value) for given in found} == {
         ("uninit_bg", "on"),
         ("flex_bg_size", "64"),
@@ -101,7 +92,7 @@ def test_options_are_found_in_words_at_their_values_an_alias_too() -> None:
 
 
 def test_a_word_keeps_the_name_that_it_was_given_under() -> None:
-    chosen = choose(
+    chosen = words.choose(
         load_catalog().get("ext4"), "-O uninit_groups,^extents -E stripe-width=32", "nobarrier", "", WHERE
     )
     assert [(word.given, word.text) for word in chosen.own] == [

@@ -13,40 +13,34 @@ from pathlib import Path
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.events import (
-    CellFinished,
-    CellStarted,
-    Observation,
-    Outcome,
-    RunFinished,
-    RunStarted,
-    StepFinished,
-    StepStarted,
-    WarningKind,
-    WarningRaised,
-)
+from fsconsole.model import events
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from tests.unit.results import build
 
-STARTED = RunStarted(1, "0.1.0", "boot", "6.18.0", "box", (("cpus", "2"),))
-CELL_DONE: tuple[Observation, ...] = (
-    CellStarted(0, 1),
-    StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files"),
-    StepFinished(0, 1, 2, Outcome.DONE, 3.1, measurements=(Measurement(Metric.WRITE, 812e6),)),
-    StepStarted(0, 1, 3, StepKind.DRAIN, "drain"),
-    StepFinished(0, 1, 3, Outcome.DONE, 3.0, measurements=(Measurement(Metric.DURABLE, 410e6),)),
-    WarningRaised(0, 1, WarningKind.SHORT, "it took 3.1 s", "Write more."),
-    CellFinished(0, 1, Outcome.DONE),
+STARTED = events.RunStarted(1, "0.1.0", "boot", "6.18.0", "box", (("cpus", "2"),))
+CELL_DONE: tuple[events.Observation, ...] = (
+    events.CellStarted(0, 1),
+    events.StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files"),
+    events.StepFinished(0, 1, 2, events.Outcome.DONE, 3.1, measurements=(Measurement(Metric.WRITE, 812e6),)),
+    events.StepStarted(0, 1, 3, StepKind.DRAIN, "drain"),
+    events.StepFinished(
+        0, 1, 3, events.Outcome.DONE, 3.0, measurements=(Measurement(Metric.DURABLE, 410e6),)
+    ),
+    events.WarningRaised(0, 1, events.WarningKind.SHORT, "it took 3.1 s", "Write more."),
+    events.CellFinished(0, 1, events.Outcome.DONE),
 )
-IN_MKFS: tuple[Observation, ...] = (CellStarted(1, 1), StepStarted(1, 1, 1, StepKind.MKFS, "mkfs"))
+IN_MKFS: tuple[events.Observation, ...] = (
+    events.CellStarted(1, 1),
+    events.StepStarted(1, 1, 1, StepKind.MKFS, "mkfs"),
+)
 WHOLE = (
     STARTED,
     *CELL_DONE,
     *IN_MKFS,
-    CellFinished(1, 1, Outcome.FAILED, "mkfs: no room"),
-    RunFinished(Outcome.DONE),
+    events.CellFinished(1, 1, events.Outcome.FAILED, "mkfs: no room"),
+    events.RunFinished(events.Outcome.DONE),
 )
 
 
@@ -57,7 +51,7 @@ def make_run(
     return create_run(str(runs_dir), replace(request, run_id=run_id))
 
 
-def write(folder: RunFolder, observations: Iterable[Observation], *, finished: bool = True) -> None:
+def write(folder: RunFolder, observations: Iterable[events.Observation], *, finished: bool = True) -> None:
     journal = JournalWriter(folder)
     try:
         for observation in observations:

@@ -9,16 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.errors import ExitCode, FsconsoleError
-from fsconsole.errors.targets import (
-    BadQuantity,
-    OptionRefused,
-    PlanBadValue,
-    PlanMissing,
-    PlanNotToml,
-    PlanUnknownKey,
-    UnknownFilesystem,
-)
+from fsconsole.errors import ExitCode, FsconsoleError, targets
 from fsconsole.model.plan import After, DeleteWith, Equalise, Order
 from fsconsole.model.workload import DataKind, Directories, Layout, WorkloadKind
 from fsconsole.plan.planfile import AUTO_REPEATS, ArrayAxis, Scale, ScaleKind
@@ -96,7 +87,7 @@ def test_an_unknown_key_is_named_with_its_place_and_the_nearest_valid_one() -> N
         (SMALLEST + "[settings]\nreadahead = '2MiB'", "settings.readahead", "read_ahead"),
     ]:
         error = refusal(text)
-        assert isinstance(error, PlanUnknownKey)
+        assert isinstance(error, targets.PlanUnknownKey)
         assert error.key == key
         assert error.nearest.startswith(nearest)
         assert error.exit_code is ExitCode.PLAN_UNKNOWN_KEY
@@ -174,7 +165,7 @@ BAD_VALUES = [
 def test_a_value_that_cannot_be_is_refused_with_its_key() -> None:
     for text, key in BAD_VALUES:
         error = refusal(text)
-        assert isinstance(error, PlanBadValue), text
+        assert isinstance(error, targets.PlanBadValue), text
         assert (error.key, error.exit_code) == (key, ExitCode.PLAN_BAD_VALUE), text
         assert error.wanted
 
@@ -189,22 +180,22 @@ def test_a_refused_word_and_an_unknown_filesystem_are_named_with_their_keys() ->
         (checklist + "mkfs = { stride = ['/dev/sdb'] }", "filesystem[0].mkfs.stride", "/dev/sdb"),
     ]:
         error = refusal("schema = 1\n" + table + WORKLOAD)
-        assert isinstance(error, OptionRefused)
+        assert isinstance(error, targets.OptionRefused)
         assert (error.key, error.word) == (key, word)
         assert error.exit_code is ExitCode.OPTION_REFUSED
     unknown = refusal("schema = 1\n[[variant]]\ntype = 'ext44'\n" + WORKLOAD)
-    assert isinstance(unknown, UnknownFilesystem)
+    assert isinstance(unknown, targets.UnknownFilesystem)
     assert unknown.key == "variant[0].type"
     assert unknown.nearest.startswith("ext4")
 
 
 def test_text_that_is_no_toml_is_an_error_of_its_own_with_line_and_column(tmp_path: Path) -> None:
     for text in ["a = " + "[" * 5000, "a = 1\na = 2", "\x00", "a = \ud7ff", "[[a]]\n[a]"]:
-        assert isinstance(refusal(text), PlanNotToml)
+        assert isinstance(refusal(text), targets.PlanNotToml)
     assert "line 2, column" in str(refusal('schema = 1\ntitle = "unfinished\n'))
     path = tmp_path / "binary.toml"
     path.write_bytes(b"schema = 1\n\xff\xfe")
-    with pytest.raises(PlanNotToml, match="line 2"):
+    with pytest.raises(targets.PlanNotToml, match="line 2"):
         read_plan(path)
 
 
@@ -214,7 +205,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     large = tmp_path / "large.toml"
     large.write_bytes(b"#" * (MIB + 1))
     for path in (tmp_path / "absent.toml", tmp_path, fifo, large, tmp_path / "a\0b", Path("/dev/zero")):
-        with pytest.raises(PlanMissing) as caught:
+        with pytest.raises(targets.PlanMissing) as caught:
             read_plan(path)
         assert caught.value.exit_code is ExitCode.PLAN_MISSING
         assert caught.value.why
@@ -246,6 +237,6 @@ def test_huge_numbers_end_with_the_plans_errors_in_printable_words() -> None:
 
 def test_a_size_too_large_for_a_float_is_no_size() -> None:
     for size in ("9" * 309, "9" * 400 + "K", "1" * 290 + "GiB"):
-        with pytest.raises(BadQuantity):
+        with pytest.raises(targets.BadQuantity):
             parse_bytes(size)
         assert not judge(size, "/var/tmp", None).is_good
