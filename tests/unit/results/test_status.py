@@ -1,57 +1,55 @@
+"""Where a run stands, how much time is left, and how far a step is."""
+
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
 
+from fsconsole.cli.viewer import _step_lines
+from fsconsole.devices.md import SyncState, parse_mdstat
+from fsconsole.engine.steps import arrays
+from fsconsole.errors.runs import KernelUnreadable
+from fsconsole.model.device import MdArray
 from fsconsole.model.events import Outcome
 from fsconsole.model.plan import StepKind
-from fsconsole.model.state import CellState, CellStatus, RunStatus
+from fsconsole.model.sample import Sample, StepProgress
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
 from fsconsole.results.figures import as_left, cells_in_words, cells_over, status_words
-from fsconsole.show.progress import cell_elapsed_s, remaining_s
+from fsconsole.show.progress import cell_elapsed_s, progress_words, remaining_s
+from fsconsole.show.run import step_line
+from fsconsole.text import cells_of
 from tests.unit.results import build
 
 RUN_ID = "20261121-081000-k7qf"
 THREE = [build.cell(i) for i in range(3)]
 RUNNING = build.run(THREE, [build.done(0), build.running(1), CellState(2)], status=RunStatus.RUNNING)
+NEW = build.run(THREE, [CellState(i) for i in range(3)], status=RunStatus.NEW)
 
 
-def test_a_living_run_says_what_it_does() -> None:
-    assert status_words(RUNNING, alive=True) == "running: drain of cell 2 of 3"
-    assert status_words(replace(RUNNING, status=RunStatus.PAUSED), alive=True).startswith("paused: drain")
-
-
-def test_a_run_whose_lock_is_free_has_died_where_it_stood() -> None:
-    assert status_words(RUNNING, alive=False) == f"engine died in drain of cell 2: fsconsole resume {RUN_ID}"
-    cells = (build.done(0), build.running(1, status=CellStatus.UNKNOWN), CellState(2))
-    state = replace(RUNNING, cells=cells, current_cell=None, status=RunStatus.INTERRUPTED)
-    assert status_words(state, alive=False) == f"engine died in drain of cell 2: fsconsole resume {RUN_ID}"
-
-
-def test_a_finished_run_is_finished_or_failed_with_what_its_last_word_says() -> None:
-    assert status_words(build.demo(), alive=False) == "finished"
-    assert status_words(build.demo(), alive=True) == "finished"
-    partly = replace(build.demo(), reason="1 of 4 cells failed")
-    assert status_words(partly, alive=False) == "finished: 1 of 4 cells failed"
-    state = replace(build.demo(), outcome=Outcome.FAILED, reason="There is no /dev/sdq.")
-    assert status_words(state, alive=False) == "failed: There is no /dev/sdq."
-
-
-def test_a_stopped_run_says_where_or_after_how_many_cells() -> None:
+def test_a_run_says_where_it_stands_and_how_to_take_it_up() -> None:
+    resume = f"fsconsole resume {RUN_ID}"
+    died = f"engine died in drain of cell 2: {resume}"
+    left = (build.done(0), build.running(1, status=CellStatus.UNKNOWN), CellState(2))
+    interrupted = replace(RUNNING, cells=left, current_cell=None, status=RunStatus.INTERRUPTED)
     step = replace(build.running(1, StepKind.MKFS).steps[-1], outcome=Outcome.STOPPED)
-    cells = (build.done(0), CellState(1, CellStatus.STOPPED, 1, "", (step,)), CellState(2))
-    state = build.run(THREE, cells)
-    words = status_words(replace(state, outcome=Outcome.STOPPED), alive=False)
-    assert words == f"stopped in mkfs of cell 2: fsconsole resume {RUN_ID}"
-    state = build.run(THREE, [build.done(0), CellState(1), CellState(2)])
-    words = status_words(replace(state, outcome=Outcome.STOPPED), alive=False)
-    assert words == f"stopped after 1 of 3 cells: fsconsole resume {RUN_ID}"
-
-
-def test_a_run_that_never_began_says_how_to_begin() -> None:
-    state = build.run(THREE, [CellState(i) for i in range(3)], status=RunStatus.NEW)
-    assert status_words(state, alive=False) == f"never started: fsconsole resume {RUN_ID}"
-    assert status_words(state, alive=True) == "starting"
+    within = build.run(THREE, (build.done(0), CellState(1, CellStatus.STOPPED, 1, "", (step,)), CellState(2)))
+    between = build.run(THREE, [build.done(0), CellState(1), CellState(2)])
+    for state, alive, words in (
+        (RUNNING, True, "running: drain of cell 2 of 3"),
+        (replace(RUNNING, status=RunStatus.PAUSED), True, "paused: drain of cell 2 of 3"),
+        (RUNNING, False, died),
+        (interrupted, False, died),
+        (build.demo(), False, "finished"),
+        (build.demo(), True, "finished"),
+        (replace(build.demo(), reason="1 of 4 cells failed"), False, "finished: 1 of 4 cells failed"),
+        (replace(build.demo(), outcome=Outcome.FAILED, reason="No /dev/sdq."), False, "failed: No /dev/sdq."),
+        (replace(within, outcome=Outcome.STOPPED), False, f"stopped in mkfs of cell 2: {resume}"),
+        (replace(between, outcome=Outcome.STOPPED), False, f"stopped after 1 of 3 cells: {resume}"),
+        (NEW, False, f"never started: {resume}"),
+        (NEW, True, "starting"),
+    ):
+        assert status_words(state, alive=alive) == words
 
 
 def test_cells_are_counted_by_how_they_ended_and_as_interrupted_where_no_engine_lives() -> None:
@@ -64,8 +62,7 @@ def test_cells_are_counted_by_how_they_ended_and_as_interrupted_where_no_engine_
 
 
 def test_the_estimate_counts_until_a_cell_is_done_then_the_mean_and_never_less_than_nothing() -> None:
-    state = build.run(THREE, [CellState(i) for i in range(3)], status=RunStatus.NEW)
-    assert remaining_s(state, 0) == pytest.approx(80.0)
+    assert remaining_s(NEW, 0) == pytest.approx(80.0)
     seven_steps_of_a_second = 7.0
     assert remaining_s(RUNNING, 2 * build.SECOND_NS) == pytest.approx(2 * seven_steps_of_a_second - 2.0)
     assert remaining_s(RUNNING, 500 * build.SECOND_NS) == pytest.approx(7.0)
@@ -73,3 +70,76 @@ def test_the_estimate_counts_until_a_cell_is_done_then_the_mean_and_never_less_t
     state = build.run(cells, [CellState(0), CellState(1, CellStatus.UNAVAILABLE)], status=RunStatus.NEW)
     assert remaining_s(state, 0) == pytest.approx(80.0)
     assert cell_elapsed_s(build.done(0), -5) == 0.0
+
+
+# How far a step is: told by samples of that very step, in the console, in the live view, and out of mdstat.
+
+
+NOW_NS = 10 * build.SECOND_NS
+STEP = StepState(2, StepKind.ARRAY_SYNC, "wait until /dev/md400 is in step", build.SECOND_NS)
+FAR, FAR_WORDS = StepProgress(41.7, 725.0), "42 %, about 12 min 05 s left"
+
+
+def sample(progress: StepProgress | None = FAR, *, step: str = "array-sync", at_ns: int = NOW_NS) -> Sample:
+    return replace(build.sample(at_ns, load=False), step=step, progress=progress)
+
+
+def waiting(last: Sample | None, started_s: int = 1) -> RunState:
+    step = replace(STEP, started_monotonic_ns=started_s * build.SECOND_NS)
+    cell = CellState(0, CellStatus.RUNNING, 1, "", (step,))
+    return replace(build.run((build.cell(0),), (cell,), status=RunStatus.RUNNING), last_sample=last)
+
+
+def in_console(state: RunState, now_ns: int = NOW_NS) -> str:
+    return step_line(build.snapshot(state, state.last_sample), now_ns)
+
+
+def test_only_a_sample_of_the_step_tells_how_far_it_is() -> None:
+    for last, words in (
+        (sample(), FAR_WORDS),
+        (sample(StepProgress(0.0)), "0 %"),
+        (sample(None), ""),
+        (None, ""),
+        (sample(step="array"), ""),
+        (sample(at_ns=build.SECOND_NS - 1), ""),
+    ):
+        assert progress_words(STEP, last) == words, (last, words)
+
+
+def test_console_and_live_view_show_it_in_the_line_of_the_step_lines_and_days_in_two() -> None:
+    line = in_console(waiting(sample()))
+    assert line == f"array-sync: wait until /dev/md400 is in step, {FAR_WORDS}, 9.0 s"
+    lines = _step_lines(waiting(sample()), NOW_NS, 80)
+    assert " ".join(" ".join(lines).split()) == (f"step {line}")
+    assert in_console(waiting(None)) == "array-sync: wait until /dev/md400 is in step, 9.0 s"
+    days = 3 * 86400
+    state = waiting(sample(StepProgress(99.9, days), at_ns=days * build.SECOND_NS))
+    assert cells_of(in_console(state, days * build.SECOND_NS)) <= 160
+    assert len(_step_lines(state, days * build.SECOND_NS, 80)) <= 2
+
+
+MDSTAT = """Personalities : [raid6] [raid5] [raid4]
+md400 : active raid5 vdc[3] vdb[1] vda[0]
+      194560 blocks super 1.2 level 5, 64k chunk, algorithm 2 [3/2] [UU_]
+      [======>..............]  recovery = 33.4% (32516/97280) finish=2.5min speed=431K/sec
+
+unused devices: <none>
+"""
+SLOW = SyncState("recover", False, ("vda", "vdb", "vdc"), (), 31.25, True)
+
+
+def test_a_resync_is_told_as_mdstat_has_it_and_as_sysfs_where_that_has_no_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unreadable() -> tuple[MdArray, ...]:
+        raise KernelUnreadable(path="/proc/mdstat", line="?")
+
+    waits = MDSTAT.replace("recovery = 33.4% (32516/97280) finish=2.5min", "resync=DELAYED")
+    for read, progress in (
+        (lambda: parse_mdstat(MDSTAT), StepProgress(33.4, 150.0)),
+        (unreadable, StepProgress(31.25)),
+        (lambda: (), StepProgress(31.25)),
+        (lambda: parse_mdstat(waits), StepProgress(31.25)),
+    ):
+        monkeypatch.setattr(arrays, "read_arrays", read)
+        assert arrays._progress(SLOW) == progress

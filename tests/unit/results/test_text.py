@@ -1,17 +1,22 @@
+"""The report as plain text, and published rows laid beside a run's own in every format."""
+
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.model.events import WarningKind
-from fsconsole.model.figures import Measurement
+from fsconsole.model.figures import Measurement, Publication, PublishedRow
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
-from fsconsole.model.state import CellState, RunState, RunStatus
+from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.results.figures import status_words
-from fsconsole.results.grid import DEFAULT_COLUMNS, build_grid
+from fsconsole.results.grid import DEFAULT_COLUMNS, Grid, build_grid, columns_beside
+from fsconsole.results.json import render_json
+from fsconsole.results.markdown import render_markdown
 from fsconsole.results.text import ReportPage, render_text
 from fsconsole.text import GIB, cells_of, printable
 from tests.unit.results import build
@@ -138,14 +143,12 @@ def test_columns_that_do_not_fit_beside_each_other_stand_below() -> None:
 
 
 def test_byte_columns_are_in_one_unit_that_stands_in_their_head() -> None:
-    state = build.run([build.cell(0)], [build.done(0)])
-    cell = state.cells[0]
-    figure = Measurement(Metric.PEAK_DIRTY, 1.5 * GIB)
-    steps = (*cell.steps[:-1], replace(cell.steps[-1], measurements=(figure,)))
-    text = _text(replace(state, cells=(replace(cell, steps=steps),)), columns=(Metric.PEAK_DIRTY,))
-    assert "peak dirty\n" in text
-    assert "       GiB\n" in text
-    assert "      1.50\n" in text
+    steps = build.finished_steps({Metric.PEAK_DIRTY: 1.5 * GIB})
+    state = build.run([build.cell(0)], [CellState(0, CellStatus.DONE, 1, "", steps)])
+    lines = _text(state, columns=(Metric.PEAK_DIRTY,)).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.endswith("  peak dirty"))
+    assert lines[at + 1].endswith("       GiB")
+    assert lines[at + 3].endswith("      1.50")
 
 
 WORDS = st.text(max_size=60)
@@ -178,3 +181,64 @@ def test_a_name_too_long_for_its_column_stands_whole_above_its_figures() -> None
     at = lines.index(label)
     assert lines[at + 1].split()[:2] == ["812", "410"]
     assert max(map(cells_of, lines)) <= 80
+
+
+# Published rows: under the row that they mean, labelled, and never ranked.
+
+
+PRINTED = "ext4 -I 256 data=ordered"
+
+
+def published_row(table: str, words: str, durable: float, note: str = "") -> PublishedRow:
+    figures = (Measurement(Metric.DURABLE, durable), Measurement(Metric.CHECK, 5336.0))
+    return PublishedRow(table, words, figures, note)
+
+
+PUBLICATION = Publication(
+    "study", "A study", "Somebody, [/somewhere]", "2008-05", "two disks", "128 files",
+    (published_row("first", PRINTED, 9999e6), published_row("second", PRINTED, 1e6), published_row("", "xfs", 2e6, "a note")),
+)  # fmt: skip
+
+
+def a_run() -> RunState:
+    ext4 = replace(build.EXT4, as_printed=PRINTED)
+    return build.run((build.cell(0, ext4), build.cell(1, build.BTRFS)), (build.done(0), build.done(1)))
+
+
+def laid() -> tuple[RunState, Grid]:
+    state = a_run()
+    return state, build_grid(state, publication=PUBLICATION)
+
+
+def test_a_published_row_stands_under_its_own_and_the_rest_at_the_end_and_none_is_ranked() -> None:
+    state, grid = laid()
+    text = render_text(state, grid, standing="finished", columns=columns_beside(grid))
+    lines = [line for line in text.splitlines() if line.startswith(("ext4", "btrfs", "  published"))]
+    assert [line[:24].rstrip() for line in lines] == [
+        "ext4 data=ordered",
+        "  published (first)",
+        "  published (second)",
+        "btrfs",
+        "  published: xfs",
+    ]
+    assert "9999" in lines[1]
+    assert "5336" in lines[1]
+    assert "a note" in text
+    assert (
+        "Published: Somebody, [/somewhere], 2008-05; not of this run and not ranked with it."
+        in text.replace("\n", " ")
+    )
+    _, grid = laid()
+    assert [known.name for known in grid.rows] == ["ext4 data=ordered", "btrfs"]
+    state, grid = laid()
+    text = render_text(state, grid, standing="finished", columns=columns_beside(grid))
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_markdown_and_json_say_what_is_published() -> None:
+    state, grid = laid()
+    text = render_markdown(state, grid, standing="finished", columns=columns_beside(grid))
+    assert "| published (first) |" in text.replace("  published", "published")
+    document = json.loads(render_json(state, grid, standing="finished"))
+    assert document["published"]["rows"][0]["as_printed"] == PRINTED
+    assert json.loads(render_json(state, build_grid(state), standing="finished"))["published"] is None

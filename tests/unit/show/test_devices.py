@@ -114,9 +114,10 @@ def test_progress_moves_and_nothing_else() -> None:
     array = moved.at("/dev/md0")
     assert array is not None
     assert array.state.text == "resync 88 %"
-    assert [e for e in moved.entries if e.device.name != "md0"] == [
-        e for e in BOX.entries if e.device.name != "md0"
-    ]
+    changed = {e.device.name for e in moved.entries} - {
+        e.device.name for e in moved.entries if e in BOX.entries
+    }
+    assert changed == {"md0"}
     assert with_progress(BOX, (RESYNC,)) is BOX
     assert with_progress(BOX, ()) is BOX
 
@@ -131,17 +132,12 @@ def test_a_proof_holds_for_the_same_device_in_the_same_state_only() -> None:
         assert with_proofs(changed, proofs).entries[0].state.claim is Claim.UNKNOWN
 
 
-def test_who_may_be_ticked() -> None:
-    for path, may in (
-        ("/dev/sdg", True),
-        ("/dev/sdf", True),
-        ("/dev/loop0", True),
-        ("/dev/md0", False),
-        ("/dev/sda", False),
-    ):
-        entry = BOX.at(path)
-        assert entry is not None
-        assert (refusal(entry, BOX, is_root=True) == "") is may, (path, may)
+def test_who_may_be_ticked_and_ticks_outlive_a_look_that_changed_nothing() -> None:
+    may = {"/dev/sdg": True, "/dev/sdf": True, "/dev/loop0": True, "/dev/md0": False, "/dev/sda": False}
+    refused = {entry.device.path: refusal(entry, BOX, is_root=True) for entry in BOX.entries}
+    assert {path: not refused[path] for path in may} == may
+    ticks = {device.path: listed_identity(device) for device in (SCRATCH, FREE)}
+    assert lost_ticks(ticks, parse_listing(listed(FREE, SCRATCH))) == {}
 
 
 def test_without_root_nothing_unproved_is_ticked_and_the_pane_says_so() -> None:
@@ -151,48 +147,43 @@ def test_without_root_nothing_unproved_is_ticked_and_the_pane_says_so() -> None:
     assert "sudo fsconsole" in " ".join(told(listing, FREE.path, is_root=False).split())
 
 
-def test_ticks_outlive_a_look_that_changed_nothing() -> None:
-    listing = parse_listing(listed(FREE, SCRATCH))
-    assert lost_ticks({device.path: listed_identity(device) for device in (SCRATCH, FREE)}, listing) == {}
-
-
-def test_the_pane_tells_what_would_be_lost_whole_and_harmless_and_no_hazard_as_content() -> None:
-    text = told(BOX, "/dev/sdf")
-    assert r"to be lost  holds ext4 '[/x]\x1b[31m\u202e" in text
-    assert "UUID 0a1b2c3d-0000-4e5f" in " ".join(text.split())
-    assert "\x1b" not in text
-    text = told(BOX, "/dev/loop0")
-    assert "hazard      may be open in process 1" in text
-    assert "to be lost  nothing: it is a scratch device" in text
-
-
-def test_the_pane_tells_who_a_disk_is() -> None:
-    text = told(BOX, "/dev/sdg")
-    for words in ("Z1Y0G", "0x5000c50000000060", "3298534883328 bytes", "512/4096", "ata, rotating disk",
-                  "mq-deadline (of none, mq-deadline, kyber)", "read-ahead 128KiB", "write back", "8:96"):  # fmt: skip
-        assert words in text
-
-
-def test_the_pane_tells_of_an_array_its_members_and_its_progress() -> None:
-    text = told(BOX, "/dev/md0")
-    assert "raid5, 4 members UUUU, chunk 512KiB" in text
-    assert "sde[4] sdd[2] sdc[1] sdb[0]" in text
-    assert "resync 41.3 %, 162 min to go at 181 MB/s" in text
-    assert "made of     sdb, sdc, sdd, sde" in text
-    inactive = replace(
-        ARRAY,
-        size_bytes=0,
-        md=MdArray("md0", active=False, read_only=False, level="", members=(), size_bytes=0),
-    )
+def test_the_pane_tells_who_a_device_is_what_would_be_lost_and_how_far_an_array_is() -> None:
+    disk = ("Z1Y0G", "0x5000c50000000060", "3298534883328 bytes", "512/4096", "ata, rotating disk", "8:96")
+    settings = ("mq-deadline (of none, mq-deadline, kyber)", "read-ahead 128KiB", "write back")
+    for path, words in {
+        "/dev/sdg": (*disk, *settings),
+        "/dev/sdf": (r"to be lost  holds ext4 '[/x]\x1b[31m\u202e", "UUID 0a1b2c3d-0000-4e5f"),
+        # What is no content is not said to be lost.
+        "/dev/loop0": (
+            "hazard      may be open in process 1",
+            "to be lost  nothing: it is a scratch device",
+        ),
+        "/dev/md0": (
+            "raid5, 4 members UUUU, chunk 512KiB",
+            "sde[4] sdd[2] sdc[1] sdb[0]",
+            "resync 41.3 %, 162 min to go at 181 MB/s",
+            "made of     sdb, sdc, sdd, sde",
+        ),
+    }.items():
+        text = told(BOX, path, width=200)
+        assert [said for said in words if said not in text] == [], path
+        assert "\x1b" not in text
+    md = MdArray("md0", active=False, read_only=False, level="", members=(), size_bytes=0)
+    inactive = replace(ARRAY, size_bytes=0, md=md)
     assert "array       inactive, 0 members" in told(parse_listing(listed(inactive)), "/dev/md0")
+    why = "/dev/sdg could not be looked at: I/O error"
+    unproved = parse_listing(listed(FREE, not_asked=frozenset({"sdg"})), f"note: {why}\n")
+    assert f"note        {why}" in told(unproved, FREE.path)
 
 
-def test_lines_of_the_pane_fit_and_lose_nothing() -> None:
+def test_lines_of_the_pane_fit_and_lose_nothing_of_any_device_of_the_box() -> None:
     for width in (20, 40, 76):
         for entry in BOX.entries:
             lines = details(entry, BOX, width, is_root=True, read_tests={})
             assert all(cells_of(line.label + line.text) <= max(width, 22) for line in lines), width
             assert all("..." not in line.text for line in lines), width
+    for device in (*SYSTEM, *MEMBERS, *STORAGE_BOX):
+        assert told(BOX, device.path).startswith(device.path)
 
 
 def test_the_line_below_tells_counts_and_age() -> None:
@@ -207,51 +198,26 @@ def test_the_line_below_tells_counts_and_age() -> None:
     assert "Reading" in about(Listing(), 0, None, looking=True)
 
 
-def test_why_a_device_could_not_be_looked_at_stands_in_its_pane() -> None:
-    unproved = parse_listing(
-        listed(FREE, not_asked=frozenset({"sdg"})), "note: /dev/sdg could not be looked at: I/O error\n"
-    )
-    assert "note        /dev/sdg could not be looked at: I/O error" in told(unproved, FREE.path)
-
-
-def test_every_device_of_the_box_is_told() -> None:
-    for device in (*SYSTEM, *MEMBERS, *STORAGE_BOX):
-        assert told(BOX, device.path).startswith(device.path)
-
-
 # Stripes, in the words that mkfs takes, and what is wrong with them.
 
 
-def listing_of(*devices: Device) -> Listing:
+def pane(path: str, *devices: Device) -> dict[str, str]:
     state = DeviceState(Claim.FREE, "free")
-    return parse_listing(
-        encode(tuple(ListedDevice.of(device, state, (), ("a sentence",)) for device in devices))
-    )
-
-
-def pane(listing: Listing, path: str) -> dict[str, str]:
-    entry = listing.at(path)
-    assert entry is not None
+    listing = parse_listing(encode(tuple(ListedDevice.of(one, state, (), ("why",)) for one in devices)))
+    (entry,) = [entry for entry in listing.entries if entry.device.path == path]
     lines = details(entry, listing, 200, is_root=True, read_tests={})
     return {line.label.strip(): line.text for line in lines}
 
 
-def test_of_an_array_it_tells_stripes_and_words_for_mkfs() -> None:
-    told = pane(listing_of(SDA, MEMBER, MD0), "/dev/md0")
-    assert told["stripes"] == "64KiB on each of 2 data disks, 128KiB in all"
-    assert told["for mkfs"] == "ext4 -E stride=16,stripe_width=32; xfs -d su=64k,sw=2; mkfs sees that itself"
-    assert "caution" not in told
-
-
-def test_of_a_partition_off_the_stripes_it_cautions() -> None:
+def test_of_an_array_it_tells_stripes_and_words_for_mkfs_and_of_a_partition_off_them_it_cautions() -> None:
+    said = pane("/dev/md0", SDA, MEMBER, MD0)
+    assert said["stripes"] == "64KiB on each of 2 data disks, 128KiB in all"
+    assert said["for mkfs"] == "ext4 -E stride=16,stripe_width=32; xfs -d su=64k,sw=2; mkfs sees that itself"
+    assert "caution" not in said
     part = replace(PART, partition_start_bytes=4096)
-    told = pane(listing_of(SDA, MEMBER, MD0, part), "/dev/md0p1")
-    assert told["caution"].startswith("/dev/md0p1 begins at byte 4096, inside a chunk of /dev/md0")
-
-
-def test_of_a_disk_it_tells_no_stripes() -> None:
-    told = pane(listing_of(SDA), "/dev/sda")
-    assert not {"stripes", "for mkfs", "caution"} & set(told)
+    caution = pane("/dev/md0p1", SDA, MEMBER, MD0, part)["caution"]
+    assert caution.startswith("/dev/md0p1 begins at byte 4096, inside a chunk of /dev/md0")
+    assert not {"stripes", "for mkfs", "caution"} & set(pane("/dev/sda", SDA))
 
 
 # Identity: a ticked device is compared with the one that has its name later.
@@ -266,16 +232,13 @@ def test_a_device_is_the_same_in_the_list_and_in_the_plan() -> None:
         assert within_boot(planned) == listed_identity(device), device
 
 
-def test_a_difference_of_each_kind_has_words() -> None:
-    assert set(_WORDS) == COMPARED
-
-
 def test_every_difference_is_told_and_loses_the_tick() -> None:
+    assert set(_WORDS) == COMPARED
+    known, listing = listed_identity(FREE), parse_listing(listed(FREE))
+    assert others(known, known) == ""
     for field in sorted(COMPARED):
-        known = listed_identity(FREE)
         value = getattr(known, field)
         other = replace(known, **{field: value + 4096 if isinstance(value, int) else f"{value}9"})
         assert others(known, other), field
-        assert others(known, known) == "", field
-        lost = lost_ticks({FREE.path: other}, parse_listing(listed(FREE)))
+        lost = lost_ticks({FREE.path: other}, listing)
         assert "another device has its name now" in lost[FREE.path], field

@@ -11,13 +11,13 @@ from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.show.charts import GaugeValue
 from fsconsole.show.gauges import TEXT_CELLS, age_words, gauges
 from fsconsole.show.history import RunSnapshot
+from fsconsole.show.lines import TextLine
 from fsconsole.show.run import Plotted, cell_in_sight, cell_row, plot, room_for, step_line, title_line
 from fsconsole.text import GIB, MIB, cells_of
 from tests.unit.results import build
 
 NOW_NS = 10 * build.SECOND_NS
 CELLS = (build.cell(0), build.cell(1, build.EXT4_OTHER), build.cell(2, build.XFS), build.cell(3, build.BTRFS))
-WIDTHS = (60, 80, 120, 200)
 
 
 def going(kind: StepKind = StepKind.DRAIN, *, status: RunStatus = RunStatus.RUNNING) -> RunState:
@@ -37,65 +37,60 @@ def test_the_title_says_which_cell_of_how_many_and_what_is_left() -> None:
     assert "paused, cell 3 of 4" in title_line(build.snapshot(going(status=RunStatus.PAUSED)), NOW_NS, 80)
 
 
+def row_of(state: RunState, index: int, width: int = 80, *, alive: bool = True) -> TextLine:
+    return cell_row(build.snapshot(state, alive=alive), index, width)
+
+
+def step_of(state: RunState, sample: Sample | None = None, *, alive: bool = True) -> str:
+    return step_line(build.snapshot(state, sample, alive=alive), NOW_NS)
+
+
 def test_no_line_is_wider_than_the_screen() -> None:
-    for width in WIDTHS:
-        state = going()
-        long = replace(state.request.plan, title="\x1b[31m[/x]" + "name " * 60)
-        state = replace(state, request=replace(state.request, plan=long))
-        shown = build.snapshot(state)
-        assert cells_of(title_line(shown, NOW_NS, width)) <= width, width
-        for index in range(4):
-            row = cell_row(shown, index, width)
-            assert cells_of(row.text) <= width, width
-            assert row.text.isprintable(), width
+    state = going()
+    long = replace(state.request.plan, title="\x1b[31m[/x]" + "name " * 60)
+    state = replace(state, request=replace(state.request, plan=long))
+    for width in (60, 80, 120, 200):
+        rows = [row_of(state, index, width).text for index in range(4)]
+        assert max(map(cells_of, (title_line(build.snapshot(state), NOW_NS, width), *rows))) <= width
+        assert all(map(str.isprintable, rows)), width
 
 
 def test_each_cell_has_its_status_in_a_word_and_figures_or_a_reason_in_line() -> None:
-    shown = build.snapshot(going())
-    texts = [" ".join(cell_row(shown, index, 100).text.split()) for index in range(4)]
+    rows = [row_of(going(), index, 100).text for index in range(4)]
+    texts = [" ".join(row.split()) for row in rows]
     assert texts[0] == "1 ext4 data=ordered done write 812 durable 410 MB/s"
     assert texts[1].startswith("2 ext4 data=writeback,nodelalloc failed mkfs: mkfs.xfs failed")
-    assert texts[2] == "3 xfs running step 4 of 7: drain"
-    assert texts[3] == "4 btrfs pending"
-    rows = [cell_row(shown, index, 100).text for index in range(4)]
+    assert texts[2:] == ["3 xfs running step 4 of 7: drain", "4 btrfs pending"]
     words = ("done", "failed", "running", "pending")
     assert len({row.index(word) for row, word in zip(rows, words, strict=True)}) == 1
 
 
 def test_names_keep_their_ends_in_80_columns_and_repeats_are_numbered() -> None:
     long = replace(build.EXT4, label="ext4 " + "x" * 60 + " data=ordered")
-    state = build.run((build.cell(0, long), build.cell(1)), (build.done(0), build.done(1)))
-    text = cell_row(build.snapshot(state), 0, 80).text
+    text = row_of(build.run((build.cell(0, long), build.cell(1)), (build.done(0), build.done(1))), 0).text
     assert "data=ordered" in text
     assert text.endswith("MB/s")
     cells = (build.cell(0), build.cell(1, repeat=2))
-    shown = build.snapshot(build.run(cells, (build.done(0), build.done(1))))
-    assert "#2" in cell_row(shown, 1, 80).text
-    assert "#" not in cell_row(build.snapshot(going()), 0, 80).text
+    assert "#2" in row_of(build.run(cells, (build.done(0), build.done(1))), 1).text
+    assert "#" not in row_of(going(), 0).text
 
 
 def test_a_check_that_found_something_and_a_cell_of_a_dead_engine_stand_out() -> None:
-    shown = build.snapshot(build.run(CELLS[:1], (build.done(0, verdict="errors"),)))
-    row = cell_row(shown, 0, 80)
-    assert "check: errors" in row.text
-    assert row.tone == "bad"
-    row = cell_row(build.snapshot(going(), alive=False), 2, 80)
+    row = row_of(build.run(CELLS[:1], (build.done(0, verdict="errors"),)), 0)
+    assert ("check: errors" in row.text, row.tone) == (True, "bad")
+    row = row_of(going(), 2, alive=False)
     assert "running" not in row.text
-    assert "interrupted  engine died" in row.text
-    assert row.tone == "bad"
+    assert ("interrupted  engine died" in row.text, row.tone) == (True, "bad")
 
 
 def test_the_step_says_how_far_it_is_by_samples_of_its_own() -> None:
-    line = step_line(build.snapshot(going(), sample("drain")), NOW_NS)
-    assert line.startswith("drain: application done, 3.1 GiB still dirty, ")
-    load = LoadProgress(256 * MIB, 4096, 1, 16, 1e8)
-    line = step_line(build.snapshot(going(StepKind.WORKLOAD), sample("workload", load=load)), NOW_NS)
-    assert line == "workload: large files, 256.0 MiB of 1.0 GiB, 1 file, 16 threads, 8.0 s"
-    early = sample("workload", at_ns=build.SECOND_NS)
-    line = step_line(build.snapshot(going(StepKind.WORKLOAD), sample=early), NOW_NS)
-    assert line == "workload: large files, 8.0 s"
-    other = sample("mkfs")
-    assert step_line(build.snapshot(going(StepKind.WORKLOAD), sample=other), NOW_NS) == line
+    draining = step_of(going(), sample("drain"))
+    assert draining.startswith("drain: application done, 3.1 GiB still dirty, ")
+    load, loading = LoadProgress(256 * MIB, 4096, 1, 16, 1e8), going(StepKind.WORKLOAD)
+    line = "workload: large files, 256.0 MiB of 1.0 GiB, 1 file, 16 threads, 8.0 s"
+    assert step_of(loading, sample("workload", load=load)) == line
+    for other in (sample("workload", at_ns=build.SECOND_NS), sample("mkfs")):
+        assert step_of(loading, other) == "workload: large files, 8.0 s"
 
 
 def test_gauges_older_than_two_seconds_tell_their_age() -> None:
@@ -107,15 +102,14 @@ def test_gauges_older_than_two_seconds_tell_their_age() -> None:
 
 
 def test_a_run_that_is_over_or_dead_says_what_can_be_done() -> None:
-    over = build.run(CELLS[:1], (build.done(0),))
-    assert "enter shows its results" in step_line(build.snapshot(over, alive=False), NOW_NS)
-    dead = step_line(build.snapshot(going(), alive=False), NOW_NS)
-    assert "c cleans up" in dead
-    assert "r resumes" in dead
-    new = build.run(CELLS[:1], (CellState(0),), status=RunStatus.NEW)
-    assert "Never started" in step_line(build.snapshot(new, alive=False), NOW_NS)
     interrupted = replace(going(), status=RunStatus.INTERRUPTED, current_cell=None)
-    assert "cleaned up" in step_line(build.snapshot(interrupted, alive=False), NOW_NS)
+    for state, words in (
+        (build.run(CELLS[:1], (build.done(0),)), "enter shows its results"),
+        (going(), "c cleans up, r resumes"),
+        (build.run(CELLS[:1], (CellState(0),), status=RunStatus.NEW), "Never started"),
+        (interrupted, "cleaned up"),
+    ):
+        assert words in step_of(state, alive=False)
 
 
 def test_the_cell_at_hand_is_kept_in_sight_else_the_next_else_the_last() -> None:

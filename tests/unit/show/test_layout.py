@@ -1,9 +1,51 @@
-"""A table fitted into a width: nothing that names a row is lost, and every column can be reached."""
+"""Texts in columns, tables fitted into a width, and lines that are searched."""
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from fsconsole.results.table import Column, TableLayout, TableRow, TableValue, lay_out
-from fsconsole.text import cells_of
+from fsconsole.show.lines import Line, matching, matching_words
+from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_middle, wrap
+
+# Texts in terminal cells.
+
+
+TEXTS = st.text(max_size=120).map(printable)
+
+
+@given(TEXTS, st.integers(0, 60))
+def test_a_shortened_text_fits(text: str, width: int) -> None:
+    assert cells_of(shorten_middle(text, width)) <= width
+
+
+@given(TEXTS, st.integers(2, 60))
+def test_a_wrapped_text_fits_and_loses_nothing_but_spaces(text: str, width: int) -> None:
+    lines = wrap(text, width, max_lines=1000)
+    assert all(cells_of(line) <= width for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+@given(TEXTS, st.integers(2, 60), st.integers(1, 4))
+def test_lines_are_never_more_than_asked_for(text: str, width: int, most: int) -> None:
+    lines = wrap(text, width, max_lines=most)
+    assert 1 <= len(lines) <= most
+    assert all(cells_of(line) <= width for line in lines)
+
+
+def test_lines_break_after_spaces_and_commas_and_what_goes_is_the_middle() -> None:
+    assert wrap("ext4 data=writeback,nodelalloc", 22) == ["ext4 data=writeback,", "nodelalloc"]
+    assert wrap("ext4 data=ordered", 16) == ["ext4", "data=ordered"]
+    assert shorten_middle("ext4 data=writeback,nodelalloc", 17) == "ext4 da...delalloc"[:7] + "...elalloc"
+    assert cells_of("日本") == 4
+    assert cells_of("e\u0301") == 1
+    assert pad_right("日", 4) == "日  "
+    assert pad_left("日", 4) == "  日"
+
+
+# Tables: nothing that names a row is lost, and every column can be reached.
+
 
 COLUMNS = tuple(Column(f"column {number}", "MB/s") for number in range(8))
 CELLS = tuple("12345" for _ in COLUMNS)
@@ -68,3 +110,30 @@ def test_lines_are_found_back_to_their_rows_also_where_there_are_none() -> None:
     assert set(found) == {0, 1, 2}
     assert lay_out(TableValue("variant", (), ()), 80).height == 0
     assert lines(lay_out(TableValue("variant", (), (TableRow("a", "alone", ()),)), 80)) == ["alone"]
+
+
+# Which lines of a list have some words in them, and how that is told.
+
+
+LINES = (
+    Line("g journal", "journal", is_heading=True),
+    Line("data", "data", value="mount", found_by="journal what is written first uninit_groups"),
+    Line("commit", "commit", value="mount 5,30", found_by="journal seconds"),
+    Line("g blocks", "blocks", is_heading=True),
+    Line("size", "block_size", value="mkfs", found_by="blocks bytes per block"),
+)
+
+
+def test_lines_with_all_words_are_found_below_their_headings_and_counted() -> None:
+    for text, keys in {
+        "JOURNAL first": ["g journal", "data"],
+        "mount seconds": ["g journal", "commit"],
+        "block_s": ["g blocks", "size"],
+        "uninit_gr": ["g journal", "data"],
+        "  ": [line.key for line in LINES],
+        "nothing like it": [],
+    }.items():
+        assert [line.key for line in matching(LINES, text)] == keys, text
+    assert matching_words(LINES, "journal", "options") == "2 of 3 options match 'journal'"
+    assert matching_words(LINES, " block ", "options") == "1 of 3 options matches 'block'"
+    assert matching_words(LINES, "\x1b[/x]", "options") == "0 of 3 options match '\\x1b[/x]'"
