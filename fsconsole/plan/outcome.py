@@ -29,7 +29,7 @@ _NO_DRIVER = "not in this kernel"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Here:
+class ThisMachine:
     """This machine; compared by identity, so that results can be cached."""
 
     kernel: str
@@ -60,7 +60,7 @@ class Here:
         return tuple(answer for answer in found if answer is not None)
 
 
-def here_of(kernel: str, catalog: Sequence[CatalogAnswer]) -> Here:
+def this_machine(kernel: str, catalog: Sequence[CatalogAnswer]) -> ThisMachine:
     """Return this machine by the catalog's answer."""
     answers = (
         Answer(
@@ -76,7 +76,7 @@ def here_of(kernel: str, catalog: Sequence[CatalogAnswer]) -> Here:
         for answer in option.probe
     )
     absent = ((entry.filesystem, entry.unavailable) for entry in catalog if entry.kernel == _NO_DRIVER)
-    return Here(
+    return ThisMachine(
         kernel,
         Known(tuple(answers), tuple(absent)),
         {entry.filesystem: entry.unavailable for entry in catalog if entry.unavailable},

@@ -15,7 +15,7 @@ from fsconsole.plan.arrays import ABOUT_LEVELS, LEVELS, array_objections
 from fsconsole.plan.draft import NO_ARRAY, Draft, Values, values_of, words_of
 from fsconsole.plan.expand import array_choices
 from fsconsole.plan.keys import ARRAY, Key
-from fsconsole.plan.outcome import Disk, Here, Outcome
+from fsconsole.plan.outcome import Disk, Outcome, ThisMachine
 from fsconsole.plan.planfile import Checklist, PlanFile, VariantText
 from fsconsole.plan.rows import Candidate
 from fsconsole.show.lines import Line, Mark, mark_of
@@ -244,7 +244,7 @@ def _key(index: int) -> str:
     return f"cell {index + 1}"
 
 
-def filesystem_lines(draft: Draft, catalog: Catalog, here: Here) -> tuple[Line, ...]:
+def filesystem_lines(draft: Draft, catalog: Catalog, here: ThisMachine) -> tuple[Line, ...]:
     """Return a line for each filesystem of the catalog."""
     lines = []
     for filesystem in catalog.filesystems:
@@ -261,7 +261,7 @@ def filesystem_lines(draft: Draft, catalog: Catalog, here: Here) -> tuple[Line, 
     return tuple(lines)
 
 
-def option_lines(checklist: Checklist, filesystem: Filesystem, here: Here) -> tuple[Line, ...]:
+def option_lines(checklist: Checklist, filesystem: Filesystem, here: ThisMachine) -> tuple[Line, ...]:
     """Return a line for each option, below the name of its group."""
     groups: dict[str, list[Option]] = {}
     for option in filesystem.options:
@@ -286,12 +286,12 @@ def option_of(filesystem: Filesystem, key: str) -> Option:
     return next(option for option in filesystem.options if key_of(option) == key)
 
 
-def taken_values(filesystem: Filesystem, option: Option, here: Here) -> tuple[str, ...]:
+def taken_values(filesystem: Filesystem, option: Option, here: ThisMachine) -> tuple[str, ...]:
     """Return the values that this machine is not known to refuse."""
     return tuple(value for value in option.values_to_try if not here.refusal(filesystem, option, value))
 
 
-def _option(checklist: Checklist, filesystem: Filesystem, option: Option, here: Here) -> Line:
+def _option(checklist: Checklist, filesystem: Filesystem, option: Option, here: ThisMachine) -> Line:
     values = values_of(checklist, option.scope, option.name)
     barred = not values and not taken_values(filesystem, option, here) and bool(option.values_to_try)
     told = ",".join(values) or ("not here" if barred else "")
@@ -307,7 +307,7 @@ def _option(checklist: Checklist, filesystem: Filesystem, option: Option, here: 
     )
 
 
-def _about(filesystem: Filesystem, option: Option, here: Here, *, barred: bool) -> Iterator[str]:
+def _about(filesystem: Filesystem, option: Option, here: ThisMachine, *, barred: bool) -> Iterator[str]:
     purpose = f"{option.help}."
     # The words of each refusal, with the values that meet it.
     by_words: dict[str, list[str]] = {}

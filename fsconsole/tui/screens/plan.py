@@ -23,7 +23,7 @@ from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
 from fsconsole.model.answers import CatalogAnswer, LevelAnswer
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
-from fsconsole.plan.outcome import Disk, Here, Outcome, here_of, levels_of, work_out
+from fsconsole.plan.outcome import Disk, Outcome, ThisMachine, levels_of, this_machine, work_out
 from fsconsole.plan.planfile import PlanFile
 from fsconsole.plan.read import configs_folder, list_configs, read_plan, resolve_plan
 from fsconsole.show import plan as view
@@ -106,7 +106,7 @@ To compare with and without an option that has one value, make a second list of 
         self.disks: tuple[Disk, ...] = ()
         self.missing: tuple[str, ...] = ()
         self.catalog = load_catalog()
-        self.here = Here(kernel_release())
+        self.here = ThisMachine(kernel_release())
         self._told: dict[str, CatalogAnswer] = {}
         self._asked_for: tuple[str, ...] = ()
         self._is_counting = self._is_stale = self._has_asked = self._knows_all = False
@@ -383,7 +383,7 @@ To compare with and without an option that has one value, make a second list of 
             kind = tuple[CatalogAnswer, ...]
             entries = await answer(self.session.children, kind, "catalog", *words)
             told = self._told | {entry.filesystem: entry for entry in entries}
-            here = here_of(self.here.kernel, list(told.values()))
+            here = this_machine(self.here.kernel, list(told.values()))
             self._told, self.here = told, replace(here, levels=self.here.levels)
             self._knows_all = self._knows_all or not words
             self.show_draft()

@@ -20,7 +20,7 @@ from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.plan import Cell
 from fsconsole.plan.draft import Draft
-from fsconsole.plan.outcome import Here, Outcome
+from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.show.lines import Line, Mark
 from fsconsole.show.plan import cell_lines, commands_by_cell
 from fsconsole.tui import planfiles
@@ -37,7 +37,7 @@ class Desk:
 
     draft: Draft
     catalog: Catalog
-    here: Here
+    here: ThisMachine
     counted: Draft
     outcome: Outcome
 

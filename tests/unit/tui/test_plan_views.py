@@ -18,7 +18,7 @@ from fsconsole.model.workload import WorkloadKind
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.keys import WORKLOAD, toml_of
-from fsconsole.plan.outcome import Disk, Here, Outcome, here_of, work_out
+from fsconsole.plan.outcome import Disk, Outcome, ThisMachine, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms
@@ -30,7 +30,7 @@ from tests.unit.plan.test_writer import workloads
 
 CATALOG = load_catalog()
 EXT4 = CATALOG.get("ext4")
-HERE = Here("6.18.0")
+HERE = ThisMachine("6.18.0")
 
 
 def outcome(draft: Draft, *disks: Disk) -> Outcome:
@@ -152,7 +152,7 @@ def test_what_was_tried_here_counts_more_than_what_is_declared() -> None:
             ]
         },
     )
-    here = here_of("6.18.0", [entry])
+    here = this_machine("6.18.0", [entry])
     data, mballoc = (EXT4.option(name, Scope.MOUNT) for name in ("data", "mballoc"))
     assert data is not None
     assert mballoc is not None
