@@ -20,7 +20,7 @@ from fsconsole.journal.folder import RunFolder, require_own
 from fsconsole.journal.past import read_journal, read_state
 from fsconsole.journal.store import is_alive
 from fsconsole.journal.writer import record_all
-from fsconsole.model.events import RunInterrupted, SettingReturned, SettingTaken
+from fsconsole.model.events import Observation, RunInterrupted, SettingReturned, SettingTaken
 from fsconsole.model.state import OPEN_STATUSES, HeldSetting, RunState, RunStatus
 from fsconsole.system.files import boot_id
 from fsconsole.system.locks import FileLock
@@ -160,24 +160,22 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     silent = silent_among({**dict.fromkeys(disks_of(state), 0), **members}, executor)
     leftovers = give_back_leftovers(state, silent=silent)
     arrays = take_apart_leftovers(state, executor, silent.keys() & members.keys())
-    settled = tuple(leftover.returned for leftover in leftovers if not leftover.busy)
-    if state.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
-        if settled:
-            record_all(folder, settled)
-        said = "; ".join((*in_words(leftovers), *arrays, *_remains(folder)))
-        return (Cleaned(name, said, resumable=_is_open(state)),) if said else ()
-    words = last_word.read(folder)
-    step = f"{state.current_step.kind.value} of " if state.current_step else ""
-    cell = (
-        "" if state.current_cell is None else f"in {step}cell {state.current_cell + 1} of {len(state.cells)}"
-    )
-    where = cell or "between cells"
-    died = RunInterrupted(f"the engine died {where}")
-    ending = words[0].finished if words else died
-    record_all(folder, (*settled, ending))
-    last_word.forget(folder)
-    did = "; ".join((ending.reason.rstrip("."), *in_words(leftovers), *arrays, *_remains(folder)))
-    return (Cleaned(name, did, resumable=_is_open(state)),)
+    told: list[Observation] = [leftover.returned for leftover in leftovers if not leftover.busy]
+    said = [*in_words(leftovers), *arrays, *_remains(folder)]
+    has_died = state.status in (RunStatus.RUNNING, RunStatus.PAUSED)
+    if has_died:
+        words, where = last_word.read(folder), "between cells"
+        if state.current_cell is not None:
+            step = f"{state.current_step.kind.value} of " if state.current_step else ""
+            where = f"in {step}cell {state.current_cell + 1} of {len(state.cells)}"
+        ending = words[0].finished if words else RunInterrupted(f"the engine died {where}")
+        told.append(ending)
+        said.insert(0, ending.reason.rstrip("."))
+    if told:
+        record_all(folder, told)
+    if has_died:
+        last_word.forget(folder)
+    return (Cleaned(name, "; ".join(said), resumable=_is_open(state)),) if said else ()
 
 
 def _remains(folder: RunFolder) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ from fsconsole.model.events import (
     Verb,
 )
 from fsconsole.model.plan import CLOSED_BY, Cell, Step, StepKind
-from fsconsole.model.run import RunRequest, Target
+from fsconsole.model.run import RunRequest
 from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
 from fsconsole.plan.arrays import ARRAY_PATH, BITMAPS, LEVELS, POLICIES, least_members
 from fsconsole.plan.expand import as_the_level_has_it, cell_uuid, filesystem_of, rebuilt_steps
@@ -180,7 +180,6 @@ def _execute_or_report(folder: RunFolder, detector: HangDetector) -> int:
 
 
 def _execute(folder: RunFolder, stack: ExitStack, detector: HangDetector) -> int:
-    """Execute the run; its errors become part of how it ended."""
     state = read_state(folder)
     journal = JournalWriter(folder)
     cells = _open_cells(state)
@@ -236,7 +235,10 @@ def _acquire(
         stack.enter_context(lock_arrays())
     prover = Prover(executor, state, folder.path)
     for target in state.request.targets:
-        stack.enter_context(_lock(target))
+        try:
+            stack.enter_context(lock_whole_disk(find_device(target.path)))
+        except (DeviceMissing, NotABlockDevice) as error:
+            raise DeviceChanged(target.path, "it is gone") from error
         prover.prove_target(target)
         accepted = TargetAccepted(target.path, target.identity, target.shown, target.consent)
         journal.record(accepted, durable=True)
@@ -259,13 +261,6 @@ def _acquire(
         known_of_all=known_of_all,
         detector=detector,
     )
-
-
-def _lock(target: Target) -> ExitStack:
-    try:
-        return lock_whole_disk(find_device(target.path))
-    except (DeviceMissing, NotABlockDevice) as error:
-        raise DeviceChanged(target.path, "it is gone") from error
 
 
 def _open_cells(state: RunState) -> tuple[Cell, ...]:

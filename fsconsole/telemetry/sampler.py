@@ -241,7 +241,8 @@ class Gauges:
             cpu = self._try("cpu", self._cpu.read) if self._cpu else None
             writeback = self._try("writeback", self._writeback.read) if self._writeback else None
             bdi_stats = self._try("bdi", lambda: parse_bdi(_text(bdi))) if bdi else None
-            pressure = pressure_of(*(self._read_pressure(name) for name in RESOURCES))
+            stalls = ((name, self._pressure.get(name)) for name in RESOURCES)
+            shares = [self._try(f"pressure {name}", gauge.read) if gauge else None for name, gauge in stalls]
             load = self._try("load", self._load.read) if self._load else None
         if cpu is None or writeback is None:
             return None
@@ -256,7 +257,7 @@ class Gauges:
             writeback=writeback,
             devices=tuple(rate for rate in rates if rate is not None),
             bdi=bdi_stats,
-            pressure=pressure,
+            pressure=pressure_of(*shares),
             load=load,
             progress=place.progress,
         )
@@ -281,10 +282,6 @@ class Gauges:
             self._cpu = self._writeback = self._bdi = self._load = None
             self._pressure.clear()
             self.devices.close()
-
-    def _read_pressure(self, resource: str) -> tuple[float | None, float | None] | None:
-        gauge = self._pressure.get(resource)
-        return self._try(f"pressure {resource}", gauge.read) if gauge else None
 
     def _try(self, name: str, act: Callable[[], T]) -> T | None:
         try:

@@ -61,7 +61,13 @@ def about_to_load(work: CellWork) -> None:
         if now != (held.seen or held.taken.new):
             _warn(work, f"{path} became {now} while the cell ran; it had been set to {held.taken.new}")
         if held.taken.name == "read_ahead":
-            _check_own_read_ahead(work, now)
+            # btrfs has its own (fs/btrfs/disk-io.c).
+            mounted = mounted_at(work.mount_point)
+            name = bdi_name(mounted) if mounted else ""
+            own_kib = read_text_or(f"/sys/class/bdi/{name}/read_ahead_kb", "") if name else ""
+            if own_kib and own_kib != now:
+                kind = work.cell.variant.filesystem
+                _warn(work, f"{kind} uses its own read-ahead of {own_kib} KiB, not the disk's")
 
 
 def _take(work: CellWork, write: Write, old: InForce, disk: DiskNumbers) -> None:
@@ -103,13 +109,3 @@ def _note(work: CellWork, path: str, value: str) -> None:
 
 def _warn(work: CellWork, reason: str) -> None:
     work.warn(WarningKind.NOT_IN_EFFECT, reason, _HINT)
-
-
-def _check_own_read_ahead(work: CellWork, queue_kib: str) -> None:
-    """Warn of a filesystem read-ahead that differs from the disk's: btrfs has its own (fs/btrfs/disk-io.c)."""
-    mounted = mounted_at(work.mount_point)
-    name = bdi_name(mounted) if mounted else ""
-    own_kib = read_text_or(f"/sys/class/bdi/{name}/read_ahead_kb", "") if name else ""
-    if own_kib and own_kib != queue_kib:
-        kind = work.cell.variant.filesystem
-        _warn(work, f"{kind} uses its own read-ahead of {own_kib} KiB, not the disk's")
