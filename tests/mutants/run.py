@@ -75,12 +75,8 @@ def place_of(mutant: Mutant, root: Path) -> Place:
     """Find the lines in the file that the list names, else in any module that has such a function or method."""
     listed = root / mutant.file
     others = sorted((root / "fsconsole").rglob("*.py"))
-    for paths, name in (
-        ([listed], mutant.function),
-        (others, mutant.function),
-        (others, mutant.function.split(".")[-1]),
-    ):
-        found = {place for path in paths if path.exists() for place in _places(mutant, path, name)}
+    for paths in ([listed], others):
+        found = {place for path in paths if path.exists() for place in _places(mutant, path)}
         if len(found) == 1:
             return found.pop()
         if found:
@@ -90,12 +86,12 @@ def place_of(mutant: Mutant, root: Path) -> Place:
     )
 
 
-def _places(mutant: Mutant, path: Path, name: str) -> Iterator[Place]:
+def _places(mutant: Mutant, path: Path) -> Iterator[Place]:
     pattern = _pattern(mutant.before)
     text = _text(path)
     if not pattern.search(text):
         return
-    for first, last in _spans(path, name):
+    for first, last in _spans(path, mutant.function):
         for match in pattern.finditer(text, first, last):
             yield Place(path, *match.span(1))
 
@@ -112,7 +108,7 @@ def _text(path: Path) -> str:
 
 
 def _spans(path: Path, name: str) -> Iterator[tuple[int, int]]:
-    """The first and last character of each function, method or class of that name, also by the last part of the name."""
+    """The first and last character of each function, method or class of that name, by the last part of the name."""
     text = _text(path)
     if name == "<module>":
         yield 0, len(text)
@@ -120,21 +116,9 @@ def _spans(path: Path, name: str) -> Iterator[tuple[int, int]]:
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    for qualified, node in _scopes(ast.parse(text), ""):
-        if qualified == name or qualified.split(".")[-1] == name:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, SCOPES) and node.name == name.rsplit(".", maxsplit=1)[-1]:
             yield starts[node.lineno - 1], starts[node.end_lineno or node.lineno]
-
-
-def _scopes(
-    scope: ast.AST, outer: str
-) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
-    for node in ast.iter_child_nodes(scope):
-        if isinstance(node, SCOPES):
-            name = f"{outer}.{node.name}" if outer else node.name
-            yield name, node
-            yield from _scopes(node, name)
-        elif isinstance(node, ast.stmt):
-            yield from _scopes(node, outer)
 
 
 def with_fault(mutant: Mutant, place: Place) -> str:

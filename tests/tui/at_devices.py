@@ -20,7 +20,7 @@ from tests.tui.waiting import until
 
 @dataclass
 class Held(Scripted):
-    """Children of whom those with given words are not done before the test says so."""
+    """Children of whom those whose words begin so are not done before the test says so."""
 
     held: tuple[str, ...] = ()
     release: asyncio.Event = field(default_factory=asyncio.Event)
@@ -32,7 +32,7 @@ class Held(Scripted):
         self.running += 1
         self.most_running = max(self.running, self.most_running)
         try:
-            if words[0] in self.held:
+            if " ".join(words).startswith(self.held):
                 await self.release.wait()
             return await super().run(*words)
         except asyncio.CancelledError:

@@ -134,8 +134,4 @@ def listed(*devices: Device, is_root: bool = True, not_asked: frozenset[str] = f
 
 def many(count: int) -> tuple[Device, ...]:
     """Return so many free disks."""
-    return tuple(_disk(f"sd{_letters(number)}", number, f"S{number:05d}") for number in range(count))
-
-
-def _letters(number: int) -> str:
-    return chr(97 + number // 676) + chr(97 + number // 26 % 26) + chr(97 + number % 26)
+    return tuple(_disk(f"sdx{number:03d}", number, f"S{number:05d}") for number in range(count))

@@ -47,6 +47,21 @@ class Scripted:
         return await self.run(*words)
 
 
+@dataclass
+class Late(Scripted):
+    """Children of which the one that can be ended says its last when it was asked to end, or released, or both."""
+
+    waits: tuple[str, ...] = ("release",)
+    last: Done = field(default_factory=lambda: Done((), 0, "", ""))
+    release: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
+        self.asked.append(words)
+        for each in self.waits:
+            await (end if each == "end" else self.release).wait()
+        return self.last
+
+
 def console(
     children: Scripted | None = None,
     *,

@@ -22,7 +22,7 @@ from fsconsole.model.events import (
     Verb,
 )
 from fsconsole.model.plan import StepKind
-from fsconsole.model.sample import Sample, Writeback
+from fsconsole.model.sample import Writeback
 from fsconsole.system.locks import FileLock
 from fsconsole.text import GIB, MIB
 from tests.unit.cli.recorded import STARTED
@@ -55,9 +55,11 @@ class Living:
         for observation in observations:
             self.journal.record(observation)
 
-    def sample(self, step: str = "workload", *, age_s: float = 0.0, cell: int = 0) -> None:
+    def sample(self, step: str = "workload", *, age_s: float = 0.0) -> None:
         """Have the gauges read, some seconds ago."""
-        self.journal.sample(sample_now(step, age_s=age_s, cell=cell))
+        made = build.sample(time.monotonic_ns() - int(age_s * 1e9))
+        writeback = Writeback(3 * GIB, 100 * MIB, 4 * GIB, 2 * GIB)
+        self.journal.sample(replace(made, step=step, cell=0, writeback=writeback))
 
     def die(self) -> None:
         """End without a word."""
@@ -66,12 +68,6 @@ class Living:
     def interrupt(self) -> None:
         """Have a cleanup mark it."""
         self.journal.record(RunInterrupted("its engine died"))
-
-
-def sample_now(step: str, *, age_s: float = 0.0, cell: int = 0) -> Sample:
-    """Return a made sample of this moment."""
-    made = build.sample(time.monotonic_ns() - int(age_s * 1e9))
-    return replace(made, step=step, cell=cell, writeback=Writeback(3 * GIB, 100 * MIB, 4 * GIB, 2 * GIB))
 
 
 @contextmanager

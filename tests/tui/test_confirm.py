@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import Verb
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from fsconsole.tui.screens.dialogs import AskScreen
-from tests.tui.harness import SIZES, Scripted, console, drive, picture
+from tests.tui.harness import SIZES, Late, Scripted, console, drive, picture
 from tests.tui.offers import SOURCE, hazard, said, target, ticks_of
 from tests.tui.recorded import recorded
 from tests.tui.snapshots import assert_looks_as_kept
@@ -37,20 +36,8 @@ def run_ended(exit_code: int, out: str = "", err: str = "") -> Done:
     return Done(("run",), exit_code, out, err)
 
 
-class Starting(Scripted):
-    """Children of which the one that starts a run says its last when it was asked to end, or released, or both."""
-
-    def __init__(self, *waits: str, last: Done) -> None:
-        super().__init__({"devices": "[]", "plan": said(SCRATCH)})
-        self.last, self.release, self._waits = last, asyncio.Event(), waits
-
-    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
-        self.asked.append(words)
-        if "end" in self._waits:
-            await end.wait()
-        if "release" in self._waits:
-            await self.release.wait()
-        return self.last
+def starting(*waits: str, last: Done) -> Late:
+    return Late({"devices": "[]", "plan": said(SCRATCH)}, waits=waits, last=last)
 
 
 @dataclass
@@ -266,7 +253,7 @@ async def test_the_file_below_a_loop_device_is_shown_to_its_end() -> None:
 
 
 async def test_a_key_that_is_held_begins_one_run_whose_start_nothing_ends() -> None:
-    async with confirming(Starting("release", last=run_ended(0, BEGUN)), SCRATCH) as shown:
+    async with confirming(starting("release", last=run_ended(0, BEGUN)), SCRATCH) as shown:
         await shown.sees("Ctrl+s starts")
         await shown.keys("ctrl+s", "ctrl+s", "f5", "ctrl+s")
         shown.children.release.set()
@@ -275,7 +262,7 @@ async def test_a_key_that_is_held_begins_one_run_whose_start_nothing_ends() -> N
 
 
 async def test_escape_cancels_a_start_and_says_so_once_it_is_true() -> None:
-    async with confirming(Starting("end", last=run_ended(-15))) as shown:
+    async with confirming(starting("end", last=run_ended(-15))) as shown:
         await shown.start()
         await shown.keys("escape")
         await shown.sees("Cancelled: no run was started, and nothing was wiped.")
@@ -311,7 +298,7 @@ async def test_a_run_that_began_before_it_was_cancelled_is_stopped_and_shown(
 ) -> None:
     # Stopped, handed over, and killed at the end.
     for exit_code in (4, 0, -15):
-        children = Starting("end", last=run_ended(exit_code, BEGUN + '{"other": "events"}\n'))
+        children = starting("end", last=run_ended(exit_code, BEGUN + '{"other": "events"}\n'))
         async with confirming(children) as shown:
             await shown.start()
             await shown.keys("escape")
@@ -322,7 +309,7 @@ async def test_a_run_that_began_before_it_was_cancelled_is_stopped_and_shown(
 async def test_a_run_that_can_not_be_stopped_is_said_to_go_on_before_it_is_shown(
     unheard: list[RunFolder],
 ) -> None:
-    async with confirming(Starting("end", last=run_ended(-15, BEGUN))) as shown:
+    async with confirming(starting("end", last=run_ended(-15, BEGUN))) as shown:
         await shown.start()
         await shown.keys("escape")
         await shown.sees(f"Run {NAME} GOES ON, it could not be stopped.", "Escape shows it.")
@@ -333,7 +320,7 @@ async def test_a_run_that_can_not_be_stopped_is_said_to_go_on_before_it_is_shown
 
 
 async def test_a_start_that_was_killed_is_not_said_to_have_begun_nothing() -> None:
-    async with confirming(Starting("end", last=run_ended(-9))) as shown:
+    async with confirming(starting("end", last=run_ended(-9))) as shown:
         await shown.start()
         await shown.keys("escape")
         await shown.sees("killed without a word", "the list of runs (5) shows whether one goes on")
@@ -341,7 +328,7 @@ async def test_a_start_that_was_killed_is_not_said_to_have_begun_nothing() -> No
 
 
 async def test_a_start_that_ends_in_another_mode_ends_its_screen_when_that_is_shown_again() -> None:
-    async with confirming(Starting("release", last=run_ended(0, BEGUN))) as shown:
+    async with confirming(starting("release", last=run_ended(0, BEGUN))) as shown:
         await shown.start()
         app = shown.pilot.app
         await app.switch_mode("runs")
@@ -356,7 +343,7 @@ async def test_a_start_that_ends_in_another_mode_ends_its_screen_when_that_is_sh
 
 async def test_a_start_that_ends_below_a_question_leaves_the_question_alone() -> None:
     answers: list[bool | None] = []
-    async with confirming(Starting("release", last=run_ended(0, BEGUN))) as shown:
+    async with confirming(starting("release", last=run_ended(0, BEGUN))) as shown:
         await shown.start()
         # The list of commands does not cover a screen that asks.
         await shown.keys("ctrl+p")
@@ -379,7 +366,7 @@ async def test_leaving_waits_for_the_start_and_stops_what_it_began(
     capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest, *, is_heard: bool
 ) -> None:
     asked_to_stop = request.getfixturevalue("stopped" if is_heard else "unheard")
-    async with confirming(Starting("end", "release", last=run_ended(-15, BEGUN))) as shown:
+    async with confirming(starting("end", "release", last=run_ended(-15, BEGUN))) as shown:
         app = shown.pilot.app
         await shown.start()
         await shown.keys("ctrl+q")
@@ -393,7 +380,7 @@ async def test_leaving_waits_for_the_start_and_stops_what_it_began(
 
 
 async def test_leaving_asked_for_again_waits_no_longer() -> None:
-    async with confirming(Starting("end", "release", last=run_ended(-15, BEGUN))) as shown:
+    async with confirming(starting("end", "release", last=run_ended(-15, BEGUN))) as shown:
         await shown.start()
         await shown.keys("ctrl+q")
         await shown.sees("Cancelling the start")

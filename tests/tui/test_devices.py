@@ -98,4 +98,4 @@ async def test_five_hundred_devices_are_shown_and_their_last_is_reached() -> Non
         await shows(pilot, "500 devices")
         await pilot.press("end", "space")
         await shows(pilot, "1 target ticked")
-        assert targets(pilot) == ["/dev/sdatf"]
+        assert targets(pilot) == ["/dev/sdx499"]

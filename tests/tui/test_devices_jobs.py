@@ -22,7 +22,7 @@ from fsconsole.tui.watch import BlockChanges, BlockTables
 from fsconsole.tui.widgets.lists import List
 from tests.tui.at_devices import Held, at_devices, devices_of, go_to, targets
 from tests.tui.device_lists import ARRAY, FREE, LABELLED, RESYNC, SCRATCH, STORAGE_BOX, SYSTEM, listed
-from tests.tui.harness import SIZES, Scripted
+from tests.tui.harness import SIZES, Late, Scripted
 from tests.tui.waiting import flat, shows, until
 
 READ = json.dumps(
@@ -97,24 +97,13 @@ async def test_a_scratch_device_is_made_in_a_form_that_says_why_it_can_not_be_an
         assert devices_of(pilot).query_one("#table", List).key == SCRATCH.path
 
 
-class Ended(Scripted):
-    """Children of which those that can be ended wait for that, and then say this."""
-
-    last: Done
-
-    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
-        self.asked.append(words)
-        await end.wait()
-        return self.last
-
-
 NO_TRACE = "Cancelled: no device and no file is left."
 
 
 async def test_what_is_left_of_a_making_that_was_ended_is_looked_for_before_it_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    children = Ended({"devices": listed(FREE), "scratch remove": ""})
+    children = Late({"devices": listed(FREE), "scratch remove": ""}, waits=("end",))
     async with at_devices(children) as pilot:
         await shows(pilot, "1 device,")
         for exit_code, out, left, told in (

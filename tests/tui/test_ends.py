@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from fsconsole.tui.screens.dialogs import AskScreen, PickScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from tests.tui.at_devices import Held
 from tests.tui.device_lists import FREE, listed
-from tests.tui.harness import SIZES, Scripted, console, drive, picture
+from tests.tui.harness import SIZES, Late, Scripted, console, drive, picture
 from tests.tui.living import living_run
 from tests.tui.recorded import recorded
 from tests.tui.waiting import shows, until
@@ -63,21 +62,14 @@ async def test_one_device_is_made_however_often_that_is_submitted_at_once(tmp_pa
     assert [words[:2] for words in children.asked].count(("scratch", "create")) == 1
 
 
-class Starting(Scripted):
-    """Children of which the one that starts a demo waits for the test, whatever it is asked to do."""
-
-    def __init__(self) -> None:
-        super().__init__({"devices": listed(FREE)})
-        self.release = asyncio.Event()
-
-    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
-        self.asked.append(words)
-        await self.release.wait()
-        return Done(words, 0, json.dumps({"run": NAME, "folder": "/elsewhere"}) + "\n", "")
+def demo_waits() -> Late:
+    """Return children of which the one that starts a demo waits for the test, whatever it is asked to do."""
+    begun = json.dumps({"run": NAME, "folder": "/elsewhere"}) + "\n"
+    return Late({"devices": listed(FREE)}, last=Done(("demo",), 0, begun, ""))
 
 
 async def test_a_demo_that_has_begun_takes_nobody_away_from_a_form(tmp_path: Path) -> None:
-    children = Starting()
+    children = demo_waits()
     async with drive(console(children, runs_dir=tmp_path / "runs"), size=(120, 40)) as pilot:
         await shows(pilot, "1 device,")
         await pilot.press("d")
@@ -99,7 +91,7 @@ async def test_a_demo_that_was_ended_and_goes_on_is_said_to(
         return f"Run {folder.name} GOES ON, {EngineNotListening(folder.name)}"
 
     monkeypatch.setattr(devices, "not_stopped", unheard)
-    children = Starting()
+    children = demo_waits()
     async with drive(console(children, runs_dir=tmp_path / "runs"), size=(120, 40)) as pilot:
         await shows(pilot, "1 device,")
         await pilot.press("d")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,16 +54,8 @@ async def test_what_a_bridge_died_of_ends_the_console(tmp_path: Path) -> None:
 def test_a_console_that_ended_by_a_fault_says_so_and_does_not_end_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Faulty:
-        return_code = 1
-
-        def __init__(self, _session: object) -> None:
-            pass
-
-        def run(self) -> None:
-            pass
-
-    monkeypatch.setattr(tui_app, "ConsoleApp", Faulty)
+    faulty = SimpleNamespace(return_code=1, run=lambda: None)
+    monkeypatch.setattr(tui_app, "ConsoleApp", lambda _session: faulty)
     monkeypatch.setenv("TERM", "linux")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)

@@ -80,32 +80,6 @@ async def test_space_ticks_a_filesystem_with_its_section_and_an_option_from_off_
             assert all(value in line for value in values)
 
 
-async def test_an_option_that_was_refused_here_is_shown_with_the_kernel_s_words_and_not_ticked() -> None:
-    children = Scripted({"catalog": catalog_answer({"fast_commit": "EXT4-fs: what [/x] is that"})})
-    async with at_plan(children=children) as hand:
-        await hand.go_to("options 0")
-        await hand.look_at("mkfs fast_commit")
-        await hand.keys("space")
-        await hand.sees("[-] fast_commit", "on, off: this machine refuses it (EXT4-fs: what [/x] is that)")
-        assert hand.screen.draft.plan.checklists[0].mkfs == ()
-
-
-async def test_values_are_ticked_or_typed_and_a_wrong_one_is_not_taken() -> None:
-    async with at_plan() as hand:
-        await hand.go_to("options 0")
-        await hand.look_at("mkfs flex_bg_size")
-        await hand.keys("enter")
-        await hand.sees("ext4: flex_bg_size (mkfs)", "[ ] 64")
-        await hand.keys("tab")
-        await hand.type("many")
-        await hand.sees("flex_bg_size takes: a whole number")
-        await hand.keys("enter")
-        await hand.type("16")
-        await hand.keys("enter")
-        await hand.sees("flex_bg_size", "mkfs  16")
-        assert hand.screen.draft.plan.checklists[0].mkfs == (("flex_bg_size", ("16",)),)
-
-
 async def test_a_variant_is_unticked_and_one_that_cannot_be_says_why() -> None:
     async with at_plan() as hand:
         await hand.go_to("options 0")
@@ -136,17 +110,27 @@ async def test_the_variants_have_a_pane_of_their_own_where_there_is_room() -> No
         assert not hand.screen.draft.is_ticked("ext4")
 
 
-async def test_p_tries_the_options_of_what_is_ticked_and_only_then() -> None:
-    children = Scripted(
-        {"catalog": catalog_answer(), "catalog ext4 xfs --probe": catalog_answer({"data": "no[/x]"})}
-    )
+async def test_p_tries_the_options_of_what_is_ticked_and_what_was_refused_is_shown_so_and_not_ticked() -> (
+    None
+):
+    refused = catalog_answer({"data": "EXT4-fs: what [/x] is that"})
+    children = Scripted({"catalog": catalog_answer(), "catalog ext4 xfs --probe": refused})
     async with at_plan(children=children) as hand:
         assert not any("--probe" in words for words in children.asked)
         await hand.keys("p")
         await hand.sees("Tried on this machine: ext4, xfs.")
         await hand.go_to("options 0")
         await hand.look_at("mount data")
-        await hand.sees("[-] data", "no[/x]")
+        await hand.keys("space")
+        await hand.sees("[-] data", "this machine refuses it (EXT4-fs: what [/x] is that)")
+        assert hand.screen.draft.plan.checklists[0].mount == ()
+        # Nor is it taken by enter alone.
+        await hand.keys("enter")
+        await hand.sees("ordered: this machine refuses it (EXT4-fs: what [/x] is that)")
+        await hand.keys("enter")
+        assert hand.pilot.app.screen is not hand.screen
+        await hand.keys("escape")
+        assert hand.screen.draft.plan.checklists[0].mount == ()
 
 
 async def test_a_catalog_that_gives_no_answer_is_told_and_the_plan_goes_on() -> None:

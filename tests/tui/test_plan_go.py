@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from hashlib import sha256
@@ -12,7 +11,6 @@ from types import ModuleType
 import pytest
 from textual.widgets import Input
 
-from fsconsole.client.children import Done
 from fsconsole.model.answers import StepAnswer
 from fsconsole.model.device import Identity
 from fsconsole.model.plan import StepKind
@@ -20,6 +18,7 @@ from fsconsole.tui import planfiles
 from fsconsole.tui.screens import plan as plan_screen
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.widgets.lists import Choices
+from tests.tui.at_devices import Held
 from tests.tui.at_plan import LOAD, Hand, at_plan, catalog_answer, commands_answer, device_answer
 from tests.tui.harness import Scripted, console, drive, picture
 from tests.tui.waiting import shows
@@ -136,19 +135,6 @@ PROBED = json.dumps(
 )
 
 
-class Slow(Scripted):
-    """Children of which the catalog answers when it is let go."""
-
-    def __init__(self, held: str) -> None:
-        super().__init__({"catalog": catalog_answer()})
-        self.held, self.let_go = held, asyncio.Event()
-
-    async def run(self, *words: str) -> Done:
-        if " ".join(words) == self.held:
-            await self.let_go.wait()
-        return await super().run(*words)
-
-
 async def test_while_this_machine_is_asked_and_options_are_tried_it_says_what_for_and_for_how_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -157,14 +143,14 @@ async def test_while_this_machine_is_asked_and_options_are_tried_it_says_what_fo
         ("catalog --json", "", "Asking what this machine takes"),
         ("catalog ext4 xfs --probe --json", "p", "Trying the options of ext4, xfs"),
     ):
-        children = Slow(held)
+        children = Held({"catalog": catalog_answer()}, held=(held,))
         async with drive(console(children)) as pilot:
             hand = Hand(pilot)
             await hand.keys("2", *keys)
             await hand.sees(words, "2 variants, 6 cells", " 1 s")
             await hand.keys("down")
             assert hand.screen.section_key != "filesystems"
-            children.let_go.set()
+            children.release.set()
             await hand.until(lambda w=words, p=pilot: w not in picture(p))
 
 
@@ -188,16 +174,16 @@ async def test_one_limit_in_two_units_is_refused_in_words_that_stay_and_space_op
 
 
 async def test_trying_options_while_this_machine_is_asked_about_loses_no_answer() -> None:
-    children = Slow("catalog --json")
     lacking = catalog_answer(unavailable={"btrfs": "no module btrfs"})
-    children.answers = {"catalog --json": lacking, "catalog ext4 xfs --probe": PROBED}
+    answers = {"catalog --json": lacking, "catalog ext4 xfs --probe": PROBED}
+    children = Held(answers, held=("catalog --json",))
     async with drive(console(children)) as pilot:
         hand = Hand(pilot)
         await hand.keys("2")
         await hand.sees("Asking what this machine takes")
         await hand.keys("p")
         await hand.sees("Trying the options of ext4, xfs")
-        children.let_go.set()
+        children.release.set()
         await hand.sees("Tried on this machine: ext4, xfs.")
         assert dict(hand.screen.here.lacks) == {"btrfs": "no module btrfs"}
 

@@ -20,6 +20,7 @@ from fsconsole.journal.store import is_alive
 from fsconsole.plan.publications import find_publication
 from fsconsole.show.results import EXPORTS, Choice, export_words
 from fsconsole.system.locks import FileLock
+from fsconsole.tui.screens import results as results_module
 from fsconsole.tui.widgets.lists import Table
 from tests.tui.harness import SIZES, Scripted, console, drive, picture
 from tests.tui.recorded import NAMES, recorded
@@ -194,7 +195,8 @@ async def test_damaged_newer_and_missing_runs_are_told_in_words(tmp_path: Path) 
             await shows(pilot, words)
 
 
-async def test_a_run_that_goes_on_is_read_again(tmp_path: Path) -> None:
+async def test_a_run_that_goes_on_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results_module, "_REFRESH_S", 0.1)
     folder = recorded("killed", tmp_path)
     (tmp_path / "other").mkdir()
     later = recorded("grid", tmp_path / "other")

@@ -112,35 +112,32 @@ async def test_renaming_and_deleting_which_asks_with_the_runs_name_are_done_by_c
     ]
 
 
-async def test_a_resume_goes_on_in_the_run_screen(tmp_path: Path) -> None:
+async def test_a_resume_asks_about_devices_that_must_be_agreed_to_anew_and_goes_on_in_the_run_screen(
+    tmp_path: Path,
+) -> None:
     recorded("stopped", tmp_path)
-    children = Scripted({"resume stopped": ""})
+    refused = Done((), 27, "", "fsconsole: Nobody has consented.\nhint: Look.\n")
+    children = Scripted({"resume stopped --exact --detach": refused})
     app = console(children, runs_dir=tmp_path)
-    async with in_the_list(app) as pilot:
+
+    async def resume(pilot: Pilot[None]) -> None:
+        children.asked.clear()
         await pilot.press("u")
         await shows(pilot, "Resume run stopped?")
         assert children.acted == []
         await pilot.press("y")
-        await until(pilot, lambda: app.current_mode == "run", "the Run screen")
-    assert children.acted[0] == ("resume", "stopped", "--exact", "--detach", "--runs", str(tmp_path))
 
-
-async def test_devices_that_must_be_agreed_to_anew_are_asked_about(tmp_path: Path) -> None:
-    recorded("stopped", tmp_path)
-    refused = Done((), 27, "", "fsconsole: Nobody has consented.\nhint: Look.\n")
-    children = Scripted({"resume stopped --exact --detach": refused})
-    async with in_the_list(console(children, runs_dir=tmp_path)) as pilot:
-        await pilot.press("u")
-        await shows(pilot, "Resume run stopped?")
-        await pilot.press("y")
+    async with in_the_list(app) as pilot:
+        await resume(pilot)
         await until(pilot, lambda: isinstance(pilot.app.screen, ResumeScreen), "the question")
-        await until(
-            pilot,
-            lambda: ("resume", "stopped", "--exact", "--show") in [w[:4] for w in children.acted],
-            "a look",
-        )
+        look = ("resume", "stopped", "--exact", "--show")
+        await until(pilot, lambda: look in [words[:4] for words in children.acted], "a look")
         await pilot.press("escape")
         await shows(pilot, "Nobody has consented.", "Look.")
+        children.answers = {"resume stopped": ""}
+        await resume(pilot)
+        await until(pilot, lambda: app.current_mode == "run", "the Run screen")
+    assert children.acted[0] == ("resume", "stopped", "--exact", "--detach", "--runs", str(tmp_path))
 
 
 async def test_typing_filters_escape_shows_all_again_and_without_root_acting_says_how(tmp_path: Path) -> None:

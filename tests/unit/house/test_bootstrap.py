@@ -118,11 +118,15 @@ def test_words_and_exit_code_are_fsconsoles_where_the_caller_stands_and_its_own_
     assert (checkout.installs, done.stderr, done.stdout.splitlines()[1:]) == (2, "", [])
 
 
-def test_it_works_through_a_symbolic_link(checkout, tmp_path):
+def test_it_works_through_a_symbolic_link_and_a_checkout_that_moved_gets_a_new_environment(
+    checkout, tmp_path
+):
     link = tmp_path / "link"
     link.symlink_to(checkout.root / "bootstrap")
     checkout.run("demo", script=link)
     assert (checkout.root / ".venv").is_dir()
+    checkout.root = checkout.root.rename(tmp_path / "moved")
+    assert f"making {tmp_path}/moved/.venv" in checkout.run("demo").stderr
 
 
 def test_a_closed_stdin_is_no_hindrance(checkout):
@@ -142,12 +146,6 @@ def test_an_environment_without_a_stamp_is_made_again_and_one_with_other_require
         file.write("# changed\n")
     assert "making" not in checkout.run("demo").stderr
     assert checkout.installs == 6
-
-
-def test_a_checkout_that_moved_gets_a_new_environment(checkout, tmp_path):
-    checkout.run("demo")
-    checkout.root = checkout.root.rename(tmp_path / "moved")
-    assert f"making {tmp_path}/moved/.venv" in checkout.run("demo").stderr
 
 
 def test_a_failed_installation_is_not_taken_for_a_whole_one(checkout):

@@ -72,57 +72,42 @@ def test_a_name_that_wraps_loses_nothing(name: str, width: int) -> None:
     ) or "..." in "".join(parts)
 
 
-def test_totals_are_what_the_plan_says_of_itself() -> None:
+def test_totals_are_what_the_plan_says_of_itself_what_was_assumed_or_why_there_is_none() -> None:
     disk = Disk(TargetSpec("/dev/loop7", 100 * GIB))
     first, second = view.totals(outcome(new_draft(), disk), (disk,), (), 80)
     assert first == "2 variants, 6 cells; 17.1 GiB to write, about 55 s"
     assert second == "on /dev/loop7 (100.0 GiB)"
-
-
-def test_totals_without_a_device_say_what_was_assumed_and_those_of_no_plan_why_there_is_none() -> None:
     assert "No device is ticked" in view.totals(outcome(new_draft()), (), (), 80)[1]
     assert view.totals(None, (), (), 80)[0] == "counting ..."
-    bad = parse(
-        'schema = 1\n[[variant]]\ntype="ext4"\nlabel="a"\n[[variant]]\ntype="xfs"\nlabel="a"\n[[workload]]\nkind="create"\nfile_size=4096\nblock_size=4096\n'
-    )
+    variants = "".join(f'[[variant]]\ntype="{name}"\nlabel="a"\n' for name in ("ext4", "xfs"))
+    bad = parse(f'schema = 1\n{variants}[[workload]]\nkind="create"\nfile_size=4096\nblock_size=4096\n')
     first, second = view.totals(outcome(Draft(bad)), (), (), 80)
     assert "two variants have it" in first
     assert second.startswith("Wanted:")
 
 
 def test_sections_name_a_second_list_of_a_filesystem_and_leave_out_what_is_unticked() -> None:
-    draft = drafts.doubled_checklist(new_draft(), 0)
-    names = [line.name.strip() for line in view.section_lines(draft, None, with_variants=True)]
-    assert names == [
-        "Filesystems",
-        "ext4",
-        "xfs",
-        "ext4 (2)",
-        "Custom options",
-        "Variants",
-        "Workloads",
-        "Arrays",
-        "Settings",
-        "Run",
-    ]
-    names = [
-        line.name.strip()
-        for line in view.section_lines(drafts.dropped_checklist(draft, 0), None, with_variants=False)
-    ]
-    assert names == ["Filesystems", "xfs", "ext4", "Custom options", "Workloads", "Arrays", "Settings", "Run"]
+    def names(draft: Draft, *, with_variants: bool) -> str:
+        lines = view.section_lines(draft, None, with_variants=with_variants)
+        return ", ".join(line.name.strip() for line in lines)
+
+    draft, rest = drafts.doubled_checklist(new_draft(), 0), "Workloads, Arrays, Settings, Run"
+    all_names = f"Filesystems, ext4, xfs, ext4 (2), Custom options, Variants, {rest}"
+    assert names(draft, with_variants=True) == all_names
+    draft = drafts.dropped_checklist(draft, 0)
+    assert names(draft, with_variants=False) == f"Filesystems, xfs, ext4, Custom options, {rest}"
 
 
-@pytest.mark.parametrize("filesystem", CATALOG.filesystems, ids=lambda filesystem: filesystem.name)
-def test_every_option_has_a_line_of_its_own_below_its_group(filesystem) -> None:
-    lines = view.option_lines(drafts.Checklist(filesystem.name), filesystem, HERE)
-    keys = [line.key for line in lines]
-    assert len(set(keys)) == len(keys)
-    assert sum(not line.is_heading for line in lines) == len(filesystem.options)
-    for line in lines:
-        if not line.is_heading:
-            assert line.about
+def test_every_option_has_a_line_of_its_own_below_its_group() -> None:
+    for filesystem in CATALOG.filesystems:
+        lines = view.option_lines(drafts.Checklist(filesystem.name), filesystem, HERE)
+        assert len({line.key for line in lines}) == len(lines)
+        options = [line for line in lines if not line.is_heading]
+        assert len(options) == len(filesystem.options)
+        for line in options:
+            assert line.about, line
             option = view.option_of(filesystem, line.key)
-            assert (line.mark is Mark.BARRED) == (not view.taken_values(filesystem, option, HERE))
+            assert (line.mark is Mark.BARRED) == (not view.taken_values(filesystem, option, HERE)), line
 
 
 def test_what_a_kernel_refuses_is_barred_with_its_words_and_skipped_when_values_are_compared() -> None:
@@ -195,9 +180,9 @@ def test_a_form_gives_back_the_workload_that_it_was_filled_with(loads) -> None:
         assert drafts.checked_workloads(again)[number] == load
 
 
-@pytest.mark.parametrize(
-    ("kind", "key", "text", "words"),
-    [
+def test_what_is_wrong_is_said_of_its_field_in_the_reader_s_words() -> None:
+    draft = new_draft()
+    for kind, key, text, words in (
         (WorkloadKind.CREATE, "threads", "4, many", "must be a whole number"),
         (WorkloadKind.CREATE, "file_size", "1XB", "must be a size"),
         (WorkloadKind.CREATE, "file_size", "", "required key is missing"),
@@ -210,18 +195,13 @@ def test_a_form_gives_back_the_workload_that_it_was_filled_with(loads) -> None:
         (WorkloadKind.READ, "duration", "soon", "must be a duration"),
         (WorkloadKind.MIX, "weights", "paint=1", "not an operation of a mix"),
         (WorkloadKind.MIX, "weights", "read", "must be a table"),
-    ],
-)
-def test_what_is_wrong_is_said_of_its_field_in_the_reader_s_words(
-    kind: WorkloadKind, key: str, text: str, words: str
-) -> None:
-    draft = new_draft()
-    begun = drafts.start_of(kind, draft.plan.workloads)
-    texts = {field.key: field.text for field in plan_forms.form_fields(begun)} | {key: text}
-    tables = [*drafts.workload_tables(draft), plan_forms.table_of(kind.value, texts)]
-    field, said = plan_forms.complaints(tables, 1, list(texts))
-    assert words in said
-    assert field == key
+    ):
+        begun = drafts.start_of(kind, draft.plan.workloads)
+        texts = {field.key: field.text for field in plan_forms.form_fields(begun)} | {key: text}
+        tables = [*drafts.workload_tables(draft), plan_forms.table_of(kind.value, texts)]
+        field, said = plan_forms.complaints(tables, 1, list(texts))
+        assert field == key, (kind, text)
+        assert words in said
 
 
 def test_what_a_change_does_to_another_workload_is_said_too() -> None:
@@ -272,12 +252,9 @@ def test_paths_are_completed_as_far_as_there_is_one_way(tmp_path: Path) -> None:
         assert planfiles.completed(nothing) == nothing
 
 
-@pytest.mark.parametrize(
-    ("factor", "shown"), [("0.12345678901", "0.12345678901"), ("1", "1"), ("0.25", "0.25")]
-)
-def test_a_factor_is_shown_so_that_taking_it_as_it_stands_changes_nothing(factor: str, shown: str) -> None:
-    draft = new_draft()
-    draft = drafts.with_key(draft, "scale", float(factor))
-    text = plan_forms.run_texts(draft.plan)["scale"]
-    assert text == shown
-    assert drafts.with_key(draft, "scale", plan_forms.typed_run_value("scale", text)) == draft
+def test_a_factor_is_shown_so_that_taking_it_as_it_stands_changes_nothing() -> None:
+    for factor in ("0.12345678901", "1", "0.25"):
+        draft = drafts.with_key(new_draft(), "scale", float(factor))
+        text = plan_forms.run_texts(draft.plan)["scale"]
+        assert text == factor
+        assert drafts.with_key(draft, "scale", plan_forms.typed_run_value("scale", text)) == draft
