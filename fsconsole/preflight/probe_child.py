@@ -248,14 +248,15 @@ def main() -> int:
     order = decode(TrialOrder, sys.stdin.buffer.readline())
     images = "" if order.as_root else tempfile.mkdtemp(prefix="fsconsole-probe-")
     threading.Thread(target=_end_with_stdin, args=(images,), daemon=True).start()
-    _say(Report(images=images))
-    executor = RealExecutor(kernel_log=KernelLog())
-    if images:
-        bench = Bench(executor, images, has_loops=False, mount_point="")
-    else:
-        bench = _private_bench(executor, order.room_bytes)
-    catalog = load_catalog()
     try:
+        # Whoever asked may have been killed by now, which ends this with an error.
+        _say(Report(images=images))
+        executor = RealExecutor(kernel_log=KernelLog())
+        if images:
+            bench = Bench(executor, images, has_loops=False, mount_point="")
+        else:
+            bench = _private_bench(executor, order.room_bytes)
+        catalog = load_catalog()
         for name in order.filesystems:
             point = bench.mount_point if name in order.mountable else ""
             _try_all(replace(bench, mount_point=point), catalog.get(name))

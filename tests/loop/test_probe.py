@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -81,47 +82,39 @@ def test_every_value_of_every_option_was_tried(found):
         assert {answer.verdict for answer in findings.answers} > {Verdict.UNTRIED} or not findings.trouble
 
 
-def test_no_option_that_is_declared_available_is_refused(found):
-    unforeseen = [
-        (answer.filesystem, answer.option, answer.value, answer.words)
-        for _, option, answer in answers(found)
-        if answer.verdict is Verdict.REFUSED
+Judged = Callable[[Option, Answer, Findings], object]
+WRONG: dict[str, Judged] = {
+    "declared available, and refused": lambda option, answer, findings: (
+        answer.verdict is Verdict.REFUSED
         and not option.refusals.of(answer.value)
-        and not may_be_lacking(option, found[answer.filesystem])
-    ]
-    assert unforeseen == []
-
-
-def test_what_is_declared_refused_is_refused_in_these_very_words(found):
-    otherwise = [
-        (answer.filesystem, answer.option, answer.value, answer.verdict, answer.words)
-        for _, option, answer in answers(found)
-        if (words := option.refusals.of(answer.value))
+        and not may_be_lacking(option, findings)
+    ),
+    "declared refused, and not in these very words": lambda option, answer, _: (
+        (words := option.refusals.of(answer.value))
         and answer.verdict is not Verdict.UNTRIED
         and not option.depends
         and (not option.until or is_after(kernel_release(), option.until))
         and words not in answer.words
-    ]
-    assert otherwise == []
+    ),
+    "without effect, or not, against its declaration": lambda option, answer, _: (
+        answer.verdict in (Verdict.TAKEN, Verdict.IGNORED)
+        and does_nothing(option) != (answer.verdict is Verdict.IGNORED)
+        and not option.depends
+    ),
+    "declared to show, and doesn't": lambda option, answer, _: (
+        answer.verdict is Verdict.TAKEN and option.shown_as(answer.value) and not answer.shows
+    ),
+}
 
 
-def test_what_is_accepted_without_effect_is_declared_so_and_nothing_else_is(found):
-    tried = [answer for answer in answers(found) if answer[2].verdict in (Verdict.TAKEN, Verdict.IGNORED)]
+def test_every_option_does_as_it_is_declared(found):
     otherwise = [
-        (answer.filesystem, answer.option, answer.value, answer.words)
-        for _, option, answer in tried
-        if does_nothing(option) != (answer.verdict is Verdict.IGNORED) and not option.depends
+        (what, answer.filesystem, answer.option, answer.value, answer.verdict, answer.words)
+        for _, option, answer in answers(found)
+        for what, is_wrong in WRONG.items()
+        if is_wrong(option, answer, found[answer.filesystem])
     ]
     assert otherwise == []
-
-
-def test_what_is_declared_to_show_does_show(found):
-    silent_ones = [
-        (answer.filesystem, answer.option, answer.value)
-        for _, option, answer in answers(found)
-        if answer.verdict is Verdict.TAKEN and option.shown_as(answer.value) and not answer.shows
-    ]
-    assert silent_ones == []
 
 
 def test_refusals_are_in_the_kernels_words_not_in_those_of_mount(found):
