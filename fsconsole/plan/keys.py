@@ -118,16 +118,6 @@ def _number(low: int, high: int) -> Kind:
     return Kind(words, lambda table, name, value: table.as_integer(name, value, low, high), of_text=number_of)
 
 
-def _quoted(low: int, high: int) -> Kind:
-    """Return whole numbers of settings, which may be quoted, and are kept as the kernel's files take them."""
-
-    def one(table: Table, name: str, value: object) -> str:
-        is_number = isinstance(value, str) and value.isascii() and value.isdigit()
-        return str(table.as_integer(name, int(str(value)[:20]) if is_number else value, low, high))
-
-    return Kind(f"{low:,} to {high:,}", one)
-
-
 def _size(low: int, high: int) -> Kind:
     words = f"size, {units.format_bytes_exact(low)} to {units.format_bytes_exact(high)}"
     return Kind(
@@ -135,17 +125,17 @@ def _size(low: int, high: int) -> Kind:
     )
 
 
-def _pages(low: int, high: int, step: int = 1) -> Kind:
-    """Return sizes of settings, which are kept as text."""
-    kind = _size(low, high)
+def _kept_as_text(kind: Kind, step: int = 1) -> Kind:
+    """Return numbers or sizes of settings: kept as text, in multiples of step; numbers may be quoted."""
 
     def one(table: Table, name: str, value: object) -> str:
-        size = kind.one(table, name, value)
-        if size % step:
-            raise table.bad(
-                name, "the kernel counts it in pages", f"a multiple of {units.format_bytes_exact(step)}"
-            )
-        return units.format_bytes_exact(size)
+        if kind.of_text is number_of and isinstance(value, str):
+            value = number_of(value)
+        found = kind.one(table, name, value)
+        if found % step:
+            whole = f"a multiple of {units.format_bytes_exact(step)}"
+            raise table.bad(name, "the kernel counts it in pages", whole)
+        return str(kind.plain(found))
 
     return Kind(kind.words, one)
 
@@ -426,23 +416,23 @@ WORKLOAD = (
 
 _DIRTY = "/proc/sys/vm"
 SETTINGS = (
-    Key("read_ahead", _several(_pages(0, GIB, _PAGE_BYTES)), "Read-ahead: queue/read_ahead_kb of the disk, or of the array; "
+    Key("read_ahead", _several(_kept_as_text(_size(0, GIB), _PAGE_BYTES)), "Read-ahead: queue/read_ahead_kb of the disk, or of the array; "
         "btrfs has its own value, and its cells say so.", offered=("128KiB", "2MiB")),
     Key("scheduler", _several(Kind("name", _scheduler)),
         "I/O scheduler: queue/scheduler of the disk, or of each disk below an array.", offered=("none", "mq-deadline", "bfq", "kyber")),
     # BLKDEV_MIN_RQ (include/linux/blkdev.h), BLK_MQ_MAX_DEPTH (include/linux/blk-mq.h).
-    Key("nr_requests", _several(_quoted(4, 10240)), "queue/nr_requests, likewise: requests that may wait at a disk.",
+    Key("nr_requests", _several(_kept_as_text(_number(4, 10240))), "queue/nr_requests, likewise: requests that may wait at a disk.",
         offered=("64", "256")),
-    Key("dirty_bytes", _several(_pages(2 * _PAGE_BYTES, TIB)), f"{_DIRTY}/dirty_bytes: dirty memory at which writers must wait.",
+    Key("dirty_bytes", _several(_kept_as_text(_size(2 * _PAGE_BYTES, TIB))), f"{_DIRTY}/dirty_bytes: dirty memory at which writers must wait.",
         offered=("256MiB", "1GiB")),
-    Key("dirty_background_bytes", _several(_pages(1, TIB)), f"{_DIRTY}/dirty_background_bytes: dirty memory at which writeback "
+    Key("dirty_background_bytes", _several(_kept_as_text(_size(1, TIB))), f"{_DIRTY}/dirty_background_bytes: dirty memory at which writeback "
         "starts.", offered=("64MiB", "256MiB")),
-    Key("dirty_ratio", _several(_quoted(1, 100)), f"{_DIRTY}/dirty_ratio: as dirty_bytes, in % of available memory.",
+    Key("dirty_ratio", _several(_kept_as_text(_number(1, 100))), f"{_DIRTY}/dirty_ratio: as dirty_bytes, in % of available memory.",
         offered=("20", "40")),
-    Key("dirty_background_ratio", _several(_quoted(0, 100)), f"{_DIRTY}/dirty_background_ratio: as dirty_background_bytes, in %.",
+    Key("dirty_background_ratio", _several(_kept_as_text(_number(0, 100))), f"{_DIRTY}/dirty_background_ratio: as dirty_background_bytes, in %.",
         offered=("5", "10")),
     # raid5_set_cache_size takes no other (drivers/md/raid5.c).
-    Key("stripe_cache_size", _several(_quoted(17, 32768)), "md/stripe_cache_size of an array of level 4, 5 or 6: pages per disk.",
+    Key("stripe_cache_size", _several(_kept_as_text(_number(17, 32768))), "md/stripe_cache_size of an array of level 4, 5 or 6: pages per disk.",
         offered=("256", "4096")),
 )  # fmt: skip
 """In the order in which they are written: a scheduler begins with a number of requests of its own."""

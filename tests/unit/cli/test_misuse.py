@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fsconsole.cli.app import COMMANDS
+from fsconsole.cli.complaint import complain, fitted
 from fsconsole.errors import ExitCode
-from tests.unit.cli.recorded import run_command
+from tests.unit.cli.recorded import Terminal, run_command
 
 
 @pytest.mark.parametrize(
@@ -47,3 +50,33 @@ def test_a_group_without_a_command_shows_its_help_beside_the_output_and_no_help_
         done = run_command(*words, "--help")
         assert (done.returncode, done.stderr) == (0, "")
         assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
+
+
+SENTENCE = "Run 20261121-081000-k7qf is not being carried out."
+HINT = (
+    "`fsconsole results 20261121-081000-k7qf` shows it; `fsconsole resume 20261121-081000-k7qf` finishes it."
+)
+
+
+def test_on_a_terminal_no_word_is_broken_and_commands_stay_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("COLUMNS", "60")
+    complain(SENTENCE, HINT)
+    assert stream.getvalue().splitlines() == [
+        "fsconsole: Run 20261121-081000-k7qf is not being carried",
+        "out.",
+        "hint: `fsconsole results 20261121-081000-k7qf` shows it;",
+        "`fsconsole resume 20261121-081000-k7qf` finishes it.",
+    ]
+    # Elsewhere each is one line, for scripts.
+    monkeypatch.undo()
+    complain(SENTENCE, HINT)
+    assert capsys.readouterr().err == f"fsconsole: {SENTENCE}\nhint: {HINT}\n"
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126) | st.just(" "), max_size=300))
+def test_nothing_but_spaces_is_lost_between_lines(text: str) -> None:
+    assert fitted(text).replace("\n", "").replace(" ", "") == text.replace(" ", "")
