@@ -17,12 +17,13 @@ from fsconsole.errors.targets import DeviceMissing, DeviceVanished
 from fsconsole.model.sample import Sample
 from fsconsole.model.wire import to_plain
 from fsconsole.results.json import ascii_json
-from fsconsole.show.gauges import GaugePage, gone_line, page_lines
+from fsconsole.show.gauges import page_lines
 from fsconsole.system.files import read_int_or
 from fsconsole.system.mounts import DEBUGFS
 from fsconsole.telemetry.block import block_name
 from fsconsole.telemetry.machine import device_bdi_path
 from fsconsole.telemetry.sampler import Sampler
+from fsconsole.text import printable
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -39,9 +40,7 @@ def gauge_view(title: str, *, as_json: bool, stream: TextIO | None = None) -> It
     if as_json:
         yield Printed(stream, lambda sample, _gone: ascii_json(to_plain(sample)))
     elif not is_live(stream):
-        yield Printed(
-            stream, lambda sample, gone: "\n".join(page_lines(sample, GaugePage(title, gone), 80)) + "\n"
-        )
+        yield Printed(stream, lambda sample, gone: "\n".join(page_lines(sample, title, 80, gone=gone)) + "\n")
     else:
         from rich.console import Console
         from rich.live import Live
@@ -64,7 +63,7 @@ class Printed:
         """Print the sample; gone are watched devices that it lacks. Raises BrokenPipeError."""
         for name in gone:
             if name not in self._told:
-                say(gone_line(name))
+                say(f"note: {printable(name)} is gone; the others are still watched")
         self._told = gone
         self._stream.write(self._words(sample, gone) + "\n")
         self._stream.flush()
@@ -89,7 +88,7 @@ class LivePages:
         self._painted_s = now_s
         size = self._live.console.size
         # The cursor needs the last line.
-        lines = page_lines(sample, GaugePage(self._title, gone), size.width, size.height - 1)
+        lines = page_lines(sample, self._title, size.width, size.height - 1, gone=gone)
         texts = [Text(line, no_wrap=True) for line in lines]
         texts[0].stylize("bold")
         self._live.update(Group(*texts), refresh=True)

@@ -101,7 +101,7 @@ def report(
     from fsconsole.client.runs import look
     from fsconsole.plan.publications import find_publication
     from fsconsole.results.csv import cells_csv, summary_csv
-    from fsconsole.results.grid import build_grid, column_named, columns_beside, columns_for, columns_named
+    from fsconsole.results.grid import build_grid, column_named, columns_for, columns_named
     from fsconsole.results.json import render_json
     from fsconsole.results.markdown import render_markdown
     from fsconsole.results.text import ReportPage, render_text
@@ -116,7 +116,7 @@ def report(
     if output is Format.CSV:
         lines = summary_csv if summary else cells_csv
         return lines(seen.state, grid, chosen or tuple(Metric))
-    chosen = chosen or (columns_beside(grid) if beside else columns_for(grid))
+    chosen = chosen or columns_for(grid)
     if output is Format.MD:
         return render_markdown(seen.state, grid, standing=seen.standing, columns=chosen)
     page = ReportPage(width, explain)

@@ -293,8 +293,14 @@ def sort_grid(grid: Grid, metric: Metric, *, is_reversed: bool = False) -> Grid:
     return replace(grid, rows=rows, sorted_by=metric, is_reversed=is_reversed)
 
 
+_OWN_FIRST = (Metric.WRITE, Metric.DURABLE, Metric.CPU)
+"""What explains published figures."""
+
+
 def columns_for(grid: Grid) -> tuple[Metric, ...]:
-    """Return the columns that a grid shows unasked: shares of a raw row, and reads, where there are any."""
+    """Return the columns that a grid shows unasked: what was published beside it, else shares of a raw row, and reads."""
+    if grid.publication is not None:
+        return tuple(dict.fromkeys((*_OWN_FIRST, *grid.publication.metrics)))
     has_shares = any(row.figure(Metric.OF_RAW_1) for row in grid.rows)
     columns = COLUMNS_WITH_RAW if has_shares else DEFAULT_COLUMNS
     return with_read(columns) if any(row.figure(Metric.READ) for row in grid.rows) else columns
@@ -334,14 +340,3 @@ def share_percent(row: GridRow, baseline: GridRow, metric: Metric) -> float | No
     if own is None or other is None or other == 0:
         return None
     return 100 * own / other
-
-
-# Published figures laid beside a run's own rows: found by the words that the publication printed.
-
-_OWN_FIRST = (Metric.WRITE, Metric.DURABLE, Metric.CPU)
-
-
-def columns_beside(grid: Grid) -> tuple[Metric, ...]:
-    """Return what to show unasked: what was published, with the run's own figures that explain it."""
-    published = grid.publication.metrics if grid.publication is not None else ()
-    return tuple(dict.fromkeys((*_OWN_FIRST, *published)))

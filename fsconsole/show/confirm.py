@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from fsconsole.client.children import decoded
 from fsconsole.model.answers import PlanAnswer, TargetAnswer
 from fsconsole.model.device import Identity
 from fsconsole.show.devices import others, within_boot
@@ -18,11 +17,6 @@ _MOST_ARRAYS = 8
 _MOST_NOTES = 5
 _MOST_CHARACTERS = 400
 """More names don't fit the place where it is said what must be typed."""
-
-
-def offer_of(out: str) -> PlanAnswer:
-    """Return the plan that a command printed. Raises ChildFailed where it is something else."""
-    return decoded(PlanAnswer, out, "plan")
 
 
 def strays(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fsconsole.model.sample import (
     BdiStats,
@@ -229,14 +229,6 @@ _HEADS = ("write", "read", "writes", "reads", "queue", "busy", "latency")
 _UNITS = ("MB/s", "MB/s", "1/s", "1/s", "", "%", "ms")
 
 
-@dataclass(frozen=True, slots=True)
-class GaugePage:
-    """The head of a page of gauges: its title, and devices that are gone."""
-
-    title: str
-    gone: tuple[str, ...] = ()
-
-
 def gauge_lines(sample: Sample | None, now_ns: int) -> list[str]:
     """Return the gauges of a running workload; sources that the machine lacks are left out."""
     age = age_words(sample, now_ns)
@@ -248,15 +240,20 @@ def gauge_lines(sample: Sample | None, now_ns: int) -> list[str]:
     return [*load, *devices, *_writeback(sample.writeback), _cpu_line(sample.cpu), *filter(None, [age])]
 
 
-def page_lines(sample: Sample, page: GaugePage, width: int, height: int | None = None) -> list[str]:
-    """Return the page of `fsconsole gauges` in width columns and at most height lines; devices that don't fit are counted."""
+def page_lines(
+    sample: Sample, title: str, width: int, height: int | None = None, *, gone: Sequence[str] = ()
+) -> list[str]:
+    """Return the page of `fsconsole gauges` in width columns and at most height lines; devices that don't fit are counted.
+
+    gone: names of devices that have vanished.
+    """
     kinds = ("user", "nice", "system", "irq", "softirq", "steal")
     shares = [(kind, getattr(sample.cpu, kind)) for kind in kinds]
     waiting = {"I/O": "io", "memory": "memory", "CPU": "cpu"}
     pressures = [_pressure(label, sample.pressure, name) for label, name in waiting.items()]
     waits = "; ".join(f"{gauge.label} {gauge.text}" for gauge in pressures if gauge.value is not None)
     head = [
-        page.title,
+        title,
         _cpu_line(sample.cpu),
         text_line("", _GAP.join(f"{kind} {share:.1f}" for kind, share in shares if share is not None) + " %"),
         *_each_cpu(sample.per_cpu, width),
@@ -265,7 +262,7 @@ def page_lines(sample: Sample, page: GaugePage, width: int, height: int | None =
     ]
     foot = _bdi_lines(sample.bdi)
     room = None if height is None else height - len(head) - len(foot)
-    lines = [*head, *_device_table(sample.devices, page.gone, room), *foot]
+    lines = [*head, *_device_table(sample.devices, gone, room), *foot]
     return [shorten_middle(printable(line), width) for line in lines[:height]]
 
 
@@ -286,11 +283,6 @@ def depths(devices: Sequence[DeviceRates]) -> list[int]:
     for device in devices:
         found[device.name] = 0 if device.role is Role.TARGET else found.get(device.above, 0) + 1
     return [found[device.name] for device in devices]
-
-
-def gone_line(name: str) -> str:
-    """Return the note on a device that vanished while others are watched."""
-    return f"note: {printable(name)} is gone; the others are still watched"
 
 
 def _writeback(writeback: Writeback) -> list[str]:

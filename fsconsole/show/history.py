@@ -7,7 +7,7 @@ so that a peak is never lost and hours cost as much as minutes.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fsconsole.journal.folder import RunFolder
@@ -15,7 +15,7 @@ from fsconsole.journal.past import Point
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import ASSUME_CLEAN, Plan
 from fsconsole.model.sample import Sample
-from fsconsole.model.state import CellState, RunState, RunStatus
+from fsconsole.model.state import RunState, RunStatus
 from fsconsole.results.figures import cell_names
 from fsconsole.show.progress import begun_ns, mean_cell_s
 from fsconsole.text import cells_of, printable
@@ -220,25 +220,17 @@ class RunSnapshot:
         return not self.alive and not self.finished
 
 
-_RAW_WRITES = (Metric.RAW_WRITE_1, Metric.RAW_WRITE_N)
-_RAW_READS = (Metric.RAW_READ_1, Metric.RAW_READ_N, Metric.READTEST)
-
-
 def known_of(state: RunState) -> CellEstimates:
     """Return what the cells tell by now; a long run takes a while."""
-    raw = [
-        cell
-        for cell, planned in zip(state.cells, state.request.plan.cells, strict=True)
-        if planned.variant.is_raw
-    ]
-    return CellEstimates(
-        mean_cell_s(state), _snapshot_highest(raw, _RAW_WRITES), _snapshot_highest(raw, _RAW_READS)
-    )
+    planned = zip(state.cells, state.request.plan.cells, strict=True)
+    raw = [cell for cell, one in planned if one.variant.is_raw]
 
+    def highest(*metrics: Metric) -> float:
+        return max((cell.value(metric) or 0.0 for cell in raw for metric in metrics), default=0.0)
 
-def _snapshot_highest(cells: Sequence[CellState], metrics: Sequence[Metric]) -> float:
-    figures = (cell.value(metric) for cell in cells for metric in metrics)
-    return max((figure for figure in figures if figure is not None), default=0.0)
+    writes = highest(Metric.RAW_WRITE_1, Metric.RAW_WRITE_N)
+    reads = highest(Metric.RAW_READ_1, Metric.RAW_READ_N, Metric.READTEST)
+    return CellEstimates(mean_cell_s(state), writes, reads)
 
 
 def names_of(plan: Plan) -> Names:

@@ -49,11 +49,6 @@ def array_lines(
     return (*lines, *_made(plan, counted))
 
 
-def made_count(plan: PlanFile) -> int:
-    """Return how many arrays a draft compares; 0 where they can't be counted out, or there are none."""
-    return len(_specs(plan))
-
-
 def next_values(offered: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
     """Return what follows when a line is ticked once more: off, on, compare where there are several values, off."""
     if not now:
@@ -90,7 +85,7 @@ def _level(level: str, number: int, lack: LevelAnswer | None, *, is_ticked: bool
 
 
 def _made(plan: PlanFile, counted: Plan | None) -> Iterator[Line]:
-    specs = _specs(plan)
+    specs = made_arrays(plan)
     # Arrays of which no cell can run, with the reasons of the first.
     reasons: dict[ArraySpec, str] = {}
     for cell in counted.cells if counted is not None else ():
@@ -110,7 +105,8 @@ def _made(plan: PlanFile, counted: Plan | None) -> Iterator[Line]:
         yield Line(f"{MADE} more", more, is_heading=True)
 
 
-def _specs(plan: PlanFile) -> tuple[ArraySpec, ...]:
+def made_arrays(plan: PlanFile) -> tuple[ArraySpec, ...]:
+    """Return the arrays that a draft compares; none where they can't be counted out."""
     try:
         return tuple(spec for spec in array_choices(plan) if spec is not None)
     except FsconsoleError:
@@ -133,7 +129,7 @@ def section_lines(draft: Draft, outcome: Outcome | None, *, with_variants: bool)
         Line("words", "Custom options", value=str(len(draft.variants) or "")),
         *((Line("variants", "Variants", value=f"{rows:,}"),) if with_variants else ()),
         Line("workloads", "Workloads", value=str(len(draft.plan.workloads))),
-        Line("arrays", "Arrays", value=str(made_count(draft.plan) or "")),
+        Line("arrays", "Arrays", value=str(len(made_arrays(draft.plan)) or "")),
         Line("settings", "Settings", value=str(len(draft.plan.settings))),
         Line("run", "Run"),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 
 from fsconsole.client.runs import Look
@@ -20,7 +19,6 @@ from fsconsole.results.grid import (
     DEFAULT_SORT,
     Grid,
     GridRow,
-    columns_beside,
     columns_for,
     highest_first,
     sort_grid,
@@ -130,8 +128,7 @@ def arranged(grid: Grid, choice: Choice, glyphs: Glyphs) -> GridView:
     grid = replace(
         sort_grid(grid, choice.sort_by, is_reversed=choice.is_reversed), publication=choice.publication
     )
-    unasked = columns_beside(grid) if choice.publication is not None else columns_for(grid)
-    columns = choice.columns or unasked
+    columns = choice.columns or columns_for(grid)
     baseline = next((row for row in grid.rows if row.id == choice.baseline), None)
     at = columns.index(grid.sorted_by) if grid.sorted_by in columns else None
     mark = glyphs.down if highest_first(grid.sorted_by) != grid.is_reversed else glyphs.up
@@ -198,11 +195,6 @@ def _caption(grid: Grid, baseline: GridRow | None) -> str:
     return f"{what}; sorted by {order_words(grid)}"
 
 
-def column_help(metric: Metric) -> str:
-    """Return what a column means, in a sentence."""
-    return f"{metric.column}: {metric.help}"
-
-
 @dataclass(frozen=True, slots=True)
 class Export:
     """One kind of export: how a file's name ends, what it is, and its format."""
@@ -233,11 +225,6 @@ def export_words(
     if export.format != "csv" and choice.publication is not None:
         words += ["--with", choice.publication.name]
     return tuple(words)
-
-
-def proposed_path(run: str, export: Export, directory: str) -> str:
-    """Return where an export goes unless the operator says otherwise."""
-    return os.path.join(directory, run + export.ending)
 
 
 def path_for(path: str, export: Export) -> str:

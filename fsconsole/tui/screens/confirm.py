@@ -13,12 +13,12 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
-from fsconsole.client.children import failure, not_started, not_stopped, started_run, was_undone
+from fsconsole.client.children import decoded, failure, not_started, not_stopped, started_run, was_undone
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.device import Identity
-from fsconsole.show.confirm import asking_words, changes, may_begin, offer_of, offer_rows, strays
+from fsconsole.show.confirm import asking_words, changes, may_begin, offer_rows, strays
 from fsconsole.tui.screens.base import ConsoleScreen, Host, Session
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
@@ -106,7 +106,7 @@ class ConfirmScreen(Dialog[RunFolder]):
         """Return what the command says; a refused device ends it with an error, and is shown all the same."""
         done = await self.session.children.run(*self.look_words, "--json", "--runs", self.session.runs_dir)
         try:
-            return offer_of(done.out)
+            return decoded(PlanAnswer, done.out, "plan")
         except ChildFailed as error:
             raise (failure(done) if done.exit_code else error) from error
 

@@ -30,12 +30,10 @@ from fsconsole.show.results import (
     arranged,
     caption_rule,
     choice_table,
-    column_help,
     export_words,
     moved,
     pane_lines,
     path_for,
-    proposed_path,
     published_lines,
     sorted_by,
     title_lines,
@@ -100,7 +98,8 @@ class ColumnsScreen(Dialog[tuple[Metric, ...]]):
         self._explain()
 
     def _explain(self) -> None:
-        self.query_one("#meaning", Static).update(plain(column_help(self._metric())))
+        metric = self._metric()
+        self.query_one("#meaning", Static).update(plain(f"{metric.column}: {metric.help}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,8 @@ class ExportScreen(Dialog[Wanted]):
     def body(self) -> Iterable[Widget]:
         yield OptionList(*(plain(export.label) for export in EXPORTS), id="forms")
         yield Static(plain("Path (enter writes the file):"))
-        yield Input(proposed_path(self._run, self._export, self._directory), id="path", compact=True)
+        proposed = os.path.join(self._directory, self._run + self._export.ending)
+        yield Input(proposed, id="path", compact=True)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         self._export = EXPORTS[event.option_index]

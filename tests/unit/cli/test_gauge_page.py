@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fsconsole.cli.gauge_watch import LivePages, Printed, gauge_view
 from fsconsole.model.sample import BdiStats, CpuShares, DeviceRates, NumberedCpu, Pressure, Role, Sample
-from fsconsole.show.gauges import GaugePage, depths, page_lines
+from fsconsole.show.gauges import depths, page_lines
 from fsconsole.text import KIB, cells_of, printable
 from tests.unit.cli.recorded import Terminal
 from tests.unit.results import build
@@ -34,7 +34,7 @@ FULL = replace(
     bdi=BDI,
     pressure=PRESSURE,
 )
-PAGE = GaugePage("gauges of /dev/md0, /dev/loop7, 2 per second")
+PAGE = "gauges of /dev/md0, /dev/loop7, 2 per second"
 
 
 def test_a_page_with_everything_is_this_one() -> None:
@@ -60,7 +60,7 @@ def test_a_page_with_everything_is_this_one() -> None:
 
 def test_what_the_machine_does_not_offer_is_absent() -> None:
     bare = replace(build.sample(load=False, threshold_bytes=None), devices=(), per_cpu=())
-    assert page_lines(bare, GaugePage("gauges of this machine, 2 per second"), 80) == [
+    assert page_lines(bare, "gauges of this machine, 2 per second", 80) == [
         "gauges of this machine, 2 per second",
         "CPU     [######--------------] 30.0 % busy, user 10, system 20, iowait 30 %",
         "        user 10.0  nice 0.0  system 19.6  irq 0.0  softirq 0.4 %",
@@ -73,7 +73,7 @@ def test_what_the_machine_does_not_offer_is_absent() -> None:
 
 
 def test_a_device_that_is_gone_is_told_in_its_place_and_those_without_room_are_counted() -> None:
-    lines = page_lines(replace(FULL, devices=(LOOP,)), GaugePage("t", ("md0",)), 80)
+    lines = page_lines(replace(FULL, devices=(LOOP,)), "t", 80, gone=("md0",))
     assert lines[9] == "md0                  is gone"
     members = tuple(replace(SDA, name=f"sd{letter}") for letter in "abcdefghijklmnopqrst")
     lines = page_lines(replace(FULL, devices=(ARRAY, *members)), PAGE, 80, 23)
@@ -102,7 +102,7 @@ def test_no_name_makes_a_page_wider_higher_or_acts_on_the_terminal(
     name: str, title: str, width: int, height: int
 ) -> None:
     sample = replace(FULL, devices=(replace(ARRAY, name=name), SDA))
-    lines = page_lines(sample, GaugePage(title, (name,)), width, height)
+    lines = page_lines(sample, title, width, height, gone=(name,))
     assert len(lines) <= height
     assert all(cells_of(line) <= width for line in lines)
     assert all(printable(line) == line for line in lines)

@@ -14,7 +14,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.results.figures import status_words
-from fsconsole.results.grid import DEFAULT_COLUMNS, Grid, build_grid, columns_beside
+from fsconsole.results.grid import DEFAULT_COLUMNS, Grid, build_grid, columns_for
 from fsconsole.results.json import render_json
 from fsconsole.results.markdown import render_markdown
 from fsconsole.results.text import ReportPage, render_text
@@ -212,7 +212,7 @@ def laid() -> tuple[RunState, Grid]:
 
 def test_a_published_row_stands_under_its_own_and_the_rest_at_the_end_and_none_is_ranked() -> None:
     state, grid = laid()
-    text = render_text(state, grid, standing="finished", columns=columns_beside(grid))
+    text = render_text(state, grid, standing="finished", columns=columns_for(grid))
     lines = [line for line in text.splitlines() if line.startswith(("ext4", "btrfs", "  published"))]
     assert [line[:24].rstrip() for line in lines] == [
         "ext4 data=ordered",
@@ -231,13 +231,13 @@ def test_a_published_row_stands_under_its_own_and_the_rest_at_the_end_and_none_i
     _, grid = laid()
     assert [known.name for known in grid.rows] == ["ext4 data=ordered", "btrfs"]
     state, grid = laid()
-    text = render_text(state, grid, standing="finished", columns=columns_beside(grid))
+    text = render_text(state, grid, standing="finished", columns=columns_for(grid))
     assert max(map(len, text.splitlines())) <= 80
 
 
 def test_markdown_and_json_say_what_is_published() -> None:
     state, grid = laid()
-    text = render_markdown(state, grid, standing="finished", columns=columns_beside(grid))
+    text = render_markdown(state, grid, standing="finished", columns=columns_for(grid))
     assert "| published (first) |" in text.replace("  published", "published")
     document = json.loads(render_json(state, grid, standing="finished"))
     assert document["published"]["rows"][0]["as_printed"] == PRINTED

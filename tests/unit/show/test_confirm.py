@@ -7,9 +7,10 @@ from typing import cast
 
 import pytest
 
+from fsconsole.client.children import decoded
 from fsconsole.errors import ChildFailed
 from fsconsole.model.answers import PlanAnswer
-from fsconsole.show.confirm import asking_words, changes, may_begin, offer_of, offer_rows
+from fsconsole.show.confirm import asking_words, changes, may_begin, offer_rows
 from fsconsole.text import cells_of
 from tests.tui.offers import document, hazard, target
 
@@ -21,7 +22,7 @@ ARRAYS = ("raid5 64KiB, 4 members, assume-clean", "raid10 64KiB, 4 members, assu
 
 
 def read(document: object) -> PlanAnswer:
-    return offer_of(json.dumps(document))
+    return decoded(PlanAnswer, json.dumps(document), "plan")
 
 
 def of_members(count: int = 4, arrays: tuple[str, ...] = ARRAYS) -> PlanAnswer:
