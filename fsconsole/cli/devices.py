@@ -13,7 +13,7 @@ from fsconsole.cli.app import AsJson, Group, RunsDir, show_help_for_nothing
 from fsconsole.cli.complaint import need_root
 from fsconsole.model import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
 from fsconsole.text import printable
-from fsconsole.units import format_bytes, parse_bytes
+from fsconsole.units import format_bytes, format_rate, format_seconds, parse_bytes
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -79,7 +79,6 @@ def table_lines(devices: Sequence[ListedDevice], width: int, *, ascii_only: bool
 
 # fsconsole readtest
 
-_LONGEST_S = 3600.0
 _STATE_LINES = 100
 
 
@@ -87,7 +86,7 @@ def readtest(
     device: Annotated[str, typer.Argument(metavar="DEV", help="Block device; may be in use.")],
     *,
     seconds: Annotated[
-        float, typer.Option("--seconds", metavar="S", min=0.1, max=_LONGEST_S, help="How long to read.")
+        float, typer.Option("--seconds", metavar="S", min=0.1, max=3600.0, help="How long to read.")
     ] = 3.0,
     as_json: AsJson = False,
     is_watched: Annotated[
@@ -104,8 +103,6 @@ def readtest(
     from fsconsole.model.answers import ReadTestAnswer
     from fsconsole.model.wire import encode
     from fsconsole.system.run import RealExecutor
-    from fsconsole.text import printable
-    from fsconsole.units import format_bytes, format_rate, format_seconds
 
     found = find_device(device)
     if not is_watched:

@@ -27,9 +27,10 @@ _Broken = tuple[str, str, str]
 def read_workloads(tables: Sequence[Table]) -> tuple[Workload, ...]:
     """Return the workloads that the tables describe, in order; raises PlanUnknownKey, PlanBadValue."""
     workloads = tuple(map(_read_workload, tables))
-    for number, table in enumerate(tables):
-        for key, why, wanted in _without_files(table, workloads, number):
-            raise table.bad(key, why, wanted)
+    for number, (table, load) in enumerate(zip(tables, workloads, strict=True)):
+        alone = (*_wrong_sizes(table, load), *_idle_keys(table, load), *_wrong_mix(load))
+        for broken in (*alone, *_without_files(table, workloads, number)):
+            raise table.bad(*broken)
     return workloads
 
 
@@ -65,12 +66,6 @@ def _read_workload(table: Table) -> Workload:
     workload = Workload(**found, threads=found["thread_counts"][0])
     if not workload.file_size_bytes and any(kind in _SIZED for kind, _ in workload.operations):
         table.raw("file_size")
-    for key, why, wanted in (
-        *_wrong_sizes(table, workload),
-        *_idle_keys(table, workload),
-        *_wrong_mix(workload),
-    ):
-        raise table.bad(key, why, wanted)
     return workload
 
 
@@ -92,11 +87,8 @@ def _wrong_sizes(table: Table, load: Workload) -> Iterator[_Broken]:
         yield "file_size", why, sectors
     if load.directories.layout is Layout.PER_COUNT and load.kind is WorkloadKind.CREATE:
         if not load.files and (load.limit_bytes or load.duration_s):
-            yield (
-                "directories",
-                "directories are made beforehand: say how many files at most",
-                "files beside it",
-            )
+            why = "directories are made beforehand: say how many files at most"
+            yield "directories", why, "files beside it"
         if load.files > MAX_DIRECTORIES * load.directories.files_per_directory:
             yield "directories", "too many directories", f"at most {MAX_DIRECTORIES} directories"
 
