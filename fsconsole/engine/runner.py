@@ -37,18 +37,8 @@ from fsconsole.journal.folder import RawOutputs, RunFolder, require_own
 from fsconsole.journal.last_word import leave
 from fsconsole.journal.past import read_state
 from fsconsole.journal.writer import JournalWriter
-from fsconsole.model.events import (
-    CellFinished,
-    CellStarted,
-    ControlRequested,
-    Outcome,
-    RunFinished,
-    RunStarted,
-    StepFinished,
-    StepStarted,
-    TargetAccepted,
-    Verb,
-)
+from fsconsole.model import events
+from fsconsole.model.events import Outcome, RunFinished, Verb
 from fsconsole.model.plan import CLOSED_BY, Cell, Step, StepKind
 from fsconsole.model.run import RunRequest
 from fsconsole.model.state import OPEN_STATUSES, CellStatus, RunState
@@ -212,7 +202,7 @@ def _acquire(
     attempt = len(state.started) + 1
     in_force = facts_in_force(target.path for target in state.request.targets)
     facts = (("cpus", str(cpu_count())), ("memory_bytes", str(memory_bytes())), *in_force)
-    started = RunStarted(attempt, __version__, boot_id(), kernel_release(), os.uname().nodename, facts)
+    started = events.RunStarted(attempt, __version__, boot_id(), kernel_release(), os.uname().nodename, facts)
     journal.record(started, durable=True)
     requests = Requests(end_programs)
     executor = RealExecutor(kernel_log=KernelLog())
@@ -225,7 +215,7 @@ def _acquire(
     control = ControlServer(
         folder.control,
         requests,
-        on_request=lambda verb: journal.note(ControlRequested(verb)),
+        on_request=lambda verb: journal.note(events.ControlRequested(verb)),
         place=sampler.place_in_words,
     )
     stack.callback(control.close)
@@ -240,7 +230,7 @@ def _acquire(
         except (DeviceMissing, NotABlockDevice) as error:
             raise DeviceChanged(target.path, "it is gone") from error
         prover.prove_target(target)
-        accepted = TargetAccepted(target.path, target.identity, target.shown, target.consent)
+        accepted = events.TargetAccepted(target.path, target.identity, target.shown, target.consent)
         journal.record(accepted, durable=True)
         sampler.gauges.devices.watch(os.path.basename(os.path.realpath(target.path)))
     require_own_commands(state.request, load_catalog(), folder.journal)
@@ -272,7 +262,7 @@ def _listen_to_signals(detector: HangDetector) -> None:
     def take() -> None:
         watched = detector.watched
         if watched is not None:
-            watched.journal.note(ControlRequested(Verb.STOP_NOW))
+            watched.journal.note(events.ControlRequested(Verb.STOP_NOW))
             watched.requests.take(Verb.STOP_NOW)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -330,7 +320,7 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
 
 def run_cell(run: RunWork, cell: Cell) -> Outcome:
     """Execute one cell and return its outcome; raises errors that are not a result of the cell."""
-    run.journal.record(CellStarted(cell.index, run.attempt), durable=True)
+    run.journal.record(events.CellStarted(cell.index, run.attempt), durable=True)
     if cell.unavailable:
         return _finish(run, cell, Outcome.UNAVAILABLE, cell.unavailable)
     run.detector.cell = cell
@@ -385,7 +375,9 @@ def _run_steps(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
 def run_step(work: CellWork, step: Step) -> StepResult:
     """Execute one step, with its intent and its result in the journal."""
     run, cell = work.run, work.cell
-    started = StepStarted(cell.index, run.attempt, work.step_number, step.kind, step.title, step.commands)
+    started = events.StepStarted(
+        cell.index, run.attempt, work.step_number, step.kind, step.title, step.commands
+    )
     run.journal.record(started, durable=step.kind not in _CLOCK_RUNS)
     run.sampler.set_place(cell.index, step.kind.value)
     said_before = len(work.kernel_log.lines())
@@ -397,7 +389,7 @@ def run_step(work: CellWork, step: Step) -> StepResult:
     if not clock_runs_on:
         work.write_kept()
         reap_strangers(run.places.proc)
-    finished = StepFinished(
+    finished = events.StepFinished(
         cell=cell.index,
         attempt=run.attempt,
         step=work.step_number,
@@ -465,5 +457,5 @@ def _with_absence(work: CellWork, result: StepResult) -> StepResult:
 
 
 def _finish(run: RunWork, cell: Cell, outcome: Outcome, reason: str) -> Outcome:
-    run.journal.record(CellFinished(cell.index, run.attempt, outcome, reason), durable=True)
+    run.journal.record(events.CellFinished(cell.index, run.attempt, outcome, reason), durable=True)
     return outcome

@@ -22,21 +22,8 @@ from fsconsole.model.sample import (
 )
 from fsconsole.system.files import KeptFile
 from fsconsole.system.memfd import CounterPage
+from fsconsole.telemetry import machine
 from fsconsole.telemetry.block import SYS, DeviceGauge, watched_tree
-from fsconsole.telemetry.machine import (
-    PROC_MEMINFO,
-    PROC_PRESSURE,
-    PROC_STAT,
-    PROC_VMSTAT,
-    RESOURCES,
-    all_cpu_shares,
-    parse_bdi,
-    parse_cpu,
-    parse_stalls,
-    parse_writeback,
-    pressure_of,
-    stalled_shares,
-)
 from fsconsole.telemetry.rates import MOST, Unreadable
 
 Counted = TypeVar("Counted")
@@ -77,7 +64,8 @@ class WritebackGauge:
 
     def read(self) -> Writeback:
         """Return them as they are now. Raises OSError, Unreadable."""
-        return parse_writeback(_text(self._meminfo), "" if self._vmstat is None else _text(self._vmstat))
+        vmstat = "" if self._vmstat is None else _text(self._vmstat)
+        return machine.parse_writeback(_text(self._meminfo), vmstat)
 
     def close(self) -> None:
         """Close the files."""
@@ -182,10 +170,10 @@ class DeviceGauges:
 class Sources:
     """Paths of the machine-wide kernel files."""
 
-    stat: str = PROC_STAT
-    meminfo: str = PROC_MEMINFO
-    vmstat: str = PROC_VMSTAT
-    pressure: str = PROC_PRESSURE
+    stat: str = machine.PROC_STAT
+    meminfo: str = machine.PROC_MEMINFO
+    vmstat: str = machine.PROC_VMSTAT
+    pressure: str = machine.PROC_PRESSURE
     sys: str = SYS
 
 
@@ -204,14 +192,21 @@ class Gauges:
     def __init__(self, sources: Sources) -> None:
         self._lock = threading.RLock()
         self._problems: Counter[str] = Counter()
-        self._cpu = self._try("cpu", lambda: ShareGauge(sources.stat, parse_cpu, all_cpu_shares))
+        self._cpu = self._try(
+            "cpu", lambda: ShareGauge(sources.stat, machine.parse_cpu, machine.all_cpu_shares)
+        )
         self._writeback = self._try("writeback", lambda: WritebackGauge(sources.meminfo, sources.vmstat))
         self._pressure = {
             name: self._try(
                 f"pressure {name}",
-                partial(ShareGauge, os.path.join(sources.pressure, name), parse_stalls, stalled_shares),
+                partial(
+                    ShareGauge,
+                    os.path.join(sources.pressure, name),
+                    machine.parse_stalls,
+                    machine.stalled_shares,
+                ),
             )
-            for name in RESOURCES
+            for name in machine.RESOURCES
         }
         self.devices = DeviceGauges(sources.sys, self._lock)
         self._bdi: KeptFile | None = None
@@ -240,8 +235,8 @@ class Gauges:
             rates = [self._try(gauge.device.name, gauge.read) for gauge in gauges]
             cpu = self._try("cpu", self._cpu.read) if self._cpu else None
             writeback = self._try("writeback", self._writeback.read) if self._writeback else None
-            bdi_stats = self._try("bdi", lambda: parse_bdi(_text(bdi))) if bdi else None
-            stalls = ((name, self._pressure.get(name)) for name in RESOURCES)
+            bdi_stats = self._try("bdi", lambda: machine.parse_bdi(_text(bdi))) if bdi else None
+            stalls = ((name, self._pressure.get(name)) for name in machine.RESOURCES)
             shares = [self._try(f"pressure {name}", gauge.read) if gauge else None for name, gauge in stalls]
             load = self._try("load", self._load.read) if self._load else None
         if cpu is None or writeback is None:
@@ -257,7 +252,7 @@ class Gauges:
             writeback=writeback,
             devices=tuple(rate for rate in rates if rate is not None),
             bdi=bdi_stats,
-            pressure=pressure_of(*shares),
+            pressure=machine.pressure_of(*shares),
             load=load,
             progress=place.progress,
         )

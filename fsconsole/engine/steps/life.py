@@ -12,14 +12,8 @@ from fsconsole.devices.uses import block_number
 from fsconsole.engine.warnings import note_features
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult, failure_words
 from fsconsole.errors.runs import KernelLacks
-from fsconsole.inspect.checks import (
-    CheckVerdict,
-    naming,
-    non_contiguous_percent,
-    refusal_words,
-    verdict_of,
-    worth_a_warning,
-)
+from fsconsole.inspect import checks
+from fsconsole.inspect.checks import CheckVerdict
 from fsconsole.inspect.extents import layout_measurements, space_measurements, survey_tree
 from fsconsole.inspect.features import first_complaint, parse_mkfs_features, read_mount_options
 from fsconsole.model.command import CommandResult, ResourceUsage
@@ -45,16 +39,18 @@ def check(work: CellWork, step: Step) -> StepResult:
     """Run the forced full check; damage is a result, not a failure of the step."""
     result = work.command(step.commands[0], accept_failure=True)
     said = result.out + result.err
-    verdict = verdict_of(work.cell.variant.filesystem, result.exit_code, said)
+    verdict = checks.verdict_of(work.cell.variant.filesystem, result.exit_code, said)
     device = os.path.basename(os.path.realpath(work.cell.target))
-    if verdict is CheckVerdict.ERRORS and naming(worth_a_warning(result.kernel_log, device), device):
+    if verdict is CheckVerdict.ERRORS and checks.naming(
+        checks.worth_a_warning(result.kernel_log, device), device
+    ):
         # After I/O errors, apparent damage may be the disk's fault alone.
         verdict = CheckVerdict.FAILED
     figures = [
         *_timed(result.usage, Metric.CHECK, Metric.CHECK_USER, Metric.CHECK_SYSTEM),
         Measurement(Metric.CHECK_RSS, result.usage.max_rss_bytes),
     ]
-    share_percent = non_contiguous_percent(said)
+    share_percent = checks.non_contiguous_percent(said)
     if share_percent is not None:
         figures.append(Measurement(Metric.NON_CONTIGUOUS, share_percent))
     reason = ""
@@ -140,7 +136,7 @@ def _mount(work: CellWork, argv: tuple[str, ...]) -> float:
     result = work.command(argv, accept_failure=True)
     if result.exit_code != 0:
         # mount(8) has one message for nearly every refusal; the reason is in the kernel log.
-        words = refusal_words(work.cell.variant.filesystem, result.kernel_log)
+        words = checks.refusal_words(work.cell.variant.filesystem, result.kernel_log)
         raise StepFailed("; ".join(words) or failure_words(result))
     entry = mounted_at(work.mount_point)
     # By number: without udevd /dev/mapper/NAME is a node of its own, not a link.
@@ -159,7 +155,7 @@ def unmount(work: CellWork, argv: tuple[str, ...], *, clock_runs_on: bool = Fals
     work.mounted_device = None
     device = os.path.basename(os.path.realpath(work.cell.target))
     # umount(2) reports no error of the writes that it waits for.
-    lost = naming(worth_a_warning(result.kernel_log, device), device)
+    lost = checks.naming(checks.worth_a_warning(result.kernel_log, device), device)
     if lost:
         raise StepFailed(f"umount succeeded, but the kernel logged: {lost[0]}")
     return result.usage.elapsed_s

@@ -25,15 +25,8 @@ from fsconsole.system.block import syncfs
 from fsconsole.system.files import cpu_count
 from fsconsole.telemetry.machine import busy_between, cpu_snapshot, read_writeback
 from fsconsole.units import format_bytes, format_bytes_exact
+from fsconsole.workloads import protocol
 from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
-from fsconsole.workloads.protocol import (
-    LoadResult,
-    cpu_measurements,
-    drain_measurements,
-    generator_measurements,
-    latency_measurements,
-    load_measurements,
-)
 from fsconsole.workloads.raw import StreamReport, from_line
 from fsconsole.workloads.tree import SourceFiles, subdirectories
 
@@ -66,7 +59,7 @@ def require_inodes(workload: Workload, root: int) -> None:
         )
 
 
-def failure_in_words(workload: Workload, result: LoadResult) -> str:
+def failure_in_words(workload: Workload, result: protocol.LoadResult) -> str:
     """Return why a load failed; EINVAL of direct I/O is explained."""
     if workload.direct and any(thread.errno == errno.EINVAL for thread in result.threads):
         block = format_bytes_exact(workload.block_size_bytes)
@@ -139,7 +132,7 @@ def load(work: CellWork, step: Step) -> StepResult:
     outcome = Outcome.STOPPED if result.stopped else Outcome.DONE
     # A load without writes has no drain after it: its figures are complete.
     rest = () if workload.changes or result.stopped else _finish(work, window, window.end)
-    return StepResult((*load_measurements(result), *rest), reason=result.failures, outcome=outcome)
+    return StepResult((*protocol.load_measurements(result), *rest), reason=result.failures, outcome=outcome)
 
 
 def drain(work: CellWork, _step: Step) -> StepResult:
@@ -162,7 +155,7 @@ def drain(work: CellWork, _step: Step) -> StepResult:
         end = clock_and_cpu()
         warnings.about_fullness(work, root)
     drain_s = end.monotonic_ns / 1e9 - begin_s
-    figures = drain_measurements(window.result, drain_s, end.monotonic_ns)
+    figures = protocol.drain_measurements(window.result, drain_s, end.monotonic_ns)
     return StepResult((*figures, *_finish(work, window, end)))
 
 
@@ -186,9 +179,9 @@ def _finish(work: CellWork, window: LoadWindow, end: ClockAndCpu) -> tuple[Measu
     observer_percent = 100 * (end.engine_s - window.begin.engine_s) / (elapsed_s * cpu_count())
     warnings.about_observer(work, observer_percent)
     return (
-        *generator_measurements(window.result, end.monotonic_ns),
-        *latency_measurements(latencies),
-        *cpu_measurements(busy_s, available_s, window.result.moved_bytes),
+        *protocol.generator_measurements(window.result, end.monotonic_ns),
+        *protocol.latency_measurements(latencies),
+        *protocol.cpu_measurements(busy_s, available_s, window.result.moved_bytes),
         *window.gauged,
         Measurement(Metric.OBSERVER, observer_percent),
     )

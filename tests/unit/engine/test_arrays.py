@@ -12,16 +12,6 @@ import pytest
 from fsconsole.devices.content import parse_wipefs
 from fsconsole.devices.md import HeldArray
 from fsconsole.engine import arrays
-from fsconsole.engine.arrays import (
-    OwnArray,
-    assemble_stopped,
-    dismantle,
-    foreign_content,
-    in_words,
-    members_left,
-    require_own,
-    take_apart_leftovers,
-)
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.errors.targets import DeviceChanged
 from fsconsole.model.command import Command, CommandResult, ResourceUsage
@@ -79,8 +69,8 @@ def md(monkeypatch: pytest.MonkeyPatch) -> Md:
     return Md(monkeypatch)
 
 
-def own(*members: str) -> OwnArray:
-    return OwnArray(frozenset({OURS}), members or (VDA, VDB))
+def own(*members: str) -> arrays.OwnArray:
+    return arrays.OwnArray(frozenset({OURS}), members or (VDA, VDB))
 
 
 PAIR = {"md400": frozenset({"vda", "vdb"})}
@@ -93,7 +83,7 @@ def zero(path: str) -> tuple[str, ...]:
 @pytest.mark.parametrize("name", ["md400", "md127", ""])
 def test_an_array_of_ours_is_stopped_under_any_number_and_its_members_are_cleared_also_apart(md, name):
     md.arrays = {name: frozenset({"vda", "vdb"})} if name else {}
-    assert dismantle(own(), md.act) == ()
+    assert arrays.dismantle(own(), md.act) == ()
     stop = [("mdadm", "--stop", f"/dev/{name}")] if name else []
     assert md.commands == [*stop, zero(VDA), zero(VDB)]
 
@@ -114,34 +104,34 @@ KEPT = {
 
 def test_what_is_not_the_runs_is_left_alone_with_all_its_members(md):
     for case, (md.uuids, md.arrays, md.metadata, left) in KEPT.items():
-        assert dismantle(own(), md.act) == left, case
+        assert arrays.dismantle(own(), md.act) == left, case
         assert md.commands == [], case
 
 
 def test_a_foreign_superblock_on_a_free_member_stays(md):
     md.uuids = {VDA: OURS, VDB: FOREIGN}
-    assert dismantle(own(), md.act) == ()
+    assert arrays.dismantle(own(), md.act) == ()
     assert md.commands == [zero(VDA)]
 
 
 def test_a_member_that_fails_or_is_gone_keeps_the_others_from_nothing(md):
     md.uuids, md.arrays = {VDA: OURS, VDB: "unreadable"}, dict(PAIR)
-    assert dismantle(own(VDA, VDB, "/dev/vdz"), md.act) == ()
+    assert arrays.dismantle(own(VDA, VDB, "/dev/vdz"), md.act) == ()
     assert md.commands == [("mdadm", "--stop", "/dev/md400"), zero(VDA)]
 
 
 def test_members_of_an_array_that_can_not_be_stopped_or_is_objected_to_are_not_touched(md):
     md.arrays, md.stop_fails = dict(PAIR), True
-    objected = dismantle(own(), md.act, lambda array: f"{array.path} holds letters")
+    objected = arrays.dismantle(own(), md.act, lambda array: f"{array.path} holds letters")
     assert (objected, md.commands) == (("/dev/md400 holds letters",), [])
-    (left,) = dismantle(own(), md.act)
+    (left,) = arrays.dismantle(own(), md.act)
     assert "it is in use" in left
     assert md.commands == [("mdadm", "--stop", "/dev/md400")]
 
 
 def test_an_array_is_proved_by_just_its_members_and_the_uuid_on_each(md):
     md.arrays = dict(PAIR)
-    require_own("/dev/md400", OURS, (VDA, VDB))
+    arrays.require_own("/dev/md400", OURS, (VDA, VDB))
     whole, uuids = {"vda", "vdb"}, dict(md.uuids)
     others: tuple[tuple[set[str], dict[str, str]], ...] = (
         ({"vda", "vdb", "vdc"}, {}),
@@ -154,7 +144,7 @@ def test_an_array_is_proved_by_just_its_members_and_the_uuid_on_each(md):
     for held, changed in others:
         md.uuids, md.arrays = uuids | changed, {"md400": frozenset(held)} if held else {}
         with pytest.raises(DeviceChanged):
-            require_own("/dev/md400", OURS, (VDA, VDB))
+            arrays.require_own("/dev/md400", OURS, (VDA, VDB))
 
 
 def test_an_array_that_udev_puts_together_again_is_stopped_again_and_not_forgotten(md: Md) -> None:
@@ -171,7 +161,7 @@ def test_an_array_that_udev_puts_together_again_is_stopped_again_and_not_forgott
 
     for act in (after_a_stop, before_a_clearing):
         md.arrays, md.uuids, md.commands = dict(PAIR), {VDA: OURS, VDB: OURS}, []
-        assert dismantle(own(), act) == ()
+        assert arrays.dismantle(own(), act) == ()
         assert md.commands[:2] == [("mdadm", "--stop", "/dev/md400"), ("mdadm", "--stop", "/dev/md127")]
         assert (md.arrays, md.uuids) == ({}, {VDA: "", VDB: ""})
 
@@ -183,7 +173,7 @@ def test_one_that_udev_puts_together_again_and_again_is_told(md: Md) -> None:
 
     md.arrays = dict(PAIR)
     told = tuple(f"{path} has the run's superblock again" for path in (VDA, VDB))
-    assert dismantle(own(), with_udev) == told
+    assert arrays.dismantle(own(), with_udev) == told
 
 
 def test_another_array_that_got_the_name_while_udev_was_waited_for_is_left_alone(
@@ -197,7 +187,7 @@ def test_another_array_that_got_the_name_while_udev_was_waited_for_is_left_alone
         return False
 
     monkeypatch.setattr(arrays, "_is_busy", somebody_comes)
-    (left,) = dismantle(own(), md.act)
+    (left,) = arrays.dismantle(own(), md.act)
     assert "has the member vdc, which is not the run's" in left
     assert md.commands == []
 
@@ -208,10 +198,10 @@ def killed(status: CellStatus) -> RunState:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[OwnArray]:
-    seen: list[OwnArray] = []
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[arrays.OwnArray]:
+    seen: list[arrays.OwnArray] = []
 
-    def dismantle(own: OwnArray, _act: object, _objection: object) -> tuple[str, ...]:
+    def dismantle(own: arrays.OwnArray, _act: object, _objection: object) -> tuple[str, ...]:
         seen.append(own)
         return ("/dev/md127 was not created by the run: left untouched",)
 
@@ -222,15 +212,15 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[OwnArray]:
 
 
 def test_the_arrays_of_cells_that_were_begun_and_not_done_are_looked_for_unless_a_member_is_silent(
-    asked: list[OwnArray],
+    asked: list[arrays.OwnArray],
 ) -> None:
     done, state = killed(CellStatus.DONE), killed(CellStatus.UNKNOWN)
-    members = members_left(state).keys()
-    assert (take_apart_leftovers(done, FakeExecutor({})), members_left(done)) == ((), {})
-    said = take_apart_leftovers(state, FakeExecutor({}), members)
+    members = arrays.members_left(state).keys()
+    assert (arrays.take_apart_leftovers(done, FakeExecutor({})), arrays.members_left(done)) == ((), {})
+    said = arrays.take_apart_leftovers(state, FakeExecutor({}), members)
     assert said == (f"its arrays have to wait: {min(members)} does not answer",)
     assert asked == []
-    said = take_apart_leftovers(state, FakeExecutor({}))
+    said = arrays.take_apart_leftovers(state, FakeExecutor({}))
     assert [own.uuids for own in asked] == [{array_uuid(state.request.run_id, 0)}]
     assert said == (
         "/dev/md127 was not created by the run: left untouched",
@@ -246,7 +236,7 @@ ON = {
     "/dev/vdd": OTHERS_UUID,
     "/dev/vde": "",
 }
-OWN = OwnArray(frozenset({FIRST_UUID, SECOND_UUID}), (*ON, "/dev/gone"))
+OWN = arrays.OwnArray(frozenset({FIRST_UUID, SECOND_UUID}), (*ON, "/dev/gone"))
 
 
 class Recorder:
@@ -273,7 +263,7 @@ def test_the_runs_own_stopped_arrays_are_assembled_read_only_under_numbers_of_th
         """Return the commands while the kernel holds an array of the disks named, and others."""
         monkeypatch.setattr(arrays, "held_arrays", lambda: [HeldArray("md401", frozenset({"vdz", *held}))])
         recorder = Recorder()
-        assemble_stopped(OWN, recorder)
+        arrays.assemble_stopped(OWN, recorder)
         assert {argv[:4] for argv in recorder.calls} == {("mdadm", "--assemble", "--readonly", "--run")}
         return sorted((argv[4:] for argv in recorder.calls), key=lambda words: words[-1])
 
@@ -304,7 +294,7 @@ def executor(stdout: bytes, exit_code: int = 0, *, timed_out: bool = False) -> F
 
 
 def left(outcome: Outcome | None, *showed: tuple[str, str]) -> RunState:
-    verdict = in_words(parse_wipefs(answer(*showed), ("/dev/md9",))["/dev/md9"])
+    verdict = arrays.in_words(parse_wipefs(answer(*showed), ("/dev/md9",))["/dev/md9"])
     step = StepState(1, StepKind.ARRAY, "make raid1", 0, outcome=outcome, verdict=verdict)
     members = ("/dev/vda", "/dev/vdb")
     cell = replace(build.cell(0), uuid=MADE, array=ArraySpec("raid1"), members=members)
@@ -321,15 +311,15 @@ def _bears_the_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_bears_the_uuid")
 def test_content_that_the_run_did_not_make_and_the_new_array_did_not_show_is_somebody_elses() -> None:
     foreign, old, own = ("ext4", OTHERS), ("xfs", OLD), ("ext4", MADE)
-    said = foreign_content(ARRAY, left(Outcome.DONE), executor(answer(foreign)))
+    said = arrays.foreign_content(ARRAY, left(Outcome.DONE), executor(answer(foreign)))
     assert said.startswith(f"/dev/md127 holds ext4 {OTHERS}, which the run did not make: left untouched")
     assert "`mdadm --stop /dev/md127`, then `mdadm --zero-superblock /dev/vda /dev/vdb`" in said
     showed_old = left(Outcome.DONE, old)
     for found in ((), (own,), (("ext4", MADE.upper()),), (old,)):
-        assert foreign_content(ARRAY, showed_old, executor(answer(*found))) == "", found
+        assert arrays.foreign_content(ARRAY, showed_old, executor(answer(*found))) == "", found
     # Remains are no leave for something new; an array that was not made whole may show anything.
-    assert f"ext4 {OTHERS}" in foreign_content(ARRAY, showed_old, executor(answer(old, foreign)))
-    assert foreign_content(ARRAY, left(None), executor(answer(old))) == ""
+    assert f"ext4 {OTHERS}" in arrays.foreign_content(ARRAY, showed_old, executor(answer(old, foreign)))
+    assert arrays.foreign_content(ARRAY, left(None), executor(answer(old))) == ""
 
 
 @pytest.mark.usefixtures("_bears_the_uuid")
@@ -342,9 +332,9 @@ def test_an_array_that_can_not_be_read_may_be_somebodys_and_one_that_was_not_sta
         executor(b"", exit_code=-9, timed_out=True): "does not answer",
     }
     for probe, why in unread.items():
-        said = foreign_content(ARRAY, left(Outcome.DONE), probe)
+        said = arrays.foreign_content(ARRAY, left(Outcome.DONE), probe)
         assert said.startswith("/dev/md127 may hold anything")
         assert why in said
         assert "left untouched" in said
     monkeypatch.setattr(arrays, "is_started", lambda _name: False)
-    assert foreign_content(ARRAY, left(Outcome.DONE), executor(answer(("ext4", OTHERS)))) == ""
+    assert arrays.foreign_content(ARRAY, left(Outcome.DONE), executor(answer(("ext4", OTHERS)))) == ""

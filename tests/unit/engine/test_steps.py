@@ -27,16 +27,8 @@ from fsconsole.engine.warnings import degraded_words, with_killed
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
 from fsconsole.errors.runs import JournalFull, KernelLacks, KernelUnreadable
 from fsconsole.errors.targets import DeviceHangs
+from fsconsole.model import events
 from fsconsole.model.command import CommandResult, ResourceUsage
-from fsconsole.model.events import (
-    Observation,
-    Outcome,
-    SettingReturned,
-    SettingSeen,
-    SettingTaken,
-    Verb,
-    WarningKind,
-)
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import ArraySpec, Step, StepKind, Write
@@ -46,7 +38,7 @@ from tests.unit.results import build
 
 KILLED = "Memory cgroup out of memory: Killed process 77 (python3) total-vm:1kB, UID:0"
 LOAD, MKFS = Step(StepKind.WORKLOAD, "load"), Step(StepKind.MKFS, "format", (("mkfs.ext4", "/dev/sdz"),))
-FAILED = StepResult(outcome=Outcome.FAILED, reason="it ended with signal 9")
+FAILED = StepResult(outcome=events.Outcome.FAILED, reason="it ended with signal 9")
 
 
 class Work:
@@ -54,7 +46,7 @@ class Work:
 
     def __init__(self, *lines: str, exit_code: int = 0, err: str = "") -> None:
         self.kernel_log = SimpleNamespace(lines=lambda: lines)
-        self.warnings: list[tuple[WarningKind, str, str]] = []
+        self.warnings: list[tuple[events.WarningKind, str, str]] = []
         self.cell = SimpleNamespace(target="/dev/sdz", variant=SimpleNamespace(filesystem="btrfs"))
         self.run = SimpleNamespace(sampler=SimpleNamespace(gauges=SimpleNamespace(watch_bdi=lambda _: None)))
         self.mounted_device: int | None = 5
@@ -63,7 +55,7 @@ class Work:
             usage=ResourceUsage(0.5, 0.0, 0.0, 0), kernel_log=lines,
         )  # fmt: skip
 
-    def warn(self, *warning: tuple[WarningKind, str, str]) -> None:
+    def warn(self, *warning: tuple[events.WarningKind, str, str]) -> None:
         self.warnings.append(warning)  # type: ignore[arg-type]
 
     def command(self, _argv: tuple[str, ...], **_how: bool) -> CommandResult:
@@ -75,7 +67,7 @@ def test_a_load_whose_generator_was_killed_for_want_of_memory_says_so_with_a_hin
     result = with_killed(work, LOAD, FAILED, 1)  # type: ignore[arg-type]
     assert result.reason == "the generator was killed (out of memory): it ended with signal 9"
     ((kind, reason, hint),) = work.warnings
-    assert kind is WarningKind.KERNEL_LOG
+    assert kind is events.WarningKind.KERNEL_LOG
     assert reason == "workload: the generator was killed (out of memory)"
     assert "fewer threads" in hint
 
@@ -117,7 +109,7 @@ def test_a_check_says_in_its_own_words_what_it_found_or_why_it_found_nothing() -
     for work, verdict, reason in cases:
         result = life.check(work, CHECK)  # type: ignore[arg-type]
         assert (result.verdict, result.reason) == (verdict, reason)
-        assert [(kind, words) for kind, words, _ in work.warnings] == [(WarningKind.CHECK, reason)]
+        assert [(kind, words) for kind, words, _ in work.warnings] == [(events.WarningKind.CHECK, reason)]
 
 
 MEASURED = StepResult((Measurement(Metric.READ, 9e9),))
@@ -136,20 +128,20 @@ def on_a_device_that_is_gone(number: int, steps: tuple[Step, ...]) -> StepResult
 
 def test_a_step_has_failed_where_its_device_is_gone_once_the_clock_has_stopped() -> None:
     steps = tuple(step for step in build.STEPS if step.kind is not StepKind.DRAIN)
-    failed = StepResult(outcome=Outcome.FAILED, reason="/dev/loop7 is gone")
+    failed = StepResult(outcome=events.Outcome.FAILED, reason="/dev/loop7 is gone")
     assert on_a_device_that_is_gone(WORKLOAD, steps) == failed
     assert on_a_device_that_is_gone(DELETE - 1, steps) == failed
     steps = (*build.STEPS, Step(StepKind.DELETE_UNMOUNT, "unmount"))
     assert on_a_device_that_is_gone(WORKLOAD, steps) == MEASURED
     assert on_a_device_that_is_gone(DELETE, steps) == MEASURED
-    assert on_a_device_that_is_gone(WORKLOAD + 1, steps).outcome is Outcome.FAILED
-    assert on_a_device_that_is_gone(DELETE + 1, steps).outcome is Outcome.FAILED
+    assert on_a_device_that_is_gone(WORKLOAD + 1, steps).outcome is events.Outcome.FAILED
+    assert on_a_device_that_is_gone(DELETE + 1, steps).outcome is events.Outcome.FAILED
 
 
 KILLED_CHECK = Step(StepKind.CHECK, "check it")
 
 
-def handled(monkeypatch: pytest.MonkeyPatch, *, hangs: bool, verb: Verb | None = None) -> StepResult:
+def handled(monkeypatch: pytest.MonkeyPatch, *, hangs: bool, verb: events.Verb | None = None) -> StepResult:
     detector, requests = HangDetector(), Requests()
     if verb is not None:
         requests.take(verb)
@@ -168,18 +160,18 @@ def test_a_check_that_was_killed_for_a_hang_has_failed_unless_it_was_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     result = handled(monkeypatch, hangs=True)
-    assert (result.outcome, result.measurements) == (Outcome.FAILED, ())
+    assert (result.outcome, result.measurements) == (events.Outcome.FAILED, ())
     assert "/dev/sdx" in result.reason
-    assert handled(monkeypatch, hangs=True, verb=Verb.STOP_NOW).outcome is Outcome.STOPPED
+    assert handled(monkeypatch, hangs=True, verb=events.Verb.STOP_NOW).outcome is events.Outcome.STOPPED
     # Any other check is done, whatever it says.
-    assert handled(monkeypatch, hangs=False).outcome is Outcome.DONE
+    assert handled(monkeypatch, hangs=False).outcome is events.Outcome.DONE
 
 
 def test_a_filesystem_without_extent_maps_has_a_warning_and_the_cell_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / life.TREE_NAME).mkdir()
-    warnings: list[tuple[WarningKind, str, str]] = []
+    warnings: list[tuple[events.WarningKind, str, str]] = []
     work = SimpleNamespace(warn=lambda *warning: warnings.append(warning))
 
     def survey_tree(fd: int) -> None:
@@ -188,9 +180,9 @@ def test_a_filesystem_without_extent_maps_has_a_warning_and_the_cell_goes_on(
     monkeypatch.setattr(life, "open_mount", lambda _: os.open(tmp_path, os.O_RDONLY))
     monkeypatch.setattr(life, "survey_tree", survey_tree)
     result = life.survey(work, SimpleNamespace(workload=None))  # type: ignore[arg-type]
-    assert (result.outcome, result.measurements) == (Outcome.DONE, ())
+    assert (result.outcome, result.measurements) == (events.Outcome.DONE, ())
     ((kind, reason, hint),) = warnings
-    assert kind is WarningKind.NOT_IN_EFFECT
+    assert kind is events.WarningKind.NOT_IN_EFFECT
     assert "extents were not counted: This kernel does not offer extent maps" in reason
     assert hint == "Use another."
 
@@ -198,7 +190,7 @@ def test_a_filesystem_without_extent_maps_has_a_warning_and_the_cell_goes_on(
 STEP = Step(StepKind.QUIESCE, "wait")
 
 
-def waited_s(dirty_bytes: int, monkeypatch: pytest.MonkeyPatch) -> tuple[float, list[WarningKind]]:
+def waited_s(dirty_bytes: int, monkeypatch: pytest.MonkeyPatch) -> tuple[float, list[events.WarningKind]]:
     """Wait with that much dirty all the time; return the seconds and the warnings that it took."""
     now_s, warned = [0.0], []
 
@@ -220,7 +212,7 @@ def test_8_mib_dirty_are_a_machine_at_rest_and_more_is_waited_for_a_minute_and_w
     assert waited_s(8 * MIB, monkeypatch) == (0.0, [])
     seconds, warned = waited_s(9 * MIB, monkeypatch)
     assert 60 < seconds < 61
-    assert warned == [WarningKind.OTHER_IO]
+    assert warned == [events.WarningKind.OTHER_IO]
 
 
 RECORDED = Path(__file__).parents[2] / "data" / "mdstat"
@@ -268,10 +260,10 @@ class FullJournal:
     """Keeps what it is told, with what every setting was at that instant; full from a kind of observation on."""
 
     root: Path
-    full_at: type[Observation] | None = None
-    told: list[tuple[Observation, dict[str, str], bool]] = field(default_factory=list)
+    full_at: type[events.Observation] | None = None
+    told: list[tuple[events.Observation, dict[str, str], bool]] = field(default_factory=list)
 
-    def record(self, observation: Observation, *, durable: bool = True) -> None:
+    def record(self, observation: events.Observation, *, durable: bool = True) -> None:
         if self.full_at is not None and isinstance(observation, self.full_at):
             raise JournalFull(path="journal")
         self.told.append((observation, values(self.root), durable))
@@ -315,29 +307,31 @@ def test_the_old_value_is_written_down_durably_before_the_new_one_is_set_and_com
     work = SettingsWork(FullJournal(root))
     settings.set_all(work, SETTINGS)
     taken = [
-        (seen, then, durable) for seen, then, durable in work.journal.told if isinstance(seen, SettingTaken)
+        (seen, then, durable)
+        for seen, then, durable in work.journal.told
+        if isinstance(seen, events.SettingTaken)
     ]
     assert [seen.name for seen, _, _ in taken] == ["read_ahead", "nr_requests", "scheduler", "nr_requests"]
     assert all(durable and then[seen.path] == seen.old for seen, then, durable in taken)
     assert values(root) == {write.path: write.value for write in SETTINGS.writes}
-    shown = [seen.value for seen, _, _ in work.journal.told if isinstance(seen, SettingSeen)]
+    shown = [seen.value for seen, _, _ in work.journal.told if isinstance(seen, events.SettingSeen)]
     assert shown == ["2048", "bfq", "32"]
     # All comes back in reverse, once.
     settings.set_back(work, SETTINGS)
     assert values(root) == VALUES
-    returned = [seen.path for seen, _, _ in work.journal.told if isinstance(seen, SettingReturned)]
+    returned = [seen.path for seen, _, _ in work.journal.told if isinstance(seen, events.SettingReturned)]
     names = ["nr_requests", "scheduler", "nr_requests", "read_ahead_kb"]
     assert returned == [f"{QUEUE}/{name}" for name in names]
     work.stack.close()
     assert len(work.journal.told) == 4 + 3 + 4
 
 
-@pytest.mark.parametrize("kind", [SettingReturned, SettingSeen, SettingTaken])
+@pytest.mark.parametrize("kind", [events.SettingReturned, events.SettingSeen, events.SettingTaken])
 def test_a_full_journal_keeps_no_setting_from_coming_back_and_nothing_is_set_unjournalled(root, kind):
     work = SettingsWork(FullJournal(root, full_at=kind))
     with pytest.raises(JournalFull), work.stack:
         settings.set_all(work, SETTINGS)
-    assert (work.journal.told == []) == (kind is SettingTaken)
+    assert (work.journal.told == []) == (kind is events.SettingTaken)
     assert values(root) == VALUES
 
 

@@ -7,64 +7,54 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsconsole.inspect.checks import (
-    CheckVerdict,
-    killed_for_memory,
-    naming,
-    non_contiguous_percent,
-    refusal_words,
-    verdict_of,
-    without_device,
-    words_about,
-    worth_a_warning,
-)
+from fsconsole.inspect import checks
 from fsconsole.inspect.features import first_complaint
 
 DATA = Path(__file__).parents[2] / "data" / "checks"
 
 RECORDED = {
-    "e2fsck-1.47.0-clean": ("ext4", 0, CheckVerdict.CLEAN),
-    "e2fsck-1.47.0-repaired": ("ext3", 1, CheckVerdict.REPAIRED),
-    "e2fsck-1.47.0-errors": ("ext2", 4, CheckVerdict.ERRORS),
-    "e2fsck-1.47.0-mounted": ("ext4", 8, CheckVerdict.FAILED),
-    "e2fsck-1.47.0-missing": ("ext4", 8, CheckVerdict.FAILED),
-    "e2fsck-1.47.0-no-superblock": ("ext4", 8, CheckVerdict.FAILED),
-    "xfs_repair-6.1.0-clean": ("xfs", 0, CheckVerdict.CLEAN),
-    "xfs_repair-6.1.0-errors": ("xfs", 1, CheckVerdict.ERRORS),
-    "xfs_repair-6.1.0-dirty-log": ("xfs", 1, CheckVerdict.FAILED),
-    "xfs_repair-6.1.0-dirty-log-repair": ("xfs", 2, CheckVerdict.FAILED),
-    "xfs_repair-6.1.0-mounted": ("xfs", 1, CheckVerdict.FAILED),
-    "xfs_repair-6.1.0-missing": ("xfs", 1, CheckVerdict.FAILED),
-    "xfs_repair-6.1.0-short": ("xfs", 1, CheckVerdict.FAILED),
-    "xfs_repair-6.1.0-usage": ("xfs", 1, CheckVerdict.FAILED),
-    "btrfs-6.2-clean": ("btrfs", 0, CheckVerdict.CLEAN),
-    "btrfs-4.4-clean": ("btrfs", 0, CheckVerdict.CLEAN),
-    "btrfs-6.2-one-bad-copy": ("btrfs", 0, CheckVerdict.ERRORS),
-    "btrfs-6.2-unreadable": ("btrfs", 1, CheckVerdict.ERRORS),
-    "btrfs-5.10-errors": ("btrfs", 1, CheckVerdict.ERRORS),
-    "btrfs-6.2-mounted": ("btrfs", 1, CheckVerdict.FAILED),
-    "btrfs-6.2-missing": ("btrfs", 1, CheckVerdict.FAILED),
-    "btrfs-6.2-usage": ("btrfs", 0, CheckVerdict.FAILED),
-    "fsck.f2fs-1.15-clean": ("f2fs", 0, CheckVerdict.CLEAN),
-    "fsck.f2fs-1.15-errors": ("f2fs", 1, CheckVerdict.ERRORS),
-    "fsck.f2fs-1.15-errors-255": ("f2fs", 255, CheckVerdict.ERRORS),
-    "fsck.f2fs-1.15-no-superblock": ("f2fs", 255, CheckVerdict.FAILED),
-    "fsck.f2fs-1.15-missing": ("f2fs", 8, CheckVerdict.FAILED),
-    "fsck.jfs-1.1.15-clean": ("jfs", 0, CheckVerdict.CLEAN),
-    "fsck.jfs-1.1.15-errors": ("jfs", 4, CheckVerdict.ERRORS),
-    "fsck.jfs-1.1.15-repaired": ("jfs", 0, CheckVerdict.REPAIRED),
-    "fsck.jfs-1.1.15-no-superblock": ("jfs", 8, CheckVerdict.FAILED),
-    "fsck.jfs-1.1.15-missing": ("jfs", 16, CheckVerdict.FAILED),
-    "reiserfsck-3.6.27-clean": ("reiserfs", 0, CheckVerdict.CLEAN),
-    "reiserfsck-3.6.27-errors": ("reiserfs", 4, CheckVerdict.ERRORS),
-    "reiserfsck-3.6.27-no-superblock": ("reiserfs", 8, CheckVerdict.FAILED),
+    "e2fsck-1.47.0-clean": ("ext4", 0, checks.CheckVerdict.CLEAN),
+    "e2fsck-1.47.0-repaired": ("ext3", 1, checks.CheckVerdict.REPAIRED),
+    "e2fsck-1.47.0-errors": ("ext2", 4, checks.CheckVerdict.ERRORS),
+    "e2fsck-1.47.0-mounted": ("ext4", 8, checks.CheckVerdict.FAILED),
+    "e2fsck-1.47.0-missing": ("ext4", 8, checks.CheckVerdict.FAILED),
+    "e2fsck-1.47.0-no-superblock": ("ext4", 8, checks.CheckVerdict.FAILED),
+    "xfs_repair-6.1.0-clean": ("xfs", 0, checks.CheckVerdict.CLEAN),
+    "xfs_repair-6.1.0-errors": ("xfs", 1, checks.CheckVerdict.ERRORS),
+    "xfs_repair-6.1.0-dirty-log": ("xfs", 1, checks.CheckVerdict.FAILED),
+    "xfs_repair-6.1.0-dirty-log-repair": ("xfs", 2, checks.CheckVerdict.FAILED),
+    "xfs_repair-6.1.0-mounted": ("xfs", 1, checks.CheckVerdict.FAILED),
+    "xfs_repair-6.1.0-missing": ("xfs", 1, checks.CheckVerdict.FAILED),
+    "xfs_repair-6.1.0-short": ("xfs", 1, checks.CheckVerdict.FAILED),
+    "xfs_repair-6.1.0-usage": ("xfs", 1, checks.CheckVerdict.FAILED),
+    "btrfs-6.2-clean": ("btrfs", 0, checks.CheckVerdict.CLEAN),
+    "btrfs-4.4-clean": ("btrfs", 0, checks.CheckVerdict.CLEAN),
+    "btrfs-6.2-one-bad-copy": ("btrfs", 0, checks.CheckVerdict.ERRORS),
+    "btrfs-6.2-unreadable": ("btrfs", 1, checks.CheckVerdict.ERRORS),
+    "btrfs-5.10-errors": ("btrfs", 1, checks.CheckVerdict.ERRORS),
+    "btrfs-6.2-mounted": ("btrfs", 1, checks.CheckVerdict.FAILED),
+    "btrfs-6.2-missing": ("btrfs", 1, checks.CheckVerdict.FAILED),
+    "btrfs-6.2-usage": ("btrfs", 0, checks.CheckVerdict.FAILED),
+    "fsck.f2fs-1.15-clean": ("f2fs", 0, checks.CheckVerdict.CLEAN),
+    "fsck.f2fs-1.15-errors": ("f2fs", 1, checks.CheckVerdict.ERRORS),
+    "fsck.f2fs-1.15-errors-255": ("f2fs", 255, checks.CheckVerdict.ERRORS),
+    "fsck.f2fs-1.15-no-superblock": ("f2fs", 255, checks.CheckVerdict.FAILED),
+    "fsck.f2fs-1.15-missing": ("f2fs", 8, checks.CheckVerdict.FAILED),
+    "fsck.jfs-1.1.15-clean": ("jfs", 0, checks.CheckVerdict.CLEAN),
+    "fsck.jfs-1.1.15-errors": ("jfs", 4, checks.CheckVerdict.ERRORS),
+    "fsck.jfs-1.1.15-repaired": ("jfs", 0, checks.CheckVerdict.REPAIRED),
+    "fsck.jfs-1.1.15-no-superblock": ("jfs", 8, checks.CheckVerdict.FAILED),
+    "fsck.jfs-1.1.15-missing": ("jfs", 16, checks.CheckVerdict.FAILED),
+    "reiserfsck-3.6.27-clean": ("reiserfs", 0, checks.CheckVerdict.CLEAN),
+    "reiserfsck-3.6.27-errors": ("reiserfs", 4, checks.CheckVerdict.ERRORS),
+    "reiserfsck-3.6.27-no-superblock": ("reiserfs", 8, checks.CheckVerdict.FAILED),
 }
 
 
 def test_every_recorded_check_has_its_verdict() -> None:
     assert {path.stem for path in DATA.iterdir()} == RECORDED.keys()
     found = {
-        name: (filesystem, code, verdict_of(filesystem, code, recorded(name)))
+        name: (filesystem, code, checks.verdict_of(filesystem, code, recorded(name)))
         for name, (filesystem, code, _) in RECORDED.items()
     }
     assert found == RECORDED
@@ -75,28 +65,28 @@ def recorded(name: str) -> str:
 
 
 BITS = {
-    CheckVerdict.CLEAN: (0,),
-    CheckVerdict.REPAIRED: (1, 2, 3),
-    CheckVerdict.ERRORS: (4, 5, 12, 127),
-    CheckVerdict.FAILED: (8, 9, 16, 32, 33, 128),
+    checks.CheckVerdict.CLEAN: (0,),
+    checks.CheckVerdict.REPAIRED: (1, 2, 3),
+    checks.CheckVerdict.ERRORS: (4, 5, 12, 127),
+    checks.CheckVerdict.FAILED: (8, 9, 16, 32, 33, 128),
 }
 
 
 def test_the_bits_of_fsck_are_read() -> None:
     wanted = {code: verdict for verdict, codes in BITS.items() for code in codes}
     for filesystem in ("ext2", "ext3", "ext4", "f2fs"):
-        assert {code: verdict_of(filesystem, code, "") for code in wanted} == wanted, filesystem
+        assert {code: checks.verdict_of(filesystem, code, "") for code in wanted} == wanted, filesystem
 
 
 @given(st.sampled_from(["ext4", "xfs", "btrfs", "jfs"]), st.integers(-64, 255), st.text())
 def test_a_signal_says_nothing_and_no_exit_code_but_0_is_clean(
     filesystem: str, exit_code: int, output: str
 ) -> None:
-    verdict = verdict_of(filesystem, exit_code, output)
-    assert exit_code >= 0 or verdict is CheckVerdict.FAILED
-    assert exit_code == 0 or verdict is not CheckVerdict.CLEAN
+    verdict = checks.verdict_of(filesystem, exit_code, output)
+    assert exit_code >= 0 or verdict is checks.CheckVerdict.FAILED
+    assert exit_code == 0 or verdict is not checks.CheckVerdict.CLEAN
     # btrfs is clean only by its own last words.
-    assert verdict_of("btrfs", 0, output) is CheckVerdict.FAILED
+    assert checks.verdict_of("btrfs", 0, output) is checks.CheckVerdict.FAILED
 
 
 def test_e2fscks_share_of_fragmented_files_is_read() -> None:
@@ -106,7 +96,7 @@ def test_e2fscks_share_of_fragmented_files_is_read() -> None:
         "lost: 11/64 files (100% non-contiguous)": 100.0,
         "no such line": None,
     }
-    assert {line: non_contiguous_percent(f"Pass 5\n{line}\n") for line in lines} == lines
+    assert {line: checks.non_contiguous_percent(f"Pass 5\n{line}\n") for line in lines} == lines
 
 
 COMPLAINTS = {
@@ -180,18 +170,18 @@ HARMLESS = [
 
 def test_an_error_is_worth_a_warning_unless_it_is_of_a_filesystem_on_another_device() -> None:
     for line in ERRORS:
-        assert any(worth_a_warning([line], device) == (line,) for device in NAMED), line
+        assert any(checks.worth_a_warning([line], device) == (line,) for device in NAMED), line
         if "(" in line.split(":")[0] or "loop0" in line:
-            assert worth_a_warning([line], "vdx9") == (), line
+            assert checks.worth_a_warning([line], "vdx9") == (), line
     disk = "I/O error, dev sdb, sector 2048 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2"
-    assert worth_a_warning([disk], "md0") == (disk,)
+    assert checks.worth_a_warning([disk], "md0") == (disk,)
 
 
 @given(st.lists(st.sampled_from(ERRORS + HARMLESS)))
 def test_errors_stay_in_their_order_and_what_every_mount_logs_is_none(lines: list[str]) -> None:
     on_loop0 = [line for line in ERRORS if "loop0" in line]
     lines = [line for line in lines if line not in ERRORS or line in on_loop0] + HARMLESS
-    assert worth_a_warning(lines, "loop0") == tuple(line for line in lines if line in on_loop0)
+    assert checks.worth_a_warning(lines, "loop0") == tuple(line for line in lines if line in on_loop0)
 
 
 def test_the_kernels_own_words_for_a_refused_mount_are_found_among_others() -> None:
@@ -210,9 +200,12 @@ def test_the_kernels_own_words_for_a_refused_mount_are_found_among_others() -> N
     )
     routine = [line for line in HARMLESS if "Ignoring removed" not in line and "re-mounted" not in line]
     others = ["usb 1-1: new high-speed USB device", "XFS (dm-1): Ending clean mount", *routine]
-    found = [(filesystem, refusal_words(filesystem, [*others, line])) for filesystem, line in refusals]
+    found = [(filesystem, checks.refusal_words(filesystem, [*others, line])) for filesystem, line in refusals]
     assert found == [(filesystem, (line,)) for filesystem, line in refusals]
-    assert refusal_words("ext4", ["XFS (loop3): Unmounting Filesystem", "BTRFS error (device sdb): x"]) == ()
+    assert (
+        checks.refusal_words("ext4", ["XFS (loop3): Unmounting Filesystem", "BTRFS error (device sdb): x"])
+        == ()
+    )
 
 
 def test_of_everybodys_log_the_lines_about_a_mount_are_kept() -> None:
@@ -229,7 +222,9 @@ def test_of_everybodys_log_the_lines_about_a_mount_are_kept() -> None:
         ("EXT4-fs: Ignoring removed nobh option", "noatime"): False,
         ("xfs: Deprecated parameter 'attr2'", "attr2"): True,
     }
-    assert {(line, words): words_about([line], "loop5", words) == (line,) for line, words in kept} == kept
+    assert {
+        (line, words): checks.words_about([line], "loop5", words) == (line,) for line, words in kept
+    } == kept
 
 
 def test_lines_lose_the_device_and_what_only_follows_from_another() -> None:
@@ -238,11 +233,13 @@ def test_lines_lose_the_device_and_what_only_follows_from_another() -> None:
         "BTRFS error (device loop5): superblock contains fatal errors",
         "BTRFS error (device loop5 state C): open_ctree failed: -22",
     )
-    assert without_device(said) == ("BTRFS error: sectorsize 65536 not yet supported for page size 4096",)
-    assert without_device(said[2:]) == ("BTRFS error: open_ctree failed: -22",)
-    assert without_device(["XFS (loop5): x", "XFS (loop5): x"]) == ("XFS: x",)
+    assert checks.without_device(said) == (
+        "BTRFS error: sectorsize 65536 not yet supported for page size 4096",
+    )
+    assert checks.without_device(said[2:]) == ("BTRFS error: open_ctree failed: -22",)
+    assert checks.without_device(["XFS (loop5): x", "XFS (loop5): x"]) == ("XFS: x",)
     incompatible = "EXT4-fs: Mount option(s) incompatible with ext3"
-    assert without_device([incompatible]) == (incompatible,)
+    assert checks.without_device([incompatible]) == (incompatible,)
 
 
 GLOBAL = (
@@ -258,8 +255,8 @@ OLD = "Out of memory: Kill process 5 (py(t)hon) score 9 or sacrifice child"
 def test_who_was_killed_for_want_of_memory_is_known_by_name_and_is_a_warning_but_in_a_cgroup() -> None:
     for line, name in ((GLOBAL, "xfs_repair"), (OF_A_CGROUP, "python3"), (OLD, "py(t)hon")):
         others = "python3 invoked oom-killer: gfp_mask=0x140cca", "oom_reaper: reaped process 77 (python3)"
-        assert killed_for_memory((others[0], line, line, others[1])) == (name,)
-    assert worth_a_warning((GLOBAL, OF_A_CGROUP), "sdb") == (GLOBAL,)
+        assert checks.killed_for_memory((others[0], line, line, others[1])) == (name,)
+    assert checks.worth_a_warning((GLOBAL, OF_A_CGROUP), "sdb") == (GLOBAL,)
 
 
 def test_a_device_is_named_by_its_whole_name_only() -> None:
@@ -271,4 +268,4 @@ def test_a_device_is_named_by_its_whole_name_only() -> None:
         "I/O error, dev vdm-1, sector 0",
         "JBD2: Detected IO errors while flushing file data on dm-1-8",
     )
-    assert naming(said, "dm-1") == (said[0], said[2], said[3], said[5])
+    assert checks.naming(said, "dm-1") == (said[0], said[2], said[3], said[5])

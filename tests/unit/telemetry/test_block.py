@@ -15,48 +15,35 @@ from hypothesis import strategies as st
 
 from fsconsole.model.sample import Role
 from fsconsole.telemetry import block
-from fsconsole.telemetry.block import (
-    DeviceCounters,
-    DeviceGauge,
-    Watched,
-    block_name,
-    device_rates,
-    disk_name,
-    ended_io,
-    is_below,
-    parse_inflight,
-    parse_stat,
-    watched_tree,
-)
 from fsconsole.telemetry.rates import INT_WIDTH, Restarted, Unreadable
 from fsconsole.telemetry.sampler import DeviceGauges
 from tests.unit.telemetry.made_sys import MadeSys, kernels_with, recorded
 
-ZERO = DeviceCounters(*(0 for _ in fields(DeviceCounters)))
+ZERO = block.DeviceCounters(*(0 for _ in fields(block.DeviceCounters)))
 counts = st.integers(0, 2**31 - 1)
-SDA = Watched("sda", Role.MEMBER, "md0")
+SDA = block.Watched("sda", Role.MEMBER, "md0")
 
 
 def test_every_kernels_stat_is_read_whatever_its_number_of_fields() -> None:
     lengths = set()
     for kernel in kernels_with("block_stat"):
         words = recorded(kernel, "block_stat").split()
-        counters = parse_stat(" ".join(words))
+        counters = block.parse_stat(" ".join(words))
         read = [counters.reads, counters.sectors_written, counters.weighted_ms]
         assert read == [int(words[0]), int(words[6]), int(words[10])], kernel
         lengths.add(len(words))
     assert lengths == {11, 15, 17}
     # An old partition's four fields are too few.
     with pytest.raises(Unreadable):
-        parse_stat(recorded("2.6.18", "partition_stat"))
+        block.parse_stat(recorded("2.6.18", "partition_stat"))
 
 
 def test_reads_and_writes_in_flight_are_added_and_none_is_below_zero() -> None:
-    assert parse_inflight("       3       14\n") == 17
-    assert parse_inflight("4294967295 2\n") == 2
-    assert parse_inflight(recorded("6.18", "block_inflight")) >= 0
+    assert block.parse_inflight("       3       14\n") == 17
+    assert block.parse_inflight("4294967295 2\n") == 2
+    assert block.parse_inflight(recorded("6.18", "block_inflight")) >= 0
     with pytest.raises(Unreadable):
-        parse_inflight("3\n")
+        block.parse_inflight("3\n")
 
 
 RATES = [
@@ -77,27 +64,29 @@ RATES = [
 
 def test_rates_are_over_the_measured_interval_and_of_one_device() -> None:
     for before, after, interval_s, in_flight, shown in RATES:
-        rates = device_rates(SDA, replace(ZERO, **before), replace(ZERO, **after), interval_s, in_flight)
+        rates = block.device_rates(
+            SDA, replace(ZERO, **before), replace(ZERO, **after), interval_s, in_flight
+        )
         assert {name: getattr(rates, name) for name in shown} == shown
     with pytest.raises(Restarted):
-        device_rates(SDA, replace(ZERO, writes=5000), replace(ZERO, writes=3), 1.0, 0)
+        block.device_rates(SDA, replace(ZERO, writes=5000), replace(ZERO, writes=3), 1.0, 0)
 
 
 @given(counts, counts, st.floats(0.01, 100))
 def test_rate_times_interval_is_what_was_counted(start: int, step: int, interval_s: float) -> None:
     before = replace(ZERO, sectors_written=start)
     after = replace(ZERO, sectors_written=start + step)
-    rate = device_rates(SDA, before, after, interval_s, 0).write_bytes_s
+    rate = block.device_rates(SDA, before, after, interval_s, 0).write_bytes_s
     assert rate * interval_s == pytest.approx(step * 512)
 
 
 def test_sectors_wrap_at_32_bits_on_an_old_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block, "LONG_WIDTH", INT_WIDTH)
-    before = parse_stat(recorded("2.6.32", "block_stat"))
+    before = block.parse_stat(recorded("2.6.32", "block_stat"))
     after = replace(
         before, sectors_written=before.sectors_written + 2048 - INT_WIDTH, writing_ms=10, busy_ms=154
     )
-    rates = device_rates(SDA, before, replace(after, writes=before.writes + 8), 1.0, 0)
+    rates = block.device_rates(SDA, before, replace(after, writes=before.writes + 8), 1.0, 0)
     assert rates.write_bytes_s == 2048 * 512
     assert (rates.latency_ms, rates.utilisation_percent) == (2.0, 25.0)
 
@@ -106,7 +95,7 @@ def test_sectors_wrap_at_32_bits_on_an_old_kernel(monkeypatch: pytest.MonkeyPatc
     st.text(max_size=120) | st.lists(st.integers(-5, 2**70), max_size=18).map(lambda n: " ".join(map(str, n)))
 )
 def test_any_text_is_counters_or_unreadable(text: str) -> None:
-    for parse in (parse_stat, parse_inflight):
+    for parse in (block.parse_stat, block.parse_inflight):
         try:
             parse(text)
         except Unreadable:
@@ -117,9 +106,9 @@ def test_any_text_is_counters_or_unreadable(text: str) -> None:
 def test_any_two_readings_are_rates_that_can_be_kept_or_another_device(
     numbers: list[int], interval_s: float
 ) -> None:
-    before, after = DeviceCounters(*numbers[:11]), DeviceCounters(*numbers[11:])
+    before, after = block.DeviceCounters(*numbers[:11]), block.DeviceCounters(*numbers[11:])
     try:
-        rates = device_rates(SDA, before, after, interval_s, after.in_flight)
+        rates = block.device_rates(SDA, before, after, interval_s, after.in_flight)
     except Restarted:
         return
     assert 0 <= rates.write_bytes_s / 512 < 2**62
@@ -132,18 +121,18 @@ def sys(tmp_path: Path) -> MadeSys:
 
 
 @pytest.fixture
-def gauge_of(sys: MadeSys) -> Iterator[Callable[[str], DeviceGauge]]:
+def gauge_of(sys: MadeSys) -> Iterator[Callable[[str], block.DeviceGauge]]:
     with ExitStack() as opened:
 
-        def make(name: str) -> DeviceGauge:
-            gauge = DeviceGauge(Watched(name), sys.blocks)
+        def make(name: str) -> block.DeviceGauge:
+            gauge = block.DeviceGauge(block.Watched(name), sys.blocks)
             opened.callback(gauge.close)
             return gauge
 
         yield make
 
 
-def test_the_second_reading_gives_rates(sys: MadeSys, gauge_of: Callable[[str], DeviceGauge]) -> None:
+def test_the_second_reading_gives_rates(sys: MadeSys, gauge_of: Callable[[str], block.DeviceGauge]) -> None:
     sys.add("sda")
     gauge = gauge_of("sda")
     assert gauge.read() is None
@@ -188,7 +177,7 @@ def test_another_content_under_the_same_name_or_below_a_partition_costs_one_inte
 
 
 def test_a_device_that_was_never_there_is_gone_until_it_comes_whole(
-    sys: MadeSys, gauge_of: Callable[[str], DeviceGauge]
+    sys: MadeSys, gauge_of: Callable[[str], block.DeviceGauge]
 ) -> None:
     gauge, held = gauge_of("md0"), len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(2):
@@ -235,10 +224,13 @@ def test_lower_devices_stand_below_the_first_that_is_made_of_them_each_once(sys:
     for volume in ("dm-1", "dm-2"):
         sys.add(volume, members=("sdd",))
     sys.add("dm-3", members=("dm-1", "dm-2"))
-    members = tuple(Watched(name, Role.MEMBER, "md0") for name in ("sda", "sdb", "sdc"))
-    assert watched_tree("md0", str(sys.root)) == (Watched("md0"), *members)
-    assert watched_tree("dm-0", str(sys.root))[1:] == (Watched("md0", Role.MEMBER, "dm-0"), *members)
-    tree = [(device.name, device.above) for device in watched_tree("dm-3", str(sys.root))]
+    members = tuple(block.Watched(name, Role.MEMBER, "md0") for name in ("sda", "sdb", "sdc"))
+    assert block.watched_tree("md0", str(sys.root)) == (block.Watched("md0"), *members)
+    assert block.watched_tree("dm-0", str(sys.root))[1:] == (
+        block.Watched("md0", Role.MEMBER, "dm-0"),
+        *members,
+    )
+    tree = [(device.name, device.above) for device in block.watched_tree("dm-3", str(sys.root))]
     assert tree == [("dm-3", ""), ("dm-1", "dm-3"), ("sdd", "dm-1"), ("dm-2", "dm-3")]
 
 
@@ -251,18 +243,21 @@ def test_a_loop_device_shows_the_whole_disk_below_its_file(sys: MadeSys, tmp_pat
     loop = sys.add("loop7")
     (loop / "loop").mkdir()
     (loop / "loop/backing_file").write_text(f"{file}\n")
-    assert watched_tree("loop7", str(sys.root)) == (Watched("loop7"), Watched("sda", Role.BELOW, "loop7"))
+    assert block.watched_tree("loop7", str(sys.root)) == (
+        block.Watched("loop7"),
+        block.Watched("sda", Role.BELOW, "loop7"),
+    )
     (loop / "loop/backing_file").write_text(f"{file} (deleted)\n")
-    assert watched_tree("loop7", str(sys.root)) == (Watched("loop7"),)
+    assert block.watched_tree("loop7", str(sys.root)) == (block.Watched("loop7"),)
 
 
 def test_a_device_that_is_not_there_stands_on_nothing(sys: MadeSys) -> None:
-    assert watched_tree("sdz", str(sys.root)) == (Watched("sdz"),)
-    assert (disk_name("sdz", str(sys.root)), disk_name("", str(sys.root))) == ("", "")
-    assert block_name(os.makedev(8, 1), str(sys.root)) == ""
+    assert block.watched_tree("sdz", str(sys.root)) == (block.Watched("sdz"),)
+    assert (block.disk_name("sdz", str(sys.root)), block.disk_name("", str(sys.root))) == ("", "")
+    assert block.block_name(os.makedev(8, 1), str(sys.root)) == ""
     # A path is below its folder and not below one of a similar name.
     paths = (("/mnt/a/b", "/mnt/a"), ("/x", "/"), ("/mnt/ab", "/mnt/a"))
-    assert [is_below(*pair) for pair in paths] == [True, True, False]
+    assert [block.is_below(*pair) for pair in paths] == [True, True, False]
 
 
 @pytest.fixture
@@ -327,9 +322,9 @@ STAT = "1 0 2 5 3 0 4 6 {} 7 8 9 0 10 11 12 13\n"
 
 def answers(sys: MadeSys, moved: str, *names: str) -> bool:
     """Return whether I/O of one device that ends is taken for an answer of those."""
-    before, stat = ended_io(names, str(sys.root)), sys.root / "class/block" / moved / "stat"
+    before, stat = block.ended_io(names, str(sys.root)), sys.root / "class/block" / moved / "stat"
     stat.write_text("9" + STAT.format(0))
-    after = ended_io(names, str(sys.root))
+    after = block.ended_io(names, str(sys.root))
     stat.write_text(STAT.format(0))
     return after != before
 
@@ -337,14 +332,14 @@ def answers(sys: MadeSys, moved: str, *names: str) -> bool:
 def test_what_has_ended_counts_and_what_only_waits_does_not(sys: MadeSys) -> None:
     stat = sys.add("sda") / "stat"
     stat.write_text(STAT.format(0))
-    before = ended_io(("sda",), str(sys.root))
+    before = block.ended_io(("sda",), str(sys.root))
     assert before == (("1", "2", "3", "4", "9", "10", "12"),)
     stat.write_text(STAT.format(30))
-    assert ended_io(("sda",), str(sys.root)) == before
+    assert block.ended_io(("sda",), str(sys.root)) == before
     # An array's members count too; a device that is gone moves no more.
     sys.add("md0", members=("sda",))
-    assert len(ended_io(("md0",), str(sys.root))) == 2
-    assert ended_io(("sdz",), str(sys.root)) == ((),)
+    assert len(block.ended_io(("md0",), str(sys.root))) == 2
+    assert block.ended_io(("sdz",), str(sys.root)) == ((),)
 
 
 def test_io_of_a_lower_device_is_progress_only_where_nothing_else_uses_it(

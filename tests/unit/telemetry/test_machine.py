@@ -12,58 +12,44 @@ from hypothesis import strategies as st
 
 from fsconsole.model.sample import BdiStats, Pressure
 from fsconsole.system.mounts import MountEntry
-from fsconsole.telemetry.machine import (
-    CpuReading,
-    CpuTimes,
-    all_cpu_shares,
-    bdi_name,
-    bdi_stats_path,
-    busy_between,
-    cpu_shares,
-    cpu_snapshot,
-    parse_bdi,
-    parse_cpu,
-    parse_stalls,
-    parse_writeback,
-    pressure_of,
-    read_writeback,
-    stalled_shares,
-)
+from fsconsole.telemetry import machine
 from fsconsole.telemetry.rates import Unreadable
 from fsconsole.telemetry.sampler import ShareGauge
 from tests.unit.telemetry.made_sys import kernels_with, recorded, refuses
 
 ticks = st.integers(min_value=0, max_value=2**40)
-times = st.builds(CpuTimes, *(ticks for _ in CpuTimes._fields))
-steps = st.builds(CpuTimes, *(st.integers(0, 10_000) for _ in CpuTimes._fields))
+times = st.builds(machine.CpuTimes, *(ticks for _ in machine.CpuTimes._fields))
+steps = st.builds(machine.CpuTimes, *(st.integers(0, 10_000) for _ in machine.CpuTimes._fields))
 
 
-def plus(start: CpuTimes, step: CpuTimes) -> CpuTimes:
-    return CpuTimes(*((getattr(start, f) or 0) + (getattr(step, f) or 0) for f in CpuTimes._fields))
+def plus(start: machine.CpuTimes, step: machine.CpuTimes) -> machine.CpuTimes:
+    return machine.CpuTimes(
+        *((getattr(start, f) or 0) + (getattr(step, f) or 0) for f in machine.CpuTimes._fields)
+    )
 
 
 def test_every_kernels_stat_gives_the_whole_machine_and_each_cpu_that_is_online() -> None:
     for kernel in kernels_with("stat"):
-        reading = parse_cpu(recorded(kernel, "stat"))
+        reading = machine.parse_cpu(recorded(kernel, "stat"))
         assert len(reading.per_cpu) >= 2
         total = reading.total.user
         assert abs(total - sum(cpu.user for _, cpu in reading.per_cpu)) <= len(reading.per_cpu), kernel
-    assert [number for number, _ in parse_cpu(recorded("4.4", "stat")).per_cpu] == [0, 1, 3]
+    assert [number for number, _ in machine.parse_cpu(recorded("4.4", "stat")).per_cpu] == [0, 1, 3]
 
 
 def test_columns_are_taken_in_the_order_of_the_man_page_and_an_old_kernel_has_no_steal() -> None:
-    reading = parse_cpu("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 5\n")
-    assert reading.total == CpuTimes(1, 2, 3, 4, 5, 6, 7, 8)
-    total = parse_cpu("cpu 1 2 3 4 5 6 7\n").total
-    assert total == CpuTimes(1, 2, 3, 4, 5, 6, 7, None)
-    assert cpu_shares(total, total).steal is None
+    reading = machine.parse_cpu("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 5\n")
+    assert reading.total == machine.CpuTimes(1, 2, 3, 4, 5, 6, 7, 8)
+    total = machine.parse_cpu("cpu 1 2 3 4 5 6 7\n").total
+    assert total == machine.CpuTimes(1, 2, 3, 4, 5, 6, 7, None)
+    assert machine.cpu_shares(total, total).steal is None
 
 
 UNREADABLE = {
-    parse_cpu: ["", "intr 1 2 3\n", "cpu  1 2 3\n", "cpu  1 2 3 x\n", "cpux 1 2 3 4\n", "cpu  1 2 3 4\ncpu0\n"],
-    parse_bdi: ["", "BdiWriteback: 4 kB\n", "BdiWriteback: -4 kB\nBdiReclaimable: 1 kB\n"],
-    parse_stalls: ["", "some avg10=1.0\n", "some total=a\n", "\n", "full total=4\n", "some total=-1\n"],
-    lambda text: parse_writeback(text, ""): ["MemTotal: 12 kB\n"],
+    machine.parse_cpu: ["", "intr 1 2 3\n", "cpu  1 2 3\n", "cpu  1 2 3 x\n", "cpux 1 2 3 4\n", "cpu  1 2 3 4\ncpu0\n"],
+    machine.parse_bdi: ["", "BdiWriteback: 4 kB\n", "BdiWriteback: -4 kB\nBdiReclaimable: 1 kB\n"],
+    machine.parse_stalls: ["", "some avg10=1.0\n", "some total=a\n", "\n", "full total=4\n", "some total=-1\n"],
+    lambda text: machine.parse_writeback(text, ""): ["MemTotal: 12 kB\n"],
 }  # fmt: skip
 
 
@@ -75,59 +61,68 @@ def test_a_file_of_another_shape_is_unreadable() -> None:
 @given(st.text(max_size=120) | st.text("cpu0123456789 \n", max_size=200)
        | st.text("state: BdiWritebackReclaimable0123456789\n", max_size=200))  # fmt: skip
 def test_any_text_is_figures_or_unreadable(text: str) -> None:
-    for parse in (parse_cpu, parse_bdi, parse_stalls):
+    for parse in (machine.parse_cpu, machine.parse_bdi, machine.parse_stalls):
         with suppress(Unreadable):
             parse(text)
 
 
 def test_shares_are_of_the_time_that_was_the_machines_own() -> None:
     # man 5 proc_stat: guest is in user already; 100 ticks of user, all of them guest.
-    before = parse_cpu("cpu 0 0 0 0 0 0 0 0 0 0\n").total
-    after = parse_cpu("cpu 100 0 0 100 0 0 0 0 100 0\n").total
-    assert cpu_shares(before, after).busy == 50.0
+    before = machine.parse_cpu("cpu 0 0 0 0 0 0 0 0 0 0\n").total
+    after = machine.parse_cpu("cpu 100 0 0 100 0 0 0 0 100 0\n").total
+    assert machine.cpu_shares(before, after).busy == 50.0
     # Stolen time is in no share.
-    before, after = CpuTimes(0, 0, 0, 0), CpuTimes(user=50, nice=0, system=0, idle=50, steal=900)
-    assert cpu_shares(before, after._replace(steal=None)).user == 50.0
-    shares = cpu_shares(before._replace(steal=0), after)
+    before, after = (
+        machine.CpuTimes(0, 0, 0, 0),
+        machine.CpuTimes(user=50, nice=0, system=0, idle=50, steal=900),
+    )
+    assert machine.cpu_shares(before, after._replace(steal=None)).user == 50.0
+    shares = machine.cpu_shares(before._replace(steal=0), after)
     assert (shares.user, shares.steal) == (50.0, 90.0)
     # Waiting for I/O is not busy.
-    after = CpuTimes(user=10, nice=0, system=20, idle=30, iowait=40)
-    assert cpu_shares(before, after).busy == pytest.approx(30.0)
+    after = machine.CpuTimes(user=10, nice=0, system=20, idle=30, iowait=40)
+    assert machine.cpu_shares(before, after).busy == pytest.approx(30.0)
 
 
 @given(times, steps)
-def test_shares_add_up_to_the_whole(before: CpuTimes, step: CpuTimes) -> None:
-    shares = cpu_shares(before, plus(before, step))
+def test_shares_add_up_to_the_whole(before: machine.CpuTimes, step: machine.CpuTimes) -> None:
+    shares = machine.cpu_shares(before, plus(before, step))
     whole = shares.busy + shares.idle + shares.iowait
-    spent = sum(getattr(step, f) for f in CpuTimes._fields) - step.steal
+    spent = sum(getattr(step, f) for f in machine.CpuTimes._fields) - step.steal
     assert whole == pytest.approx(100.0 if spent else 0.0)
 
 
 @given(times, times)
 def test_no_share_is_below_zero_even_if_the_kernel_corrects_a_counter(
-    before: CpuTimes, after: CpuTimes
+    before: machine.CpuTimes, after: machine.CpuTimes
 ) -> None:
-    shares = cpu_shares(before, after)
+    shares = machine.cpu_shares(before, after)
     assert min(shares.user, shares.system, shares.iowait, shares.idle) >= 0
 
 
 def test_each_cpu_has_its_own_share_and_one_that_came_or_went_between_two_readings_none() -> None:
-    none, idle, busy = CpuTimes(0, 0, 0, 0), CpuTimes(0, 0, 0, 100), CpuTimes(100, 0, 0, 0)
-    before = CpuReading(none, ((0, none), (2, none), (3, none)))
-    after = CpuReading(none, ((0, idle), (1, busy), (2, busy)))
-    _, shares = all_cpu_shares(before, after, 0.5)
+    none, idle, busy = (
+        machine.CpuTimes(0, 0, 0, 0),
+        machine.CpuTimes(0, 0, 0, 100),
+        machine.CpuTimes(100, 0, 0, 0),
+    )
+    before = machine.CpuReading(none, ((0, none), (2, none), (3, none)))
+    after = machine.CpuReading(none, ((0, idle), (1, busy), (2, busy)))
+    _, shares = machine.all_cpu_shares(before, after, 0.5)
     assert [(cpu.number, cpu.shares.busy) for cpu in shares] == [(0, 0.0), (2, 100.0)]
     assert shares[1].shares.user == 100.0
 
 
 @given(times, steps)
-def test_busy_time_of_a_step_counts_kernel_work_and_no_waiting(before: CpuTimes, step: CpuTimes) -> None:
+def test_busy_time_of_a_step_counts_kernel_work_and_no_waiting(
+    before: machine.CpuTimes, step: machine.CpuTimes
+) -> None:
     ticks_per_s = os.sysconf("SC_CLK_TCK")
-    seconds = busy_between(before, plus(before, step))
+    seconds = machine.busy_between(before, plus(before, step))
     busy = step.user + step.nice + step.system + step.irq + step.softirq
     available = busy + step.idle + step.iowait
     assert seconds == pytest.approx((busy / ticks_per_s, available / ticks_per_s))
-    assert busy_between(before, plus(before, step._replace(steal=0))) == seconds
+    assert machine.busy_between(before, plus(before, step._replace(steal=0))) == seconds
 
 
 KIB = 1024
@@ -136,32 +131,32 @@ KIB = 1024
 def test_every_kernels_dirty_pages_are_read() -> None:
     for kernel in kernels_with("meminfo"):
         text = recorded(kernel, "meminfo")
-        writeback = parse_writeback(text, recorded(kernel, "vmstat"))
+        writeback = machine.parse_writeback(text, recorded(kernel, "vmstat"))
         assert f"Dirty: {writeback.dirty_bytes // KIB} kB" in " ".join(text.split()), kernel
         assert f"Writeback: {writeback.writeback_bytes // KIB} kB" in " ".join(text.split()), kernel
     # WritebackTmp is not taken for it.
-    assert parse_writeback(recorded("5.10", "meminfo"), "").writeback_bytes == 131072 * KIB
+    assert machine.parse_writeback(recorded("5.10", "meminfo"), "").writeback_bytes == 131072 * KIB
 
 
 def test_thresholds_are_in_pages_and_an_old_kernel_has_none_rather_than_zero() -> None:
-    writeback = parse_writeback(recorded("5.10", "meminfo"), recorded("5.10", "vmstat"))
+    writeback = machine.parse_writeback(recorded("5.10", "meminfo"), recorded("5.10", "vmstat"))
     page_bytes = os.sysconf("SC_PAGE_SIZE")
     assert writeback.threshold_bytes == 612044 * page_bytes
     assert writeback.background_threshold_bytes == 305648 * page_bytes
-    writeback = parse_writeback(recorded("2.6.18", "meminfo"), recorded("2.6.18", "vmstat"))
+    writeback = machine.parse_writeback(recorded("2.6.18", "meminfo"), recorded("2.6.18", "vmstat"))
     assert (writeback.threshold_bytes, writeback.background_threshold_bytes) == (None, None)
-    assert parse_writeback(recorded("5.10", "meminfo"), "").threshold_bytes is None
+    assert machine.parse_writeback(recorded("5.10", "meminfo"), "").threshold_bytes is None
 
 
 def test_this_machine_tells_its_dirty_pages_and_has_been_busy() -> None:
-    assert read_writeback().dirty_bytes >= 0
-    before = cpu_snapshot()
+    assert machine.read_writeback().dirty_bytes >= 0
+    before = machine.cpu_snapshot()
     assert before.user > 0
-    assert busy_between(before, cpu_snapshot())[0] >= 0
+    assert machine.busy_between(before, machine.cpu_snapshot())[0] >= 0
 
 
 def test_bdi_stats_are_in_kb_and_later_lines_are_passed_over() -> None:
-    assert parse_bdi(recorded("4.4", "bdi_stats") + "later: 7\n") == BdiStats(
+    assert machine.parse_bdi(recorded("4.4", "bdi_stats") + "later: 7\n") == BdiStats(
         writeback_bytes=73344 * KIB,
         reclaimable_bytes=568960 * KIB,
         dirty_thresh_bytes=764400 * KIB,
@@ -177,20 +172,23 @@ def test_bdi_stats_are_in_kb_and_later_lines_are_passed_over() -> None:
         bdi_list=1,
         state=1,
     )
-    assert parse_bdi(recorded("6.18", "bdi_stats")).state == 5
+    assert machine.parse_bdi(recorded("6.18", "bdi_stats")).state == 5
 
 
 def test_what_an_older_kernels_bdi_does_not_tell_is_absent_rather_than_zero() -> None:
     for kernel in ("2.6.32", "2.6.38"):
-        bdi = parse_bdi(recorded(kernel, "bdi_stats"))
+        bdi = machine.parse_bdi(recorded(kernel, "bdi_stats"))
         assert (bdi.reclaimable_bytes, bdi.b_dirty, bdi.state) == (568960 * KIB, 1, 8)
         assert (bdi.dirtied_bytes, bdi.written_bytes, bdi.bandwidth_bytes_s, bdi.b_dirty_time) == (None,) * 4
 
 
 def test_the_state_alone_is_hexadecimal() -> None:
     text = "BdiWriteback: 4 kB\nBdiReclaimable: 4 kB\nb_dirty: 10\nstate: {}\n"
-    assert (parse_bdi(text.format("1a")).state, parse_bdi(text.format("10")).b_dirty) == (0x1A, 10)
-    assert parse_bdi(text.format("running")).state is None
+    assert (machine.parse_bdi(text.format("1a")).state, machine.parse_bdi(text.format("10")).b_dirty) == (
+        0x1A,
+        10,
+    )
+    assert machine.parse_bdi(text.format("running")).state is None
 
 
 def entry(filesystem: str, number: tuple[int, int], source: str = "/dev/sda1") -> MountEntry:
@@ -223,44 +221,44 @@ def test_a_mounts_bdi_is_found_by_its_number_or_member(sys: Path) -> None:
         (entry("ext4", (9, 9)), ""),
         (entry("btrfs", (0, 44), "/dev/sdz"), ""),
     )
-    assert [bdi_name(mount, str(sys)) for mount, _ in named] == [name for _, name in named]
-    assert bdi_name(entry("btrfs", (0, 44)), str(sys / "none")) == ""
+    assert [machine.bdi_name(mount, str(sys)) for mount, _ in named] == [name for _, name in named]
+    assert machine.bdi_name(entry("btrfs", (0, 44)), str(sys / "none")) == ""
 
 
 def test_without_debugfs_or_mount_there_is_no_path(tmp_path: Path) -> None:
-    assert bdi_stats_path("", "/") is None
-    assert bdi_stats_path(str(tmp_path), str(tmp_path)) is None
-    assert bdi_stats_path(str(tmp_path), "/") is None
+    assert machine.bdi_stats_path("", "/") is None
+    assert machine.bdi_stats_path(str(tmp_path), str(tmp_path)) is None
+    assert machine.bdi_stats_path(str(tmp_path), "/") is None
 
 
 def test_every_kernels_totals_are_read() -> None:
     for name in ("pressure_io", "pressure_cpu", "pressure_memory"):
         for kernel in kernels_with(name):
             text = recorded(kernel, name)
-            for kind, total in parse_stalls(text).items():
+            for kind, total in machine.parse_stalls(text).items():
                 assert f"{kind} " in text
                 assert f"total={total}" in text
 
 
 def test_what_was_waited_is_a_share_of_the_interval() -> None:
     # A share of the interval, not of ten seconds; totals come in lumps of 2 s on Linux 4.20.
-    assert stalled_shares({"some": 1_000_000}, {"some": 1_125_000}, 0.5) == (25.0, None)
-    assert stalled_shares({"some": 0, "full": 5}, {"some": 2_000_000, "full": 5}, 0.5) == (100.0, 0.0)
+    assert machine.stalled_shares({"some": 1_000_000}, {"some": 1_125_000}, 0.5) == (25.0, None)
+    assert machine.stalled_shares({"some": 0, "full": 5}, {"some": 2_000_000, "full": 5}, 0.5) == (100.0, 0.0)
     # The CPU has no "full" on kernels before 5.13.
-    old = parse_stalls(recorded("5.4", "pressure_cpu"))
-    assert stalled_shares(old, {"some": 5, "full": 5}, 0.5)[1] is None
+    old = machine.parse_stalls(recorded("5.4", "pressure_cpu"))
+    assert machine.stalled_shares(old, {"some": 5, "full": 5}, 0.5)[1] is None
 
 
 def test_a_gauge_needs_two_readings(tmp_path: Path) -> None:
     file = tmp_path / "io"
     file.write_text("some avg10=0.00 total=5\nfull avg10=0.00 total=5\n")
-    gauge = ShareGauge(str(file), parse_stalls, stalled_shares)
+    gauge = ShareGauge(str(file), machine.parse_stalls, machine.stalled_shares)
     assert gauge.read() is None
     assert gauge.read() == (0.0, 0.0)
     gauge.close()
 
 
 def test_what_is_not_offered_is_absent() -> None:
-    assert pressure_of(None, None, None) is None
-    assert pressure_of(None, (12.5, 0.0), None) == Pressure(cpu_some_percent=12.5)
-    assert pressure_of((1.0, 2.0), None, (3.0, 4.0)) == Pressure(1.0, 2.0, None, 3.0, 4.0)
+    assert machine.pressure_of(None, None, None) is None
+    assert machine.pressure_of(None, (12.5, 0.0), None) == Pressure(cpu_some_percent=12.5)
+    assert machine.pressure_of((1.0, 2.0), None, (3.0, 4.0)) == Pressure(1.0, 2.0, None, 3.0, 4.0)

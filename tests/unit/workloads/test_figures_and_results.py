@@ -21,15 +21,7 @@ from fsconsole.model.load import (
 )
 from fsconsole.model.metrics import Metric
 from fsconsole.text import GIB
-from fsconsole.workloads.protocol import (
-    LoadResult,
-    cpu_measurements,
-    drain_measurements,
-    failures_in_words,
-    generator_measurements,
-    latency_measurements,
-    load_measurements,
-)
+from fsconsole.workloads import protocol
 
 S = 10**9
 
@@ -38,8 +30,8 @@ def thread(state: ThreadState, error: int = 0) -> ThreadCounters:
     return ThreadCounters(state, 0, 0, 0, 1, 2, error)
 
 
-def result(*threads: ThreadCounters, written: int = 8 * GIB) -> LoadResult:
-    return LoadResult(
+def result(*threads: ThreadCounters, written: int = 8 * GIB) -> protocol.LoadResult:
+    return protocol.LoadResult(
         threads=threads or (thread(ThreadState.DONE),),
         written_bytes=written,
         files_done=128,
@@ -59,19 +51,19 @@ def figures(measurements: tuple[Measurement, ...]) -> dict[Metric, float]:
 def test_figures_of_a_load_count_to_its_last_writer_and_durable_ones_to_the_end_of_its_drain() -> None:
     times = {Metric.FIRST_DONE: 4.0, Metric.LAST_DONE: 8.0, Metric.FILES_PER_S: 16.0}
     wrote = {Metric.WRITTEN: 8 * GIB, Metric.WRITE_TIME: 8.0, Metric.WRITE: GIB}
-    assert figures(load_measurements(result())) == wrote | times
-    drained = figures(drain_measurements(result(), 7.5, 26 * S))
+    assert figures(protocol.load_measurements(result())) == wrote | times
+    drained = figures(protocol.drain_measurements(result(), 7.5, 26 * S))
     assert drained == {Metric.DRAIN: 7.5, Metric.DURABLE: GIB / 2}
     # As FFSB prints it.
-    assert figures(generator_measurements(result(), 26 * S)) == {Metric.CPU_GENERATOR: 25.0}
+    assert figures(protocol.generator_measurements(result(), 26 * S)) == {Metric.CPU_GENERATOR: 25.0}
     only_read = replace(result(), written_bytes=0, read_bytes=4 * GIB)
     read = {Metric.READ_BYTES: 4 * GIB, Metric.READ_TIME: 8.0, Metric.READ: GIB / 2}
-    assert figures(load_measurements(only_read)) == read | times
-    assert figures(drain_measurements(only_read, 7.5, 26 * S)) == {Metric.DRAIN: 7.5}
+    assert figures(protocol.load_measurements(only_read)) == read | times
+    assert figures(protocol.drain_measurements(only_read, 7.5, 26 * S)) == {Metric.DRAIN: 7.5}
     # What took no time has no rates.
-    empty = LoadResult((), 0, 0, 0, 0, 0, 0.0, 0.0, is_whole=True)
-    assert Metric.WRITE not in figures(load_measurements(empty))
-    assert figures(drain_measurements(empty, 0.1, 26 * S)) == {Metric.DRAIN: 0.1}
+    empty = protocol.LoadResult((), 0, 0, 0, 0, 0, 0.0, 0.0, is_whole=True)
+    assert Metric.WRITE not in figures(protocol.load_measurements(empty))
+    assert figures(protocol.drain_measurements(empty, 0.1, 26 * S)) == {Metric.DRAIN: 0.1}
 
 
 def latencies(operation: Timed, *values_ns: int) -> Latencies:
@@ -93,43 +85,46 @@ def test_latency_figures_are_those_of_the_calls_that_moved_data_or_else_of_the_f
         latencies(Timed.WRITE, 2_500_000_000, 11_000_000_000),
         latencies(Timed.FSYNC, 60 * 10**9),
     )
-    seen = figures(latency_measurements(moved))
+    seen = figures(protocol.latency_measurements(moved))
     assert seen[Metric.LATENCY_MEAN] == pytest.approx(13504 / 4)
     assert seen[Metric.LATENCY_P50] == pytest.approx(3, rel=0.06)
     assert seen[Metric.LATENCY_MAX] == 11_000
     assert (seen[Metric.OVER_2_S], seen[Metric.OVER_10_S]) == (50.0, 25.0)
     stats = (latencies(Timed.STAT, 2_000), latencies(Timed.READ))
-    assert figures(latency_measurements(stats))[Metric.LATENCY_MAX] == 0.002
+    assert figures(protocol.latency_measurements(stats))[Metric.LATENCY_MAX] == 0.002
     empty_files = (latencies(Timed.CREATE, 3_000), latencies(Timed.FSYNC, 10**9))
-    assert figures(latency_measurements(empty_files))[Metric.LATENCY_MAX] == 0.003
-    assert latency_measurements((latencies(Timed.READ),)) == ()
+    assert figures(protocol.latency_measurements(empty_files))[Metric.LATENCY_MAX] == 0.003
+    assert protocol.latency_measurements((latencies(Timed.READ),)) == ()
 
 
 def test_cpu_is_a_share_of_all_cpus_and_per_gib_moved() -> None:
-    assert figures(cpu_measurements(4.0, 16.0, 8 * GIB)) == {Metric.CPU: 25.0, Metric.CPU_PER_GIB: 0.5}
-    assert cpu_measurements(0.0, 0.0, 0) == ()
+    assert figures(protocol.cpu_measurements(4.0, 16.0, 8 * GIB)) == {
+        Metric.CPU: 25.0,
+        Metric.CPU_PER_GIB: 0.5,
+    }
+    assert protocol.cpu_measurements(0.0, 0.0, 0) == ()
 
 
 @given(st.integers(1, 2**50), st.integers(0, 10**12))
 def test_durable_is_never_above_write(written: int, drain_ns: int) -> None:
     loaded = result(written=written)
-    write = figures(load_measurements(loaded))[Metric.WRITE]
-    durable = figures(drain_measurements(loaded, drain_ns / S, loaded.last_ended_ns + drain_ns))
+    write = figures(protocol.load_measurements(loaded))[Metric.WRITE]
+    durable = figures(protocol.drain_measurements(loaded, drain_ns / S, loaded.last_ended_ns + drain_ns))
     assert durable[Metric.DURABLE] <= write
 
 
 def test_failures_are_counted_by_reason() -> None:
     threads = [thread(ThreadState.DONE)] * 13 + [thread(ThreadState.FAILED, errno.ENOSPC)] * 3
-    assert failures_in_words(threads) == "3 of 16 writers stopped: No space left on device"
+    assert protocol.failures_in_words(threads) == "3 of 16 writers stopped: No space left on device"
     threads = [
         thread(ThreadState.FAILED, errno.EIO),
         thread(ThreadState.RUNNING),
         thread(ThreadState.RUNNING),
     ]
-    assert failures_in_words(threads) == (
+    assert protocol.failures_in_words(threads) == (
         "2 of 3 writers stopped: killed before they were done; 1 of 3 writers stopped: Input/output error"
     )
-    assert failures_in_words([thread(ThreadState.DONE), thread(ThreadState.STOPPED)]) == ""
+    assert protocol.failures_in_words([thread(ThreadState.DONE), thread(ThreadState.STOPPED)]) == ""
 
 
 def test_a_full_filesystem_is_a_result_and_a_lost_writer_a_failure() -> None:
