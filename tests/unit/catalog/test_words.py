@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import Where, choose, to_argv
 from fsconsole.errors.targets import OptionRefused
-from fsconsole.model.plan import Variant
 
 WHERE = Where("plan.toml", "variant[2]")
 NAMES = load_catalog().names
@@ -84,9 +83,7 @@ def test_one_flag_is_given_once_with_all_its_words() -> None:
     assert set(argv[argv.index("-E") + 1].split(",")) == {
         "lazy_itable_init=0", "lazy_journal_init=0", "nodiscard", "stride=16", "stripe_width=64",
     }  # fmt: skip
-
-
-def test_words_of_the_variant_take_the_place_of_the_base_words() -> None:
+    # Words of the variant take the place of the base words.
     argv = mkfs_argv("ext4", "-E lazy_itable_init=1,discard")
     words = set(argv[argv.index("-E") + 1].split(","))
     assert words == {"lazy_itable_init=1", "lazy_journal_init=0", "discard"}
@@ -160,20 +157,12 @@ def test_accepted_mount_words_are_all_on_the_list_and_no_paths(name: str, text: 
         assert word.partition("=")[0] in known
 
 
-def test_a_variant_of_accepted_words_is_a_plain_value() -> None:
-    variant = Variant("x", "ext4", mkfs_argv("ext4", "-I 256"), mount_words("ext4", "noatime"))
-    assert hash(variant)
-
-
-def test_words_are_refused_beyond_2000_characters() -> None:
+def test_texts_that_are_too_long_or_hold_blanks_that_are_no_spaces_are_refused() -> None:
     longest = "noatime," * 249 + "noatime "
     assert len(longest) == 2000
     assert mount_words("ext4", longest) == ("noatime",)
     with pytest.raises(OptionRefused, match="longer than 2000 characters"):
         mount_words("ext4", f"{longest} ")
-
-
-def test_blanks_that_are_no_spaces_are_no_empty_text() -> None:
     for text, words in product(["\n", "\t", "\u2003"], (mount_words, mkfs_argv)):
         with pytest.raises(OptionRefused, match="only printable ASCII"):
             words("ext4", text)

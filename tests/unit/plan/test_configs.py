@@ -138,9 +138,9 @@ as_printed = "-I 256, data=writeback,nomballoc"
 """
 
 
-def build_of(text: str) -> Plan:
+def build_of(text: str, kernel: str = "6.18.1") -> Plan:
     plan_file = parse_plan(text + WORKLOAD, "plan.toml")
-    return build_plan(plan_file, (NO_DEVICE,), load_catalog(), run_id="r", kernel="6.18.1")
+    return build_plan(plan_file, (NO_DEVICE,), load_catalog(), run_id="r", kernel=kernel)
 
 
 def test_old_words_are_shown_under_todays_names_with_a_note_each() -> None:
@@ -160,6 +160,7 @@ def test_what_2008_had_and_today_has_not_is_listed_with_the_kernels_words() -> N
     assert base.unavailable == ""
     assert "ext4: Unknown parameter 'nomballoc'" in nomballoc.unavailable
     assert "last taken by Linux 2.6.27" in nomballoc.unavailable
+    assert not any("nomballoc" in cell.unavailable for cell in build_of(OF_2008, "2.6.26").cells)
 
 
 def test_the_papers_own_words_are_kept_and_shown() -> None:

@@ -61,13 +61,6 @@ def test_variants_that_come_to_the_same_words_are_one_and_none_share_a_label() -
         build("schema = 1\n" + twice + WORKLOAD)
 
 
-def test_a_word_that_todays_kernels_refuse_keeps_its_cell_with_the_kernels_words() -> None:
-    text = "schema = 1\n[[variant]]\ntype = 'ext4'\nmount = 'nomballoc'\n" + WORKLOAD
-    (cell,) = build(text).cells
-    assert "Unknown parameter 'nomballoc'" in cell.unavailable
-    assert build(text, kernel="2.6.26").cells[0].unavailable == ""
-
-
 def test_a_list_of_threads_makes_a_cell_for_each_and_files_default_to_one_per_thread() -> None:
     text = "order = 'as-listed'\n" + SMALLEST.replace("threads = 4", "threads = [1, 16, 128]")
     loads = [cell.workloads[0] for cell in build(text).cells]
