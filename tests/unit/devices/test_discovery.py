@@ -24,6 +24,11 @@ from tests.unit.devices.system_tree import GIB, SystemTree
 UDEV = Path(__file__).parents[2] / "data" / "udev"
 
 
+@pytest.fixture
+def tree(tmp_path: Path) -> SystemTree:
+    return SystemTree(tmp_path)
+
+
 def test_a_sata_disk_tells_all_that_sysfs_has_of_it(tree: SystemTree) -> None:
     tree.sata("sda", "8:0")
     assert tree.devices()["sda"] == Device(

@@ -25,7 +25,7 @@ from tests.unit.gate.made import LOOP0, SDA, SDB, SDB1, device, number, over
 LOOP1 = device("loop1", 7, 1)
 
 
-def test_mounts_and_swap_are_told_and_a_mount_of_pid_1_says_where_it_is_seen() -> None:
+def test_mounts_swap_and_members_of_a_btrfs_are_told_and_a_mount_of_pid_1_says_where_it_is_seen() -> None:
     mounts = (MountUse("/srv", "xfs", "self"), MountUse("/b", "xfs", "init"), MountUse("", "btrfs", "btrfs"))
     used = table_uses((replace(SDB1, mounts=mounts), replace(SDA, swap=True), SDB))
     assert list(used) == [
@@ -33,6 +33,9 @@ def test_mounts_and_swap_are_told_and_a_mount_of_pid_1_says_where_it_is_seen() -
         Use(UseKind.MOUNT, number(SDB1), "is mounted on /b (xfs) in the mount table of PID 1"),
         Use(UseKind.SWAP, number(SDA), "is in use as swap"),
     ]
+    members = btrfs_uses({"u-1": frozenset({number(SDA), number(SDB)})})
+    assert {use.number for use in members} == {number(SDA), number(SDB)}
+    assert parse_number("259:7") == os.makedev(259, 7)
 
 
 def test_a_mount_stands_on_all_devices_that_it_names() -> None:
@@ -74,11 +77,6 @@ def test_a_volume_with_a_snapshot_is_told_and_the_layer_below_both_is_held_by_bo
     assert uses[-1].clause == "has the snapshot /dev/dm-2 (vg-shot)"
 
 
-def test_a_btrfs_uses_all_its_devices() -> None:
-    uses = btrfs_uses({"u-1": frozenset({number(SDA), number(SDB)})})
-    assert {use.number for use in uses} == {number(SDA), number(SDB)}
-
-
 def test_a_loop_uses_the_device_it_stands_on_or_the_one_that_holds_its_file() -> None:
     backing = LoopBacking("/srv/f", number(SDB1), 12, direct_io=True, autoclear=False)
     uses = list(loop_uses((SDB, over(LOOP0, SDB), replace(LOOP1, loop=backing))))
@@ -97,10 +95,6 @@ def test_two_loops_over_one_file_are_told_of_each_other_unless_nobody_may_ask_th
     }
     unknown = LoopBacking("/srv/disk", 0, 0, direct_io=True, autoclear=False)
     assert list(loop_uses((replace(LOOP0, loop=unknown), replace(LOOP1, loop=unknown)))) == []
-
-
-def test_a_sysfs_device_number_is_read() -> None:
-    assert parse_number("259:7") == os.makedev(259, 7)
 
 
 def served(sys_root: Path, attribute: str, path: str) -> None:
@@ -143,21 +137,17 @@ def test_a_device_that_lio_serves_as_a_file_is_told_though_nobody_named_it_to_ud
         list(export_uses((), str(tmp_path / "sys")))
 
 
-def test_an_export_without_a_device_yet_is_none(tmp_path: Path) -> None:
+def test_an_export_without_a_device_yet_is_none_and_one_that_is_hidden_or_cant_be_read_is_not_passed_over(
+    tmp_path: Path,
+) -> None:
     for attribute, path in zip((row[0] for row in EXPORTS), ("", "(null)", ""), strict=True):
         served(tmp_path / "sys", attribute, path)
     assert list(export_uses((), str(tmp_path / "sys"))) == []
-
-
-def test_an_exporter_whose_configuration_is_hidden_is_not_passed_over(tmp_path: Path) -> None:
     for module in ("nvmet", "target_core_mod", "usb_f_mass_storage"):
         assert list(export_uses((), str(tmp_path / module))) == []
         (tmp_path / module / "module" / module).mkdir(parents=True)
         with pytest.raises(LookupError, match="mount configfs"):
             list(export_uses((), str(tmp_path / module)))
-
-
-def test_an_export_that_cant_be_read_is_not_passed_over(tmp_path: Path) -> None:
-    (tmp_path / "sys" / EXPORTS[0][0]).mkdir(parents=True)
+    (tmp_path / "unreadable" / EXPORTS[0][0]).mkdir(parents=True)
     with pytest.raises(IsADirectoryError):
-        list(export_uses((), str(tmp_path / "sys")))
+        list(export_uses((), str(tmp_path / "unreadable")))

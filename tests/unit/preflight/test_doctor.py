@@ -1,4 +1,4 @@
-"""What doctor makes of a machine: by made-up machines, and by this one."""
+"""What doctor makes of a machine, and which arrays it makes: by made-up machines, and by this one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.catalog.loader import load_catalog
+from fsconsole.preflight import machine as preflight_machine
 from fsconsole.preflight.doctor import LEAST_ROOM_BYTES, Finding, Status, diagnose, run_is_possible
 from fsconsole.preflight.machine import (
     Driver,
@@ -22,6 +23,8 @@ from fsconsole.preflight.machine import (
     TerminalFacts,
     Tool,
     _runs_disk,
+    array_levels,
+    array_support,
     examine,
     parse_aliases,
     parse_filesystems,
@@ -165,3 +168,37 @@ def test_json_has_every_check_and_its_verdict_is_the_exit_code(tmp_path):
     assert done.returncode == (0 if answer["run_possible"] else 1)
     assert {"root", "confinement", "loop devices", "ext4", "runs"} <= {c["check"] for c in answer["checks"]}
     assert all(set(c) == {"check", "status", "found", "remedy", "essential"} for c in answer["checks"])
+
+
+MDSTAT = "Personalities : [raid6] [raid5] [raid4] \nunused devices: <none>\n"
+ALIASES = "alias md-raid1 raid1\nalias md-level-1 raid1\nalias md-personality-3 raid1\nalias fs-xfs xfs\n"
+
+
+def test_levels_are_those_loaded_and_those_that_a_module_brings():
+    assert array_levels(MDSTAT, ALIASES) == ("raid1", "raid4", "raid5", "raid6")
+    assert array_levels("", "alias fs-xfs xfs\n") == ()
+
+
+def test_a_level_that_the_kernel_lost_and_a_missing_mdadm_stand_against_arrays(monkeypatch):
+    monkeypatch.setattr(preflight_machine, "levels_here", lambda: ("raid0", "raid5"))
+    monkeypatch.setattr(preflight_machine, "find_program", lambda _: "/usr/sbin/mdadm")
+    lacking = array_support()
+    assert set(lacking) == {"linear", "raid1", "raid4", "raid6", "raid10"}
+    assert "no module md-linear" in lacking["linear"]
+    monkeypatch.undo()
+    monkeypatch.setattr(preflight_machine, "levels_here", lambda: ("raid0", "raid5"))
+    monkeypatch.setattr(preflight_machine, "MDADM", "mdadm-that-is-not-there")
+    assert array_support()["raid5"].startswith("mdadm is not installed (Debian's package mdadm")
+
+
+def test_doctor_says_what_arrays_lack_and_that_no_other_run_needs_it():
+    found = finding(GOOD, "arrays")
+    assert (found.status, found.found) == (Status.OK, "mdadm 4.2; raid0, raid5")
+    for lack, words in (
+        ({"array_levels": ()}, "no md arrays"),
+        ({"array_tool": Tool("mdadm", "mdadm")}, "not installed: mdadm"),
+    ):
+        found = finding(replace(GOOD, **lack), "arrays")
+        assert (found.status, found.prevents_runs) == (Status.LIMITED, False)
+        assert words in found.found
+        assert "[[array]]" in found.remedy
