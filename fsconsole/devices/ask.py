@@ -37,14 +37,13 @@ _A_CHILD = 256
 _CHILDREN = 4
 
 
-def require_answer(path: str, size_bytes: int, executor: Executor, limit_s: float | None = None) -> None:
+def require_answer(path: str, size_bytes: int, executor: Executor) -> None:
     """Let a device pass that gives its first block and its last, or an error: what it is made of may hang in part.
 
     size_bytes 0: only the first is asked for. Raises DeviceSilent, ToolMissing, ToolFailed.
     """
-    limit_s = ANSWER_LIMIT_S if limit_s is None else limit_s
-    if path not in _answering({path: size_bytes}, executor, limit_s):
-        raise DeviceSilent(path, format_guess(limit_s))
+    if path not in _answering({path: size_bytes}, executor, ANSWER_LIMIT_S):
+        raise DeviceSilent(path, format_guess(ANSWER_LIMIT_S))
 
 
 def silent_among(sizes: Mapping[str, int], executor: Executor) -> dict[str, Hazard]:
@@ -89,7 +88,6 @@ def _answering(sizes: Mapping[str, int], executor: Executor, limit_s: float) -> 
 
 BLOCK_BYTES = 2 * MIB
 """What hdparm reads at once (hdparm.c, TIMING_BUF_MB)."""
-DEFAULT_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ class ReadTest:
         return self.read_bytes / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
 
-def read_test(device: Device, wanted_s: float = DEFAULT_S) -> ReadTest:
+def read_test(device: Device, wanted_s: float) -> ReadTest:
     """Read for so many seconds through the page cache, which is emptied of the device first and before each pass.
 
     The device is opened for reading only and may be in use; what is dirty on it is written out, as hdparm has

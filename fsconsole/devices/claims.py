@@ -221,7 +221,7 @@ _CAP_SYS_PTRACE = 19
 """include/uapi/linux/capability.h"""
 
 
-def open_uses(relatives: Iterable[Relative], graph: DeviceGraph, own_pids: frozenset[int]) -> Iterator[Use]:
+def open_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Iterator[Use]:
     """Yield a use for every descriptor that another process of the visible /proc has and keeps on a relative.
 
     relatives are those of all devices that are asked about: the processes are looked at once for all. A loop's bytes
@@ -230,9 +230,8 @@ def open_uses(relatives: Iterable[Relative], graph: DeviceGraph, own_pids: froze
     """
     status = dict(line.split(":", 1) for line in read_text("/proc/self/status").splitlines())
     # /proc/PID/fd asks for it (man 5 proc_pid_fd).
-    if not int(status["CapEff"], 16) >> _CAP_SYS_PTRACE & 1:
+    if not int(status.get("CapEff", "0"), 16) >> _CAP_SYS_PTRACE & 1:
         raise PermissionError(errno.EPERM, "the descriptors of other processes may not be looked at")
-    ignored = own_pids | {own_pid_in_host_proc()}
     files: dict[Target, list[int]] = defaultdict(list)
     numbers = {relative.number for relative in relatives if relative.role in SAME_BYTES}
     for number in numbers:
@@ -240,7 +239,7 @@ def open_uses(relatives: Iterable[Relative], graph: DeviceGraph, own_pids: froze
         if device.loop is not None and device.loop.inode and not graph.under(device):
             files[device.loop.file_device, device.loop.inode].append(number)
     targets: frozenset[Target] = frozenset((*numbers, *files))
-    for holder in lasting_holders(partial(holders_of, targets, ignored)):
+    for holder in lasting_holders(partial(holders_of, targets, frozenset({own_pid_in_host_proc()}))):
         process = f"process {holder.pid} ({holder.command})"
         if isinstance(holder.target, int):
             yield Use(UseKind.OPEN, holder.target, f"is open in {process}")
@@ -248,13 +247,13 @@ def open_uses(relatives: Iterable[Relative], graph: DeviceGraph, own_pids: froze
             yield Use(UseKind.OPEN, number, f"stands on a file that is open in {process}")
 
 
-def hidden_processes(own_pids: frozenset[int]) -> tuple[str, ...]:
+def hidden_processes() -> tuple[str, ...]:
     """Return the processes whose descriptors stay hidden even from root, "1 (init)", by pid.
 
     A security module does that, or a sandbox; on a plain system there are none.
     """
     hidden = []
-    for pid in sorted(set(numbers_in("/proc")) - own_pids):
+    for pid in sorted(numbers_in("/proc")):
         try:
             for name in os.listdir(f"/proc/{pid}/fd")[:1]:
                 os.readlink(f"/proc/{pid}/fd/{name}")

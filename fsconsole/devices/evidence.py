@@ -20,8 +20,6 @@ class GateContext:
     min_bytes: int = 0
     max_bytes: int = 0
     """0: no upper limit."""
-    own_pids: frozenset[int] = frozenset()
-    """Processes, beside this one, whose open descriptors on the device are no hazard."""
     holds_lock: bool = False
     """True while this run holds the lock of claims.lock_whole_disk()."""
     content_is_ours: bool = False

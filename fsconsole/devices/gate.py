@@ -175,11 +175,11 @@ def _from_other_holders(
     """Return the evidence with what other processes, runs and machines do with the devices at this moment."""
     if not found:
         return ()
-    hidden, why = hidden_processes(context.own_pids), ""
+    hidden, why = hidden_processes(), ""
     opened: dict[int, list[Use]] = defaultdict(list)
     try:
         family = {relative for evidence in found for relative in evidence.relatives}
-        for use in open_uses(family, graph, context.own_pids):
+        for use in open_uses(family, graph):
             opened[use.number].append(use)
     except OSError as error:
         why = str(error)

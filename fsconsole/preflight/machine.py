@@ -55,8 +55,7 @@ def every_level() -> tuple[LevelAnswer, ...]:
 
 def levels_here() -> tuple[str, ...]:
     """Return the levels that the running kernel makes arrays of."""
-    modules = f"/lib/modules/{files.kernel_release()}/modules.alias"
-    return array_levels(read_text_or(MDSTAT_PATH, ""), read_text_or(modules, ""))
+    return array_levels(read_text_or(MDSTAT_PATH, ""), _module_aliases())
 
 
 def array_levels(mdstat: str, aliases: str) -> tuple[str, ...]:
@@ -64,16 +63,9 @@ def array_levels(mdstat: str, aliases: str) -> tuple[str, ...]:
 
     mdstat names those loaded, "[raid6] [raid5] [raid4]"; the kernel asks for the module md-LEVEL (drivers/md/md.c).
     """
-    loaded = {
-        word.strip("[]")
-        for line in mdstat.splitlines()
-        if line.startswith("Personalities")
-        for word in line.split()
-    }
-    modules = {
-        line.split()[1].removeprefix("md-") for line in aliases.splitlines() if line.startswith("alias md-")
-    }
-    return tuple(level for level in LEVELS if level in loaded | modules)
+    lines = (line for line in mdstat.splitlines() if line.startswith("Personalities"))
+    loaded = {word.strip("[]") for line in lines for word in line.split()}
+    return tuple(level for level in LEVELS if level in loaded | parse_aliases(aliases, "md-"))
 
 
 def require_free_array_name() -> None:
@@ -183,21 +175,24 @@ def parse_filesystems(text: str) -> frozenset[str]:
     return frozenset(line.split()[-1] for line in text.splitlines() if line.strip())
 
 
-def parse_aliases(text: str) -> frozenset[str]:
-    """Return the filesystems that modprobe would load on mount: lines "alias fs-xfs xfs" of modules.alias.
+def parse_aliases(text: str, prefix: str = "fs-") -> frozenset[str]:
+    """Return what modprobe would load by names with a prefix: lines "alias fs-xfs xfs" of modules.alias.
 
-    The kernel asks for the module "fs-NAME" (fs/filesystems.c, get_fs_type; man 5 modules.dep).
+    The kernel asks for the module "fs-NAME" on mount (fs/filesystems.c, get_fs_type; man 5 modules.dep).
     """
-    names = (line.split()[1] for line in text.splitlines() if line.startswith("alias fs-"))
-    return frozenset(name.removeprefix("fs-") for name in names)
+    names = (line.split()[1] for line in text.splitlines() if line.startswith(f"alias {prefix}"))
+    return frozenset(name.removeprefix(prefix) for name in names)
+
+
+def _module_aliases() -> str:
+    return read_text_or(f"/lib/modules/{files.kernel_release()}/modules.alias", "")
 
 
 def driver_of(name: str) -> Driver:
     """Return how this kernel serves a filesystem."""
     if name in registered_filesystems():
         return Driver.LOADED
-    aliases = read_text_or(f"/lib/modules/{files.kernel_release()}/modules.alias", "")
-    return Driver.MODULE if name in parse_aliases(aliases) else Driver.ABSENT
+    return Driver.MODULE if name in parse_aliases(_module_aliases()) else Driver.ABSENT
 
 
 def why_absent(filesystem: Filesystem, kernel: str) -> str:

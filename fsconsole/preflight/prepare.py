@@ -132,7 +132,6 @@ _STRIPED = ("raid4", "raid5", "raid6")
 class Prepared:
     """A plan applied to devices, with what the gate found on each, in the order of plan.targets."""
 
-    plan_file: PlanFile
     plan: Plan
     reports: tuple[GateReport, ...]
     consent: str
@@ -176,7 +175,7 @@ def prepare(
     plan = _expanded(plan_file, targets, executor, run_id, speed)
     seen = seen_codes(plan, reports, marks)
     is_refused = any(report.refusals for report in reports)
-    return Prepared(plan_file, plan, reports, "" if is_refused else consent_code(reports), seen)
+    return Prepared(plan, reports, "" if is_refused else consent_code(reports), seen)
 
 
 def expand_only(plan_path: str, *, run_id: str) -> Plan:

@@ -53,12 +53,14 @@ def test_a_free_device_has_no_refusal_by_any_name_and_inspecting_it_changes_noth
     require(report)
 
 
-def test_who_has_a_device_open_or_locked_counts_unless_it_is_the_run_itself(blank: str) -> None:
+def test_who_has_a_device_open_or_locked_counts_unless_it_is_the_run_itself(
+    blank: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with held_by_another_process(blank, "os.O_RDWR") as pid, unchanged(blank):
         assert f"process {pid} (" in refusals(inspect(blank))["open-elsewhere"]
-        assert refusals(inspect(blank, own_pids=frozenset({pid}))) == {}
-    with held_by_another_process(blank, "os.O_RDWR | os.O_EXCL") as pid:
-        assert set(refusals(inspect(blank, own_pids=frozenset({pid})))) == {"busy"}
+    with held_by_another_process(blank, "os.O_RDWR | os.O_EXCL"), monkeypatch.context() as unseen:
+        unseen.setattr(gate, "open_uses", lambda *_: ())
+        assert set(refusals(inspect(blank))) == {"busy"}
     with FileLock.acquire(blank):
         assert set(refusals(inspect(blank))) == {"locked"}
         assert refusals(inspect(blank, holds_lock=True)) == {}
@@ -91,15 +93,16 @@ def test_what_is_done_to_a_relative_is_told_and_a_free_partition_beside_a_mounte
         run("umount", str(point))
 
 
-def test_in_a_chain_of_loops_only_the_topmost_is_free(blank: str) -> None:
+def test_in_a_chain_of_loops_only_the_topmost_is_free(blank: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with loop_over(blank) as middle, loop_over(middle) as top:
         assert refusals(inspect(blank))["under-loop"] == f"is what the loop device {middle} stands on"
         assert refusals(inspect(middle))["under-loop"] == f"is what the loop device {top} stands on"
         assert refusals(inspect(top)) == {}
-        with held_by_another_process(blank, "os.O_RDWR | os.O_EXCL") as pid:
+        with held_by_another_process(blank, "os.O_RDWR | os.O_EXCL"):
             told = refusals(inspect(top))["open-elsewhere"]
             assert told.startswith(f"stands on {blank}, which is open in")
-            told = refusals(inspect(top, own_pids=frozenset({pid})))["busy"]
+            monkeypatch.setattr(gate, "open_uses", lambda *_: ())
+            told = refusals(inspect(top))["busy"]
             assert told.startswith(f"stands on {blank}, which is claimed")
 
 

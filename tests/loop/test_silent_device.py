@@ -118,7 +118,7 @@ def test_where_an_earlier_look_waits_none_is_begun_and_where_one_has_only_just_b
         monkeypatch.setattr(ask, "stuck_tasks", lambda _, age_s=age_s: {stuck: age_s})
         executor = Answers()
         with pytest.raises(DeviceSilent):
-            require_answer("/dev/loop-control", 0, executor, limit_s=60.0)
+            require_answer("/dev/loop-control", 0, executor)
         assert executor.count == asked
 
 
