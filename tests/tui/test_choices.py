@@ -23,42 +23,40 @@ LINES = (
 )
 
 
-class Listed(App[None]):
+class Alone(App[None]):
     """An app with a list alone, which notes what it is told."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: List) -> None:
         super().__init__()
+        self.shown = shown
         self.told: list[str] = []
 
     def compose(self) -> ComposeResult:
-        yield Choices(id="list")
+        yield self.shown
 
-    @property
-    def choices(self) -> Choices:
-        return self.query_one(Choices)
-
-    def on_list_ticked(self, event: Choices.Ticked) -> None:
+    def on_list_ticked(self, event: List.Ticked) -> None:
         self.told.append(f"ticked {event.key}")
 
-    def on_list_opened(self, event: Choices.Opened) -> None:
+    def on_list_opened(self, event: List.Opened) -> None:
         self.told.append(f"opened {event.key}")
 
-    def on_list_left(self, _event: Choices.Left) -> None:
+    def on_list_left(self, _event: List.Left) -> None:
         self.told.append("left")
 
 
 @asynccontextmanager
-async def listed(shown: Sequence[Line] = LINES) -> AsyncIterator[tuple[Listed, Pilot[None]]]:
-    app = Listed()
+async def listed(shown: Sequence[Line] = LINES) -> AsyncIterator[tuple[Alone, Choices, Pilot[None]]]:
+    choices = Choices(id="list")
+    app = Alone(choices)
     async with app.run_test(size=(40, 10)) as pilot:
-        app.choices.show_lines(shown)
-        app.choices.focus()
+        choices.show_lines(shown)
+        choices.focus()
         await pilot.pause()
-        yield app, pilot
+        yield app, choices, pilot
 
 
 async def test_a_name_stands_whole_and_what_is_clicked_in_any_of_its_rows_is_opened() -> None:
-    async with listed() as (app, pilot):
+    async with listed() as (app, _, pilot):
         assert picture(pilot).splitlines()[:6] == [
             "first",
             "[ ] a",
@@ -73,37 +71,37 @@ async def test_a_name_stands_whole_and_what_is_clicked_in_any_of_its_rows_is_ope
 
 
 async def test_headings_are_passed_over_the_highlight_follows_its_line_and_an_empty_list_has_none() -> None:
-    async with listed() as (app, pilot):
+    async with listed() as (app, choices, pilot):
         seen = []
         for key in ("home", "up", "down", "down", "down", "up", "end", "pageup", "pagedown"):
             await pilot.press(key)
-            line = app.choices.looked_at
+            line = choices.looked_at
             seen.append(line.key if line else "")
         assert seen == ["a", "a", "b", "c", "c", "b", "c", "a", "c"]
         await pilot.press("space", "enter", "right", "left")
         assert app.told == ["ticked c", "opened c", "opened c", "left"]
         app.told.clear()
-        app.choices.show_lines(LINES[1:])
-        assert app.choices.looked_at == LINES[4]
-        app.choices.show_lines(())
+        choices.show_lines(LINES[1:])
+        assert choices.looked_at == LINES[4]
+        choices.show_lines(())
         await pilot.press("down", "up", "end", "pageup", "space", "enter")
-        assert app.choices.looked_at is None
+        assert choices.looked_at is None
         assert app.told == []
-        app.choices.show_lines(LINES)
-        assert app.choices.looked_at == LINES[1]
+        choices.show_lines(LINES)
+        assert choices.looked_at == LINES[1]
 
 
 async def test_of_ten_thousand_lines_those_in_sight_are_made_whatever_is_done() -> None:
     many = tuple(Line(f"k{number}", f"{number} " + "long " * 20, wraps=True) for number in range(10_000))
-    async with listed(many) as (app, pilot):
+    async with listed(many) as (_, choices, pilot):
         await pilot.press("end", "home", "pagedown", "up", "end")
         await pilot.pause()
         assert picture(pilot).splitlines()[-1].startswith("9999 ")
-        assert app.choices.rows.rows.made < 100
-        app.choices.show_lines((*many[:-1], Line("k9999", "another")))
+        assert choices.rows.rows.made < 100
+        choices.show_lines((*many[:-1], Line("k9999", "another")))
         await pilot.pause()
         assert picture(pilot).splitlines()[-1].split()[0] == "another"
-        assert app.choices.rows.rows.made < 100
+        assert choices.rows.rows.made < 100
 
 
 @dataclass(frozen=True)
@@ -112,70 +110,62 @@ class Made:
     tone: str = ""
 
 
-class Shown(App[None]):
-    """An app with rows alone, which counts those that were made."""
+class Rows:
+    """A list of rows alone, of which those that were made are noted."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, app: Alone, pilot: Pilot[None]) -> None:
+        self.list, self.told, self.pilot = app.shown, app.told, pilot
         self.made: list[int] = []
-        self.chosen: list[int] = []
-
-    def compose(self) -> ComposeResult:
-        yield List()
-
-    @property
-    def rows(self) -> List:
-        return self.query_one(List)
 
     def row(self, number: int, _width: int) -> Made:
         self.made.append(number)
         return Made(f"row {number} [/x]\x1b")
 
-    def on_list_opened(self, event: List.Opened) -> None:
-        self.chosen.append(int(event.key))
-
-    async def show(self, pilot: Pilot[None], count: int, *, at: str = "") -> list[str]:
+    async def show(self, count: int, *, at: str = "") -> list[str]:
         """Show so many rows; return the lines of the screen."""
-        self.rows.show(lambda width: Numbered(count, self.row, width), at=at)
-        await pilot.pause()
-        return picture(pilot).splitlines()
+        self.list.show(lambda width: Numbered(count, self.row, width), at=at)
+        return await self.press()
+
+    async def press(self, *keys: str) -> list[str]:
+        """Press keys; return the lines of the screen."""
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+        return picture(self.pilot).splitlines()
 
 
 @asynccontextmanager
-async def rows_alone() -> AsyncIterator[tuple[Shown, Pilot[None]]]:
-    app = Shown()
+async def rows_alone() -> AsyncIterator[Rows]:
+    app = Alone(List())
     async with app.run_test(size=(40, 10)) as pilot:
-        app.rows.focus()
-        yield app, pilot
+        app.shown.focus()
+        yield Rows(app, pilot)
 
 
 async def test_of_ten_thousand_rows_only_those_in_sight_are_made_and_none_acts_as_markup_or_escape() -> None:
-    async with rows_alone() as (app, pilot):
-        lines = await app.show(pilot, 10_000)
-        assert set(app.made) == set(range(10))
+    async with rows_alone() as rows:
+        lines = await rows.show(10_000)
+        assert set(rows.made) == set(range(10))
         assert lines[1].startswith(r"  row 1 [/x]\x1b")
-        app.made.clear()
-        await pilot.press("end")
-        await pilot.pause()
-        assert min(app.made) > 9_900
-        assert "> row 9999" in picture(pilot)
+        rows.made.clear()
+        assert "> row 9999" in "\n".join(await rows.press("end"))
+        assert min(rows.made) > 9_900
 
 
 async def test_the_cursor_follows_until_it_is_moved() -> None:
-    async with rows_alone() as (app, pilot):
+    async with rows_alone() as rows:
         for at in ("50", "70"):
-            assert not app.rows.was_moved
-            assert f"> row {at}" in "\n".join(await app.show(pilot, 100, at=at))
-        await pilot.press("up")
-        assert app.rows.was_moved
-        await app.show(pilot, 100)
-        assert app.rows.cursor == 69
-        assert "> row 90" in "\n".join(await app.show(pilot, 100, at="90"))
+            assert not rows.list.was_moved
+            assert f"> row {at}" in "\n".join(await rows.show(100, at=at))
+        await rows.press("up")
+        assert rows.list.was_moved
+        await rows.show(100)
+        assert rows.list.cursor == 69
+        assert "> row 90" in "\n".join(await rows.show(100, at="90"))
 
 
 async def test_keys_and_clicks_move_the_cursor_within_the_rows_and_fewer_rows_keep_it_among_them() -> None:
-    async with rows_alone() as (app, pilot):
-        await app.show(pilot, 100)
+    async with rows_alone() as rows:
+        await rows.show(100)
         for keys, cursor in (
             (("down", "down"), 2),
             (("home", "up"), 0),
@@ -184,30 +174,26 @@ async def test_keys_and_clicks_move_the_cursor_within_the_rows_and_fewer_rows_ke
             (("pagedown",), 9),
             (("end", "down"), 99),
         ):
-            await pilot.press(*keys, "enter")
-            await pilot.pause()
-            assert (app.rows.cursor, app.chosen[-1]) == (cursor, cursor), keys
-        await app.show(pilot, 3)
-        assert app.rows.cursor == 2
-        await app.show(pilot, 100)
-        await pilot.press("home")
-        await pilot.click(List, offset=(5, 3))
-        assert app.rows.cursor == 3
-        lines = await app.show(pilot, 0)
-        await pilot.press("down", "up", "enter")
-        assert lines[0] == ""
+            await rows.press(*keys, "enter")
+            assert (rows.list.cursor, rows.told[-1]) == (cursor, f"opened {cursor}"), keys
+        await rows.show(3)
+        assert rows.list.cursor == 2
+        await rows.show(100)
+        await rows.press("home")
+        await rows.pilot.click(List, offset=(5, 3))
+        assert rows.list.cursor == 3
+        assert (await rows.show(0))[0] == ""
+        await rows.press("down", "up", "enter")
 
 
 async def test_a_text_has_no_cursor_and_is_scrolled_line_by_line() -> None:
-    async with rows_alone() as (app, pilot):
-        app.rows.show(lambda width: Texts([app.row(number, width) for number in range(100)]))
+    async with rows_alone() as rows:
+        rows.list.show(lambda width: Texts([rows.row(number, width) for number in range(100)]))
         for keys, line, first in (
             (("down", "down", "enter"), 0, "row 2"),
             (("end",), 9, "row 99"),
             (("up",), 9, "row 98"),
             (("home",), 0, "row 0"),
         ):
-            await pilot.press(*keys)
-            await pilot.pause()
-            assert picture(pilot).splitlines()[line].startswith(first), keys
-        assert app.chosen == []
+            assert (await rows.press(*keys))[line].startswith(first), keys
+        assert rows.told == []

@@ -203,25 +203,19 @@ def node_classes() -> Iterator[type[DOMNode]]:
                     yield value
 
 
-def test_every_binding_of_every_screen_and_widget_has_a_name_an_id_and_a_tooltip() -> None:
+def test_every_binding_has_a_name_a_tooltip_and_an_id_that_means_the_same_everywhere() -> None:
     own = [
         (cls.__name__, binding)
         for cls in node_classes()
         for binding in Binding.make_bindings(vars(cls).get("BINDINGS", ()))
     ]
     assert len(own) > 40
-    assert [
-        (name, binding.key)
-        for name, binding in own
-        if not (binding.id and binding.tooltip and binding.description)
-    ] == []
-
-
-def test_an_id_means_the_same_everywhere() -> None:
     names: dict[str, set[str]] = {}
-    for cls in node_classes():
-        for binding in Binding.make_bindings(vars(cls).get("BINDINGS", ())):
-            names.setdefault(binding.id or "", set()).add(binding.description)
+    for name, binding in own:
+        assert binding.id, (name, binding.key)
+        assert binding.tooltip, (name, binding.key)
+        assert binding.description, (name, binding.key)
+        names.setdefault(binding.id, set()).add(binding.description)
     assert {name: found for name, found in names.items() if len(found) > 1} == {}
 
 

@@ -68,39 +68,34 @@ def demo_waits() -> Late:
     return Late({"devices": listed(FREE)}, last=Done(("demo",), 0, begun, ""))
 
 
-async def test_a_demo_that_has_begun_takes_nobody_away_from_a_form(tmp_path: Path) -> None:
-    children = demo_waits()
-    async with drive(console(children, runs_dir=tmp_path / "runs"), size=(120, 40)) as pilot:
-        await shows(pilot, "1 device,")
-        await pilot.press("d")
-        await shows(pilot, "starting the demo")
-        form = ScratchForm(children, str(tmp_path))
-        pilot.app.push_screen(form)
-        await shows(pilot, "New scratch device")
-        children.release.set()
-        await pilot.pause()
-        assert pilot.app.screen is form
-        await pilot.press("escape")
-        await shows(pilot, f"run {NAME} has started", "the list of runs (5) shows it")
-
-
-async def test_a_demo_that_was_ended_and_goes_on_is_said_to(
+async def test_a_demo_that_has_begun_takes_nobody_away_from_a_form_and_one_that_was_ended_may_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unheard(folder: RunFolder) -> str:
         return f"Run {folder.name} GOES ON, {EngineNotListening(folder.name)}"
 
     monkeypatch.setattr(devices, "not_stopped", unheard)
-    children = demo_waits()
-    async with drive(console(children, runs_dir=tmp_path / "runs"), size=(120, 40)) as pilot:
-        await shows(pilot, "1 device,")
-        await pilot.press("d")
-        await shows(pilot, "starting the demo")
-        await pilot.press("escape")
-        await shows(pilot, "Stopping")
-        children.release.set()
-        await shows(pilot, f"Run {NAME} GOES ON", "The list of runs (5) shows it.")
-        assert "no run was started" not in picture(pilot)
+    for is_ended in (False, True):
+        children = demo_waits()
+        async with drive(console(children, runs_dir=tmp_path / "runs"), size=(120, 40)) as pilot:
+            await shows(pilot, "1 device,")
+            await pilot.press("d")
+            await shows(pilot, "starting the demo")
+            if is_ended:
+                await pilot.press("escape")
+                await shows(pilot, "Stopping")
+                children.release.set()
+                await shows(pilot, f"Run {NAME} GOES ON", "The list of runs (5) shows it.")
+                assert "no run was started" not in picture(pilot)
+                continue
+            form = ScratchForm(children, str(tmp_path))
+            pilot.app.push_screen(form)
+            await shows(pilot, "New scratch device")
+            children.release.set()
+            await pilot.pause()
+            assert pilot.app.screen is form
+            await pilot.press("escape")
+            await shows(pilot, f"run {NAME} has started", "the list of runs (5) shows it")
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -129,10 +129,16 @@ NO_LINEAR = {"catalog": catalog_answer(), "catalog --arrays": levels_answer({"li
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_a_level_that_is_not_made_here_is_barred_and_says_why_and_what_to_do(
-    size: tuple[int, int],
+async def test_a_level_that_is_not_made_here_is_asked_for_once_barred_and_says_why_and_what_to_do(
+    size: tuple[int, int], tmp_path: Path
 ) -> None:
-    async with at_plan(size=size, children=Scripted(NO_LINEAR)) as hand:
+    asks = ("catalog", "--arrays", "--json")
+    path = tmp_path / "plan.toml"
+    path.write_text(SMALLEST + '[[array]]\nlevel = ["linear"]\n')
+    children = Scripted(NO_LINEAR)
+    async with at_plan(size=size, children=children) as hand:
+        await hand.go_to("workloads")
+        assert asks not in children.asked
         await hand.go_to("arrays")
         await hand.sees("[-] linear", "[ ] raid5")
         await hand.look_at("linear 0")
@@ -142,12 +148,11 @@ async def test_a_level_that_is_not_made_here_is_barred_and_says_why_and_what_to_
         await hand.look_at("raid5 0")
         await hand.keys("space")
         assert arrays_of(hand) == (ArrayAxis(("raid5",)),)
-
-
-async def test_a_plan_file_with_such_a_level_is_told_and_its_level_can_be_unticked(tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    path.write_text(SMALLEST + '[[array]]\nlevel = ["linear"]\n')
-    async with at_plan(children=Scripted(NO_LINEAR)) as hand:
+        await hand.keys("escape")
+        await hand.go_to("settings")
+        await hand.go_to("arrays")
+        assert children.asked.count(asks) == 1
+    async with at_plan(size=size, children=Scripted(NO_LINEAR)) as hand:
         await open_file(hand, path)
         # Asked for the sake of the plan: nobody has looked at its arrays yet.
         await hand.until(lambda: hand.screen.here.levels)
@@ -160,20 +165,6 @@ async def test_a_plan_file_with_such_a_level_is_told_and_its_level_can_be_untick
         await hand.look_at("linear 0")
         await hand.keys("space")
         assert arrays_of(hand) == ()
-
-
-async def test_a_plan_without_arrays_asks_nothing_of_them() -> None:
-    children = Scripted(NO_LINEAR)
-    async with at_plan(children=children) as hand:
-        # The list of sections is gone through from its top: what lies behind the arrays passes by them.
-        await hand.go_to("workloads")
-        assert ("catalog", "--arrays", "--json") not in children.asked
-        await hand.go_to("arrays")
-        await hand.until(lambda: hand.screen.here.levels)
-        await hand.keys("escape")
-        await hand.go_to("settings")
-        await hand.go_to("arrays")
-        assert children.asked.count(("catalog", "--arrays", "--json")) == 1
 
 
 async def test_what_can_not_be_asked_is_said_and_bars_nothing() -> None:

@@ -16,7 +16,9 @@ from fsconsole.journal.samples import sample_row
 from fsconsole.model.events import CellStarted, StepStarted
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import DeviceRates, Role, Sample
+from fsconsole.model.state import RunState
 from fsconsole.show.history import History, Keeper
+from fsconsole.tui import bridge
 from fsconsole.tui.bridge import Watch
 from tests.unit.cli.recorded import STARTED, make_run, write
 from tests.unit.results import build
@@ -55,14 +57,23 @@ def told_late(folder: RunFolder) -> History:
     return late.look().history
 
 
+LOADING = (STARTED, CellStarted(0, 1), StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files"))
+
+
+def loading(runs_dir: Path) -> tuple[RunFolder, RunState, int]:
+    """Return a run in its first load, its state, and when that load began in ns."""
+    folder = make_run(runs_dir)
+    write(folder, LOADING)
+    state = Watch(folder).look().state
+    return folder, state, state.cells[0].steps[0].started_monotonic_ns
+
+
 @pytest.mark.parametrize("change", [30, 2400], ids=["one cell of late", "two cells of late"])
 @pytest.mark.parametrize("peak", [0, 5, 15, 25, 1000, 1499, 1500, 2410, 2498, 2499])
 def test_the_best_rates_are_those_of_every_sample(tmp_path: Path, peak: int, change: int) -> None:
-    folder = make_run(tmp_path)
-    write(folder, (STARTED, CellStarted(0, 1), StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files")))
-    state = Watch(folder).look().state
+    folder, state, began_ns = loading(tmp_path)
     # The first samples are of an earlier attempt: before the cell's beginning.
-    began_ns = state.cells[0].steps[0].started_monotonic_ns - 20 * S_NS // 2
+    began_ns -= 20 * S_NS // 2
     samples = [
         sample(
             began_ns + n * S_NS // 2,
@@ -80,9 +91,7 @@ def test_the_best_rates_are_those_of_every_sample(tmp_path: Path, peak: int, cha
 
 
 def test_a_third_cell_counts_though_no_curve_shows_it(tmp_path: Path) -> None:
-    folder = make_run(tmp_path)
-    write(folder, (STARTED, CellStarted(0, 1), StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files")))
-    began_ns = Watch(folder).look().state.cells[0].steps[0].started_monotonic_ns
+    folder, _, began_ns = loading(tmp_path)
     put(
         folder,
         (
@@ -101,3 +110,26 @@ def test_what_was_before_the_boot_does_not_count(tmp_path: Path) -> None:
     times = [*range(5000, 5010), *range(10, 30)]
     put(folder, (sample(at_s * S_NS, 0, 50 if at_s >= 5000 else 2, 1) for at_s in times))
     assert told_late(folder).best_write_bytes_s == 2 * 1024.0
+
+
+def test_the_first_look_at_a_long_run_reads_one_sample_and_the_past_comes_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _, began_ns = loading(tmp_path)
+    put(folder, (sample(began_ns + n * S_NS // 2, n // 10 and 1, 1, 1) for n in range(SAMPLES)))
+    batches: list[int] = []
+    former = bridge.points_before
+
+    def counted(path: str, last: int, limit: int) -> tuple[int, tuple[object, ...]]:
+        following, points = former(path, last, limit)
+        batches.append(len(points))
+        return following, points
+
+    monkeypatch.setattr(bridge, "points_before", counted)
+    first = Watch(folder).look()
+    assert batches == []
+    assert len(first.history.current.points) == 1
+    whole = told_late(folder)
+    assert batches == [1000]
+    assert (whole.current.cell, whole.previous.cell) == (1, 0)
+    assert whole.current.points[-1][0] > 1240

@@ -4,7 +4,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,7 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import JournalNewer, JournalUnusable
 from fsconsole.journal import last_word
 from fsconsole.journal.folder import RunFolder
-from fsconsole.journal.samples import sample_row
-from fsconsole.model.events import CellStarted, Outcome, RunFinished, StepStarted
-from fsconsole.model.plan import StepKind
+from fsconsole.model.events import Outcome, RunFinished
 from fsconsole.model.state import CellStatus, RunStatus
 from fsconsole.show.history import RunSnapshot
 from fsconsole.system.locks import FileLock
@@ -24,7 +21,6 @@ from fsconsole.tui.bridge import Bridge, Taken, Watch
 from tests.conftest import wait_until
 from tests.tui.recorded import recorded
 from tests.unit.cli.recorded import CELL_DONE, IN_MKFS, STARTED, make_run, write
-from tests.unit.results import build
 
 S_NS = 10**9
 
@@ -159,43 +155,3 @@ def test_a_bridge_that_was_stopped_tells_nothing_more(tmp_path: Path) -> None:
     bridge.start()
     wait_until(lambda: bridge.ended, "the bridge ends")
     assert told == []
-
-
-def long_run(runs_dir: Path, samples: int) -> RunFolder:
-    """A run in its second cell since many samples, all in the journal; the first cell had ten."""
-    folder = make_run(runs_dir)
-    write(folder, (STARTED, CellStarted(0, 1), StepStarted(0, 1, 2, StepKind.WORKLOAD, "large files")))
-    began_ns = Watch(folder).look().state.cells[0].steps[0].started_monotonic_ns
-    rows = [
-        sample_row(replace(build.sample(began_ns + n * S_NS // 2), cell=n // 10 and 1))
-        for n in range(samples)
-    ]
-    with closing(sqlite3.connect(folder.journal)) as connection, connection:
-        for row in rows:
-            row.insert(connection)
-    return folder
-
-
-def test_the_first_look_at_a_long_run_reads_one_sample_and_the_past_comes_after(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = long_run(tmp_path, 2500)
-    batches: list[int] = []
-    former = module.points_before
-
-    def counted(path: str, last: int, limit: int) -> tuple[int, tuple[object, ...]]:
-        following, points = former(path, last, limit)
-        batches.append(len(points))
-        return following, points
-
-    monkeypatch.setattr(module, "points_before", counted)
-    watch = Watch(folder)
-    first = watch.look()
-    assert batches == []
-    assert len(first.history.current.points) == 1
-    while watch.look_back():
-        pass
-    assert batches == [1000]
-    whole = watch.look().history
-    assert (whole.current.cell, whole.previous.cell) == (1, 0)
-    assert whole.current.points[-1][0] > 1240
