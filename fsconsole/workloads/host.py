@@ -28,19 +28,10 @@ from fsconsole.model.load import HeaderWord, SlotWord, ThreadState, slot_word, t
 from fsconsole.model.wire import Mismatch, encode
 from fsconsole.model.workload import Directories, End, Layout, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
+from fsconsole.workloads import ops
 from fsconsole.workloads.content import PayloadContent, anonymous_memory, content_of, scrambled
 from fsconsole.workloads.job import GO, HostReport, Job, Stage, job_from_line
-from fsconsole.workloads.ops import (
-    MAKERS,
-    NEVER_NS,
-    NO_BUDGET,
-    STOP,
-    Limits,
-    Means,
-    Operation,
-    is_one_call_each,
-    make_files,
-)
+from fsconsole.workloads.ops import STOP, Limits, Means, Operation
 from fsconsole.workloads.tree import DIRECTORY_FLAGS, SourceFiles, namer, subdirectories
 
 Pick = tuple[Operation, int, str, int]
@@ -176,9 +167,9 @@ class WorkerTask:
 def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
     """Prepare one thread's work before its clock starts; the returned function is as carry_out()."""
     workload = ground.workload
-    if is_one_call_each(workload):
-        return partial(make_files, means, *new_names(ground, means.thread))
-    operations = {kind: MAKERS[kind](means) for kind, _ in workload.operations}
+    if ops.is_one_call_each(workload):
+        return partial(ops.make_files, means, *new_names(ground, means.thread))
+    operations = {kind: ops.MAKERS[kind](means) for kind, _ in workload.operations}
     return partial(carry_out, means, picks(ground, operations, means.thread))
 
 
@@ -199,7 +190,7 @@ def carry_out(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
 
 def limits_of(workload: Workload, thread: int, started_ns: int) -> Limits:
     """Return the limits of a thread that started at started_ns."""
-    budget, deadline_ns = NO_BUDGET, NEVER_NS
+    budget, deadline_ns = ops.NO_BUDGET, ops.NEVER_NS
     if workload.limit_bytes:
         share, rest = divmod(workload.limit_bytes, workload.threads)
         budget = share + (thread < rest)
