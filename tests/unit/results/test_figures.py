@@ -83,9 +83,6 @@ def test_a_delete_whose_unmount_failed_has_no_time_and_the_load_before_it_keeps_
 # Median and spread.
 
 
-FIGURES = st.lists(st.floats(0.001, 1e12), min_size=1, max_size=9).map(tuple)
-
-
 def test_the_median_of_an_even_number_lies_between_the_middle_two_also_of_the_largest() -> None:
     assert summarise((1.0, 10.0, 2.0, 4.0)).median == 3.0
     assert summarise((1.7e308, 1.7e308)).median == 1.7e308
@@ -100,15 +97,13 @@ def test_the_spread_is_the_whole_range_over_the_median_where_there_is_one() -> N
     assert spread_percent((5e-324, 5e-324, 1e308)) is None
 
 
-@given(FIGURES)
-def test_raw_values_are_kept_in_their_order(values: tuple[float, ...]) -> None:
+@given(st.lists(st.floats(0.001, 1e12), min_size=1, max_size=9).map(tuple))
+def test_raw_values_are_kept_in_their_order_and_the_median_lies_within_them(
+    values: tuple[float, ...],
+) -> None:
     summary = summarise(values)
     assert (summary.values, summary.n) == (values, len(values))
-
-
-@given(FIGURES)
-def test_the_median_lies_within_the_values(values: tuple[float, ...]) -> None:
-    assert min(values) <= summarise(values).median <= max(values)
+    assert min(values) <= summary.median <= max(values)
 
 
 # The unit and the digits of a column.

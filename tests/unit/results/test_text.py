@@ -14,7 +14,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Variant
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus
 from fsconsole.results.figures import status_words
-from fsconsole.results.grid import DEFAULT_COLUMNS, Grid, build_grid, columns_for
+from fsconsole.results.grid import DEFAULT_COLUMNS, build_grid, columns_for
 from fsconsole.results.json import render_json
 from fsconsole.results.markdown import render_markdown
 from fsconsole.results.text import ReportPage, render_text
@@ -200,45 +200,31 @@ PUBLICATION = Publication(
 )  # fmt: skip
 
 
-def a_run() -> RunState:
-    ext4 = replace(build.EXT4, as_printed=PRINTED)
-    return build.run((build.cell(0, ext4), build.cell(1, build.BTRFS)), (build.done(0), build.done(1)))
-
-
-def laid() -> tuple[RunState, Grid]:
-    state = a_run()
-    return state, build_grid(state, publication=PUBLICATION)
+PUBLISHED_RUN = build.run(
+    (build.cell(0, replace(build.EXT4, as_printed=PRINTED)), build.cell(1, build.BTRFS)),
+    (build.done(0), build.done(1)),
+)
+LAID = build_grid(PUBLISHED_RUN, publication=PUBLICATION)
 
 
 def test_a_published_row_stands_under_its_own_and_the_rest_at_the_end_and_none_is_ranked() -> None:
-    state, grid = laid()
-    text = render_text(state, grid, standing="finished", columns=columns_for(grid))
+    text = render_text(PUBLISHED_RUN, LAID, standing="finished", columns=columns_for(LAID))
     lines = [line for line in text.splitlines() if line.startswith(("ext4", "btrfs", "  published"))]
-    assert [line[:24].rstrip() for line in lines] == [
-        "ext4 data=ordered",
-        "  published (first)",
-        "  published (second)",
-        "btrfs",
-        "  published: xfs",
-    ]
-    assert "9999" in lines[1]
-    assert "5336" in lines[1]
+    published = ["  published (first)", "  published (second)"]
+    names = ["ext4 data=ordered", *published, "btrfs", "  published: xfs"]
+    assert [line[:24].rstrip() for line in lines] == names
+    assert all(figure in lines[1] for figure in ("9999", "5336"))
     assert "a note" in text
-    assert (
-        "Published: Somebody, [/somewhere], 2008-05; not of this run and not ranked with it."
-        in text.replace("\n", " ")
-    )
-    _, grid = laid()
-    assert [known.name for known in grid.rows] == ["ext4 data=ordered", "btrfs"]
-    state, grid = laid()
-    text = render_text(state, grid, standing="finished", columns=columns_for(grid))
+    source = "Published: Somebody, [/somewhere], 2008-05; not of this run and not ranked with it."
+    assert source in text.replace("\n", " ")
     assert max(map(len, text.splitlines())) <= 80
+    assert [known.name for known in LAID.rows] == ["ext4 data=ordered", "btrfs"]
 
 
 def test_markdown_and_json_say_what_is_published() -> None:
-    state, grid = laid()
-    text = render_markdown(state, grid, standing="finished", columns=columns_for(grid))
+    text = render_markdown(PUBLISHED_RUN, LAID, standing="finished", columns=columns_for(LAID))
     assert "| published (first) |" in text.replace("  published", "published")
-    document = json.loads(render_json(state, grid, standing="finished"))
+    document = json.loads(render_json(PUBLISHED_RUN, LAID, standing="finished"))
     assert document["published"]["rows"][0]["as_printed"] == PRINTED
-    assert json.loads(render_json(state, build_grid(state), standing="finished"))["published"] is None
+    without = render_json(PUBLISHED_RUN, build_grid(PUBLISHED_RUN), standing="finished")
+    assert json.loads(without)["published"] is None

@@ -15,23 +15,15 @@ from fsconsole.text import cells_of, pad_left, pad_right, printable, shorten_mid
 TEXTS = st.text(max_size=120).map(printable)
 
 
-@given(TEXTS, st.integers(0, 60))
-def test_a_shortened_text_fits(text: str, width: int) -> None:
-    assert cells_of(shorten_middle(text, width)) <= width
-
-
-@given(TEXTS, st.integers(2, 60))
-def test_a_wrapped_text_fits_and_loses_nothing_but_spaces(text: str, width: int) -> None:
-    lines = wrap(text, width, max_lines=1000)
-    assert all(cells_of(line) <= width for line in lines)
-    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-
-
 @given(TEXTS, st.integers(2, 60), st.integers(1, 4))
-def test_lines_are_never_more_than_asked_for(text: str, width: int, most: int) -> None:
-    lines = wrap(text, width, max_lines=most)
-    assert 1 <= len(lines) <= most
-    assert all(cells_of(line) <= width for line in lines)
+def test_a_shortened_or_wrapped_text_fits_and_loses_nothing_but_spaces_where_it_has_the_lines(
+    text: str, width: int, most: int
+) -> None:
+    assert cells_of(shorten_middle(text, width - 2)) <= width - 2
+    few, whole = wrap(text, width, max_lines=most), wrap(text, width, max_lines=1000)
+    assert 1 <= len(few) <= most
+    assert max(map(cells_of, (*few, *whole))) <= width
+    assert "".join(whole).replace(" ", "") == text.replace(" ", "")
 
 
 def test_lines_break_after_spaces_and_commas_and_what_goes_is_the_middle() -> None:

@@ -8,22 +8,8 @@ from fsconsole.client.runs import Look
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import find_publication
 from fsconsole.results.grid import build_grid
-from fsconsole.show.results import (
-    EXPORTS,
-    Choice,
-    GridView,
-    arranged,
-    choice_table,
-    export_words,
-    grouped,
-    moved,
-    pane_lines,
-    path_for,
-    sorted_by,
-    title_lines,
-    toggled,
-    with_baseline,
-)
+from fsconsole.show import results as screen
+from fsconsole.show.results import Choice, GridView, arranged, pane_lines, sorted_by, with_baseline
 from fsconsole.show.terminal import ASCII, SAFE
 from tests.unit.results import build
 
@@ -98,23 +84,22 @@ def test_published_rows_are_labelled_and_never_ranked() -> None:
 
 
 def test_the_pane_says_a_rows_warnings_with_their_remedies_and_why_figures_are_missing() -> None:
-    view = shown()
-    row = next(row for row in view.grid.rows if row.name == EXT4)
-    text = "\n".join(line.text for line in pane_lines(row, view.grid, 80))
+    grid = shown().grid
+    text, other, missing = (
+        "\n".join(line.text for row in grid.rows if row.name == name for line in pane_lines(row, grid, 80))
+        for name in (EXT4, OTHER, "btrfs")
+    )
     assert "it took 3.1 s" in text
     assert "-> Write more before you compare variants that are close." in text
-    other = next(row for row in view.grid.rows if row.name == OTHER)
-    assert "loop device" in text
-    assert "loop device" not in "\n".join(line.text for line in pane_lines(other, view.grid, 80))
-    row = next(row for row in view.grid.rows if row.name == "btrfs")
-    assert any("mkfs.btrfs is not installed" in line.text for line in pane_lines(row, view.grid, 80))
+    assert ("loop device" in text, "loop device" in other) == (True, False)
+    assert "mkfs.btrfs is not installed" in missing
 
 
 def test_hostile_names_are_printable_and_a_plan_without_cells_says_so() -> None:
     evil = replace(build.EXT4, label="[/x]\x1b[31m\nüber")
     state = build.run([build.cell(0, evil)], [build.done(0)], title="\x1b]0;x\x07[/red]")
     view = arranged(build_grid(state), Choice(), ASCII)
-    lines = [*title_lines(Look(state, is_alive=False, standing="finished"), 80)]
+    lines = [*screen.title_lines(Look(state, is_alive=False, standing="finished"), 80)]
     lines += pane_lines(view.grid.rows[0], view.grid, 80)
     assert all(line.text.isprintable() for line in lines)
     assert all(row.name.isprintable() for row in view.table.rows)
@@ -124,9 +109,9 @@ def test_hostile_names_are_printable_and_a_plan_without_cells_says_so() -> None:
 
 
 def test_every_metric_is_offered_once_in_a_group_and_those_without_figures_say_so() -> None:
-    assert sorted(metric.value for _, metric in grouped()) == sorted(metric.value for metric in Metric)
-    assert all(group != "other" for group, _ in grouped())
-    rows = {row.key: row for row in choice_table(build_grid(build.demo()), (Metric.CPU,)).rows}
+    assert sorted(metric.value for _, metric in screen.grouped()) == sorted(metric.value for metric in Metric)
+    assert all(group != "other" for group, _ in screen.grouped())
+    rows = {row.key: row for row in screen.choice_table(build_grid(build.demo()), (Metric.CPU,)).rows}
     assert rows["cpu"].name == "[x] CPU"
     assert rows["cpu"].cells[1] == "1"
     assert rows["write"].name == "[ ] write"
@@ -135,22 +120,22 @@ def test_every_metric_is_offered_once_in_a_group_and_those_without_figures_say_s
 
 def test_columns_are_ticked_moved_and_never_all_taken_away() -> None:
     chosen = (Metric.WRITE, Metric.DURABLE)
-    assert toggled(chosen, Metric.CPU) == (*chosen, Metric.CPU)
-    assert toggled(chosen, Metric.WRITE) == (Metric.DURABLE,)
-    assert toggled((Metric.WRITE,), Metric.WRITE) == (Metric.WRITE,)
-    assert moved((*chosen, Metric.CPU), Metric.CPU, -1) == (Metric.WRITE, Metric.CPU, Metric.DURABLE)
-    assert moved(chosen, Metric.WRITE, -1) == chosen
-    assert moved(chosen, Metric.CPU, 1) == chosen
+    assert screen.toggled(chosen, Metric.CPU) == (*chosen, Metric.CPU)
+    assert screen.toggled(chosen, Metric.WRITE) == (Metric.DURABLE,)
+    assert screen.toggled((Metric.WRITE,), Metric.WRITE) == (Metric.WRITE,)
+    assert screen.moved((*chosen, Metric.CPU), Metric.CPU, -1) == (Metric.WRITE, Metric.CPU, Metric.DURABLE)
+    assert screen.moved(chosen, Metric.WRITE, -1) == chosen
+    assert screen.moved(chosen, Metric.CPU, 1) == chosen
 
 
 def test_exports_ask_for_what_is_shown() -> None:
-    csv, _, json, markdown = EXPORTS
+    csv, _, json, markdown = screen.EXPORTS
     choice = Choice(sort_by=Metric.CPU, publication=find_publication("bull-2008"))
-    words = export_words("r1", "/runs", markdown, choice, (Metric.CPU, Metric.MKFS))
+    words = screen.export_words("r1", "/runs", markdown, choice, (Metric.CPU, Metric.MKFS))
     assert words == (
         "results", "r1", "--runs", "/runs", "--format", "md", "--sort", "cpu",
         "--columns", "cpu,mkfs", "--with", "bull-2008",
     )  # fmt: skip
-    assert "--with" not in export_words("r1", "/runs", csv, choice, ())
-    assert path_for("/x/r1.summary.csv", json) == "/x/r1.json"
-    assert path_for("/x/mine.txt", json) == "/x/mine.txt"
+    assert "--with" not in screen.export_words("r1", "/runs", csv, choice, ())
+    assert screen.path_for("/x/r1.summary.csv", json) == "/x/r1.json"
+    assert screen.path_for("/x/mine.txt", json) == "/x/mine.txt"

@@ -22,15 +22,8 @@ from tests.tui.recorded import all_recorded, recorded
 from tests.unit.cli.recorded import make_run
 
 DAMAGED = ListedRun("bad", "", None, 0, 0, "damaged: The journal x can't be used: no.", "damaged")
-DONE = ListedRun(
-    "r1",
-    "ext4 [/x]",
-    1_795_248_600 * 10**9,
-    3,
-    4,
-    "stopped after 3 of 4 cells: fsconsole resume r1",
-    "finished",
-)
+RESUME, BEGUN_NS = ": fsconsole resume r1", 1_795_248_600 * 10**9
+DONE = ListedRun("r1", "ext4 [/x]", BEGUN_NS, 3, 4, f"stopped after 3 of 4 cells{RESUME}", "finished")
 RUNS = (RunEntry("r1", DONE, 2048), RunEntry("bad", DAMAGED), RunEntry("later", None))
 
 
@@ -46,35 +39,23 @@ def test_each_run_says_where_it_stands_and_the_pane_what_to_do() -> None:
     assert any("can't be used" in line.text for line in run_lines(RUNS[1], "/runs", 80))
 
 
-def test_the_pane_names_the_keys_that_help() -> None:
-    for status, standing, said in (
-        (
-            "dead",
-            "engine died in mkfs of cell 2: fsconsole resume r1",
-            "engine died in mkfs of cell 2; c cleans up, u resumes it",
-        ),
-        (
-            "interrupted",
-            "engine died in mkfs of cell 2: fsconsole resume r1",
-            "engine died in mkfs of cell 2; u resumes it",
-        ),
-        ("new", "never started: fsconsole resume r1", "never started; u starts it"),
-        ("running", "running: drain of cell 2 of 8", "running: drain of cell 2 of 8; t follows it"),
-        ("new", "starting", "starting; t follows it"),
-        ("finished", "finished", "finished"),
-        ("finished", "finished: 1 of 4 cells failed", "finished: 1 of 4 cells failed"),
+def test_the_pane_names_the_keys_that_help_and_the_list_leaves_long_reasons_to_it() -> None:
+    died, failed = "engine died in mkfs of cell 2", "finished: 1 of 4 cells failed"
+    gone = "failed: There is no /dev/disk/by-id/wwn-0x5000c500a1b2c3d4."
+    for status, standing, keys, listed in (
+        ("dead", died + RESUME, "; c cleans up, u resumes it", died),
+        ("interrupted", died + RESUME, "; u resumes it", died),
+        ("new", f"never started{RESUME}", "; u starts it", "never started"),
+        ("running", "running: drain of cell 2 of 8", "; t follows it", "running: drain of cell 2 of 8"),
+        ("new", "starting", "; t follows it", "starting"),
+        ("finished", "finished", "", "finished"),
+        ("finished", failed, "", failed),
+        ("finished", gone, "", "failed"),
     ):
         run = RunEntry("r1", replace(DONE, status=status, standing=standing))
+        said = standing.removesuffix(RESUME) + keys
         assert run_lines(run, "/runs", 100)[1].text == f"-> {said}", (status, standing)
-
-
-def test_the_list_says_that_cells_failed_and_leaves_long_reasons_to_the_pane() -> None:
-    def listed(standing: str) -> str:
-        return runs_table([RunEntry("r1", replace(DONE, standing=standing))]).rows[0].cells[2]
-
-    assert listed("finished: 1 of 4 cells failed") == "finished: 1 of 4 cells failed"
-    assert listed("failed: There is no /dev/disk/by-id/wwn-0x5000c500a1b2c3d4.") == "failed"
-    assert listed("engine died in mkfs of cell 2: fsconsole resume r1") == "engine died in mkfs of cell 2"
+        assert runs_table([run]).rows[0].cells[2] == listed, (status, standing)
 
 
 def test_a_filter_finds_titles_names_and_standings() -> None:
