@@ -295,11 +295,6 @@ class GateReport:
         """The hazards that end the matter."""
         return tuple(hazard for hazard in self.hazards if hazard.verdict is Verdict.REFUSED)
 
-    @property
-    def questions(self) -> tuple[Hazard, ...]:
-        """The hazards that consent can answer."""
-        return tuple(hazard for hazard in self.hazards if hazard.verdict is Verdict.ASKED)
-
 
 def inspect_device(path: str, context: GateContext) -> GateReport:
     """Return what speaks against wiping the device at path; nothing on it is changed.

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from fsconsole.devices.graph import DeviceGraph, number_of
 from fsconsole.devices.snapshot import find_device, take_snapshot
-from fsconsole.devices.sysfs import parse_scheduler
-from fsconsole.devices.uses import parse_number
+from fsconsole.devices.sysfs import parse_number, parse_scheduler
 from fsconsole.errors.runs import SettingsLocked
 from fsconsole.errors.targets import DeviceMissing, NotABlockDevice
 from fsconsole.model.device import Device, DeviceKind

@@ -15,7 +15,7 @@ from fsconsole.devices.marker import proven_marker
 from fsconsole.errors.targets import DeviceMissing
 from fsconsole.model.device import Device, DeviceKind, LoopBacking
 from fsconsole.system.block import LoopStatus
-from fsconsole.system.files import read_int_or, read_text_or
+from fsconsole.system.files import read_int_or, read_text, read_text_or
 from fsconsole.text import KIB, SECTOR_BYTES, decode
 
 SYS_ROOT = "/sys"
@@ -144,7 +144,6 @@ def _first_known(*candidates: str) -> str:
 _LOOP_MAJOR = 7
 _NO_DISK_MAJORS = frozenset({1, 2, 11})
 """Ram disks, floppies and CD-ROMs (Documentation/admin-guide/devices.txt)."""
-_DEVICE_NUMBER = re.compile(r"([0-9]+):([0-9]+)")
 
 
 def read_devices(sys_root: str = SYS_ROOT) -> Iterator[Device]:
@@ -201,17 +200,18 @@ def read_device(
 def _with_own_facts(device: Device, directory: str, udev: Properties) -> Device:
     """Return the device with what a partition has of its own, as a disk has."""
     name = os.path.basename(directory)
-    number = _DEVICE_NUMBER.fullmatch(read_text_or(f"{directory}/dev", ""))
-    if number is None:
-        raise DeviceMissing(device=name)
+    try:
+        number = parse_number(read_text(f"{directory}/dev"))
+    except (OSError, ValueError) as error:
+        raise DeviceMissing(device=name) from error
     uevent = parse_uevent(read_text_or(f"{directory}/uevent", ""))
     partition_uuid = uevent.get("PARTUUID") or udev.get(name, {}).get("ID_PART_ENTRY_UUID", "")
     return replace(
         device,
         name=name,
         path="/dev/" + uevent.get("DEVNAME", name.replace("!", "/")),
-        major=int(number[1]),
-        minor=int(number[2]),
+        major=os.major(number),
+        minor=os.minor(number),
         size_bytes=read_int_or(f"{directory}/size", 0) * SECTOR_BYTES,
         read_only=read_int_or(f"{directory}/ro", 0) == 1,
         partition_uuid=partition_uuid.lower(),
@@ -254,6 +254,12 @@ def parse_scheduler(text: str) -> tuple[tuple[str, ...], str]:
     chosen = next((word[1:-1] for word in words if word.startswith("[") and word.endswith("]")), "")
     names = tuple(word.strip("[]") for word in words)
     return names, chosen or (names[0] if len(names) == 1 else "")
+
+
+def parse_number(text: str) -> int:
+    """Return the device number in a sysfs dev file, "8:16". Raises ValueError."""
+    major, _, minor = text.partition(":")
+    return os.makedev(int(major), int(minor))
 
 
 def parse_uevent(text: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from fsconsole.devices.evidence import FoundSignature, Use, UseKind
 from fsconsole.devices.graph import DeviceGraph, number_of
+from fsconsole.devices.sysfs import parse_number
 from fsconsole.model.device import Device, MdArray
 from fsconsole.system.files import read_text
 from fsconsole.system.mounts import MountEntry
@@ -141,12 +142,6 @@ def read_btrfs_members(sys_root: str = "/sys") -> dict[str, frozenset[int]]:
             continue
         members.setdefault(path.split("/")[-4], set()).add(number)
     return {uuid: frozenset(numbers) for uuid, numbers in members.items()}
-
-
-def parse_number(text: str) -> int:
-    """Return the device number in a sysfs dev file, "8:16". Raises ValueError."""
-    major, _, minor = text.partition(":")
-    return os.makedev(int(major), int(minor))
 
 
 def btrfs_uses(members: dict[str, frozenset[int]]) -> Iterator[Use]:

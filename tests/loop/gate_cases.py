@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import GateReport, inspect_device
-from fsconsole.model.device import Hazard
+from fsconsole.model.device import Verdict
 from fsconsole.model.run import Target
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
@@ -45,8 +45,8 @@ def refusals(report: GateReport) -> dict[str, str]:
 
 def questions(report: GateReport) -> dict[str, str]:
     """Return the reasons of all questions by check; this machine's sandboxed processes are no matter here."""
-    found: tuple[Hazard, ...] = report.questions
-    return {hazard.check: hazard.reason for hazard in found if hazard.check != "hidden-process"}
+    asked = (hazard for hazard in report.hazards if hazard.verdict is Verdict.ASKED)
+    return {hazard.check: hazard.reason for hazard in asked if hazard.check != "hidden-process"}
 
 
 def agreed(report: GateReport) -> Target:

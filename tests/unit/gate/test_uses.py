@@ -8,6 +8,7 @@ import pytest
 
 from fsconsole.devices.evidence import Use, UseKind
 from fsconsole.devices.graph import DeviceGraph
+from fsconsole.devices.sysfs import parse_number
 from fsconsole.devices.uses import (
     array_uses,
     btrfs_uses,
@@ -15,7 +16,6 @@ from fsconsole.devices.uses import (
     holder_uses,
     loop_uses,
     mounted_numbers,
-    parse_number,
     table_uses,
 )
 from fsconsole.model.device import LoopBacking, MdArray, MdMember, MountUse
