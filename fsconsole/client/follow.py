@@ -81,7 +81,7 @@ def follow(folder: RunFolder, view: View, *, until: Callable[[RunState], bool] |
     while True:
         seen = follower.poll()
         view.show(seen.state, seen.batch)
-        if seen.over or (until is not None and until(seen.state)):
+        if (until is not None and until(seen.state)) or seen.over:
             return seen.state
         if not seen.alive:
             batch = follower.last_word()

@@ -3,69 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run, make_run_id
 from fsconsole.model.device import Hazard, Identity, Verdict
-from fsconsole.model.plan import (
-    After,
-    ArraySpec,
-    Cell,
-    Equalise,
-    Estimate,
-    Order,
-    Plan,
-    Setting,
-    Step,
-    StepKind,
-    Variant,
-)
+from fsconsole.model.plan import ArraySpec, Setting, Variant
 from fsconsole.model.run import RunRequest, Target
-from fsconsole.model.workload import Workload, WorkloadKind
+from tests.unit.results import build
 
 RequestMaker = Callable[..., RunRequest]
-
-
-def _cell(index: int) -> Cell:
-    return Cell(
-        index=index,
-        target="/dev/loop9",
-        array=ArraySpec("raid5", 65536) if index == 1 else None,
-        setting=Setting((("read_ahead", "128KiB"),)),
-        variant=Variant("ext4, writeback", "ext4", ("-O", "^64bit"), ("data=writeback",)),
-        repeat=1,
-        workloads=(Workload("files", WorkloadKind.CREATE, 16, 16, 2**20, 65536),),
-        after=After(),
-        equalise=Equalise.DISCARD,
-        uuid="62ccddd8-486f-4328-be11-e5629c11dc34",
-        steps=(
-            Step(StepKind.GATE, "the wipe gate"),
-            Step(StepKind.MKFS, "mkfs.ext4", (("mkfs.ext4", "-q", "/dev/loop9"),), "formats /dev/loop9"),
-        ),
-        unavailable="the kernel has no such filesystem" if index == 2 else "",
-    )
+WRITEBACK = Variant("ext4, writeback", "ext4", ("-O", "^64bit"), ("data=writeback",))
 
 
 @pytest.fixture
 def make_request() -> RequestMaker:
     def make(cells: int = 3, **changes: str) -> RunRequest:
-        plan = Plan(
-            title="ext4 \x1b[31m[/red]",
-            source="schema = 1\n",
-            seed=20080520,
-            order=Order.SHUFFLED,
-            repeats=1,
-            targets=("/dev/loop9",),
-            cells=tuple(_cell(index) for index in range(cells)),
-            estimate=Estimate(2**30, 12.5, 1e8),
-        )
-        identity = Identity("loop9", "b0071d", 7 * 256 + 9, 2**31, diskseq=2**63 + 1)
-        hazard = Hazard("signature", Verdict.ASKED, "/dev/loop9", "holds ext4 'a\udcff'", "")
-        target = Target("/dev/loop9", identity, (hazard,), "ab" * 32, "k7qf-22aa")
-        run_id = changes.get("run_id", make_run_id())
-        return RunRequest(run_id, 1_795_000_000_000_000_000, "0.1.0", plan, (target,))
+        unavailable = {2: "the kernel has no such filesystem"}
+        planned = [
+            build.cell(index, WRITEBACK, unavailable=unavailable.get(index, "")) for index in range(cells)
+        ]
+        planned[0] = replace(planned[0], setting=Setting((("read_ahead", "128KiB"),)))
+        planned[1] = replace(planned[1], array=ArraySpec("raid5", 65536))
+        identity = Identity("loop7", "b0071d", 7 * 256 + 9, 2**31, diskseq=2**63 + 1)
+        hazard = Hazard("signature", Verdict.ASKED, "/dev/loop7", "holds ext4 'a\udcff'", "")
+        target = Target("/dev/loop7", identity, (hazard,), "ab" * 32, "k7qf-22aa")
+        request = build.request(planned, title="ext4 \x1b[31m[/red]")
+        return replace(request, run_id=changes.get("run_id", make_run_id()), targets=(target,))
 
     return make
 
