@@ -8,17 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsconsole.model import load
 from fsconsole.model.figures import Measurement
-from fsconsole.model.load import (
-    SLOW_NS,
-    VERY_SLOW_NS,
-    Latencies,
-    LatencyBucket,
-    ThreadCounters,
-    ThreadState,
-    Timed,
-    bucket_of,
-)
 from fsconsole.model.metrics import Metric
 from fsconsole.text import GIB
 from fsconsole.workloads import protocol
@@ -26,13 +17,13 @@ from fsconsole.workloads import protocol
 S = 10**9
 
 
-def thread(state: ThreadState, error: int = 0) -> ThreadCounters:
-    return ThreadCounters(state, 0, 0, 0, 1, 2, error)
+def thread(state: load.ThreadState, error: int = 0) -> load.ThreadCounters:
+    return load.ThreadCounters(state, 0, 0, 0, 1, 2, error)
 
 
-def result(*threads: ThreadCounters, written: int = 8 * GIB) -> protocol.LoadResult:
+def result(*threads: load.ThreadCounters, written: int = 8 * GIB) -> protocol.LoadResult:
     return protocol.LoadResult(
-        threads=threads or (thread(ThreadState.DONE),),
+        threads=threads or (thread(load.ThreadState.DONE),),
         written_bytes=written,
         files_done=128,
         first_started_ns=10 * S,
@@ -66,35 +57,35 @@ def test_figures_of_a_load_count_to_its_last_writer_and_durable_ones_to_the_end_
     assert figures(protocol.drain_measurements(empty, 0.1, 26 * S)) == {Metric.DRAIN: 0.1}
 
 
-def latencies(operation: Timed, *values_ns: int) -> Latencies:
-    counts = Counter(map(bucket_of, values_ns))
-    return Latencies(
+def latencies(operation: load.Timed, *values_ns: int) -> load.Latencies:
+    counts = Counter(map(load.bucket_of, values_ns))
+    return load.Latencies(
         operation,
         sum(values_ns),
         max(values_ns, default=0),
-        sum(value > SLOW_NS for value in values_ns),
-        sum(value > VERY_SLOW_NS for value in values_ns),
-        tuple(LatencyBucket(bucket, counts[bucket]) for bucket in sorted(counts)),
+        sum(value > load.SLOW_NS for value in values_ns),
+        sum(value > load.VERY_SLOW_NS for value in values_ns),
+        tuple(load.LatencyBucket(bucket, counts[bucket]) for bucket in sorted(counts)),
     )
 
 
 def test_latency_figures_are_those_of_the_calls_that_moved_data_or_else_of_the_files() -> None:
     moved = (
-        latencies(Timed.CREATE, 10**9),
-        latencies(Timed.READ, 1_000_000, 3_000_000),
-        latencies(Timed.WRITE, 2_500_000_000, 11_000_000_000),
-        latencies(Timed.FSYNC, 60 * 10**9),
+        latencies(load.Timed.CREATE, 10**9),
+        latencies(load.Timed.READ, 1_000_000, 3_000_000),
+        latencies(load.Timed.WRITE, 2_500_000_000, 11_000_000_000),
+        latencies(load.Timed.FSYNC, 60 * 10**9),
     )
     seen = figures(protocol.latency_measurements(moved))
     assert seen[Metric.LATENCY_MEAN] == pytest.approx(13504 / 4)
     assert seen[Metric.LATENCY_P50] == pytest.approx(3, rel=0.06)
     assert seen[Metric.LATENCY_MAX] == 11_000
     assert (seen[Metric.OVER_2_S], seen[Metric.OVER_10_S]) == (50.0, 25.0)
-    stats = (latencies(Timed.STAT, 2_000), latencies(Timed.READ))
+    stats = (latencies(load.Timed.STAT, 2_000), latencies(load.Timed.READ))
     assert figures(protocol.latency_measurements(stats))[Metric.LATENCY_MAX] == 0.002
-    empty_files = (latencies(Timed.CREATE, 3_000), latencies(Timed.FSYNC, 10**9))
+    empty_files = (latencies(load.Timed.CREATE, 3_000), latencies(load.Timed.FSYNC, 10**9))
     assert figures(protocol.latency_measurements(empty_files))[Metric.LATENCY_MAX] == 0.003
-    assert protocol.latency_measurements((latencies(Timed.READ),)) == ()
+    assert protocol.latency_measurements((latencies(load.Timed.READ),)) == ()
 
 
 def test_cpu_is_a_share_of_all_cpus_and_per_gib_moved() -> None:
@@ -114,27 +105,27 @@ def test_durable_is_never_above_write(written: int, drain_ns: int) -> None:
 
 
 def test_failures_are_counted_by_reason() -> None:
-    threads = [thread(ThreadState.DONE)] * 13 + [thread(ThreadState.FAILED, errno.ENOSPC)] * 3
+    threads = [thread(load.ThreadState.DONE)] * 13 + [thread(load.ThreadState.FAILED, errno.ENOSPC)] * 3
     assert protocol.failures_in_words(threads) == "3 of 16 writers stopped: No space left on device"
     threads = [
-        thread(ThreadState.FAILED, errno.EIO),
-        thread(ThreadState.RUNNING),
-        thread(ThreadState.RUNNING),
+        thread(load.ThreadState.FAILED, errno.EIO),
+        thread(load.ThreadState.RUNNING),
+        thread(load.ThreadState.RUNNING),
     ]
     assert protocol.failures_in_words(threads) == (
         "2 of 3 writers stopped: killed before they were done; 1 of 3 writers stopped: Input/output error"
     )
-    assert protocol.failures_in_words([thread(ThreadState.DONE), thread(ThreadState.STOPPED)]) == ""
+    assert protocol.failures_in_words([thread(load.ThreadState.DONE), thread(load.ThreadState.STOPPED)]) == ""
 
 
 def test_a_full_filesystem_is_a_result_and_a_lost_writer_a_failure() -> None:
-    done, running = thread(ThreadState.DONE), thread(ThreadState.RUNNING)
-    full, broken = (thread(ThreadState.FAILED, error) for error in (errno.ENOSPC, errno.EIO))
+    done, running = thread(load.ThreadState.DONE), thread(load.ThreadState.RUNNING)
+    full, broken = (thread(load.ThreadState.FAILED, error) for error in (errno.ENOSPC, errno.EIO))
     cases = (
         ((done, full), 5, False),
         ((done, broken), 5, True),
         ((done, running), 5, True),
-        ((thread(ThreadState.STOPPED),), 0, False),
+        ((thread(load.ThreadState.STOPPED),), 0, False),
         ((full, full), 5, False),
         ((full, full), 0, True),
         ((full, broken), 5, True),
@@ -142,5 +133,5 @@ def test_a_full_filesystem_is_a_result_and_a_lost_writer_a_failure() -> None:
     )
     for threads, written, is_failure in cases:
         assert result(*threads, written=written).is_failure is is_failure, threads
-    assert result(done, thread(ThreadState.STOPPED)).stopped
+    assert result(done, thread(load.ThreadState.STOPPED)).stopped
     assert not result(done).stopped
