@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import inspect
+import pkgutil
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from textual.pilot import Pilot
 from textual.strip import Strip
@@ -96,3 +100,12 @@ def picture(pilot: Pilot[None]) -> str:
 def strips(pilot: Pilot[None]) -> list[Strip]:
     """Return the lines of the screen, filtered as they are before they reach the terminal."""
     return pilot.app.screen._compositor.render_strips()
+
+
+def classes_in(package: ModuleType, kind: type) -> Iterator[type]:
+    """Give the classes of a kind that the modules of a package define."""
+    for module in pkgutil.iter_modules(package.__path__):
+        found = import_module(f"{package.__name__}.{module.name}")
+        for _, value in inspect.getmembers(found, inspect.isclass):
+            if issubclass(value, kind) and value.__module__ == found.__name__:
+                yield value

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import pkgutil
-from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -26,7 +22,7 @@ from fsconsole.tui.widgets.chrome import Sentence
 from tests.tui.at_devices import at_devices
 from tests.tui.at_plan import Hand, at_plan
 from tests.tui.device_lists import FREE, SCRATCH, STORAGE_BOX, listed
-from tests.tui.harness import SIZES, Scripted, console, drive, picture
+from tests.tui.harness import SIZES, Scripted, classes_in, console, drive, picture
 from tests.tui.recorded import recorded
 from tests.tui.waiting import shows, until
 
@@ -193,20 +189,10 @@ async def test_no_key_is_clipped_and_where_some_are_left_out_help_says_that_ther
         assert "? Help" in keys_of(hand)
 
 
-def node_classes() -> Iterator[type[DOMNode]]:
-    yield ConsoleApp
-    for package in (screens, widgets):
-        for module in pkgutil.iter_modules(package.__path__):
-            found = import_module(f"{package.__name__}.{module.name}")
-            for _, value in inspect.getmembers(found, inspect.isclass):
-                if issubclass(value, DOMNode) and value.__module__ == found.__name__:
-                    yield value
-
-
 def test_every_binding_has_a_name_a_tooltip_and_an_id_that_means_the_same_everywhere() -> None:
     own = [
         (cls.__name__, binding)
-        for cls in node_classes()
+        for cls in (ConsoleApp, *classes_in(screens, DOMNode), *classes_in(widgets, DOMNode))
         for binding in Binding.make_bindings(vars(cls).get("BINDINGS", ()))
     ]
     assert len(own) > 40

@@ -7,10 +7,7 @@ opened by hand. A screen that is never seen fails the test: tell OPENED how it i
 from __future__ import annotations
 
 import asyncio
-import inspect
-import pkgutil
-from collections.abc import Callable, Iterator
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +37,7 @@ from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.terminal import GlyphFilter, allowed, shown
 from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed
-from tests.tui.harness import SIZES, Scripted, console, drive, picture
+from tests.tui.harness import SIZES, Scripted, classes_in, console, drive, picture
 from tests.tui.recorded import recorded
 
 BASES = {"ConsoleScreen", "Dialog", "FormScreen"}
@@ -68,27 +65,11 @@ OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
 }
 
 
-def screen_classes() -> Iterator[type[Screen[Any]]]:
-    for module in pkgutil.iter_modules(screens.__path__):
-        found = import_module(f"fsconsole.tui.screens.{module.name}")
-        for _, value in inspect.getmembers(found, inspect.isclass):
-            if (
-                issubclass(value, Screen)
-                and value.__module__ == found.__name__
-                and value.__name__ not in BASES
-            ):
-                yield value
-
-
-def settled(pilot: Pilot[None]) -> bool:
-    return not any(worker.is_running for worker in pilot.app.workers)
-
-
 async def settle(pilot: Pilot[None]) -> None:
     """Wait for what an action has begun; what goes on for good isn't waited for."""
     for _ in range(10):
         await pilot.pause()
-        if settled(pilot):
+        if not any(worker.is_running for worker in pilot.app.workers):
             return
         await asyncio.sleep(0.01)
 
@@ -149,36 +130,37 @@ def a_console(glyphs: Glyphs, runs_dir: Path, colours: Colours = Colours.SIXTEEN
     )
 
 
-async def open_by_hand(pilot: Pilot[None], glyphs: Glyphs, seen: set[str]) -> None:
+async def see_all(pilot: Pilot[None], glyphs: Glyphs, *, walks: bool) -> set[str]:
+    """Show each screen, walk on from it, and open the others by hand; return their names."""
     app = pilot.app
-    assert isinstance(app, ConsoleApp)
-    await app.switch_mode("devices")
-    for name, make in OPENED.items():
-        await app.push_screen(make(app))
+    seen: set[str] = set()
+
+    async def look() -> None:
         await settle(pilot)
-        seen.add(name)
+        seen.add(type(app.screen).__name__)
         check(pilot, glyphs)
+
+    for mode in app.MODES:
+        await app.switch_mode(mode)
+        await look()
+        if walks:
+            await walk(pilot, glyphs, seen)
+    await app.switch_mode("devices")
+    for make in OPENED.values():
+        await app.push_screen(make(app))
+        await look()
         app.pop_screen()
     await pilot.press("ctrl+p")
-    await settle(pilot)
-    seen.add(type(app.screen).__name__)
-    check(pilot, glyphs)
+    await look()
+    return seen
 
 
 async def test_every_screen_and_modal_is_drawn_with_the_sets_characters(
     tmp_path: Path, texts: set[str]
 ) -> None:
-    seen: set[str] = set()
-    app = a_console(SAFE, tmp_path)
-    async with drive(app) as pilot:
-        for mode in app.MODES:
-            await app.switch_mode(mode)
-            await settle(pilot)
-            seen.add(type(app.screen).__name__)
-            check(pilot, SAFE)
-            await walk(pilot, SAFE, seen)
-        await open_by_hand(pilot, SAFE, seen)
-    assert {cls.__name__ for cls in screen_classes()} - seen == set()
+    async with drive(a_console(SAFE, tmp_path)) as pilot:
+        seen = await see_all(pilot, SAFE, walks=True)
+    assert {cls.__name__ for cls in classes_in(screens, Screen)} - BASES - seen == set()
     for glyphs in (ASCII, SAFE):
         assert {character for text in texts for character in strange(shown(text, glyphs), glyphs)} == set()
     # Names from outside are all that the filter is for: what the console draws itself is chosen well.
@@ -189,10 +171,5 @@ async def test_every_screen_and_modal_is_drawn_with_the_sets_characters(
 async def test_every_screen_is_drawn_in_ascii_where_there_is_nothing_else(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
-    app = a_console(ASCII, tmp_path, Colours.NONE)
-    async with drive(app, size=size) as pilot:
-        for mode in app.MODES:
-            await app.switch_mode(mode)
-            await settle(pilot)
-            check(pilot, ASCII)
-        await open_by_hand(pilot, ASCII, set())
+    async with drive(a_console(ASCII, tmp_path, Colours.NONE), size=size) as pilot:
+        await see_all(pilot, ASCII, walks=False)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import LevelAnswer
 from fsconsole.model.wire import decode, encode
 from fsconsole.plan.arrays import LEVELS
@@ -16,10 +20,10 @@ from fsconsole.preflight import machine
 from fsconsole.show.catalog import lines as level_lines
 from fsconsole.text import KIB
 from fsconsole.tui.widgets.lists import Choices
-from tests.tui.arrayed import MEMBERS, on_arrays
 from tests.tui.at_plan import Hand, at_plan, catalog_answer, device_at, levels_answer
 from tests.tui.device_lists import listed
 from tests.tui.harness import SIZES, Scripted, console, drive
+from tests.tui.recorded import recorded
 from tests.tui.test_plan_files import open_file, save_as
 from tests.tui.waiting import shows
 from tests.unit.plan.examples import DESIGN, SMALLEST
@@ -188,6 +192,24 @@ def test_what_the_command_says_is_what_the_console_reads(monkeypatch: pytest.Mon
     lines = list(level_lines(told, 80))
     assert max(map(len, lines)) <= 80
     assert f"not supported: {why} {remedy}" in " ".join(" ".join(lines).split())
+
+
+MEMBERS = ("/dev/sdb", "/dev/sdc", "/dev/sdd", "/dev/sde")
+_LEVELS = ("raid5", "raid10")
+
+
+def on_arrays(name: str, runs_dir: Path, *, assume_clean: bool = True) -> RunFolder:
+    """Return a copy of a recorded run with arrays in its plan; cells of one variant are on both."""
+    folder = recorded(name, runs_dir)
+    with closing(sqlite3.connect(folder.journal)) as journal, journal:
+        ((text,),) = journal.execute("SELECT request FROM run")
+        request = json.loads(text)
+        for cell in request["plan"]["cells"]:
+            level = _LEVELS[cell["repeat"] % 2]
+            cell["array"] = {"level": level, "chunk_bytes": 524288, "assume_clean": assume_clean}
+            cell["members"] = list(MEMBERS)
+        journal.execute("UPDATE run SET request = ?", (json.dumps(request),))
+    return folder
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -70,7 +70,9 @@ async def test_all_columns_of_bulls_grid_fit_80_columns_and_s_sorts_by_the_one_a
         await shows(pilot, "10/25")
 
 
-async def test_b_sets_all_others_against_the_row_at_the_cursor_and_again_ends_it(tmp_path: Path) -> None:
+async def test_b_sets_all_others_against_the_row_at_the_cursor_and_columns_are_chosen_and_ordered(
+    tmp_path: Path,
+) -> None:
     async with drive(console(folder=recorded("grid", tmp_path)), "4") as pilot:
         await shows(pilot, "sorted by durable")
         await pilot.press("down", "b")
@@ -81,11 +83,7 @@ async def test_b_sets_all_others_against_the_row_at_the_cursor_and_again_ends_it
         assert not any("%" in text for text in at.cells)
         await pilot.press("b")
         await shows(pilot, "Medians of")
-
-
-async def test_columns_are_chosen_and_ordered(tmp_path: Path) -> None:
-    async with drive(console(folder=recorded("grid", tmp_path)), "4") as pilot:
-        await shows(pilot, "sorted by durable")
+        # Columns are chosen and ordered.
         await pilot.press("c")
         await shows(pilot, "Columns of the grid", "[x] write")
         await pilot.press("space", "enter")  # write is the first in the list.

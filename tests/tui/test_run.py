@@ -1,18 +1,24 @@
-"""The Run screen over recorded and living runs, and its keys."""
+"""The Run screen over recorded and living runs, its keys, and a fault of the program that ends the console."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from fsconsole.client.children import Done
+from fsconsole.errors import ConsoleFailed, ExitCode
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.events import CellFinished, ControlRequested, Outcome, RunFinished, Verb
 from fsconsole.show.terminal import ASCII
+from fsconsole.tui import app as tui_app
+from fsconsole.tui import bridge
+from fsconsole.tui.bridge import Bridge, Fault, Watch
 from fsconsole.tui.widgets.lists import List
 from tests.conftest import wait_until
 from tests.tui.harness import SIZES, Scripted, console, drive, picture
@@ -245,3 +251,49 @@ async def test_the_bridge_ends_when_another_screen_is_shown_and_when_the_console
         await shows(pilot, "finished")
         last = pilot.app.screen._bridge
     await asyncio.to_thread(wait_until, lambda: last.ended, "the bridge's end")
+
+
+@pytest.fixture
+def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have looking at a run fail as no file of it can bring about."""
+
+    def look(_watch: Watch) -> None:
+        raise ZeroDivisionError("made up")
+
+    monkeypatch.setattr(Watch, "look", look)
+    monkeypatch.setattr(bridge, "_IDLE_S", 0.01)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.usefixtures("faulty")
+def test_a_bridge_hands_over_what_it_died_of(tmp_path: Path) -> None:
+    told: list[int] = []
+    one = Bridge(recorded("grid", tmp_path), lambda: told.append(1))
+    one.start()
+    wait_until(lambda: one.ended, "the bridge's end")
+    taken = one.take()
+    assert isinstance(taken, Fault)
+    assert isinstance(taken.error, ZeroDivisionError)
+    assert told == [1]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.usefixtures("faulty")
+async def test_what_a_bridge_died_of_ends_the_console(tmp_path: Path) -> None:
+    app = console(folder=recorded("grid", tmp_path), runs_dir=tmp_path)
+    with pytest.raises(ZeroDivisionError, match="made up"):
+        async with drive(app, "3") as pilot:
+            await until(pilot, lambda: app.return_code == 1, "the end of the console")
+
+
+def test_a_console_that_ended_by_a_fault_says_so_and_does_not_end_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faulty = SimpleNamespace(return_code=1, run=lambda: None)
+    monkeypatch.setattr(tui_app, "ConsoleApp", lambda _session: faulty)
+    monkeypatch.setenv("TERM", "linux")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    with pytest.raises(ConsoleFailed, match="a run that it showed goes on") as caught:
+        tui_app.run_console(str(tmp_path))
+    assert caught.value.exit_code is ExitCode.FAILURE

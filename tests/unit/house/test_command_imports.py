@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from tests.unit.house.source import CHECKOUT
 
 CALLED = """
@@ -34,23 +32,17 @@ def ended(script: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, cwd=CHECKOUT, check=False, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_a_command_that_takes_words_and_flags_loads_no_library_that_checks_types_or_draws():
+    for words in (
         ("devices", "--json"),
         ("catalog", "ext4", "--json"),
         ("plan", "configs/demo.toml", "--json", "--cell", "0"),
         ("runs", "--json", "--runs", "/nonexistent"),
         ("scratch", "list", "--json"),
-    ],
-    ids=lambda words: words[0],
-)
-def test_a_command_that_takes_words_and_flags_loads_no_library_that_checks_types_or_draws(
-    words: tuple[str, ...],
-):
-    # To load pydantic takes 70 ms, as much as all the rest of a short command.
-    done = ended(CALLED, "pydantic,rich,textual,psutil", *words)
-    assert done.stderr.splitlines()[-1] == "loaded:", done.stderr
+    ):
+        # To load pydantic takes 70 ms, as much as all the rest of a short command.
+        done = ended(CALLED, "pydantic,rich,textual,psutil", *words)
+        assert done.stderr.splitlines()[-1] == "loaded:", done.stderr
 
 
 def test_the_console_starts_without_a_library_that_checks_types():

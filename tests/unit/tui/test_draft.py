@@ -104,9 +104,16 @@ def test_one_row_of_a_wide_exclusion_comes_back_without_the_others() -> None:
     assert not any("512" in row and "writeback" in row for row in rows(back.plan_file))
 
 
-def test_the_only_combination_of_a_checklist_unticks_it() -> None:
+def test_the_only_combination_of_a_checklist_unticks_it_and_is_ticked_again() -> None:
     draft = drafts.toggled_combination(new_draft(), 0, ())
     assert rows(draft.plan_file) == ["xfs"]
+    # The only one that is left out is taken in again.
+    draft = drafts.with_values(new_draft(), 0, Scope.MKFS, "block_size", ("1024", "4096"))
+    out = drafts.toggled_combination(draft, 0, (("block_size", "4096"),))
+    alone = drafts.with_values(out, 0, Scope.MKFS, "block_size", ("4096",))
+    again = drafts.toggled_combination(alone, 0, (("block_size", "4096"),))
+    assert again.is_ticked("ext4")
+    assert again.plan.checklists[0].exclude == ()
 
 
 def test_values_that_are_gone_take_their_exclusions_with_them() -> None:
@@ -156,12 +163,3 @@ def test_settings_are_lists_and_one_limit_is_not_given_twice() -> None:
     with pytest.raises(PlanBadValue, match="one limit"):
         drafts.with_setting(draft, "dirty_bytes", ("1GiB",))
     assert drafts.with_setting(draft, "read_ahead", ()).plan.settings == (("dirty_ratio", ("20",)),)
-
-
-def test_the_only_combination_that_is_left_out_is_taken_in_again() -> None:
-    draft = drafts.with_values(new_draft(), 0, Scope.MKFS, "block_size", ("1024", "4096"))
-    out = drafts.toggled_combination(draft, 0, (("block_size", "4096"),))
-    alone = drafts.with_values(out, 0, Scope.MKFS, "block_size", ("4096",))
-    again = drafts.toggled_combination(alone, 0, (("block_size", "4096"),))
-    assert again.is_ticked("ext4")
-    assert again.plan.checklists[0].exclude == ()
