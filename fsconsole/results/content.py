@@ -252,7 +252,6 @@ def _span(values: Sequence[tuple[str, str]]) -> str:
 
 MISSING = "-"
 _WIDEST_VERDICT = len("repaired")
-_NO_FIGURES = "no figures"
 _WHOLE_FROM_PERCENT = 9.95
 _LARGEST_PERCENT = 99_999.0
 
@@ -287,7 +286,7 @@ def table_of(grid: Grid, columns: Sequence[Metric], baseline: GridRow | None = N
         cells += [str(summary.n) if summary is not None else MISSING] * uneven
         kinds = {kind for figures in row.cells for kind in of_cells.get(figures.cell, ())}
         cells += ["".join(mark for kind, mark in marks.items() if kind in kinds)] * bool(marks)
-        notes = tuple(map(printable, row.notes)) or (() if row.figures else (_NO_FIGURES,))
+        notes = tuple(map(printable, row.notes)) or (() if row.figures else ("no figures",))
         tone = "strong" if row is baseline else ""
         rows.append(TableRow(row.id, printable(row.name), tuple(cells) if row.figures else (), notes, tone))
         own = [known for known in published if known.as_printed in row.printed]

@@ -287,12 +287,12 @@ def cells_in_words(state: RunState) -> str:
 def status_words(state: RunState, *, alive: bool, read_only: bool = False) -> str:
     """Return a run's standing; alive says whether an engine holds its lock, read_only whether its disk takes no writes."""
     resume = f"fsconsole resume {state.request.run_id}"
-    # An engine that has said its last word holds its lock for a moment more.
+    # An engine whose run is finished holds its lock for a moment more.
     if state.status is RunStatus.FINISHED:
         return _ended(state, resume)
     if alive:
-        is_begun = state.status in (RunStatus.RUNNING, RunStatus.PAUSED)
-        return f"{state.status.value}: {place(state)}" if is_begun else "starting"
+        has_started = state.status in (RunStatus.RUNNING, RunStatus.PAUSED)
+        return f"{state.status.value}: {place(state)}" if has_started else "starting"
     if state.status is RunStatus.NEW:
         return f"never started: {resume}"
     if read_only:

@@ -47,7 +47,7 @@ def figure_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
     """Return all measurements of a cell, step by step, each with how it is taken."""
     lines: list[TextLine] = []
     for step in cell.steps:
-        outcome = step.outcome.value if step.outcome is not None else "going on, or cut off"
+        outcome = step.outcome.value if step.outcome is not None else "running, or interrupted"
         took = f" in {format_seconds(step.elapsed_s)}" if step.outcome is not None else ""
         verdict = f", {step.verdict}" if step.verdict else ""
         why = f": {step.reason}" if step.reason else ""
@@ -79,7 +79,7 @@ def warning_lines(state: RunState, cell: CellState, width: int) -> tuple[TextLin
         lines.append(TextLine(noted.kind.value.replace("-", " "), "strong"))
         lines += text_lines(f"{noted.reason} ({place})", width, lead="  ")
         lines += text_lines(noted.hint, width, lead="  -> ")
-    return tuple(lines) or (TextLine("Nothing was warned of."),)
+    return tuple(lines) or (TextLine("No warnings."),)
 
 
 def environment_lines(state: RunState, cell: Cell, width: int) -> tuple[TextLine, ...]:
@@ -89,7 +89,7 @@ def environment_lines(state: RunState, cell: Cell, width: int) -> tuple[TextLine
         known = (("kernel", started.kernel), ("host", started.hostname), ("boot", started.boot_id))
         told = (fact_words(name, value) for name, value in started.facts)
         pairs = (*known, ("fsconsole", started.version), *told)
-        lines += _named(f"As engine {started.attempt} began", pairs, width)
+        lines += _named(f"As engine {started.attempt} started", pairs, width)
     for target in state.request.targets:
         identity = target.identity
         pairs = (
@@ -104,8 +104,8 @@ def environment_lines(state: RunState, cell: Cell, width: int) -> tuple[TextLine
         )
         if target.path in (cell.target, *cell.members):
             lines += _named(f"Device {target.path}", pairs, width)
-    begun = instant(state.request.created_wall_ns)
-    return (*lines, *_named("The run", (("name", state.request.run_id), ("started", begun)), width))
+    run = (("name", state.request.run_id), ("started", instant(state.request.created_wall_ns)))
+    return (*lines, *_named("The run", run, width))
 
 
 def _named(title: str, pairs: Sequence[tuple[str, str]], width: int) -> list[TextLine]:

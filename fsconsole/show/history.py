@@ -103,7 +103,7 @@ class Keeper:
                 continue
             current, began = self._current, began_ns(state, point.cell)
             if current is None or (current.cell, current.began_ns) != (point.cell, began):
-                # The same cell with another beginning was begun again: an earlier attempt is no part of its curve.
+                # The same cell with another start: an earlier attempt is no part of its curve.
                 if current is not None and current.cell != point.cell:
                     self._previous = current
                 current = self._current = Tracer(point.cell, began)
@@ -211,12 +211,12 @@ class RunSnapshot:
 
     @property
     def finished(self) -> bool:
-        """Whether its engine has said its last word."""
+        """Whether the run is over by its journal."""
         return self.state.status is RunStatus.FINISHED
 
     @property
     def dead(self) -> bool:
-        """Whether its engine is gone without a word; a run that never began counts too."""
+        """Whether its engine died; a run that never started counts too."""
         return not self.alive and not self.finished
 
 

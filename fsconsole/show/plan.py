@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from fsconsole import units
 from fsconsole.catalog.filesystem import Catalog, Filesystem, Option, Verdict
@@ -25,12 +24,11 @@ from fsconsole.text import cells_of, printable, shorten_middle
 MADE = "made"
 """Prefix of the keys of lines that list the resulting arrays."""
 KNOBS = {key.name: key for key in ARRAY if key.name != "level"}
-NOTHING_LACKS: Mapping[str, LevelAnswer] = MappingProxyType({})
 _MOST_LINES = 200
 
 
 def array_lines(
-    plan: PlanFile, counted: Plan | None, lacks: Mapping[str, LevelAnswer] = NOTHING_LACKS
+    plan: PlanFile, counted: Plan | None, lacks: Mapping[str, LevelAnswer] | None = None
 ) -> tuple[Line, ...]:
     """Return a line for each level and knob of each table, and for each array that comes of them.
 
@@ -43,7 +41,10 @@ def array_lines(
         which, said = f" ({number + 1})" if len(tables) > 1 else "", words_of(axis)
         about = f"Level{which}: all ticked devices are members"
         lines.append(Line(f"levels {number}", about, is_heading=True))
-        lines += [_level(level, number, lacks.get(level), is_ticked=level in axis.levels) for level in LEVELS]
+        lines += [
+            _level(level, number, (lacks or {}).get(level), is_ticked=level in axis.levels)
+            for level in LEVELS
+        ]
         lines.append(Line(f"knobs {number}", f"Knobs{which}", is_heading=True))
         lines += [knob_line(key, f"{name} {number}", said.get(name, ())) for name, key in KNOBS.items()]
     return (*lines, *_made(plan, counted))

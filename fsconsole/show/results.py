@@ -151,7 +151,7 @@ def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
     """Return a run's title and status, at most two lines each."""
     # What the command line says of resuming is a key here.
     standing, is_open, _ = look.standing.partition(": fsconsole resume ")
-    said = heading(look.state, f"{standing} (5 Runs takes it up again)" if is_open else standing)
+    said = heading(look.state, f"{standing} (5 Runs resumes it)" if is_open else standing)
     parts = [wrap(sentence, width, max_lines=2) for sentence in said]
     titled = len(said) > 1
     return tuple(

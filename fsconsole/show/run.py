@@ -38,7 +38,7 @@ from fsconsole.units import (
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """A run that an engine carries out right now; both texts are printable."""
+    """A run with a living engine; both texts are printable."""
 
     folder: RunFolder
     title: str
@@ -46,7 +46,7 @@ class Going:
 
 
 def living(runs_dir: str) -> RunFolder | None:
-    """Return the newest run that an engine carries out right now, or None where none is. Raises NotRoot, RunsReadOnly."""
+    """Return the newest run with a living engine, or None. Raises NotRoot, RunsReadOnly."""
     return next((folder for folder in list_runs(runs_dir) if is_alive(folder)), None)
 
 

@@ -19,7 +19,7 @@ _COLUMNS = (
     Column("size"),
 )
 _RESUME = ": fsconsole resume "
-"""What a standing ends with where the run can be taken up again; here a key does that."""
+"""How the status of a run ends that can be resumed; here a key does that."""
 _MOST_STANDING = 33
 """Columns: "engine died in workload of cell 6"."""
 _LIVING = frozenset({"running", "paused"})
