@@ -58,11 +58,11 @@ class WatchedRun:
 
 @dataclass(frozen=True, slots=True)
 class CurrentStep:
-    """The step being executed; begun_s is of time.monotonic()."""
+    """The step being executed; started_s is of time.monotonic()."""
 
     number: int
     kind: StepKind
-    begun_s: float
+    started_s: float
 
 
 class StallTimer:
@@ -188,7 +188,7 @@ def _give_up(detector: HangDetector, folder: RunFolder, lock: FileLock) -> NoRet
         if cell is not None:
             place, outcome, why = (cell.index, watched.attempt), finished.outcome, finished.reason
             if step is not None:
-                elapsed_s = time.monotonic() - step.begun_s
+                elapsed_s = time.monotonic() - step.started_s
                 journal.note(StepFinished(*place, step.number, outcome, elapsed_s, reason=why))
             journal.note(CellFinished(*place, outcome, why))
         journal.record(finished, durable=True)

@@ -165,16 +165,16 @@ class WorkerTask:
 
 
 def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
-    """Prepare one thread's work before its clock starts; the returned function is as carry_out()."""
+    """Prepare one thread's work before its clock starts; the returned function is as run_operations()."""
     workload = ground.workload
     if ops.is_one_call_each(workload):
         return partial(ops.make_files, means, *new_names(ground, means.thread))
     operations = {kind: ops.MAKERS[kind](means) for kind, _ in workload.operations}
-    return partial(carry_out, means, picks(ground, operations, means.thread))
+    return partial(run_operations, means, picks(ground, operations, means.thread))
 
 
-def carry_out(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
-    """Carry out all operations, up to the limits; False if the engine asked for a stop. Raises OSError."""
+def run_operations(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
+    """Run all operations, up to the limits; False if the engine asked for a stop. Raises OSError."""
     words, files_word = means.words, slot_word(means.thread, SlotWord.FILES_DONE)
     is_limited = limits != Limits()
     for files_done, (operation, directory_fd, name, number) in enumerate(todo, start=1):
@@ -242,10 +242,10 @@ class Worker:
 
 
 def main() -> int:
-    """Carry out one job; exit code 0 unless the load could not start."""
+    """Run one job; exit code 0 unless the load could not start."""
     try:
         job = job_from_line(sys.stdin.readline())
-        _carry_out(job)
+        _run_job(job)
     except (Mismatch, Refused, OSError) as error:
         why = str(error)
         if isinstance(error, OSError):
@@ -255,7 +255,7 @@ def main() -> int:
     return 0
 
 
-def _carry_out(job: Job) -> None:
+def _run_job(job: Job) -> None:
     workload = job.workload
     page = CounterPage.from_fd(job.counters)
     if (page.threads, page.regions) != (workload.threads, len(timed_in(workload))):

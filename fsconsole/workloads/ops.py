@@ -125,7 +125,7 @@ class Stopwatch:
         return self.notable
 
     def add(self, total: int, count: int) -> None:
-        """Add up count latencies (plus OFFSET_NS each) that a loop has put into their buckets by itself."""
+        """Add up count latencies (plus OFFSET_NS each) that a loop has put into their buckets."""
         self.words[self.base + _SUM_NS] += total - count * OFFSET_NS
 
 

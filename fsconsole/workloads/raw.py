@@ -70,7 +70,7 @@ class StreamJob:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Carry out the streams and print their report; returns 1 with a sentence on stderr where one failed."""
+    """Run the streams and print their report; returns 1 with a sentence on stderr where one failed."""
     parser = argparse.ArgumentParser(
         prog="rawstream", description="Sequential direct streams on a block device."
     )
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
         parser.error("streams, bytes and block are at least 1")
     job = StreamJob(words.act == "write", words.device, words.streams, words.bytes, words.block)
     try:
-        report = carry_out(job)
+        report = run_streams(job)
     except (OSError, ValueError, RuntimeError) as error:
         said = error.strerror if isinstance(error, OSError) else ""
         sys.stderr.write(f"{job.device}: {said or error}\n")
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def carry_out(job: StreamJob) -> StreamReport:
+def run_streams(job: StreamJob) -> StreamReport:
     """Move all bytes and return when they are on the device. Raises OSError, ValueError for a job that doesn't fit."""
     mode = os.O_RDWR | os.O_EXCL if job.writes else os.O_RDONLY
     device = os.open(job.device, mode | os.O_DIRECT | os.O_CLOEXEC)

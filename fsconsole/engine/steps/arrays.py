@@ -53,7 +53,7 @@ def make(work: CellWork, step: Step) -> StepResult:
 
 def wait_until_in_step(work: CellWork, _step: Step) -> StepResult:
     """Wait for the new array's first resync or rebuild."""
-    begun_s = progress_s = time.monotonic()
+    started_s = progress_s = time.monotonic()
     names = tuple(os.path.basename(os.path.realpath(path)) for path in work.cell.members)
     completed: object = None
     while not (state := sync_state(ARRAY_NAME)).is_in_step:
@@ -70,7 +70,7 @@ def wait_until_in_step(work: CellWork, _step: Step) -> StepResult:
         work.run.sampler.tell_progress(_progress(state))
         time.sleep(_POLL_S)
     _will_tell_end(work)
-    return StepResult((Measurement(Metric.ARRAY_SYNC, time.monotonic() - begun_s),))
+    return StepResult((Measurement(Metric.ARRAY_SYNC, time.monotonic() - started_s),))
 
 
 def _will_tell_end(work: CellWork) -> None:

@@ -14,7 +14,7 @@ from fsconsole.model.workload import End, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
 from fsconsole.workloads import ops
 from fsconsole.workloads.content import anonymous_memory, content_of
-from fsconsole.workloads.host import Ground, Pick, carry_out, limits_of, new_names, picks
+from fsconsole.workloads.host import Ground, Pick, limits_of, new_names, picks, run_operations
 from fsconsole.workloads.ops import MAKERS, Means
 from fsconsole.workloads.tree import SourceFiles, subdirectories
 
@@ -48,7 +48,7 @@ class Thread:
         return self.page.read()[0]
 
     def done(self) -> Done:
-        """Carry the load out to its end."""
+        """Run the load to its end."""
         workload = self.means.workload
         limits = limits_of(workload, 0, time.monotonic_ns())
         if workload.end is End.AT_ONCE:
@@ -56,7 +56,7 @@ class Thread:
         if self.quickly:
             whole = ops.make_files(self.means, *new_names(self.ground, 0), limits)
         else:
-            whole = carry_out(self.means, self.todo, limits)
+            whole = run_operations(self.means, self.todo, limits)
         operations = timed_in(workload)
         latencies = dict(zip(operations, self.page.latencies(operations), strict=True))
         return Done(whole, self.counters, latencies)
