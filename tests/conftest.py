@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import shutil
@@ -39,7 +40,6 @@ class MakeLoopDevice(Protocol):
         size_bytes: int,
         *,
         allocate: bool = False,
-        direct_io: bool = True,
         read_only: bool = False,
         sector_bytes: int = 512,
     ) -> str: ...
@@ -130,7 +130,6 @@ def loop_device(tmp_path: Path) -> Iterator[MakeLoopDevice]:
             size_bytes: int,
             *,
             allocate: bool = False,
-            direct_io: bool = True,
             read_only: bool = False,
             sector_bytes: int = 512,
         ) -> str:
@@ -140,9 +139,8 @@ def loop_device(tmp_path: Path) -> Iterator[MakeLoopDevice]:
                 *(["--read-only"] if read_only else []), str(backing_file),
             ).strip()  # fmt: skip
             stack.callback(_give_back, device, str(backing_file))
-            if direct_io:
-                # Refused where the filesystem below has no direct I/O (tmpfs before 6.6).
-                subprocess.run(["losetup", "--direct-io=on", device], check=False, capture_output=True)
+            # Refused where the filesystem below has no direct I/O (tmpfs before 6.6).
+            subprocess.run(["losetup", "--direct-io=on", device], check=False, capture_output=True)
             return device
 
         yield make
@@ -158,7 +156,7 @@ def mounted(tmp_path: Path) -> Iterator[Mount]:
             point.mkdir()
             kind = ["-t", filesystem] if filesystem else []
             run("mount", *kind, "-o", options, device, str(point))
-            stack.callback(_unmount, str(point))
+            stack.callback(unmount, point)
             return point
 
         yield mount
@@ -172,7 +170,7 @@ def _nothing_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     mounts = mount_points_under(base)
     loops = loops_under(base)
     for point in mounts:
-        _unmount(point)
+        unmount(point)
     for device in loops:
         subprocess.run(["losetup", "--detach", device], check=False)
     assert not mounts, f"tests left mounts: {mounts}"
@@ -195,9 +193,7 @@ def loops_under(directory: str) -> list[str]:
 def mount_points_under(directory: str) -> list[str]:
     """Return the mount points under a directory that this process sees, the last mounted first."""
     prefix = directory.rstrip("/") + "/"
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
-        points = [line.split(" ")[4] for line in table]
-    return [point for point in reversed(points) if point.startswith(prefix)]
+    return [point for _, point in reversed(_mounts()) if point.startswith(prefix)]
 
 
 def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = DETACH_TIMEOUT_S) -> None:
@@ -237,18 +233,39 @@ def _numbered(directory: Path, stem: str) -> str:
 
 def _give_back(device: str, backing_file: str) -> None:
     if (device, backing_file) in _loops():
-        for line in Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines():
-            if line.split(" - ", 1)[1].split(" ")[1] == device:
-                _unmount(line.split(" ")[4])
+        for source, place in _mounts():
+            if source == device:
+                unmount(place)
         subprocess.run(["losetup", "--detach", device], check=False)
     # A detached device that somebody still has open (a udev rule, a scan) goes at its last close.
     wait_until(lambda: backing_file not in [file for _, file in _loops()], f"{device} is detached")
     os.unlink(backing_file)
 
 
-def _unmount(point: str) -> None:
-    # An engine that has given back its lock may take a moment longer to be gone, and with it what it has open there.
-    wait_until(lambda: _is_unmounted(point), f"{point} is unmounted")
+def unmount(point: str | Path) -> None:
+    """Unmount what is mounted there, and wait until its device is free.
+
+    An engine that has given back its lock may take a moment longer to be gone, and with it what it has open there;
+    and the cage of another test's load holds what was mounted when it began.
+    """
+    devices = [device for device, place in _mounts() if place == str(point) and device.startswith("/dev/")]
+    wait_until(lambda: _is_unmounted(str(point)), f"{point} is unmounted")
+    for device in devices:
+        wait_until(lambda device=device: _is_free(device), f"nothing holds {device}")
+
+
+def _mounts() -> list[tuple[str, str]]:
+    """Return the source and the place of every mount."""
+    lines = Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()
+    return [(line.split(" - ", 1)[1].split(" ")[1], line.split(" ")[4]) for line in lines]
+
+
+def _is_free(device: str) -> bool:
+    try:
+        os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno != errno.EBUSY
+    return True
 
 
 def _is_unmounted(point: str) -> bool:

@@ -302,8 +302,11 @@ def _end_with_stdin(images: str) -> None:
     # By the descriptor: the buffered reader would hold a lock that the interpreter's own end waits for.
     while os.read(0, 1):
         pass
-    if images:
+    # Again where the trial at hand has made an image meanwhile.
+    attempts = 100
+    while images and os.path.isdir(images) and attempts:
         shutil.rmtree(images, ignore_errors=True)
+        attempts -= 1
     os._exit(ABANDONED)
 
 

@@ -30,6 +30,9 @@ AS_NOBODY = (
 )  # fmt: skip
 """Starts a command as another user, who may read wherever Python happens to be installed."""
 
+APART = ("unshare", "--mount", "--propagation", "slave", "sh", "-c")
+"""Starts a script with mounts of its own; "private" would keep busy what another test unmounts meanwhile."""
+
 Done = subprocess.CompletedProcess[str]
 
 
@@ -131,13 +134,12 @@ def hiding(tool: str) -> tuple[str, ...]:
     path = os.path.realpath(
         run("sh", "-c", 'PATH="$PATH:/usr/sbin:/sbin" command -v "$1"', "sh", tool).strip()
     )
-    return ("unshare", "--mount", "--propagation", "private", "sh", "-c", _HIDING, "sh", path)
+    return (*APART, _HIDING, "sh", path)
 
 
 def replacing(path: str, by: str) -> tuple[str, ...]:
     """Return what starts a command in a mount namespace where one file has another's content."""
-    words = ("unshare", "--mount", "--propagation", "private", "sh", "-c")
-    return (*words, 'mount --bind "$1" "$2" && shift 2 && exec "$@"', "sh", by, path)
+    return (*APART, 'mount --bind "$1" "$2" && shift 2 && exec "$@"', "sh", by, path)
 
 
 def in_another_boot(directory: Path) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from fsconsole.model.plan import Variant
 from fsconsole.plan.expand import cell_uuid
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
-from tests.conftest import run
+from tests.conftest import run, unmount
 from tests.loop.gate_cases import write
 
 SIZES = {"ext2": 32 * MIB, "ext3": 64 * MIB, "ext4": 64 * MIB, "xfs": 320 * MIB, "btrfs": 160 * MIB}
@@ -62,7 +62,7 @@ def device(filesystem: str, loop_device, mounted) -> str:
     (point / "directory").mkdir()
     for number in range(40):
         (point / "directory" / f"file{number}").write_bytes(os.urandom(4096 * (number % 5)))
-    run("umount", str(point))
+    unmount(point)
     return device
 
 
@@ -97,7 +97,7 @@ def test_the_share_of_fragmented_files_is_read_from_the_real_check(
             os.fsync(fd)
     for fd in descriptors:
         os.close(fd)
-    run("umount", str(point))
+    unmount(point)
     share = non_contiguous_percent(check(filesystem, device)[1])
     assert share is not None
     assert share > 0

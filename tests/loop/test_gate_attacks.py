@@ -25,7 +25,7 @@ from fsconsole.model.wire import encode
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, run
-from tests.loop.commands import OwnLoop, assert_told, command, each, fails
+from tests.loop.commands import APART, OwnLoop, assert_told, command, each, fails
 from tests.loop.gate_cases import (
     file_below,
     held_by_another_process,
@@ -211,8 +211,8 @@ def with_serial(device: str, directory: Path) -> tuple[str, ...]:
     data.mkdir(parents=True, exist_ok=True)
     number = os.stat(device).st_rdev
     (data / f"b{os.major(number)}:{os.minor(number)}").write_text("I:1\nE:ID_SERIAL_SHORT=ONE\nV:1\n")
-    return ("unshare", "--mount", "--propagation", "private", "sh", "-c",
-            'mount --bind "$1" /run && shift && exec "$@"', "sh", str(directory / "run"))  # fmt: skip
+    script = 'mount --bind "$1" /run && shift && exec "$@"'
+    return (*APART, script, "sh", str(directory / "run"))
 
 
 def test_a_filesystem_that_is_named_only_after_a_long_mkfs_is_still_the_runs_own(

@@ -28,7 +28,7 @@ from fsconsole.system.block import open_exclusive
 from fsconsole.system.locks import FileLock, is_locked
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice, Mount, run
+from tests.conftest import MakeLoopDevice, Mount, run, unmount
 from tests.loop.commands import AS_NOBODY, each
 from tests.loop.gate_cases import (
     held_by_another_process,
@@ -90,7 +90,7 @@ def test_what_is_done_to_a_relative_is_told_and_a_free_partition_beside_a_mounte
         told = refusals(inspect(disk))["mounted"]
         assert told == f"has the partition {one}, which is mounted on {point} (ext4)"
         assert refusals(inspect(two)) == {}
-        run("umount", str(point))
+        unmount(point)
 
 
 def test_in_a_chain_of_loops_only_the_topmost_is_free(blank: str, monkeypatch: pytest.MonkeyPatch) -> None:

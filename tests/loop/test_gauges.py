@@ -19,17 +19,14 @@ from fsconsole.system.mounts import DEBUGFS
 from fsconsole.telemetry.block import block_name, disk_name
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, run
-from tests.loop.commands import AS_NOBODY, OwnLoop, assert_plain, assert_told, command, each, fails
+from tests.loop.commands import APART, AS_NOBODY, OwnLoop, assert_plain, assert_told, command, each, fails
 from tests.loop.gate_cases import partitioned
 from tests.loop.runs import FSCONSOLE
 from tests.loop.test_terminal import Terminal, assert_fits
 
 SIZE = 64 * MIB
 FAST = ("--hz", "10")
-WITH_DEBUGFS = (
-    "unshare", "--mount", "--propagation", "private", "sh", "-c",
-    f'mount -t debugfs debugfs {DEBUGFS}; exec "$@"', "sh",
-)  # fmt: skip
+WITH_DEBUGFS = (*APART, f'mount -t debugfs debugfs {DEBUGFS}; exec "$@"', "sh")
 
 
 @contextmanager

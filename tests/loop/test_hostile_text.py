@@ -15,7 +15,7 @@ from fsconsole.errors import ExitCode
 from fsconsole.text import MIB
 from tests.conftest import run
 from tests.loop.commands import Bench, assert_plain, command, fails
-from tests.loop.gate_cases import loop_over
+from tests.loop.gate_cases import loop_over, sparse
 from tests.loop.runs import FSCONSOLE
 
 ACTING = "[/x]\x1b]0;\u202e"
@@ -28,14 +28,8 @@ LABEL, LABEL_AS_DATA = "[/x]\x1b]0;\ny", r"[/x]\x1b]0;\ny"
 PLAN = f"""
 schema = 1
 title = "title {IN_JSON}"
-[[variant]]
-type = "ext4"
-label = "variant {IN_JSON}"
-[[workload]]
-name = "load {IN_JSON}"
-kind = "create"
-threads = 2
-file_size = "1MiB"
+variant = [{{ type = "ext4", label = "variant {IN_JSON}" }}]
+workload = [{{ name = "load {IN_JSON}", kind = "create", threads = 2, file_size = "1MiB" }}]
 """
 CURSOR = re.compile(rb"\x1b\[(?:\d*[ABGK]|\?25[lh]|[01;]*m)")
 """What the live view sends by itself: cursor up and back, erased lines, cursor hidden and shown, bold."""
@@ -46,10 +40,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     """A device with an acting label, over a file with an acting name in a directory with one."""
     directory = tmp_path / f"dir {ACTING}"
     directory.mkdir(parents=True)
-    file = directory / "file \x1b]0;"
-    file.touch()
-    os.truncate(file, 32 * MIB)
-    with loop_over(str(file)) as device:
+    with loop_over(sparse(directory / "file \x1b]0;", 32 * MIB)) as device:
         run("mkfs.ext4", "-q", "-L", LABEL, device)
         made = Bench(directory, device)
         yield made
@@ -94,24 +85,20 @@ RESULTS = {
 def test_titles_and_names_are_data_in_a_run_and_in_all_that_tells_of_it(bench: Bench):
     plan = bench.plan(PLAN)
     words = ("run", plan, "--device", bench.device, "--runs", bench.runs)
+    code, sent = on_a_terminal((*words, "--consent", bench.code(plan)))
+    assert code == 0, sent
+    # The terminal is sent no sequence but the live view's own.
+    left = CURSOR.sub(b"", sent).decode()
+    assert [c for c in left if not (c.isprintable() or c in "\r\n")] == []
+    assert f"title {AS_DATA}" in left
+    assert f"variant {AS_DATA}" in left
+    assert "Traceback" not in left
     prints(*words, "--consent", bench.code(plan), data=(f"variant {AS_DATA}", f"title {AS_DATA}"))
     prints(*words, "--consent", bench.code(plan), "--json", data=(IN_JSON,))
     for how, shown in RESULTS.items():
         prints("results", "--runs", bench.runs, *how, data=(shown,))
     prints("runs", "--runs", bench.runs, data=(f"title {AS_DATA}",))
     prints("runs", "--runs", bench.runs, "--json", data=(f"title {IN_JSON}",))
-
-
-def test_the_live_view_sends_the_terminal_no_sequence_but_its_own(bench: Bench):
-    plan = bench.plan(PLAN)
-    words = ("run", plan, "--device", bench.device, "--runs", bench.runs, "--consent", bench.code(plan))
-    code, sent = on_a_terminal(words)
-    assert code == 0, sent
-    left = CURSOR.sub(b"", sent).decode()
-    assert [c for c in left if not (c.isprintable() or c in "\r\n")] == []
-    assert f"title {AS_DATA}" in left
-    assert f"variant {AS_DATA}" in left
-    assert "Traceback" not in left
 
 
 def on_a_terminal(words: tuple[str, ...]) -> tuple[int, bytes]:

@@ -44,7 +44,7 @@ from fsconsole.system import block
 from fsconsole.system.mounts import engine_argv
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice, Mount, run
+from tests.conftest import MakeLoopDevice, Mount, run, unmount
 from tests.loop.commands import OwnLoop, assert_plain, assert_told, command, each, fails
 from tests.loop.gate_cases import context, sparse, unchanged, write
 from tests.loop.runs import TINY_PLAN, new_run, tell, tell_the_end
@@ -108,7 +108,7 @@ def test_a_device_whose_wipe_was_cut_short_is_asked_about_again(
     with unchanged(blank):
         for words in ((), ("--show",), ("--consent", consent)):
             fails(ExitCode.DEVICE_MOUNTED, *resume, *words, names=(blank,))
-        run("umount", str(point))
+        unmount(point)
         printed = command(*resume, "--show").stdout
     for told in ("ext4 data=writeback", "would be LOST", "[/photos]", "Nothing was touched."):
         assert told in printed

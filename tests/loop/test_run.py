@@ -386,5 +386,5 @@ def test_the_directory_at_hand_lends_the_engine_no_module(tmp_path, device, monk
 
 def test_in_a_mount_namespace_of_its_own_nobody_sees_what_init_sees():
     script = "from fsconsole.system.mounts import sees_what_init_sees; print(sees_what_init_sees())"
-    argv = ["unshare", "--mount", "--", sys.executable, "-I", "-c", script]
+    argv = ["unshare", "--mount", "--propagation", "slave", "--", sys.executable, "-I", "-c", script]
     assert subprocess.run(argv, check=True, capture_output=True, text=True).stdout == "False\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import resource
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,8 +26,9 @@ from fsconsole.system import block
 from fsconsole.system.block import device_size_bytes, diskseq, is_read_only
 from fsconsole.system.locks import FileLock
 from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice, Mount, loops_under, run, wait_until
-from tests.loop.gate_cases import file_below, held_by_another_process, loop_over, sparse
+from tests.conftest import MakeLoopDevice, Mount, loops_under, run, unmount, wait_until
+from tests.loop.commands import APART, OwnLoop
+from tests.loop.gate_cases import file_below, held_by_another_process, sparse
 from tests.loop.runs import fsconsole
 
 SIZE = 16 * MIB
@@ -67,27 +70,6 @@ def test_a_size_that_makes_no_device_is_refused(scratch_folder: Path) -> None:
     assert not scratch_folder.exists()
 
 
-def test_a_failure_while_allocating_leaves_nothing(scratch_folder: Path) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (SIZE // 2, hard))
-    try:
-        with pytest.raises(ScratchImpossible):
-            scratch.create(SIZE, str(scratch_folder))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert os.listdir(scratch_folder) == []
-
-
-def test_a_failure_after_attaching_leaves_neither_file_nor_loop(
-    scratch_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scratch, "attached_loops", tuple)
-    with pytest.raises(ScratchMissing):
-        scratch.create(SIZE, str(scratch_folder))
-    assert os.listdir(scratch_folder) == []
-    wait_until(lambda: not loops_under(str(scratch_folder)), "the scratch device is detached")
-
-
 def test_a_directory_that_can_not_be_is_refused_in_words(scratch_folder: Path) -> None:
     scratch_folder.write_text("a file")
     with pytest.raises(ScratchImpossible):
@@ -98,14 +80,9 @@ def test_a_directory_that_can_not_be_is_refused_in_words(scratch_folder: Path) -
 
 def test_a_scratch_device_is_found_by_any_of_its_names(scratch_folder: Path) -> None:
     made = scratch.create(SIZE, str(scratch_folder))
-    names = (
-        made.device,
-        os.path.basename(made.device),
-        made.path,
-        os.path.basename(made.path),
-        made.scratch_id,
-    )
-    assert {scratch.find(name, str(scratch_folder)) for name in names} == {made}
+    paths = (made.device, made.path)
+    for name in (*paths, *map(os.path.basename, paths), made.scratch_id):
+        assert scratch.find(name, str(scratch_folder)) == made
     with pytest.raises(ScratchMissing):
         scratch.find("no-such", str(scratch_folder))
 
@@ -123,50 +100,6 @@ def test_what_is_not_ours_is_not_removed(scratch_folder: Path, loop_device: Make
         with pytest.raises(ScratchMissing):
             scratch.remove(strange)
         assert os.path.exists(strange.path)
-
-
-def test_a_mounted_scratch_device_is_not_removed(scratch_folder: Path, mounted: Mount) -> None:
-    made = scratch.create(SIZE, str(scratch_folder))
-    run("mkfs.ext4", "-q", made.device)
-    point = mounted(made.device)
-    with pytest.raises(ScratchInUse) as refused:
-        scratch.remove(made)
-    assert str(point) in str(refused.value)
-    run("umount", str(point))
-    assert find_device(made.device).is_scratch
-
-
-def test_a_scratch_device_mounted_in_another_namespace_is_not_removed(scratch_folder: Path) -> None:
-    made = scratch.create(SIZE, str(scratch_folder))
-    run("mkfs.ext4", "-q", made.device)
-    script = 'mount "$0" /mnt && echo mounted && read line'
-    held = subprocess.Popen(
-        ("unshare", "--mount", "sh", "-c", script, made.device), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    try:
-        assert held.stdout is not None
-        assert held.stdout.readline() == b"mounted\n"
-        with pytest.raises(ScratchInUse):
-            scratch.remove(made)
-    finally:
-        held.communicate(b"\n")
-    assert os.path.exists(made.path)
-
-
-def test_a_locked_or_opened_scratch_device_is_not_removed(scratch_folder: Path) -> None:
-    made = scratch.create(SIZE, str(scratch_folder))
-    with held_by_another_process(made.device, "os.O_RDONLY") as pid:
-        with pytest.raises(ScratchInUse) as refused:
-            scratch.remove(made)
-        assert str(pid) in refused.value.why
-    second = block.attach(made.path)
-    for device in (made.device, second):
-        with FileLock.acquire(device), pytest.raises(ScratchInUse) as refused:
-            scratch.remove(made)
-        assert "locked" in refused.value.why
-    assert os.path.exists(made.path)
-    scratch.remove(made)
-    wait_until(lambda: not loops_under(str(scratch_folder)), "both loop devices are detached")
 
 
 def test_the_commands_make_list_and_remove(scratch_folder: Path) -> None:
@@ -235,24 +168,25 @@ def test_direct_io_is_on_where_the_filesystem_below_has_it_and_off_where_not(
     assert [has_direct_io(tmp_path, asked=asked) for asked in (True, False)] == [True, False]
 
 
-def test_a_read_only_mark_left_on_its_number_does_not_reach_a_new_device(tmp_path: Path) -> None:
+def test_a_read_only_mark_left_on_its_number_does_not_reach_a_new_device(
+    own_loop: OwnLoop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ioctl(fd: int, request: int, *argument: object) -> object:
+        if request == block._LOOP_CTL_GET_FREE:
+            return int(own_loop.path.removeprefix("/dev/loop"))
+        return fcntl.ioctl(fd, request, *argument)  # type: ignore[call-overload]
+
+    # A number that no other test is given, with the mark that one of its devices left.
+    monkeypatch.setattr(block, "fcntl", SimpleNamespace(ioctl=ioctl))
     path = sparse(tmp_path / "disk")
-    # Until it gets the number that it had before: another test may have taken that.
-    for _ in range(20):
-        device = block.attach(path)
-        subprocess.run(["blockdev", "--setro", device], check=True)
-        block.detach(device)
-        with loop_over(path) as again:
-            fd = os.open(again, os.O_RDONLY)
-            is_marked = is_read_only(fd)
-            os.close(fd)
-        with block.attach_held(path) as held:
-            fd = os.open(held.path, os.O_RDONLY)
-            assert not is_read_only(fd)
-            os.close(fd)
-        if is_marked and again == device == held.path:
-            return
-    pytest.fail("no loop device was made anew with its number")
+    own_loop.attach(path)
+    run("blockdev", "--setro", own_loop.path)
+    own_loop.detach()
+    with block.attach_held(path) as held:
+        fd = os.open(held.path, os.O_RDONLY)
+        assert not is_read_only(fd)
+        os.close(fd)
+        assert held.path == own_loop.path
 
 
 def test_many_at_once_get_each_their_own_device_and_a_missing_file_none(tmp_path: Path) -> None:
@@ -346,3 +280,52 @@ def test_a_detached_scratch_file_is_listed_attached_again_or_removed(scratch_fol
     scratch.remove(again)
     scratch.remove(scratch.find(make_and_detach(scratch_folder).scratch_id, str(scratch_folder)))
     assert os.listdir(scratch_folder) == []
+
+
+def test_a_scratch_device_that_is_in_use_is_not_removed(scratch_folder: Path, mounted: Mount) -> None:
+    made = scratch.create(SIZE, str(scratch_folder))
+
+    def refused(why: str) -> None:
+        with pytest.raises(ScratchInUse) as error:
+            scratch.remove(made)
+        assert why in str(error.value)
+        assert find_device(made.device).is_scratch
+
+    with held_by_another_process(made.device, "os.O_RDONLY") as pid:
+        refused(str(pid))
+    second = block.attach(made.path)
+    for device in (made.device, second):
+        with FileLock.acquire(device):
+            refused("locked")
+    block.detach(second)
+    run("mkfs.ext4", "-q", made.device)
+    point = mounted(made.device)
+    refused(str(point))
+    unmount(point)
+    script = 'mount "$0" /mnt && echo mounted && read line'
+    argv = (*APART, script, made.device)
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as held:
+        assert held.stdout is not None
+        assert held.stdout.readline() == b"mounted\n"
+        refused("")
+        held.communicate(b"\n")
+    scratch.remove(made)
+    wait_until(lambda: not loops_under(str(scratch_folder)), "both loop devices are detached")
+
+
+def test_a_failure_while_or_after_it_is_made_leaves_neither_file_nor_loop(
+    scratch_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (SIZE // 2, hard))
+    try:
+        with pytest.raises(ScratchImpossible):
+            scratch.create(SIZE, str(scratch_folder))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.listdir(scratch_folder) == []
+    monkeypatch.setattr(scratch, "attached_loops", tuple)
+    with pytest.raises(ScratchMissing):
+        scratch.create(SIZE, str(scratch_folder))
+    assert os.listdir(scratch_folder) == []
+    wait_until(lambda: not loops_under(str(scratch_folder)), "the scratch device is detached")
