@@ -128,11 +128,6 @@ class LineRows:
             self._ends = list(accumulate(len(self.text(place)) for place in range(len(self.lines))))
 
     @property
-    def made(self) -> int:
-        """How many texts were made."""
-        return len(self._texts)
-
-    @property
     def count(self) -> int:
         """How many rows there are."""
         return self._ends[-1] if self._ends else len(self.lines)
