@@ -272,19 +272,10 @@ def with_leaf(document: Any, random: Any, values: list[Any]) -> Any:
 def _storable(value: Any) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return float("inf")
-    return (
-        value.encode("utf-8", errors="surrogatepass")
-        if isinstance(value, str) and not _is_utf8(value)
-        else value
-    )
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    if isinstance(value, str):
+        raw = value.encode("utf-8", errors="surrogatepass")
+        return value if raw.decode(errors="replace") == value else raw
+    return value
 
 
 def _is_file(path: str) -> bool:

@@ -89,28 +89,28 @@ def test_the_filter_keeps_the_width_of_every_segment_and_its_style(glyphs: Glyph
     assert all(segment.style == style for segment in after)
 
 
-def test_without_colours_reverse_and_what_the_mouse_needs_stay() -> None:
+def test_without_colours_reverse_and_what_the_mouse_needs_stay_and_what_had_a_background_is_reversed() -> (
+    None
+):
     style = Style(color="red", bgcolor="blue", reverse=True, bold=True, meta={"row": 3})
-    (found,) = ColourFilter().apply([Segment("x", style)], BLACK)
-    assert found.style is not None
-    assert (found.style.color, found.style.bgcolor) == (None, None)
-    assert (found.style.reverse, found.style.bold, found.style.meta) == (True, True, {"row": 3})
+    before = [
+        Segment("x", style),
+        Segment("a", Style(bgcolor="blue")),
+        Segment("b", Style(bgcolor="default")),
+    ]
+    found = ColourFilter().apply([*before, Segment("x")], BLACK)
+    first = found[0].style
+    assert first is not None
+    assert (first.color, first.bgcolor) == (None, None)
+    assert (first.reverse, first.bold, first.meta) == (True, True, {"row": 3})
+    assert [segment.style and segment.style.reverse for segment in found] == [True, True, None, None]
+    assert found[3] == Segment("x")
 
 
-def test_without_colours_what_had_a_background_is_reversed_and_a_segment_without_style_stays() -> None:
-    before = [Segment("a", Style(bgcolor="blue")), Segment("b", Style(bgcolor="default")), Segment("x")]
-    found = ColourFilter().apply(before, BLACK)
-    assert [segment.style and segment.style.reverse for segment in found] == [True, None, None]
-    assert found[2] == Segment("x")
-
-
-def test_the_terminals_own_colours_go_without_saying() -> None:
+def test_the_terminals_own_colours_go_without_saying_and_nothing_is_dim_which_is_dark_grey_on_black() -> None:
     own, red = Style(color="default", bgcolor="default"), Style(color="red", bgcolor="default")
     before = [Segment("a", own), Segment("b", own), Segment("c", red)]
     assert BriefFilter().apply(before, BLACK) == [Segment("ab", Style()), Segment("c", Style(color="red"))]
-
-
-def test_nothing_is_dim_which_is_dark_grey_on_black() -> None:
     (found,) = BriefFilter().apply([Segment("a", Style(dim=True, bold=True))], BLACK)
     assert found.style is not None
     assert (found.style.dim, found.style.bold) == (False, True)

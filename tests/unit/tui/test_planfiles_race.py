@@ -12,30 +12,24 @@ from fsconsole.errors.targets import PlanChanged
 from fsconsole.tui import planfiles
 
 
-def others_text(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    """Have somebody else save the file right before the new one takes its place."""
-    synced = os.fsync
+def test_what_somebody_else_wrote_right_before_the_new_file_takes_its_place_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path, synced = tmp_path / "plan.toml", os.fsync
 
-    def first(descriptor: int) -> None:
+    def overtaken(descriptor: int) -> None:
         synced(descriptor)
         path.write_text("theirs")
 
-    monkeypatch.setattr(os, "fsync", first)
-
-
-@pytest.mark.parametrize("was", ["", "as it was opened"])
-def test_what_somebody_else_wrote_meanwhile_is_kept(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, was: str
-) -> None:
-    path = tmp_path / "plan.toml"
-    if was:
-        path.write_text(was)
-    expected = planfiles.digest_of(str(path))
-    others_text(monkeypatch, path)
-    with pytest.raises(PlanChanged):
-        planfiles.save(str(path), "mine", expected)
-    assert path.read_text() == "theirs"
-    assert os.listdir(tmp_path) == ["plan.toml"]
+    monkeypatch.setattr(os, "fsync", overtaken)
+    for was in ("", "as it was opened"):
+        path.unlink(missing_ok=True)
+        if was:
+            path.write_text(was)
+        with pytest.raises(PlanChanged):
+            planfiles.save(str(path), "mine", planfiles.digest_of(str(path)))
+        assert path.read_text() == "theirs"
+        assert os.listdir(tmp_path) == ["plan.toml"]
 
 
 def test_where_there_are_no_hard_links_a_new_file_is_kept_too(

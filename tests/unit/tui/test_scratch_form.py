@@ -25,11 +25,11 @@ def test_what_leaves_room_enough_in_a_directory_that_is_named_whole_can_be_made(
         assert judgement.words, size
 
 
-def test_the_size_to_begin_with_fits() -> None:
-    assert default_size(ROOM) == "4GiB"
-    assert default_size(Room("/", 6 * GIB, 4 * GIB)) == "2GiB"
-    assert default_size(Room("/", GIB, 4 * GIB)) == "512MiB"
-
-
-def test_a_place_with_escapes_is_harmless() -> None:
+def test_the_size_to_begin_with_fits_and_a_place_with_escapes_is_harmless() -> None:
+    for room, size in (
+        (ROOM, "4GiB"),
+        (Room("/", 6 * GIB, 4 * GIB), "2GiB"),
+        (Room("/", GIB, 4 * GIB), "512MiB"),
+    ):
+        assert default_size(room) == size
     assert "\x1b" not in judge("1GiB", "/x", Room("/\x1b[2J", 20 * GIB, GIB)).words
