@@ -212,6 +212,8 @@ async def test_the_list_names_what_can_be_done_and_does_it(size: tuple[int, int]
         names = {command.title for command in app.get_system_commands(app.screen)}
         assert not names & {"Theme", "Screenshot", "Maximize", "Keys"}
         assert "Quit" in names
+        # Keys are called by words.
+        assert [app.get_key_display(Binding(key, "x", "x")) for key in ("enter", "up")] == ["enter", "up"]
         await pilot.press("ctrl+p")
         await pilot.pause()
         found = app.screen.query_one(OptionList)
@@ -223,9 +225,3 @@ async def test_the_list_names_what_can_be_done_and_does_it(size: tuple[int, int]
         await shows(pilot, "Show the figures of a run (4; go.results)")
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "results")
-
-
-def test_keys_are_called_by_words() -> None:
-    app = console()
-    for name in ("enter", "up"):
-        assert app.get_key_display(Binding(name, "x", "x")) == name

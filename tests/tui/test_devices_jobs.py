@@ -48,6 +48,10 @@ async def test_a_read_test_is_ended_by_escape_and_its_figure_is_told_and_kept_in
     children = Held({"devices": listed(FREE, SCRATCH), "readtest": READ}, held=("readtest",))
     async with at_devices(children) as pilot:
         await shows(pilot, "2 devices")
+        # A click on the mark ticks.
+        await pilot.click("#table", offset=(1, 2))
+        await shows(pilot, "1 target ticked")
+        assert (targets(pilot), pilot.app.current_mode) == ([SCRATCH.path], "devices")
         await go_to(pilot, FREE.path)
         await pilot.press("r")
         await shows(pilot, "Reading from /dev/sdg for 3 s; escape stops it")
@@ -381,15 +385,6 @@ async def test_a_device_that_was_not_proved_is_looked_at_closely_before_it_is_ti
         await pilot.pause()
         assert targets(pilot) == [FREE.path]
         assert "no use seen" not in flat(pilot)
-
-
-async def test_a_click_on_the_mark_ticks() -> None:
-    async with at_devices(listed(FREE, SCRATCH)) as pilot:
-        await shows(pilot, "2 devices")
-        await pilot.click("#table", offset=(1, 2))
-        await shows(pilot, "1 target ticked")
-        assert targets(pilot) == [SCRATCH.path]
-        assert pilot.app.current_mode == "devices"
 
 
 @pytest.mark.parametrize("answer", [listed(FREE), Done((), 1, "", "fsconsole: No sysfs.\n")])

@@ -46,15 +46,11 @@ async def test_the_ticked_device_is_reckoned_with_and_no_cell_at_all_is_told_and
         await hand.sees("No variant is ticked", "0 cells")
 
 
-async def test_a_device_that_was_pulled_while_it_was_ticked_is_told() -> None:
-    async with at_plan(targets=("/dev/sdz",)) as hand:
-        await hand.sees("/dev/sdz: not there any more")
-
-
-async def test_the_commands_of_a_cell_are_those_that_plan_prints() -> None:
+async def test_a_device_that_was_pulled_is_told_and_a_cell_s_commands_are_those_that_plan_prints() -> None:
     step = StepAnswer(StepKind.MKFS, "make xfs", (("mkfs.xfs", "-f", "/dev/loop7"),), "", "", (), None)
     children = Scripted({"catalog": catalog_answer(), "plan ": commands_answer(0, step)})
-    async with at_plan(children=children) as hand:
+    async with at_plan(children=children, targets=("/dev/sdz",)) as hand:
+        await hand.sees("/dev/sdz: not there any more")
         await hand.keys("c")
         await hand.sees("1. ", "6. ", "$ mkfs.xfs -f /dev/loop7")
         await hand.keys("escape")

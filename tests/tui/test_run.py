@@ -266,21 +266,16 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.usefixtures("faulty")
-def test_a_bridge_hands_over_what_it_died_of(tmp_path: Path) -> None:
-    told: list[int] = []
-    one = Bridge(recorded("grid", tmp_path), lambda: told.append(1))
+async def test_a_bridge_hands_over_what_it_died_of_which_ends_the_console(tmp_path: Path) -> None:
+    folder, told = recorded("grid", tmp_path), list[int]()
+    one = Bridge(folder, lambda: told.append(1))
     one.start()
     wait_until(lambda: one.ended, "the bridge's end")
     taken = one.take()
     assert isinstance(taken, Fault)
     assert isinstance(taken.error, ZeroDivisionError)
     assert told == [1]
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-@pytest.mark.usefixtures("faulty")
-async def test_what_a_bridge_died_of_ends_the_console(tmp_path: Path) -> None:
-    app = console(folder=recorded("grid", tmp_path), runs_dir=tmp_path)
+    app = console(folder=folder, runs_dir=tmp_path)
     with pytest.raises(ZeroDivisionError, match="made up"):
         async with drive(app, "3") as pilot:
             await until(pilot, lambda: app.return_code == 1, "the end of the console")

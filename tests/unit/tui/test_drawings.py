@@ -149,13 +149,10 @@ def test_a_column_has_the_points_around_it_and_missing_samples_are_a_gap() -> No
         (((0, 1), (5, 2), (10, 3)), (0, 10), 5, [1, 2, 2, 3, 3]),
     ):
         assert columns_of(Series("w", points, "w"), *span, count) == columns, points
-    # Points outside the scale are not drawn.
-    assert columns_of(Series("w", ((-5, 9), (5, 1), (15, 9)), "w"), 0, 10, 2)[1] == 1
-
-
-def test_zero_is_drawn_and_a_gap_is_not() -> None:
+    # Zero is drawn, and a gap is not; nor are points outside the scale.
     bottom = plot(Series("w", tuple((x, 0 if x < 5 else math.nan) for x in range(10)), "w"), width=14)[3]
     assert bottom == "   |_____     "
+    assert columns_of(Series("w", ((-5, 9), (5, 1), (15, 9)), "w"), 0, 10, 2)[1] == 1
 
 
 def test_many_points_a_column_are_reduced_to_the_highest_and_that_is_said() -> None:

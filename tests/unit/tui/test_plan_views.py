@@ -161,9 +161,7 @@ def test_rows_say_whether_they_run_are_left_out_or_were_unticked() -> None:
     ]
     assert rows[2].line.about[0] == "Left out: can't mount with both data=journal and delalloc."
     assert rows[4].number == 1
-
-
-def test_variants_in_words_can_be_unticked_and_stay_in_the_list() -> None:
+    # Variants in words can be unticked, and stay in the list.
     draft = drafts.toggled_variant(Draft(parse(DESIGN)), 0)
     (row,) = [row for row in view.row_lines(draft, outcome(draft)) if not row.of_checklist]
     assert (row.line.name, row.line.mark) == ("xfs, striped", Mark.OFF)
