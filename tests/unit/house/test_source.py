@@ -30,10 +30,6 @@ HOSTS = (
 HOST = re.compile("|".join(map(re.escape, HOSTS)), re.IGNORECASE)
 
 
-def lines_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    return (node.end_lineno or node.lineno) - node.lineno + 1
-
-
 def swallowing_handlers(module: ast.Module) -> Iterator[ast.ExceptHandler]:
     """Give the handlers that catch everything and do not end by raising it again."""
     for node in ast.walk(module):
@@ -71,13 +67,10 @@ def test_no_class_is_made_only_to_split_another():
             if isinstance(node, ast.ClassDef):
                 for base in node.bases:
                     bases.setdefault(ast.unparse(base).split("[")[0], []).append((node.name, path))
-    made = {name for path in modules() if path.parent.name == "screens" for name in classes_of(path)}
+    bodies = (tree(path).body for path in modules() if path.parent.name == "screens")
+    made = {node.name for body in bodies for node in body if isinstance(node, ast.ClassDef)}
     only = {name: heirs for name, heirs in bases.items() if name in made and len(heirs) == 1}
     assert not set(only) - set(BASES_FOR_A_REASON), f"one subclass each: {only}"
-
-
-def classes_of(path: Path) -> list[str]:
-    return [node.name for node in tree(path).body if isinstance(node, ast.ClassDef)]
 
 
 def test_functions_are_short():
@@ -85,7 +78,7 @@ def test_functions_are_short():
         f"{where(path, node)} {node.name}"
         for path in modules()
         for node in ast.walk(tree(path))
-        if isinstance(node, FUNCTIONS) and lines_of(node) > MAX_FUNCTION_LINES
+        if isinstance(node, FUNCTIONS) and (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION_LINES
     ]
     assert not long, f"over {MAX_FUNCTION_LINES} lines: {long}"
 
