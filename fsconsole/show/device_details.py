@@ -79,8 +79,9 @@ def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[
     notes = [note for note in listing.notes if note.startswith(f"{entry.device.path} ")]
     for note in notes:
         yield "note", note, ""
-    if not entry.is_proved and not notes and not is_root:
-        yield "not checked", f"only root can check whether it is free: {NEEDS_ROOT}", ""
+    if not entry.is_proved and not notes:
+        how = "space checks this one" if is_root else f"only root can check whether it is free: {NEEDS_ROOT}"
+        yield "not checked", how, ""
 
 
 def _reason(hazard: Hazard, device: Device) -> str:

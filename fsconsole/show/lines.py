@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -121,24 +120,11 @@ class LineRows:
         most = self._room - min(values, self._room // 3) - _GAP if values else self._room
         self._name_width = min(names, most)
         self._texts: dict[int, tuple[str, ...]] = {}
-        self._ends: list[int] = []
-        """The row behind each line; empty where every line has one row."""
         self._is_wrapped = len(self.lines) <= _MOST_WRAPPED and any(line.wraps for line in self.lines)
+        self.begins: Sequence[int] = range(len(self.lines) + 1)
+        """The first row of each line, and last of all how many rows there are."""
         if self._is_wrapped:
-            self._ends = list(accumulate(len(self.text(place)) for place in range(len(self.lines))))
-
-    @property
-    def count(self) -> int:
-        """How many rows there are."""
-        return self._ends[-1] if self._ends else len(self.lines)
-
-    def first_of(self, place: int) -> int:
-        """Return the first row of a line."""
-        return (self._ends[place - 1] if place else 0) if self._ends else place
-
-    def place_at(self, row: int) -> int:
-        """Return the line at a row."""
-        return bisect_right(self._ends, row) if self._ends else row
+            self.begins = (0, *accumulate(len(self.text(place)) for place in range(len(self.lines))))
 
     def text(self, place: int) -> tuple[str, ...]:
         """Return the text of a line, row by row."""

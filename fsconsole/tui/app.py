@@ -16,20 +16,20 @@ from rich.text import Text
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 from textual.filter import LineFilter
 from textual.screen import ModalScreen, Screen
 from textual.scrollbar import ScrollBar
 
 from fsconsole.client.children import Children
 from fsconsole.errors import ConsoleFailed, FsconsoleError, NoTerminal
-from fsconsole.journal.folder import RunFolder
 from fsconsole.show.run import going, line_of
 from fsconsole.show.terminal import Colours, encoding_of, is_screen, terminal_of
 from fsconsole.text import printable
 from fsconsole.tui.screens.base import ConsoleScreen, Session, offered
-from fsconsole.tui.screens.dialogs import AttachScreen, HelpScreen, Palette
+from fsconsole.tui.screens.dialogs import AttachScreen, HelpScreen
 from fsconsole.tui.terminal import BriefFilter, ColourFilter, GlyphFilter, theme_of
-from fsconsole.tui.watch import beside
+from fsconsole.tui.watch import in_background
 from fsconsole.tui.widgets.chrome import BlockScrollBar
 
 _STARTS_POLL_S = 0.05
@@ -44,7 +44,7 @@ def _screen(module: str, name: str) -> Screen[None]:
 
 
 class ConsoleApp(App[None]):
-    """The console; it ends with None, and leaves whatever runs running."""
+    """The console; runs continue after it."""
 
     TITLE = "fsconsole"
     CSS_PATH: ClassVar = ["common.tcss", "app.tcss"]
@@ -58,11 +58,11 @@ class ConsoleApp(App[None]):
     }
     DEFAULT_MODE = "devices"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "go('devices')", "Devices", id="go.devices", tooltip="Choose the devices to test", show=False),
-        Binding("2", "go('plan')", "Plan", id="go.plan", tooltip="Choose filesystems, options and workloads", show=False),
-        Binding("3", "go('run')", "Run", id="go.run", tooltip="Watch the run", show=False),
-        Binding("4", "go('results')", "Results", id="go.results", tooltip="Show the figures of a run", show=False),
-        Binding("5", "go('runs')", "Runs", id="go.runs", tooltip="List all runs on this machine", show=False),
+        Binding("1", "switch_mode('devices')", "Devices", id="go.devices", tooltip="Choose the devices to test", show=False),
+        Binding("2", "switch_mode('plan')", "Plan", id="go.plan", tooltip="Choose filesystems, options and workloads", show=False),
+        Binding("3", "switch_mode('run')", "Run", id="go.run", tooltip="Watch the run", show=False),
+        Binding("4", "switch_mode('results')", "Results", id="go.results", tooltip="Show the figures of a run", show=False),
+        Binding("5", "switch_mode('runs')", "Runs", id="go.runs", tooltip="List all runs on this machine", show=False),
         Binding("question_mark", "show_help", "Help", id="help", tooltip="Help for this screen", key_display="?"),
         Binding("q", "quit", "Quit", id="quit", tooltip="Quit; a run continues"),
     ]  # fmt: skip
@@ -71,7 +71,7 @@ class ConsoleApp(App[None]):
         colours = session.terminal.colours
         super().__init__(ansi_color=colours is not Colours.MANY)
         self.session = session
-        # The same objects for all lines: what each has made of a line is kept with the line.
+        # The filters are reused: Textual caches lines per instance.
         self._last_filters = (GlyphFilter(session.terminal.glyphs), BriefFilter())
         self._colour_filter = ColourFilter()
         self._is_leaving = False
@@ -80,15 +80,13 @@ class ConsoleApp(App[None]):
         self.theme = "fsconsole"
         ScrollBar.renderer = BlockScrollBar
 
-    def on_ready(self) -> None:
-        if self.session.folder is None:
-            self._offer_runs()
-
     @work(group="offer")
-    async def _offer_runs(self) -> None:
-        """Ask whether a run that goes on shall be shown; where the operator is at something already, say so only."""
+    async def on_ready(self) -> None:
+        """Offer to show a running run; where the operator is on another screen already, only say so."""
+        if self.session.folder is not None:
+            return
         try:
-            runs = await beside(partial(going, self.session.runs_dir, time.monotonic_ns()))
+            runs = await in_background(partial(going, self.session.runs_dir, time.monotonic_ns()))
         except FsconsoleError:
             # Nobody has asked for runs yet: the screens that show them say what is wrong.
             return
@@ -96,14 +94,12 @@ class ConsoleApp(App[None]):
         if not runs or self.session.folder is not None or not isinstance(first, ConsoleScreen):
             return
         if self.screen is first and self.current_mode == self.DEFAULT_MODE:
-            self.push_screen(AttachScreen(runs), self._follow)
+            folder = await self.push_screen_wait(AttachScreen(runs))
+            if folder is not None:
+                self.session.folder = folder
+                self.switch_mode("run")
         elif self.current_mode != "run":
             first.say(line_of(runs))
-
-    def _follow(self, folder: RunFolder | None) -> None:
-        if folder is not None:
-            self.session.folder = folder
-            self.switch_mode("run")
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Take away the colours that there are not, and replace what the terminal's font lacks, last of all."""
@@ -113,29 +109,24 @@ class ConsoleApp(App[None]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Give what the keys do, in words; Textual's own commands (theme, screenshot...) make no sense here."""
-        for one in offered(screen):
-            binding = one.binding
-            words = (
-                f"{binding.tooltip or binding.description} ({self.get_key_display(binding)}; {binding.id})"
-            )
-            run = partial(self.run_action, binding.action, default_namespace=one.node)
+        for node, binding in offered(screen):
+            does = binding.tooltip or binding.description
+            words = f"{does} ({self.get_key_display(binding)}; {binding.id})"
+            run = partial(self.run_action, binding.action, default_namespace=node)
             yield SystemCommand(binding.description, words, run)
 
     def get_key_display(self, binding: Binding) -> str:
-        """Return what a key is called, in words."""
         display = super().get_key_display(binding)
         return "".join(_KEY_WORDS.get(character, character) for character in display)
 
     def action_command_palette(self) -> None:
-        """Show everything that can be done; a screen that asks something is answered first."""
+        """Show the command palette, but not over a dialog."""
         if not isinstance(self.screen, ModalScreen):
-            self.push_screen(Palette())
-
-    def action_go(self, mode: str) -> None:
-        self.switch_mode(mode)
+            # In words that every terminal can show.
+            self.push_screen(CommandPalette(placeholder="Search commands", id="--command-palette"))
 
     async def action_quit(self) -> None:
-        """Leave, once a start that is under way is cancelled: unheard, it would leave a run; asked again, at once."""
+        """Quit, after cancelling a start that is under way, which might leave a run; pressed again, quit at once."""
         if self._is_leaving or not self.session.starts:
             self.exit()
             return

@@ -7,7 +7,9 @@ import hashlib
 import os
 import stat
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
 
 from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
 
@@ -44,7 +46,13 @@ def save(path: str, text: str, expected: str) -> str:
     """
     try:
         place = os.path.realpath(path)
-        mode, owner = _rights(place)
+        umask = os.umask(0)
+        os.umask(umask)
+        mode, owner = 0o666 & ~umask, (-1, -1)
+        with suppress(FileNotFoundError):
+            found = os.stat(place)
+            _require_regular(found.st_mode)
+            mode, owner = found.st_mode & 0o7777, (found.st_uid, found.st_gid)
         descriptor, draft = tempfile.mkstemp(prefix=".plan-", dir=os.path.dirname(place))
         try:
             with open(descriptor, "wb") as file:
@@ -55,7 +63,7 @@ def save(path: str, text: str, expected: str) -> str:
                 os.fsync(file.fileno())
             _put(draft, place, path, expected)
         except BaseException:
-            forget(draft)
+            _forget(draft)
             raise
     except (OSError, ValueError) as error:
         raise PlanUnwritable(path, _why(error)) from error
@@ -82,8 +90,9 @@ def _put(draft: str, place: str, path: str, expected: str) -> None:
         os.replace(draft, place)
 
 
-def keep_for_run(text: str) -> str:
-    """Return the path of a file of the operator's own that holds a plan until its run has read it.
+@contextmanager
+def kept_for_run(text: str) -> Iterator[str]:
+    """Give the path of a file of the operator's own that holds a plan until its run has read it.
 
     Raises PlanUnwritable.
     """
@@ -96,7 +105,10 @@ def keep_for_run(text: str) -> str:
             file.write(text.encode())
     except (OSError, ValueError) as error:
         raise PlanUnwritable(directory, _why(error)) from error
-    return path
+    try:
+        yield path
+    finally:
+        _forget(path)
 
 
 def _is_safe(directory: str) -> bool:
@@ -108,46 +120,27 @@ def _is_safe(directory: str) -> bool:
     return found.st_uid in {0, os.geteuid()} and not is_shared and os.access(directory, os.W_OK)
 
 
-def forget(path: str) -> None:
-    """Remove what keep_for_run made."""
+def _forget(path: str) -> None:
     with suppress(FileNotFoundError):
         os.unlink(path)
 
 
 def completed(path: str) -> str:
     """Return a path with its last part completed as far as there is one way; the path itself where there is none."""
-    directory, begun = os.path.split(path)
+    directory, start = os.path.split(path)
     try:
         with os.scandir(os.path.expanduser(directory) or ".") as entries:
-            found = [entry for _, entry in zip(range(_CHOICES), entries, strict=False)]
+            names = [
+                entry.name + "/" if entry.is_dir() else entry.name
+                for entry in islice(entries, _CHOICES)
+                if entry.name.startswith(start)
+                and (start or not entry.name.startswith("."))
+                and (entry.is_dir() or entry.name.endswith(".toml"))
+            ]
     except (OSError, ValueError):
         return path
-    names = [
-        entry.name + "/" if entry.is_dir() else entry.name
-        for entry in found
-        if entry.name.startswith(begun) and (entry.is_dir() or entry.name.endswith(".toml"))
-    ]
-    shared = _shared([name for name in names if begun or not name.startswith(".")])
-    return os.path.join(directory, shared) if len(shared) > len(begun) else path
-
-
-def _shared(names: list[str]) -> str:
-    if not names:
-        return ""
-    least, most = min(names), max(names)
-    alike = (place for place, pair in enumerate(zip(least, most, strict=False)) if pair[0] != pair[1])
-    return least[: next(alike, min(len(least), len(most)))]
-
-
-def _rights(path: str) -> tuple[int, tuple[int, int]]:
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        umask = os.umask(0)
-        os.umask(umask)
-        return 0o666 & ~umask, (-1, -1)
-    _require_regular(found.st_mode)
-    return found.st_mode & 0o7777, (found.st_uid, found.st_gid)
+    shared = os.path.commonprefix(names)  # noqa: RUF071 (by characters, as shells complete)
+    return os.path.join(directory, shared) if len(shared) > len(start) else path
 
 
 def _require_regular(mode: int) -> None:

@@ -7,7 +7,7 @@ below 3.5 on the kernel's palette, where the bright ones have 4.1 and more).
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from rich.cells import cell_len
@@ -27,13 +27,15 @@ _BOX_THIN = "─│┌┐└┘├┤┬┴┼─│┌┐└┘├┤┬┴┼�
 _BLOCKS = "▁▔▂▃▄▅▆▇▀▏▎▍▌▋▊▉▐▕"
 _BLOCKS_SAFE = "────█████│││││││││"
 _BLOCKS_ASCII = "_-__####-|||||||||"
-_LIKENESS = {  # What Textual's own widgets draw with, and what is common in texts.
+_SUBSTITUTES = {  # What Textual's own widgets draw with, and what is common in texts.
     "\u2026": ".", "•": "*", "·": ".", "\u00d7": "x", "→": ">", "←": "<", "↑": "^", "↓": "v", "\u2013": "-", "—": "-", "▶": ">",
     "▼": "v", "▲": "^", "■": "*", "█": "#", "▓": "=", "▒": ":", "░": ".", "✓": "x", "✔": "x", "✗": "x", "✘": "x",
     "⭘": "o", "●": "*", "▪": "*", "◦": "*", "‣": "*", "⭑": "*", "○": "o", "◉": "*", "▸": ">", "▾": "v", "►": ">", "◀": "<", "\u2018": "'", "\u2019": "'",
     "“": '"', "”": '"', "«": "<", "»": ">", "⏎": "<", "⌫": "<", "µ": "u", "\u03bc": "u", "°": "o", "ß": "s", "\u00a0": " ",
     "Æ": "A", "æ": "a", "Ø": "O", "ø": "o", "ð": "d", "þ": "p", "Đ": "D", "đ": "d", "Ł": "L", "ł": "l",
 }  # fmt: skip
+_SAFE_SUBSTITUTES = _SUBSTITUTES | dict(zip(_BOX + _BLOCKS, _BOX_THIN + _BLOCKS_SAFE, strict=True))
+_ASCII_SUBSTITUTES = _SUBSTITUTES | dict(zip(_BOX + _BLOCKS, _BOX_ASCII + _BLOCKS_ASCII, strict=True))
 _ZERO_WIDTH_JOINER, _EMOJI_PRESENTATION = "\u200d", "\ufe0f"
 
 
@@ -42,25 +44,20 @@ def shown(text: str, glyphs: Glyphs) -> str:
     """Return text in characters of the set, as many columns wide."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_shown(piece, glyphs) for piece in _pieces(text))
+    pieces: list[str] = []
+    for character in text:
+        is_part = not cell_len(character) or character == _EMOJI_PRESENTATION
+        if pieces and (is_part or pieces[-1].endswith(_ZERO_WIDTH_JOINER)):
+            pieces[-1] += character
+        else:
+            pieces.append(character)
+    return "".join(_shown(piece, glyphs) for piece in pieces)
 
 
 @lru_cache(maxsize=8)
 def allowed(glyphs: Glyphs) -> frozenset[str]:
     """Return what a set has beside printable ASCII; the wide one has all that is printable, and its list is empty."""
     return frozenset("█░▒▓■▲▼─│┌┐└┘├┤┬┴┼═║╔╗╚╝") if glyphs == SAFE else frozenset()
-
-
-def _pieces(text: str) -> Iterator[str]:
-    piece = ""
-    for character in text:
-        joined = piece.endswith(_ZERO_WIDTH_JOINER)
-        if piece and not joined and cell_len(character) and character != _EMOJI_PRESENTATION:
-            yield piece
-            piece = ""
-        piece += character
-    if piece:
-        yield piece
 
 
 def _shown(piece: str, glyphs: Glyphs) -> str:
@@ -71,7 +68,11 @@ def _shown(piece: str, glyphs: Glyphs) -> str:
         return piece
     # Terminals don't agree on the width of joined characters, so that only the first is looked at.
     base = piece[0]
-    alike = base if _is_in(base, glyphs) else _alike(base, glyphs)
+    letter = unicodedata.normalize("NFKD", base)[:1]
+    if not (letter.isascii() and letter.isprintable()):
+        letter = "?" * cell_len(base)
+    substitutes = _ASCII_SUBSTITUTES if glyphs == ASCII else _SAFE_SUBSTITUTES
+    alike = base if _is_in(base, glyphs) else substitutes.get(base, letter)
     taken = cell_len(alike)
     return alike + " " * (width - taken) if taken <= width else "?" * width
 
@@ -88,20 +89,6 @@ def _is_in(character: str, glyphs: Glyphs) -> bool:
     return character in allowed(glyphs)
 
 
-def _alike(character: str, glyphs: Glyphs) -> str:
-    safe = glyphs != ASCII
-    for those, these in (
-        (_BOX, _BOX_THIN if safe else _BOX_ASCII),
-        (_BLOCKS, _BLOCKS_SAFE if safe else _BLOCKS_ASCII),
-    ):
-        if character in those:
-            return these[those.index(character)]
-    if character in _LIKENESS:
-        return _LIKENESS[character]
-    letter = unicodedata.normalize("NFKD", character)[:1]
-    return letter if letter.isascii() and letter.isprintable() else "?" * cell_len(character)
-
-
 # The last thing before the terminal: characters that it lacks, and those that would steer it, are replaced.
 #
 # Widths stay: a replacement is as many columns wide as what it stands for.
@@ -115,7 +102,6 @@ class GlyphFilter(LineFilter):
         self._glyphs = glyphs
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments in characters that can be shown, each as wide as before."""
         return [
             segment
             if segment.control or (segment.text.isascii() and segment.text.isprintable())
@@ -132,14 +118,7 @@ class BriefFilter(LineFilter):
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments in fewer bytes."""
-        brief = [
-            segment
-            if segment.style is None or segment.control
-            else Segment(segment.text, _without_defaults(segment.style))
-            for segment in segments
-        ]
-        return list(Segment.simplify(brief))
+        return list(Segment.simplify(_restyled(segments, _without_defaults)))
 
 
 class ColourFilter(LineFilter):
@@ -149,13 +128,14 @@ class ColourFilter(LineFilter):
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments without colours."""
-        return [
-            segment
-            if segment.style is None or segment.control
-            else Segment(segment.text, _reversed_for_background(segment.style))
-            for segment in segments
-        ]
+        return _restyled(segments, _reversed_for_background)
+
+
+def _restyled(segments: Iterable[Segment], change: Callable[[Style], Style]) -> list[Segment]:
+    return [
+        segment if segment.style is None or segment.control else Segment(segment.text, change(segment.style))
+        for segment in segments
+    ]
 
 
 @lru_cache(maxsize=1024)
@@ -202,18 +182,10 @@ _CURSOR_MANY = {
     "block-cursor-text-style": "none",
     "block-cursor-blurred-foreground": "#e4e4e4",
     "block-cursor-blurred-background": "#3a3a3a",
-    "border": "#87d7ff",
     "border-blurred": "#5f87af",
-    "footer-key-foreground": "#87d7ff",
-    "footer-background": "#000000",
-    "footer-description-background": "#000000",
     "scrollbar": "#5f87af",
-    "scrollbar-hover": "#87d7ff",
-    "scrollbar-active": "#87d7ff",
-    "scrollbar-background": "#000000",
-    "scrollbar-background-hover": "#000000",
-    "scrollbar-background-active": "#000000",
-    "scrollbar-corner-color": "#000000",
+    **dict.fromkeys(("border", "footer-key-foreground", "scrollbar-hover", "scrollbar-active"), "#87d7ff"),
+    **dict.fromkeys(("footer-background", "footer-description-background"), "#000000"),
 }
 _MANY = Theme(
     name="fsconsole",
@@ -239,8 +211,6 @@ _CURSOR_SIXTEEN = {
     "block-cursor-foreground": "ansi_black",
     "block-cursor-background": "ansi_cyan",
     "block-cursor-text-style": "none",
-    "block-cursor-blurred-foreground": "ansi_default",
-    "block-cursor-blurred-background": "ansi_default",
     "block-cursor-blurred-text-style": "bold",
     "border": "ansi_bright_cyan",
     "border-blurred": "ansi_default",
@@ -248,10 +218,7 @@ _CURSOR_SIXTEEN = {
     "input-cursor-background": "ansi_white",
     "input-cursor-foreground": "ansi_black",
     "input-cursor-text-style": "none",
-    "input-selection-background": "ansi_cyan",
     "input-selection-foreground": "ansi_black",
-    "screen-selection-background": "ansi_cyan",
-    "screen-selection-foreground": "ansi_black",
     "scrollbar": "ansi_cyan",
     "scrollbar-hover": "ansi_bright_cyan",
     "scrollbar-active": "ansi_bright_cyan",
@@ -268,11 +235,6 @@ _SIXTEEN = Theme(
     error="ansi_bright_red",
     success="ansi_bright_green",
     accent="ansi_bright_cyan",
-    foreground="ansi_default",
-    background="ansi_default",
-    surface="ansi_default",
-    panel="ansi_default",
-    boost="ansi_default",
     dark=True,
     variables=_CURSOR_SIXTEEN,
 )

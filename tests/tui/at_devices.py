@@ -44,12 +44,14 @@ class Held(Scripted):
     async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
         ended = asyncio.create_task(end.wait())
         answering = asyncio.create_task(self.run(*words))
-        await asyncio.wait((ended, answering), return_when=asyncio.FIRST_COMPLETED)
-        ended.cancel()
-        if answering.done():
-            return answering.result()
-        answering.cancel()
-        await asyncio.wait((answering,))
+        try:
+            await asyncio.wait((ended, answering), return_when=asyncio.FIRST_COMPLETED)
+            if answering.done():
+                return answering.result()
+        finally:
+            ended.cancel()
+            if answering.cancel():
+                await asyncio.wait((answering,))
         return Done(words, 130, "", "")
 
 

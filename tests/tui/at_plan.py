@@ -96,7 +96,7 @@ class Hand:
         return await shows(self.pilot, *words)
 
     async def settled(self) -> None:
-        await self.until(lambda: self.screen.is_current)
+        await self.until(lambda: self.screen.is_up_to_date)
         await self.pilot.pause()
 
     async def begin(self, draft: Draft | None = None, source_sha256: str = "") -> None:

@@ -14,7 +14,7 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
 from fsconsole.tui import bridge, watch
-from fsconsole.tui.watch import BlockChanges, BlockTables, UdevWatch
+from fsconsole.tui.watch import BlockChanges, UdevWatch
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -32,7 +32,7 @@ def same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give the host a name, and the clock UTC; on the machine nothing happens, and a run's news come at once."""
     monkeypatch.setattr(socket, "gethostname", lambda: "box")
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setattr(watch, "read_tables", lambda: BlockTables((), ()))
+    monkeypatch.setattr(watch, "read_tables", tuple)
     monkeypatch.setattr(watch, "read_arrays", tuple)
     monkeypatch.setattr(watch, "read_changes", lambda _listed: BlockChanges())
     monkeypatch.setattr(UdevWatch, "start", lambda _watch: None)

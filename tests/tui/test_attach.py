@@ -82,7 +82,7 @@ async def test_where_the_operator_is_at_something_already_a_sentence_says_so(
     monkeypatch.setattr(app, "on_ready", lambda: None)
     with living_run(tmp_path):
         async with drive(app, "2") as pilot:
-            app._offer_runs()
+            ConsoleApp.on_ready(app)
             await shows(pilot, "A run is in progress: two filesystems, cell 1 of 2", "; 3 shows it.")
             await nothing_is_offered(app, pilot)
 

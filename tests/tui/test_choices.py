@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from fsconsole.show.lines import Line, Mark
+from fsconsole.show.lines import Line, Mark, TextLine
 from fsconsole.tui.widgets.lists import Choices, List
 from fsconsole.tui.widgets.rows import Numbered, Texts
 from tests.tui.harness import picture
@@ -39,9 +38,6 @@ class Alone(App[None]):
 
     def on_list_opened(self, event: List.Opened) -> None:
         self.told.append(f"opened {event.key}")
-
-    def on_list_left(self, _event: List.Left) -> None:
-        self.told.append("left")
 
 
 @asynccontextmanager
@@ -78,8 +74,8 @@ async def test_headings_are_passed_over_the_highlight_follows_its_line_and_an_em
             line = choices.looked_at
             seen.append(line.key if line else "")
         assert seen == ["a", "a", "b", "c", "c", "b", "c", "a", "c"]
-        await pilot.press("space", "enter", "right", "left")
-        assert app.told == ["ticked c", "opened c", "opened c", "left"]
+        await pilot.press("space", "enter", "right")
+        assert app.told == ["ticked c", "opened c", "opened c"]
         app.told.clear()
         choices.show_lines(LINES[1:])
         assert choices.looked_at == LINES[4]
@@ -104,12 +100,6 @@ async def test_of_ten_thousand_lines_those_in_sight_are_made_whatever_is_done() 
         assert len(choices.rows.rows._texts) < 100
 
 
-@dataclass(frozen=True)
-class Made:
-    text: str
-    tone: str = ""
-
-
 class Rows:
     """A list of rows alone, of which those that were made are noted."""
 
@@ -117,9 +107,9 @@ class Rows:
         self.list, self.told, self.pilot = app.shown, app.told, pilot
         self.made: list[int] = []
 
-    def row(self, number: int, _width: int) -> Made:
+    def row(self, number: int, _width: int) -> TextLine:
         self.made.append(number)
-        return Made(f"row {number} [/x]\x1b")
+        return TextLine(f"row {number} [/x]\x1b")
 
     async def show(self, count: int, *, at: str = "") -> list[str]:
         """Show so many rows; return the lines of the screen."""

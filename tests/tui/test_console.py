@@ -50,7 +50,7 @@ async def test_every_screen_is_reached_by_its_number_offers_its_keys_keeps_its_f
             await pilot.press(str(number))
             assert "1 Devices" in await shows(pilot, ready)
             assert app.current_mode == mode
-            ids = {one.binding.id for one in offered(app.screen)}
+            ids = {binding.id for _, binding in offered(app.screen)}
             for binding in (*declared(type(app.screen)), *declared(ConsoleApp)):
                 action = binding.action.partition("(")[0]
                 if binding.id and app.screen.check_action(action, ()):

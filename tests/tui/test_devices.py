@@ -8,7 +8,7 @@ from fsconsole.client.children import Done
 from fsconsole.show.terminal import ASCII, SAFE
 from fsconsole.text import GIB
 from fsconsole.tui.screens import scratch_form
-from fsconsole.tui.screens.scratch_form import Room
+from fsconsole.tui.screens.scratch_form import FreeSpace
 from tests.tui.at_devices import at_devices, go_to, targets
 from tests.tui.device_lists import FREE, LABELLED, STORAGE_BOX, listed, many
 from tests.tui.harness import SIZES, Scripted, picture
@@ -20,7 +20,7 @@ from tests.tui.waiting import flat, shows
 async def test_every_device_is_shown_with_its_state_and_screen_pane_and_form_look_as_kept(
     size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scratch_form, "read_room", lambda _: Room("/var/lib", 70 * GIB, 12 * GIB))
+    monkeypatch.setattr(scratch_form, "read_free_space", lambda _: FreeSpace("/var/lib", 70 * GIB, 12 * GIB))
     async with at_devices(listed(*STORAGE_BOX), size=size) as pilot:
         await shows(pilot, "17 devices, no target ticked", f"{SAFE.branch}sda1", "ext4 mounted on /")
         await shows(pilot, f"{SAFE.last_branch}md0", "resync 41 %", "member of md0", "swap")

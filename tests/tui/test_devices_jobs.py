@@ -17,8 +17,8 @@ from fsconsole.text import GIB
 from fsconsole.tui import watch
 from fsconsole.tui.screens import scratch_form
 from fsconsole.tui.screens.devices import DevicesScreen
-from fsconsole.tui.screens.scratch_form import Room
-from fsconsole.tui.watch import BlockChanges, BlockTables
+from fsconsole.tui.screens.scratch_form import FreeSpace
+from fsconsole.tui.watch import BlockChanges
 from fsconsole.tui.widgets.lists import List
 from tests.tui.at_devices import Held, at_devices, devices_of, go_to, targets
 from tests.tui.device_lists import ARRAY, FREE, LABELLED, RESYNC, SCRATCH, STORAGE_BOX, SYSTEM, listed
@@ -33,7 +33,7 @@ READ = json.dumps(
 
 @pytest.fixture(autouse=True)
 def _room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scratch_form, "read_room", lambda _directory: Room("/", 99 * GIB, GIB))
+    monkeypatch.setattr(scratch_form, "read_free_space", lambda _directory: FreeSpace("/", 99 * GIB, GIB))
 
 
 async def listed_anew(pilot: Pilot[None], children: Scripted, answer: str) -> None:
@@ -234,7 +234,7 @@ async def test_news_of_the_kernel_or_of_udev_and_a_return_make_it_look_again(
         await screen.poll()
         assert looks() == 1
         children.answers = {"devices": listed(FREE, SCRATCH)}
-        monkeypatch.setattr(watch, "read_tables", lambda: BlockTables(("loop0",), ()))
+        monkeypatch.setattr(watch, "read_tables", lambda: ("loop0",))
         await screen.poll()
         await shows(pilot, "2 devices")
         assert looks() == 2
@@ -262,7 +262,7 @@ async def test_the_progress_of_an_array_moves_without_a_command(monkeypatch: pyt
         asked = len(children.asked)
         later = replace(RESYNC, progress_percent=57.3, finish_min=90.0)
         monkeypatch.setattr(watch, "read_arrays", lambda: (later,))
-        await devices_of(pilot).follow_progress()
+        await devices_of(pilot).poll()
         await shows(pilot, "resync 57 %", "resync 57.3 %, 90 min to go")
         assert len(children.asked) == asked
 

@@ -13,7 +13,7 @@ from fsconsole.errors.runs import EngineNotListening
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.wire import encode
 from fsconsole.show.lines import Line
-from fsconsole.tui.screens import devices
+from fsconsole.tui.screens import base
 from fsconsole.tui.screens import runs as runs_module
 from fsconsole.tui.screens.dialogs import AskScreen, PickScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
@@ -54,8 +54,8 @@ async def test_one_device_is_made_however_often_that_is_submitted_at_once(tmp_pa
         await shows(pilot, "New scratch device")
         form.query_one("#size").value = "64MiB"
         await pilot.pause()
-        form.submitted()
-        form.submitted()
+        form.action_accept()
+        form.action_accept()
         await until(pilot, lambda: children.running, "its making")
         children.release.set()
         await until(pilot, lambda: pilot.app.screen is not form, "its end")
@@ -74,7 +74,7 @@ async def test_a_demo_that_has_begun_takes_nobody_away_from_a_form_and_one_that_
     def unheard(folder: RunFolder) -> str:
         return f"Run {folder.name} GOES ON, {EngineNotListening(folder.name)}"
 
-    monkeypatch.setattr(devices, "not_stopped", unheard)
+    monkeypatch.setattr(base, "not_stopped", unheard)
     for is_ended in (False, True):
         children = demo_waits()
         async with drive(console(children, runs_dir=tmp_path / "runs"), size=(120, 40)) as pilot:

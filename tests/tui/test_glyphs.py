@@ -21,6 +21,7 @@ from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.identity import listed_identity
 from fsconsole.journal.folder import RunFolder
 from fsconsole.plan import draft as parts
+from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.plan.planfile import VariantText
 from fsconsole.show.lines import Line, TextLine
 from fsconsole.show.run import Going
@@ -32,7 +33,7 @@ from fsconsole.tui.screens.base import offered
 from fsconsole.tui.screens.confirm import ConfirmScreen, ResumeScreen
 from fsconsole.tui.screens.dialogs import AskScreen, AttachScreen, PickScreen
 from fsconsole.tui.screens.plan_dialogs import ValuesScreen
-from fsconsole.tui.screens.plan_sections import WordsScreen, WorkloadScreen
+from fsconsole.tui.screens.plan_sections import Desk, section_of
 from fsconsole.tui.screens.run import OutputScreen
 from fsconsole.tui.screens.scratch_form import ScratchForm
 from fsconsole.tui.terminal import GlyphFilter, allowed, shown
@@ -40,11 +41,21 @@ from tests.tui.device_lists import HOSTILE_LABEL, LABELLED, STORAGE_BOX, listed
 from tests.tui.harness import SIZES, Scripted, classes_in, console, drive, picture
 from tests.tui.recorded import recorded
 
-BASES = {"ConsoleScreen", "Dialog", "FormScreen"}
+BASES = {"ConsoleScreen", "Dialog"}
 """Screens that are never shown themselves."""
 LEFT_OUT = ("quit", "go.", "run.detach", "list.", "table.")
 """What would end the walk or begin another one, and moves that lead nowhere."""
 TAKEN = ("list.open",)
+
+
+def form(section: str) -> Screen[Any]:
+    draft = parts.with_variant(parts.new_draft(), 0, VariantText("ext4", label=HOSTILE_LABEL))
+    desk = Desk(draft, load_catalog(), ThisMachine("6.12"), draft, Outcome())
+    asked = section_of(desk, section).opened(f"{section} 0")
+    assert asked is not None
+    return asked.dialog
+
+
 OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
     "AttachScreen": lambda _app: AttachScreen(
         [Going(RunFolder("/runs/a"), printable(HOSTILE_LABEL), "cell 1 of 2")]
@@ -56,10 +67,10 @@ OPENED: dict[str, Callable[[ConsoleApp], Screen[Any]]] = {
     "ResumeScreen": lambda _app: ResumeScreen(RunFolder("/runs/a")),
     "PickScreen": lambda _app: PickScreen(HOSTILE_LABEL, [Line("a", HOSTILE_LABEL)]),
     "ValuesScreen": lambda _app: ValuesScreen(
-        HOSTILE_LABEL, HOSTILE_LABEL, [(HOSTILE_LABEL, HOSTILE_LABEL), ("b", "")], ["b"], str
+        HOSTILE_LABEL, HOSTILE_LABEL, {HOSTILE_LABEL: HOSTILE_LABEL, "b": ""}, ["b"], str
     ),
-    "WorkloadScreen": lambda _app: WorkloadScreen([parts.start_of(parts.STARTS[0][0], ())], 0),
-    "WordsScreen": lambda _app: WordsScreen(VariantText("ext4", label=HOSTILE_LABEL), 0, load_catalog()),
+    "FormScreen": lambda _app: form("words"),
+    "FormScreen of a workload": lambda _app: form("workloads"),
     "OutputScreen": lambda _app: OutputScreen(lambda _width: (TextLine(printable(HOSTILE_LABEL)),)),
     "ScratchForm": lambda app: ScratchForm(app.session.children),
 }
@@ -90,11 +101,11 @@ def check(pilot: Pilot[None], glyphs: Glyphs) -> None:
 async def walk(pilot: Pilot[None], glyphs: Glyphs, seen: set[str]) -> None:
     """Do all that is offered on the screen at hand, and on those that come of it."""
     app, here, mode = pilot.app, pilot.app.screen, pilot.app.current_mode
-    for one in offered(here):
-        key = one.binding.id or ""
-        if (key.startswith(LEFT_OUT) and key not in TAKEN) or not one.node.is_attached:
+    for node, binding in offered(here):
+        key = binding.id or ""
+        if (key.startswith(LEFT_OUT) and key not in TAKEN) or not node.is_attached:
             continue
-        await app.run_action(one.binding.action, one.node)
+        await app.run_action(binding.action, node)
         await settle(pilot)
         check(pilot, glyphs)
         if app.current_mode != mode:

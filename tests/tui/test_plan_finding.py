@@ -10,7 +10,7 @@ from fsconsole.plan.draft import Draft
 from fsconsole.plan.read import parse_plan
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens.base import offered
-from fsconsole.tui.widgets.chrome import Sift
+from fsconsole.tui.widgets.chrome import ListFilter
 from fsconsole.tui.widgets.lists import Choices
 from tests.tui.at_plan import LOAD, Hand, at_plan
 from tests.tui.harness import SIZES, picture
@@ -53,7 +53,7 @@ async def test_options_are_found_as_words_are_typed_and_what_was_found_stays_unt
 
 async def test_an_option_is_found_by_its_old_name_its_group_its_help_and_the_tool_s_words() -> None:
     async with at_plan() as hand:
-        found = {one.binding.id: one.binding for one in offered(hand.screen)}
+        found = {binding.id: binding for _, binding in offered(hand.screen)}
         assert "old names" in found["plan.find"].tooltip
         await hand.go_to("options 0")
         every = shown(hand)
@@ -83,7 +83,7 @@ async def test_an_option_is_found_by_its_old_name_its_group_its_help_and_the_too
         # Words are typed on after the field was left.
         await hand.go_to("filesystems")
         await hand.keys("slash", *"ext", "shift+tab")
-        assert not any(sift.has_focus_within for sift in hand.screen.query(Sift))
+        assert not any(one.has_focus_within for one in hand.screen.query(ListFilter))
         await hand.keys("slash", "4")
         await hand.until(lambda: keys(hand) == ["ext4"])
 

@@ -132,7 +132,7 @@ async def test_while_this_machine_is_asked_and_options_are_tried_it_says_what_fo
 ) -> None:
     monkeypatch.setattr(plan_screen, "_TELL_S", 0.5)
     for held, keys, words in (
-        ("catalog --json", "", "Asking what this machine takes"),
+        ("catalog --json", "", "Asking what this machine supports"),
         ("catalog ext4 xfs --probe --json", "p", "Trying the options of ext4, xfs"),
     ):
         children = Held({"catalog": catalog_answer()}, held=(held,))
@@ -172,7 +172,7 @@ async def test_trying_options_while_this_machine_is_asked_about_loses_no_answer(
     async with drive(console(children)) as pilot:
         hand = Hand(pilot)
         await hand.keys("2")
-        await hand.sees("Asking what this machine takes")
+        await hand.sees("Asking what this machine supports")
         await hand.keys("p")
         await hand.sees("Trying the options of ext4, xfs")
         children.release.set()

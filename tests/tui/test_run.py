@@ -18,7 +18,7 @@ from fsconsole.model.events import CellFinished, ControlRequested, Outcome, RunF
 from fsconsole.show.terminal import ASCII
 from fsconsole.tui import app as tui_app
 from fsconsole.tui import bridge
-from fsconsole.tui.bridge import Bridge, Fault, Watch
+from fsconsole.tui.bridge import Bridge, Watch
 from fsconsole.tui.widgets.lists import List
 from tests.conftest import wait_until
 from tests.tui.harness import SIZES, Scripted, console, drive, picture
@@ -246,11 +246,11 @@ async def test_the_bridge_ends_when_another_screen_is_shown_and_when_the_console
         await shows(pilot, "finished")
         first = pilot.app.screen._bridge
         await pilot.press("1")
-        await until(pilot, lambda: first.ended, "the bridge's end")
+        await until(pilot, lambda: not first._thread.is_alive(), "the bridge's end")
         await pilot.press("3")
         await shows(pilot, "finished")
         last = pilot.app.screen._bridge
-    await asyncio.to_thread(wait_until, lambda: last.ended, "the bridge's end")
+    await asyncio.to_thread(wait_until, lambda: not last._thread.is_alive(), "the bridge's end")
 
 
 @pytest.fixture
@@ -270,10 +270,9 @@ async def test_a_bridge_hands_over_what_it_died_of_which_ends_the_console(tmp_pa
     folder, told = recorded("grid", tmp_path), list[int]()
     one = Bridge(folder, lambda: told.append(1))
     one.start()
-    wait_until(lambda: one.ended, "the bridge's end")
+    wait_until(lambda: not one._thread.is_alive(), "the bridge's end")
     taken = one.take()
-    assert isinstance(taken, Fault)
-    assert isinstance(taken.error, ZeroDivisionError)
+    assert isinstance(taken, ZeroDivisionError)
     assert told == [1]
     app = console(folder=folder, runs_dir=tmp_path)
     with pytest.raises(ZeroDivisionError, match="made up"):

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
-from textual.binding import ActiveBinding, Binding
+from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.screen import Screen
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from fsconsole.client.children import Children
+from fsconsole.client.children import Children, Done, carried_out, not_stopped, started_run, was_undone
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import NotRoot
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.device import Identity
 from fsconsole.show.terminal import Terminal
-from fsconsole.tui.screens.dialogs import AskScreen
+from fsconsole.tui.screens.dialogs import AskScreen, Dialog
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.chrome import Keys, Sentence
+
+if TYPE_CHECKING:
+    from fsconsole.tui.app import ConsoleApp
 
 SCREENS = (
     ("devices", "1 Devices"),
@@ -38,29 +41,24 @@ SCREENS = (
 LEAST_COLUMNS, LEAST_LINES = 60, 16
 """Below that there is a sentence instead of a screen."""
 _AGAIN_S = 0.05
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
-    """Something that can be done: a binding, and where its action is looked for."""
+def offered(screen: Screen[Any]) -> list[tuple[DOMNode, Binding]]:
+    """Return the bindings of a screen and of the app, then those of its widgets without the focus.
 
-    node: DOMNode
-    binding: Binding
-
-
-def offered(screen: Screen[Any]) -> list[Offered]:
-    """Return what the keys of a screen do, then those of its widgets that haven't the focus, then the application's.
-
-    What check_action refuses at present is left out, and so are keys without an id: those of Textual's own widgets.
+    With each binding comes the node where its action is looked for. What check_action refuses at present is left out,
+    and so are keys without an id: those of Textual's own widgets.
     """
-    found: dict[str, Offered] = {}
+    found: dict[str, tuple[DOMNode, Binding]] = {}
     for active in screen.active_bindings.values():
-        if _has_place(active):
-            found.setdefault(active.binding.id or "", Offered(active.node, active.binding))
+        if active.binding.id and active.enabled and not active.binding.system:
+            found.setdefault(active.binding.id, (active.node, active.binding))
     for node in screen.walk_children():
         for binding in declared(type(node)):
-            if binding.id and node.display and binding.id not in found and _is_possible(node, binding):
-                found[binding.id] = Offered(node, binding)
+            name = binding.action.partition("(")[0].rpartition(".")[2]
+            if binding.id and node.display and node.check_action(name, ()) is True:
+                found.setdefault(binding.id, (node, binding))
     return list(found.values())
 
 
@@ -70,18 +68,22 @@ def declared(node_type: type[DOMNode]) -> Iterator[Binding]:
         yield from Binding.make_bindings(vars(cls).get("BINDINGS", ()))
 
 
-def _has_place(active: ActiveBinding) -> bool:
-    return bool(active.binding.id) and active.enabled and not active.binding.system
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The result of starting a run."""
 
-
-def _is_possible(node: DOMNode, binding: Binding) -> bool:
-    name = binding.action.partition("(")[0].rpartition(".")[2]
-    return node.check_action(name, ()) is True
+    done: Done
+    folder: RunFolder | None
+    """The started run; None where the command named none."""
+    going_on: str
+    """A sentence on why the run goes on though its start was cancelled; empty where it doesn't."""
+    was_undone: bool
+    """Whether it was cancelled before it had a run, and has undone what it had made."""
 
 
 @dataclass(slots=True)
 class Session:
-    """The console's own state; nothing of it is needed to see a run to its end."""
+    """The console's own state; a run needs none of it."""
 
     terminal: Terminal
     children: Children
@@ -96,32 +98,30 @@ class Session:
     """The run that Run and Results show."""
 
     starts: list[Callable[[], object]] = field(default_factory=list)
-    """What cancels each start of a run that is under way: nobody but this console hears what it has begun."""
+    """Cancel each start of a run that is under way: only this console reads which run it started."""
     unstopped: list[str] = field(default_factory=list)
     """Sentences about runs that go on though their start was cancelled."""
 
-    @contextmanager
-    def starting(self, cancel: Callable[[], object]) -> Iterator[None]:
-        """Hold the console while a run is being started; leaving cancels that first."""
+    async def start(
+        self, children: Children, cancel: Callable[[], object], end: asyncio.Event, *words: str
+    ) -> Started:
+        """Start a run; leaving the console cancels that first, which sets end. Raises ChildFailed."""
         self.starts.append(cancel)
         try:
-            yield
+            where = ("--detach", "--json", "--runs", self.runs_dir)
+            done = await children.run_or_end(end, *words, *where)
+            folder, going_on = started_run(done, self.runs_dir), ""
+            if folder is not None and end.is_set():
+                # Whatever the exit code: once the command has named its run, only this console can stop it.
+                going_on = await asyncio.to_thread(not_stopped, folder)
+                self.unstopped += [going_on] if going_on else []
+            return Started(done, folder, going_on, was_undone=end.is_set() and was_undone(done))
         finally:
             self.starts.remove(cancel)
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Device nodes that are ticked, in the order of ticking."""
         return tuple(self.ticks)
-
-
-class Host(Protocol):
-    """The app, as its screens and widgets know it."""
-
-    session: Session
-
-    def action_go(self, mode: str) -> None:
-        """Show one of the five screens."""
 
 
 class ConsoleScreen(Screen[None]):
@@ -134,17 +134,15 @@ class ConsoleScreen(Screen[None]):
     KEYS_LEFT_OUT: ClassVar[tuple[str, ...]] = ()
     """Actions whose keys are left out first where the line of keys is too short."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._while_shown: list[Timer] = []
-
     @property
     def session(self) -> Session:
         """What all screens share."""
-        return cast("Host", self.app).session
+        return cast("ConsoleApp", self.app).session
 
     def compose(self) -> ComposeResult:
-        yield Static(self._head(), id="head")
+        names = [plain(f" {name} ", "reverse" if mode == self.MODE else "") for mode, name in SCREENS]
+        head = (plain("fsconsole ", "bold"), *names, plain(f"  {socket.gethostname()}"))
+        yield Static(Content.assemble(*head), id="head")
         # In a box of its own, which gives way to a long sentence: that is shown whole.
         with Vertical(id="content"):
             yield from self.content()
@@ -155,18 +153,15 @@ class ConsoleScreen(Screen[None]):
     def content(self) -> Iterable[Widget]:
         return ()
 
-    def while_shown(self, every_s: float, act: Callable[[], None]) -> None:
-        """Act again and again while this screen is shown, and do nothing while nobody looks."""
-        self._while_shown.append(self.set_interval(every_s, act, pause=not self.is_current))
+    def while_shown(self, every_s: float, act: Callable[[], object]) -> None:
+        """Act again and again while this screen is on top, and do nothing while nobody looks."""
+        self.set_interval(every_s, lambda: act() if self.is_active else None)
 
-    def on_screen_resume(self) -> None:
-        """Go on with what is done while the screen is shown; a subclass's own handler is called besides."""
-        for timer in self._while_shown:
-            timer.resume()
-
-    def on_screen_suspend(self) -> None:
-        for timer in self._while_shown:
-            timer.pause()
+    def put(self, selector: str, content: Content, *, layout: bool = True) -> None:
+        """Update a Static only where its text differs: Static.update() always repaints."""
+        place = self.query_one(selector, Static)
+        if not (isinstance(place.content, Content) and place.content.is_same(content)):
+            place.update(content, layout=layout)
 
     def say(self, text: str, *, style: str = "") -> None:
         """Show a sentence until the next one, none where the console ends; style: "$error", "$warning" or nothing."""
@@ -179,13 +174,40 @@ class ConsoleScreen(Screen[None]):
             self.say(f"{NotRoot(what)} Leave with q, then `sudo fsconsole`.", style="$warning")
         return self.session.is_root
 
+    def is_busy(self, group: str) -> bool:
+        """Return whether a worker of this screen and group is at work."""
+        return any(one.node is self and one.group == group and not one.is_finished for one in self.workers)
+
+    async def act(self, words: Sequence[str], said: Callable[[str], str]) -> None:
+        """Carry out a command and say what came of it, by what it printed."""
+        with self.complaining():
+            done = await carried_out(self.session.children, *words)
+            self.say(said(done.out))
+
+    def show_run(self, folder: RunFolder, told: str) -> None:
+        """Show a run on its screen; where another screen or dialog is open, say so there instead."""
+        if self.is_active:
+            self.session.folder = folder
+            self.app.switch_mode("run")
+        else:
+            self.say_at_hand(f"{told}: the list of runs (5) shows it.")
+
+    def ask(self, dialog: Dialog[T], then: Callable[[T], object]) -> None:
+        """Show a dialog and hand on what it ends with, unless it is given up."""
+
+        def answered(answer: T | None) -> None:
+            if answer is not None:
+                then(answer)
+
+        self.app.push_screen(dialog, answered)
+
     async def agreed(self, question: str, told: str, *, yes: str) -> bool:
-        """Ask, and return whether it was answered with yes; a worker calls it."""
+        """Ask a question and return whether the answer was yes; called from a worker."""
         answer = await self.app.push_screen_wait(AskScreen(question, told, yes=yes))
         return bool(answer)
 
     def say_at_hand(self, text: str, *, style: str = "") -> None:
-        """Show a sentence on the screen that is looked at, under what is asked there: this one may have been left."""
+        """Show a sentence on the screen that is shown, below any dialog: this one may have been left."""
         looked_at = (one for one in reversed(self.app.screen_stack) if isinstance(one, ConsoleScreen))
         next(looked_at, self).say(text, style=style)
 
@@ -196,7 +218,7 @@ class ConsoleScreen(Screen[None]):
 
     @contextmanager
     def complaining(self) -> Iterator[None]:
-        """Show an error that is met meanwhile, and go on after it."""
+        """Show an error that is raised inside, and continue."""
         try:
             yield
         except FsconsoleError as error:
@@ -211,7 +233,7 @@ class ConsoleScreen(Screen[None]):
             self.call_after_refresh(self._give_focus_back)
 
     def _give_focus_back(self) -> None:
-        """Focus what was focused before the screen was too small, once it is shown again: hidden, it can't be."""
+        """Restore the focus that was lost when the screen was too small, once the widget is shown again."""
         before = self._focused_before
         if before is None or self.has_class("-small"):
             return
@@ -220,7 +242,3 @@ class ConsoleScreen(Screen[None]):
             self.set_focus(before)
         elif before.is_attached:
             self.set_timer(_AGAIN_S, self._give_focus_back)
-
-    def _head(self) -> Content:
-        names = [plain(f" {name} ", "reverse" if mode == self.MODE else "") for mode, name in SCREENS]
-        return Content.assemble(plain("fsconsole ", "bold"), *names, plain(f"  {socket.gethostname()}"))

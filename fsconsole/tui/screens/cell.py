@@ -1,10 +1,11 @@
-"""One cell of a run: curves, figures, distributions, commands with their output, options, environment."""
+"""Cell screen: curves, figures, distributions, commands with their output, options, environment."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from textual import work
@@ -16,28 +17,12 @@ from textual.widgets import Static
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.client.runs import Look, list_outputs, look, read_output
-from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import Point, read_curve, read_latencies
 from fsconsole.model.events import LatencySeen
 from fsconsole.model.plan import Cell
 from fsconsole.model.state import CellState
-from fsconsole.show.cell import (
-    command_table,
-    curves,
-    environment_lines,
-    extent_lines,
-    figure_lines,
-    latency_histogram,
-    latency_title,
-    option_lines,
-    others_of,
-    output_lines,
-    outputs,
-    steps_in_words,
-    title_lines,
-    warning_lines,
-)
+from fsconsole.show import cell as view
 from fsconsole.show.lines import TextLine
 from fsconsole.show.progress import begun_ns
 from fsconsole.tui.screens.base import ConsoleScreen
@@ -49,15 +34,16 @@ from fsconsole.tui.widgets.lists import List, Table
 from fsconsole.tui.widgets.rows import Spans, Texts
 
 _REFRESH_S = 2.0
-SECTIONS = (
-    ("curves", "v Curves"),
-    ("figures", "f Figures"),
-    ("spread", "x Extents"),
-    ("commands", "m Commands"),
-    ("options", "o Options"),
-    ("environment", "n Machine"),
-    ("warnings", "w Warnings"),
+_SECTIONS = (
+    ("curves", "v", "Curves", "Over time"),
+    ("figures", "f", "Figures", "All measurements"),
+    ("spread", "x", "Extents", "Extents and latencies"),
+    ("commands", "m", "Commands", "What was run"),
+    ("options", "o", "Options", "In effect or not"),
+    ("machine", "n", "Machine", "Machine, device"),
+    ("warnings", "w", "Warnings", "With remedies"),
 )
+"""Name, key, label, tooltip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +66,13 @@ class CellScreen(ConsoleScreen):
     HELP: ClassVar[str] = """One cell: one life of a filesystem, from mkfs to delete.
 Left and right go to the other cells of its row; Enter on a command shows what it printed."""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("v", "section('curves')", "Curves", id="cell.curves", tooltip="Over time", show=False),
-        Binding("f", "section('figures')", "Figures", id="cell.figures", tooltip="All measurements", show=False),
-        Binding("x", "section('spread')", "Extents", id="cell.spread", tooltip="Extents and latencies", show=False),
-        Binding("m", "section('commands')", "Commands", id="cell.commands", tooltip="What was run", show=False),
-        Binding("o", "section('options')", "Options", id="cell.options", tooltip="In effect or not", show=False),
-        Binding("n", "section('environment')", "Machine", id="cell.machine", tooltip="Machine, device", show=False),
-        Binding("w", "section('warnings')", "Warnings", id="cell.warnings", tooltip="With remedies", show=False),
+        *(
+            Binding(key, f"section('{name}')", label, id=f"cell.{name}", tooltip=tooltip, show=False)
+            for name, key, label, tooltip in _SECTIONS
+        ),
         Binding("left", "other(-1)", "Before", id="cell.before", tooltip="The cell before, of this row", priority=True, show=False),
         Binding("right", "other(1)", "Next", id="cell.next", tooltip="The next cell of this row", priority=True, show=False),
-        Binding("escape", "back", "Back", id="cell.back", tooltip="To the grid", key_display="esc"),
+        Binding("escape", "dismiss", "Back", id="cell.back", tooltip="To the grid", key_display="esc"),
     ]  # fmt: skip
 
     def __init__(self, folder: RunFolder, cells: tuple[int, ...], name: str) -> None:
@@ -100,7 +83,6 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         self._read: Read | None = None
 
     def content(self) -> Iterable[Widget]:
-        glyphs = self.session.terminal.glyphs
         yield Static(plain(""), id="title")
         yield Static(plain(""), id="sections")
         with Vertical(id="curves"):
@@ -109,7 +91,7 @@ Left and right go to the other cells of its row; Enter on a command shows what i
             yield Chart(id="dirty")
             yield Chart(id="cpu")
         yield List(id="text")
-        yield Table(rule=glyphs.horizontal, id="commands")
+        yield Table(id="commands")
 
     def on_mount(self) -> None:
         self.while_shown(_REFRESH_S, self._refresh_living)
@@ -118,14 +100,18 @@ Left and right go to the other cells of its row; Enter on a command shows what i
 
     def on_screen_resume(self) -> None:
         if self.session.folder not in (None, self._folder):
-            self.call_after_refresh(self.action_back)
+            self.call_after_refresh(self.action_dismiss)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._place)
 
     def action_section(self, section: str) -> None:
         self._section = section
-        self.query_one("#sections", Static).update(self._tabs())
+        tabs = (
+            plain(f" {key} {label} ", "reverse" if name == section else "")
+            for name, key, label, _ in _SECTIONS
+        )
+        self.put("#sections", Content("").join(tabs))
         self.query_one("#curves").display = section == "curves"
         self.query_one("#commands").display = section == "commands"
         self.query_one("#text").display = section not in ("curves", "commands")
@@ -142,28 +128,18 @@ Left and right go to the other cells of its row; Enter on a command shows what i
         elif len(self._cells) == 1:
             self.say("This row has one cell only.")
 
-    def action_back(self) -> None:
-        self.dismiss()
-
-    def on_list_opened(self, event: Table.Opened) -> None:
-        if self._read is not None:
-            self._open(event.key)
-
     @work(group="output", exclusive=True)
-    async def _open(self, key: str) -> None:
+    async def on_list_opened(self, event: Table.Opened) -> None:
         read = self._read
-        found = outputs(read.known, read.others).get(key) if read is not None else None
+        found = view.outputs(read.known, read.others).get(event.key) if read is not None else None
         if found is None:
             return
         if not found.file:
-            self.say("It left no output.")
+            self.say("This command printed nothing.")
             return
-        try:
+        with self.complaining():
             text, left_out = await asyncio.to_thread(read_output, self._folder, found.file)
-        except FsconsoleError as error:
-            self.complain(error)
-            return
-        self.app.push_screen(OutputScreen(lambda width: output_lines(found, text, left_out, width)))
+            self.app.push_screen(OutputScreen(lambda width: view.output_lines(found, text, left_out, width)))
 
     def _refresh_living(self) -> None:
         if self._read is not None and self._read.look.is_alive:
@@ -171,16 +147,18 @@ Left and right go to the other cells of its row; Enter on a command shows what i
 
     @work(group="read", exclusive=True)
     async def _reload(self) -> None:
-        try:
-            self._read = await asyncio.to_thread(_read_cell, self._folder, self._cells[self._at])
-        except FsconsoleError as error:
-            self.complain(error)
-            return
-        self._place()
+        folder, index = self._folder, self._cells[self._at]
 
-    def _tabs(self) -> Content:
-        parts = [plain(f" {label} ", "reverse" if name == self._section else "") for name, label in SECTIONS]
-        return Content("").join(parts)
+        def read() -> Read:
+            seen = look(folder)
+            cell, known = seen.state.request.plan.cells[index], seen.state.cells[index]
+            points = read_curve(folder, index, begun_ns(known))
+            latencies = read_latencies(folder, index, known.attempt)
+            return Read(seen, cell, known, points, latencies, view.others_of(known, list_outputs(folder)))
+
+        with self.complaining():
+            self._read = await asyncio.to_thread(read)
+            self._place()
 
     def _place(self) -> None:
         read = self._read
@@ -188,55 +166,40 @@ Left and right go to the other cells of its row; Enter on a command shows what i
             return
         width = max(20, self.size.width)
         place = (self._at + 1, len(self._cells))
-        name, standing = title_lines(read.look.state, read.cell, self._row_name, place, width)
-        self.query_one("#title", Static).update(lines(plain(name, "bold"), plain(standing)))
+        name, standing = view.title_lines(read.look.state, read.cell, self._row_name, place, width)
+        self.put("#title", lines(plain(name, "bold"), plain(standing)))
         if self._section == "curves":
-            self._place_curves(read, width)
+            said = (
+                view.steps_in_words(read.known, width)
+                if read.points
+                else "No samples of this cell were kept."
+            )
+            self.put("#steps", plain(said))
+            values = view.curves(read.known, read.points)
+            for selector, value in zip(("#throughput", "#dirty", "#cpu"), values, strict=True):
+                self.query_one(selector, Chart).show(value)
         elif self._section == "commands":
-            self.query_one("#commands", Table).show_table(command_table(read.known, read.others, width - 2))
+            self.query_one("#commands", Table).show_table(
+                view.command_table(read.known, read.others, width - 2)
+            )
         else:
-            section = self._section
-            self.query_one("#text", List).show(lambda width: Texts(self._lines_of(section, read, width - 1)))
-
-    def _place_curves(self, read: Read, width: int) -> None:
-        said = steps_in_words(read.known, width) if read.points else "No samples of this cell were kept."
-        self.query_one("#steps", Static).update(plain(said))
-        values = curves(read.known, read.points)
-        for selector, value in zip(("#throughput", "#dirty", "#cpu"), values, strict=True):
-            self.query_one(selector, Chart).show(value)
-
-    def _lines_of(self, section: str, read: Read, width: int) -> Sequence[TextLine | Spans]:
-        state = read.look.state
-        if section == "spread":
-            return self._spread(read, width)
-        if section == "figures":
-            return figure_lines(read.known, width)
-        if section == "options":
-            return option_lines(read.cell, read.known, load_catalog(), width)
-        if section == "environment":
-            return environment_lines(state, read.cell, width)
-        return warning_lines(state, read.known, width)
+            state = read.look.state
+            made: dict[str, Callable[[int], Sequence[TextLine | Spans]]] = {
+                "spread": partial(self._spread, read),
+                "figures": partial(view.figure_lines, read.known),
+                "options": partial(view.option_lines, read.cell, read.known, load_catalog()),
+                "machine": partial(view.environment_lines, state, read.cell),
+                "warnings": partial(view.warning_lines, state, read.known),
+            }
+            make = made[self._section]
+            self.query_one("#text", List).show(lambda width: Texts(make(width - 1)))
 
     def _spread(self, read: Read, width: int) -> list[TextLine | Spans]:
-        found: list[TextLine | Spans] = [*extent_lines(read.known, width)]
+        found: list[TextLine | Spans] = [*view.extent_lines(read.known, width)]
         for seen in read.latencies:
-            found += (TextLine(""), TextLine(latency_title(seen, read.known), "strong"))
-            bars = histogram_lines(latency_histogram(seen.buckets), width, self.session.terminal.glyphs)
+            found += (TextLine(""), TextLine(view.latency_title(seen, read.known), "strong"))
+            bars = histogram_lines(view.latency_histogram(seen.buckets), width, self.session.terminal.glyphs)
             found += map(runs, bars)
         if not read.latencies:
             found.append(TextLine("No latencies were kept."))
         return found
-
-
-def _read_cell(folder: RunFolder, index: int) -> Read:
-    """Return all about a cell. Raises what the journal's reader raises."""
-    seen = look(folder)
-    known = seen.state.cells[index]
-    return Read(
-        look=seen,
-        cell=seen.state.request.plan.cells[index],
-        known=known,
-        points=read_curve(folder, index, begun_ns(known)),
-        latencies=read_latencies(folder, index, known.attempt),
-        others=others_of(known, list_outputs(folder)),
-    )

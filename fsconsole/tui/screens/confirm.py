@@ -1,11 +1,12 @@
-"""Confirm: what will be lost on each target, and the word that must be typed before anything is."""
+"""Confirm dialog: what will be lost on each target, and the name that must be typed first."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import ClassVar, cast
+from functools import partial
+from typing import ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
@@ -13,13 +14,13 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
-from fsconsole.client.children import decoded, failure, not_started, not_stopped, started_run, was_undone
+from fsconsole.client.children import decoded, failure, not_started
 from fsconsole.errors import ChildFailed, ExitCode, FsconsoleError
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.device import Identity
-from fsconsole.show.confirm import asking_words, changes, may_begin, offer_rows, strays
-from fsconsole.tui.screens.base import ConsoleScreen, Host, Session
+from fsconsole.show import confirm as view
+from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.widgets.lists import List
@@ -30,17 +31,17 @@ _LOOK_AGAIN = frozenset({ExitCode.CONSENT_STALE, ExitCode.CONSENT_MISSING, ExitC
 
 
 class Doing(Enum):
-    """What goes on behind the screen."""
+    """What the dialog is doing."""
 
     NOTHING = "nothing"
     LOOKING = "looking"
     STARTING = "starting"
     CANCELLING = "cancelling"
-    BEGUN = "begun"
+    STARTED = "started"
 
 
 class ConfirmScreen(Dialog[RunFolder]):
-    """Shows what a plan would destroy, starts it once that was agreed to, and ends with the run's folder."""
+    """Shows what a plan would destroy, starts it once that is confirmed, and ends with the run's folder."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "start", "Start", id="confirm.start", tooltip="Wipe the devices and start the run", priority=True),
@@ -64,12 +65,7 @@ class ConfirmScreen(Dialog[RunFolder]):
         self._strayed: tuple[str, ...] = ()
         self._doing = Doing.NOTHING
         self._cancel = asyncio.Event()
-        self._begun: RunFolder | None = None
-
-    @property
-    def session(self) -> Session:
-        """What all screens share."""
-        return cast("Host", self.app).session
+        self._started: RunFolder | None = None
 
     def body(self) -> Iterable[Widget]:
         yield List(id="offer")
@@ -96,55 +92,49 @@ class ConfirmScreen(Dialog[RunFolder]):
         self._doing = Doing.LOOKING
         self._say("Reading the devices ...")
         try:
-            self._show(await self._offered())
+            done = await self.session.children.run(
+                *self.look_words, "--json", "--runs", self.session.runs_dir
+            )
+            try:
+                # A refused device ends the command with an error, and is shown all the same.
+                offer = decoded(PlanAnswer, done.out, "plan")
+            except ChildFailed as error:
+                raise (failure(done) if done.exit_code else error) from error
+            self._show(offer)
         except FsconsoleError as error:
             self._complain(error)
         finally:
             self._at_rest()
 
-    async def _offered(self) -> PlanAnswer:
-        """Return what the command says; a refused device ends it with an error, and is shown all the same."""
-        done = await self.session.children.run(*self.look_words, "--json", "--runs", self.session.runs_dir)
-        try:
-            return decoded(PlanAnswer, done.out, "plan")
-        except ChildFailed as error:
-            raise (failure(done) if done.exit_code else error) from error
-
     def _show(self, offer: PlanAnswer) -> None:
         self._offer = offer
-        self._strayed = self._drop_strays(offer)
+        # A run that is resumed has no ticks: it knows who its devices are, and the command proves them.
+        found = view.strays(offer, self._ticks, self._source_sha256) if self._ticks else ()
+        for path, _ in found:
+            self.session.ticks.pop(path, None)
+        self._strayed = tuple(words for _, words in found)
         typed = self.query_one("#typed", Input)
         asked = bool(offer.to_type) and not offer.refused and not self._strayed
         self.query_one("#naming").display = asked
         typed.disabled = not asked
         typed.value = ""
-        if asked:
-            typed.focus()
-        else:
-            self.query_one("#offer").focus()
+        (typed if asked else self.query_one("#offer")).focus()
         self._paint()
-        self._say(asking_words(offer, self._strayed))
-
-    def _drop_strays(self, offer: PlanAnswer) -> tuple[str, ...]:
-        found = strays(offer, self._ticks, self._source_sha256)
-        for path, _ in found:
-            self.session.ticks.pop(path, None)
-        return tuple(words for _, words in found)
+        self._say(view.asking_words(offer, self._strayed))
 
     def _paint(self) -> None:
-        if (offer := self._offer) is not None:
-            changed, strayed = self._changed, self._strayed
-            make = lambda width: Texts(offer_rows(offer, changed, width - 1, strayed))  # noqa: E731
-            self.query_one("#offer", List).show(make)
+        if self._offer is not None:
+            rows = partial(view.offer_rows, self._offer, self._changed, strayed=self._strayed)
+            self.query_one("#offer", List).show(lambda width: Texts(rows(width - 1)))
             self._allow()
 
     def on_input_changed(self) -> None:
         self._allow()
 
-    def on_input_submitted(self) -> None:
-        self._say(
-            "Ctrl+s starts; Enter alone wipes nothing." if self._may_begin() else "That is not the name."
-        )
+    def action_accept(self) -> None:
+        """Start nothing: Enter alone must not wipe."""
+        agreed = self._may_start()
+        self._say("Ctrl+s starts; Enter alone wipes nothing." if agreed else "That is not the name.")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         if event.button.id == "start":
@@ -156,88 +146,66 @@ class ConfirmScreen(Dialog[RunFolder]):
         self.query_one("#offer", List).action_pages(pages)
 
     def action_back(self) -> None:
-        """Leave everything as it is; a start that goes on is cancelled, and what became of it is told."""
+        """Close the dialog; a start that is under way is cancelled first, and its outcome shown."""
         if self._doing in (Doing.NOTHING, Doing.LOOKING):
             self.dismiss(None)
-        elif self._doing is Doing.BEGUN:
-            self.dismiss(self._begun)
+        elif self._doing is Doing.STARTED:
+            self.dismiss(self._started)
         elif self._doing is Doing.STARTING:
             self._doing = Doing.CANCELLING
             self._cancel.set()
             self._say("Cancelling the start and removing what it made ...")
 
     def action_start(self) -> None:
-        """Begin, where that was agreed to; once, however long the key is held."""
-        if self._offer is None or self._doing is not Doing.NOTHING or not self._may_begin():
+        """Start the run, where that is confirmed; once, however long the key is held."""
+        if self._offer is None or self._doing is not Doing.NOTHING or not self._may_start():
             return
-        # Before its worker comes to work: the next key may be Escape, which then has to cancel it.
+        # Set before the worker runs: the next key may be Escape, which then has to cancel it.
         self._doing, self._cancel = Doing.STARTING, asyncio.Event()
         self._allow()
         self._say("Starting the run; its devices are checked once more. Escape cancels.")
-        self._begin(self._offer)
+        self._start(self._offer)
 
     @work(group="confirm")
-    async def _begin(self, offer: PlanAnswer) -> None:
-        # Not exclusive: a second worker would end the first one's child in the middle, and the run begin unseen.
+    async def _start(self, offer: PlanAnswer) -> None:
+        # Not exclusive: a second worker would kill the first one's child, and its run might start unseen.
+        # The start is bound to what was agreed to; and to what was shown, but for a run that is resumed.
+        consent = ("--consent", offer.consent) if offer.consent else ()
+        words = (*self.start_words, *consent, *(("--seen", offer.seen) if self._ticks else ()))
         try:
-            with self.session.starting(self.action_back):
-                await self._start(offer)
+            started = await self.session.start(self.session.children, self.action_back, self._cancel, *words)
+            if started.folder is not None:
+                self._started, self._doing = started.folder, Doing.STARTED
+                if started.going_on:
+                    self._say(f"{started.going_on}  Escape shows it.", "$error")
+                else:
+                    self.dismiss(started.folder)
+            elif started.was_undone:
+                self._say("Cancelled: no run was started, and nothing was wiped.")
+            elif started.done.exit_code in _LOOK_AGAIN:
+                await self._look()
+                if self._offer is not None and self._offer is not offer:
+                    self._changed = view.changes(offer, self._offer)
+                    self._paint()
+            else:
+                raise not_started(started.done)
         except FsconsoleError as error:
             self._complain(error)
         finally:
             self._at_rest()
 
-    async def _start(self, offer: PlanAnswer) -> None:
-        words = (
-            *self.start_words,
-            *self.bound_to(offer),
-            "--detach",
-            "--json",
-            "--runs",
-            self.session.runs_dir,
+    def _may_start(self) -> bool:
+        agreed = self._offer is not None and view.may_begin(
+            self._offer, self.query_one("#typed", Input).value
         )
-        done = await self.session.children.run_or_end(self._cancel, *words)
-        folder = started_run(done, self.session.runs_dir)
-        if folder is not None:
-            await self._end_with(folder)
-        elif self._cancel.is_set() and was_undone(done):
-            self._say("Cancelled: no run was started, and nothing was wiped.")
-        elif done.exit_code in _LOOK_AGAIN:
-            await self._look_again(offer)
-        else:
-            raise not_started(done)
-
-    async def _end_with(self, folder: RunFolder) -> None:
-        # Whatever the command's exit code: once it has told its run, only this console can stop that.
-        self._begun, self._doing = folder, Doing.BEGUN
-        going_on = await asyncio.to_thread(not_stopped, folder) if self._cancel.is_set() else ""
-        if going_on:
-            self.session.unstopped.append(going_on)
-            self._say(f"{going_on}  Escape shows it.", "$error")
-        else:
-            self.dismiss(folder)
-
-    def bound_to(self, offer: PlanAnswer) -> tuple[str, ...]:
-        """Return the words that bind a start to what was agreed to, and to what was shown."""
-        consent = ("--consent", offer.consent) if offer.consent else ()
-        return (*consent, "--seen", offer.seen)
-
-    async def _look_again(self, offer: PlanAnswer) -> None:
-        await self._look()
-        if self._offer is not None and self._offer is not offer:
-            self._changed = changes(offer, self._offer)
-            self._paint()
-
-    def _may_begin(self) -> bool:
-        agreed = self._offer is not None and may_begin(self._offer, self.query_one("#typed", Input).value)
         return agreed and not self._strayed
 
     def _allow(self) -> None:
         idle = self._doing is Doing.NOTHING
-        self.query_one("#start", Button).disabled = not (idle and self._may_begin())
+        self.query_one("#start", Button).disabled = not (idle and self._may_start())
 
     def _at_rest(self) -> None:
-        if self._doing is not Doing.BEGUN:
+        if self._doing is not Doing.STARTED:
             self._doing = Doing.NOTHING
         if self.is_attached:
             self._allow()
@@ -250,26 +218,18 @@ class ConfirmScreen(Dialog[RunFolder]):
 
 
 class ResumeScreen(ConfirmScreen):
-    """The same for a run that is taken up again, where it can't be proved that its devices hold only what it made."""
+    """The same for a run that is resumed, where it can't be proved that its devices hold only what it made."""
 
     def __init__(self, folder: RunFolder) -> None:
         super().__init__("", {}, "")
         self.look_words = ("resume", folder.name, "--exact", "--show")
         self.start_words = ("resume", folder.name, "--exact")
 
-    def bound_to(self, offer: PlanAnswer) -> tuple[str, ...]:
-        """Return the consent: it is asked for every device that is shown, scratch devices too."""
-        return ("--consent", offer.consent) if offer.consent else ()
-
-    def _drop_strays(self, offer: PlanAnswer) -> tuple[str, ...]:
-        # Its devices were not ticked: the run knows who they are, and the command proves them.
-        return ()
-
 
 async def resume(screen: ConsoleScreen, folder: RunFolder, targets: Iterable[str]) -> bool:
     """Resume a run, once that is meant; where its devices must be agreed to anew, that is asked too.
 
-    Returns whether it goes on; what went wrong is said on the screen. Nothing is asked over what is asked by now: an
+    Returns whether it goes on, which is said on the screen, as is what went wrong. Nothing is asked over what is asked by now: an
     answer that was meant for another question would wipe.
     """
     name = folder.name
@@ -289,9 +249,12 @@ async def resume(screen: ConsoleScreen, folder: RunFolder, targets: Iterable[str
     with screen.complaining():
         where = ("--runs", screen.session.runs_dir)
         done = await screen.session.children.run("resume", name, "--exact", "--detach", *where)
-        if not done.exit_code:
-            return True
-        screen.complain(failure(done))
+        goes_on = not done.exit_code
+        if not goes_on:
+            screen.complain(failure(done))
         if done.exit_code in _CONSENT_CODES and may_ask():
-            return await screen.app.push_screen_wait(ResumeScreen(folder)) is not None
+            goes_on = await screen.app.push_screen_wait(ResumeScreen(folder)) is not None
+        if goes_on:
+            screen.say(f"Run {name} goes on.")
+        return goes_on
     return False

@@ -1,10 +1,9 @@
-"""Devices: the tree of what can be tested, live; targets are ticked here."""
+"""Devices screen: the live tree of devices; targets are ticked here."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Iterable
 from typing import ClassVar
 
 from textual import work
@@ -16,110 +15,27 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker
 
-from fsconsole.client.children import (
-    Children,
-    answer,
-    carried_out,
-    decoded,
-    failure,
-    not_started,
-    not_stopped,
-    started_run,
-    was_undone,
-)
+from fsconsole.client.children import answer, carried_out, not_started
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.scratch import Scratch
 from fsconsole.errors import FsconsoleError
-from fsconsole.journal.folder import RunFolder
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.answers import ReadTestAnswer
+from fsconsole.show import devices as view
 from fsconsole.show.device_details import details
-from fsconsole.show.devices import (
-    DEMO_QUESTION,
-    DEMO_SIZE,
-    DEMO_TOLD,
-    ListedEntry,
-    Listing,
-    about,
-    lay_out,
-    lost_ticks,
-    offer,
-    read_test_told,
-    refusal,
-    removal_told,
-    ticked_told,
-)
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.terminal import plain
 from fsconsole.tui.watch import DeviceWatch, OneAtATime, UdevWatch
 from fsconsole.tui.widgets.lists import List
 from fsconsole.tui.widgets.rows import SheetRows, Texts
 
-
-async def read_test(children: Children, path: str) -> str:
-    """Read from a device and return the figure in words. Raises ChildFailed."""
-    return read_test_told(await answer(children, ReadTestAnswer, "readtest", path))
-
-
-async def remove_scratch(children: Children, scratch_id: str) -> None:
-    """Remove a scratch device with its file, by its id: a loop's number may be another's by now.
-
-    Raises ChildFailed.
-    """
-    await carried_out(children, "scratch", "remove", scratch_id)
-
-
-@dataclass(frozen=True, slots=True)
-class Demo:
-    """What a start of the demo came to: its run, none where it had none yet, and why that goes on though it was ended."""
-
-    folder: RunFolder | None
-    going_on: str = ""
-
-
-async def start_demo(children: Children, runs_dir: str, end: asyncio.Event) -> Demo:
-    """Start the demo; one that was ended before it had a run has taken back what it made.
-
-    Raises ChildFailed.
-    """
-    place = ("--size", DEMO_SIZE, "--dir", DEFAULT_SCRATCH_DIR)
-    done = await children.run_or_end(end, "demo", *place, "--detach", "--runs", runs_dir, "--json")
-    folder = started_run(done, runs_dir)
-    if folder is None and not (end.is_set() and was_undone(done)):
-        raise not_started(done)
-    if folder is None or not end.is_set():
-        return Demo(folder)
-    # Whatever the command's exit code: once it has told its run, only this console can stop that.
-    return Demo(folder, await asyncio.to_thread(not_stopped, folder))
-
-
-async def make_scratch(children: Children, size: str, directory: str, end: asyncio.Event) -> Scratch | None:
-    """Make a scratch device; None where that was ended before it was made. Raises ChildFailed."""
-    words = ("scratch", "create", "--size", size, "--dir", directory, "--json")
-    done = await children.run_or_end(end, *words)
-    if done.exit_code:
-        if end.is_set():
-            return None
-        raise failure(done)
-    return decoded(Scratch, done.out, "scratch", "create")
-
-
-def is_first_start(listing: Listing, runs_dir: str) -> bool:
-    """Return whether nothing was tried on this machine yet: no scratch device, no run."""
-    from fsconsole.journal.store import list_runs  # noqa: PLC0415 - the first screen is there sooner without
-
-    try:
-        return not listing.has_scratch and not list_runs(runs_dir)
-    except FsconsoleError:
-        return False
-
-
-_POLL_S, _PROGRESS_S, _SETTLE_S, _REST_S = 0.4, 1.0, 0.1, 1.0
+Job = Callable[[], Coroutine[None, None, None]]
+_POLL_S, _SETTLE_S, _REST_S = 0.4, 0.1, 1.0
 """A look costs half a second of a CPU: where devices come and go without end there is a rest between looks."""
 
 
 class DevicesScreen(ConsoleScreen):
-    """What can be tested, and how each device stands."""
+    """The devices that can be tested, and the state of each."""
 
     CSS_PATH = "devices.tcss"
     MODE: ClassVar[str] = "devices"
@@ -158,13 +74,12 @@ On a machine without runs or scratch devices, d starts a first comparison that t
     def content(self) -> Iterable[Widget]:
         yield Container(List(id="table"), List(id="details", space_reads_on=False), id="body")
         yield Static(plain(""), id="about")
-        yield Static(plain(offer(is_root=self.session.is_root), "bold"), id="offer")
+        yield Static(plain(view.offer(is_root=self.session.is_root), "bold"), id="offer")
 
     def on_mount(self) -> None:
         self._watch = DeviceWatch(OneAtATime(self.session.children), self.session.runs_dir)
         self._udev.start()
         self.set_interval(_POLL_S, self.poll)
-        self.set_interval(_PROGRESS_S, self.follow_progress)
         self._table.focus()
 
     def on_unmount(self) -> None:
@@ -177,33 +92,34 @@ On a machine without runs or scratch devices, d starts a first comparison that t
 
     def on_devices_screen_news(self) -> None:
         """Look in a moment, once for all that comes until then: one event seldom comes alone."""
+
+        def look() -> None:
+            self._settling = None
+            self.action_look()
+
         self._glimpse()
         if self._settling is None:
             age_s = self._watch.age_s
             rest_s = 0.0 if age_s is None else _REST_S - age_s
-            self._settling = self.set_timer(max(_SETTLE_S, rest_s), self._look_at_news)
-
-    def on_list_moved(self) -> None:
-        self._show_details()
+            self._settling = self.set_timer(max(_SETTLE_S, rest_s), look)
 
     def on_list_ticked(self, event: List.Ticked) -> None:
         self._tick(event.key)
 
     async def poll(self) -> None:
-        """Look where the kernel's tables have changed, also since a look began that still goes on."""
+        """Look again where the kernel's tables have changed, also during a look; follow the progress of arrays."""
         if self._watch.is_looking:
             self._tell()
-        if self.is_current and await self._watch.has_changed():
+        if not self.is_current:
+            return
+        if await self._watch.has_changed():
             self.on_devices_screen_news()
-
-    async def follow_progress(self) -> None:
-        """Show how far arrays have synced."""
-        if self.is_current and await self._watch.follow_progress():
+        if await self._watch.follow_progress():
             self._show()
 
     def action_look(self) -> None:
         """Look at all devices; one look at a time, and one more where something happened during it."""
-        self._watch.want()
+        self._watch.is_wanted = True
         self._look_if_wanted()
 
     def action_tick(self) -> None:
@@ -218,60 +134,77 @@ On a machine without runs or scratch devices, d starts a first comparison that t
     def action_create(self) -> None:
         from fsconsole.tui.screens.scratch_form import ScratchForm  # noqa: PLC0415 - the start is sooner
 
+        def made(scratch: Scratch) -> None:
+            self._made = scratch
+            self.action_look()
+
         if self.may("Making a scratch device"):
-            self.app.push_screen(ScratchForm(self._watch.children), self._was_made)
+            self.ask(ScratchForm(self._watch.children), made)
 
     def action_read(self) -> None:
         entry = self._entry()
-        if entry is not None and self.may("Reading a disk"):
-            self.begin(f"Reading from {entry.device.path} for 3 s", self._read_test(entry.device.path))
+        if entry is None or not self.may("Reading a disk"):
+            return
+        path = entry.device.path
+
+        async def read() -> None:
+            figures = await answer(self._watch.children, ReadTestAnswer, "readtest", path)
+            told = self._read_tests[path] = view.read_test_told(figures)
+            self.say(f"{path}: {told}")
+            self.on_list_moved()
+
+        self.start_job(f"Reading from {path} for 3 s", read)
 
     @work(group="remove", exclusive=True)
     async def action_remove(self) -> None:
         entry = self._entry()
         if entry is None or not self.may("Removing a scratch device"):
             return
-        path = entry.device.path
+        path, scratch_id = entry.device.path, entry.scratch_id
+
+        async def remove() -> None:
+            # By its id: a loop's number may be another's by now.
+            await carried_out(self._watch.children, "scratch", "remove", scratch_id)
+            self.session.ticks.pop(path, None)
+            self.say(f"{path} and its file are removed.")
+            self.action_look()
+
         if not entry.device.is_scratch:
             self.say(f"{path} is no scratch device: only those are removed here.")
-            return
-        if await self.agreed(f"Remove {path}?", removal_told(entry), yes="Remove"):
-            self.begin(f"Removing {path}", self._remove(path, entry.scratch_id))
+        elif await self.agreed(f"Remove {path}?", view.removal_told(entry), yes="Remove"):
+            self.start_job(f"Removing {path}", remove)
 
     @work(group="demo", exclusive=True)
     async def action_demo(self) -> None:
         """Start the first comparison; where no line says what that does, ask first."""
         if not self.may("Starting the demo"):
             return
+        end = asyncio.Event()
+
+        async def demo() -> None:
+            words = ("demo", "--size", view.DEMO_SIZE, "--dir", DEFAULT_SCRATCH_DIR)
+            started = await self.session.start(self._watch.children, self.action_end_job, end, *words)
+            self._watch.is_wanted = True
+            folder = started.folder
+            if started.was_undone:
+                self.say("Stopped: no run was started, and the scratch device is removed.")
+            elif folder is None:
+                raise not_started(started.done)
+            elif started.going_on:
+                self.say_at_hand(f"{started.going_on}  The list of runs (5) shows it.", style="$error")
+            else:
+                self.show_run(folder, f"The demo's run {folder.name} has started")
+
         offered = self.query_one("#offer").display
-        if offered or await self.agreed(DEMO_QUESTION, DEMO_TOLD, yes="Start"):
-            end = asyncio.Event()
-            self.begin("Creating a scratch device of 2 GiB and starting the demo", self._demo(end), end)
+        if offered or await self.agreed(view.DEMO_QUESTION, view.DEMO_TOLD, yes="Start"):
+            self.start_job("Creating a scratch device of 2 GiB and starting the demo", demo, end)
 
-    async def _demo(self, end: asyncio.Event) -> None:
-        with self.session.starting(self.action_end_job):
-            demo = await start_demo(self._watch.children, self.session.runs_dir, end)
-            if demo.going_on:
-                self.session.unstopped.append(demo.going_on)
-        self._watch.want()
-        if demo.folder is None:
-            self.say("Stopped: no run was started, and the scratch device is removed.")
-        elif demo.going_on:
-            self.say_at_hand(f"{demo.going_on}  The list of runs (5) shows it.", style="$error")
-        elif self.is_active:
-            self.session.folder = demo.folder
-            self.app.switch_mode("run")
-        else:
-            # Whoever is at something else by now stays there.
-            self.say_at_hand(f"The demo's run {demo.folder.name} has started: the list of runs (5) shows it.")
+    def start_job(self, words: str, job: Job, end: asyncio.Event | None = None) -> None:
+        """Start a job, unless one is running; words name it.
 
-    def begin(self, words: str, job: Coroutine[None, None, None], end: asyncio.Event | None = None) -> None:
-        """Carry out a job, unless there is one; words say what goes on.
-
-        A job that says itself what became of it when it is ended has an event for that; any other is cancelled.
+        A job with an event ends itself once that is set, and says what became of it; any other is cancelled.
         """
         if self._job is not None:
-            job.close()
             self.say(f"{self._job_words} is still running: escape stops it.", style="$warning")
             return
         self._job_words, self._job_end, self._is_ending = words, end, False
@@ -292,22 +225,11 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         """Offer the end of a job only while there is one."""
         return action != "end_job" or self._job is not None
 
-    async def went_well(self, job: Coroutine[None, None, None]) -> bool:
-        """Wait for a job and return whether it met no error; one that it met is shown."""
+    async def _carried_out(self, job: Job) -> None:
         try:
-            await job
-        except FsconsoleError as error:
-            self.complain(error)
-        else:
-            return True
-        return False
-
-    async def _carried_out(self, job: Coroutine[None, None, None]) -> None:
-        try:
-            await self.went_well(job)
+            with self.complaining():
+                await job()
         finally:
-            # One that was ended before it began would warn that nobody waited for it.
-            job.close()
             self._job = None
             if self._is_ending and self._job_end is None and self.is_attached:
                 self.say(f"Stopped: {self._job_words}.")
@@ -316,10 +238,6 @@ On a machine without runs or scratch devices, d starts a first comparison that t
     async def _glimpse(self) -> None:
         if self.is_current and await self._watch.glimpse() and self.app.is_running:
             self._take()
-
-    def _look_at_news(self) -> None:
-        self._settling = None
-        self.action_look()
 
     def _look_if_wanted(self) -> None:
         # Behind another screen nobody sees it: what is wanted is looked at on the return.
@@ -332,8 +250,10 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         try:
             while self._watch.is_wanted:
                 self._tell()
-                if await self.went_well(self._watch.look()) and self.app.is_running:
-                    self._take()
+                with self.complaining():
+                    await self._watch.look()
+                    if self.app.is_running:
+                        self._take()
         finally:
             self._watch.is_looking = False
         if self.app.is_running:
@@ -341,7 +261,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
 
     def _take(self) -> None:
         listing = self._watch.listing
-        lost = lost_ticks(self.session.ticks, listing)
+        lost = view.lost_ticks(self.session.ticks, listing)
         for path in lost:
             del self.session.ticks[path]
         if lost:
@@ -360,56 +280,41 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         if self.session.ticks.pop(path, None) is not None:
             self.say(f"{path} is unticked.")
             self._show()
-        elif why := refusal(entry, self._watch.listing, is_root=self.session.is_root):
+        elif why := view.refusal(entry, self._watch.listing, is_root=self.session.is_root):
             self.say(why, style="$warning")
         elif entry.is_proved:
             self._add(entry)
         else:
-            self.begin(f"Reading more of {path}", self._prove(entry))
 
-    def _add(self, entry: ListedEntry) -> None:
+            async def prove() -> None:
+                await self._watch.prove(entry)
+                self._take()
+                now = self._watch.listing.at(path)
+                if now is not None and now.is_proved:
+                    self._tick(path)
+
+            self.start_job(f"Reading more of {path}", prove)
+
+    def _add(self, entry: view.ListedEntry) -> None:
         self.session.ticks[entry.device.path] = listed_identity(entry.device)
-        self.say(ticked_told(entry))
+        self.say(view.ticked_told(entry))
         self._show()
-
-    async def _prove(self, entry: ListedEntry) -> None:
-        await self._watch.prove(entry)
-        self._take()
-        now = self._watch.listing.at(entry.device.path)
-        if now is not None and now.is_proved:
-            self._tick(entry.device.path)
-
-    async def _read_test(self, path: str) -> None:
-        told = self._read_tests[path] = await read_test(self._watch.children, path)
-        self.say(f"{path}: {told}")
-        self._show_details()
-
-    async def _remove(self, path: str, scratch_id: str) -> None:
-        await remove_scratch(self._watch.children, scratch_id)
-        self.session.ticks.pop(path, None)
-        self.say(f"{path} and its file are removed.")
-        self.action_look()
-
-    def _was_made(self, made: Scratch | None) -> None:
-        if made is not None:
-            self._made = made
-            self.action_look()
 
     @property
     def _table(self) -> List:
         return self.query_one("#table", List)
 
-    def _entry(self) -> ListedEntry | None:
+    def _entry(self) -> view.ListedEntry | None:
         return self._watch.listing.at(self._table.key)
 
     def _show(self) -> None:
         entries, ticked = self._watch.listing.entries, self.session.targets
         glyphs = self.session.terminal.glyphs
-        self._table.show(lambda width: SheetRows(lay_out(entries, ticked, width - 1, glyphs)))
+        self._table.show(lambda width: SheetRows(view.lay_out(entries, ticked, width - 1, glyphs)))
         self._tell()
-        self._show_details()
+        self.on_list_moved()
 
-    def _show_details(self) -> None:
+    def on_list_moved(self) -> None:
         entry, listing, figures = self._entry(), self._watch.listing, dict(self._read_tests)
         is_root = self.session.is_root
 
@@ -425,16 +330,24 @@ On a machine without runs or scratch devices, d starts a first comparison that t
 
     def _tell(self) -> None:
         watch = self._watch
-        ticked, failed = len(self.session.targets), watch.has_failed and not watch.is_looking
-        words = about(
+        words = view.about(
             watch.listing,
-            ticked,
+            len(self.session.targets),
             watch.age_s,
             looking=watch.is_looking,
-            failed=failed,
+            failed=watch.has_failed and not watch.is_looking,
             makes_arrays=self.session.makes_arrays,
         )
-        self.query_one("#about", Static).update(plain(words))
-        self.query_one("#offer").display = watch.seen_s is not None and is_first_start(
-            watch.listing, self.session.runs_dir
-        )
+        self.put("#about", plain(words))
+        self.query_one("#offer").display = self._is_first_start()
+
+    def _is_first_start(self) -> bool:
+        """Return whether nothing was tried on this machine yet: no scratch device, no run."""
+        from fsconsole.journal.store import list_runs  # noqa: PLC0415 - the first screen is there sooner without
+
+        if self._watch.seen_s is None or self._watch.listing.has_scratch:
+            return False
+        try:
+            return not list_runs(self.session.runs_dir)
+        except FsconsoleError:
+            return False

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
-from textual.command import CommandPalette
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.suggester import Suggester
@@ -25,7 +24,8 @@ from fsconsole.tui.widgets.chrome import Keys
 from fsconsole.tui.widgets.lists import Choices
 
 if TYPE_CHECKING:
-    from fsconsole.tui.screens.base import Host
+    from fsconsole.tui.app import ConsoleApp
+    from fsconsole.tui.screens.base import Session
 
 T = TypeVar("T")
 _KEY = 10
@@ -43,7 +43,7 @@ class Dialog(ModalScreen[T | None]):
 
     CSS_PATH = str(Path(__file__).with_name("dialog.tcss"))
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "give_up", "Cancel", id="dialog.cancel", tooltip="Go back, change nothing"),
+        Binding("escape", "dismiss", "Cancel", id="dialog.cancel", tooltip="Go back, change nothing"),
     ]
     _is_left = False
     _kept: tuple[T | None] | None = None
@@ -52,6 +52,11 @@ class Dialog(ModalScreen[T | None]):
     def __init__(self, title: str = "") -> None:
         super().__init__()
         self._heading = title
+
+    @property
+    def session(self) -> Session:
+        """What all screens share."""
+        return cast("ConsoleApp", self.app).session
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
@@ -87,16 +92,19 @@ class Dialog(ModalScreen[T | None]):
             # A long sentence makes the dialog higher than the screen: it, and not the list, must be in sight.
             self.call_after_refresh(wrong.scroll_visible, animate=False)
 
-    def action_give_up(self) -> None:
-        self.dismiss(None)
+    def on_input_submitted(self) -> None:
+        self.action_accept()
+
+    def action_accept(self) -> None:
+        """End with what was asked for, where nothing is wrong with it."""
 
 
 class AskScreen(Dialog[bool]):
-    """Asks before something is done that can't be taken back; y does it, n and escape don't."""
+    """Asks before something that can't be undone; y does it, n and escape don't."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer('yes')", "Yes", id="ask.yes", tooltip="Do it"),
-        Binding("n,escape", "answer('no')", "No", id="ask.no", tooltip="Change nothing"),
+        Binding("y", "dismiss(True)", "Yes", id="ask.yes", tooltip="Do it"),
+        Binding("n,escape", "dismiss(False)", "No", id="ask.no", tooltip="Change nothing"),
         Binding("left,right", "app.focus_next", "Other", id="ask.other", tooltip="The other answer", show=False),
     ]  # fmt: skip
 
@@ -118,12 +126,9 @@ class AskScreen(Dialog[bool]):
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
 
-    def action_answer(self, answer: str) -> None:
-        self.dismiss(answer == "yes")
-
 
 class AttachScreen(Dialog[RunFolder]):
-    """Ends with the run to be shown, or with None; keys that lead elsewhere do so from here too."""
+    """Offers to show a running run; ends with its folder. The keys of other screens work here too."""
 
     HELP: ClassVar[str] = (
         "A run continues whether or not a console shows it.\n"
@@ -131,7 +136,7 @@ class AttachScreen(Dialog[RunFolder]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("3", "attach", "Show it", id="attach.show", tooltip="Watch the run", key_display="enter or 3"),
-        Binding("escape", "give_up", "Not now", id="attach.later", tooltip="The run continues"),
+        Binding("escape", "dismiss", "Not now", id="attach.later", tooltip="The run continues"),
         Binding("1", "elsewhere('devices')", "Devices", id="go.devices", tooltip="Devices", show=False),
         Binding("2", "elsewhere('plan')", "Plan", id="go.plan", tooltip="The plan", show=False),
         Binding("4", "elsewhere('results')", "Results", id="go.results", tooltip="The grid", show=False),
@@ -157,7 +162,7 @@ class AttachScreen(Dialog[RunFolder]):
 
     def action_elsewhere(self, mode: str) -> None:
         self.dismiss(None)
-        cast("Host", self.app).action_go(mode)
+        self.app.switch_mode(mode)
 
 
 class PickScreen(Dialog[str]):
@@ -206,9 +211,6 @@ class PromptScreen(Dialog[str]):
     def on_input_changed(self, event: Input.Changed) -> None:
         self.complain(self._check(event.value))
 
-    def on_input_submitted(self, _event: Input.Submitted) -> None:
-        self.action_accept()
-
     def action_accept(self) -> None:
         text = self.query_one("#asked", Input).value
         if not self._check(text):
@@ -216,25 +218,24 @@ class PromptScreen(Dialog[str]):
 
 
 class FormScreen(Dialog[T]):
-    """Ends with what the fields come to, with nothing in it that judged() has something against."""
+    """Ends with what the fields come to, once nothing is wrong with them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        enter_takes("form.accept", "Take it as it stands"),
+        enter_takes("form.accept", "Take what is typed"),
         Binding("up", "app.focus_previous", "Up", id="form.up", tooltip="The field above", show=False),
         Binding("down", "app.focus_next", "Down", id="form.down", tooltip="The field below", show=False),
     ]
 
-    def __init__(self, title: str, fields: Sequence[FormField]) -> None:
+    def __init__(
+        self,
+        title: str,
+        fields: Sequence[FormField],
+        judge: Callable[[Mapping[str, str]], tuple[str, str]],
+        result: Callable[[Mapping[str, str]], T],
+    ) -> None:
+        """Judge gives the key of a field and what is wrong with it, both empty where nothing is; result: of what is good."""
         super().__init__(title)
-        self._fields = tuple(fields)
-
-    def judged(self, texts: Mapping[str, str]) -> tuple[str, str]:
-        """Return the key of the field with which something is wrong, and what; both empty where nothing is."""
-        raise NotImplementedError
-
-    def result(self, texts: Mapping[str, str]) -> T:
-        """Return what faultless texts come to."""
-        raise NotImplementedError
+        self._fields, self._judged, self._result = tuple(fields), judge, result
 
     def body(self) -> Iterable[Widget]:
         with VerticalScroll(id="form", can_focus=False):
@@ -251,18 +252,15 @@ class FormScreen(Dialog[T]):
     def on_input_changed(self, _event: Input.Changed) -> None:
         self._judge()
 
-    def on_input_submitted(self, _event: Input.Submitted) -> None:
-        self.action_accept()
-
     def action_accept(self) -> None:
         """End with it where nothing is wrong; else go to the field."""
         if wrong := self._judge():
             self.query_one(f"#field-{wrong}").focus()
         else:
-            self.dismiss(self.result(self._texts()))
+            self.dismiss(self._result(self._texts()))
 
     def _judge(self) -> str:
-        wrong, words = self.judged(self._texts())
+        wrong, words = self._judged(self._texts())
         for field in self._fields:
             below = self.query_one(f"#wrong-{field.key}", Static)
             below.update(plain(words if field.key == wrong else ""))
@@ -277,7 +275,7 @@ class HelpScreen(Dialog[None]):
     """Says what a screen is for, and lists its keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q", "give_up", "Close", id="help.close", tooltip="Back to the screen"),
+        Binding("escape,question_mark,q", "dismiss", "Close", id="help.close", tooltip="Back to the screen"),
     ]
 
     def __init__(self, screen: Screen[object]) -> None:
@@ -286,21 +284,13 @@ class HelpScreen(Dialog[None]):
 
     def body(self) -> Iterable[Widget]:
         purpose = [plain(line) for line in getattr(self._about, "HELP", "").strip().splitlines()]
-        keys = [plain(f"{key:<{_KEY}} {words}") for key, words in self._keys()]
+        bindings: dict[str, Binding] = {}
+        for active in self._about.active_bindings.values():
+            if active.binding.id and active.binding.show:
+                bindings.setdefault(active.binding.id, active.binding)
+        keys = [
+            plain(f"{self.app.get_key_display(one):<{_KEY}} {one.description}: {one.tooltip}")
+            for one in bindings.values()
+        ]
         with VerticalScroll(id="help"):
             yield Static(lines(*purpose, plain(""), plain("Keys", "bold"), *keys, plain(""), plain(_GENERAL)))
-
-    def _keys(self) -> Iterator[tuple[str, str]]:
-        told = set()
-        for active in self._about.active_bindings.values():
-            binding = active.binding
-            if binding.id and binding.show and binding.id not in told:
-                told.add(binding.id)
-                yield self.app.get_key_display(binding), f"{binding.description}: {binding.tooltip}"
-
-
-class Palette(CommandPalette):
-    """Textual's list of commands, with words that every terminal can show."""
-
-    def __init__(self) -> None:
-        super().__init__(placeholder="Search commands", id="--command-palette")

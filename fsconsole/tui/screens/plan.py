@@ -1,55 +1,49 @@
-"""Plan: what is compared, with which options, under which load; and what that comes to."""
+"""Plan screen: filesystems, options, workloads, arrays and settings, and the cells that they give."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
-from textual import events, on, work
+from textual import events, work
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.client.children import answer
+from fsconsole.devices.identity import listed_identity
 from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
 from fsconsole.model.answers import CatalogAnswer, LevelAnswer
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.outcome import Disk, Outcome, ThisMachine, levels_of, this_machine, work_out
-from fsconsole.plan.planfile import PlanFile
+from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.read import configs_folder, list_configs, read_plan, resolve_plan
 from fsconsole.show import plan as view
-from fsconsole.show.lines import Mark
-from fsconsole.show.plan import unable
+from fsconsole.show.devices import WORDS, others, parse_listing
+from fsconsole.show.lines import Line, Mark
+from fsconsole.show.plan_forms import ADD
 from fsconsole.system.files import kernel_release
 from fsconsole.tui import planfiles
 from fsconsole.tui.screens import plan_sections as of_plan
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.dialogs import PickScreen, PromptScreen
-from fsconsole.tui.screens.plan_dialogs import (
-    Asked,
-    CommandsScreen,
-    Desk,
-    OpenScreen,
-    PathSuggester,
-    number_in,
-)
+from fsconsole.tui.screens.plan_dialogs import CommandsScreen, OpenScreen, PathSuggester, number_in
 from fsconsole.tui.terminal import lines, plain
-from fsconsole.tui.watch import beside, look_at
-from fsconsole.tui.widgets.chrome import Sift
+from fsconsole.tui.watch import in_background
+from fsconsole.tui.widgets.chrome import ListFilter
 from fsconsole.tui.widgets.lists import Choices
 from fsconsole.units import format_guess
 
 _TELL_S = 2.0
-"""How often it is told how long something has taken."""
+"""Between updates of how long something has taken."""
 _SETTLE_S = 0.1
 """A plan is counted when no key has changed it for so long."""
 _NEW_NAME = "plan.toml"
@@ -70,7 +64,7 @@ class PlanScreen(ConsoleScreen):
 What is compared: filesystems, each with options; the loads they get; arrays made of all ticked devices
 together, in each cell anew; settings of disks and kernel.
 [ ] is off: the tools decide. [x] is given. [*] is compared: all its values are multiplied out.
-[-] can't be had here; the lines below the list say why, in the kernel's words.
+[-] is not available here; the lines below the list say why, in the kernel's words.
 Space goes from one to the next; enter opens the values, which may be typed where any number goes.
 / shows only the lines with some words, such as journal, an old name, or what the tool calls it.
 Options without a line here: section "Custom options", key a, takes words for mkfs and mount.
@@ -92,7 +86,7 @@ To compare with and without an option that has one value, make a second list of 
         Binding("plus", "move(1)", "Later", id="plan.later", tooltip="Do the workload later", key_display="+", show=False),
         Binding("slash", "find", "Find", id="plan.find", tooltip="Show only lines with some words: name, group, help, old names",
                 key_display="/"),
-        Binding("escape", "back", "Sections", id="plan.back", tooltip="Back to the list of sections", show=False),
+        Binding("escape,left", "focus('#sections')", "Sections", id="plan.back", tooltip="Back to the list of sections", show=False),
     ]  # fmt: skip
 
     def __init__(self) -> None:
@@ -109,7 +103,7 @@ To compare with and without an option that has one value, make a second list of 
         self.here = ThisMachine(kernel_release())
         self._told: dict[str, CatalogAnswer] = {}
         self._asked_for: tuple[str, ...] = ()
-        self._is_counting = self._is_stale = self._has_asked = self._knows_all = False
+        self._is_counting = self._is_stale = self._knows_all = False
         self._has_asked_levels = False
         self._said = ""
         self.digest = ""
@@ -117,22 +111,23 @@ To compare with and without an option that has one value, make a second list of 
         self.section_key = "filesystems"
         self._section_shown = ""
         """The section whose lines are shown; empty where they are those of another plan."""
-        self._shown: dict[str, Content] = {}
 
     def content(self) -> Iterable[Widget]:
         yield Static(plain(""), id="plan-name")
         with Horizontal(id="plan"):
             yield Choices(id="sections")
             with Vertical(id="section"):
-                yield Sift(Choices(id="lines"), "lines")
+                yield ListFilter(Choices(id="lines"), "lines")
                 yield Static(plain(""), id="about")
             with Vertical(id="rows-pane"):
                 yield Static(plain("Variants", "bold"))
-                yield Sift(Choices(id="rows"), "variants")
+                yield ListFilter(Choices(id="rows"), "variants")
         yield Static(plain(""), id="totals")
 
     def on_mount(self) -> None:
         self.show_draft()
+        asked = self.waiting("Asking what this machine supports ...", self.ask_catalog())
+        self.run_worker(asked, group="catalog", exclusive=True)
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= _WIDE, "-wide")
@@ -140,7 +135,6 @@ To compare with and without an option that has one value, make a second list of 
         self.show_draft()
 
     def show_draft(self) -> None:
-        """Show sections, lines and name of the draft at hand."""
         if not self._is_whole:
             return
         outcome = self.outcome if self.is_counted else None
@@ -151,28 +145,26 @@ To compare with and without an option that has one value, make a second list of 
         self.query_one("#sections", Choices).show_lines(sections, at=self.section_key)
         self._show_section()
         name = view.name_line(self.draft, is_changed=self.is_changed, width=self.size.width)
-        self._put("#plan-name", plain(name, "bold"))
-        self._show_totals()
+        # The sizes of these texts stay: the rest of the screen need not be laid out for them.
+        self.put("#plan-name", plain(name, "bold"), layout=False)
+        outcome = self.outcome if self.is_up_to_date else None
+        first, second = view.totals(outcome, self.disks, self.missing, self.size.width)
+        is_wrong = outcome is not None and outcome.plan is None
+        self.query_one("#totals").set_class(is_wrong, "-wrong")
+        self.put(
+            "#totals", lines(plain(first, "$error" if is_wrong else "bold"), plain(second)), layout=False
+        )
 
     @property
     def _is_whole(self) -> bool:
-        """Whether its parts are there: when the console ends they go before what counts a plan does."""
+        """Whether its widgets exist: at exit they are removed before the worker that counts a plan ends."""
         return len(self.query(", ".join(_PARTS))) == len(_PARTS)
-
-    def show_opened(self) -> None:
-        """Show where the opened plan says what it compares."""
-        self.section_key = "filesystems" if self.draft.checklists or self.size.width >= _WIDE else "variants"
-        self._section_shown = ""
-        if self._is_whole:
-            self._sift("rows").show_lines(of_plan.Rows().lines(self.desk), afresh=True)
-        self.show_draft()
-        self.refresh_bindings()
 
     def show_outcome(self) -> None:
         """Show what the draft comes to."""
         if not (self._is_whole and self.app.is_running):
             return
-        self._sift("rows").show_lines(of_plan.Rows().lines(self.desk))
+        self._filter("rows").show_lines(self._section("rows").lines())
         self._tell(self.query_one("#rows"))
         self.show_draft()
 
@@ -191,47 +183,57 @@ To compare with and without an option that has one value, make a second list of 
         if event.control.id == "sections":
             self.query_one("#lines").focus()
             return
-        section = of_plan.Rows() if event.control.id == "rows" else of_plan.section_of(self.section_key)
-        asked = section.opened(self.desk, event.key)
+        asked = self._section(event.control.id).opened(event.key)
         if asked is None:
-            self._tick(self.query_one(f"#{event.control.id}", Choices), event.key)
+            self.on_list_ticked(event)
         else:
             self._ask(asked)
 
-    def on_list_ticked(self, event: Choices.Ticked) -> None:
-        if event.control.id == "sections":
+    def on_list_ticked(self, event: Choices.Ticked | Choices.Opened) -> None:
+        choices = event.control
+        if choices.id == "sections" or not isinstance(choices, Choices):
             self.query_one("#lines").focus()
-        else:
-            self._tick(self.query_one(f"#{event.control.id}", Choices), event.key)
-
-    @on(Choices.Left)
-    def action_back(self) -> None:
-        self.query_one("#sections").focus()
+            return
+        section, line = self._section(choices.id), choices.looked_at
+        with self.complaining():
+            draft = section.ticked(event.key)
+            asked = section.opened(event.key) if line is not None and line.mark is Mark.NONE else None
+            if draft != self.draft or line is None:
+                self.say("")
+                self.take(draft)
+            elif asked is not None:
+                self._ask(asked)
+            else:
+                self.say(line.about[0] if line.about else "")
 
     def action_find(self) -> None:
-        rows = self._sift("rows")
-        (rows if rows.has_focus_within else self._sift("lines")).find()
+        rows = self._filter("rows")
+        (rows if rows.has_focus_within else self._filter("lines")).find()
 
     def action_add(self) -> None:
         """Ask for the words of a variant; or for a kind of workload, then for its figures."""
-        if self.section_key == "words":
-            self._ask(of_plan.words_form(self.desk, len(self.draft.plan.variants)))
-        else:
-            self.app.push_screen(
-                PickScreen("Add a workload", of_plan.kind_lines()),
-                lambda kind: self._ask(of_plan.added_form(self.desk, kind)) if kind else None,
-            )
+        section = self._section("lines")
+        if isinstance(section, of_plan.Words):
+            self._ask(section.opened(ADD))
+        elif isinstance(section, of_plan.Workloads):
+            kinds = [Line(kind.value, kind.value, value=told) for kind, told, _ in drafts.STARTS]
+            self.ask(PickScreen("Add a workload", kinds), lambda kind: self._ask(section.added(kind)))
 
     def action_double(self) -> None:
-        self._change(lambda: of_plan.doubled(self.draft, self.section_key, self._line_key))
+        self._remake(of_plan.DOUBLED)
         if told := of_plan.DOUBLING.get(of_plan.kind_of(self.section_key)):
             self.say(told)
 
     def action_drop(self) -> None:
-        self._change(lambda: of_plan.dropped(self.draft, self.section_key, self._line_key))
+        self._remake(of_plan.DROPPED)
+
+    def _remake(self, acts: Mapping[str, Callable[[Draft, int], Draft]]) -> None:
+        number = of_plan.number_at(self.section_key, self.query_one("#lines", Choices).key)
+        if number is not None:
+            self._change(lambda: acts[of_plan.kind_of(self.section_key)](self.draft, number))
 
     def action_move(self, step: int) -> None:
-        before, key = self.draft, self._line_key
+        before, key = self.draft, self.query_one("#lines", Choices).key
         place = number_in(key) + step if key else -1
         if 0 <= place < len(before.plan.workloads):
             self._change(lambda: drafts.moved_workload(before, place - step, step))
@@ -240,36 +242,20 @@ To compare with and without an option that has one value, make a second list of 
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "find":
-            return not any(sift.is_typing for sift in self.query(Sift))
-        return of_plan.is_offered(action, self.section_key)
+            return not any(shown_filter.is_typing for shown_filter in self.query(ListFilter))
+        kind = of_plan.kind_of(self.section_key)
+        return kind in of_plan.OFFERED.get(action, {kind})
 
-    @property
-    def _line_key(self) -> str:
-        line = self.query_one("#lines", Choices).looked_at
-        return line.key if line else ""
+    def _filter(self, name: str) -> ListFilter:
+        return self.query_one(f"#{name}").query_ancestor(ListFilter)
 
-    def _sift(self, name: str) -> Sift:
-        return self.query_one(f"#{name}").query_ancestor(Sift)
+    def _section(self, list_id: str | None) -> of_plan.Section:
+        """Return what a list shows."""
+        desk = of_plan.Desk(self.draft, self.catalog, self.here, self.counted, self.outcome)
+        return of_plan.section_of(desk, "variants" if list_id == "rows" else self.section_key)
 
-    def _ask(self, asked: Asked) -> None:
-        def answered(answer: object) -> None:
-            if answer is not None:
-                self._change(lambda: asked.then(answer))
-
-        self.app.push_screen(asked.dialog, answered)
-
-    def _tick(self, choices: Choices, key: str) -> None:
-        section = of_plan.Rows() if choices.id == "rows" else of_plan.section_of(self.section_key)
-        line = choices.looked_at
-        with self.complaining():
-            draft = section.ticked(self.desk, key)
-            asked = section.opened(self.desk, key) if line is not None and line.mark is Mark.NONE else None
-            if draft != self.draft or line is None:
-                self._change(lambda: draft)
-            elif asked is not None:
-                self._ask(asked)
-            else:
-                self.say(line.about[0] if line.about else "")
+    def _ask(self, asked: of_plan.Asked) -> None:
+        self.ask(asked.dialog, lambda answer: self._change(lambda: asked.then(answer)))
 
     def _change(self, make: drafts.Change) -> None:
         with self.complaining():
@@ -280,60 +266,40 @@ To compare with and without an option that has one value, make a second list of 
     def _tell(self, widget: Widget) -> None:
         if not isinstance(widget, Choices) or widget.id == "sections" or not self._is_whole:
             return
-        if self._sift("rows").has_focus_within == (widget.id == "rows"):
-            line, nothing = (
-                widget.looked_at,
-                "" if self._sift(widget.id or "").is_narrowed else "Nothing here yet.",
-            )
-            self._put("#about", plain(nothing) if line is None else lines(*map(plain, line.about)))
+        if self._filter("rows").has_focus_within == (widget.id == "rows"):
+            nothing = "" if self._filter(widget.id or "").is_narrowed else "Nothing here yet."
+            about = (nothing,) if widget.looked_at is None else widget.looked_at.about
+            self.put("#about", lines(*map(plain, about)), layout=False)
 
     def _show_section(self) -> None:
         if self.section_key == "arrays":
             self.ask_levels()
-        shown, sift = of_plan.section_of(self.section_key).lines(self.desk), self._sift("lines")
-        sift.what = of_plan.LINES_ARE.get(of_plan.kind_of(self.section_key), "lines")
+        shown_filter, kind = self._filter("lines"), of_plan.kind_of(self.section_key)
+        shown_filter.what = {"words": "variants", "run": "keys"}.get(kind, kind)
         afresh, self._section_shown = self._section_shown != self.section_key, self.section_key
-        sift.show_lines(shown, afresh=afresh)
-        self._tell(sift.choices)
-
-    def _show_totals(self) -> None:
-        outcome = self.outcome if self.is_current else None
-        first, second = view.totals(outcome, self.disks, self.missing, self.size.width)
-        is_wrong = outcome is not None and outcome.plan is None
-        self.query_one("#totals").set_class(is_wrong, "-wrong")
-        self._put("#totals", lines(plain(first, "$error" if is_wrong else "bold"), plain(second)))
-
-    def _put(self, place: str, content: Content) -> None:
-        """Show a text in its place, whose size stays: the rest of the screen need not be laid out for it."""
-        if self._shown.get(place) != content:
-            self._shown[place] = content
-            self.query_one(place, Static).update(content, layout=False)
+        shown_filter.show_lines(self._section("lines").lines(), afresh=afresh)
+        self._tell(shown_filter.choices)
 
     @property
-    def desk(self) -> Desk:
-        """All that a section looks at."""
-        return Desk(self.draft, self.catalog, self.here, self.counted, self.outcome)
-
-    @property
-    def is_current(self) -> bool:
+    def is_up_to_date(self) -> bool:
         """Whether the draft at hand was counted, for the devices and the machine at hand."""
         return self.is_counted and self.counted == self.draft and self._counted_for == (self.disks, self.here)
 
     def say(self, text: str, *, style: str = "") -> None:
-        """Show a sentence; where none stands, nothing is painted for taking it back."""
+        """Show a sentence; clearing an empty one repaints nothing."""
         if text or self._said:
             super().say(text, style=style)
         self._said = text
 
     async def waiting(self, words: str, work: Awaitable[None]) -> None:
-        """Say what is waited for, and for how long by now, until it is there or something else was said."""
-        begun_s = time.monotonic()
+        """Show what is waited for, and for how long, until it is done or another sentence is shown."""
+        started_s = time.monotonic()
         shown = words
 
         def tell() -> None:
             nonlocal shown
             if self._said == shown:
-                shown = f"{words} {format_guess(time.monotonic() - begun_s)}"
+                shown = f"{words} {format_guess(time.monotonic() - started_s)}"
                 self.say(shown)
 
         self.say(shown)
@@ -346,7 +312,6 @@ To compare with and without an option that has one value, make a second list of 
                 self.say("")
 
     def take(self, draft: Draft) -> None:
-        """Go on with another draft."""
         if draft != self.draft:
             self.draft = draft
             self.show_draft()
@@ -367,10 +332,6 @@ To compare with and without an option that has one value, make a second list of 
         if targets or targets != self._asked_for:
             self._asked_for = targets
             self._look_at()
-        if not self._has_asked:
-            self._has_asked = True
-            asked = self.waiting("Asking what this machine takes of all this ...", self.ask_catalog())
-            self.run_worker(asked, group="catalog", exclusive=True)
         if not self.is_counted:
             self.count()
 
@@ -389,17 +350,15 @@ To compare with and without an option that has one value, make a second list of 
             self.show_draft()
             self.count()
 
-    def ask_levels(self) -> None:
+    @work(group="levels")
+    async def ask_levels(self) -> None:
         """Ask, once, which arrays this machine makes: a plan without any need not know."""
-        if not self._has_asked_levels:
-            self._has_asked_levels = True
-            self.run_worker(self._ask_levels(), group="levels")
-
-    async def _ask_levels(self) -> None:
+        if self._has_asked_levels:
+            return
+        self._has_asked_levels = True
         with self.complaining():
-            levels = levels_of(
-                await answer(self.session.children, tuple[LevelAnswer, ...], "catalog", "--arrays")
-            )
+            kind = tuple[LevelAnswer, ...]
+            levels = levels_of(await answer(self.session.children, kind, "catalog", "--arrays"))
             self.here = replace(self.here, levels=levels)
             self.show_draft()
             self.count()
@@ -411,7 +370,7 @@ To compare with and without an option that has one value, make a second list of 
                     self._is_stale = False
                     await asyncio.sleep(_SETTLE_S)
                 draft, counted_for = self.draft, (self.disks, self.here)
-                outcome = await beside(
+                outcome = await in_background(
                     partial(
                         work_out,
                         draft.plan_file,
@@ -430,17 +389,31 @@ To compare with and without an option that has one value, make a second list of 
 
     @work(group="devices", exclusive=True)
     async def _look_at(self) -> None:
-        seen = await look_at(self.session)
-        if (seen.disks, seen.missing) != (self.disks, self.missing):
-            self.disks, self.missing = seen.disks, seen.missing
+        """Look at the ticked devices again, and untick those that are another device by now."""
+        session, disks, missing, lost = self.session, [], [], []
+        for target in session.targets:
+            done = await session.children.run(*WORDS, "--runs", session.runs_dir, target)
+            entry = None if done.exit_code else parse_listing(done.out, done.err).at(target)
+            if entry is None:
+                missing.append(target)
+                continue
+            device, ticked = entry.device, session.ticks.get(target)
+            if ticked is not None and (other := others(ticked, listed_identity(device))):
+                del session.ticks[target]
+                lost.append(f"{target} was unticked: another device has its name now ({other}).")
+            else:
+                spec = TargetSpec(device.path, device.size_bytes, is_scratch=device.is_scratch)
+                disks.append(Disk(spec, is_rotating=bool(device.rotational)))
+        if (tuple(disks), tuple(missing)) != (self.disks, self.missing):
+            self.disks, self.missing = tuple(disks), tuple(missing)
             self.show_outcome()
             self.count()
-        if seen.lost:
-            self.say_at_hand(" ".join(seen.lost), style="$warning")
+        if lost:
+            self.say_at_hand(" ".join(lost), style="$warning")
 
     @property
     def is_changed(self) -> bool:
-        """Whether something would be lost if another plan were opened."""
+        """Whether the draft has unsaved changes."""
         return self.draft.plan_file != self.kept.plan_file
 
     @work(group="catalog", exclusive=True)
@@ -465,7 +438,7 @@ To compare with and without an option that has one value, make a second list of 
             self.say("No target is ticked: tick one on screen 1, or create a scratch device there.")
             return
         await self._settled()
-        if why := unable(self.outcome):
+        if why := view.unable(self.outcome):
             self.say(why, style="$error")
             return
         # Here, since what it starts is needed by nobody who only plans.
@@ -473,12 +446,9 @@ To compare with and without an option that has one value, make a second list of 
 
         with self.complaining():
             text = self.draft.text
-            path = planfiles.keep_for_run(text)
-            try:
+            with planfiles.kept_for_run(text) as path:
                 question = ConfirmScreen(path, self.session.ticks, planfiles.digest_of_text(text))
                 folder = await self.app.push_screen_wait(question)
-            finally:
-                planfiles.forget(path)
             if folder is not None:
                 self.session.folder = folder
                 self.app.switch_mode("run")
@@ -489,14 +459,10 @@ To compare with and without an option that has one value, make a second list of 
         if self.outcome.plan is None:
             self.say(f"{self.outcome.problem} {self.outcome.hint}".strip(), style="$error")
             return
-        session, cells = self.session, self.outcome.plan.cells
-        # To look at what a device holds needs root; without it the commands have the word DEVICE.
-        targets = session.targets if session.is_root else ()
-        screen = CommandsScreen(cells, self.draft.text, targets, session.children, session.runs_dir)
-        await self.app.push_screen(screen)
+        await self.app.push_screen(CommandsScreen(self.outcome.plan.cells, self.draft.text))
 
     async def _settled(self) -> None:
-        while not self.is_current:
+        while not self.is_up_to_date:
             await asyncio.sleep(0.05)
 
     @work(group="open", exclusive=True)
@@ -504,8 +470,8 @@ To compare with and without an option that has one value, make a second list of 
         if not await self._may_be_lost():
             return
         with self.complaining():
-            shipped = [(path.stem, read_plan(path).title) for path in list_configs()]
-            name = await self.app.push_screen_wait(OpenScreen(shipped))
+            shipped = [Line(path.stem, path.stem, value=read_plan(path).title) for path in list_configs()]
+            name = await self.app.push_screen_wait(OpenScreen("Open a plan", shipped))
             if name is None:
                 return
             try:
@@ -537,46 +503,42 @@ To compare with and without an option that has one value, make a second list of 
                 whole = os.path.abspath(os.path.expanduser(path.strip()))
             except OSError as error:
                 raise PlanUnwritable(path, str(error)) from error
-            saved = await self._saved(whole)
-            if saved is not None:
-                plan, text, self.digest = saved
-                self.draft = self.kept = Draft(replace(plan, path=whole, source=text))
-                self.show_draft()
-                self.count()
-                self.say(f"Saved {whole}.")
-
-    async def _saved(self, whole: str) -> tuple[PlanFile, str, str] | None:
-        """Save the plan, once what it replaces was agreed to; asked anew as often as somebody else is there first."""
-        is_anew = False
-        while True:
-            found = planfiles.digest_of(whole)
-            if found and not await self._may_be_replaced(whole, found, is_anew=is_anew):
-                return None
-            plan, text = self.draft.plan_file, self.draft.text
-            try:
-                return plan, text, planfiles.save(whole, text, found)
-            except PlanChanged:
-                is_anew = True
-
-    async def _may_be_replaced(self, path: str, found: str, *, is_anew: bool) -> bool:
-        is_ours = path == self.draft.plan.path
-        if is_ours and found == self.digest:
-            return True
-        why = "Somebody else changed it while it was being saved." if is_anew else "The file exists already."
-        if is_ours and not is_anew:
-            why = "It was edited since it was opened here."
-        told = f"{why} Its text would be lost."
-        return await self.agreed(f"Replace {path}?", told, yes="Replace")
+            is_anew = False
+            while True:
+                found, is_ours = planfiles.digest_of(whole), whole == self.draft.plan.path
+                if found and not (is_ours and found == self.digest):
+                    why = "It was edited since it was opened here." if is_ours else "The file exists already."
+                    if is_anew:
+                        why = "Somebody else changed it while it was being saved."
+                    if not await self.agreed(
+                        f"Replace {whole}?", f"{why} Its text would be lost.", yes="Replace"
+                    ):
+                        return
+                plan, text = self.draft.plan_file, self.draft.text
+                try:
+                    self.digest = planfiles.save(whole, text, found)
+                    break
+                except PlanChanged:
+                    # Somebody else was there first.
+                    is_anew = True
+            self.draft = self.kept = Draft(replace(plan, path=whole, source=text))
+            self.show_draft()
+            self.count()
+            self.say(f"Saved {whole}.")
 
     async def _may_be_lost(self) -> bool:
-        if not self.is_changed:
-            return True
-        told = "It has unsaved changes."
-        return await self.agreed("Leave this plan?", told, yes="Discard")
+        changes = "It has unsaved changes."
+        return not self.is_changed or await self.agreed("Leave this plan?", changes, yes="Discard")
 
     def _begin_with(self, draft: Draft, digest: str) -> None:
         self.draft = self.kept = draft
         self.counted, self.outcome = draft, Outcome()
         self.digest, self.is_counted = digest, False
-        self.show_opened()
+        # Where the plan says what it compares.
+        self.section_key = "filesystems" if draft.checklists or self.size.width >= _WIDE else "variants"
+        self._section_shown = ""
+        if self._is_whole:
+            self._filter("rows").show_lines(self._section("rows").lines(), afresh=True)
+        self.show_draft()
+        self.refresh_bindings()
         self.count()

@@ -1,11 +1,10 @@
-"""The values that an option or a setting shall take: ticked, or typed and checked."""
+"""Dialogs of the Plan screen: the commands of its cells, plans to open, values of an option or a setting."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -13,57 +12,18 @@ from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from fsconsole.catalog.filesystem import Catalog
-from fsconsole.client.children import Children, answer
+from fsconsole.client.children import answer
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import PlanBadValue
 from fsconsole.model.answers import PlanAnswer
 from fsconsole.model.plan import Cell
-from fsconsole.plan.draft import Draft
-from fsconsole.plan.outcome import Outcome, ThisMachine
 from fsconsole.show.lines import Line, Mark
 from fsconsole.show.plan import cell_lines, commands_by_cell
 from fsconsole.tui import planfiles
-from fsconsole.tui.planfiles import completed
-from fsconsole.tui.screens.dialogs import Dialog, enter_takes
+from fsconsole.tui.screens.dialogs import Dialog, PickScreen, enter_takes
 from fsconsole.tui.terminal import lines, plain
-from fsconsole.tui.widgets.chrome import Sift
+from fsconsole.tui.widgets.chrome import ListFilter
 from fsconsole.tui.widgets.lists import Choices
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """All that a section looks at; outcome is that of counted, which may be an older draft."""
-
-    draft: Draft
-    catalog: Catalog
-    here: ThisMachine
-    counted: Draft
-    outcome: Outcome
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A dialog, and what its answer makes of the draft; then may raise FsconsoleError."""
-
-    dialog: Dialog[Any]
-    then: Callable[[Any], Draft]
-
-
-class Section(Protocol):
-    """One section: lines that can be ticked and opened."""
-
-    def lines(self, desk: Desk) -> tuple[Line, ...]:
-        """Return what is shown."""
-        ...
-
-    def ticked(self, desk: Desk, key: str) -> Draft:
-        """Return the draft after a tick on a line. Raises FsconsoleError."""
-        ...
-
-    def opened(self, desk: Desk, key: str) -> Asked | None:
-        """Return what to ask when a line is opened; None where opening is ticking."""
-        ...
 
 
 def number_in(key: str) -> int:
@@ -84,22 +44,18 @@ class CommandsScreen(Dialog[None]):
         Binding("slash", "find", "Find", id="commands.find", tooltip="Show only cells with some words", key_display="/"),
     ]  # fmt: skip
 
-    def __init__(
-        self, cells: Sequence[Cell], text: str, targets: Sequence[str], children: Children, runs_dir: str
-    ) -> None:
+    def __init__(self, cells: Sequence[Cell], text: str) -> None:
         super().__init__("Commands of each cell, in the order of the run")
-        self._cells = tuple(cells)
-        self._text, self._targets = text, tuple(targets)
-        self._children, self._runs_dir = children, runs_dir
+        self._cells, self._text = tuple(cells), text
         self._known: dict[str, tuple[str, ...]] = {}
 
     def body(self) -> Iterable[Widget]:
-        yield Sift(Choices(id="cells", ticks=False), "cells")
+        yield ListFilter(Choices(id="cells", ticks=False), "cells")
         with VerticalScroll(id="commands"):
             yield Static(plain("There is no cell: no variant is ticked."), id="steps")
 
     def on_mount(self) -> None:
-        self.query_one(Sift).show_lines(cell_lines(self._cells))
+        self.query_one(ListFilter).show_lines(cell_lines(self._cells))
         self.query_one("#cells").focus()
 
     def on_list_moved(self, event: Choices.Moved) -> None:
@@ -114,35 +70,31 @@ class CommandsScreen(Dialog[None]):
         self.query_one("#commands").focus()
 
     def action_find(self) -> None:
-        self.query_one(Sift).find()
+        self.query_one(ListFilter).find()
 
     async def _ask(self, key: str) -> None:
         is_small = len(self._cells) <= _AT_ONCE
+        # To look at what a device holds needs root; without it the commands have the word DEVICE.
+        targets = self.session.targets if self.session.is_root else ()
+        devices = [word for target in targets for word in ("--device", target)]
+        where = (*devices, "--runs", self.session.runs_dir) if devices else ()
+        which = () if is_small else ("--cell", str(number_in(key)))
         try:
             if not is_small:
                 await asyncio.sleep(_SETTLE_S)
-            self._known |= commands_by_cell(
-                await self._plan(() if is_small else ("--cell", str(number_in(key))))
-            )
+            with planfiles.kept_for_run(self._text) as path:
+                found = await answer(self.session.children, PlanAnswer, "plan", path, *which, *where)
         except FsconsoleError as error:
             self._show((f"{error} {error.hint}",))
             return
-        line = self.query_one("#cells", Choices).looked_at
-        if line is not None and line.key in self._known:
-            self._show(self._known[line.key])
+        self._known |= commands_by_cell(found)
+        at = self.query_one("#cells", Choices).key
+        if at in self._known:
+            self._show(self._known[at])
 
     def _show(self, text: Sequence[str]) -> None:
         self.query_one("#steps", Static).update(lines(*map(plain, text)))
         self.query_one("#commands").scroll_home(animate=False)
-
-    async def _plan(self, which: Sequence[str]) -> PlanAnswer:
-        path = planfiles.keep_for_run(self._text)
-        try:
-            devices = [word for target in self._targets for word in ("--device", target)]
-            looked_at = (*devices, "--runs", self._runs_dir) if devices else ()
-            return await answer(self._children, PlanAnswer, "plan", path, *which, *looked_at)
-        finally:
-            planfiles.forget(path)
 
 
 class PathSuggester(Suggester):
@@ -152,46 +104,24 @@ class PathSuggester(Suggester):
         super().__init__(use_cache=False, case_sensitive=True)
 
     async def get_suggestion(self, value: str) -> str | None:
-        """Return the path as far as it can be completed."""
-        whole = completed(value) if value else value
+        whole = planfiles.completed(value) if value else value
         return whole if whole != value else None
 
 
-class OpenScreen(Dialog[str]):
+class OpenScreen(PickScreen):
     """Ends with a path, or the name of a shipped plan."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        enter_takes("open.accept", "Open what is looked at, or the file that is typed", words="Open")
-    ]
-
-    def __init__(self, shipped: Sequence[tuple[str, str]]) -> None:
-        """Shipped are names and titles."""
-        super().__init__("Open a plan")
-        self._shipped = tuple(shipped)
-
     def body(self) -> Iterable[Widget]:
-        yield Choices(id="shipped", ticks=False)
+        yield from super().body()
         yield Static(plain("Or a file (right arrow completes, enter opens):"), classes="told")
         yield Input(placeholder="/path/to/plan.toml", id="path", compact=True, suggester=PathSuggester())
 
-    def on_mount(self) -> None:
-        shown = [Line(name, name, value=title) for name, title in self._shipped]
-        self.query_one("#shipped", Choices).show_lines(shown)
-
-    def on_list_opened(self, event: Choices.Opened) -> None:
-        self.dismiss(event.key)
-
-    def on_input_submitted(self, _event: Input.Submitted) -> None:
-        self.action_accept()
-
     def action_accept(self) -> None:
         """Take the path that is typed; without one what is looked at."""
-        path = self.query_one("#path", Input).value.strip()
-        line = self.query_one("#shipped", Choices).looked_at
-        if path:
+        if path := self.query_one("#path", Input).value.strip():
             self.dismiss(path)
-        elif line is not None:
-            self.dismiss(line.key)
+        else:
+            super().action_accept()
 
 
 class ValuesScreen(Dialog[tuple[str, ...]]):
@@ -206,15 +136,14 @@ class ValuesScreen(Dialog[tuple[str, ...]]):
         self,
         title: str,
         told: str,
-        known: Sequence[tuple[str, str]],
+        refusals: Mapping[str, str],
         chosen: Sequence[str],
         typed: Callable[[str], str] | None,
     ) -> None:
-        """Known are (value, why it is refused here); typed gives a typed value as it goes into the plan, or raises."""
+        """Refusals are by known value, empty for one that isn't refused; typed checks a typed value, or raises."""
         super().__init__(title)
-        self._told, self._typed = told, typed
-        self._refused = dict(known)
-        self._values = list(dict.fromkeys((*self._refused, *chosen)))
+        self._told, self._typed, self._refused = told, typed, refusals
+        self._values = list(dict.fromkeys((*refusals, *chosen)))
         self._chosen = set(chosen)
         self._is_touched = bool(chosen)
         """Whether nothing ticked is what the operator wants, and not where he began."""
@@ -250,9 +179,6 @@ class ValuesScreen(Dialog[tuple[str, ...]]):
         self._is_touched = self._is_touched or bool(event.value)
         self._typed_values(event.value)
 
-    def on_input_submitted(self, _event: Input.Submitted) -> None:
-        self.action_accept()
-
     def action_accept(self) -> None:
         text = self.query_one("#typed-value", Input).value if self._typed is not None else ""
         found = self._typed_values(text)
@@ -264,26 +190,19 @@ class ValuesScreen(Dialog[tuple[str, ...]]):
         """Return the values that a text comes to; None where one is refused, which is said."""
         self.complain("")
         try:
-            return tuple(map(self._judged, filter(None, map(str.strip, text.split(",")))))
+            words = filter(None, map(str.strip, text.split(",")))
+            return tuple(words if self._typed is None else map(self._typed, words))
         except PlanBadValue as error:
             self.complain(f"{error.why}: {error.wanted}")
         except FsconsoleError as error:
             self.complain(str(error))
         return None
 
-    def _judged(self, word: str) -> str:
-        return self._typed(word) if self._typed is not None else word
-
     def _show(self) -> None:
-        self.query_one("#values", Choices).show_lines(
-            [
-                Line(
-                    value,
-                    value,
-                    Mark.ON if value in self._chosen else Mark.OFF,
-                    "refused" if self._refused.get(value) else "",
-                    (f"{value}: {self._refused[value]}.",) if self._refused.get(value) else (),
-                )
-                for value in self._values
-            ]
-        )
+        shown = []
+        for value in self._values:
+            mark, why = Mark.ON if value in self._chosen else Mark.OFF, self._refused.get(value)
+            shown.append(
+                Line(value, value, mark, "refused" if why else "", (f"{value}: {why}.",) if why else ())
+            )
+        self.query_one("#values", Choices).show_lines(shown)

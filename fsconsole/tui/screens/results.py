@@ -1,4 +1,4 @@
-"""Results: the grid of a run, how it is shown, and the way out of it into files and cells."""
+"""Results screen: the grid of a run, its columns and order, exports, and the way to its cells."""
 
 from __future__ import annotations
 
@@ -21,25 +21,8 @@ from fsconsole.journal.store import list_runs
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import list_publications, read_publication
 from fsconsole.results.grid import Grid, build_grid
+from fsconsole.show import results as view
 from fsconsole.show.lines import Line
-from fsconsole.show.results import (
-    EXPORTS,
-    Choice,
-    Export,
-    GridView,
-    arranged,
-    caption_rule,
-    choice_table,
-    export_words,
-    moved,
-    pane_lines,
-    path_for,
-    published_lines,
-    sorted_by,
-    title_lines,
-    toggled,
-    with_baseline,
-)
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.cell import CellScreen
 from fsconsole.tui.screens.dialogs import Dialog, PickScreen
@@ -49,43 +32,37 @@ from fsconsole.tui.widgets.rows import Texts
 
 
 class ColumnsScreen(Dialog[tuple[Metric, ...]]):
-    """Ticks and orders columns; ends with them, empty for those shown unasked, or with None: as before."""
+    """Ticks and orders columns; ends with them, empty for the default ones."""
 
     HELP: ClassVar[str] = "Columns of the grid: what is ticked is shown, in the order of its places."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "tick", "Tick", id="columns.tick", tooltip="Show this column, or leave it out"),
         Binding("minus", "place(-1)", "Left", id="columns.left", tooltip="Further to the left"),
         Binding("plus", "place(1)", "Right", id="columns.right", tooltip="Further to the right"),
-        Binding("d", "unasked", "Default", id="columns.default", tooltip="Show the default columns"),
+        Binding("d", "dismiss(())", "Default", id="columns.default", tooltip="Show the default columns"),
         Binding("enter", "done", "Done", id="columns.done", tooltip="Show these", priority=True),
-        Binding("escape", "give_up", "Cancel", id="columns.cancel", tooltip="As before"),
+        Binding("escape", "dismiss", "Cancel", id="columns.cancel", tooltip="As before"),
     ]  # fmt: skip
 
-    def __init__(self, grid: Grid, chosen: tuple[Metric, ...], rule: str) -> None:
+    def __init__(self, grid: Grid, chosen: tuple[Metric, ...]) -> None:
         super().__init__("Columns of the grid")
-        self._grid, self._chosen, self._rule = grid, chosen, rule
+        self._grid, self._chosen = grid, chosen
 
     def body(self) -> Iterable[Widget]:
-        yield Table(rule=self._rule, id="choice")
+        yield Table(id="choice")
         yield Static(plain(""), id="meaning")
 
     def on_mount(self) -> None:
         self._show()
         self.query_one(Table).focus()
 
-    def on_list_moved(self) -> None:
-        self._explain()
-
     def action_tick(self) -> None:
-        self._chosen = toggled(self._chosen, self._metric())
+        self._chosen = view.toggled(self._chosen, self._metric())
         self._show()
 
     def action_place(self, by: int) -> None:
-        self._chosen = moved(self._chosen, self._metric(), by)
+        self._chosen = view.moved(self._chosen, self._metric(), by)
         self._show()
-
-    def action_unasked(self) -> None:
-        self.dismiss(())
 
     def action_done(self) -> None:
         self.dismiss(self._chosen)
@@ -94,21 +71,16 @@ class ColumnsScreen(Dialog[tuple[Metric, ...]]):
         return Metric(self.query_one(Table).key or Metric.DURABLE)
 
     def _show(self) -> None:
-        self.query_one(Table).show_table(choice_table(self._grid, self._chosen))
-        self._explain()
+        self.query_one(Table).show_table(view.choice_table(self._grid, self._chosen))
+        self.on_list_moved()
 
-    def _explain(self) -> None:
+    def on_list_moved(self) -> None:
         metric = self._metric()
         self.query_one("#meaning", Static).update(plain(f"{metric.column}: {metric.help}"))
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What to export, whereto, and whether the operator has agreed to a file being replaced."""
-
-    export: Export
-    path: str
-    overwrite: bool
+Wanted = tuple[view.Export, str, bool]
+"""What to export, whereto, and whether the operator has agreed to a file being replaced."""
 
 
 class ExportScreen(Dialog[Wanted]):
@@ -116,19 +88,23 @@ class ExportScreen(Dialog[Wanted]):
 
     def __init__(self, run: str) -> None:
         super().__init__(f"Export the figures of run {run}")
-        self._run, self._export, self._agreed = run, EXPORTS[0], ""
-        self._directory = _directory()
+        self._run, self._export, self._agreed = run, view.EXPORTS[0], ""
+        try:
+            self._directory = os.getcwd()
+        except OSError:
+            # It has been removed.
+            self._directory = "/"
 
     def body(self) -> Iterable[Widget]:
-        yield OptionList(*(plain(export.label) for export in EXPORTS), id="forms")
+        yield OptionList(*(plain(export.label) for export in view.EXPORTS), id="forms")
         yield Static(plain("Path (enter writes the file):"))
         proposed = os.path.join(self._directory, self._run + self._export.ending)
         yield Input(proposed, id="path", compact=True)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        self._export = EXPORTS[event.option_index]
+        self._export = view.EXPORTS[event.option_index]
         path = self.query_one("#path", Input)
-        path.value = path_for(path.value, self._export)
+        path.value = view.path_for(path.value, self._export)
 
     def on_option_list_option_selected(self) -> None:
         self.query_one("#path", Input).focus()
@@ -137,25 +113,18 @@ class ExportScreen(Dialog[Wanted]):
         self._agreed = ""
         self.complain("")
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def action_accept(self) -> None:
         """End with the path; where there is a file already, the second time."""
-        path = os.path.normpath(os.path.join(self._directory, os.path.expanduser(event.value.strip())))
-        if not event.value.strip() or os.path.isdir(path):
+        typed = self.query_one("#path", Input).value.strip()
+        path = os.path.normpath(os.path.join(self._directory, os.path.expanduser(typed)))
+        if not typed or os.path.isdir(path):
             self.complain("Give the path of a file.")
             return
         if os.path.lexists(path) and self._agreed != path:
             self._agreed = path
             self.complain(f"{path} exists already. Enter again replaces it.")
             return
-        self.dismiss(Wanted(self._export, path, overwrite=self._agreed == path))
-
-
-def _directory() -> str:
-    """Return the console's directory; the root where that has been removed."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return "/"
+        self.dismiss((self._export, path, self._agreed == path))
 
 
 _REFRESH_S = 2.0
@@ -190,16 +159,15 @@ Letters under warn are explained below for the row at the cursor, with what to d
 
     def __init__(self) -> None:
         super().__init__()
-        self._choice = Choice()
+        self._choice = view.Choice()
         self._shown: Shown | None = None
-        self._view: GridView | None = None
+        self._view: view.GridView | None = None
         self._reading: tuple[RunFolder | None] | None = None
         """The run that is being read, in a tuple of its own: it may be none in particular."""
 
     def content(self) -> Iterable[Widget]:
-        glyphs = self.session.terminal.glyphs
         yield Static(plain(""), id="title")
-        yield Table(rule=glyphs.horizontal, id="grid")
+        yield Table(id="grid")
         yield Static(plain(""), id="nothing")
         yield Static(plain(""), id="rule")
         yield List(id="pane")
@@ -219,14 +187,13 @@ Letters under warn are explained below for the row at the cursor, with what to d
             self._read()
 
     def action_sort(self) -> None:
-        view = self._view
-        if view is None:
+        if self._view is None:
             return
-        column = self.query_one(Table).column
-        if column >= len(view.columns):
+        columns, column = self._view.columns, self.query_one(Table).column
+        if column < len(columns):
+            self._choose(view.sorted_by(self._choice, columns[column]))
+        else:
             self.say("This column has no order: go to one of figures with left and right.")
-            return
-        self._choose(sorted_by(self._choice, view.columns[column]))
 
     def action_baseline(self) -> None:
         key = self.query_one(Table).key
@@ -234,48 +201,27 @@ Letters under warn are explained below for the row at the cursor, with what to d
             return
         if self._view.row(key) is None:
             self.say("A published row is no baseline: it is not of this run.")
-            return
-        self._choose(with_baseline(self._choice, key))
+        else:
+            self._choose(view.with_baseline(self._choice, key))
 
     def action_columns(self) -> None:
-        if self._view is None:
-            return
-
-        def chosen(columns: tuple[Metric, ...] | None) -> None:
-            if columns is not None:
-                self._choose(replace(self._choice, columns=columns))
-
-        rule = self.session.terminal.glyphs.horizontal
-        self.app.push_screen(ColumnsScreen(self._view.grid, self._view.columns, rule), chosen)
+        if self._view is not None:
+            dialog = ColumnsScreen(self._view.grid, self._view.columns)
+            self.ask(dialog, lambda columns: self._choose(replace(self._choice, columns=columns)))
 
     def action_published(self) -> None:
-        try:
-            known = tuple(read_publication(path) for path in list_publications())
-        except FsconsoleError as error:
-            self.complain(error)
-            return
-        options = {str(number): one for number, one in enumerate(known)}
-        listed = [Line(key, f"{one.title} ({one.date})", wraps=True) for key, one in options.items()]
-
-        def chosen(key: str | None) -> None:
-            if key is not None:
-                self._choose(replace(self._choice, publication=options.get(key), columns=()))
-
-        title = "Compare with published figures"
-        self.app.push_screen(PickScreen(title, [Line("none", "None"), *listed]), chosen)
+        with self.complaining():
+            known = {str(place): read_publication(path) for place, path in enumerate(list_publications())}
+            listed = [Line(key, f"{one.title} ({one.date})", wraps=True) for key, one in known.items()]
+            dialog = PickScreen("Compare with published figures", [Line("none", "None"), *listed])
+            self.ask(
+                dialog,
+                lambda key: self._choose(replace(self._choice, publication=known.get(key), columns=())),
+            )
 
     def action_export(self) -> None:
-        if self._shown is None:
-            return
-
-        def chosen(wanted: Wanted | None) -> None:
-            if wanted is not None:
-                self._export(wanted)
-
-        self.app.push_screen(ExportScreen(self._shown.folder.name), chosen)
-
-    def on_list_moved(self) -> None:
-        self._tell_of_row()
+        if self._shown is not None:
+            self.ask(ExportScreen(self._shown.folder.name), self._export)
 
     def on_list_opened(self, event: Table.Opened) -> None:
         row = self._view.row(event.key) if self._view is not None else None
@@ -289,12 +235,13 @@ Letters under warn are explained below for the row at the cursor, with what to d
     async def _export(self, wanted: Wanted) -> None:
         if self._shown is None or self._view is None:
             return
+        export, path, overwrite = wanted
         name, columns = self._shown.folder.name, self._view.columns
-        words = export_words(name, self.session.runs_dir, wanted.export, self._choice, columns)
+        words = view.export_words(name, self.session.runs_dir, export, self._choice, columns)
         with self.complaining():
             done = await carried_out(self.session.children, *words)
-            await asyncio.to_thread(save, wanted.path, done.out, overwrite=wanted.overwrite)
-            self.say(f"Written: {wanted.path}")
+            await asyncio.to_thread(save, path, done.out, overwrite=overwrite)
+            self.say(f"Written: {path}")
 
     def _refresh_living(self) -> None:
         if self._shown is None or self._shown.look.is_alive:
@@ -305,8 +252,17 @@ Letters under warn are explained below for the row at the cursor, with what to d
         """Read in a thread: a journal on a blocked disk must not hold up the keys."""
         wanted = self.session.folder
         self._reading = (wanted,)
+        runs_dir = self.session.runs_dir
+
+        def read() -> Shown | None:
+            newest = list_runs(runs_dir)[:1] if wanted is None else (wanted,)
+            if not newest:
+                return None
+            seen = look(newest[0])
+            return Shown(newest[0], seen, build_grid(seen.state))
+
         try:
-            shown = await asyncio.to_thread(_read_shown, wanted, self.session.runs_dir)
+            shown = await asyncio.to_thread(read)
         except FsconsoleError as error:
             self._show_nothing(str(error), error.hint)
             return
@@ -315,7 +271,7 @@ Letters under warn are explained below for the row at the cursor, with what to d
                 self._reading = None
         if shown is None:
             hint = "2 Plan makes one, 5 Runs lists them; `fsconsole demo` needs no disk of yours."
-            self._show_nothing(f"There are no runs in {self.session.runs_dir} yet.", hint)
+            self._show_nothing(f"There are no runs in {runs_dir} yet.", hint)
             return
         if self._shown is None or self._shown.folder != shown.folder:
             self._choice = replace(self._choice, baseline="")
@@ -328,48 +284,38 @@ Letters under warn are explained below for the row at the cursor, with what to d
         if not self.app.is_running:
             return
         self.add_class("-nothing")
-        self.query_one("#nothing", Static).update(lines(plain(sentence, "bold"), plain(hint)))
+        self.put("#nothing", lines(plain(sentence, "bold"), plain(hint)))
 
-    def _choose(self, choice: Choice) -> None:
+    def _choose(self, choice: view.Choice) -> None:
         self._choice = choice
         self._arrange()
 
     def _arrange(self) -> None:
         if self._shown is None or not self.app.is_running:
             return
-        self._view = arranged(self._shown.grid, self._choice, self.session.terminal.glyphs)
+        self._view = view.arranged(self._shown.grid, self._choice, self.session.terminal.glyphs)
         self.query_one(Table).show_table(self._view.table)
         self._place()
 
     def _place(self) -> None:
         if self._shown is None or self._view is None:
             return
-        title = title_lines(self._shown.look, max(20, self.size.width))
-        styles = {"strong": "bold"}
-        self.query_one("#title", Static).update(
-            lines(*(plain(line.text, styles.get(line.tone, "")) for line in title))
-        )
-        rule = caption_rule(self._view.caption, self.session.terminal.glyphs, self.size.width)
-        self.query_one("#rule", Static).update(plain(rule))
-        self._tell_of_row()
+        title = view.title_lines(self._shown.look, max(20, self.size.width))
+        shown = (plain(line.text, "bold" if line.tone == "strong" else "") for line in title)
+        self.put("#title", lines(*shown))
+        rule = view.caption_rule(self._view.caption, self.session.terminal.glyphs, self.size.width)
+        self.put("#rule", plain(rule))
+        self.on_list_moved()
 
-    def _tell_of_row(self) -> None:
-        view, key = self._view, self.query_one(Table).key
+    def on_list_moved(self) -> None:
+        seen, key = self._view, self.query_one(Table).key
 
         def told(width: int) -> Texts:
-            known = view.row(key) if view is not None and key else None
-            if view is not None and known is not None:
-                return Texts(pane_lines(known, view.grid, width - 1))
-            publication = view.grid.publication if view is not None and key else None
-            return Texts(published_lines(publication, width - 1) if publication is not None else ())
+            if seen is None or not key:
+                return Texts(())
+            if (row := seen.row(key)) is not None:
+                return Texts(view.pane_lines(row, seen.grid, width - 1))
+            publication = seen.grid.publication
+            return Texts(view.published_lines(publication, width - 1) if publication is not None else ())
 
         self.query_one("#pane", List).show(told, afresh=True)
-
-
-def _read_shown(folder: RunFolder | None, runs_dir: str) -> Shown | None:
-    """Return a run, or the newest; None where there is none. Raises what the journal's reader raises."""
-    newest = list_runs(runs_dir)[:1] if folder is None else (folder,)
-    if not newest:
-        return None
-    seen = look(newest[0])
-    return Shown(newest[0], seen, build_grid(seen.state))

@@ -1,4 +1,4 @@
-"""Run: what goes on, by the run's journal; what is asked of its engine goes through its control socket."""
+"""Run screen: follows a run's journal; requests to its engine go through the control socket."""
 
 from __future__ import annotations
 
@@ -16,34 +16,18 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from fsconsole.client.children import ask, carried_out
+from fsconsole.client.children import ask
 from fsconsole.errors import FsconsoleError
-from fsconsole.journal.folder import RunFolder, read_tail
+from fsconsole.journal.folder import read_tail
 from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.events import Verb
 from fsconsole.model.state import OPEN_STATUSES, CellState, RunStatus
+from fsconsole.show import run as view
 from fsconsole.show.gauges import age_words, gauges
 from fsconsole.show.history import RunSnapshot
 from fsconsole.show.lines import TextLine
-from fsconsole.show.run import (
-    OUTPUT_BYTES,
-    WIDE_COLUMNS,
-    Plotted,
-    answer_words,
-    cell_in_sight,
-    cell_row,
-    cleaned_words,
-    farewell,
-    living,
-    log_rows,
-    log_title,
-    plot,
-    room_for,
-    step_line,
-    title_line,
-)
 from fsconsole.text import cells_of, printable
-from fsconsole.tui.bridge import Bridge, Fault
+from fsconsole.tui.bridge import Bridge
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.confirm import resume
 from fsconsole.tui.screens.dialogs import Dialog
@@ -56,10 +40,10 @@ _AGAIN_S = 1.0
 
 
 class LogScreen(Dialog[None]):
-    """Shows the commands of a cell, their exit codes and their outputs; it grows while the cell goes on."""
+    """Shows the commands of a cell, their exit codes and outputs; updated while the cell runs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,l,q", "give_up", "Close", id="log.close", tooltip="Back to the run"),
+        Binding("escape,l,q", "dismiss", "Close", id="log.close", tooltip="Back to the run"),
         Binding("left", "other(-1)", "Cell before", id="log.before", tooltip="The cell before"),
         Binding("right", "other(1)", "Next cell", id="log.next", tooltip="The next cell"),
     ]
@@ -92,10 +76,10 @@ class LogScreen(Dialog[None]):
             return
         cell = snapshot.state.cells[self._cell]
         listed = self.query_one("#rows", List)
-        read = partial(read_tail, snapshot.folder, limit=OUTPUT_BYTES)
-        rows = Texts(await asyncio.to_thread(log_rows, cell, read, max(20, listed.size.width - 1)))
+        read = partial(read_tail, snapshot.folder, limit=view.OUTPUT_BYTES)
+        rows = Texts(await asyncio.to_thread(view.log_rows, cell, read, max(20, listed.size.width - 1)))
         self._shown = cell
-        title = log_title(snapshot.state, snapshot.names, self._cell)
+        title = view.log_title(snapshot.state, snapshot.names, self._cell)
         self.query_one("#dialog-title", Static).update(plain(title, "bold"))
         listed.show(lambda _width: rows)
 
@@ -104,7 +88,7 @@ class OutputScreen(Dialog[None]):
     """Shows lines that are too long for a pane, made for the width: what a command printed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter", "give_up", "Back", id="output.back", tooltip="Back", key_display="esc"),
+        Binding("escape,q,enter", "dismiss", "Back", id="output.back", tooltip="Back", key_display="esc"),
     ]
 
     def __init__(self, lines_for: Callable[[int], Sequence[TextLine]]) -> None:
@@ -128,11 +112,11 @@ OFFERED_AT_TIMES = tuple(sorted(_LIVING | _DEAD | _SEEN))
 
 _TITLE = 1
 _MOST_STEP = 2
-_NOTHING = "No run is shown. Plan one (2) and start it, or open one of those that there are (5)."
+_NOTHING = "No run is shown. Plan one (2) and start it, or open one of the list (5)."
 
 
 class RunScreen(ConsoleScreen):
-    """Shows one run while it goes on, and how it ended."""
+    """Follows one run while it is running, and shows how it ended."""
 
     class Arrived(Message, bubble=False):
         """The bridge has something to take."""
@@ -144,7 +128,7 @@ class RunScreen(ConsoleScreen):
         "The console only watches: the run continues when you leave it, and when the terminal is lost.\n"
         "\n"
         "write, read   what the targets move, against the raw row of this run or the best rate so far\n"
-        "dirty         written and not on a device yet; at bg the kernel begins to write it out,\n"
+        "dirty         written and not on a device yet; at bg the kernel starts to write it out,\n"
         "              at the limit writers wait\n"
         "busy          share of time with requests at the device, their number, and how long one takes\n"
         "bdi           the kernel's idea of the device's speed; inodes: dirty / being written / for later\n"
@@ -162,21 +146,19 @@ class RunScreen(ConsoleScreen):
         Binding("l", "log", "Log", id="run.log", tooltip="Commands of the marked cell, with their output"),
         Binding("t", "plotted", "Plot", id="run.plotted", tooltip="Plot throughput, dirty memory or CPU"),
         Binding("w", "window", "Minute", id="run.window", tooltip="Plot the whole cell or the last minute", show=False),
-        Binding("v", "plot_shown", "Plot off", id="run.plot", tooltip="Show the plot or not", show=False),
+        Binding("v", "plot_shown", "Plot off", id="run.plot", tooltip="Show or hide the plot", show=False),
         Binding("escape", "follow", "Follow", id="run.follow", tooltip="Mark the running cell", show=False),
         Binding("d", "detach", "Detach", id="run.detach", tooltip="Leave the console; the run continues"),
     ]  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
-        self._is_acting = False
         self.snapshot: RunSnapshot | None = None
         self.faulty = False
-        self.plotted = Plotted.THROUGHPUT
+        self.plotted = view.Plotted.THROUGHPUT
         self.last_minute = False
         self.plot_shown = True
         self._bridge: Bridge | None = None
-        self._texts: dict[str, str] = {}
         self._offered: tuple[bool | None, ...] = ()
 
     def content(self) -> Iterable[Widget]:
@@ -200,7 +182,7 @@ class RunScreen(ConsoleScreen):
         self._leave()
 
     def _on_mode(self, mode: str) -> None:
-        # A screen that nobody looks at reads no journal.
+        # A hidden screen reads no journal.
         if mode == self.MODE:
             self._follow()
         else:
@@ -208,7 +190,8 @@ class RunScreen(ConsoleScreen):
 
     def _follow(self) -> None:
         if self.session.folder is None:
-            self._offer()
+            with self.complaining():
+                self.session.folder = view.living(self.session.runs_dir)
         folder = self.session.folder
         self.set_class(folder is None, "-nothing")
         if folder is None or (self._bridge is not None and self._bridge.folder == folder):
@@ -223,53 +206,47 @@ class RunScreen(ConsoleScreen):
         self._bridge = Bridge(folder, self._tell)
         self._bridge.start()
 
-    def _offer(self) -> None:
-        try:
-            self.session.folder = living(self.session.runs_dir)
-        except FsconsoleError as error:
-            self.complain(error)
-
     def _leave(self) -> None:
         if self._bridge is not None:
             self._bridge.stop()
             self._bridge = None
 
     def _tell(self) -> None:
-        """Have the screen take what the bridge has; called from the bridge's thread."""
+        """Notify the screen of a new snapshot; called from the bridge's thread."""
         # The loop may be closed by now: the console ends without waiting for the bridge.
         with suppress(RuntimeError):
             self.post_message(self.Arrived())
 
     def on_run_screen_arrived(self) -> None:
         taken = self._bridge.take() if self._bridge is not None else None
-        if isinstance(taken, Fault):
-            raise taken.error
         if isinstance(taken, FsconsoleError):
             self.complain(taken)
             self.faulty = True
             if self.snapshot is None:
                 self._put("#step", "The run can't be read; it is tried again every second.")
+        elif isinstance(taken, Exception):
+            raise taken
         elif taken is not None:
             if self.faulty:
                 self.say("")
                 self.faulty = False
             before, self.snapshot = self.snapshot, taken
-            self._offer_keys()
-            if before is not None and before.alive and not taken.alive:
-                self.give_scratch_back(taken)
+            # The footer paints itself anew, and has the screen laid out, whatever comes of it.
+            offered = tuple(self.check_action(action, ()) for action in OFFERED_AT_TIMES)
+            if offered != self._offered:
+                self._offered = offered
+                self.refresh_bindings()
+            over = taken.finished and not self._is_open(taken)
+            # The scratch device that was made for this run alone is removed, as every viewer of a run's end does.
+            own = over and taken.state.request.owned_scratch and self.session.is_root
+            if own and before is not None and before.alive and not taken.alive:
+                self.action_cleanup()
             if before is None:
                 self.remove_class("-unread")
                 self.call_after_refresh(self.paint)
 
-    def _offer_keys(self) -> None:
-        # The footer paints itself anew, and has the screen laid out, whatever comes of it.
-        offered = tuple(self.check_action(action, ()) for action in OFFERED_AT_TIMES)
-        if offered != self._offered:
-            self._offered = offered
-            self.refresh_bindings()
-
     def say(self, text: str, *, style: str = "") -> None:
-        """Show a sentence, and share out the lines that it leaves."""
+        """Show a sentence, and lay out the lines that it leaves free."""
         super().say(text, style=style)
         self.call_after_refresh(self.paint)
 
@@ -278,45 +255,41 @@ class RunScreen(ConsoleScreen):
         self.call_after_refresh(self.paint)
 
     def paint(self) -> None:
-        """Show the latest snapshot as it looks by now."""
         snapshot = self.snapshot
         if snapshot is None or self.app.current_mode != self.MODE:
             return
         now_ns = time.monotonic_ns()
         width = self.size.width
-        self._put("#title", title_line(snapshot, now_ns, width))
+        self._put("#title", view.title_line(snapshot, now_ns, width))
         age = age_words(snapshot.sample, now_ns, alive=snapshot.alive)
-        self._put("#step", "  ".join(filter(None, (step_line(snapshot, now_ns), f"({age})" if age else ""))))
+        self._put(
+            "#step", "  ".join(filter(None, (view.step_line(snapshot, now_ns), f"({age})" if age else "")))
+        )
         values = gauges(snapshot)
         self._share_out(snapshot, len(values))
         cells, row, count = (
             self.query_one("#cells", List),
-            partial(cell_row, snapshot),
+            partial(view.cell_row, snapshot),
             len(snapshot.state.cells),
         )
-        at = "" if cells.was_moved else str(cell_in_sight(snapshot.state))
+        at = "" if cells.was_moved else str(view.cell_in_sight(snapshot.state))
         cells.show(lambda width: Numbered(count, row, width), at=at)
         self.query_one("#gauges", Chart).show(values)
         if self.query_one("#plot").display:
-            value = plot(snapshot, self.plotted, last_minute=self.last_minute)
+            value = view.plot(snapshot, self.plotted, last_minute=self.last_minute)
             self.query_one("#plot", Chart).show(value)
 
     def _put(self, selector: str, text: str) -> None:
-        # A Static paints itself anew whatever it is given.
-        if self._texts.get(selector) != text:
-            # To lay the screen out anew takes as long as to paint it, and is of use only where a text needs more lines.
-            wider = (
-                cells_of(text) > self.size.width or cells_of(self._texts.get(selector, "")) > self.size.width
-            )
-            layout = wider or not (text and self._texts.get(selector))
-            self._texts[selector] = text
-            self.query_one(selector, Static).update(plain(text), layout=layout)
+        before, width = str(self.query_one(selector, Static).content), self.size.width
+        # To lay the screen out anew takes as long as to paint it, and is of use only where a text needs more lines.
+        is_one_line = 0 < cells_of(before) <= width and 0 < cells_of(text) <= width
+        self.put(selector, plain(text), layout=not is_one_line)
 
     def _share_out(self, snapshot: RunSnapshot, gauge_count: int) -> None:
-        lines = (gauge_count + 1) // 2 if self.size.width >= WIDE_COLUMNS else gauge_count
-        step = 1 + (cells_of(self._texts["#step"]) - 1) // max(1, self.size.width)
+        lines = (gauge_count + 1) // 2 if self.size.width >= view.WIDE_COLUMNS else gauge_count
+        step = 1 + (cells_of(str(self.query_one("#step", Static).content)) - 1) // max(1, self.size.width)
         free = self.query_one("#content").size.height - _TITLE - min(step, _MOST_STEP)
-        room = room_for(free, cells=len(snapshot.state.cells), gauges=lines, plot=self.plot_shown)
+        room = view.room_for(free, cells=len(snapshot.state.cells), gauges=lines, plot=self.plot_shown)
         for selector, height in (("#cells", room.cells), ("#gauges", room.gauges), ("#plot", room.plot)):
             widget = self.query_one(selector)
             widget.display = height > 0
@@ -337,76 +310,47 @@ class RunScreen(ConsoleScreen):
         return snapshot.dead or any(cell.status in OPEN_STATUSES for cell in snapshot.state.cells)
 
     def action_pause(self) -> None:
-        if self.snapshot is not None:
-            is_paused = self.snapshot.state.status is RunStatus.PAUSED
-            self._ask(self.snapshot.folder, Verb.CONTINUE if is_paused else Verb.PAUSE)
+        is_paused = self.snapshot is not None and self.snapshot.state.status is RunStatus.PAUSED
+        self._ask(Verb.CONTINUE if is_paused else Verb.PAUSE)
 
     def action_skip(self) -> None:
-        if self.snapshot is not None:
-            self._ask(self.snapshot.folder, Verb.SKIP)
+        self._ask(Verb.SKIP)
 
     def action_stop_after(self) -> None:
-        if self.snapshot is not None:
-            self._ask(self.snapshot.folder, Verb.STOP_AFTER)
+        self._ask(Verb.STOP_AFTER)
 
     @work
     async def action_stop_now(self) -> None:
-        if self.snapshot is None:
-            return
         told = "What this cell measured is lost; finished cells are kept. The run can be resumed."
         if await self.agreed("Stop the run now?", told, yes="Stop now"):
-            self._ask(self.snapshot.folder, Verb.STOP_NOW)
+            self._ask(Verb.STOP_NOW)
 
     @work(group="ask")
-    async def _ask(self, folder: RunFolder, verb: Verb) -> None:
+    async def _ask(self, verb: Verb) -> None:
         """Ask the engine, in a thread: it may take seconds to answer."""
-        self.say("Asking the engine ...")
-        try:
-            answer = await asyncio.to_thread(ask, folder, verb)
-        except FsconsoleError as error:
-            self.complain(error)
-        else:
-            self.say(answer_words(verb, answer))
+        if self.snapshot is not None:
+            self.say("Asking the engine ...")
+            with self.complaining():
+                answer = await asyncio.to_thread(ask, self.snapshot.folder, verb)
+                self.say(view.answer_words(verb, answer))
 
     def action_detach(self) -> None:
         if self.snapshot is not None:
-            words = farewell(self.snapshot.folder.name, self.session.runs_dir, DEFAULT_RUNS_DIR)
+            words = view.farewell(self.snapshot.folder.name, self.session.runs_dir, DEFAULT_RUNS_DIR)
             self.app.exit(message=Text(printable(words)))
 
-    @work(group="child")
-    async def action_cleanup(self) -> None:
+    def action_cleanup(self) -> None:
         snapshot = self.snapshot
-        if snapshot is None or self._is_acting or not self.may("Cleaning up"):
-            return
-        # One child at a time, and none is ended by the key being pressed again.
-        self._is_acting = True
-        try:
+        if snapshot is not None and not self.is_busy("child") and self.may("Cleaning up"):
             self.say("Cleaning up ...")
-            with self.complaining():
-                words = ("cleanup", snapshot.folder.name, "--runs", self.session.runs_dir)
-                done = await carried_out(self.session.children, *words)
-                self.say(cleaned_words(done.out))
-        finally:
-            self._is_acting = False
+            words = ("cleanup", snapshot.folder.name, "--runs", self.session.runs_dir)
+            self.run_worker(self.act(words, view.cleaned_words), group="child")
 
-    def give_scratch_back(self, snapshot: RunSnapshot) -> None:
-        """Have the scratch device removed that was made for this run alone, as every viewer of a run's end does."""
-        over = snapshot.finished and not self._is_open(snapshot)
-        if over and snapshot.state.request.owned_scratch and self.session.is_root:
-            self.action_cleanup()
-
-    @work(group="child")
-    async def action_resume(self) -> None:
+    def action_resume(self) -> None:
         snapshot = self.snapshot
-        if snapshot is None or self._is_acting or not self.may("Resuming a run"):
-            return
-        self._is_acting = True
-        try:
-            folder = snapshot.folder
-            if await resume(self, folder, snapshot.state.request.plan.targets):
-                self.say(f"Run {folder.name} goes on.")
-        finally:
-            self._is_acting = False
+        if snapshot is not None and not self.is_busy("child") and self.may("Resuming a run"):
+            targets = snapshot.state.request.plan.targets
+            self.run_worker(resume(self, snapshot.folder, targets), group="child")
 
     def action_log(self) -> None:
         if self.snapshot is not None and self.snapshot.state.cells:

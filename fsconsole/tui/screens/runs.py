@@ -1,10 +1,10 @@
-"""Runs: all that are kept, where each stands, and what can be done with it."""
+"""Runs screen: all kept runs, their status, and what can be done with each."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual import work
@@ -12,7 +12,6 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from fsconsole.client.children import carried_out
 from fsconsole.client.runs import KnownRun, read_runs, targets_of
 from fsconsole.errors import FsconsoleError
 from fsconsole.journal.folder import RunFolder
@@ -57,40 +56,29 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
         self._folders: tuple[RunFolder, ...] = ()
         self._known: dict[str, KnownRun] = {}
         self._sought = ""
-        self._reading = False
         self._is_listed = True
-        self._is_cleaning = self._is_resuming = False
 
     def content(self) -> Iterable[Widget]:
-        glyphs = self.session.terminal.glyphs
         yield Static(plain(""), id="count")
-        yield Table(rule=glyphs.horizontal, id="list")
-        yield Static(plain(glyphs.horizontal * 200), id="rule")
+        yield Table(id="list")
+        yield Static(plain("─" * 200), id="rule")
         yield List(id="about")
         yield Input(placeholder="words of title, name or standing", id="sought", compact=True)
 
     def on_mount(self) -> None:
-        self.while_shown(_REFRESH_S, self._reload_unless_reading)
+        self.while_shown(_REFRESH_S, lambda: None if self.is_busy("read") else self.action_reload())
         self.query_one("#sought").display = False
         self.query_one(Table).focus()
 
     def on_screen_resume(self) -> None:
         self.action_reload()
 
-    def on_list_moved(self) -> None:
-        self._tell()
-
     def on_list_opened(self) -> None:
         run = self._run()
-        if run is None:
-            return
-        if not run.is_readable:
+        if run is not None and run.is_readable:
+            self._open(run, "run" if run.is_living else "results")
+        elif run is not None:
             self.say("This run can't be opened: the reason is shown below the list.")
-            return
-        self._open(run, "run" if run.is_living else "results")
-
-    def action_reload(self) -> None:
-        self._read()
 
     def action_attach(self) -> None:
         run = self._run()
@@ -107,38 +95,33 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
             return
         if run.is_living:
             self.say(f"Run {run.name} is running: t follows it.")
-        elif self.may("Resuming a run") and (folder := self._folder(run)) is not None:
-            self._resume(folder)
+        elif self.may("Resuming a run"):
+            if self.is_busy("resume"):
+                self.say("A run is being resumed already.")
+            else:
+                self._resume(self._folder(run))
 
-    @work(group="clean")
-    async def action_cleanup(self) -> None:
-        if self._is_cleaning or not self.may("Cleaning up"):
-            return
-        self._is_cleaning = True
-        self.say("Cleaning up ...")
-        try:
-            with self.complaining():
-                done = await carried_out(self.session.children, "cleanup", "--runs", self.session.runs_dir)
-                self.say(cleaned_words(done.out))
-        finally:
-            self._is_cleaning = False
-        self.action_reload()
+    def action_cleanup(self) -> None:
+        if self.may("Cleaning up") and not self.is_busy("clean"):
+            self.say("Cleaning up ...")
+            words = ("cleanup", "--runs", self.session.runs_dir)
+            self.run_worker(self.act(words, cleaned_words), group="clean")
 
     def action_rename(self) -> None:
         run = self._run()
         if run is None or not self.may("Renaming a run"):
             return
 
-        def named(title: str | None) -> None:
-            new = (title or "").strip()
-            if new and new != run.title:
+        def named(title: str) -> None:
+            if (new := title.strip()) not in ("", run.title):
                 words = ("runs", "rename", "--runs", self.session.runs_dir, "--", run.name, new)
-                self._act(words, f"Run {run.name} is called '{new}' now.")
+                done = f"Run {run.name} is called '{new}' now."
+                self.run_worker(self.act(words, lambda _out: done), group="act")
 
         title, hint = f"Another title for run {run.name}", "Enter takes it."
-        self.app.push_screen(PromptScreen(title, run.title, hint=hint, check=title_complaint), named)
+        self.ask(PromptScreen(title, run.title, hint=hint, check=title_complaint), named)
 
-    @work(group="delete", exclusive=True)
+    @work(group="act")
     async def action_delete(self) -> None:
         run = self._run()
         if run is None:
@@ -152,7 +135,7 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
         lost = f"'{run.title}': its figures, samples and outputs are gone then, and a scratch device made for it alone."
         if await self.agreed(f"Delete run {run.name}?", lost, yes="Delete"):
             words = ("runs", "delete", "--runs", self.session.runs_dir, "--", run.name)
-            self._act(words, f"Run {run.name} is deleted.")
+            await self.act(words, lambda _out: f"Run {run.name} is deleted.")
 
     def action_seek(self) -> None:
         field = self.query_one("#sought", Input)
@@ -172,33 +155,15 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
     def on_input_submitted(self) -> None:
         self.query_one(Table).focus()
 
-    def show_run(self, folder: RunFolder, mode: str) -> None:
-        """Show a run on another screen."""
-        self.session.folder = folder
-        self.app.switch_mode(mode)
-
-    @work(group="act")
+    @work(group="resume")
     async def _resume(self, folder: RunFolder) -> None:
-        if self._is_resuming:
-            self.say("A run is being resumed already.")
-            return
-        self._is_resuming = True
-        try:
-            targets = await asyncio.to_thread(targets_of, folder)
-            if await resume(self, folder, targets):
-                self.say(f"Run {folder.name} goes on.")
-                if self.is_active:
-                    self.show_run(folder, "run")
-                else:
-                    # Whoever is at something else by now stays there.
-                    self.say_at_hand(f"Run {folder.name} goes on: the list of runs (5) shows it.")
-        finally:
-            self._is_resuming = False
+        targets = await asyncio.to_thread(targets_of, folder)
+        if await resume(self, folder, targets):
+            self.show_run(folder, f"Run {folder.name} goes on")
 
     @work(group="read", exclusive=True)
-    async def _read(self) -> None:
+    async def action_reload(self) -> None:
         """Read the list, then run by run, in a thread; the list grows readable from its top."""
-        self._reading = True
         try:
             self._folders = await asyncio.to_thread(list_runs, self.session.runs_dir)
             shown_at = 0.0
@@ -208,38 +173,26 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
                 if time.monotonic() > shown_at + _SHOW_EVERY_S:
                     self._show()
                     shown_at = time.monotonic()
-            self._listed()
+            if not self._is_listed:
+                # The directory can be read again: its error goes away.
+                self._is_listed = True
+                self.say("")
         except FsconsoleError as error:
             self._folders, self._is_listed = (), False
             self.complain(error)
-        finally:
-            self._reading = False
         self._show()
 
-    def _listed(self) -> None:
-        if not self._is_listed:
-            # What was wrong with the directory stands there no longer than it holds.
-            self._is_listed = True
-            self.say("")
-
-    @work(group="act")
-    async def _act(self, words: tuple[str, ...], said: str) -> None:
-        with self.complaining():
-            await carried_out(self.session.children, *words)
-            self.say(said)
+    async def act(self, words: Sequence[str], said: Callable[[str], str]) -> None:
+        """Carry out a command, and read the list again."""
+        await super().act(words, said)
         self.action_reload()
 
     def _open(self, run: RunEntry, mode: str) -> None:
-        folder = self._folder(run)
-        if folder is not None:
-            self.show_run(folder, mode)
+        self.session.folder = self._folder(run)
+        self.app.switch_mode(mode)
 
-    def _folder(self, run: RunEntry) -> RunFolder | None:
-        return next((folder for folder in self._folders if folder.name == run.name), None)
-
-    def _reload_unless_reading(self) -> None:
-        if not self._reading:
-            self.action_reload()
+    def _folder(self, run: RunEntry) -> RunFolder:
+        return next(folder for folder in self._folders if folder.name == run.name)
 
     def _runs(self) -> tuple[RunEntry, ...]:
         known = ((folder.name, self._known.get(folder.name)) for folder in self._folders)
@@ -257,10 +210,10 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
         runs = self._runs()
         self.query_one(Table).show_table(runs_table(runs, self._sought))
         words = list_words(runs, self._sought, self.session.runs_dir, is_listed=self._is_listed)
-        self.query_one("#count", Static).update(plain(words))
-        self._tell()
+        self.put("#count", plain(words))
+        self.on_list_moved()
 
-    def _tell(self) -> None:
+    def on_list_moved(self) -> None:
         run, runs_dir = self._run(), self.session.runs_dir
         self.query_one("#about", List).show(
             lambda width: Texts(run_lines(run, runs_dir, width - 1) if run is not None else ()), afresh=True

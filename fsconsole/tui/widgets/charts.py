@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.segment import Segment
-from rich.style import Style
 from textual.geometry import Region
 from textual.strip import Strip
-from textual.widget import Widget
 
 from fsconsole.tui.widgets.drawing import KINDS, ChartValue, Line, chart_lines, difference, runs
+from fsconsole.tui.widgets.lists import Toned
 
 if TYPE_CHECKING:
-    from fsconsole.tui.screens.base import Host
+    from fsconsole.tui.app import ConsoleApp
 
 
-class Chart(Widget):
+class Chart(Toned):
     """A plot, or gauges below each other."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"chart--{kind}" for kind in KINDS}
@@ -38,8 +37,6 @@ class Chart(Widget):
         self._value: ChartValue = ()
         self._painted: tuple[Line, ...] = ()
         self._painted_at = (0, 0)
-        self._styles: dict[str, Style] = {}
-        """Textual forgets what styles look like with each painting, and works them out for a third of its time."""
 
     def show(self, value: ChartValue) -> None:
         """Show curves, or gauges, from now on; paint the columns that differ from what was painted."""
@@ -67,21 +64,12 @@ class Chart(Widget):
             self._painted, self._painted_at = self._drawn(), (width, height)
         if y >= len(self._painted):
             return Strip.blank(width, self.rich_style)
-        segments = [Segment(text, self._style(kind)) for text, kind in runs(self._painted[y])]
+        segments = [
+            Segment(text, self.tone_style(f"chart--{kind if kind in KINDS else 'value'}"))
+            for text, kind in runs(self._painted[y])
+        ]
         return Strip(segments, width)
 
-    def _style(self, kind: str) -> Style:
-        known = self._styles.get(kind)
-        if known is None:
-            name = kind if kind in KINDS else "value"
-            known = self._styles[kind] = self.get_component_rich_style(f"chart--{name}")
-        return known
-
-    def notify_style_update(self) -> None:
-        """Look styles up anew."""
-        self._styles.clear()
-        super().notify_style_update()
-
     def _drawn(self) -> tuple[Line, ...]:
-        glyphs = cast("Host", self.app).session.terminal.glyphs
+        glyphs = cast("ConsoleApp", self.app).session.terminal.glyphs
         return chart_lines(self._value, self.size.width, self.size.height, glyphs)

@@ -54,7 +54,13 @@ class Keys(Footer):
     def compose(self) -> ComposeResult:
         made = list(super().compose())
         keys = [key for key in made if isinstance(key, FooterKey)]
-        left = fitting(keys, self.app.size.width, self._leave_out)
+        left = list(keys)
+        last = [*(key.action for key in reversed(keys) if key.action not in (_HELP, _QUIT)), _QUIT]
+        for action in (*self._leave_out, *last):
+            columns = sum(cells_of(key.key_display) + cells_of(key.description) + 2 for key in left)
+            if columns <= self.app.size.width:
+                break
+            left = [key for key in left if key.action != action]
         for key in left:
             if key.action == _HELP and len(left) < len(keys):
                 key.description = "More"
@@ -63,17 +69,6 @@ class Keys(Footer):
     def on_resize(self, _event: events.Resize) -> None:
         if self._shown and self._shown[0] != self.app.size.width:
             self.refresh(recompose=True)
-
-
-def fitting(keys: Sequence[FooterKey], width: int, leave_out: Sequence[str]) -> list[FooterKey]:
-    """Return the keys for which there is room in so many columns."""
-    left = list(keys)
-    order = [*leave_out, *(key.action for key in reversed(keys) if key.action not in (_HELP, _QUIT)), _QUIT]
-    for action in order:
-        if sum(cells_of(key.key_display) + cells_of(key.description) + 2 for key in left) <= width:
-            break
-        left = [key for key in left if key.action != action]
-    return left
 
 
 class Sentence(List):
@@ -90,7 +85,12 @@ class Sentence(List):
         """Say something else; the tone is "error", "warning", "strong" or nothing."""
         if (printable(text), tone) != (self.text, self._tone):
             self.text, self._tone = printable(text), tone
-            self.show(self._broken, afresh=True)
+
+            def broken(width: int) -> Texts:
+                lines = wrap(self.text, width - 1, max_lines=_ANY_LINES) if self.text else []
+                return Texts([TextLine(line, tone) for line in lines])
+
+            self.show(broken, afresh=True)
             self.refresh(layout=True)
             self._take_keys()
 
@@ -101,7 +101,9 @@ class Sentence(List):
         is_last = y == self.size.height - 1
         if is_last and self.can_focus and not self.has_focus and self.scroll_y < self.max_scroll_y:
             text = shorten_middle(_SENTENCE_MORE, self.size.width - 1)
-            return Strip([Segment(text, self._style("weak"))]).adjust_cell_length(self.size.width - 1)
+            return Strip([Segment(text, self.tone_style("list--weak"))]).adjust_cell_length(
+                self.size.width - 1
+            )
         return super().render_line(y)
 
     def _take_keys(self) -> None:
@@ -109,71 +111,62 @@ class Sentence(List):
         if self.has_focus and not self.can_focus:
             self.screen.focus_next()
 
-    def _broken(self, width: int) -> Texts:
-        lines = wrap(self.text, width - 1, max_lines=_ANY_LINES) if self.text else []
-        return Texts([TextLine(line, self._tone) for line in lines])
 
-
-class Sift(Vertical):
+class ListFilter(Vertical):
     """Holds a list of lines, and above it what it is narrowed by, if it is."""
 
     DEFAULT_CSS = """
-    Sift { height: 1fr; }
-    Sift > Input { display: none; }
-    Sift > .sift--left { display: none; height: auto; color: $text-muted; }
-    Sift.-typing > Input, Sift.-narrowed > .sift--left { display: block; }
+    ListFilter { height: 1fr; }
+    ListFilter > Input { display: none; }
+    ListFilter > .filter--left { display: none; height: auto; color: $text-muted; }
+    ListFilter.-typing > Input, ListFilter.-narrowed > .filter--left { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,tab", "keep", "Keep", id="sift.keep", tooltip="Go to the lines that are left", key_display="enter"),
-        Binding("escape", "clear", "All", id="sift.clear", tooltip="Show all lines again"),
+        Binding("down,tab", "keep", "Keep", id="filter.keep", tooltip="Go to the lines that are left", key_display="enter"),
+        Binding("escape", "clear", "All", id="filter.clear", tooltip="Show all lines again"),
     ]  # fmt: skip
 
     def __init__(self, choices: Choices, what: str) -> None:
-        """Give it a list, and say what its lines are, in the plural."""
         super().__init__()
         self.what = what
+        """What its lines are, in the plural."""
         self.choices = choices
         self._all: tuple[Line, ...] = ()
-        self._text = ""
 
     def compose(self) -> ComposeResult:
         yield Input(placeholder="words to look for; enter keeps, escape clears", compact=True)
-        yield Static(plain(""), classes="sift--left")
+        yield Static(plain(""), classes="filter--left")
         yield self.choices
 
     @property
     def is_typing(self) -> bool:
         """Whether words are being typed: the field is there, and has the keys."""
-        return self._is_open and self.query_one(Input).has_focus
-
-    @property
-    def _is_open(self) -> bool:
-        return self.has_class("-typing")
+        return self.has_class("-typing") and self.query_one(Input).has_focus
 
     @property
     def is_narrowed(self) -> bool:
         """Whether lines may be left out."""
         return bool(self._text.strip())
 
+    @property
+    def _text(self) -> str:
+        return self.query_one(Input).value
+
     def show_lines(self, shown: Sequence[Line], *, afresh: bool = False) -> None:
         """Show these lines as far as they match; afresh: they are others, and all of them are shown."""
         self._all = tuple(shown)
-        if afresh and (self._text or self._is_open):
-            self._text = ""
-            self.query_one(Input).clear()
+        if afresh:
+            self.query_one(Input).value = ""
             self.remove_class("-typing")
         self._show(afresh=afresh)
 
     def find(self) -> None:
-        """Have words typed."""
         self.add_class("-typing")
         self.query_one(Input).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        if event.value != self._text:
-            self._text = event.value
-            self._show()
+        self._show()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -187,12 +180,11 @@ class Sift(Vertical):
         self.refresh_bindings()
 
     def action_clear(self) -> None:
-        self._text = ""
-        self.query_one(Input).clear()
+        self.query_one(Input).value = ""
         self.action_keep()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        shown = {"clear": self._is_open or self.is_narrowed, "keep": self.is_typing}
+        shown = {"clear": self.has_class("-typing") or self.is_narrowed, "keep": self.is_typing}
         return shown.get(action, True)
 
     def _show(self, *, afresh: bool = False) -> None:
@@ -219,7 +211,6 @@ class BlockScrollBar(ScrollBarRender):
         back_color: Color = Color.parse("default"),  # noqa: B008
         bar_color: Color = Color.parse("default"),  # noqa: B008
     ) -> Segments:
-        """Return the bar's cells from its beginning to its end."""
         begin, end = thumb(size, virtual_size, window_size, position)
 
         def piece(glyph: str, count: int, action: str) -> list[Segment]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby, pairwise
 from statistics import median
 
 from rich.cells import cell_len
 
-from fsconsole.show.charts import GaugeValue, HistogramValue, Part, PlotValue, Series, Threshold
+from fsconsole.show.charts import GaugeValue, HistogramValue, Part, PlotValue, Series
 from fsconsole.show.gauges import LABEL_CELLS, TEXT_CELLS
 from fsconsole.show.run import WIDE_COLUMNS
 from fsconsole.show.terminal import Glyphs
@@ -29,41 +29,28 @@ def columns_of(series: Series, x_min: float, x_max: float, width: int) -> list[f
     if width <= 0 or not x_max > x_min:
         return found
     points = sorted((x, y) for x, y in series.points if math.isfinite(x))
-    longest = _longest_step([x for x, _ in points])
+    steps = [after - before for (before, _), (after, _) in pairwise(points) if after > before]
+    longest = median(steps) * _GAP_SPACINGS if steps else 0.0
     before: float | None = None
     for x, y in points:
         if math.isnan(y):
             before = None
             continue
         begin = x if before is None or x - before > longest else before
-        if x_min <= x <= x_max:
-            _raise(found, _column(max(begin, x_min), x_min, x_max, width), _column(x, x_min, x_max, width), y)
         before = x
+        if x_min <= x <= x_max:
+            first, last = (_column(each, x_min, x_max, width) for each in (max(begin, x_min), x))
+            # The column of the sample before is its own.
+            for column in range(first if first == last or found[first] is None else first + 1, last + 1):
+                there = found[column]
+                found[column] = y if there is None else max(there, y)
     return found
 
 
-def is_reduced(series: Sequence[Series], x_min: float, x_max: float, width: int) -> bool:
-    """Return whether some curve has more points in sight than columns."""
-    return any(sum(1 for x, _ in one.points if x_min <= x <= x_max) > width for one in series)
-
-
-def _longest_step(places: list[float]) -> float:
-    steps = [after - before for before, after in pairwise(places) if after > before]
-    return median(steps) * _GAP_SPACINGS if steps else 0.0
-
-
 def _column(x: float, x_min: float, x_max: float, width: int) -> int:
-    share = x / (x_max - x_min) - x_min / (
-        x_max - x_min
-    )  # Apart: the difference may be too small for a float.
+    # Apart: the difference may be too small for a float.
+    share = x / (x_max - x_min) - x_min / (x_max - x_min)
     return min(max(int(share * width), 0), width - 1) if math.isfinite(share) else 0
-
-
-def _raise(found: list[float | None], begin: int, end: int, y: float) -> None:
-    first = begin if begin == end or found[begin] is None else begin + 1
-    for column in range(first, end + 1):
-        there = found[column]
-        found[column] = y if there is None else max(there, y)
 
 
 Cell = tuple[str, str]
@@ -78,12 +65,6 @@ KINDS = (
     *("label", "text", "mark", "name", "axis", "behind"),
 )
 """What has a colour of its own in drawn.py; other words are drawn as "value"."""
-
-
-def shade_of(kind: str, glyphs: Glyphs) -> str:
-    """Return what a bar's part is made of, so that parts differ without colours too."""
-    shade = _SHADES.get(kind, _FULL)
-    return glyphs.full if shade == _FULL else glyphs.shades[shade]
 
 
 def flat(text: str, glyphs: Glyphs) -> str:
@@ -113,24 +94,13 @@ def runs(line: Line) -> list[tuple[str, str]]:
     ]
 
 
-def words_of(line: Line) -> str:
-    """Return the characters of a line."""
-    return "".join(character for character, _ in line)
-
-
 def difference(before: Line, after: Line) -> tuple[int, int]:
     """Return the first column that differs and how many from there on; lines of one width. (0, 0) for none."""
     # Most lines are as they were: that is found out without a look at each column.
     if before == after:
         return 0, 0
-    pairs = list(zip(before, after, strict=True))
-    first = next(column for column, (old, new) in enumerate(pairs) if old != new)
-    last = next(
-        column
-        for column, (old, new) in zip(range(len(pairs) - 1, -1, -1), reversed(pairs), strict=True)
-        if old != new
-    )
-    return first, last - first + 1
+    changed = [column for column, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+    return changed[0], changed[-1] - changed[0] + 1
 
 
 _LEAST_BAR = 6
@@ -155,16 +125,33 @@ def gauge_line(value: GaugeValue, width: int, glyphs: Glyphs, *, label_width: in
 
 def bar_cells(value: GaugeValue, width: int, glyphs: Glyphs) -> list[Cell]:
     """Return the bar alone: parts from the left, then marks, then the names of marks where nothing else is."""
-    bar = _filled(value, width, glyphs)
+    parts = value.parts or (Part(value.value or 0.0, "value"),)
+    bar: list[Cell] = [(glyphs.empty, "text")] * width
+    total, begin = 0.0, 0
+    for part in parts:
+        total += max(part.value, 0.0)
+        end = round(share(total, value.maximum) * width)
+        # Shades, so that parts differ without colours too.
+        shade = _SHADES.get(part.kind, _FULL) if len(parts) > 1 else _FULL
+        bar[begin:end] = [(f"{glyphs.shades}{glyphs.full}"[shade], part.kind)] * (end - begin)
+        begin = max(begin, end)
+    if total > value.maximum:
+        bar[-1] = (">", "mark")  # More than the scale has.
     free = [kind == "text" for _, kind in bar]
-    places = [
-        (_place(mark.value, value.maximum, width), mark) for mark in value.marks if _within(mark, value)
-    ]
-    for place, _ in places:
+    marks = [mark for mark in value.marks if 0 < mark.value <= value.maximum]
+    places = [min(round(share(mark.value, value.maximum) * width), width - 1) for mark in marks]
+    for place in places:
         bar[place] = (glyphs.vertical, "mark")
         free[place] = False
-    for place, mark in places:
-        _name(bar, free, place, flat(mark.name, glyphs))
+    for place, mark in zip(places, marks, strict=True):
+        name = flat(mark.name, glyphs)
+        for begin in (place + 1, place - len(name)):
+            end = begin + len(name)
+            if begin >= 0 and end <= width and all(free[begin:end]):
+                bar[begin:end] = cells(name, "mark")
+                # A column stays free of words after a name, so that two don't run together.
+                free[max(begin - 1, 0) : end + 1] = [False] * len(free[max(begin - 1, 0) : end + 1])
+                break
     return bar
 
 
@@ -177,40 +164,6 @@ def share(value: float, maximum: float) -> float:
     return value / maximum
 
 
-def _filled(value: GaugeValue, width: int, glyphs: Glyphs) -> list[Cell]:
-    parts = value.parts or (Part(value.value or 0.0, "value"),)
-    bar: list[Cell] = [(glyphs.empty, "text")] * width
-    total, begin = 0.0, 0
-    for part in parts:
-        total += max(part.value, 0.0)
-        end = round(share(total, value.maximum) * width)
-        bar[begin:end] = [(shade_of(part.kind, glyphs) if len(parts) > 1 else glyphs.full, part.kind)] * (
-            end - begin
-        )
-        begin = max(begin, end)
-    if total > value.maximum:
-        bar[-1] = (">", "mark")  # More than the scale has.
-    return bar
-
-
-def _within(mark: Threshold, value: GaugeValue) -> bool:
-    return 0 < mark.value <= value.maximum
-
-
-def _place(value: float, maximum: float, width: int) -> int:
-    return min(round(share(value, maximum) * width), width - 1)
-
-
-def _name(bar: list[Cell], free: list[bool], place: int, name: str) -> None:
-    for begin in (place + 1, place - len(name)):
-        end = begin + len(name)
-        if begin >= 0 and end <= len(bar) and all(free[begin:end]):
-            bar[begin:end] = cells(name, "mark")
-            # A column stays free of words after a name, so that two don't run together.
-            free[max(begin - 1, 0) : end + 1] = [False] * len(free[max(begin - 1, 0) : end + 1])
-            return
-
-
 def histogram_lines(value: HistogramValue, width: int, glyphs: Glyphs) -> tuple[Line, ...]:
     """Return a line for each row, exactly width columns each; the longest bar is the highest count."""
     rows = [(flat(label, glyphs), count, flat(text, glyphs)) for label, count, text in value.rows]
@@ -218,25 +171,17 @@ def histogram_lines(value: HistogramValue, width: int, glyphs: Glyphs) -> tuple[
     text_width = max((len(text) for _, _, text in rows), default=0)
     room = width - label_width - text_width - 2
     highest = max((count for _, count, _ in rows if math.isfinite(count)), default=0.0)
-    return tuple(
-        fitted(
-            (
-                *cells(shorten_middle(label, label_width).rjust(label_width) + " ", "label"),
-                *cells(_bar(count, highest, room, glyphs), "value"),
-                *cells(" " + text.rjust(text_width), "text"),
-            ),
-            width,
+    found = []
+    for label, count, text in rows:
+        # What is there at all has a column.
+        length = max(round(share(count, highest) * room), 1) if count > 0 and room > 0 else 0
+        line = (
+            *cells(shorten_middle(label, label_width).rjust(label_width) + " ", "label"),
+            *cells((glyphs.full * length).ljust(room), "value"),
+            *cells(" " + text.rjust(text_width), "text"),
         )
-        for label, count, text in rows
-    )
-
-
-def _bar(count: float, highest: float, room: int, glyphs: Glyphs) -> str:
-    """Return a bar; what is there at all has a column."""
-    if room < 1:
-        return ""
-    length = max(round(share(count, highest) * room), 1) if count > 0 else 0
-    return (glyphs.full * length).ljust(room)
+        found.append(fitted(line, width))
+    return tuple(found)
 
 
 NO_FIGURES = "no figures yet"
@@ -247,29 +192,35 @@ Grid = list[list[Cell]]
 
 def plot_lines(value: PlotValue, width: int, height: int, glyphs: Glyphs) -> tuple[Line, ...]:
     """Return a plot in exactly width columns and height lines; what has no room is left out, words first."""
-    gutter = _gutter_width(value, width, glyphs)
-    columns = width - gutter - 1
-    rows = height - 2
+    words = [flat(text, glyphs) for text in (value.y_text, *(mark.name for mark in value.marks))]
+    gutter = max(min(max(map(len, words)), width // 4), 1)
+    columns, rows = width - gutter - 1, height - 2
     if rows < 1 or columns < 1:
-        return tuple(fitted(cells(flat(value.y_text, glyphs), "axis"), width) for _ in range(height))
+        return (fitted(cells(words[0], "axis"), width),) * height
     grid: Grid = [[(glyphs.empty, "text")] * columns for _ in range(rows)]
-    labels = [""] * rows
-    _draw_behind(grid, value, glyphs)
+    labels = [words[0]] + [""] * (rows - 1)
+    for series in value.series:
+        if series.behind:
+            _draw_area(grid, series, value, glyphs.shades[0], "behind")
     unnamed = _draw_marks(grid, labels, value, glyphs)
-    _draw_front(grid, value, glyphs)
+    for index, series in enumerate(series for series in value.series if not series.behind):
+        if index == 0:
+            _draw_area(grid, series, value, glyphs.steps, series.style)
+            continue
+        for column, level in enumerate(_levels(series, value, grid, 1)):
+            # A curve at zero has the bottom line where nothing else is there.
+            if level or (level == 0 and grid[-1][column][1] == "text"):
+                grid[-max(level, 1)][column] = (line_glyph(index, glyphs), series.style)
     for row, name in unnamed:
-        _write_name(grid[row], name)
+        taken = sum(kind == "name" for _, kind in grid[row])
+        _write(grid[row], 1 + taken, name + " ", "name")
     if not any(series.points for series in value.series):
         _write(grid[rows // 2], max((columns - len(NO_FIGURES)) // 2, 0), NO_FIGURES, "text")
-    labels[0] = flat(value.y_text, glyphs)
+    axes = [shorten_middle(label, gutter).rjust(gutter) + glyphs.vertical for label in labels]
+    corner = "└" if glyphs.has_boxes else "+"
     return (
-        *(
-            fitted(
-                (*cells(shorten_middle(label, gutter).rjust(gutter) + glyphs.vertical, "axis"), *row), width
-            )
-            for label, row in zip(labels, grid, strict=True)
-        ),
-        fitted(cells("0".rjust(gutter) + _corner(glyphs) + glyphs.horizontal * columns, "axis"), width),
+        *(fitted((*cells(axis, "axis"), *row), width) for axis, row in zip(axes, grid, strict=True)),
+        fitted(cells("0".rjust(gutter) + corner + glyphs.horizontal * columns, "axis"), width),
         fitted((*cells(" " * (gutter + 1), "axis"), *_caption(value, columns, glyphs)), width),
     )
 
@@ -279,49 +230,14 @@ def line_glyph(index: int, glyphs: Glyphs) -> str:
     return (glyphs.full, glyphs.square, glyphs.up, glyphs.down)[index] if index < 4 else "x"
 
 
-def _gutter_width(value: PlotValue, width: int, glyphs: Glyphs) -> int:
-    words = [flat(text, glyphs) for text in (value.y_text, *(mark.name for mark in value.marks))]
-    return max(min(max(len(word) for word in words), width // 4), 1)
-
-
-def _corner(glyphs: Glyphs) -> str:
-    return "└" if glyphs.has_boxes else "+"
-
-
-def _draw_behind(grid: Grid, value: PlotValue, glyphs: Glyphs) -> None:
-    for series in value.series:
-        if series.behind:
-            for column, level in enumerate(_levels(series, value, grid, 1)):
-                for row in range(_seen(level)):
-                    grid[-1 - row][column] = (glyphs.shades[0], "behind")
-
-
-def _draw_front(grid: Grid, value: PlotValue, glyphs: Glyphs) -> None:
-    for index, series in enumerate(series for series in value.series if not series.behind):
-        draw = _draw_line if index else _draw_area
-        draw(grid, series, value, glyphs, index)
-
-
-def _draw_area(grid: Grid, series: Series, value: PlotValue, glyphs: Glyphs, index: int) -> None:  # noqa: ARG001 (as _draw_line)
-    steps, whole = len(glyphs.steps), (glyphs.full, series.style)
-    for column, level in enumerate(_levels(series, value, grid, steps)):
-        full, rest = divmod(_seen(level), steps)
+def _draw_area(grid: Grid, series: Series, value: PlotValue, steps: str, kind: str) -> None:
+    """Fill columns from the bottom up with parts of a block; zero, which is no gap, has the smallest part."""
+    for column, level in enumerate(_levels(series, value, grid, len(steps))):
+        full, rest = divmod(0 if level is None else max(level, 1), len(steps))
         for row in range(1, full + 1):
-            grid[-row][column] = whole
+            grid[-row][column] = (steps[-1], kind)
         if rest:
-            grid[-1 - full][column] = (glyphs.steps[rest - 1], series.style)
-
-
-def _draw_line(grid: Grid, series: Series, value: PlotValue, glyphs: Glyphs, index: int) -> None:
-    for column, level in enumerate(_levels(series, value, grid, 1)):
-        # A curve at zero has the bottom line where nothing else is there.
-        if level or (level == 0 and grid[-1][column][1] == "text"):
-            grid[-_seen(level)][column] = (line_glyph(index, glyphs), series.style)
-
-
-def _seen(level: int | None) -> int:
-    """Return how many steps are drawn: none in a gap, and one for zero, which is no gap."""
-    return 0 if level is None else max(level, 1)
+            grid[-1 - full][column] = (steps[rest - 1], kind)
 
 
 def _levels(series: Series, value: PlotValue, grid: Grid, steps: int) -> list[int | None]:
@@ -349,11 +265,6 @@ def _draw_marks(grid: Grid, labels: list[str], value: PlotValue, glyphs: Glyphs)
     return left
 
 
-def _write_name(row: list[Cell], name: str) -> None:
-    taken = sum(1 for _, kind in row if kind == "name")
-    _write(row, 1 + taken, name + " ", "name")
-
-
 def _write(row: list[Cell], begin: int, text: str, kind: str) -> None:
     room = max(len(row) - begin, 0)
     row[begin : begin + len(text)] = cells(text[:room], kind)
@@ -367,7 +278,8 @@ def _caption(value: PlotValue, columns: int, glyphs: Glyphs) -> Line:
         front += not series.behind
         kind = "behind" if series.behind else series.style
         words.append(((glyph, kind), *cells(f" {flat(series.name, glyphs)}", "text")))
-    if is_reduced(value.series, value.x_min, value.x_max, columns):
+    in_sight = (sum(value.x_min <= x <= value.x_max for x, _ in one.points) for one in value.series)
+    if any(points > columns for points in in_sight):
         words.append(cells(REDUCED, "axis"))
     found: Line = ()
     for word in words:

@@ -14,8 +14,9 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
-from fsconsole.results.table import TableRow, TableValue
+from fsconsole.results.table import TableValue
 from fsconsole.show.lines import Line
 from fsconsole.text import printable
 from fsconsole.tui.widgets.rows import TONES, LineItems, Rows, TableRows, Texts
@@ -33,12 +34,30 @@ class _Told(Message):
 
     @property
     def control(self) -> List:
-        """The list."""
         return self.list
 
 
-class List(ScrollView, can_focus=True, inherit_bindings=False):
-    """Shows rows; which of them is ticked or opened is not its business, it only tells what was asked for."""
+class Toned(Widget):
+    """Keeps what its tones look like: Textual forgets it with each painting, and works it out for a third of its time."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._styles: dict[str, Style] = {}
+
+    def notify_style_update(self) -> None:
+        self._styles.clear()
+        super().notify_style_update()
+
+    def tone_style(self, name: str) -> Style:
+        """Return the style of a component class, or the widget's own where there is no such class."""
+        if name not in self._styles:
+            known = name in self.COMPONENT_CLASSES
+            self._styles[name] = self.get_component_rich_style(name) if known else self.rich_style
+        return self._styles[name]
+
+
+class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
+    """Shows rows and posts what the operator asks for: an item opened or ticked."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"list--{tone}" for tone in TONES}
     DEFAULT_CSS = """
@@ -77,16 +96,13 @@ class List(ScrollView, can_focus=True, inherit_bindings=False):
     opens_on_click = False
 
     class Moved(_Told):
-        """The cursor stands on another item, or no item is left."""
+        """The cursor is on another item, or no item is left."""
 
     class Opened(_Told):
         """Enter was pressed on an item, or it was clicked."""
 
     class Ticked(_Told):
         """Space was pressed on an item, or its mark was clicked."""
-
-    class Left(_Told):
-        """The list is to be left."""
 
     def __init__(self, *, id: str | None = None, space_reads_on: bool = True) -> None:
         """Show nothing yet; without space_reads_on the space key is the screen's."""
@@ -99,8 +115,6 @@ class List(ScrollView, can_focus=True, inherit_bindings=False):
         """Whether the operator has moved the cursor or scrolled."""
         self._fitted = -1
         self._painted: list[Strip] = []
-        self._styles: dict[str, Style] = {}
-        """Textual works styles out anew at each painting, which takes a third of its time."""
 
     @property
     def key(self) -> str:
@@ -109,7 +123,6 @@ class List(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def page(self) -> int:
-        """Lines below the head."""
         return max(1, self.size.height - self.rows.head)
 
     def show(self, make: MakeRows, *, at: str = "", afresh: bool = False) -> None:
@@ -122,7 +135,11 @@ class List(ScrollView, can_focus=True, inherit_bindings=False):
         self.rows = make(self._fitted)
         if had_cursor != self.rows.has_cursor:
             self.refresh_bindings()
-        self._put_cursor(at or before, afresh=afresh, is_sent=bool(at))
+        found = None if afresh and not at else self.rows.find(at or before)
+        self.cursor = self._nearest(found if found is not None else 0 if afresh else self.cursor, 1)
+        if afresh:
+            self._go_to_line(0)
+        self._settle(centre=bool(at))
         if self.key != before:
             self.post_message(self.Moved(self, self.key))
 
@@ -154,13 +171,8 @@ class List(ScrollView, can_focus=True, inherit_bindings=False):
                 spans, tone = [(text, "cursor") for text, _ in spans], "cursor"
         else:
             return Strip.blank(width, self.rich_style)
-        segments = [Segment(printable(text), self._style(tone)) for text, tone in spans]
-        return Strip(segments).adjust_cell_length(width, self._style(tone))
-
-    def notify_style_update(self) -> None:
-        """Look styles up anew."""
-        self._styles.clear()
-        super().notify_style_update()
+        segments = [Segment(printable(text), self.tone_style(f"list--{tone}")) for text, tone in spans]
+        return Strip(segments).adjust_cell_length(width, self.tone_style(f"list--{tone}"))
 
     def on_focus(self) -> None:
         self._styles.clear()
@@ -196,7 +208,7 @@ class List(ScrollView, can_focus=True, inherit_bindings=False):
     def action_pages(self, pages: int) -> None:
         lines = pages * max(1, self.page - 1)
         if self.rows.has_cursor and self.rows.count:
-            line = self.rows.first(self.cursor) + lines
+            line = self.rows.begins[self.cursor] + lines
             self._move(self.rows.item_at(max(0, min(line, self.rows.height - 1))), lines)
         else:
             self._scroll(self.scroll_offset.y + lines)
@@ -225,13 +237,6 @@ class List(ScrollView, can_focus=True, inherit_bindings=False):
             key, self._fitted = self.key, width
             self.rows = self._make(width)
             self.cursor = self.rows.find(key) or self.cursor
-
-    def _put_cursor(self, key: str, *, afresh: bool, is_sent: bool) -> None:
-        found = None if afresh and not is_sent else self.rows.find(key)
-        self.cursor = self._nearest(found if found is not None else 0 if afresh else self.cursor, 1)
-        if afresh:
-            self._go_to_line(0)
-        self._settle(centre=is_sent)
 
     def _move(self, item: int, step: int) -> None:
         before, self.was_moved = self.key, True
@@ -262,9 +267,9 @@ class List(ScrollView, can_focus=True, inherit_bindings=False):
         # Left to itself (auto) a bar that was needed before the first layout stays where there is room for all.
         self.styles.overflow_y = "scroll" if height and rows.head + rows.height > height else "hidden"
         if height and rows.has_cursor and self.cursor < rows.count:
-            first, end = rows.first(self.cursor), rows.first(self.cursor + 1)
+            first, end = rows.begins[self.cursor], rows.begins[self.cursor + 1]
             if self.cursor and rows.is_heading(self.cursor - 1):
-                first = rows.first(self.cursor - 1)  # The heading above belongs to it.
+                first = rows.begins[self.cursor - 1]  # The heading above belongs to it.
             top = min(first, max(self.scroll_offset.y, end - self.page))
             if top != self.scroll_offset.y:
                 self._go_to_line(max(0, first - self.page // 2) if centre else top)
@@ -277,12 +282,6 @@ class List(ScrollView, can_focus=True, inherit_bindings=False):
         if changed:
             self.refresh(*(Region(0, y, width, 1) for y in changed))
 
-    def _style(self, tone: str) -> Style:
-        if tone not in self._styles:
-            known = tone in TONES
-            self._styles[tone] = self.get_component_rich_style(f"list--{tone}") if known else self.rich_style
-        return self._styles[tone]
-
 
 class Choices(List):
     """A list of lines that are ticked and opened; a click opens."""
@@ -291,7 +290,6 @@ class Choices(List):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "tick", "Tick", id="choices.tick", tooltip="Off, on, compare where there are several values"),
         Binding("right", "open", "Open", id="choices.open", tooltip="Open this line", show=False),
-        Binding("left", "leave", "Back", id="choices.leave", tooltip="Leave this list", show=False),
     ]  # fmt: skip
     opens_on_click = True
 
@@ -302,12 +300,10 @@ class Choices(List):
 
     @property
     def lines_shown(self) -> tuple[Line, ...]:
-        """All lines of the list."""
         return self.rows.rows.lines if isinstance(self.rows, LineItems) else ()
 
     @property
     def looked_at(self) -> Line | None:
-        """The line at the cursor."""
         return self.lines_shown[self.cursor] if self.key else None
 
     def show_lines(self, lines: Sequence[Line], *, at: str = "", afresh: bool = False) -> None:
@@ -321,9 +317,6 @@ class Choices(List):
         if self.key:
             self.post_message(self.Ticked(self, self.key))
 
-    def action_leave(self) -> None:
-        self.post_message(self.Left(self, self.key))
-
 
 class Table(List):
     """A list of rows under heads, which have a cursor of their own; no scrollbar, the rule tells the place."""
@@ -335,27 +328,16 @@ class Table(List):
         Binding("enter", "open", "Open", id="list.open", tooltip="Open this row", key_display="enter"),
     ]
 
-    def __init__(self, *, rule: str = "-", id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._rule = rule
-        self._value = TableValue("", (), ())
+        self.value = TableValue("", (), ())
         self.column = self._first_column = 0
-
-    @property
-    def value(self) -> TableValue:
-        """What is shown."""
-        return self._value
-
-    @property
-    def row(self) -> TableRow | None:
-        """The row at the cursor; None where there is no row."""
-        return self._value.rows[self.cursor] if self.key else None
 
     def show_table(self, value: TableValue) -> None:
         """Show another table; the cursors stay where they were."""
-        self._value = value
+        self.value = value
         self.column = max(0, min(self.column, len(value.columns) - 1))
-        self.show(lambda width: TableRows(value, width, self._rule))
+        self.show(lambda width: TableRows(value, width))
 
     def on_click(self, event: events.Click) -> None:
         if isinstance(self.rows, TableRows):
@@ -364,7 +346,7 @@ class Table(List):
             self._settle()
 
     def action_columns(self, by: int) -> None:
-        self.column = max(0, min(self.column + by, len(self._value.columns) - 1))
+        self.column = max(0, min(self.column + by, len(self.value.columns) - 1))
         self._settle()
 
     def _settle(self, *, centre: bool = False) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from fsconsole.results.table import TableValue, lay_out
 from fsconsole.show.devices import Sheet
-from fsconsole.show.lines import Line, LineRows
+from fsconsole.show.lines import Line, LineRows, TextLine
 from fsconsole.text import pad_right, printable, shorten_middle
 
 Spans = Sequence[tuple[str, str]]
@@ -17,20 +17,6 @@ TONES = (
     *("faint", "heading", "head", "column", "rule", "cursor"),
 )
 _SHEET_TONES = {"bold": "strong", "green": "free", "yellow": "hazard"}
-
-
-class TextLike(Protocol):
-    """A line of text and its tone."""
-
-    @property
-    def text(self) -> str:
-        """Text on one line."""
-        ...
-
-    @property
-    def tone(self) -> str:
-        """One of TONES or nothing."""
-        ...
 
 
 class Rows:
@@ -46,11 +32,13 @@ class Rows:
 
     def __init__(self, count: int) -> None:
         self.count = count
+        self.begins: Sequence[int] = range(count + 1)
+        """The first line of each item, and last of all how many lines there are."""
 
     @property
     def height(self) -> int:
         """How many lines all items take."""
-        return self.count
+        return self.begins[-1]
 
     def spans(self, line: int) -> Spans:
         """Return the text of a line."""
@@ -68,13 +56,9 @@ class Rows:
         """Return the item with this key."""
         return int(key) if key.isdecimal() and int(key) < self.count else None
 
-    def first(self, item: int) -> int:
-        """Return the first line of an item; of the number of items: the line behind the last."""
-        return item
-
     def item_at(self, line: int) -> int:
-        """Return which item stands in a line."""
-        return line
+        """Return the item of a line."""
+        return bisect_right(self.begins, line) - 1
 
     def is_heading(self, item: int) -> bool:
         """Return whether the cursor passes over an item."""
@@ -86,13 +70,13 @@ class Texts(Rows):
 
     has_cursor = False
 
-    def __init__(self, lines: Sequence[TextLike | Spans]) -> None:
+    def __init__(self, lines: Sequence[TextLine | Spans]) -> None:
         super().__init__(len(lines))
         self._lines = lines
 
     def spans(self, line: int) -> Spans:
         found = self._lines[line]
-        return found if isinstance(found, Sequence) else ((found.text, found.tone),)
+        return ((found.text, found.tone),) if isinstance(found, TextLine) else found
 
 
 class Numbered(Rows):
@@ -100,7 +84,7 @@ class Numbered(Rows):
 
     is_pointed = True
 
-    def __init__(self, count: int, make: Callable[[int, int], TextLike], width: int) -> None:
+    def __init__(self, count: int, make: Callable[[int, int], TextLine], width: int) -> None:
         super().__init__(count)
         self._make, self._width = make, width - len("> ")
 
@@ -153,52 +137,33 @@ class LineItems(Keyed):
     def __init__(self, lines: Sequence[Line], width: int) -> None:
         super().__init__([line.key for line in lines])
         self.rows = LineRows(lines, width)
-
-    @property
-    def height(self) -> int:
-        return self.rows.count
+        self.begins = self.rows.begins
 
     def spans(self, line: int) -> Spans:
-        item = self.rows.place_at(line)
+        item = self.item_at(line)
         shown = self.rows.lines[item]
         tone = "heading" if shown.is_heading else "faint" if shown.is_faint else ""
-        return ((self.rows.text(item)[line - self.rows.first_of(item)], tone),)
-
-    def first(self, item: int) -> int:
-        return self.rows.first_of(item) if item < self.count else self.rows.count
-
-    def item_at(self, line: int) -> int:
-        return self.rows.place_at(line)
+        return ((self.rows.text(item)[line - self.begins[item]], tone),)
 
     def is_heading(self, item: int) -> bool:
         return self.rows.lines[item].is_heading
 
 
 class TableRows(Keyed):
-    """A table whose first column stands still while the others are moved through."""
+    """A table whose first column is fixed while the others scroll."""
 
     head = 3
 
-    def __init__(self, value: TableValue, width: int, rule: str) -> None:
+    def __init__(self, value: TableValue, width: int) -> None:
         super().__init__([row.key for row in value.rows])
         self.layout = lay_out(value, width)
-        self._rule_glyph = rule
+        self.begins = self.layout.begins
         self.column = self.first_column = 0
         """The column with the cursor, and the first one that is in sight."""
-
-    @property
-    def height(self) -> int:
-        return self.layout.height
 
     def spans(self, line: int) -> Spans:
         tone = self.layout.value.rows[self.layout.row_at(line)].tone
         return ((self.layout.row_line(line, self.first_column), tone),)
-
-    def first(self, item: int) -> int:
-        return self.layout.begins[item]
-
-    def item_at(self, line: int) -> int:
-        return self.layout.row_at(line)
 
     def head_spans(self, y: int, cursor: int, page: int) -> Spans:
         """Return a line of the head: names, units, and a rule."""
@@ -217,7 +182,7 @@ class TableRows(Keyed):
         """Return the line below the head: the cursor's place, the mark of one column, and where there are more."""
         layout, value, first = self.layout, self.layout.value, self.first_column
         in_sight = layout.in_sight(first)
-        line = [self._rule_glyph] * layout.width
+        line = ["─"] * layout.width
         if layout.height > page:
             place = f" {cursor + 1}/{self.count} "
             line[1 : 1 + len(place)] = place

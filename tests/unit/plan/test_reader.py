@@ -239,4 +239,4 @@ def test_a_size_too_large_for_a_float_is_no_size() -> None:
     for size in ("9" * 309, "9" * 400 + "K", "1" * 290 + "GiB"):
         with pytest.raises(targets.BadQuantity):
             parse_bytes(size)
-        assert not judge(size, "/var/tmp", None).is_good
+        assert not judge(size, "/var/tmp", None)[0]

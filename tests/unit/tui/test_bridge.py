@@ -53,7 +53,7 @@ def looking(folder: RunFolder) -> Iterator[Callable[[Callable[[Taken], bool]], T
         yield until
     finally:
         bridge.stop()
-        wait_until(lambda: bridge.ended, "the bridge ends")
+        wait_until(lambda: not bridge._thread.is_alive(), "the bridge ends")
 
 
 def is_snapshot(taken: Taken) -> bool:
@@ -120,13 +120,13 @@ def test_at_most_one_snapshot_waits_and_it_is_the_newest(tmp_path: Path) -> None
     told: list[int] = []
     looks = threading.Semaphore(0)
     bridge = Bridge(folder, lambda: told.append(1))
-    former_rest = bridge._rest
+    former_put = bridge._put
 
-    def rest(watch: Watch | None, found: Taken) -> None:
+    def put(found: Taken) -> None:
+        former_put(found)
         looks.release()
-        former_rest(watch, found)
 
-    bridge._rest = rest  # type: ignore[method-assign]
+    bridge._put = put  # type: ignore[method-assign]
     bridge.start()
     try:
         for _ in range(5):
@@ -144,7 +144,7 @@ def test_at_most_one_snapshot_waits_and_it_is_the_newest(tmp_path: Path) -> None
         wait_until(lambda: len(told) == 2, "it tells again once that was taken")
     finally:
         bridge.stop()
-        wait_until(lambda: bridge.ended, "the bridge ends")
+        wait_until(lambda: not bridge._thread.is_alive(), "the bridge ends")
 
 
 def test_a_bridge_that_was_stopped_tells_nothing_more(tmp_path: Path) -> None:
@@ -153,5 +153,5 @@ def test_a_bridge_that_was_stopped_tells_nothing_more(tmp_path: Path) -> None:
     bridge = Bridge(folder, lambda: told.append(1))
     bridge.stop()
     bridge.start()
-    wait_until(lambda: bridge.ended, "the bridge ends")
+    wait_until(lambda: not bridge._thread.is_alive(), "the bridge ends")
     assert told == []

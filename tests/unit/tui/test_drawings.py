@@ -21,7 +21,6 @@ from fsconsole.tui.widgets.drawing import (
     gauge_line,
     histogram_lines,
     plot_lines,
-    words_of,
 )
 
 SETS = pytest.mark.parametrize("glyphs", [ASCII, SAFE, WIDE], ids=["ascii", "safe", "wide"])
@@ -36,6 +35,10 @@ SERIES = st.lists(st.builds(Series, TEXTS, POINTS, KINDS, st.booleans()), max_si
 PLOTS = st.builds(PlotValue, SERIES, NUMBERS, NUMBERS, NUMBERS, TEXTS, TEXTS, MARKS)
 HISTOGRAMS = st.builds(HistogramValue, st.lists(st.tuples(TEXTS, NUMBERS, TEXTS), max_size=5).map(tuple))
 WIDTHS = st.integers(0, 130)
+
+
+def words_of(line: Line) -> str:
+    return "".join(character for character, _ in line)
 
 
 def gauge(value: GaugeValue, width: int = 60, glyphs: Glyphs = ASCII) -> Line:

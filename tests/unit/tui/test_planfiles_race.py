@@ -55,12 +55,9 @@ def test_a_plan_for_a_run_lies_where_nobody_else_can_put_another(
     theirs.chmod(0o777)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(theirs))
     monkeypatch.setattr(planfiles.tempfile, "tempdir", str(theirs))
-    path = planfiles.keep_for_run("text")
-    try:
+    with planfiles.kept_for_run("text") as path:
         assert os.path.dirname(path) == "/tmp"
-    finally:
-        planfiles.forget(path)
     theirs.chmod(0o700)
-    path = planfiles.keep_for_run("text")
-    assert os.path.dirname(path) == str(theirs)
-    planfiles.forget(path)
+    with planfiles.kept_for_run("text") as path:
+        assert os.path.dirname(path) == str(theirs)
+    assert not os.path.exists(path)

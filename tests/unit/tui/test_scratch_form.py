@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from fsconsole.text import GIB
-from fsconsole.tui.screens.scratch_form import Room, default_size, judge
+from fsconsole.tui.screens.scratch_form import FreeSpace, default_size, judge
 
-ROOM = Room("/var", 20 * GIB, 4 * GIB)
+ROOM = FreeSpace("/var", 20 * GIB, 4 * GIB)
 
 
 def test_what_leaves_room_enough_in_a_directory_that_is_named_whole_can_be_made() -> None:
@@ -16,20 +16,20 @@ def test_what_leaves_room_enough_in_a_directory_that_is_named_whole_can_be_made(
         ("4GiB", "", None, False),
         ("4GiB", "/elsewhere", None, True),
     ):
-        judgement = judge(size, directory, room)
-        assert judgement.is_good is is_good, (size, directory)
-        assert directory != "/var/x" or "4.0 GiB must stay" in judgement.words
+        good, words = judge(size, directory, room)
+        assert good is is_good, (size, directory)
+        assert directory != "/var/x" or "4.0 GiB must stay" in words
     for size in ("", "much", "4 bananas", "-1GiB", "0", "1000000", "4095", "1KiB"):
-        judgement = judge(size, "/var/x", ROOM)
-        assert not judgement.is_good, size
-        assert judgement.words, size
+        good, words = judge(size, "/var/x", ROOM)
+        assert not good, size
+        assert words, size
 
 
 def test_the_size_to_begin_with_fits_and_a_place_with_escapes_is_harmless() -> None:
     for room, size in (
         (ROOM, "4GiB"),
-        (Room("/", 6 * GIB, 4 * GIB), "2GiB"),
-        (Room("/", GIB, 4 * GIB), "512MiB"),
+        (FreeSpace("/", 6 * GIB, 4 * GIB), "2GiB"),
+        (FreeSpace("/", GIB, 4 * GIB), "512MiB"),
     ):
         assert default_size(room) == size
-    assert "\x1b" not in judge("1GiB", "/x", Room("/\x1b[2J", 20 * GIB, GIB)).words
+    assert "\x1b" not in judge("1GiB", "/x", FreeSpace("/\x1b[2J", 20 * GIB, GIB))[1]

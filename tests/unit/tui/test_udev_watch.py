@@ -13,7 +13,8 @@ DISK = {"ID_MODEL": "x", "ID_FS_TYPE": "ext4", "SEQNUM": "1", "ACTION": "add"}
 
 
 def test_another_filesystem_a_new_device_and_a_gone_one_are_news_and_what_was_known_is_not() -> None:
-    changes = Changes({"sda": DISK})
+    changes = Changes()
+    assert changes.is_news("add", "sda", DISK)
     for action, name, other, is_news in (
         ("change", "sda", {"ACTION": "change", "SEQNUM": "9"}, False),
         ("change", "sda", {"ID_FS_TYPE": "xfs"}, True),
