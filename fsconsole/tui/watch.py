@@ -41,11 +41,12 @@ async def in_background(work: Callable[[], T]) -> T:
     def carry_out() -> None:
         try:
             value = work()
-        except BaseException as error:
+        except FsconsoleError as error:
             tell(partial(found.set_exception, error))
-            if not isinstance(error, FsconsoleError):
-                # A fault of the program: raised where the work was asked for, and here.
-                raise
+        except BaseException as error:
+            # A fault of the program: raised where the work was asked for, and here.
+            tell(partial(found.set_exception, error))
+            raise
         else:
             tell(partial(found.set_result, value))
 
@@ -203,8 +204,13 @@ class OneAtATime(Children):
         self._children = children
         self._turn = asyncio.Lock()
 
-    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
+    async def run(self, *words: str) -> Done:
         """Run a command when no other one is running. Raises ChildFailed."""
+        async with self._turn:
+            return await self._children.run(*words)
+
+    async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
+        """Do the same with a command that is asked to end once end is set. Raises ChildFailed."""
         async with self._turn:
             return await self._children.run_or_end(end, *words)
 

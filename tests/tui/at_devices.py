@@ -44,14 +44,12 @@ class Held(Scripted):
     async def run_or_end(self, end: asyncio.Event, *words: str) -> Done:
         ended = asyncio.create_task(end.wait())
         answering = asyncio.create_task(self.run(*words))
-        try:
-            await asyncio.wait((ended, answering), return_when=asyncio.FIRST_COMPLETED)
-            if answering.done():
-                return answering.result()
-        finally:
-            ended.cancel()
-            if answering.cancel():
-                await asyncio.wait((answering,))
+        await asyncio.wait((ended, answering), return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
+        if answering.done():
+            return answering.result()
+        answering.cancel()
+        await asyncio.wait((answering,))
         return Done(words, 130, "", "")
 
 
