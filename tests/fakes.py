@@ -35,11 +35,6 @@ class FakeExecutor:
         self._results = dict(results)
         self.calls: list[tuple[str, ...]] = []
 
-    @classmethod
-    def from_file(cls, path: str) -> FakeExecutor:
-        """Return one that repeats a recording; of several results of one argv, the last. Raises OSError, ValueError."""
-        return cls({result.argv: result for result in load_results(path)})
-
     def run(self, command: Command) -> CommandResult:
         """Return the result of that argv.
 

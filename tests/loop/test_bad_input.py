@@ -49,33 +49,20 @@ def in_words(**words: str) -> str:
 
 PLANS: dict[str, tuple[str | bytes, ExitCode, tuple[str, ...]]] = {
     "syntax": ("schema = 1\ntitle = \n", ExitCode.PLAN_NOT_TOML, ("line 2, column 9",)),
-    "a key twice": ("schema = 1\nschema = 1\n", ExitCode.PLAN_NOT_TOML, ("line 2",)),
     "not UTF-8": (b'schema = 1\ntitle = "\xff\xfe"\n', ExitCode.PLAN_NOT_TOML, ("UTF-8", "line 2")),
-    "NUL bytes": (b"\0" * 4096, ExitCode.PLAN_NOT_TOML, ("line 1, column 1",)),
     "a terminal's commands": ('t = "\x1b]0;"', ExitCode.PLAN_NOT_TOML, ("line 1, column",)),
-    "empty": ("", ExitCode.PLAN_BAD_VALUE, ("schema",)),
-    "another schema": (changed("schema = 1", "schema = 2"), ExitCode.PLAN_BAD_VALUE, ("schema",)),
     "an unknown key": (changed("threads", "treads"), ExitCode.PLAN_UNKNOWN_KEY, ("workload[0].treads", "Did you mean threads")),
-    "an unknown key above": (changed("title", "tilte"), ExitCode.PLAN_UNKNOWN_KEY, ("tilte", "Did you mean title")),
     "a key that acts": (changed("title", r'"[/x]\u001b]0;"'), ExitCode.PLAN_UNKNOWN_KEY, (r"[/x]\x1b]0;",)),
     "an unknown filesystem": (changed('"ext4"', '"ext5"'), ExitCode.UNKNOWN_FILESYSTEM, ("'ext5'", "Did you mean ext")),
-    "no filesystem": (changed('type = "ext4"', ""), ExitCode.PLAN_BAD_VALUE, ("filesystem[0].type",)),
     "an option that is none": (changed(MOUNT, 'mount = { device = "/dev/sda" }'), ExitCode.PLAN_UNKNOWN_KEY, ("mount.device", "Did you mean ")),
     "a refused value": (changed('"writeback"', '"wirteback"'), ExitCode.OPTION_REFUSED, ("wirteback", "Allowed: writeback")),
     "a refused mount word": (in_words(mount="noatime,suid"), ExitCode.OPTION_REFUSED, ("variant[0].mount", "'suid'")),
-    "a mount word of another device": (in_words(mount="journal_path=/dev/sda"), ExitCode.OPTION_REFUSED, ("journal_path",)),
     "a refused mkfs word": (in_words(mkfs="-J device=/dev/sda"), ExitCode.OPTION_REFUSED, ("device=/dev/sda",)),
     "a second device for mkfs": (in_words(mkfs="/dev/sda"), ExitCode.OPTION_REFUSED, ("'/dev/sda'",)),
     "a shell's words": (in_words(mkfs="; rm -rf /"), ExitCode.OPTION_REFUSED, ("';'",)),
     "zero threads": (changed("threads = 4", "threads = 0"), ExitCode.PLAN_BAD_VALUE, ("workload[0].threads = 0",)),
-    "threads in words": (changed("threads = 4", 'threads = "four"'), ExitCode.PLAN_BAD_VALUE, ("threads", "number")),
-    "blocks above the file": (changed("64KiB", "2MiB"), ExitCode.PLAN_BAD_VALUE, ("block_size", "file_size")),
-    "no size": (changed("1MiB", "0"), ExitCode.PLAN_BAD_VALUE, ("file_size",)),
-    "a size in words": (changed("1MiB", "1 cow"), ExitCode.PLAN_BAD_VALUE, ("1 cow", "such as")),
-    "an unknown load": (changed('"create"', '"creat"'), ExitCode.PLAN_BAD_VALUE, ("kind", "create")),
-    "no load": (TINY_PLAN.split("[[workload]]")[0], ExitCode.PLAN_BAD_VALUE, ("workload",)),
-    "no repeats": (changed("repeats = 1", "repeats = 0"), ExitCode.PLAN_BAD_VALUE, ("repeats",)),
 }  # fmt: skip
+"""One of each kind; every value that a reader refuses is in tests/unit/plan/test_reader.py."""
 
 
 def test_a_plan_file_that_says_nonsense_is_refused(bench: Bench):

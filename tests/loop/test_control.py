@@ -7,6 +7,7 @@ nothing depends on how fast this machine is.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -283,7 +284,7 @@ def test_the_results_of_a_living_run_can_be_read_and_say_where_it_is(living):
     table = succeed("results", "--runs", living.runs)
     assert "workload of cell 1 of 2" in " ".join(table.split())
     succeed("results", "--runs", living.runs, "--format", "csv")
-    (listed,) = objects(" ".join(succeed("runs", "--json", "--runs", living.runs).split()))[0]
+    (listed,) = json.loads(succeed("runs", "--json", "--runs", living.runs))
     assert (listed["status"], listed["cells_over"], listed["cells"]) == ("running", 0, 2)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -82,12 +83,7 @@ def whole(tmp_path_factory, large_device):
     printed = succeed("run", plan, "--device", large_device, "--runs", str(directory / "runs"), "--json")
     (folder,) = list_runs(str(directory / "runs"))
     assert_nothing_left(large_device, folder)
-    return objects(printed), folder, objects_of_one(planned)
-
-
-def objects_of_one(text: str) -> dict[str, object]:
-    (document,) = objects(" ".join(text.splitlines()))
-    return document
+    return objects(printed), folder, json.loads(planned)
 
 
 def cells_by_filesystem(folder: RunFolder) -> dict[str, CellState]:
@@ -213,7 +209,7 @@ after = { delete = "none" }
 
 
 def test_axes_of_workloads_become_cells_that_write_as_they_say(tmp_path, large_device, mounted):
-    planned = objects_of_one(succeed("plan", written(tmp_path, AXES), "--device", large_device, "--json"))
+    planned = json.loads(succeed("plan", written(tmp_path, AXES), "--device", large_device, "--json"))
     done, folder = carry_out(AXES, large_device, tmp_path)
     assert done.returncode == 0, done.stderr
     state = read_state(folder)
