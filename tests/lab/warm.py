@@ -95,14 +95,14 @@ def _call(function: Callable[..., int], *arguments: object) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def _spawn(argv: tuple[str, ...], log_path: str, environment: Mapping[str, str]) -> int:
+def _begin(child: engine.EngineChild, argv: tuple[str, ...], log_path: str) -> None:
     assert argv[-2] == "fsconsole.engine", argv
-    return fork_engine(lambda: runner.main([argv[-1]]), log_path, environment).pid
+    child._pid = fork_engine(lambda: runner.main([argv[-1]]), log_path, engine._environment()).pid
 
 
 if IN_GUEST in os.environ:
     # The tests that run in guests are loaded on the host too, where engines begin as they do.
-    engine._spawn = _spawn
+    engine.EngineChild.__init__ = _begin  # type: ignore[method-assign]
 if os.environ.get(IN_GUEST) == "qemu":
     # Half as often as the product does: a sample costs a guest a tenth of its time, and to show it as much again.
     runner.SAMPLE_PERIOD_S = 1.0
