@@ -132,7 +132,6 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
     kernel: str = "",
     known: Known = NOTHING_KNOWN,
     support: Lacking = EVERY_LEVEL,
-    assumed_bytes_per_s: float = FLASH_BYTES_PER_S,
     listed: Rows | None = None,
 ) -> Plan:
     """Return the plan with all its cells and their exact commands; at least one target.
@@ -158,6 +157,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         cells.append(replace(placed, steps=steps))
     devices = (*targets, *(member for site in sites for member in site.members))
     sizes = {device.path: device.size_bytes for device in devices}
+    speed = ROTATING_BYTES_PER_S if any(target.is_rotating for target in targets) else FLASH_BYTES_PER_S
     return Plan(
         title=plan_file.title,
         source=plan_file.source,
@@ -166,7 +166,7 @@ def build_plan(  # noqa: PLR0913 (each is a fact of its own)
         repeats=max(1, plan_file.repeats),
         targets=tuple(target.path for target in targets),
         cells=tuple(cells),
-        estimate=estimate(cells, sizes, catalog, assumed_bytes_per_s),
+        estimate=estimate(cells, sizes, catalog, speed),
         notes=rows.notes + _notes(plan_file, targets, sites, choices),
     )
 

@@ -246,15 +246,10 @@ def _map_typed(text: str) -> object:
     """Return "a=1, b=2" as a table; text where a part has no equals sign."""
     parts = [part.partition("=") for part in text.split(",") if part.strip()]
     return (
-        {name.strip(): value.strip() for name, _, value in parts}
+        {name.strip(): number_of(value) for name, _, value in parts}
         if all(equals for _, equals, _ in parts)
         else text
     )
-
-
-def _weights_typed(text: str) -> object:
-    said = _map_typed(text)
-    return {name: number_of(weight) for name, weight in said.items()} if isinstance(said, dict) else said
 
 
 def _weights_toml(weights: tuple[tuple[WorkloadKind, int], ...]) -> object:
@@ -336,20 +331,13 @@ AFTER = (
     Key("delete", _member(DeleteWith), "How the files are removed, which is timed.", DeleteWith.RM),
 )  # fmt: skip
 
+_AXES = _of_catalog("table of options", lambda axes: {name: list(values) for name, values in axes})
 FILESYSTEM = (
     Key("type", _text(), "A filesystem of `fsconsole catalog`.", is_required=True, fields=("filesystem",)),
     Key(
-        "mkfs",
-        _of_catalog("table of options", lambda axes: {name: list(values) for name, values in axes}),
-        "mkfs options by the names of `fsconsole catalog TYPE`; lists are multiplied out.",
-        (),
+        "mkfs", _AXES, "mkfs options by the names of `fsconsole catalog TYPE`; lists are multiplied out.", ()
     ),
-    Key(
-        "mount",
-        _of_catalog("table of options", lambda axes: {name: list(values) for name, values in axes}),
-        "Mount options, likewise.",
-        (),
-    ),
+    Key("mount", _AXES, "Mount options, likewise.", ()),
     Key(
         "exclude",
         _of_catalog("list of tables", lambda some: [dict(each) for each in some]),
@@ -408,7 +396,7 @@ WORKLOAD = (
     Key("duration", Kind('time such as `"60s"`', _duration, lambda seconds: f"{seconds}s"), "Limit.", 0.0, ("duration_s",), hint="limit: 60s, 10min"),
     Key("end", _member(End), "Where a limit ends a thread: after the current file, as FFSB does, which can take far longer; or after the "
         "current call.", End.BETWEEN_OPERATIONS, hint="between-operations or at-once"),
-    Key("weights", Kind("`{ read = 3, create = 1 }`", _weights, _weights_toml, _weights_typed), "Required for a mix: each thread draws its next operation by weight, on a file of its own share. A mix needs an "
+    Key("weights", Kind("`{ read = 3, create = 1 }`", _weights, _weights_toml, _map_typed), "Required for a mix: each thread draws its next operation by weight, on a file of its own share. A mix needs an "
         "end: `files`, `bytes` or `duration`.", (), hint="read=3, create=1", kinds=_MIX),
     Key("cold", FLAG, "Before it: unmount, sync, drop_caches=3, mount.", default=False, hint="yes or no: unmount and drop caches"),
     Key("with", Kind('`{ read_ahead = "4MiB" }`', _own_settings, dict, _map_typed), "Settings for this workload alone.", (), ("settings",), hint="settings of its own: read_ahead=4MiB"),

@@ -20,7 +20,7 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.model.answers import CatalogAnswer, LevelAnswer
 from fsconsole.model.plan import Plan
 from fsconsole.plan.arrays import EVERY_LEVEL, Lacking
-from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, build_plan
+from fsconsole.plan.expand import build_plan
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, TargetSpec
 from fsconsole.plan.rows import Candidate, labels_of, list_candidates, rows_of
 
@@ -90,14 +90,6 @@ def levels_of(levels: Iterable[LevelAnswer]) -> Mapping[str, LevelAnswer]:
 
 
 @dataclass(frozen=True, slots=True)
-class Disk:
-    """A ticked device as far as a plan's figures go."""
-
-    spec: TargetSpec
-    is_rotating: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """The plan of a draft; problem and hint are the reader's error where there is none."""
 
@@ -111,17 +103,16 @@ class Outcome:
 
 def work_out(  # noqa: PLR0913 (each is a fact of its own)
     plan_file: PlanFile,
-    disks: Sequence[Disk],
+    targets: Sequence[TargetSpec],
     catalog: Catalog,
     *,
     kernel: str,
     known: Known = NOTHING_KNOWN,
     support: Lacking = EVERY_LEVEL,
 ) -> Outcome:
-    """Return the outcome of a draft on these disks, or on an unknown one."""
+    """Return the outcome of a draft on these devices, or on an unknown one."""
     candidates: tuple[Candidate, ...] = ()
     labels: tuple[str, ...] = ()
-    rate = ROTATING_BYTES_PER_S if any(disk.is_rotating for disk in disks) else FLASH_BYTES_PER_S
     try:
         candidates = list_candidates(plan_file, catalog, kernel, known)
         # Rows are named as the grid will have them; what is left out is named beside all.
@@ -132,9 +123,8 @@ def work_out(  # noqa: PLR0913 (each is a fact of its own)
             for candidate, label in zip(candidates, of_all, strict=True)
         )
         rows = rows_of(plan_file, candidates)
-        specs = [disk.spec for disk in disks] or [NO_DEVICE]
         plan = build_plan(
-            plan_file, specs, catalog, run_id="draft", support=support, assumed_bytes_per_s=rate, listed=rows
+            plan_file, targets or [NO_DEVICE], catalog, run_id="draft", support=support, listed=rows
         )
     except FsconsoleError as error:
         return Outcome(candidates, labels, None, str(error), error.hint)

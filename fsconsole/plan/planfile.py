@@ -161,6 +161,7 @@ class TargetSpec:
     """The queues that have a scheduler: the disk's own, or those below an array; empty: the disk's own, not looked at."""
     has_stripe_cache: bool = True
     """False where the device is known to be no md array of level 4, 5 or 6 (Documentation/admin-guide/md.rst)."""
+    is_rotating: bool = False
     notes: tuple[str, ...] = ()
     """Notes for the operator: its stripes, and misalignment."""
 

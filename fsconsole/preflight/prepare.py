@@ -26,7 +26,7 @@ from fsconsole.model.device import Device
 from fsconsole.model.plan import Plan
 from fsconsole.model.run import Target
 from fsconsole.plan.arrays import EVERY_LEVEL, stripes_of
-from fsconsole.plan.expand import FLASH_BYTES_PER_S, ROTATING_BYTES_PER_S, build_plan, size_bounds
+from fsconsole.plan.expand import build_plan, size_bounds
 from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
 from fsconsole.plan.read import read_plan, resolve_plan
 from fsconsole.preflight.findings import missing_tools, what_is_known
@@ -169,10 +169,8 @@ def prepare(
     marks = tuple(write_marks(device) for device in devices)
     reports = tuple(inspect_device(device.path, context) for device in devices)
     graph = take_snapshot().graph
-    rotating = any(report.device.rotational for report in reports)
-    speed = ROTATING_BYTES_PER_S if rotating else FLASH_BYTES_PER_S
     targets = tuple(target_spec(report.device, graph) for report in reports)
-    plan = _expanded(plan_file, targets, executor, run_id, speed)
+    plan = _expanded(plan_file, targets, executor, run_id)
     seen = seen_codes(plan, reports, marks)
     is_refused = any(report.refusals for report in reports)
     return Prepared(plan, reports, "" if is_refused else consent_code(reports), seen)
@@ -184,13 +182,7 @@ def expand_only(plan_path: str, *, run_id: str) -> Plan:
     return _expanded(plan_file, (NO_DEVICE,), RealExecutor(), run_id)
 
 
-def _expanded(
-    plan_file: PlanFile,
-    targets: tuple[TargetSpec, ...],
-    executor: Executor,
-    run_id: str,
-    assumed_bytes_per_s: float = FLASH_BYTES_PER_S,
-) -> Plan:
+def _expanded(plan_file: PlanFile, targets: tuple[TargetSpec, ...], executor: Executor, run_id: str) -> Plan:
     """Return the plan with what is known of its filesystems here; nothing is tried for it. Raises ToolMissing."""
     catalog = load_catalog()
     listed = {checklist.filesystem for checklist in plan_file.checklists}
@@ -207,7 +199,6 @@ def _expanded(
         kernel=kernel_release(),
         known=what_is_known(executor, catalog, wanted),
         support=array_support() if plan_file.arrays else EVERY_LEVEL,
-        assumed_bytes_per_s=assumed_bytes_per_s,
     )
 
 
@@ -225,6 +216,7 @@ def target_spec(device: Device, graph: DeviceGraph | None = None) -> TargetSpec:
         disk=disk,
         queues=tuple(QueueSpec(queue.name, queue.schedulers) for queue in queues_of(device, graph)),
         has_stripe_cache=device.md is not None and device.md.level in _STRIPED,
+        is_rotating=bool(device.rotational),
         notes=stripes_of(device, graph.devices).sentences,
     )
 

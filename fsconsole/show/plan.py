@@ -14,8 +14,8 @@ from fsconsole.plan.arrays import ABOUT_LEVELS, LEVELS, array_objections
 from fsconsole.plan.draft import NO_ARRAY, Draft, Values, values_of, words_of
 from fsconsole.plan.expand import array_choices
 from fsconsole.plan.keys import ARRAY, Key
-from fsconsole.plan.outcome import Disk, Outcome, ThisMachine
-from fsconsole.plan.planfile import Checklist, PlanFile, VariantText
+from fsconsole.plan.outcome import Outcome, ThisMachine
+from fsconsole.plan.planfile import Checklist, PlanFile, TargetSpec, VariantText
 from fsconsole.plan.rows import Candidate
 from fsconsole.show.lines import Line, Mark, mark_of
 from fsconsole.show.plan_text import STEP_WIDTH, acts_of, cell_words
@@ -145,7 +145,7 @@ def checklist_name(draft: Draft, number: int) -> str:
 
 
 def totals(
-    outcome: Outcome | None, disks: Sequence[Disk], missing: Sequence[str], width: int
+    outcome: Outcome | None, disks: Sequence[TargetSpec], missing: Sequence[str], width: int
 ) -> tuple[str, str]:
     """Return the totals of the draft, and its devices: two lines of at most width cells."""
     if outcome is None:
@@ -191,17 +191,19 @@ def unable(outcome: Outcome) -> str:
     return f"No cell of this plan can run: {reasons or 'no variant is ticked'}."
 
 
-def _devices(disks: Sequence[Disk], missing: Sequence[str], width: int, *, together: bool = False) -> str:
+def _devices(
+    disks: Sequence[TargetSpec], missing: Sequence[str], width: int, *, together: bool = False
+) -> str:
     if missing:
         return shorten_middle(f"{', '.join(missing)}: not there any more; tick another (1).", width)
     if not disks:
         return "No device is ticked (1): sizes as planned, at 500 MB/s."
-    named = (f"{disk.spec.path} ({units.format_bytes(disk.spec.size_bytes)})" for disk in disks)
+    named = (f"{disk.path} ({units.format_bytes(disk.size_bytes)})" for disk in disks)
     where = "on arrays of" if together else "on"
     whole = printable(f"{where} {', '.join(named)}")
     if cells_of(whole) <= width:
         return whole
-    names = " ".join(disk.spec.path.removeprefix("/dev/") for disk in disks)
+    names = " ".join(disk.path.removeprefix("/dev/") for disk in disks)
     return shorten_middle(printable(f"{where} {len(disks)} devices: {names}"), width)
 
 

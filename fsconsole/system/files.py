@@ -95,6 +95,10 @@ class KeptFile(Closing):
             offset += len(parts[-1])
         return b"".join(parts)
 
+    def text(self) -> str:
+        """Return the file as read(), as text."""
+        return self.read().decode("ascii", errors="replace")
+
 
 def boot_id() -> str:
     """Return the UUID of this boot (man 5 proc_sys_kernel). Raises OSError."""

@@ -155,7 +155,7 @@ class DeviceGauge:
 
     def _read(self) -> tuple[_Reading, int]:
         files = self._files or self._opened()
-        now_ns, counters = time.monotonic_ns(), parse_stat(_text(files["stat"]))
+        now_ns, counters = time.monotonic_ns(), parse_stat(files["stat"].text())
         diskseq = files["diskseq"].read() if "diskseq" in files else b""
         is_known = self._before is not None and diskseq and diskseq == self._before.diskseq
         if not is_known and files["size"].read().strip() == b"0":
@@ -165,7 +165,7 @@ class DeviceGauge:
         # Unchanged counters are no idle disk if statistics are disabled (Documentation/block/queue-sysfs.rst).
         if is_unchanged and "iostats" in files and files["iostats"].read().strip() == b"0":
             raise Unreadable("I/O statistics are disabled: queue/iostats is 0")
-        in_flight = parse_inflight(_text(files["inflight"])) if "inflight" in files else counters.in_flight
+        in_flight = parse_inflight(files["inflight"].text()) if "inflight" in files else counters.in_flight
         return _Reading(now_ns, diskseq, counters), in_flight
 
     def _opened(self) -> dict[str, KeptFile]:
@@ -185,10 +185,6 @@ class DeviceGauge:
         return self._files
 
 
-def _text(file: KeptFile) -> str:
-    return file.read().decode("ascii", errors="replace")
-
-
 SYS = "/sys"
 
 
@@ -206,12 +202,7 @@ def watched_tree(name: str, sys: str = SYS) -> tuple[Watched, ...]:
 
 def _lower(name: str, sys: str) -> Iterator[Watched]:
     folder = f"{sys}/class/block/{name}"
-    try:
-        # md and dm list their members there (Documentation/ABI/testing/sysfs-block).
-        members = sorted(os.listdir(f"{folder}/slaves"))
-    except OSError:
-        members = []
-    yield from (Watched(member, Role.MEMBER, name) for member in members)
+    yield from (Watched(member, Role.MEMBER, name) for member in sorted(_names_in(f"{folder}/slaves")))
     backing_file = read_text_or(f"{folder}/loop/backing_file", "")
     below = _disk_of_file(backing_file, sys) if backing_file else ""
     if below:
@@ -269,17 +260,18 @@ def ended_io(names: tuple[str, ...], sys: str = SYS) -> tuple[tuple[str, ...], .
     asked = {one.name for one in trees if one.role is Role.TARGET}
     members = {one.name for one in trees if one.role is Role.MEMBER} - asked
     # A lower device of a shared one is shared as well.
-    while shared := {name for name in members if not _holders(name, sys) <= asked | members}:
+    while shared := {
+        name for name in members if not _names_in(f"{sys}/class/block/{name}/holders") <= asked | members
+    }:
         members -= shared
     ours = [one.name for one in trees if one.name in asked | members]
     stats = [read_text_or(f"{sys}/class/block/{name}/stat", "").split() for name in ours]
     return tuple(tuple(words[number] for number in _ENDED if number < len(words)) for words in stats)
 
 
-def _holders(name: str, sys: str) -> set[str]:
-    """Return the md and dm devices on a device; empty if unreadable."""
+def _names_in(folder: str) -> set[str]:
+    """Return md and dm devices below a device (slaves) or on it (holders: Documentation/ABI/testing/sysfs-block)."""
     try:
-        # Documentation/ABI/testing/sysfs-block: the counterpart of slaves.
-        return set(os.listdir(f"{sys}/class/block/{name}/holders"))
+        return set(os.listdir(folder))
     except OSError:
         return set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,7 +12,6 @@ from fsconsole.model.sample import BdiStats, CpuShares, NumberedCpu, Pressure, W
 from fsconsole.system.files import read_text, read_text_or
 from fsconsole.system.mounts import MountEntry, mounted_at
 from fsconsole.telemetry.rates import (
-    MOST,
     Unreadable,
     forward_delta,
     is_number,
@@ -20,6 +20,8 @@ from fsconsole.telemetry.rates import (
     share_percent,
 )
 from fsconsole.text import KIB
+
+_STATE = re.compile(r"^state:\s*([0-9a-f]{1,15})\s*$", re.MULTILINE)
 
 
 def parse_bdi(text: str) -> BdiStats:
@@ -30,6 +32,7 @@ def parse_bdi(text: str) -> BdiStats:
     """
     values = kernel_numbers(text, ":")
     sizes = {name: value * KIB for name, value in values.items()}
+    state = _STATE.search(text)
     try:
         return BdiStats(
             writeback_bytes=sizes["BdiWriteback"],
@@ -45,23 +48,11 @@ def parse_bdi(text: str) -> BdiStats:
             b_more_io=values.get("b_more_io"),
             b_dirty_time=values.get("b_dirty_time"),
             bdi_list=values.get("bdi_list"),
-            state=_state(text),
+            # The bits of the state line alone are in hexadecimal.
+            state=int(state[1], 16) if state else None,
         )
     except KeyError as error:
         raise Unreadable(f"no {error} in the bdi's stats") from error
-
-
-def _state(text: str) -> int | None:
-    """Return the bits of the state line, which alone is in hexadecimal."""
-    for line in text.splitlines():
-        name, _, word = line.partition(":")
-        if name == "state":
-            try:
-                bits = int(word, 16)
-            except ValueError:
-                return None
-            return bits if 0 <= bits <= MOST else None
-    return None
 
 
 PROC_STAT = "/proc/stat"
@@ -212,9 +203,12 @@ def bdi_stats_path(debug: str, mount_point: str) -> str | None:
     mounted = mounted_at(mount_point)
     if not debug or mounted is None:
         return None
-    name = bdi_name(mounted)
+    return _stats_path(debug, bdi_name(mounted))
+
+
+def _stats_path(debug: str, name: str) -> str | None:
     path = os.path.join(debug, "bdi", name, "stats")
-    return path if name and os.path.exists(path) else None
+    return path if name and os.access(path, os.R_OK) else None
 
 
 def bdi_name(entry: MountEntry, sys: str = "/sys") -> str:
@@ -252,9 +246,7 @@ def device_bdi_path(debug: str, name: str, sys: str = "/sys") -> str | None:
     A member of a mounted btrfs has the filesystem's; any other device its disk's. debug is the mount point of debugfs.
     """
     link = _btrfs_member_link(name, sys) or _first_link(os.path.realpath(f"{sys}/class/block/{name}"))
-    bdi = os.path.basename(os.readlink(link)) if link else ""
-    path = os.path.join(debug, "bdi", bdi, "stats")
-    return path if bdi and os.access(path, os.R_OK) else None
+    return _stats_path(debug, os.path.basename(os.readlink(link)) if link else "")
 
 
 PROC_PRESSURE = "/proc/pressure"

@@ -46,7 +46,7 @@ class ShareGauge(Generic[Counted, Shares]):
 
     def read(self) -> Shares | None:
         """Return the shares; None the first time. Raises OSError, Unreadable."""
-        now_ns, after = time.monotonic_ns(), self._parse(_text(self._file))
+        now_ns, after = time.monotonic_ns(), self._parse(self._file.text())
         before, self._before = self._before, (now_ns, after)
         return None if before is None else self._shares(before[1], after, (now_ns - before[0]) / 1e9)
 
@@ -64,8 +64,8 @@ class WritebackGauge:
 
     def read(self) -> Writeback:
         """Return them as they are now. Raises OSError, Unreadable."""
-        vmstat = "" if self._vmstat is None else _text(self._vmstat)
-        return machine.parse_writeback(_text(self._meminfo), vmstat)
+        vmstat = "" if self._vmstat is None else self._vmstat.text()
+        return machine.parse_writeback(self._meminfo.text(), vmstat)
 
     def close(self) -> None:
         """Close the files."""
@@ -95,10 +95,6 @@ class LoadGauge:
             threads_running=sum(thread.state is ThreadState.RUNNING for thread in threads),
             bytes_s=(bytes_done - bytes_before) / ((now_ns - before_ns) / 1e9),
         )
-
-
-def _text(file: KeptFile) -> str:
-    return file.read().decode("ascii", errors="replace")
 
 
 _LOOK_AGAIN_S = 10.0
@@ -235,7 +231,7 @@ class Gauges:
             rates = [self._try(gauge.device.name, gauge.read) for gauge in gauges]
             cpu = self._try("cpu", self._cpu.read) if self._cpu else None
             writeback = self._try("writeback", self._writeback.read) if self._writeback else None
-            bdi_stats = self._try("bdi", lambda: machine.parse_bdi(_text(bdi))) if bdi else None
+            bdi_stats = self._try("bdi", lambda: machine.parse_bdi(bdi.text())) if bdi else None
             stalls = ((name, self._pressure.get(name)) for name in machine.RESOURCES)
             shares = [self._try(f"pressure {name}", gauge.read) if gauge else None for name, gauge in stalls]
             load = self._try("load", self._load.read) if self._load else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from fsconsole.model.wire import Mismatch, Wire, decode_whole
-from fsconsole.model.workload import BUILT_IN, OPERATIONS, Directories, Layout, Workload
+from fsconsole.model.workload import BUILT_IN, OPERATIONS, Layout, Workload
 from fsconsole.workloads.tree import SourceFiles
 
 GO = "go"
@@ -92,16 +92,12 @@ def _bounds(job: Job) -> Iterator[tuple[str, float, float, float]]:
     yield "seed", workload.seed, 0, 2**64
     for _, weight in workload.weights:
         yield "weights", weight, 1, 2**40
-    yield from _directory_bounds(workload.directories)
     if workload.directories.layout is Layout.PER_COUNT and workload.creates:
         yield "files", workload.files, 1, MAX_DIRECTORIES * workload.directories.files_per_directory
+    for directories in (workload.directories, *([job.source.directories] if job.source else [])):
+        least = 1 if directories.layout is Layout.PER_COUNT else 0
+        yield "files_per_directory", directories.files_per_directory, least, _MAX_FILES
     if job.source:
-        yield from _directory_bounds(job.source.directories)
         yield "threads of the source", len(job.source.counts), 1, MAX_THREADS
         for count in job.source.counts:
             yield "counts", count, 0, _MAX_FILES
-
-
-def _directory_bounds(directories: Directories) -> Iterator[tuple[str, float, float, float]]:
-    least = 1 if directories.layout is Layout.PER_COUNT else 0
-    yield "files_per_directory", directories.files_per_directory, least, _MAX_FILES

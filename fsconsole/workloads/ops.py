@@ -150,27 +150,13 @@ class Syncs:
         return self.due
 
 
-def stat(means: Means) -> Operation:
-    """Return the operation that reads the inode."""
-    words, word, watch = means.words, means.operations_word, means.stopwatch(Timed.STAT)
+def by_name(means: Means, timed: Timed, call: Callable[..., object]) -> Operation:
+    """Return the operation that makes one system call on the file's name."""
+    words, word, watch = means.words, means.operations_word, means.stopwatch(timed)
 
     def run(directory_fd: int, name: str, _number: int) -> bool:
         began_ns = time.monotonic_ns()
-        os.stat(name, dir_fd=directory_fd, follow_symlinks=False)
-        watch.lap(began_ns)
-        words[word] += 1
-        return True
-
-    return run
-
-
-def delete(means: Means) -> Operation:
-    """Return the operation that removes the file."""
-    words, word, watch = means.words, means.operations_word, means.stopwatch(Timed.DELETE)
-
-    def run(directory_fd: int, name: str, _number: int) -> bool:
-        began_ns = time.monotonic_ns()
-        os.unlink(name, dir_fd=directory_fd)
+        call(name, dir_fd=directory_fd)
         watch.lap(began_ns)
         words[word] += 1
         return True
@@ -470,8 +456,8 @@ MAKERS: Mapping[WorkloadKind, Callable[[Means], Operation]] = {
     WorkloadKind.READ: lambda means: SequentialRead(means).run,
     WorkloadKind.RANDOM_READ: random_read,
     WorkloadKind.RANDOM_WRITE: random_write,
-    WorkloadKind.STAT: stat,
-    WorkloadKind.DELETE: delete,
+    WorkloadKind.STAT: lambda means: by_name(means, Timed.STAT, os.lstat),
+    WorkloadKind.DELETE: lambda means: by_name(means, Timed.DELETE, os.unlink),
 }
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import mmap
 import os
 import sys
 import threading
@@ -22,6 +21,7 @@ from dataclasses import dataclass
 from fsconsole.errors.runs import GeneratorFailed
 from fsconsole.model.wire import Mismatch, Wire, decode, encode
 from fsconsole.system.block import device_size_bytes
+from fsconsole.workloads.content import PAGE_BYTES, filled
 
 
 class StreamReport(Wire, frozen=True):
@@ -51,10 +51,8 @@ def from_line(text: str) -> StreamReport:
 
 
 POOL_BYTES = 16 * 2**20
-ALIGNMENT_BYTES = 4096
-"""O_DIRECT wants buffers, places and sizes in logical sectors (man 2 open, NOTES); none is larger than a page."""
 _STACK_BYTES = 256 * 1024
-_POOL_STEP_BYTES = 2531 * ALIGNMENT_BYTES
+_POOL_STEP_BYTES = 2531 * PAGE_BYTES
 """An odd number of pages, near POOL_BYTES / golden ratio: neighbouring writes take pieces that lie far apart."""
 
 
@@ -99,7 +97,11 @@ def run_streams(job: StreamJob) -> StreamReport:
     try:
         starts = region_starts(device_size_bytes(device), job)
         threading.stack_size(_STACK_BYTES)
-        barrier, pool = threading.Barrier(job.streams), _random_pool(job.block_bytes)
+        # What is read goes there too, since nobody looks at it.
+        barrier, pool = (
+            threading.Barrier(job.streams),
+            filled(os.urandom(POOL_BYTES), POOL_BYTES, job.block_bytes),
+        )
         move, size = os.pwritev if job.writes else os.preadv, job.block_bytes
 
         def move_all(stream: int, start: int) -> tuple[int, int]:
@@ -136,22 +138,14 @@ def run_streams(job: StreamJob) -> StreamReport:
 
 def region_starts(device_bytes: int, job: StreamJob) -> tuple[int, ...]:
     """Return where each stream begins: the device in equal parts of whole blocks. Raises ValueError."""
-    if job.block_bytes % ALIGNMENT_BYTES or job.bytes_each % job.block_bytes:
-        raise ValueError(f"blocks are multiples of {ALIGNMENT_BYTES} bytes, and a stream has whole blocks")
+    if job.block_bytes % PAGE_BYTES or job.bytes_each % job.block_bytes:
+        raise ValueError(f"blocks are multiples of {PAGE_BYTES} bytes, and a stream has whole blocks")
     region_bytes = device_bytes // job.streams // job.block_bytes * job.block_bytes
     if job.bytes_each > region_bytes:
         raise ValueError(
             f"a part of the device has {region_bytes} bytes, a stream would need {job.bytes_each}"
         )
     return tuple(number * region_bytes for number in range(job.streams))
-
-
-def _random_pool(block_bytes: int) -> memoryview:
-    """Return random data in whole pages; what is read goes there too, since nobody looks at it."""
-    size = POOL_BYTES + block_bytes
-    pool = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    pool[:] = os.urandom(size)
-    return memoryview(pool)
 
 
 if __name__ == "__main__":

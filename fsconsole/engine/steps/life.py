@@ -25,7 +25,7 @@ from fsconsole.plan.steps import TREE
 from fsconsole.system.block import drop_caches
 from fsconsole.system.mounts import mounted_at
 from fsconsole.telemetry.machine import bdi_stats_path
-from fsconsole.workloads.tree import RemovalStopped, remove_tree
+from fsconsole.workloads.tree import DIRECTORY_FLAGS, RemovalStopped, remove_tree
 
 _FOUND = {
     CheckVerdict.FAILED: "the check could not run",
@@ -123,7 +123,7 @@ def release(work: CellWork, _step: Step) -> StepResult:
 
 def open_mount(work: CellWork) -> int:
     """Return a descriptor of the mounted root, checked by st_dev to be the cell's and not the host's."""
-    descriptor = os.open(work.mount_point, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(work.mount_point, DIRECTORY_FLAGS)
     if work.mounted_device is None or os.fstat(descriptor).st_dev != work.mounted_device:
         os.close(descriptor)
         raise StepFailed(f"{work.cell.target} is no longer mounted where the run mounted it")
@@ -176,10 +176,8 @@ def delete(work: CellWork, step: Step) -> StepResult:
         if not step.commands:
             before = resource.getrusage(resource.RUSAGE_THREAD)
             remove_tree(TREE_NAME, root, os.fstat(root).st_dev, lambda: work.run.requests.interrupting)
-            elapsed_s, after = (
-                time.monotonic() - work.delete_began_s,
-                resource.getrusage(resource.RUSAGE_THREAD),
-            )
+            elapsed_s = time.monotonic() - work.delete_began_s
+            after = resource.getrusage(resource.RUSAGE_THREAD)
             user_s, system_s = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
             usage = ResourceUsage(elapsed_s, user_s, system_s, 0)
     except RemovalStopped as stopped:
@@ -231,9 +229,6 @@ def read_features(work: CellWork, step: Step) -> StepResult:
     return StepResult()
 
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
 def survey(work: CellWork, step: Step) -> StepResult:
     """Count the extents of all files of the tree, or of the step's workload.
 
@@ -249,7 +244,7 @@ def survey(work: CellWork, step: Step) -> StepResult:
                 raise StepFailed(f"'{work.cell.workloads[step.workload].name}' has made no files")
             names.append(made.directory)
         for name in names:
-            fd = os.open(name, _DIRECTORY, dir_fd=fd)
+            fd = os.open(name, DIRECTORY_FLAGS, dir_fd=fd)
             stack.callback(os.close, fd)
         try:
             return StepResult(layout_measurements(survey_tree(fd)))

@@ -23,7 +23,7 @@ from fsconsole.errors.targets import PlanChanged, PlanMissing, PlanUnwritable
 from fsconsole.model.answers import CatalogAnswer, LevelAnswer
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
-from fsconsole.plan.outcome import Disk, Outcome, ThisMachine, levels_of, this_machine, work_out
+from fsconsole.plan.outcome import Outcome, ThisMachine, levels_of, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.read import configs_folder, list_configs, read_plan, resolve_plan
 from fsconsole.show import plan as view
@@ -97,7 +97,7 @@ To compare with and without an option that has one value, make a second list of 
         self.counted, self.outcome = self.draft, Outcome()
         self.is_counted = False
         self._counted_for: tuple[object, ...] = ()
-        self.disks: tuple[Disk, ...] = ()
+        self.disks: tuple[TargetSpec, ...] = ()
         self.missing: tuple[str, ...] = ()
         self.catalog = load_catalog()
         self.here = ThisMachine(kernel_release())
@@ -402,8 +402,11 @@ To compare with and without an option that has one value, make a second list of 
                 del session.ticks[target]
                 lost.append(f"{target} was unticked: another device has its name now ({other}).")
             else:
-                spec = TargetSpec(device.path, device.size_bytes, is_scratch=device.is_scratch)
-                disks.append(Disk(spec, is_rotating=bool(device.rotational)))
+                is_rotating = bool(device.rotational)
+                spec = TargetSpec(
+                    device.path, device.size_bytes, is_scratch=device.is_scratch, is_rotating=is_rotating
+                )
+                disks.append(spec)
         if (tuple(disks), tuple(missing)) != (self.disks, self.missing):
             self.disks, self.missing = tuple(disks), tuple(missing)
             self.show_outcome()

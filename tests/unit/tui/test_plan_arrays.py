@@ -13,7 +13,7 @@ from fsconsole.plan import draft as arrays
 from fsconsole.plan.arrays import LEVELS
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.keys import ARRAY
-from fsconsole.plan.outcome import Disk, work_out
+from fsconsole.plan.outcome import work_out
 from fsconsole.plan.planfile import ArrayAxis, TargetSpec
 from fsconsole.show import plan as plan_view
 from fsconsole.show.devices import ticks_told
@@ -22,7 +22,7 @@ from fsconsole.text import GIB, KIB
 from tests.unit.plan.examples import parse
 from tests.unit.plan.test_arrays import AXES
 
-DISKS = tuple(Disk(TargetSpec(f"/dev/loop{n}", 4 * GIB)) for n in range(3))
+DISKS = tuple(TargetSpec(f"/dev/loop{n}", 4 * GIB) for n in range(3))
 
 
 def ticked(*choices: tuple[str, tuple[str, ...]], draft: Draft | None = None) -> Draft:

@@ -18,7 +18,7 @@ from fsconsole.model.workload import WorkloadKind
 from fsconsole.plan import draft as drafts
 from fsconsole.plan.draft import Draft, new_draft
 from fsconsole.plan.keys import WORKLOAD, toml_of
-from fsconsole.plan.outcome import Disk, Outcome, ThisMachine, this_machine, work_out
+from fsconsole.plan.outcome import Outcome, ThisMachine, this_machine, work_out
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.show import plan as view
 from fsconsole.show import plan_forms
@@ -33,7 +33,7 @@ EXT4 = CATALOG.get("ext4")
 HERE = ThisMachine("6.18.0")
 
 
-def outcome(draft: Draft, *disks: Disk) -> Outcome:
+def outcome(draft: Draft, *disks: TargetSpec) -> Outcome:
     return work_out(draft.plan_file, disks, CATALOG, kernel="6.18.0")
 
 
@@ -73,7 +73,7 @@ def test_a_name_that_wraps_loses_nothing(name: str, width: int) -> None:
 
 
 def test_totals_are_what_the_plan_says_of_itself_what_was_assumed_or_why_there_is_none() -> None:
-    disk = Disk(TargetSpec("/dev/loop7", 100 * GIB))
+    disk = TargetSpec("/dev/loop7", 100 * GIB)
     first, second = view.totals(outcome(new_draft(), disk), (disk,), (), 80)
     assert first == "2 variants, 6 cells; 17.1 GiB to write, about 55 s"
     assert second == "on /dev/loop7 (100.0 GiB)"
