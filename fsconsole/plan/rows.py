@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -54,10 +54,9 @@ class Candidate:
         """Equal for two that make the same filesystem."""
         return (self.variant.filesystem, self.chosen.facts)
 
-    @property
-    def name(self) -> str:
-        """Its own label, or filesystem and words."""
-        words = (word.label for word in self.chosen.own)
+    def name_without(self, shared: Collection[str] = ()) -> str:
+        """Return its own label, or filesystem and words but for the shared ones."""
+        words = (word.label for word in self.chosen.own if word.label not in shared)
         return self.variant.label or " ".join((self.variant.filesystem, *words))
 
 
@@ -71,11 +70,9 @@ def list_candidates(
     candidates = []
     seen: set[tuple[str, frozenset[str]]] = set()
     for candidate in _all_named(plan, catalog, kernel, known):
-        if not candidate.is_row:
-            candidates.append(candidate)
-            continue
-        candidates.append(replace(candidate, is_double=candidate.meaning in seen))
-        seen.add(candidate.meaning)
+        candidates.append(replace(candidate, is_double=candidate.is_row and candidate.meaning in seen))
+        if candidate.is_row:
+            seen.add(candidate.meaning)
     return tuple(candidates)
 
 
@@ -86,11 +83,7 @@ def labels_of(rows: Sequence[Candidate]) -> tuple[str, ...]:
         own = {word.label for word in row.chosen.own}
         shared[row.variant.filesystem] = shared.get(row.variant.filesystem, own) & own
 
-    def label(row: Candidate) -> str:
-        filesystem, words = row.variant.filesystem, [word.label for word in row.chosen.own]
-        return " ".join((filesystem, *(word for word in words if word not in shared[filesystem])))
-
-    return tuple(row.variant.label or label(row) for row in rows)
+    return tuple(row.name_without(shared[row.variant.filesystem]) for row in rows)
 
 
 def _all_named(plan: PlanFile, catalog: Catalog, kernel: str, known: Known) -> Iterator[Candidate]:
@@ -173,7 +166,7 @@ def rows_of(plan: PlanFile, candidates: Sequence[Candidate]) -> Rows:
         seen.add(label)
         rows.append(replace(row, variant=replace(row.variant, label=label)))
     left_out = (
-        f"left out: {candidate.name}: {candidate.broken or 'the same variant is there already'}"
+        f"left out: {candidate.name_without()}: {candidate.broken or 'the same variant is there already'}"
         for candidate in named
         if not candidate.is_row
     )

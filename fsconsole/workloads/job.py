@@ -77,7 +77,6 @@ def job_from_line(line: str) -> Job:
 
 
 def _bounds(job: Job) -> Iterator[tuple[str, float, float, float]]:
-    """Give each figure with its name and bounds."""
     workload = job.workload
     yield "workload.threads", workload.threads, 1, MAX_THREADS
     yield "workers", job.workers, 1, workload.threads

@@ -59,7 +59,12 @@ def wait_until_in_step(work: CellWork, _step: Step) -> StepResult:
     while not (state := sync_state(ARRAY_NAME)).is_in_step:
         if work.run.requests.interrupting:
             raise Interrupted
-        _require_healthy(state, len(work.cell.members))
+        if state.faulty:
+            raise StepFailed(f"the array lost the member {', '.join(state.faulty)} before it was in sync")
+        if len(state.members) < len(names):
+            # The wait would never end without it.
+            left = f"{len(state.members)} of its {len(names)} members"
+            raise StepFailed(f"the array lost a member before it was in sync: it has {left}")
         # A disk that hangs in a resync keeps no process of ours waiting.
         now_s, seen = time.monotonic(), ended_io(names)
         if seen != completed or not state.is_at_work:
@@ -90,15 +95,6 @@ def _progress(state: SyncState) -> StepProgress:
     if array.progress_percent is None:
         return StepProgress(state.done_percent)
     return StepProgress(array.progress_percent, None if array.finish_min is None else array.finish_min * 60)
-
-
-def _require_healthy(state: SyncState, wanted: int) -> None:
-    if state.faulty:
-        raise StepFailed(f"the array lost the member {', '.join(state.faulty)} before it was in sync")
-    if len(state.members) < wanted:
-        # The wait would never end without it.
-        left = f"{len(state.members)} of its {wanted} members"
-        raise StepFailed(f"the array lost a member before it was in sync: it has {left}")
 
 
 def _dismantle(work: CellWork) -> None:

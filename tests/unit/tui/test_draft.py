@@ -24,7 +24,7 @@ CATALOG = load_catalog()
 
 def rows(plan: PlanFile) -> list[str]:
     found = list_candidates(plan, CATALOG, "6.18.0", NOTHING_KNOWN)
-    return [candidate.name for candidate in found if candidate.is_row]
+    return [candidate.name_without() for candidate in found if candidate.is_row]
 
 
 def compared() -> Draft:
