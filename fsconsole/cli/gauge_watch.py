@@ -133,11 +133,15 @@ def watch(paths: Sequence[str], hz: float, count: int | None, view: GaugeView) -
     sampler.start()
     try:
         for _ in itertools.count() if count is None else range(count):
-            sample = _next(samples, sampler)
+            sample = samples.get(timeout=_SILENCE_S)
             gone = sampler.gauges.devices.vanished()
             if names and len(gone) == len(names):
                 raise DeviceVanished(device=", ".join(paths))
             view.show(sample, gone)
+    except queue.Empty as error:
+        reasons = ", ".join(reason for reason, _ in sampler.gauges.problems()) or "no sample came"
+        remedy = "Where /proc/stat and /proc/meminfo can be read, there are gauges."
+        raise KernelLacks(what="gauges", why=reasons, remedy=remedy) from error
     finally:
         sampler.stop()
 
@@ -151,12 +155,3 @@ def kernel_name(path: str) -> str:
     if not name or read_int_or(f"/sys/class/block/{name}/size", 0) == 0:
         raise DeviceMissing(device=path)
     return name
-
-
-def _next(samples: queue.SimpleQueue[Sample], sampler: Sampler) -> Sample:
-    try:
-        return samples.get(timeout=_SILENCE_S)
-    except queue.Empty as error:
-        reasons = ", ".join(reason for reason, _ in sampler.gauges.problems()) or "no sample came"
-        remedy = "Where /proc/stat and /proc/meminfo can be read, there are gauges."
-        raise KernelLacks(what="gauges", why=reasons, remedy=remedy) from error

@@ -170,24 +170,8 @@ def start_engine(folder: RunFolder) -> None:
         starter: EngineChild = EngineService(argv, unit_of(folder, attempts), RealExecutor())
     else:
         starter = EngineChild(argv, folder.engine_log)
-    _await_life(folder, starter, attempts)
-
-
-def unit_of(folder: RunFolder, attempts: int) -> SystemdUnit:
-    """Return the unit for the next engine: one that has just died may still hold the name of its own."""
-    name = f"fsconsole-{folder.name}{f'-{attempts + 1}' if attempts else ''}.service"
-    return SystemdUnit(name, f"fsconsole run {folder.name}", folder.engine_log)
-
-
-def _environment() -> dict[str, str]:
-    """Return the engine's variables, the same with systemd and without."""
-    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return {"PATH": search_path(), **passed_on}
-
-
-def _await_life(folder: RunFolder, starter: EngineChild, attempts: int) -> None:
-    """Wait for the engine's own word: a service's starter ends long before the engine begins."""
     deadline = time.monotonic() + _START_LIMIT_S
+    # The engine's own word is waited for: a service's starter ends long before the engine begins.
     while True:
         # Asked before looking: whatever an ending engine leaves is there by then.
         over = time.monotonic() > deadline or starter.is_over()
@@ -200,3 +184,14 @@ def _await_life(folder: RunFolder, starter: EngineChild, attempts: int) -> None:
             said = read_text_or(folder.engine_log, "").rpartition("\n")[2] or starter.silence
             raise EngineNotStarted(run=folder.name, said=said, folder=folder.path)
         time.sleep(_POLL_S)
+
+
+def unit_of(folder: RunFolder, attempts: int) -> SystemdUnit:
+    """Return the unit for the next engine: one that has just died may still hold the name of its own."""
+    name = f"fsconsole-{folder.name}{f'-{attempts + 1}' if attempts else ''}.service"
+    return SystemdUnit(name, f"fsconsole run {folder.name}", folder.engine_log)
+
+
+def _environment() -> dict[str, str]:
+    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return {"PATH": search_path(), **passed_on}

@@ -61,46 +61,36 @@ LATEST = "latest"
 """The word for the newest run."""
 
 
+class _Part:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, folder: RunFolder, _owner: object) -> str:
+        return os.path.join(folder.path, self._name)
+
+
 @dataclass(frozen=True, slots=True)
 class RunFolder:
     """The folder of one run; its name is the run's id."""
 
     path: str
+    journal = _Part("journal.sqlite")
+    """The SQLite database; while the run lives, -wal and -shm lie beside it (sqlite.org/wal.html)."""
+    lock = _Part("lock")
+    """The file whose flock says that an engine lives."""
+    last_word = _Part("last-word")
+    """The file that takes the engine's last word where the journal can't."""
+    engine_log = _Part("engine.log")
+    """The file that takes what an engine says on its standard outputs."""
+    control = _Part("control")
+    """The Unix socket on which a living engine takes requests."""
+    raw = _Part("raw")
+    """The directory of the tools' own outputs."""
 
     @property
     def name(self) -> str:
         """The run's id."""
         return os.path.basename(self.path)
-
-    @property
-    def journal(self) -> str:
-        """The SQLite database; while the run lives, -wal and -shm lie beside it (sqlite.org/wal.html)."""
-        return os.path.join(self.path, "journal.sqlite")
-
-    @property
-    def lock(self) -> str:
-        """The file whose flock says that an engine lives."""
-        return os.path.join(self.path, "lock")
-
-    @property
-    def last_word(self) -> str:
-        """The file that takes the engine's last word where the journal can't."""
-        return os.path.join(self.path, "last-word")
-
-    @property
-    def engine_log(self) -> str:
-        """The file that takes what an engine says on its standard outputs."""
-        return os.path.join(self.path, "engine.log")
-
-    @property
-    def control(self) -> str:
-        """The Unix socket on which a living engine takes requests."""
-        return os.path.join(self.path, "control")
-
-    @property
-    def raw(self) -> str:
-        """The directory of the tools' own outputs."""
-        return os.path.join(self.path, "raw")
 
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -120,8 +110,14 @@ class RawOutputs:
         A cell that is done again gets new files: "raw/003-05-mkfs.2". Raises JournalFull, JournalUnusable.
         """
         stem = f"{cell:03d}-{step:02d}-{_UNSAFE.sub('_', name)[:_LONGEST_NAME]}"
+        number = 1
         try:
-            fd, path = self._create(stem)
+            while True:
+                path = os.path.join(self._folder.raw, stem if number == 1 else f"{stem}.{number}")
+                with suppress(FileExistsError):
+                    fd = os.open(path, _FLAGS, 0o640)
+                    break
+                number += 1
             with os.fdopen(fd, "wb") as file:
                 file.write(data)
                 file.flush()
@@ -131,15 +127,6 @@ class RawOutputs:
                 raise JournalFull(path=self._folder.raw) from error
             raise JournalUnusable(path=self._folder.raw, why=os.strerror(error.errno or 0)) from error
         return os.path.relpath(path, self._folder.path)
-
-    def _create(self, stem: str) -> tuple[int, str]:
-        number = 1
-        while True:
-            path = os.path.join(self._folder.raw, stem if number == 1 else f"{stem}.{number}")
-            try:
-                return os.open(path, _FLAGS, 0o640), path
-            except FileExistsError:
-                number += 1
 
 
 def read_tail(folder: RunFolder, output: str, limit: int) -> tuple[bytes, int]:

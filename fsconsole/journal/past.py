@@ -88,7 +88,6 @@ def _thinned(points: list[Point]) -> tuple[Point, ...]:
 
 
 def _mean(points: Sequence[Point]) -> Point:
-    """Return the last point with the means of all rates and shares."""
     return replace(
         points[-1],
         write_bytes_s=_known_mean(point.write_bytes_s for point in points),

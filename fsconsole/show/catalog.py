@@ -76,7 +76,6 @@ def _option_lines(option: OptionAnswer, width: int) -> Iterator[str]:
 
 
 def _tried(option: OptionAnswer) -> list[str]:
-    """Return what came of trying: the values that were taken as one line, each refusal with its words."""
     answers = [answer for answer in option.probe if answer.verdict != Verdict.UNTRIED]
     taken = [answer.value for answer in answers if answer.verdict == Verdict.TAKEN]
     lines = [f"taken: {', '.join(taken)}"] if taken else []
@@ -88,7 +87,6 @@ def _tried(option: OptionAnswer) -> list[str]:
 
 
 def _declared(option: OptionAnswer) -> list[str]:
-    """Return what is declared of today's kernels, where nothing was tried."""
     lines = ["accepted by today's kernels, without effect"] if option.without_effect else []
     said: dict[str, list[str]] = {}
     for value, words in option.refusals.items():
@@ -120,7 +118,6 @@ def _counted(entry: CatalogAnswer) -> str:
 
 
 def _beside(name: str, told: list[str], name_width: int, width: int) -> Iterator[str]:
-    """Yield texts beside a name, which has the first line's beginning."""
     lead = pad_right(name, name_width - 1) + " " if len(name) < name_width else f"{name} "
     for text in told:
         yield from _fitted(text, lead, width)

@@ -59,7 +59,6 @@ def figure_lines(cell: CellState, width: int) -> tuple[TextLine, ...]:
 
 
 def _measured(measurement: Measurement, width: int) -> list[TextLine]:
-    """Return a figure with its unit, and how it is taken."""
     metric = measurement.metric
     scale = scale_for(metric, (measurement.value,))
     figure = f"{scale.text(measurement.value)} {scale.unit}".strip()
@@ -109,7 +108,6 @@ def environment_lines(state: RunState, cell: Cell, width: int) -> tuple[TextLine
 
 
 def _named(title: str, pairs: Sequence[tuple[str, str]], width: int) -> list[TextLine]:
-    """Return a paragraph: a title, and below it each value that is known behind its name."""
     widest = min(30, max(len(name) for name, _ in pairs))
     lines = [TextLine(""), TextLine(printable(title), "strong")]
     for name, value in pairs:
@@ -315,7 +313,6 @@ def option_lines(cell: Cell, known: CellState, catalog: Catalog, width: int) -> 
 
 
 def _effects(variant: Variant, known: CellState, catalog: Catalog, width: int) -> list[TextLine]:
-    """Return each option that was given, and whether it is in effect."""
     try:
         filesystem = catalog.get(variant.filesystem)
         mkfs = split_flags(shlex.join(variant.mkfs_words), filesystem.mkfs_flags, _JOURNAL)
@@ -384,7 +381,6 @@ def latency_histogram(buckets: Sequence[LatencyBucket]) -> HistogramValue:
 
 
 def _time(elapsed_ns: float) -> str:
-    """Return a time in the unit that fits it."""
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if elapsed_ns >= factor:
             value = elapsed_ns / factor

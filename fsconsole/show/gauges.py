@@ -169,7 +169,6 @@ def _bdi(bdi: BdiStats | None, end_bytes_s: float) -> GaugeValue:
 
 
 def _inodes(bdi: BdiStats | None) -> GaugeValue:
-    """Return the kernel's lists of inodes (b_dirty, b_io, b_more_io)."""
     if bdi is None or bdi.b_dirty is None:
         return _missing("inodes", "not mounted")
     lists = (
@@ -195,7 +194,6 @@ def _pressure(label: str, pressure: Pressure | None, of: str) -> GaugeValue:
 
 
 def _lower(device: DeviceRates, end_bytes_s: float) -> GaugeValue:
-    """Return the throughput of a device below a target."""
     moved = device.write_bytes_s + device.read_bytes_s
     text = f"{format_rate(moved)}, {device.utilisation_percent:.0f} % busy"
     parts = (Part(device.write_bytes_s, "write"), Part(device.read_bytes_s, "read"))
@@ -286,7 +284,6 @@ def depths(devices: Sequence[DeviceRates]) -> list[int]:
 
 
 def _writeback(writeback: Writeback) -> list[str]:
-    """Return dirty memory, in a second line the limits where the kernel tells them."""
     gauge, limit = _dirty(writeback), writeback.threshold_bytes
     background = writeback.background_threshold_bytes
     if not limit:
@@ -305,7 +302,6 @@ def _cpu_line(cpu: CpuShares) -> str:
 
 
 def _each_cpu(cpus: Sequence[NumberedCpu], width: int) -> list[str]:
-    """Return each CPU's busy percentage by its number, as many as fit."""
     names = [f"cpu{cpu.number}" for cpu in cpus]
     name_cells = max(map(len, names), default=0)
     cells = [

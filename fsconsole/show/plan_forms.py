@@ -17,7 +17,7 @@ from fsconsole.plan.planfile import PlanFile, VariantText
 from fsconsole.plan.read import read_variant
 from fsconsole.plan.steps import workload_title
 from fsconsole.show.lines import Line, Mark
-from fsconsole.show.plan import knob_line, variant_about, variant_words
+from fsconsole.show.plan import variant_about, variant_words
 
 SETTINGS = {key.name: key for key in keys.SETTINGS}
 RUN = {key.name: key for key in keys.RUN} | {f"after.{key.name}": key for key in keys.AFTER}
@@ -48,12 +48,6 @@ def workload_words(load: Workload) -> str:
         *(f"{name} = {value}" for name, value in load.settings),
     )
     return ", ".join(filter(None, parts)) + "."
-
-
-def setting_lines(plan: PlanFile) -> tuple[Line, ...]:
-    """Return a line for each setting that a plan may vary."""
-    given = dict(plan.settings)
-    return tuple(knob_line(key, key.name, given.get(key.name, ())) for key in SETTINGS.values())
 
 
 def run_lines(plan: PlanFile) -> tuple[Line, ...]:

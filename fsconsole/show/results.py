@@ -10,7 +10,6 @@ from fsconsole.model.metrics import Metric, Unit
 from fsconsole.results.content import (
     heading,
     order_words,
-    publication_words,
     table_of,
     warning_lines,
     worded_for,
@@ -26,7 +25,7 @@ from fsconsole.results.grid import (
 from fsconsole.results.table import Column, TableRow, TableValue
 from fsconsole.show.lines import TextLine, text_lines
 from fsconsole.show.terminal import Glyphs
-from fsconsole.text import cells_of, printable, shorten_middle, wrap
+from fsconsole.text import printable, wrap
 
 _FIRST_OF_GROUP = {
     "write and read": (
@@ -161,12 +160,6 @@ def title_lines(look: Look, width: int) -> tuple[TextLine, ...]:
     )
 
 
-def caption_rule(caption: str, glyphs: Glyphs, width: int) -> str:
-    """Return the line between table and pane, with the caption in it."""
-    said = f"{glyphs.horizontal} {shorten_middle(caption, width - 4)} "
-    return said + glyphs.horizontal * (width - cells_of(said))
-
-
 def pane_lines(row: GridRow, grid: Grid, width: int) -> tuple[TextLine, ...]:
     """Return what is to be said of a row: its whole name, why figures are missing, its warnings with remedies."""
     lines = text_lines(row.name, width, "strong")
@@ -175,11 +168,6 @@ def pane_lines(row: GridRow, grid: Grid, width: int) -> tuple[TextLine, ...]:
     for warning in worded_for(row, grid):
         lines += map(TextLine, warning_lines(warning, width))
     return tuple(lines)
-
-
-def published_lines(publication: Publication, width: int) -> tuple[TextLine, ...]:
-    """Return the pane on a published row."""
-    return tuple(line for said in publication_words(publication) for line in text_lines(said, width))
 
 
 def _caption(grid: Grid, baseline: GridRow | None) -> str:

@@ -17,7 +17,7 @@ from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, St
 from fsconsole.results.figures import status_words
 from fsconsole.show.charts import PlotValue, Series, Threshold
 from fsconsole.show.gauges import read_limit, write_limit
-from fsconsole.show.history import MINUTE_S, Figures, Names, RunSnapshot
+from fsconsole.show.history import MINUTE_S, Figures, RunSnapshot
 from fsconsole.show.lines import TextLine, block
 from fsconsole.show.progress import (
     cell_head,
@@ -98,12 +98,6 @@ def answer_words(verb: Verb, answer: ControlAnswer) -> str:
 def cleaned_words(printed: str) -> str:
     """Return what a cleanup did, of what it printed."""
     return " ".join(printed.split("\n")).strip() or "Nothing to clean up."
-
-
-def farewell(run: str, runs_dir: str, default_runs_dir: str) -> str:
-    """Return the message on leaving a run in progress."""
-    kept = "" if runs_dir == default_runs_dir else f" --runs {runs_dir}"
-    return f"Run {run} is still running; `fsconsole` or `fsconsole attach {run}{kept}` shows it again."
 
 
 # Heights of the parts of the Run screen, so that 24 lines show what matters.
@@ -237,11 +231,6 @@ _OUTPUT_LINES = 60
 
 Read = Callable[[str], tuple[bytes, int]]
 """Gives the end of an output and how many bytes were before it. Raises OSError."""
-
-
-def log_title(state: RunState, names: Names, index: int) -> str:
-    """Return which cell the log is of."""
-    return f"Cell {index + 1} of {len(state.cells)}: {names.texts[index]}"
 
 
 def log_rows(cell: CellState, read: Read, width: int) -> tuple[TextLine, ...]:

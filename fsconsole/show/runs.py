@@ -107,7 +107,6 @@ def _row(run: RunEntry) -> TableRow:
 
 
 def _standing(run: RunEntry, listed: ListedRun) -> str:
-    """Return a run's status, and the keys that help."""
     said, is_open, _ = printable(listed.standing).partition(_RESUME)
     if run.is_living:
         return f"{said}; t follows it"

@@ -87,7 +87,26 @@ class CounterPage(Closing):
 
     def latencies(self, operations: tuple[Timed, ...]) -> tuple[Latencies, ...]:
         """Return the latencies of every operation that was timed, over all threads; operations name the regions."""
-        return tuple(self._merged(region, operation) for region, operation in enumerate(operations))
+        found = []
+        for region, operation in enumerate(operations):
+            starts = [
+                region_word(self.threads, self.regions, thread, region) for thread in range(self.threads)
+            ]
+            rows = [self.words[first : first + REGION_WORDS].tolist() for first in starts]
+            # Column by column in C: a page of 4096 threads has millions of words.
+            sums = [sum(column) for column in zip(*rows, strict=True)]
+            buckets = [LatencyBucket(bucket, count) for bucket, count in enumerate(sums[:BUCKETS]) if count]
+            found.append(
+                Latencies(
+                    operation=operation,
+                    sum_ns=sums[RegionWord.SUM_NS],
+                    max_ns=max(row[RegionWord.MAX_NS] for row in rows),
+                    over_2_s=sums[RegionWord.OVER_2_S],
+                    over_10_s=sums[RegionWord.OVER_10_S],
+                    buckets=tuple(buckets),
+                )
+            )
+        return tuple(found)
 
     def request_stop(self) -> None:
         """Ask all threads to stop before their next operation."""
@@ -98,19 +117,3 @@ class CounterPage(Closing):
         self.words.release()
         self._map.close()
         super().close()
-
-    def _merged(self, region: int, operation: Timed) -> Latencies:
-        starts = [region_word(self.threads, self.regions, thread, region) for thread in range(self.threads)]
-        rows = [self.words[first : first + REGION_WORDS].tolist() for first in starts]
-        # Column by column in C: a page of 4096 threads has millions of words.
-        sums = [sum(column) for column in zip(*rows, strict=True)]
-        return Latencies(
-            operation=operation,
-            sum_ns=sums[RegionWord.SUM_NS],
-            max_ns=max(row[RegionWord.MAX_NS] for row in rows),
-            over_2_s=sums[RegionWord.OVER_2_S],
-            over_10_s=sums[RegionWord.OVER_10_S],
-            buckets=tuple(
-                LatencyBucket(bucket, count) for bucket, count in enumerate(sums[:BUCKETS]) if count
-            ),
-        )

@@ -26,7 +26,7 @@ from fsconsole.errors import ConsoleFailed, FsconsoleError, NoTerminal
 from fsconsole.show.run import going, line_of
 from fsconsole.show.terminal import Colours, encoding_of, is_screen, terminal_of
 from fsconsole.text import printable
-from fsconsole.tui.screens.base import ConsoleScreen, Session, offered
+from fsconsole.tui.screens.base import SCREENS, ConsoleScreen, Session, offered
 from fsconsole.tui.screens.dialogs import AttachScreen, HelpScreen
 from fsconsole.tui.terminal import BriefFilter, ColourFilter, GlyphFilter, theme_of
 from fsconsole.tui.watch import in_background
@@ -49,13 +49,7 @@ class ConsoleApp(App[None]):
     TITLE = "fsconsole"
     CSS_PATH: ClassVar = ["common.tcss", "app.tcss"]
     ENABLE_COMMAND_PALETTE = True
-    MODES: ClassVar = {
-        "devices": partial(_screen, "devices", "DevicesScreen"),
-        "plan": partial(_screen, "plan", "PlanScreen"),
-        "run": partial(_screen, "run", "RunScreen"),
-        "results": partial(_screen, "results", "ResultsScreen"),
-        "runs": partial(_screen, "runs", "RunsScreen"),
-    }
+    MODES: ClassVar = {mode: partial(_screen, mode, f"{label[2:]}Screen") for mode, label in SCREENS}
     DEFAULT_MODE = "devices"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "switch_mode('devices')", "Devices", id="go.devices", tooltip="Choose the devices to test", show=False),
@@ -120,7 +114,6 @@ class ConsoleApp(App[None]):
         return "".join(_KEY_WORDS.get(character, character) for character in display)
 
     def action_command_palette(self) -> None:
-        """Show the command palette, but not over a dialog."""
         if not isinstance(self.screen, ModalScreen):
             # In words that every terminal can show.
             self.push_screen(CommandPalette(placeholder="Search commands", id="--command-palette"))

@@ -203,28 +203,25 @@ _MANY = Theme(
     variables=_CURSOR_MANY,
 )
 _CURSOR_SIXTEEN = {
-    "ansi-background": "ansi_black",
-    "ansi-foreground": "ansi_white",
-    "text-muted": "ansi_default",
-    "text-disabled": "ansi_default",
-    "foreground-muted": "ansi_default",
-    "block-cursor-foreground": "ansi_black",
     "block-cursor-background": "ansi_cyan",
-    "block-cursor-text-style": "none",
     "block-cursor-blurred-text-style": "bold",
-    "border": "ansi_bright_cyan",
-    "border-blurred": "ansi_default",
-    "footer-key-foreground": "ansi_bright_cyan",
-    "input-cursor-background": "ansi_white",
-    "input-cursor-foreground": "ansi_black",
-    "input-cursor-text-style": "none",
-    "input-selection-foreground": "ansi_black",
     "scrollbar": "ansi_cyan",
-    "scrollbar-hover": "ansi_bright_cyan",
-    "scrollbar-active": "ansi_bright_cyan",
-    "scrollbar-background": "ansi_default",
-    "scrollbar-background-hover": "ansi_default",
-    "scrollbar-background-active": "ansi_default",
+    **dict.fromkeys(("block-cursor-text-style", "input-cursor-text-style"), "none"),
+    **dict.fromkeys(
+        (
+            "ansi-background",
+            "block-cursor-foreground",
+            "input-cursor-foreground",
+            "input-selection-foreground",
+        ),
+        "ansi_black",
+    ),
+    **dict.fromkeys(("ansi-foreground", "input-cursor-background"), "ansi_white"),
+    **dict.fromkeys(("text-muted", "text-disabled", "foreground-muted", "border-blurred"), "ansi_default"),
+    **dict.fromkeys([f"scrollbar-background{of}" for of in ("", "-hover", "-active")], "ansi_default"),
+    **dict.fromkeys(
+        ("border", "footer-key-foreground", "scrollbar-hover", "scrollbar-active"), "ansi_bright_cyan"
+    ),
 }
 _SIXTEEN = Theme(
     name="fsconsole",

@@ -247,11 +247,6 @@ class Changes:
         return before != now
 
 
-def has_udevd() -> bool:
-    """Return whether a udevd listens, itself or by systemd, which starts it when it is needed."""
-    return any(line.endswith(f" {UDEV_CONTROL}") for line in read_text_or(_SOCKETS, "").splitlines())
-
-
 class UdevWatch:
     """Calls back, from its own thread, after each piece of news."""
 
@@ -278,7 +273,8 @@ class UdevWatch:
         except ImportError:
             return
         context = pyudev.Context()
-        by_udevd = has_udevd()
+        # A udevd listens itself, or by systemd, which starts it when it is needed.
+        by_udevd = any(line.endswith(f" {UDEV_CONTROL}") for line in read_text_or(_SOCKETS, "").splitlines())
         monitor = pyudev.Monitor.from_netlink(context, source="udev" if by_udevd else "kernel")
         monitor.filter_by("block")
         monitor.start()

@@ -136,7 +136,6 @@ class ConsoleScreen(Screen[None]):
 
     @property
     def session(self) -> Session:
-        """What all screens share."""
         return cast("ConsoleApp", self.app).session
 
     def compose(self) -> ComposeResult:
@@ -175,7 +174,6 @@ class ConsoleScreen(Screen[None]):
         return self.session.is_root
 
     def is_busy(self, group: str) -> bool:
-        """Return whether a worker of this screen and group is at work."""
         return any(one.node is self and one.group == group and not one.is_finished for one in self.workers)
 
     async def act(self, words: Sequence[str], said: Callable[[str], str]) -> None:
@@ -193,7 +191,6 @@ class ConsoleScreen(Screen[None]):
             self.say_at_hand(f"{told}: the list of runs (5) shows it.")
 
     def ask(self, dialog: Dialog[T], then: Callable[[T], object]) -> None:
-        """Show a dialog and hand on what it ends with, unless it is given up."""
 
         def answered(answer: T | None) -> None:
             if answer is not None:
@@ -212,13 +209,11 @@ class ConsoleScreen(Screen[None]):
         next(looked_at, self).say(text, style=style)
 
     def complain(self, error: FsconsoleError) -> None:
-        """Show an error: its sentence, and what to do."""
         hint = f"  {error.hint}" if error.hint else ""
         self.say(f"{error}{hint}", style="$error")
 
     @contextmanager
     def complaining(self) -> Iterator[None]:
-        """Show an error that is raised inside, and continue."""
         try:
             yield
         except FsconsoleError as error:
@@ -233,7 +228,6 @@ class ConsoleScreen(Screen[None]):
             self.call_after_refresh(self._give_focus_back)
 
     def _give_focus_back(self) -> None:
-        """Restore the focus that was lost when the screen was too small, once the widget is shown again."""
         before = self._focused_before
         if before is None or self.has_class("-small"):
             return

@@ -157,7 +157,6 @@ class ConfirmScreen(Dialog[RunFolder]):
             self._say("Cancelling the start and removing what it made ...")
 
     def action_start(self) -> None:
-        """Start the run, where that is confirmed; once, however long the key is held."""
         if self._offer is None or self._doing is not Doing.NOTHING or not self._may_start():
             return
         # Set before the worker runs: the next key may be Escape, which then has to cancel it.

@@ -86,7 +86,6 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self._udev.stop()
 
     def on_screen_resume(self) -> None:
-        """Look, if something happened meanwhile; show the ticks as they are now."""
         self._look_if_wanted()
         self._show()
 
@@ -176,7 +175,6 @@ On a machine without runs or scratch devices, d starts a first comparison that t
 
     @work(group="demo", exclusive=True)
     async def action_demo(self) -> None:
-        """Start the first comparison; where no line says what that does, ask first."""
         if not self.may("Starting the demo"):
             return
         end = asyncio.Event()
@@ -222,7 +220,6 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             self._job.cancel()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer the end of a job only while there is one."""
         return action != "end_job" or self._job is not None
 
     async def _carried_out(self, job: Job) -> None:
@@ -342,7 +339,6 @@ On a machine without runs or scratch devices, d starts a first comparison that t
         self.query_one("#offer").display = self._is_first_start()
 
     def _is_first_start(self) -> bool:
-        """Return whether nothing was tried on this machine yet: no scratch device, no run."""
         from fsconsole.journal.store import list_runs  # noqa: PLC0415 - the first screen is there sooner without
 
         if self._watch.seen_s is None or self._watch.listing.has_scratch:

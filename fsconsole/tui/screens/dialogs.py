@@ -55,7 +55,6 @@ class Dialog(ModalScreen[T | None]):
 
     @property
     def session(self) -> Session:
-        """What all screens share."""
         return cast("ConsoleApp", self.app).session
 
     def compose(self) -> ComposeResult:

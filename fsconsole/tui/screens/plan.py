@@ -161,7 +161,6 @@ To compare with and without an option that has one value, make a second list of 
         return len(self.query(", ".join(_PARTS))) == len(_PARTS)
 
     def show_outcome(self) -> None:
-        """Show what the draft comes to."""
         if not (self._is_whole and self.app.is_running):
             return
         self._filter("rows").show_lines(self._section("rows").lines())
@@ -250,7 +249,6 @@ To compare with and without an option that has one value, make a second list of 
         return self.query_one(f"#{name}").query_ancestor(ListFilter)
 
     def _section(self, list_id: str | None) -> of_plan.Section:
-        """Return what a list shows."""
         desk = of_plan.Desk(self.draft, self.catalog, self.here, self.counted, self.outcome)
         return of_plan.section_of(desk, "variants" if list_id == "rows" else self.section_key)
 

@@ -59,7 +59,6 @@ class CommandsScreen(Dialog[None]):
         self.query_one("#cells").focus()
 
     def on_list_moved(self, event: Choices.Moved) -> None:
-        """Show the commands of the cell that is looked at; ask for them where they are not known yet."""
         if event.key in self._known:
             self._show(self._known[event.key])
         else:
@@ -117,7 +116,6 @@ class OpenScreen(PickScreen):
         yield Input(placeholder="/path/to/plan.toml", id="path", compact=True, suggester=PathSuggester())
 
     def action_accept(self) -> None:
-        """Take the path that is typed; without one what is looked at."""
         if path := self.query_one("#path", Input).value.strip():
             self.dismiss(path)
         else:

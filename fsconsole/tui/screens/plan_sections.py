@@ -147,7 +147,6 @@ class Workloads(Section):
         return self._form(drafts.workload_tables(self.draft), number_in(key))
 
     def added(self, kind: str) -> Asked:
-        """Return the form of a new workload of a kind, at the end."""
         new = drafts.start_of(WorkloadKind(kind), self.draft.plan.workloads)
         tables = [*drafts.workload_tables(self.draft), new]
         return self._form(tables, len(tables) - 1)
@@ -175,7 +174,6 @@ class Filesystems(Section):
         return view.filesystem_lines(self.draft, self.desk.catalog, self.desk.here)
 
     def ticked(self, key: str) -> Draft:
-        """Tick one, or untick it, but for one that can't be used here."""
         lacks = self.desk.here.why_not(self.desk.catalog.get(key))
         if lacks and not self.draft.is_ticked(key):
             return self.draft
@@ -268,7 +266,9 @@ class Settings(Section):
     """Which settings of disks and kernel are varied."""
 
     def lines(self) -> tuple[Line, ...]:
-        return plan_forms.setting_lines(self.draft.plan)
+        given = dict(self.draft.plan.settings)
+        known = plan_forms.SETTINGS.items()
+        return tuple(view.knob_line(key, name, given.get(name, ())) for name, key in known)
 
     def ticked(self, key: str) -> Draft:
         now = dict(self.draft.plan.settings).get(key, ())

@@ -20,9 +20,11 @@ from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import list_runs
 from fsconsole.model.metrics import Metric
 from fsconsole.plan.publications import list_publications, read_publication
+from fsconsole.results.content import publication_words
 from fsconsole.results.grid import Grid, build_grid
 from fsconsole.show import results as view
-from fsconsole.show.lines import Line
+from fsconsole.show.lines import Line, text_lines
+from fsconsole.text import cells_of, shorten_middle
 from fsconsole.tui.screens.base import ConsoleScreen
 from fsconsole.tui.screens.cell import CellScreen
 from fsconsole.tui.screens.dialogs import Dialog, PickScreen
@@ -114,7 +116,6 @@ class ExportScreen(Dialog[Wanted]):
         self.complain("")
 
     def action_accept(self) -> None:
-        """End with the path; where there is a file already, the second time."""
         typed = self.query_one("#path", Input).value.strip()
         path = os.path.normpath(os.path.join(self._directory, os.path.expanduser(typed)))
         if not typed or os.path.isdir(path):
@@ -303,8 +304,9 @@ Letters under warn are explained below for the row at the cursor, with what to d
         title = view.title_lines(self._shown.look, max(20, self.size.width))
         shown = (plain(line.text, "bold" if line.tone == "strong" else "") for line in title)
         self.put("#title", lines(*shown))
-        rule = view.caption_rule(self._view.caption, self.session.terminal.glyphs, self.size.width)
-        self.put("#rule", plain(rule))
+        line, width = self.session.terminal.glyphs.horizontal, self.size.width
+        caption = f"{line} {shorten_middle(self._view.caption, width - 4)} "
+        self.put("#rule", plain(caption + line * (width - cells_of(caption))))
         self.on_list_moved()
 
     def on_list_moved(self) -> None:
@@ -315,7 +317,7 @@ Letters under warn are explained below for the row at the cursor, with what to d
                 return Texts(())
             if (row := seen.row(key)) is not None:
                 return Texts(view.pane_lines(row, seen.grid, width - 1))
-            publication = seen.grid.publication
-            return Texts(view.published_lines(publication, width - 1) if publication is not None else ())
+            of_row = publication_words(seen.grid.publication) if seen.grid.publication is not None else ()
+            return Texts([line for said in of_row for line in text_lines(said, width - 1)])
 
         self.query_one("#pane", List).show(told, afresh=True)

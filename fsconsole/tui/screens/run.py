@@ -79,7 +79,7 @@ class LogScreen(Dialog[None]):
         read = partial(read_tail, snapshot.folder, limit=view.OUTPUT_BYTES)
         rows = Texts(await asyncio.to_thread(view.log_rows, cell, read, max(20, listed.size.width - 1)))
         self._shown = cell
-        title = view.log_title(snapshot.state, snapshot.names, self._cell)
+        title = f"Cell {self._cell + 1} of {len(snapshot.state.cells)}: {snapshot.names.texts[self._cell]}"
         self.query_one("#dialog-title", Static).update(plain(title, "bold"))
         listed.show(lambda _width: rows)
 
@@ -170,7 +170,6 @@ class RunScreen(ConsoleScreen):
         yield Static(plain(_NOTHING), id="nothing")
 
     def on_mount(self) -> None:
-        """Follow the run at hand, or one that lives; paint at the terminal's own rate."""
         self.plot_shown = not self.session.terminal.slow
         self.app.mode_change_signal.subscribe(self, self._on_mode)
         self.set_interval(1 / self.session.terminal.paint_hz, self.paint)
@@ -246,7 +245,6 @@ class RunScreen(ConsoleScreen):
                 self.call_after_refresh(self.paint)
 
     def say(self, text: str, *, style: str = "") -> None:
-        """Show a sentence, and lay out the lines that it leaves free."""
         super().say(text, style=style)
         self.call_after_refresh(self.paint)
 
@@ -296,7 +294,6 @@ class RunScreen(ConsoleScreen):
             widget.styles.height = max(1, height)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what fits: a living engine can be asked, a dead one cleaned up after."""
         snapshot = self.snapshot
         if action in _LIVING:
             return snapshot is not None and snapshot.alive
@@ -336,7 +333,9 @@ class RunScreen(ConsoleScreen):
 
     def action_detach(self) -> None:
         if self.snapshot is not None:
-            words = view.farewell(self.snapshot.folder.name, self.session.runs_dir, DEFAULT_RUNS_DIR)
+            run, place = self.snapshot.folder.name, self.session.runs_dir
+            again = f"fsconsole attach {run}{'' if place == DEFAULT_RUNS_DIR else f' --runs {place}'}"
+            words = f"Run {run} is still running; `fsconsole` or `{again}` shows it again."
             self.app.exit(message=Text(printable(words)))
 
     def action_cleanup(self) -> None:

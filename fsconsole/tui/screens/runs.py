@@ -183,7 +183,6 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
         self._show()
 
     async def act(self, words: Sequence[str], said: Callable[[str], str]) -> None:
-        """Carry out a command, and read the list again."""
         await super().act(words, said)
         self.action_reload()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import glob
 import os
+import shutil
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from fsconsole.devices.scratch import BLOCK_BYTES, MIN_BYTES, Scratch, kept_free
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import BadQuantity
 from fsconsole.model import DEFAULT_SCRATCH_DIR
-from fsconsole.system.files import read_text_or
+from fsconsole.system.files import nearest_existing, read_text_or
 from fsconsole.text import printable
 from fsconsole.tui.screens.dialogs import Dialog
 from fsconsole.tui.terminal import plain
@@ -69,12 +70,9 @@ def default_size(room: FreeSpace) -> str:
 
 def read_free_space(directory: str) -> FreeSpace:
     """Return the room below a directory, or below the nearest one above it that is there. Raises OSError."""
-    place = os.path.abspath(directory)
-    while not os.path.isdir(place) and place != os.path.dirname(place):
-        place = os.path.dirname(place)
-    found = os.statvfs(place)
-    total_bytes = found.f_blocks * found.f_frsize
-    return FreeSpace(place, found.f_bavail * found.f_frsize, kept_free(total_bytes))
+    place = nearest_existing(directory)
+    found = shutil.disk_usage(place)
+    return FreeSpace(place, found.free, kept_free(found.total))
 
 
 def scratch_files(directory: str) -> frozenset[str]:
@@ -144,7 +142,6 @@ class ScratchForm(Dialog[Scratch]):
 
     @work
     async def _make(self) -> None:
-        """Create the device and close; where that was cancelled, say what is left."""
         self._tell_progress()
         size, directory = self._text("size"), self._text("directory")
         told, style = "", "$error"

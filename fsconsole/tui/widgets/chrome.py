@@ -173,7 +173,6 @@ class ListFilter(Vertical):
         self.action_keep()
 
     def action_keep(self) -> None:
-        """Go to what is left; the words stay."""
         self.remove_class("-typing")
         self._show()
         self.choices.focus()

@@ -105,7 +105,6 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
         """Space was pressed on an item, or its mark was clicked."""
 
     def __init__(self, *, id: str | None = None, space_reads_on: bool = True) -> None:
-        """Show nothing yet; without space_reads_on the space key is the screen's."""
         super().__init__(id=id)
         self._space_reads_on = space_reads_on
         self._make: MakeRows | None = None
@@ -144,7 +143,6 @@ class List(Toned, ScrollView, can_focus=True, inherit_bindings=False):
             self.post_message(self.Moved(self, self.key))
 
     def go_to(self, key: str) -> None:
-        """Put the cursor on an item, where there is one of that key."""
         if (item := self.rows.find(key)) is not None:
             self._move(item, 1)
 
@@ -294,7 +292,6 @@ class Choices(List):
     opens_on_click = True
 
     def __init__(self, *, id: str, ticks: bool = True) -> None:
-        """Show an empty list; without ticks its lines are only opened."""
         super().__init__(id=id)
         self._ticks = ticks
 

@@ -37,11 +37,9 @@ class Rows:
 
     @property
     def height(self) -> int:
-        """How many lines all items take."""
         return self.begins[-1]
 
     def spans(self, line: int) -> Spans:
-        """Return the text of a line."""
         raise NotImplementedError
 
     def head_spans(self, y: int, cursor: int, page: int) -> Spans:
@@ -57,7 +55,6 @@ class Rows:
         return int(key) if key.isdecimal() and int(key) < self.count else None
 
     def item_at(self, line: int) -> int:
-        """Return the item of a line."""
         return bisect_right(self.begins, line) - 1
 
     def is_heading(self, item: int) -> bool:
@@ -89,7 +86,6 @@ class Numbered(Rows):
         self._make, self._width = make, width - len("> ")
 
     def spans(self, line: int) -> Spans:
-        """Return the text of a row; where it is too long its middle goes."""
         row = self._make(line, self._width)
         return ((shorten_middle(printable(row.text), self._width), row.tone),)
 
@@ -166,7 +162,6 @@ class TableRows(Keyed):
         return ((self.layout.row_line(line, self.first_column), tone),)
 
     def head_spans(self, y: int, cursor: int, page: int) -> Spans:
-        """Return a line of the head: names, units, and a rule."""
         layout, column, first = self.layout, self.column, self.first_column
         if y == self.head - 1:
             return ((self._rule(cursor, page), "rule"),)
