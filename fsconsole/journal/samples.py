@@ -190,17 +190,10 @@ def _document(step: object, stored: Iterable[object]) -> dict[str, object]:
     groups: dict[str, dict[str, object]] = defaultdict(dict)
     for column, value in zip(COLUMNS, stored, strict=True):
         groups[column.group][column.field] = _figure(column, value)
-    missing = {
-        name
-        for name, group in groups.items()
-        if name in _OPTIONAL_GROUPS and not any(v is not None for v in group.values())
-    }
     own = groups.pop("")
-    return {
-        **own,
-        "step": step,
-        **{name: None if name in missing else group for name, group in groups.items()},
-    }
+    optional = groups.keys() & _OPTIONAL_GROUPS
+    missing = [name for name in optional if all(value is None for value in groups[name].values())]
+    return {**own, "step": step, **groups, **dict.fromkeys(missing)}
 
 
 def _restored(columns: Iterable[FigureColumn], stored: Iterable[object]) -> dict[str, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from fsconsole.devices.hazards import CONTENT_CHECKS
 from fsconsole.devices.state import Claim
@@ -16,31 +15,22 @@ from fsconsole.units import format_bytes, format_bytes_exact, format_percent, fo
 _LABEL_WIDTH = 12
 _LEAST_WIDTH = 10
 _MANY_LINES = 40
-_STATES = {Claim.FREE: "$success", Claim.HAZARDOUS: "$warning", Claim.IN_USE: "", Claim.UNKNOWN: ""}
+_STATES = {Claim.FREE: "free", Claim.HAZARDOUS: "warning", Claim.IN_USE: "", Claim.UNKNOWN: ""}
 
 
 Part = tuple[str, str, str]
-"""What it is about, the text, and its style."""
-
-
-@dataclass(frozen=True, slots=True)
-class DetailLine:
-    """A printable line of the pane: label (empty on continuation lines), text, style."""
-
-    label: str
-    text: str
-    style: str = ""
+"""What it is about (empty on continuation lines), the text, and its tone."""
 
 
 def details(
     entry: ListedEntry, listing: Listing, width: int, *, is_root: bool, read_tests: Mapping[str, str]
-) -> tuple[DetailLine, ...]:
+) -> tuple[Part, ...]:
     """Return all that is known of a device, whole, wrapped to width cells; read_tests has figures by node."""
     device = entry.device
     mapped = f"({device.dm_name})" if device.dm_name else ""
     words = (device.path, mapped, device.model, format_bytes(device.size_bytes), kind_of(device))
     told: list[Part] = [
-        ("", "  ".join(filter(None, words)), "bold"),
+        ("", "  ".join(filter(None, words)), "strong"),
         *_wiping(entry, listing, is_root=is_root),
         *((("read test", read_tests[device.path], ""),) if device.path in read_tests else ()),
         *_identity(device),
@@ -48,13 +38,13 @@ def details(
         *_stripes(device, listing),
         *_settings(device),
     ]
-    lines = []
-    for label, text, style in told:
+    lines: list[Part] = []
+    for label, text, tone in told:
         # A line without a label at all begins at the left, and so does what follows it.
         lead = _LABEL_WIDTH if label else 0
         room = max(width, _LABEL_WIDTH + _LEAST_WIDTH) - lead
         for number, line in enumerate(wrap(printable(text), room, max_lines=_MANY_LINES)):
-            lines.append(DetailLine(pad_right("" if number else label, lead), line, style))
+            lines.append((pad_right("" if number else label, lead), line, tone))
     return tuple(lines)
 
 
@@ -65,11 +55,11 @@ def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[
     if array is not None and array.progress_percent is not None:
         left = f", {array.finish_min:.0f} min to go" if array.finish_min is not None else ""
         rate = f" at {format_rate(array.speed_bytes_s)}" if array.speed_bytes_s is not None else ""
-        yield "progress", f"{array.action} {format_percent(array.progress_percent)}{left}{rate}", "$warning"
+        yield "progress", f"{array.action} {format_percent(array.progress_percent)}{left}{rate}", "warning"
     if claim is Claim.IN_USE:
         yield "to free it", remedy(entry, listing), ""
     for hazard in entry.refusals:
-        yield "refused", _reason(hazard, entry.device), "$warning"
+        yield "refused", _reason(hazard, entry.device), "warning"
     for hazard in entry.questions:
         yield "to be lost" if hazard.check in CONTENT_CHECKS else "hazard", _reason(hazard, entry.device), ""
     if entry.device.is_scratch and claim is Claim.FREE:
@@ -148,7 +138,7 @@ def _stripes(device: Device, listing: Listing) -> Iterator[Part]:
         yield "stripes", told.shape, ""
         yield "for mkfs", told.words, ""
     for caution in told.cautions:
-        yield "caution", caution, "$warning"
+        yield "caution", caution, "warning"
 
 
 def _settings(device: Device) -> Iterator[Part]:

@@ -80,10 +80,12 @@ def terminal_of(
     if term.split("-")[0] in _DUMB:
         raise DumbTerminal(term=term)
     colours = _colours(term, environ)
+    is_utf8 = encoding.lower().replace("-", "") == "utf8"
+    is_ascii = ascii_only or slow_link or not is_utf8 or _ASCII_TERMS.match(term)
     return Terminal(
         # A colour of 16 takes 5 bytes, one of many up to 19, and there are two to a word.
         colours=Colours.SIXTEEN if slow_link and colours is Colours.MANY else colours,
-        glyphs=_glyphs(term, encoding, ascii_only=ascii_only or slow_link),
+        glyphs=ASCII if is_ascii else SAFE if _is_linux(term) else WIDE,
         paint_hz=_SLOW_PAINT_HZ if slow_link else _PAINT_HZ,
         slow=slow_link,
     )
@@ -114,12 +116,6 @@ def _colours(term: str, environ: Mapping[str, str]) -> Colours:
     # GNU screen before 5 passes no 24-bit colours on, while COLORTERM of the terminal outside gets through.
     has_more = environ.get("COLORTERM", "").strip().lower() in {"truecolor", "24bit"}
     return Colours.MANY if has_more and not is_screen(term) else Colours.SIXTEEN
-
-
-def _glyphs(term: str, encoding: str, *, ascii_only: bool) -> Glyphs:
-    if ascii_only or _ASCII_TERMS.match(term) or encoding.lower().replace("-", "") != "utf8":
-        return ASCII
-    return SAFE if _is_linux(term) else WIDE
 
 
 def is_screen(term: str) -> bool:

@@ -319,7 +319,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
             if entry is None:
                 return Texts(())
             told = details(entry, listing, width - 1, is_root=is_root, read_tests=figures)
-            return Texts([((line.label, "primary"), (line.text, line.style.lstrip("$"))) for line in told])
+            return Texts([((label, "primary"), (text, tone)) for label, text, tone in told])
 
         path = entry.device.path if entry is not None else ""
         self.query_one("#details", List).show(made, afresh=path != self._told_of)

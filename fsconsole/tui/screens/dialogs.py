@@ -252,7 +252,6 @@ class FormScreen(Dialog[T]):
         self._judge()
 
     def action_accept(self) -> None:
-        """End with it where nothing is wrong; else go to the field."""
         if wrong := self._judge():
             self.query_one(f"#field-{wrong}").focus()
         else:

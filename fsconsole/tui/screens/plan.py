@@ -316,7 +316,6 @@ To compare with and without an option that has one value, make a second list of 
             self.count()
 
     def count(self) -> None:
-        """Have the draft counted, once it has settled."""
         self.session.makes_arrays = bool(self.draft.plan_file.arrays)
         if self.session.makes_arrays:
             self.ask_levels()
@@ -414,7 +413,6 @@ To compare with and without an option that has one value, make a second list of 
 
     @property
     def is_changed(self) -> bool:
-        """Whether the draft has unsaved changes."""
         return self.draft.plan_file != self.kept.plan_file
 
     @work(group="catalog", exclusive=True)

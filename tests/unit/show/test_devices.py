@@ -48,7 +48,7 @@ def told(listing: Listing, path: str, *, width: int = 76, is_root: bool = True) 
     entry = listing.at(path)
     assert entry is not None
     return "\n".join(
-        line.label + line.text for line in details(entry, listing, width, is_root=is_root, read_tests={})
+        label + text for label, text, _ in details(entry, listing, width, is_root=is_root, read_tests={})
     )
 
 
@@ -180,8 +180,8 @@ def test_lines_of_the_pane_fit_and_lose_nothing_of_any_device_of_the_box() -> No
     for width in (20, 40, 76):
         for entry in BOX.entries:
             lines = details(entry, BOX, width, is_root=True, read_tests={})
-            assert all(cells_of(line.label + line.text) <= max(width, 22) for line in lines), width
-            assert all("..." not in line.text for line in lines), width
+            assert all(cells_of(label + text) <= max(width, 22) for label, text, _ in lines), width
+            assert all("..." not in text for _, text, _ in lines), width
     for device in (*SYSTEM, *MEMBERS, *STORAGE_BOX):
         assert told(BOX, device.path).startswith(device.path)
 
@@ -206,7 +206,7 @@ def pane(path: str, *devices: Device) -> dict[str, str]:
     listing = parse_listing(encode(tuple(ListedDevice.of(one, state, (), ("why",)) for one in devices)))
     (entry,) = [entry for entry in listing.entries if entry.device.path == path]
     lines = details(entry, listing, 200, is_root=True, read_tests={})
-    return {line.label.strip(): line.text for line in lines}
+    return {label.strip(): text for label, text, _ in lines}
 
 
 def test_of_an_array_it_tells_stripes_and_words_for_mkfs_and_of_a_partition_off_them_it_cautions() -> None:
