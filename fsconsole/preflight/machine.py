@@ -24,7 +24,7 @@ from fsconsole.system.files import read_text_or
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.mounts import engine_argv
 from fsconsole.system.run import find_program, package_of
-from fsconsole.workloads.builtin import confined_argv
+from fsconsole.workloads.cage import caged
 
 MDADM = "mdadm"
 
@@ -294,8 +294,8 @@ def _try_confinement(executor: Executor) -> str:
         above = os.path.realpath(directory)
         tree, inside, beside = f"{above}/tree", f"{above}/tree/inside", f"{above}/beside"
         os.mkdir(tree)
-        argv = confined_argv(("touch", inside, beside), tree=tree, hidden=())
-        result = executor.run(Command(engine_argv(argv), timeout_s=_TRIAL_S))
+        with caged(("touch", inside, beside), tree=tree) as command:
+            result = executor.run(replace(command, argv=engine_argv(command.argv), timeout_s=_TRIAL_S))
         if os.path.exists(beside):
             return "a confined program could write outside its tree"
         return "" if os.path.exists(inside) else _failure(result)

@@ -7,82 +7,21 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from os.path import dirname, isabs, normpath, realpath
+from os.path import dirname, realpath
 from typing import NoReturn
 
 import fsconsole
 from fsconsole.errors.runs import GeneratorFailed
-from fsconsole.model.command import Command, CommandResult
+from fsconsole.model.command import CommandResult
 from fsconsole.model.load import Latencies, timed_in
 from fsconsole.model.wire import Mismatch, decode, encode
 from fsconsole.model.workload import Workload
 from fsconsole.system.memfd import CounterPage
 from fsconsole.system.run import RunningCommand, find_program, spawn
+from fsconsole.workloads.cage import caged
 from fsconsole.workloads.job import GO, HostReport, Job, Stage
 from fsconsole.workloads.protocol import LoadResult, failures_in_words
 from fsconsole.workloads.tree import SourceFiles, directory_name
-
-# Confinement: a generator can write below its tree only, and reach no device. bubblewrap (man 1 bwrap) gives it a
-# private /dev, a read-only root, no network, and no capability to mount, create device nodes or reach hardware.
-# /proc is a new mount, made read-only afterwards (measured: --proc alone leaves /proc/sys/vm/drop_caches writable).
-# With the outer /proc a generator could enter /proc/PID/root of bwrap's own process and write to the whole machine.
-
-_PRIVATE_MOUNTS = ("unshare", "--mount", "--mount-proc", "--propagation", "private", "--")
-"""bwrap leaves its mounts slaves of the host's: later mounts of the host would appear inside, writable. And it looks
-up its child in /proc: in the engine's PID namespace the host's /proc has another process, or none, under that pid
-(measured: bwrap then died without telling its child)."""
-
-_NAMESPACES = (
-    "--unshare-pid", "--as-pid-1", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--die-with-parent",
-    "--new-session",
-)  # fmt: skip
-"""The generator itself is PID 1: with its own init bwrap would exit without waiting for its child, and the
-generator's rusage would be lost. --new-session keeps the operator's terminal out of its reach."""
-
-_CAPABILITIES = (
-    "--cap-drop", "ALL",
-    "--cap-add", "CAP_DAC_OVERRIDE",
-    "--cap-add", "CAP_CHOWN",
-    "--cap-add", "CAP_FOWNER",
-)  # fmt: skip
-"""What root needs to work on files (man 7 capabilities); CAP_SYS_ADMIN, CAP_MKNOD, CAP_SYS_RAWIO stay out."""
-
-_ALWAYS_HIDDEN = "/run"
-"""Sockets of system services, and every engine's own places."""
-
-
-def confined_argv(
-    argv: Sequence[str], *, tree: str, hidden: Sequence[str], readable: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """Return the command that runs argv as root, able to write below tree only.
-
-    All paths must exist and contain no symbolic links. hidden directories appear empty (the run folder has the
-    engine's control socket); readable ones stay visible below a hidden one, but never a hidden one below them.
-    Raises ValueError for a path that is not absolute and normal, and for / as tree.
-    """
-    for path in (tree, *hidden, *readable):
-        if not isabs(path) or normpath(path) != path:
-            raise ValueError(f"{path!r} is not an absolute, normal path")
-    if tree == "/":
-        raise ValueError("the whole machine is no tree to confine a generator to")
-    emptied = {_ALWAYS_HIDDEN, *hidden} - {tree}
-    root = ("--ro-bind", "/", "/")
-    mounts: dict[str, tuple[str, ...]] = {
-        path: ("--ro-bind", path, path)
-        for path in readable
-        if any(path.startswith(f"{directory}/") for directory in emptied)
-    }
-    mounts |= {path: ("--tmpfs", path) for path in emptied}
-    mounts |= {"/dev": ("--dev", "/dev"), "/proc": ("--proc", "/proc"), tree: ("--bind", tree, tree)}
-    # Parents first: a later mount on a parent would cover its children.
-    in_order = [word for path in sorted(mounts, key=lambda path: path.split("/")) for word in mounts[path]]
-    # The empty directories are tmpfs: left writable, they could fill the memory.
-    sealed = [word for path in sorted({"/proc", *emptied}) for word in ("--remount-ro", path)]
-    return (
-        *_PRIVATE_MOUNTS, "bwrap", *_NAMESPACES, *root, *in_order, *sealed, "--chdir", "/", *_CAPABILITIES,
-        "--", *argv,
-    )  # fmt: skip
-
 
 _HOST = (sys.executable, "-I", "-m", "fsconsole.workloads.host")
 """Isolated (-I): imports nothing from the operator's environment or working directory."""
@@ -102,11 +41,10 @@ def prepare_load(
     """Start the host process, confined to tree, and send it its job. Raises ToolMissing."""
     find_program("bwrap")
     page = CounterPage.create(workload.threads, len(timed_in(workload)))
-    argv = confined_argv(
-        _HOST, tree=tree, hidden=tuple(realpath(path) for path in hidden), readable=interpreter_places()
-    )
+    places, out_of_sight = interpreter_places(), [realpath(path) for path in hidden]
     try:
-        running = spawn(Command(argv, inherit_fds=(page.fd,)))
+        with caged(_HOST, tree=tree, readable=places, hidden=out_of_sight, fds=(page.fd,)) as command:
+            running = spawn(command)
     except BaseException:
         page.close()
         raise
@@ -217,8 +155,7 @@ class BuiltInLoad:
 
 def interpreter_places() -> tuple[str, ...]:
     """Return the directories of this interpreter and this package, without symbolic links."""
-    package_parent = dirname(dirname(realpath(fsconsole.__file__)))
-    places = (sys.prefix, sys.base_prefix, dirname(realpath(sys.executable)), package_parent)
+    places = (sys.prefix, sys.base_prefix, dirname(realpath(sys.executable)), dirname(fsconsole.__file__))
     return tuple(sorted({realpath(place) for place in places}))
 
 

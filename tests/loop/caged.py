@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import json
+import mmap
 import os
 import signal
 import socket
@@ -65,6 +66,36 @@ def connect_abstract(name: str) -> None:
     connect("\0" + name)
 
 
+def make_socket(family: int) -> None:
+    socket.socket(family, socket.SOCK_STREAM).close()
+
+
+def system_call(number: int, *arguments: int) -> None:
+    LIBC.syscall.restype = ctypes.c_long
+    call(LIBC.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments)))
+
+
+def system_call_of_32_bits(number: int, *arguments: int) -> None:
+    """Call the kernel as a program of i386 does, by int 0x80."""
+    code = b"\x53"  # push rbx
+    for register, value in zip((b"\xb8", b"\xbb", b"\xb9", b"\xba"), (number, *arguments), strict=False):
+        code += register + value.to_bytes(4, "little")  # mov eax, ebx, ecx, edx
+    code += b"\xcd\x80\x5b\x48\x98\xc3"  # int 0x80; pop rbx; cdqe; ret
+    with mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC) as page:
+        page.write(code)
+        start = ctypes.c_char.from_buffer(page)
+        result = ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(start))()
+        del start
+    if result < 0:
+        raise OSError(-result, os.strerror(-result))
+
+
+def fill(directory: str, size_bytes: int) -> None:
+    with open(f"{directory}/filling", "wb") as file:
+        for _ in range(size_bytes // 2**20):
+            file.write(bytes(2**20))
+
+
 def send_signal(pid: int) -> None:
     os.kill(pid, 0)
 
@@ -119,7 +150,7 @@ ATTEMPTS = {
     attempt.__name__: attempt
     for attempt in (
         open_for_reading, open_for_writing, create, make_node, mount_over, remount_writable, unmount, connect,
-        connect_abstract, send_signal, send_signal_by_directory, through_any_process, unshared_user,
+        connect_abstract, make_socket, system_call, system_call_of_32_bits, fill, send_signal, send_signal_by_directory, through_any_process, unshared_user,
         write_counter, own_file, burn_in_a_child, leave_with,
     )
 }  # fmt: skip

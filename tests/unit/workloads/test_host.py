@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,6 @@ from fsconsole.model.wire import Mismatch, encode, to_plain
 from fsconsole.model.workload import OPERATIONS, DataKind, Directories, End, Layout, Workload, WorkloadKind
 from fsconsole.system.memfd import CounterPage
 from fsconsole.system.run import RunningCommand, spawn
-from fsconsole.workloads.builtin import confined_argv
 from fsconsole.workloads.job import Job, job_from_line
 from fsconsole.workloads.tree import SourceFiles
 
@@ -108,70 +106,6 @@ def test_a_job_that_lacks_a_key_or_cannot_be_is_refused() -> None:
     ]
     assert [document for document in wrong if not is_refused(json.dumps(document))] == []
     assert [line for line in ("", "\n", "[]", "{", "null") if not is_refused(line)] == []
-
-
-TREE = "/run/fsconsole/mnt/tree"
-RUN = "/var/lib/fsconsole/runs/1"
-
-
-def position(argv: tuple[str, ...], *words: str) -> int:
-    """Return where words stand one after the other."""
-    found = [i for i in range(len(argv)) if argv[i : i + len(words)] == words]
-    assert len(found) == 1, f"{words} stands {len(found)} times in {argv}"
-    return found[0]
-
-
-def test_the_generator_comes_last_dies_with_the_engine_and_has_no_capability_to_reach_hardware() -> None:
-    argv = confined_argv(("fio", "--cap-add", "ALL"), tree=TREE, hidden=())
-    assert argv[-4:] == ("--", "fio", "--cap-add", "ALL")
-    own = argv[:-4]
-    assert own.index("bwrap") < own.index("--ro-bind")
-    given = {own[i + 1] for i, word in enumerate(own) if word == "--cap-add"}
-    assert given == {"CAP_DAC_OVERRIDE", "CAP_CHOWN", "CAP_FOWNER"}
-    assert position(own, "--cap-drop", "ALL") < own.index("--cap-add")
-    assert {"--die-with-parent", "--unshare-pid", "--new-session"} <= set(own)
-
-
-ROOT, OWN = ("--ro-bind", "/", "/"), ("--bind", TREE, TREE)
-
-
-ORDERS = (
-        (TREE, (), (), ROOT, ("--proc", "/proc")),
-        (TREE, (), (), ("--proc", "/proc"), ("--remount-ro", "/proc")),
-        # What lies deeper is mounted later.
-        (TREE, (RUN,), (f"{RUN}/venv",), ROOT, ("--tmpfs", "/run")),
-        (TREE, (RUN,), (f"{RUN}/venv",), ("--tmpfs", "/run"), OWN),
-        (TREE, (RUN,), (f"{RUN}/venv",), ("--tmpfs", RUN), ("--ro-bind", f"{RUN}/venv", f"{RUN}/venv")),
-        (TREE, (RUN,), (f"{RUN}/venv",), OWN, ("--remount-ro", "/run")),
-        # What is hidden below a readable place, or below the tree, stays hidden.
-        (TREE, ("/run/venv/runs",), ("/run/venv",), ("--ro-bind", "/run/venv", "/run/venv"), ("--tmpfs", "/run/venv/runs")),
-        ("/srv", ("/srv/runs/1",), (), ("--bind", "/srv", "/srv"), ("--tmpfs", "/srv/runs/1")),
-)  # fmt: skip
-ONCE = (
-    # What is readable and hidden is hidden; a hidden tree is the tree; what nothing covers needs no mount.
-    (TREE, (RUN,), (RUN,), ("--tmpfs", RUN), ("--ro-bind", RUN)),
-    ("/srv", ("/srv",), (), ("--bind", "/srv", "/srv"), ("--tmpfs", "/srv")),
-    (TREE, (RUN,), ("/usr",), OWN, ("--ro-bind", "/usr")),
-)
-
-
-def test_mounts_come_once_in_an_order_that_hides_what_is_to_be_hidden() -> None:
-    for tree, hidden, readable, earlier, later in ORDERS:
-        argv = confined_argv(("fio",), tree=tree, hidden=hidden, readable=readable)
-        assert position(argv, *earlier) < position(argv, *later), (earlier, later)
-    for tree, hidden, readable, mounted, not_mounted in ONCE:
-        argv = confined_argv(("fio",), tree=tree, hidden=hidden, readable=readable)
-        assert position(argv, *mounted)
-        assert not {not_mounted, ("--remount-ro", tree)} & set(pairwise(argv)), not_mounted
-
-
-def test_a_path_that_could_mean_another_is_no_tree_and_can_not_be_hidden() -> None:
-    for path in ("tree", "", "/srv/../etc", "/srv/", "/"):
-        with pytest.raises(ValueError, match=r"path|machine"):
-            confined_argv(("fio",), tree=path, hidden=())
-    for path in ("runs", "/var/lib/..", "/x//y"):
-        with pytest.raises(ValueError, match="path"):
-            confined_argv(("fio",), tree=TREE, hidden=(path,))
 
 
 LIMIT_S = 60.0

@@ -1,0 +1,192 @@
+"""Confinement of generators: one tree to write, the programs they need to read, nothing else of the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from os.path import isabs, islink, normpath
+
+from fsconsole.errors.runs import KernelLacks
+from fsconsole.model.command import Command
+from fsconsole.system.run import RealExecutor
+
+# bubblewrap (man 1 bwrap) builds a root of its own. A mount that is only read-only is no protection: a Unix socket on it
+# can be connected to, and root's tmux in /tmp is as good as a shell. So what isn't needed isn't there.
+
+_PRIVATE_MOUNTS = ("unshare", "--mount", "--mount-proc", "--propagation", "private", "--")
+"""bwrap leaves its mounts slaves of the host's: later mounts of the host would appear inside, writable. And it looks
+up its child in /proc: in the engine's PID namespace the host's /proc has another process, or none, under that pid
+(measured: bwrap then died without telling its child)."""
+_NAMESPACES = (
+    "--unshare-pid", "--as-pid-1", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--die-with-parent",
+    "--new-session",
+)  # fmt: skip
+"""The generator itself is PID 1: with its own init bwrap would exit without waiting for its child, and the
+generator's rusage would be lost. --new-session keeps the operator's terminal out of its reach."""
+_CAPABILITIES = (
+    "--cap-drop", "ALL",
+    "--cap-add", "CAP_DAC_OVERRIDE",
+    "--cap-add", "CAP_CHOWN",
+    "--cap-add", "CAP_FOWNER",
+)  # fmt: skip
+"""What root needs to work on files (man 7 capabilities); CAP_SYS_ADMIN, CAP_MKNOD, CAP_SYS_RAWIO stay out."""
+_PROGRAMS = (
+    "/usr",
+    "/etc",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+)
+"""Programs, their libraries and settings, on every distribution; symbolic links are made again as links."""
+_SMALL = ("/tmp", "/dev/shm")  # noqa: S108 (its own)
+_SMALL_BYTES = 16 * 1024 * 1024
+"""Memory that a generator may fill with files of its own: beyond, it would take page cache from what is measured."""
+
+
+@contextmanager
+def caged(  # noqa: PLR0913 (all but the first two are seldom given)
+    argv: Sequence[str],
+    *,
+    tree: str,
+    readable: Sequence[str] = (),
+    hidden: Sequence[str] = (),
+    fds: tuple[int, ...] = (),
+    allow_io_uring: bool = False,
+) -> Iterator[Command]:
+    """Give the command that runs argv as root, able to write below tree only; it can be started once, inside the with.
+
+    All paths must exist and contain no symbolic links. readable directories are there beside the system's programs;
+    hidden ones below any of these are empty (the run folder has the engine's control socket). fds are passed on.
+    Raises ValueError for a path that is not absolute and normal, and for / as tree; KernelLacks on a machine whose
+    system calls aren't in the filter's table.
+    """
+    filter_fd = os.memfd_create("fsconsole-seccomp", os.MFD_CLOEXEC)
+    try:
+        os.write(filter_fd, seccomp_filter(platform.machine(), allow_io_uring=allow_io_uring))
+        os.lseek(filter_fd, 0, os.SEEK_SET)
+        words = (
+            *_PRIVATE_MOUNTS, "bwrap", *_NAMESPACES, *_mounts(tree, readable, hidden), "--chdir", "/", *_CAPABILITIES,
+            "--seccomp", str(filter_fd), "--", *argv,
+        )  # fmt: skip
+        yield Command(words, inherit_fds=(*fds, filter_fd))
+    finally:
+        os.close(filter_fd)
+
+
+def _mounts(tree: str, readable: Sequence[str], hidden: Sequence[str]) -> list[str]:
+    for path in (tree, *hidden, *readable):
+        if not isabs(path) or normpath(path) != path:
+            raise ValueError(f"{path!r} is not an absolute, normal path")
+    if tree == "/":
+        raise ValueError("the whole machine is no tree to confine a generator to")
+    shown = [*filter(os.path.isdir, _PROGRAMS), *readable]
+    emptied = {path for path in hidden if _is_below(path, (*shown, tree)) and path != tree}
+    size = ("--size", str(_SMALL_BYTES)) if _takes_sizes() else ()
+    mounts = {path: _shown(path) for path in shown}
+    mounts |= {path: ("--tmpfs", path) for path in emptied}
+    mounts |= {"/dev": ("--dev", "/dev"), "/proc": ("--proc", "/proc")}
+    mounts |= {path: (*size, "--tmpfs", path) for path in _SMALL}
+    mounts |= {tree: ("--bind", tree, tree)}
+    # Parents first: a later mount on a parent would cover its children.
+    in_order = [word for path in sorted(mounts, key=lambda path: path.split("/")) for word in mounts[path]]
+    # What is a tmpfs without a size could fill the memory. --proc alone leaves /proc/sys/vm/drop_caches writable.
+    sealed = {"/", "/dev", "/proc", *emptied, *(() if size else _SMALL)}
+    return [*in_order, *(word for path in sorted(sealed) for word in ("--remount-ro", path))]
+
+
+def _shown(path: str) -> tuple[str, ...]:
+    if islink(path):
+        return ("--symlink", os.readlink(path), path)
+    return ("--ro-bind", path, path)
+
+
+def _is_below(path: str, directories: Sequence[str]) -> bool:
+    return any(f"{path}/".startswith(f"{directory}/") for directory in directories)
+
+
+@cache
+def _takes_sizes() -> bool:
+    """Return True where bwrap limits a tmpfs (from 0.7.0 on)."""
+    return "--size" in RealExecutor().run(Command(("bwrap", "--help"), timeout_s=10.0)).out
+
+
+# ---- the system call filter: seccomp(2), Documentation/userspace-api/seccomp_filter.rst, include/uapi/linux/filter.h
+
+_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+"""BPF_LD|BPF_W|BPF_ABS, BPF_JMP|BPF_JEQ|BPF_K, BPF_JMP|BPF_JGE|BPF_K, BPF_RET|BPF_K"""
+_NUMBER_AT, _ARCHITECTURE_AT = 0, 4
+"""Offsets in struct seccomp_data (include/uapi/linux/seccomp.h)."""
+_EPERM, _ENOSYS, _EAFNOSUPPORT, _AF_UNIX = 1, 38, 97, 1
+_X32_BIT = 0x40000000
+_IO_URING_SETUP = 425
+"""The same number on every architecture."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """Numbers of system calls that make sockets; architecture is AUDIT_ARCH_* (include/uapi/linux/audit.h)."""
+
+    architecture: int
+    by_domain: tuple[int, ...]
+    """socket and socketpair, whose first argument is the domain."""
+    refused: tuple[int, ...] = ()
+    """socketcall: its arguments lie in memory, where a filter can't read them."""
+    big_endian: bool = False
+
+
+_CALLS = {
+    "x86_64": _Calls(0xC000003E, (41, 53)),
+    "aarch64": _Calls(0xC00000B7, (198, 199)),
+    "riscv64": _Calls(0xC00000F3, (198, 199)),
+    "ppc64le": _Calls(0xC0000015, (326, 333), (102,)),
+    "s390x": _Calls(0x80000016, (359, 360), (102,), big_endian=True),
+}
+
+
+def seccomp_filter(machine: str, *, allow_io_uring: bool) -> bytes:
+    """Return a filter (struct sock_filter[]) that leaves Unix sockets only, and io_uring only where it is allowed.
+
+    A vsock reaches the hypervisor from any network namespace, and IORING_OP_SOCKET makes one past a filter of socket().
+    machine is as `uname -m` says it. Raises KernelLacks for one that isn't known.
+    """
+    calls = _CALLS.get(machine)
+    if calls is None:
+        raise KernelLacks(
+            what="a cage for generators",
+            why=f"the numbers of {machine}'s system calls are not known to fsconsole",
+            remedy="Use a machine of one of these kinds: " + ", ".join(_CALLS) + ".",
+        )
+    domain_at = 16 + (4 if calls.big_endian else 0)
+    program = [
+        (_LOAD, 0, 0, _ARCHITECTURE_AT),
+        (_EQUAL, 1, 0, calls.architecture),
+        (_RETURN, 0, 0, _ERRNO | _EPERM),
+        (_LOAD, 0, 0, _NUMBER_AT),
+    ]
+    if machine == "x86_64":
+        program += [(_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, _ERRNO | _EPERM)]
+    for number in calls.refused if allow_io_uring else (*calls.refused, _IO_URING_SETUP):
+        program += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | _ENOSYS)]
+    first, second = calls.by_domain
+    program += [
+        (_EQUAL, 2, 0, first),
+        (_EQUAL, 1, 0, second),
+        (_RETURN, 0, 0, _ALLOW),
+        # The kernel takes the domain as an int: the low half of the argument.
+        (_LOAD, 0, 0, domain_at),
+        (_EQUAL, 1, 0, _AF_UNIX),
+        (_RETURN, 0, 0, _ERRNO | _EAFNOSUPPORT),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
