@@ -9,6 +9,7 @@ from functools import cached_property
 
 import msgspec
 
+from fsconsole.model.device import WriteMark
 from fsconsole.model.wire import Wire
 from fsconsole.units import parse_bytes
 
@@ -245,10 +246,13 @@ class Filesystem(Wire, frozen=True, eq=False):
     """Words that may follow mount -o, with what may stand after their equals sign."""
     mount_aliases: dict[str, str] = msgspec.field(default_factory=dict)
     """Whole words that mean another whole word: "nobarrier" for "barrier=0"."""
+    look_words: str = ""
+    """Mount options beside ro with which nothing is replayed, to look at what is on it."""
     since: str = ""
     """First kernel that has its driver; empty: older than anything that matters."""
     until: str = ""
     """Last kernel that has its driver; empty: today's has."""
+    marks: tuple[WriteMark, ...] = msgspec.field(name="mark", default=())
     mkfs_flags: tuple[Flag, ...] = msgspec.field(name="mkfs_flag", default=())
     tune_flags: tuple[Flag, ...] = msgspec.field(name="tune_flag", default=())
     options: tuple[Option, ...] = msgspec.field(name="option", default=())
@@ -270,6 +274,11 @@ class Catalog:
     def names(self) -> tuple[str, ...]:
         """Their names."""
         return tuple(filesystem.name for filesystem in self.filesystems)
+
+    @property
+    def marks(self) -> dict[str, tuple[WriteMark, ...]]:
+        """What a write changes in each filesystem's superblock, by its name."""
+        return {filesystem.name: filesystem.marks for filesystem in self.filesystems}
 
     def get(self, name: str) -> Filesystem:
         """Return the filesystem of that name; raises KeyError, plan readers look at names first."""

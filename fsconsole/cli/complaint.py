@@ -11,10 +11,11 @@ import textwrap
 from collections.abc import Collection, Sequence
 from typing import TextIO
 
+import typer
 from typer import TyperException
 
 from fsconsole.errors import Misused
-from fsconsole.errors.runs import NotRoot
+from fsconsole.errors.runs import NotRoot, StillNeeded
 from fsconsole.model import DEFAULT_RUNS_DIR
 
 _UNBROKEN = "\0"
@@ -71,6 +72,19 @@ def need_root(what: str) -> None:
     """Let root pass. Raises NotRoot."""
     if os.geteuid() != 0:
         raise NotRoot(what)
+
+
+def require_agreement(what: str, why: str, *, yes: bool) -> None:
+    """Let a deletion pass that nothing speaks against, that --yes agrees to, or the operator. Raises StillNeeded."""
+    if not why or yes:
+        return
+    if (
+        sys.stdin.isatty()
+        and sys.stderr.isatty()
+        and typer.confirm(f"{what} is still needed: {why}. Go ahead?", err=True)
+    ):
+        return
+    raise StillNeeded(what, why)
 
 
 def command_line(*words: str, runs: str, devices: Sequence[str] = (), more: Sequence[str] = ()) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import AsJson, Group, RunsDir, show_help_for_nothing
-from fsconsole.cli.complaint import need_root
+from fsconsole.cli.complaint import need_root, require_agreement
 from fsconsole.model import DEFAULT_RUNS_DIR, DEFAULT_SCRATCH_DIR
 from fsconsole.text import printable
 from fsconsole.units import format_bytes, format_rate, format_seconds, parse_bytes
@@ -192,12 +192,29 @@ def attach(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR, as_json:
 
 
 @scratch.command(short_help="Detach a scratch device and delete its file.")
-def remove(name: _Name, *, directory: _Directory = DEFAULT_SCRATCH_DIR) -> None:
-    """Detach a scratch device and delete its file. Refused while it is in use."""
+def remove(
+    name: _Name,
+    *,
+    directory: _Directory = DEFAULT_SCRATCH_DIR,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Even if it holds files, or a run can be resumed on it.")
+    ] = False,
+    runs: RunsDir = DEFAULT_RUNS_DIR,
+) -> None:
+    """Detach a scratch device and delete its file. Refused while it is in use.
+
+    Asks first, or wants --yes, if it holds what no run left there, or a run can be resumed on it.
+    """
     from fsconsole.devices import scratch
+    from fsconsole.engine.cleanup import resumable_on
+    from fsconsole.preflight.prepare import kept_on
 
     need_root("Removing a scratch device")
     found = scratch.find(name, directory)
+    if not yes:
+        needs = [kept_on(found)]
+        needs += [f"run {run} can be resumed on it" for run in resumable_on(found.scratch_id, runs)]
+        require_agreement(printable(found.path), "; ".join(filter(None, needs)), yes=yes)
     scratch.remove(found)
     typer.echo(f"removed {printable(found.path)}", err=True)
 

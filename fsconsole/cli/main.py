@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 
 COLLECT_AFTER = (50_000, 20, 50)
-"""How many objects more there must be before Python looks for cycles among them (docs.python.org/3/library/gc.html).
-
-By default it is 700, and to look for them takes a tenth of a command's time, and a third of that in which a large run is read.
-"""
+"""Thresholds of the cycle collector (docs.python.org/3/library/gc.html), raised: by default it takes a tenth of a
+command's time, and a third of the time in which a large run is read."""
 
 
 def main() -> int:

@@ -7,18 +7,23 @@ import json
 from collections.abc import Sequence
 
 import typer
+from msgspec.structs import replace
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.cli.complaint import command_line
 from fsconsole.cli.results import terminal_width
 from fsconsole.devices.gate import GateReport, require
 from fsconsole.devices.state import stands_on
+from fsconsole.engine.proof import Renewal
 from fsconsole.journal.store import make_run_id
 from fsconsole.model.answers import PlanAnswer, TargetAnswer, array_answers, cell_answer
 from fsconsole.model.plan import Plan
 from fsconsole.model.wire import encode
+from fsconsole.plan.expand import plan_left
 from fsconsole.plan.read import list_configs, read_plan
 from fsconsole.preflight.prepare import BETWEEN, expand_only, prepare
-from fsconsole.show.plan_text import plan_lines
+from fsconsole.preflight.root_listing import root_listings
+from fsconsole.show.plan_text import plan_lines, renewal_lines
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import printable
 
@@ -72,9 +77,27 @@ def target_answer(report: GateReport, seen: str = "") -> TargetAnswer:
         serial=device.serial,
         size_bytes=device.size_bytes,
         scratch=not report.needs_consent,
+        place=report.place,
+        lookalike=report.lookalike,
         loss=report.loss,
         hazards=report.hazards,
     )
+
+
+def show_renewal(name: str, renewal: Renewal, runs: str, *, as_json: bool) -> None:
+    """Print what is left of a run, what has changed on its devices since, and what is on them now."""
+    left, executor = plan_left(renewal.state, load_catalog()), RealExecutor()
+    targets = tuple(
+        replace(target_answer(report), changed=unproved.reason, files=root_listings(report, executor))
+        for unproved, report in zip(renewal.unproven, renewal.reports, strict=True)
+    )
+    if as_json:
+        answer = replace(plan_answer(left, (), renewal.consent), targets=targets)
+        typer.echo(encode(answer, indent=2))
+        return
+    agreeing = ("--consent", renewal.consent) if renewal.consent else ()
+    command = command_line("resume", name, runs=runs, more=agreeing)
+    typer.echo("\n".join(renewal_lines(left, targets, command, width=terminal_width())))
 
 
 def show_list(*, as_json: bool) -> None:

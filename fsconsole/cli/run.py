@@ -214,9 +214,11 @@ def cleanup(
     """Clean up after killed runs: mounts, arrays, scratch devices. Running runs are left alone."""
     from dataclasses import asdict
 
-    from fsconsole.client.engine import remove_abandoned_scratch
+    from fsconsole.client.engine import abandoned_scratch
+    from fsconsole.devices import scratch
     from fsconsole.engine.cleanup import Cleaned, clean_folder
     from fsconsole.journal.store import list_runs, open_exact
+    from fsconsole.preflight.prepare import kept_on
 
     need_root("Cleaning up")
     folders = (open_exact(runs, run),) if run else list_runs(runs)
@@ -224,7 +226,12 @@ def cleanup(
     for folder in folders:
         # Scratch devices of demos that ended unwatched.
         try:
-            if remove_abandoned_scratch(folder):
+            made = abandoned_scratch(folder)
+            if made is not None and (kept := kept_on(made)):
+                did = f"its scratch device {made.path} is left: {kept}"
+                cleaned.append(Cleaned(folder.name, did, resumable=False))
+            elif made is not None:
+                scratch.remove(made)
                 cleaned.append(Cleaned(folder.name, "removed its scratch device", resumable=False))
         except ScratchInUse as error:
             cleaned.append(Cleaned(folder.name, f"not removed: {error}", resumable=False))
@@ -259,20 +266,14 @@ def resume(
     """Resume a stopped or interrupted run; finished cells are kept.
 
     After a reboot, devices are found by WWN, serial number or scratch file. If a device's content is neither what
-    you agreed to nor what the run left, consent is required again. Files added to a filesystem of the run are not
-    detected.
+    you agreed to nor what the run left, consent is required again: --show lists what is on it now.
     """
-    from fsconsole.catalog.loader import load_catalog
-    from fsconsole.cli.plan_show import plan_answer, target_answer
-    from fsconsole.cli.results import terminal_width
+    from fsconsole.cli.plan_show import show_renewal
     from fsconsole.cli.viewer import Interrupts
     from fsconsole.client.runs import require_writable
     from fsconsole.engine.cleanup import clean_folder, require_resumable
     from fsconsole.engine.proof import look_again, renew
     from fsconsole.journal.store import open_exact, open_run
-    from fsconsole.model.wire import encode
-    from fsconsole.plan.expand import plan_left
-    from fsconsole.show.plan_text import renewal_lines
     from fsconsole.system.run import RealExecutor
 
     need_root("Running a plan")
@@ -282,14 +283,7 @@ def resume(
     require_resumable(folder)
     renewal = look_again(folder, RealExecutor())
     if only_show:
-        left = plan_left(renewal.state, load_catalog())
-        if as_json:
-            typer.echo(encode(plan_answer(left, renewal.reports, renewal.consent), indent=2))
-            return
-        agreeing = ("--consent", renewal.consent) if renewal.consent else ()
-        command = command_line("resume", folder.name, runs=runs, more=agreeing)
-        targets = tuple(map(target_answer, renewal.reports))
-        typer.echo("\n".join(renewal_lines(left, targets, command, width=terminal_width())))
+        show_renewal(folder.name, renewal, runs, as_json=as_json)
         return
     try:
         renew(folder, renewal, consent)

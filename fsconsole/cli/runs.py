@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fsconsole.cli.app import AsJson, Group, RunsDir
-from fsconsole.cli.complaint import need_root
+from fsconsole.cli.complaint import need_root, require_agreement
 from fsconsole.errors import Misused
 from fsconsole.errors.runs import JournalNewer, JournalUnusable, RunLives
 from fsconsole.model import DEFAULT_RUNS_DIR
@@ -69,16 +69,28 @@ def rename(
 
 
 @runs.command(short_help="Delete a run with its results and outputs.")
-def delete(ctx: typer.Context, run: _Run, *, runs_dir: _RunsDirOfGroup = "") -> None:
+def delete(
+    ctx: typer.Context,
+    run: _Run,
+    *,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Even if it can be resumed, or its scratch device holds files.")
+    ] = False,
+    runs_dir: _RunsDirOfGroup = "",
+) -> None:
     """Delete a run: its folder, and the scratch device that was created for it.
 
-    Refused for a running run. A killed run is cleaned up first.
+    Refused for a running run. A killed run is cleaned up first. Asks first, or wants --yes, if it can be resumed,
+    or what it did not leave is on that scratch device.
     """
-    from fsconsole.client.engine import remove_scratch_of
+    from fsconsole.client.engine import owned_scratch
+    from fsconsole.devices import scratch
     from fsconsole.engine.cleanup import clean_folder
     from fsconsole.journal.folder import require_own
     from fsconsole.journal.past import read_state
     from fsconsole.journal.store import delete_run, is_alive, open_exact
+    from fsconsole.model.state import OPEN_STATUSES
+    from fsconsole.preflight.prepare import kept_on
 
     need_root("Deleting a run")
     folder = open_exact(runs_dir or ctx.obj, run)
@@ -88,7 +100,15 @@ def delete(ctx: typer.Context, run: _Run, *, runs_dir: _RunsDirOfGroup = "") -> 
         typer.echo(f"run {printable(cleaned.run)}: {printable(cleaned.did)}", err=True)
     try:
         require_own(folder)
-        remove_scratch_of(read_state(folder))
+        state = read_state(folder)
+        left = sum(cell.status in OPEN_STATUSES for cell in state.cells)
+        needs = [f"it can be resumed, with {left} of {len(state.cells)} cells left"] if left else []
+        made = owned_scratch(state)
+        if made is not None and not yes and (kept := kept_on(made)):
+            needs.append(f"its scratch device {made.path} is not as it left it: {kept}")
+        require_agreement(f"run {printable(folder.name)}", printable("; ".join(needs)), yes=yes)
+        if made is not None:
+            scratch.remove(made)
     except (JournalUnusable, JournalNewer) as error:
         # A damaged run is deleted too: what was made for it can't be told any more.
         typer.echo(f"run {printable(folder.name)}: {error}", err=True)

@@ -10,6 +10,7 @@ import time
 
 from fsconsole import __version__
 from fsconsole.devices import scratch
+from fsconsole.devices.scratch import Scratch
 from fsconsole.errors.runs import EngineNotStarted
 from fsconsole.errors.targets import ScratchMissing
 from fsconsole.journal import last_word
@@ -55,33 +56,36 @@ def remove_owned_scratch(state: RunState) -> bool:
 
     Returns whether there was one to remove. Raises ScratchInUse.
     """
-    if any(cell.status in OPEN_STATUSES for cell in state.cells):
-        return False
-    return remove_scratch_of(state)
+    made = None if _is_open(state) else owned_scratch(state)
+    if made is not None:
+        scratch.remove(made)
+    return made is not None
 
 
-def remove_scratch_of(state: RunState) -> bool:
-    """Remove the scratch device of a run that is to be forgotten, whatever is left to do. Returns and raises the same."""
+def _is_open(state: RunState) -> bool:
+    return any(cell.status in OPEN_STATUSES for cell in state.cells)
+
+
+def owned_scratch(state: RunState) -> Scratch | None:
+    """Return the scratch device that was made for a run alone; None where there is none any more."""
     if not state.request.owned_scratch:
-        return False
+        return None
     try:
         made = scratch.find(state.request.owned_scratch)
     except ScratchMissing:
-        return False
+        return None
     # A journal from elsewhere may name any scratch device; the mark on the file says for which run it was made.
-    if made.purpose != purpose_of(state.request.run_id):
-        return False
-    scratch.remove(made)
-    return True
+    return made if made.purpose == purpose_of(state.request.run_id) else None
 
 
-def remove_abandoned_scratch(folder: RunFolder) -> bool:
-    """Do the same for a run that had no viewer at its end; a living one is left alone.
+def abandoned_scratch(folder: RunFolder) -> Scratch | None:
+    """Return the scratch device of a run with nothing left to do that had no viewer at its end; None for others.
 
-    Raises the same, and JournalUnusable for a folder that others can have written.
+    Raises JournalUnusable for a folder that others can have written.
     """
     require_own(folder)
-    return not is_alive(folder) and remove_owned_scratch(read_state(folder))
+    state = None if is_alive(folder) else read_state(folder)
+    return None if state is None or _is_open(state) else owned_scratch(state)
 
 
 _START_LIMIT_S = 60.0
@@ -164,7 +168,7 @@ def start_engine(folder: RunFolder) -> None:
     """
     attempts = len(read_state(folder).started)
     last_word.forget(folder)
-    # Isolated: neither the directory at hand nor PYTHONPATH may lend the engine a module.
+    # Isolated: neither the working directory nor PYTHONPATH may lend the engine a module.
     argv = engine_argv((sys.executable, "-I", "-m", "fsconsole.engine", folder.path))
     if is_systemd_booted() and sees_what_init_sees():
         starter: EngineChild = EngineService(argv, unit_of(folder, attempts), RealExecutor())

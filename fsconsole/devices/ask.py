@@ -82,7 +82,7 @@ def _answering(sizes: Mapping[str, int], executor: Executor, limit_s: float) -> 
     command = Command((sys.executable, "-I", "-S", CHILD, str(limit_s), *words), timeout_s=limit_s + _START_S)
     result = executor.run(command)
     if result.exit_code != 0 and not result.timed_out:
-        raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no word")
+        raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no output")
     return frozenset(asked[int(place)] for place in result.out.split())
 
 

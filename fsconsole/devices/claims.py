@@ -113,12 +113,12 @@ def lock_whole_disk(device: Device) -> ExitStack:
         raise DeviceChanged(device.path, "it is gone")
     with ExitStack() as locks:
         for path in lock_paths(current, graph):
-            locks.enter_context(_acquire(path, device.path))
+            locks.enter_context(lock_node(path, device.path))
         return locks.pop_all()
 
 
-def _acquire(path: str, device_path: str) -> FileLock:
-    """Lock one node. Udev's workers hold a shared lock while they probe (systemd: BLOCK_DEVICE_LOCKING): they pass."""
+def lock_node(path: str, device_path: str) -> FileLock:
+    """Lock one node until it is released. Udev's workers hold a shared lock while they probe (systemd: BLOCK_DEVICE_LOCKING): they pass."""
     begun_s = time.monotonic()
     while True:
         try:
@@ -273,30 +273,39 @@ def lock_uses(device: Device, graph: DeviceGraph) -> Iterator[Use]:
             yield Use(UseKind.LOCKED, number_of(device), f"{words} by another run or tool")
 
 
-def busy_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Iterator[Use]:
-    """Yield a use for every relative that the kernel refuses to open exclusively. Raises OSError."""
+def busy_uses(relatives: Iterable[Relative], graph: DeviceGraph, *, is_ours: bool) -> Iterator[Use]:
+    """Yield a use for every relative that the kernel refuses to open exclusively; is_ours: this run holds its lock.
+
+    Raises OSError.
+    """
     for relative in relatives:
         is_partition_of_twin = relative.role is Relation.TWIN and graph.by_number[relative.number].parent
         if relative.role not in _EXCLUSIVE or is_partition_of_twin:
             continue
-        if lasting(partial(is_busy, relative.path)):
+        if lasting(partial(is_busy, relative.path, is_ours=is_ours)):
             clause = "is claimed by something that is not shown here (O_EXCL says busy)"
             yield Use(UseKind.BUSY, relative.number, clause)
 
 
-def is_busy(path: str) -> bool:
+def is_busy(path: str, *, is_ours: bool = False) -> bool:
     """Return whether something in the kernel, or a program with O_EXCL, has claimed the device. Raises OSError.
 
     It is opened for reading: the claim is the same (block/bdev.c, bd_prepare_to_claim), and closing a device that was
-    open for writing has udev probe it anew.
+    open for writing has udev probe it anew. Without the lock a device that a run has locked is left alone: for as long
+    as this claim lasts, the run's own mkfs or mount would fail.
     """
-    try:
-        with opened(path, os.O_RDONLY | os.O_EXCL):
+    with opened(path, os.O_RDONLY) as fd:
+        try:
+            if not is_ours:
+                fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+        except BlockingIOError:
             return False
-    except OSError as error:
-        if error.errno == errno.EBUSY:
-            return True
-        raise
+        except OSError as error:
+            if error.errno == errno.EBUSY:
+                return True
+            raise
+    return False
 
 
 def reservation_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Iterator[Use]:

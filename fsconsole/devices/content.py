@@ -22,11 +22,13 @@ from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import ContentSample, Signature, Usage
 from fsconsole.model.wire import from_plain
 from fsconsole.system.files import opened
-from fsconsole.text import decode
+from fsconsole.text import MIB, decode
 from fsconsole.units import format_guess
 
 BLOCK_BYTES = 4096
-SAMPLED_BLOCKS = 64
+SPREAD_BLOCKS = 64
+_ENDS_MIB = 16
+"""Where tables, labels and superblocks lie; most of what somebody writes by hand begins there too."""
 _OF_THREAD = threading.local()
 _ZEROS = bytes(BLOCK_BYTES)
 _END_BYTES = 2**20
@@ -34,16 +36,19 @@ _END_BYTES = 2**20
 
 
 def sample_offsets(size_bytes: int) -> tuple[int, ...]:
-    """Return where the sampled blocks start: spread evenly, the first and the last block among them.
+    """Return where the sampled blocks start: 64 spread evenly, and one of every MiB of the first and the last 16 MiB.
 
-    A device of fewer than 64 blocks is sampled whole. All but the last are multiples of 4 KiB; the last
-    one ends with the device, whose size is a multiple of its logical sector.
+    The first and the last block are among them. A device of fewer than 64 blocks is sampled whole. All but the last
+    are multiples of 4 KiB; the last one ends with the device, whose size is a multiple of its logical sector.
     """
     last = max(size_bytes - BLOCK_BYTES, 0)
-    if size_bytes <= SAMPLED_BLOCKS * BLOCK_BYTES:
+    if size_bytes <= SPREAD_BLOCKS * BLOCK_BYTES:
         return (*range(0, last, BLOCK_BYTES), last)
-    steps = SAMPLED_BLOCKS - 1
-    return (*(last * step // steps // BLOCK_BYTES * BLOCK_BYTES for step in range(steps)), last)
+    steps = SPREAD_BLOCKS - 1
+    spread = (last * step // steps // BLOCK_BYTES * BLOCK_BYTES for step in range(steps))
+    start = range(0, min(_ENDS_MIB * MIB, last), MIB)
+    end = (at // BLOCK_BYTES * BLOCK_BYTES for at in range(max(size_bytes - _ENDS_MIB * MIB, 0), last, MIB))
+    return tuple(sorted({*spread, *start, *end, last}))
 
 
 def sample_content(path: str, size_bytes: int) -> ContentSample:
@@ -57,6 +62,13 @@ def sample_content(path: str, size_bytes: int) -> ContentSample:
         digest.update(block)
         nonzero += block != _ZEROS[:length]
     return ContentSample(len(offsets), nonzero, digest.hexdigest())
+
+
+def read_start(path: str, size_bytes: int, length: int) -> bytes:
+    """Return the first bytes of a device past the page cache; a smaller one's are filled up with zeros. Raises OSError."""
+    # Past the cache only whole sectors can be read.
+    read = min(-(-length // BLOCK_BYTES) * BLOCK_BYTES, size_bytes)
+    return b"".join(map(bytes, _read_past_cache(path, [0], read))).ljust(length, b"\0")[:length]
 
 
 def read_ends(path: str, size_bytes: int) -> None:
@@ -163,7 +175,7 @@ def _probe(executor: Executor, paths: tuple[str, ...]) -> dict[str, tuple[Signat
     if result.timed_out:
         raise DeviceSilent(paths[0], format_guess(_TIMEOUT_S))
     if result.exit_code != 0:
-        raise ToolFailed(command, result.exit_code, result.err.strip() or "no word")
+        raise ToolFailed(command, result.exit_code, result.err.strip() or "no output")
     try:
         return parse_wipefs(result.stdout, paths)
     except ValueError as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 from fsconsole.model.command import Executor
-from fsconsole.model.device import ContentSample, Device, MdArray, Signature
+from fsconsole.model.device import ContentSample, Device, MdArray, PlacedSignature, Signature, WriteMark
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,8 @@ class GateContext:
     executor: Executor
     runs_dir: str
     """Where runs are kept: its disk is never wiped."""
+    marks: Mapping[str, tuple[WriteMark, ...]]
+    """What a write changes in each filesystem's superblock (Catalog.marks)."""
     min_bytes: int = 0
     max_bytes: int = 0
     """0: no upper limit."""
@@ -115,11 +118,19 @@ class Evidence:
     partitions: tuple[Device, ...] = ()
     uses: tuple[Use, ...] = ()
     system_places: tuple[SystemPlace, ...] = ()
+    hidden_places: tuple[str, ...] = ()
+    """Why it can't be told which disks the running system stands on, as clauses."""
     arrays: tuple[MdArray, ...] = ()
     """md arrays that are the device or lie below it."""
     signatures: tuple[FoundSignature, ...] = ()
     content: ContentSample | None = None
     """None where content was not asked about: refused before, or this run's own by now."""
+    placed: tuple[PlacedSignature, ...] = ()
+    """The same signatures with write marks; read together with the content."""
+    blank_twins: tuple[str, ...] = ()
+    """Disks of the same size and serial number (or WWN) that are as blank as its own."""
+    is_uncounted: bool = False
+    """True where the kernel counts no writes to it, or somebody keeps it too busy to read the count."""
     hidden_processes: tuple[str, ...] = ()
     """Processes, "1 (init)", that show their descriptors to nobody, not even to CAP_SYS_PTRACE."""
     min_bytes: int = 0

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fsconsole.devices.claims import (
     SAME_BYTES,
     busy_uses,
     hidden_processes,
+    is_busy,
     lock_uses,
     open_uses,
     reservation_uses,
@@ -30,17 +32,19 @@ from fsconsole.devices.evidence import (
     Use,
     UseKind,
 )
+from fsconsole.devices.fingerprint import NOT_COUNTED, changes, placed, sectors_written
 from fsconsole.devices.graph import DeviceGraph, number_of, relatives
 from fsconsole.devices.hazards import (
-    PARTITION,
+    SCRATCH_KEPT,
     TOO_SMALL,
     find_hazards,
     is_refused,
     signature_words,
 )
-from fsconsole.devices.identity import differences, differences_across_boots, read_identity
+from fsconsole.devices.identity import differences, lasting_differences, read_identity
 from fsconsole.devices.snapshot import MachineSnapshot, find_device, system_places, take_snapshot
-from fsconsole.devices.uses import active_groups, volume_group_uses
+from fsconsole.devices.sysfs import slot_of
+from fsconsole.devices.uses import active_groups, btrfs_without, volume_group_uses
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import (
     ConsentMissing,
@@ -48,16 +52,28 @@ from fsconsole.errors.targets import (
     DeviceChanged,
     DeviceLocked,
     DeviceMounted,
+    DeviceOpen,
     DeviceRefused,
     DeviceTooSmall,
 )
-from fsconsole.model.device import ContentSample, Device, Hazard, Identity, Signature, Verdict
+from fsconsole.model.command import Executor
+from fsconsole.model.device import (
+    ContentSample,
+    Device,
+    Fingerprint,
+    Hazard,
+    Identity,
+    Verdict,
+)
 from fsconsole.model.run import Target
+from fsconsole.model.wire import to_plain
 from fsconsole.system.block import notice_medium
 from fsconsole.system.files import read_text
+from fsconsole.system.locks import is_locked
 
 # Evidence: claims that stand in tables first, a device itself only if those allow it.
 
+_SYSTEM_DISKS = "the disks of /, /boot and the run folder"
 _READERS = 16
 """Devices that are read from side by side."""
 _T = TypeVar("_T")
@@ -73,11 +89,20 @@ def gather(
     alone. What can't be read stands in the evidence as unread.
     """
     graph = snapshot.graph
-    found = _from_tables(subjects, snapshot, context)
+    found = _with_real_twins(_from_tables(subjects, snapshot, context), graph)
     found = _unless_refused(found, lambda free: _from_other_holders(free, graph, context))
 
     def opened(evidence: Evidence) -> Evidence:
-        return _with(evidence, "an exclusive open", lambda: busy_uses(evidence.relatives, graph))
+        evidence = _with(
+            evidence,
+            "an exclusive open",
+            lambda: busy_uses(evidence.relatives, graph, is_ours=context.holds_lock),
+        )
+        # What the running system stands on is claimed: where the whole disk is not, that is elsewhere.
+        disks = [relative.path for relative in evidence.relatives if relative.role is Relation.DISK]
+        if evidence.hidden_places and any(is_busy(path, is_ours=context.holds_lock) for path in disks):
+            return _unread(evidence, _SYSTEM_DISKS, "; ".join(evidence.hidden_places))
+        return evidence
 
     found = _unless_refused(found, lambda free: _side_by_side(opened, free))
     found = _from_signatures(found, snapshot, context)
@@ -85,11 +110,7 @@ def gather(
         return found
 
     def sampled(evidence: Evidence) -> Evidence:
-        device = evidence.device
-        try:
-            return replace(evidence, content=sample_content(device.path, device.size_bytes))
-        except OSError as error:
-            return _unread(evidence, "its content", error.strerror or str(error))
+        return _with_content(evidence, context)
 
     return _unless_refused(found, lambda free: _side_by_side(sampled, free))
 
@@ -129,8 +150,9 @@ def _from_tables(
     """Return what a snapshot tells of the devices, without opening them."""
     graph, lost = snapshot.graph, ""
     places: tuple[SystemPlace, ...] = ()
+    hidden: tuple[str, ...] = ()
     try:
-        places = system_places(snapshot, context.runs_dir)
+        places, hidden = system_places(snapshot, context.runs_dir)
     except (OSError, LookupError) as error:
         lost = str(error) or type(error).__name__
 
@@ -144,6 +166,7 @@ def _from_tables(
             partitions=tuple(graph.by_number[relative.number] for relative in inside),
             uses=tuple(use for relative in family for use in snapshot.uses.get(relative.number, ())),
             system_places=places,
+            hidden_places=hidden,
             arrays=tuple(array for array in snapshot.arrays if array.name in below),
             min_bytes=context.min_bytes,
             max_bytes=context.max_bytes,
@@ -154,8 +177,10 @@ def _from_tables(
             evidence = _unread(evidence, "what it lies on", f"{', '.join(gaps)} is not in the listing")
         # A loop over a file is a disk of its own: that the machine's disks can't be found is no hazard to it, as
         # whatever is mounted from it is found by its mount and by O_EXCL.
-        if lost and not graph.stands_on_files(device):
-            evidence = _unread(evidence, "the disks of /, /boot and the run folder", lost)
+        if graph.stands_on_files(device):
+            evidence = replace(evidence, hidden_places=())
+        elif lost:
+            evidence = _unread(evidence, _SYSTEM_DISKS, lost)
         try:
             # That sysfs hides the holders of a relative is an error, not none.
             for relative in family:
@@ -167,6 +192,58 @@ def _from_tables(
         return evidence
 
     return tuple(told(device, real) for device, real in subjects)
+
+
+def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph) -> tuple[Evidence, ...]:
+    """Return the evidence without twins that hold something else, and with a question for those that are blank too.
+
+    Two paths to one disk read the same. Where either is written meanwhile, or locked, nothing is decided.
+    """
+    disks: dict[str, Device] = {}
+    for relative in (relative for evidence in found for relative in evidence.relatives):
+        own = graph.by_number[relative.number]
+        twins = tuple(graph.twins(own)) if relative.role is not Relation.TWIN else ()
+        disks |= {disk.path: disk for disk in (own, *twins) if twins}
+    if not disks:
+        return found
+    free = [disk for disk in disks.values() if not is_locked(disk.path)]
+    before = {disk.path: sectors_written(disk) for disk in free}
+    samples = dict(zip(before, _side_by_side(_sample, free), strict=True))
+    known = {
+        disk.path: samples[disk.path]
+        for disk in free
+        if samples[disk.path] is not None and sectors_written(disk) == before[disk.path]
+    }
+
+    def judged(evidence: Evidence) -> Evidence:
+        gone, blank = set[int](), []
+        for relative in evidence.relatives:
+            own = graph.by_number[relative.number]
+            for twin in graph.twins(own) if relative.role is not Relation.TWIN else ():
+                one, other = known.get(own.path), known.get(twin.path)
+                if one is None or other is None or (one == other and one.blocks_nonzero):
+                    continue
+                gone |= {number_of(device) for device in (twin, *graph.partitions(twin))}
+                if one == other:
+                    blank.append(twin.path)
+        return replace(
+            evidence,
+            relatives=tuple(
+                relative
+                for relative in evidence.relatives
+                if relative.role is not Relation.TWIN or relative.number not in gone
+            ),
+            blank_twins=tuple(blank),
+        )
+
+    return tuple(map(judged, found))
+
+
+def _sample(device: Device) -> ContentSample | None:
+    try:
+        return sample_content(device.path, device.size_bytes)
+    except OSError:
+        return None
 
 
 def _from_other_holders(
@@ -235,11 +312,21 @@ def _from_signatures(
             else:
                 evidence = _unread(evidence, f"the signatures on {device.path}", str(read))
         evidence = replace(evidence, signatures=tuple(those))
+        evidence = _with(evidence, "its btrfs", lambda: btrfs_without(those, snapshot.btrfs_members))
         if groups:
             evidence = _with(evidence, "its volume group", lambda: volume_group_uses(those, groups))
         return replace(evidence, unread=before.unread) if is_refused(before) else evidence
 
     return _replaced(found, map(add, probed))
+
+
+def _with_content(evidence: Evidence, context: GateContext) -> Evidence:
+    try:
+        content = sample_content(evidence.device.path, evidence.device.size_bytes)
+        signatures = placed(evidence.signatures, evidence.partitions, context.marks)
+    except OSError as error:
+        return _unread(evidence, "its content", error.strerror or str(error))
+    return replace(evidence, content=content, placed=signatures)
 
 
 def _side_by_side(read: Callable[[_T], _R], found: Collection[_T]) -> Iterable[_R]:
@@ -269,26 +356,24 @@ class GateReport:
     """Everything found on one device at one moment, and who the device was then."""
 
     device: Device
-    identity: Identity
+    fingerprint: Fingerprint
+    """Without content and write marks where the device is refused anyway, and where they are this run's own."""
     hazards: tuple[Hazard, ...]
     found: tuple[FoundSignature, ...]
     """Signatures of the device and of its partitions, copies included."""
-    content: ContentSample | None
-    """None where the device is refused anyway, and where the content is this run's own."""
     needs_consent: bool
-    """False for a proved scratch device only; an empty disk needs consent too."""
+    """False for a scratch device as fsconsole made or left it only; an empty disk needs consent too."""
+    place: str
+    """Where its disk is plugged in."""
+    lookalike: str
+    """Another disk of the same model and size."""
     loss: str
     """What would be lost, in words that complete "holds ..."."""
 
     @property
-    def signatures(self) -> tuple[Signature, ...]:
-        """The signatures of the device itself."""
-        return tuple(found.signature for found in self.found if found.device == self.device)
-
-    @property
-    def content_digest(self) -> str:
-        """The digest of the sampled blocks; empty where none were sampled."""
-        return self.content.digest if self.content is not None else ""
+    def identity(self) -> Identity:
+        """Who the device was."""
+        return self.fingerprint.identity
 
     @property
     def refusals(self) -> tuple[Hazard, ...]:
@@ -305,6 +390,8 @@ def inspect_device(path: str, context: GateContext) -> GateReport:
     notice_medium(real)
     snapshot = take_snapshot()
     device = find_device(real, snapshot.devices)
+    # Counted before all else: a write from here on is a difference at the next look.
+    written = sectors_written(device)
     (evidence,) = gather([(device, real)], snapshot, context)
     loss = [
         signature_words(found) + ("" if found.device == device else f" on {found.device.path}")
@@ -314,23 +401,55 @@ def inspect_device(path: str, context: GateContext) -> GateReport:
     content = evidence.content
     if content is not None and content.blocks_nonzero:
         loss.append(f"data in {content.blocks_nonzero} of {content.blocks_read} sampled blocks")
+    evidence = replace(evidence, is_uncounted=NOT_COUNTED in written)
+    hazards = find_hazards(evidence)
     return GateReport(
         device=device,
-        identity=read_identity(device, context.executor),
-        hazards=find_hazards(evidence),
+        fingerprint=_fingerprint(evidence, written, context.executor),
+        hazards=hazards,
         found=evidence.signatures,
-        content=content,
-        needs_consent=not device.is_scratch,
+        needs_consent=not device.is_scratch or any(hazard.check == SCRATCH_KEPT for hazard in hazards),
+        place=slot_of(snapshot.graph.disk(device).path),
+        lookalike=snapshot.graph.lookalike(device),
         loss="; ".join(dict.fromkeys(loss)) or "nothing that a probe and a sample of its blocks show",
+    )
+
+
+def take_fingerprint(path: str, context: GateContext) -> Fingerprint:
+    """Return the fingerprint of a device that nobody else writes to, whoever else has it open.
+
+    Raises OSError where it can't be read, DeviceMissing, NotABlockDevice, ToolMissing, ToolFailed.
+    """
+    snapshot = take_snapshot()
+    device = find_device(path, snapshot.devices)
+    written, family = sectors_written(device), relatives(device, snapshot.graph)
+    inside = (relative for relative in family if relative.role is Relation.INSIDE)
+    partitions = tuple(snapshot.graph.by_number[relative.number] for relative in inside)
+    (evidence,) = _from_signatures([Evidence(device, family, partitions)], snapshot, context)
+    evidence = _with_content(evidence, context)
+    for unread in evidence.unread:
+        raise OSError(errno.EIO, f"{unread.source}: {unread.why}")
+    return _fingerprint(evidence, written, context.executor)
+
+
+def _fingerprint(evidence: Evidence, written: tuple[str, ...], executor: Executor) -> Fingerprint:
+    return Fingerprint(
+        identity=read_identity(evidence.device, executor),
+        partitions=tuple(sorted((p.partition_start_bytes, p.size_bytes) for p in evidence.partitions)),
+        signatures=evidence.placed,
+        content=evidence.content.digest if evidence.content is not None else "",
+        written=written,
     )
 
 
 def require(report: GateReport) -> None:
     """Let a device pass that has no refusal; what is asked about is consent's matter.
 
-    Raises DeviceMounted, DeviceLocked, DeviceTooSmall or DeviceRefused, with the reason and the remedy.
+    Raises DeviceMounted, DeviceLocked, DeviceTooSmall, DeviceOpen or DeviceRefused, with the reason and the remedy.
     """
     path = report.device.path
+    if {hazard.check for hazard in report.refusals} == {UseKind.OPEN.value}:
+        raise DeviceOpen(path, report.refusals[0].reason, report.refusals[0].hint)
     for hazard in sorted(report.refusals, key=lambda hazard: hazard.check not in _MOUNTS):
         if hazard.check in _MOUNTS:
             raise DeviceMounted(path, hazard.reason, hazard.hint)
@@ -341,56 +460,20 @@ def require(report: GateReport) -> None:
         raise DeviceRefused(path, hazard.reason, hazard.hint)
 
 
-def re_prove(
-    report: GateReport,
-    target: Target,
-    ours: frozenset[str],
-    last_made: str = "",
-    proved_as: Identity | None = None,
-) -> None:
-    """Let a device pass that is still what was agreed upon: the same one, in no use, nothing new on it.
+def require_same(report: GateReport, target: Target, known: Fingerprint) -> None:
+    """Let a device pass that is the target, free, agreed upon, and as it was when its fingerprint was taken.
 
-    report must be fresh. ours are the filesystem UUIDs that this run has assigned; last_made is that of the
-    filesystem which must be on it now, empty where none need be. proved_as is who it was when it last passed:
-    across a reboot a filesystem of the run proves it once, and must not be there still after a wipe. Raises
-    DeviceChanged, ConsentMissing, and what require() raises.
+    report must be fresh. Raises DeviceChanged, ConsentMissing, and what require() raises.
     """
-    own_uuids = frozenset(uuid.lower() for uuid in ours if uuid)
-    found = frozenset(signature.uuid.lower() for signature in report.signatures)
-    known = proved_as or target.identity
-    if report.identity.boot_id == known.boot_id:
-        changes = differences(known, report.identity)
-    else:
-        changes = differences_across_boots(known, report.identity, found, own_uuids)
-    if changes:
-        raise DeviceChanged(target.path, "; ".join(changes))
+    is_same_boot = known.identity.boot_id == report.identity.boot_id
+    compare = differences if is_same_boot else lasting_differences
+    if changed := compare(known.identity, report.identity):
+        raise DeviceChanged(target.path, "; ".join(changed))
     require(report)
+    if changed := changes(known, report.fingerprint):
+        raise DeviceChanged(target.path, "; ".join(changed))
     if report.needs_consent and not target.consent:
         raise ConsentMissing(target.path, report.loss)
-    changes = tuple(_unknown_on_it(report, target, own_uuids))
-    if last_made and last_made.lower() not in found:
-        # Whatever is there instead, signature or none.
-        changes += (f"the filesystem that this run made on it, UUID {last_made}, is no longer there",)
-    if report.content is not None and report.content.digest != target.content_digest:
-        changes += ("what is written on it has changed since it was agreed upon",)
-    if changes:
-        raise DeviceChanged(target.path, "; ".join(changes))
-
-
-def _unknown_on_it(report: GateReport, target: Target, ours: frozenset[str]) -> Iterator[str]:
-    """Yield, in words, every signature and partition that was neither shown nor made by this run."""
-    # After a reboot the same disk may have another name; its identity is proved by then.
-    same_boot = report.identity.boot_id == target.identity.boot_id
-    shown = {(hazard.device if same_boot else "", hazard.reason) for hazard in target.shown}
-    for found in report.found:
-        is_ours = found.device == report.device and found.signature.uuid.lower() in ours
-        words = signature_words(found)
-        if not is_ours and (found.device.path if same_boot else "", f"holds {words}") not in shown:
-            yield f"{found.device.path} holds {words}, which was not there when it was agreed upon"
-    for hazard in report.hazards:
-        is_shown = (hazard.device if same_boot else "", hazard.reason) in shown
-        if hazard.check == PARTITION and not is_shown:
-            yield f"it {hazard.reason}, which was not there when it was agreed upon"
 
 
 # Consent codes: short words for one device's identity and exactly what was shown on it.
@@ -404,7 +487,7 @@ _MISREAD = str.maketrans("ILO", "110", "- ")
 def consent_code(reports: Sequence[GateReport]) -> str:
     """Return the code, "7K2QX-9M4PT-0ABCD", for the devices that need consent, in this order; "" for none.
 
-    It fits one boot, one device and one state: identity, hazards, signatures and sampled blocks are hashed.
+    It fits one boot, one device and one state: the fingerprint and the hazards are hashed.
     75 bits: nobody guesses it, and two states don't share it by chance.
     """
     asked = [report for report in reports if report.needs_consent]
@@ -422,10 +505,8 @@ def short_code(text: str) -> str:
 def shown_on(report: GateReport) -> dict[str, object]:
     """Return all that is shown of a device: who it is, what speaks against wiping it, and what is on it."""
     return {
-        "identity": asdict(report.identity),
+        "fingerprint": to_plain(report.fingerprint),
         "hazards": [(h.check, h.verdict.value, h.device, h.reason) for h in report.hazards],
-        "signatures": [(found.device.path, asdict(found.signature)) for found in report.found],
-        "content": report.content_digest,
     }
 
 

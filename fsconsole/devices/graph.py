@@ -66,6 +66,19 @@ class DeviceGraph:
             )
             yield from (other for other in labelled if other != device and same_disk(device, other))
 
+    def lookalike(self, device: Device) -> str:
+        """Return another disk of the same model and size as a device's own disk; empty where there is none."""
+        disk = self.disk(device)
+        alike = (
+            other.path
+            for other in self.devices
+            if other.kind is DeviceKind.DISK
+            and other.name != disk.name
+            and disk.model
+            and (other.model, other.size_bytes) == (disk.model, disk.size_bytes)
+        )
+        return next(alike, "")
+
     def gaps(self, device: Device) -> tuple[str, ...]:
         """Return what the device lies on and is not in the listing: names, or numbers of devices under loops."""
         missing: list[str] = []
@@ -130,10 +143,13 @@ def relatives(device: Device, graph: DeviceGraph) -> tuple[Relative, ...]:
 
 
 def same_disk(one: Device, other: Device) -> bool:
-    """Return whether two nodes name one medium: by WWN where both have one, else by serial number.
+    """Return whether two nodes may name one medium: of one size, by WWN where both have one, else by serial number.
 
-    NVMe namespaces share their controller's serial and differ in WWN, so the WWN decides alone.
+    NVMe namespaces share their controller's serial and differ in WWN, so the WWN decides alone. Cheap docks and sticks
+    give all their disks one number: what is on them decides (gate.gather).
     """
+    if one.size_bytes != other.size_bytes:
+        return False
     if one.wwn and other.wwn:
         return one.wwn == other.wwn
     return one.serial != "" and one.serial == other.serial

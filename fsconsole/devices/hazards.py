@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fsconsole.devices.evidence import Evidence, FoundSignature, Relation, UseKind
+from fsconsole.devices.fingerprint import left_digest
 from fsconsole.model.device import Hazard, MdArray, Usage, Verdict
 from fsconsole.units import format_bytes
 
 TOO_SMALL, RESYNCING = "too-small", "resyncing"
-PARTITION, DATA, HIDDEN_PROCESS = "partition", "data", "hidden-process"
+PARTITION, DATA, HIDDEN_PROCESS, SCRATCH_KEPT = "partition", "data", "hidden-process", "scratch-kept"
 _OF_USAGE = {
     Usage.FILESYSTEM: "filesystem",
     Usage.RAID: "raid-signature",
@@ -22,7 +23,15 @@ _OF_USAGE = {
 }
 CONTENT_CHECKS = frozenset(_OF_USAGE.values()) | {PARTITION, DATA}
 """Names of the checks of what is on a device."""
-QUESTIONS = CONTENT_CHECKS | {HIDDEN_PROCESS}
+QUESTIONS = CONTENT_CHECKS | {
+    RESYNCING,
+    HIDDEN_PROCESS,
+    SCRATCH_KEPT,
+    "btrfs-member",
+    "hidden-system",
+    "blank-twin",
+    "uncounted",
+}
 """Checks that ask; all others refuse."""
 
 HINTS = {
@@ -43,7 +52,7 @@ HINTS = {
     "open-elsewhere": "`fuser --verbose DEVICE` shows the process; end it, if nobody needs it.",
     "busy": "`lsblk DEVICE`, `fuser --verbose DEVICE` and `lsns --type mnt` help to find who it is; what was "
     "unmounted during a run's load stays busy until that load ends.",
-    RESYNCING: "It can be waited for: `cat /proc/mdstat`.",
+    RESYNCING: "Wait for it, `mdadm --wait DEVICE`, or go on: each cell's figures are labelled.",
     "inactive-array": "`mdadm --run DEVICE` starts it if enough members are there; `cat /proc/mdstat` shows them.",
     "read-only": "A switch on the medium, or `blockdev --setrw DEVICE`, if it may be written at all.",
     TOO_SMALL: 'Choose a larger device, smaller files, or `scale = "fit"` in the plan.',
@@ -52,11 +61,16 @@ HINTS = {
     "partition-table": "`fdisk --list DEVICE` shows the partitions that would be lost.",
     PARTITION: "`fdisk --list DEVICE` shows the partitions.",
     "filesystem": "Mount it read-only to see what is on it: `mount -o ro DEVICE /mnt`.",
+    "btrfs-member": "`btrfs filesystem show DEVICE` lists the others; without it they may not mount any more.",
     "raid-signature": "`mdadm --examine DEVICE` or `pvs` shows what it belongs to.",
     # A lost header loses the data, passphrase or not.
     "encryption": "`cryptsetup luksDump DEVICE` shows the header.",
     "other-signature": "`wipefs DEVICE` lists the signatures.",
+    SCRATCH_KEPT: "`fsconsole scratch remove` deletes it, if nobody needs what is on it.",
     DATA: "A new disk reads as zeros, and so does one after `blkdiscard` or zeroing.",
+    "hidden-system": "Nothing has claimed it. `zpool status`, `findmnt /` and `lsblk` show what the system stands on.",
+    "blank-twin": "`lsblk -o NAME,SIZE,SERIAL,HCTL` and the slot's light tell them apart; unplug the other one.",
+    "uncounted": "Turn the kernel's count on: `echo 1 > /sys/block/NAME/queue/iostats`.",
     HIDDEN_PROCESS: "`ps` tells what the process is.",
 }
 """Every check with its hint, in the order in which they are told: what says most about a device comes first."""
@@ -143,8 +157,6 @@ def _refusals(evidence: Evidence) -> Iterator[Case]:
     for array in evidence.arrays:
         if array.name == evidence.device.name and not array.active:
             yield Case("inactive-array", "is an inactive array")
-        if array.action:
-            yield Case(RESYNCING, _resync_words(array, evidence.device.name))
     yield from _state(evidence)
     for unread in evidence.unread:
         hint = _DISK_FAILS if _IO_ERROR in unread.why else ""
@@ -177,16 +189,45 @@ def _questions(evidence: Evidence) -> Iterator[Case]:
     """Yield what is on the device and would be lost, and processes that hide what they have open."""
     for found in evidence.signatures:
         yield Case(_OF_USAGE[found.signature.usage], f"holds {signature_words(found)}", found.device.path)
+    for placed in evidence.placed:
+        count = [mark for mark in placed.marks if mark.startswith("devices ") and mark != "devices 1"]
+        if placed.signature.type == "btrfs" and count:
+            yield Case("btrfs-member", f"is one of {count[0].split()[1]} devices of a btrfs")
     for partition in evidence.partitions:
         size, start = format_bytes(partition.size_bytes), partition.partition_start_bytes
         yield Case(PARTITION, f"has the partition {partition.path} of {size} at byte {start}")
+    if why := _kept(evidence):
+        yield Case(SCRATCH_KEPT, f"is a scratch device, but {why}")
     content = evidence.content
     # Data without a signature too: plain dm-crypt, a raw database.
     if content is not None and content.blocks_nonzero:
         counts = f"{content.blocks_nonzero} of {content.blocks_read} sampled blocks"
         yield Case(DATA, f"holds data: {counts} are not zero")
+    for array in evidence.arrays:
+        if array.action:
+            yield Case(RESYNCING, _resync_words(array, evidence.device.name))
+    for why in evidence.hidden_places:
+        yield Case("hidden-system", f"may be part of what this machine runs from: {why}")
+    for path in evidence.blank_twins:
+        yield Case(
+            "blank-twin", f"may be the same disk as {path}: one size and serial number, and both are blank"
+        )
+    if evidence.is_uncounted:
+        yield Case("uncounted", "has no count of writes, so that one before the start may go unnoticed")
     for process in evidence.hidden_processes:
         yield Case(HIDDEN_PROCESS, f"may be open in process {process}, which does not show what it has open")
+
+
+def _kept(evidence: Evidence) -> str:
+    """Return why a scratch device may hold what somebody keeps there, as a clause; empty where it doesn't."""
+    loop, content = evidence.device.loop, evidence.content
+    if loop is None or not loop.scratch_id or content is None:
+        return ""
+    if not loop.is_in_place:
+        return "its file was renamed or moved since it was made"
+    is_blank = not (content.blocks_nonzero or evidence.signatures or evidence.partitions)
+    is_left = loop.left == left_digest(evidence.placed, content.digest)
+    return "" if is_blank or is_left else "it holds what no run of fsconsole left there"
 
 
 _KNOWN_TYPES = {

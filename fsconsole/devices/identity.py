@@ -31,12 +31,14 @@ _WORDS = {
     "dm_table": "device-mapper table",
     "backing_device": "filesystem of the backing file",
     "backing_inode": "inode of the backing file",
+    "backing_offset_bytes": "offset in the backing file",
+    "backing_limit_bytes": "limit in the backing file",
     "scratch_id": "scratch marker",
 }
 """Every field of Identity, so that none is left out of the comparison; a test holds that true."""
 
 _LASTING = (
-    "wwn", "serial", "dm_uuid", "scratch_id", "backing_inode", "size_bytes", "partition_start_bytes", "partition_uuid",
+    "wwn", "serial", "dm_uuid", "scratch_id", "backing_inode", "backing_offset_bytes", "backing_limit_bytes", "size_bytes", "partition_start_bytes", "partition_uuid",
 )  # fmt: skip
 """What Identity.stable_key() is made of, and the inode, without which a copied scratch file would pass."""
 
@@ -48,7 +50,7 @@ def read_identity(device: Device, executor: Executor) -> Identity:
         # man 8 dmsetup; without --showkeys it tells no key.
         result = executor.run(Command(("dmsetup", "table", device.dm_name), timeout_s=_DM_TIMEOUT_S))
         if result.exit_code != 0 or result.timed_out:
-            raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no word")
+            raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no output")
         table = result.out.strip()
     return replace(listed_identity(device), boot_id=boot_id(), dm_table=table)
 
@@ -69,6 +71,8 @@ def listed_identity(device: Device) -> Identity:
         dm_uuid=device.dm_uuid,
         backing_device=loop.file_device if loop else 0,
         backing_inode=loop.inode if loop else 0,
+        backing_offset_bytes=loop.offset_bytes if loop else 0,
+        backing_limit_bytes=loop.limit_bytes if loop else 0,
         scratch_id=loop.scratch_id if loop else "",
     )
 
@@ -86,25 +90,6 @@ def differences(expected: Identity, found: Identity, names: Iterable[str] = tupl
         for name in names
         if getattr(expected, name) != getattr(found, name)
     )
-
-
-def differences_across_boots(
-    expected: Identity, found: Identity, uuids_found: frozenset[str], ours: frozenset[str]
-) -> tuple[str, ...]:
-    """Return what speaks against a device of this boot being one of an earlier boot; empty where it is proved.
-
-    Names and numbers may have changed. WWN, serial or dm UUID, size and partition must agree, and a UUID
-    that this run assigned must be on it; a scratch device is proved by its marker and size. uuids_found and
-    ours are in lower case.
-    """
-    if not expected.stable_key()[0]:
-        return ("it has no WWN, serial number or marker that lasts across a reboot",)
-    lasting = lasting_differences(expected, found)
-    if lasting:
-        return lasting
-    if not expected.scratch_id and not uuids_found & ours:
-        return ("the machine was started anew, and no filesystem of this run is on it as proof",)
-    return ()
 
 
 def lasting_differences(expected: Identity, found: Identity) -> tuple[str, ...]:

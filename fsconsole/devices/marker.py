@@ -8,14 +8,16 @@ on the very file that a loop device stands on, never by its path, and only on th
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import stat
 
 import msgspec
+from msgspec.structs import replace
 
 from fsconsole.model.wire import Wire, decode, encode
-from fsconsole.system.block import generation
+from fsconsole.system.block import born_ns, generation
 from fsconsole.system.files import opened
 
 SCRATCH_XATTR = "trusted.fsconsole.scratch"
@@ -34,9 +36,15 @@ class Marker(Wire, frozen=True):
     inode: int
     """Of the file that it was made for, as its generation; write_marker() puts them in."""
     generation: int
+    born_ns: int
+    """When that file was made, which no copy can take over; 0 where its filesystem doesn't tell."""
+    place: str
+    """A digest of its path."""
+    left: str = ""
+    """A digest of what a run of fsconsole left on it; empty while none has been there."""
 
 
-UNMARKED = Marker("", "", 0, 0)
+UNMARKED = Marker("", "", 0, 0, 0, "")
 
 
 def proven_marker(path: str, file_device: int, inode: int) -> Marker:
@@ -69,13 +77,28 @@ def marker_of(fd: int) -> Marker:
         if error.errno in _UNMARKED_ERRORS:
             return UNMARKED
         raise
-    return marker if (marker.inode, marker.generation) == _file_of(fd) else UNMARKED
+    return marker if (marker.inode, marker.generation, marker.born_ns) == _file_of(fd) else UNMARKED
 
 
 def write_marker(fd: int, scratch_id: str, purpose: str = "") -> None:
     """Mark an open file. Raises OSError: EOPNOTSUPP where the filesystem has no such attributes."""
-    marker = Marker(scratch_id, purpose[:MAX_PURPOSE_CHARACTERS], *_file_of(fd))
+    place = place_of(os.readlink(f"/proc/self/fd/{fd}"))
+    marker = Marker(scratch_id, purpose[:MAX_PURPOSE_CHARACTERS], *_file_of(fd), place)
     os.setxattr(fd, SCRATCH_XATTR, encode(marker).encode())
+
+
+def note_left(path: str, scratch_id: str, left: str) -> None:
+    """Have the mark on a scratch file tell what a run left on it. Raises OSError, also where it is another's file."""
+    with opened(path, os.O_RDONLY | os.O_NOFOLLOW) as fd:
+        marker = marker_of(fd)
+        if marker.scratch_id != scratch_id:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        os.setxattr(fd, SCRATCH_XATTR, encode(replace(marker, left=left)).encode())
+
+
+def place_of(path: str) -> str:
+    """Return the digest by which a mark knows its file's path."""
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
 
 
 def parse_marker(raw: bytes) -> Marker:
@@ -88,5 +111,5 @@ def parse_marker(raw: bytes) -> Marker:
     return marker if is_ours else UNMARKED
 
 
-def _file_of(fd: int) -> tuple[int, int]:
-    return os.fstat(fd).st_ino, generation(fd)
+def _file_of(fd: int) -> tuple[int, int, int]:
+    return os.fstat(fd).st_ino, generation(fd), born_ns(fd)

@@ -8,20 +8,25 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
-from fsconsole.devices.claims import lasting
+from fsconsole.devices.claims import lasting, lock_node
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.devices.marker import proven_marker, write_marker
 from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.devices.state import Claim, device_state
 from fsconsole.errors.runs import NoSpace
-from fsconsole.errors.targets import BadQuantity, ScratchImpossible, ScratchInUse, ScratchMissing
+from fsconsole.errors.targets import (
+    BadQuantity,
+    DeviceLocked,
+    ScratchImpossible,
+    ScratchInUse,
+    ScratchMissing,
+)
 from fsconsole.model import DEFAULT_SCRATCH_DIR
 from fsconsole.model.device import Device
 from fsconsole.model.wire import Wire
 from fsconsole.system import block
 from fsconsole.system.block import open_exclusive
 from fsconsole.system.files import opened
-from fsconsole.system.locks import lock_descriptor
 from fsconsole.system.processes import holders_of, own_pid_in_host_proc
 from fsconsole.text import GIB, MIB
 from fsconsole.units import format_bytes
@@ -38,27 +43,28 @@ def held_for_removal(device_path: str) -> Iterator[None]:
     state = device_state(find_device(device_path, graph.devices), graph)
     if state.claim is Claim.IN_USE:
         raise ScratchInUse(name=device_path, why=state.text)
-    try:
-        fd = open_exclusive(device_path)
-    except OSError as error:
-        if error.errno != errno.EBUSY:
-            raise
-        raise ScratchInUse(name=device_path, why="mounted or claimed in another namespace") from error
-
-    def locked_or_open() -> str:
+    with ExitStack() as held:
+        # The lock first: while it is open exclusively, no program of a run could open it, and its cell would fail.
         try:
-            lock_descriptor(fd)
-        except BlockingIOError:
-            return "a run has locked it"
-        others = holders_of(frozenset({os.fstat(fd).st_rdev}), frozenset({own_pid_in_host_proc()}))
-        return f"open in process {others[0].pid} ({others[0].command})" if others else ""
+            held.enter_context(lock_node(device_path, device_path))
+        except DeviceLocked as error:
+            raise ScratchInUse(name=device_path, why="a run has locked it") from error
+        try:
+            held.callback(os.close, open_exclusive(device_path))
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            raise ScratchInUse(name=device_path, why="mounted or claimed in another namespace") from error
 
-    try:
-        if lasting(lambda: bool(locked_or_open())) and (why := locked_or_open()):
+        def user() -> str:
+            others = holders_of(
+                frozenset({os.stat(device_path).st_rdev}), frozenset({own_pid_in_host_proc()})
+            )
+            return f"open in process {others[0].pid} ({others[0].command})" if others else ""
+
+        if lasting(lambda: bool(user())) and (why := user()):
             raise ScratchInUse(name=device_path, why=why)
         yield
-    finally:
-        os.close(fd)
 
 
 # How much of a host filesystem a scratch file may take: never the last of the disk.
@@ -154,6 +160,19 @@ def attach(path: str) -> Scratch:
     except OSError as error:
         raise _worded(error, path, known.size_bytes) from error
     return made
+
+
+@contextmanager
+def attached_for_now(scratch: Scratch) -> Iterator[str]:
+    """Yield the path of a scratch device; a detached one is attached for as long as that takes. Raises as attach()."""
+    now = attach(scratch.path)
+    try:
+        yield now.device
+    finally:
+        if not scratch.attached:
+            block.detach(now.device)
+            # Udev may look at it still.
+            lasting(lambda: _of_file(scratch.path, attached_loops()).attached)
 
 
 def listing(directory: str = DEFAULT_SCRATCH_DIR) -> tuple[Scratch, ...]:

@@ -8,6 +8,7 @@ import stat
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -213,23 +214,29 @@ class NotDetermined(LookupError):
     """A folder whose disks can't be found out; its words say why."""
 
 
-def system_places(snapshot: MachineSnapshot, runs_dir: str) -> tuple[SystemPlace, ...]:
+def system_places(
+    snapshot: MachineSnapshot, runs_dir: str
+) -> tuple[tuple[SystemPlace, ...], tuple[str, ...]]:
     """Return /, /boot and the run folder (or its nearest parent) with all devices below each.
 
-    Raises NotDetermined, and OSError.
+    Beside them, as clauses, why the devices below others can't be told: ZFS names none, nor does an overlay whose layers
+    can't be seen, as of rescue systems. Raises OSError.
     """
-    found = []
-    for folder in _SYSTEM_FOLDERS:
+    folders = {folder: folder for folder in _SYSTEM_FOLDERS if os.path.lexists(folder)}
+    folders["the run folder"] = nearest_existing(runs_dir)
+    looks = [(place, partial(_below_folder, snapshot, folder)) for place, folder in folders.items()]
+    looks += [
+        (mount.mount_point, partial(below_mount, snapshot, mount, mount.mount_point))
+        for mount in snapshot.init_mounts
+        if mount.mount_point in _SYSTEM_FOLDERS
+    ]
+    found, hidden = [], []
+    for place, look in looks:
         try:
-            os.stat(folder)
-        except FileNotFoundError:
-            continue
-        found.append(SystemPlace(folder, _below_folder(snapshot, folder)))
-    found.append(SystemPlace("the run folder", _below_folder(snapshot, nearest_existing(runs_dir))))
-    for mount in snapshot.init_mounts:
-        if mount.mount_point in _SYSTEM_FOLDERS:
-            found.append(SystemPlace(mount.mount_point, below_mount(snapshot, mount, mount.mount_point)))
-    return tuple(found)
+            found.append(SystemPlace(place, look()))
+        except NotDetermined as error:
+            hidden.append(str(error))
+    return tuple(found), tuple(dict.fromkeys(hidden))
 
 
 def _below_folder(snapshot: MachineSnapshot, path: str) -> frozenset[int]:

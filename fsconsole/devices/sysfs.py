@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fsconsole.devices.marker import proven_marker
+from fsconsole.devices.marker import place_of, proven_marker
 from fsconsole.errors.targets import DeviceMissing
 from fsconsole.model.device import Device, DeviceKind, LoopBacking
 from fsconsole.system.block import LoopStatus
@@ -286,6 +286,26 @@ def _entries(path: str) -> tuple[str, ...]:
         return ()
 
 
+def slot_of(disk_path: str, sys_root: str = SYS_ROOT, by_path: str = "/dev/disk/by-path") -> str:
+    """Return where a disk is plugged in: its slot (drivers/misc/enclosure.c), else udev's name, else the kernel's address.
+
+    Empty where none of them is known.
+    """
+    directory = f"{sys_root}/class/block/{os.path.basename(disk_path)}/device"
+    with suppress(OSError):
+        slots = [
+            name.partition(":")[2] for name in os.listdir(directory) if name.startswith("enclosure_device:")
+        ]
+        if slots:
+            return f"slot {slots[0]}"
+    with suppress(OSError):
+        for name in sorted(os.listdir(by_path)):
+            if os.path.realpath(f"{by_path}/{name}") == disk_path:
+                return name
+    address = os.path.basename(os.path.realpath(directory))
+    return address if address != "device" else ""
+
+
 # The files below loop devices, and whether such a file is a scratch file of ours.
 
 
@@ -310,13 +330,17 @@ def loop_backing(name: str, told: LoopStatus | None, sys_root: str = SYS_ROOT) -
         direct_io=read_int_or(f"{directory}/dio", 0) == 1,
         autoclear=read_int_or(f"{directory}/autoclear", 0) == 1,
         offset_bytes=read_int_or(f"{directory}/offset", 0),
+        limit_bytes=read_int_or(f"{directory}/sizelimit", 0),
     )
     if told is None:
         return backing
+    marker = proven_marker(path, told.device_number_of_file, told.inode)
     return replace(
         backing,
         file_device=told.device_number_of_file,
         inode=told.inode,
         device_number=told.backing_device_number,
-        scratch_id=proven_marker(path, told.device_number_of_file, told.inode).scratch_id,
+        scratch_id=marker.scratch_id,
+        is_in_place=marker.place in ("", place_of(path)),
+        left=marker.left,
     )

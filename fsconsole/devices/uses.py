@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from fsconsole.devices.content import read_start
 from fsconsole.devices.evidence import FoundSignature, Use, UseKind
 from fsconsole.devices.graph import DeviceGraph, number_of
 from fsconsole.devices.sysfs import parse_number
@@ -149,6 +150,32 @@ def btrfs_uses(members: dict[str, frozenset[int]]) -> Iterator[Use]:
     for uuid, numbers in sorted(members.items()):
         clause = f"belongs to the mounted btrfs {uuid}"
         yield from (Use(UseKind.BTRFS, number, clause) for number in sorted(numbers))
+
+
+_BTRFS_DEVICES_AT = 65536 + 0x88
+"""num_devices of struct btrfs_super_block (include/uapi/linux/btrfs_tree.h)."""
+
+
+def btrfs_devices(device: Device) -> int:
+    """Return how many devices the btrfs has that a device belongs to, as its superblock says. Raises OSError."""
+    start = read_start(device.path, device.size_bytes, _BTRFS_DEVICES_AT + 8)
+    return int.from_bytes(start[_BTRFS_DEVICES_AT:], "little")
+
+
+def btrfs_without(found: Iterable[FoundSignature], members: Mapping[str, frozenset[int]]) -> Iterator[Use]:
+    """Yield a use for every device of a btrfs that is mounted without it: a degraded mount lists only those it has.
+
+    Raises OSError.
+    """
+    for one in found:
+        mounted, number = members.get(one.signature.uuid), number_of(one.device)
+        if one.signature.type == "btrfs" and mounted is not None and number not in mounted:
+            count = btrfs_devices(one.device)
+            yield Use(
+                UseKind.BTRFS,
+                number,
+                f"is one of {count} devices of a btrfs that is mounted degraded without it",
+            )
 
 
 def array_uses(arrays: Iterable[MdArray], graph: DeviceGraph) -> Iterator[Use]:

@@ -18,7 +18,7 @@ from fsconsole.errors.runs import RunComplete, RunLives, SettingsLocked
 from fsconsole.journal import last_word
 from fsconsole.journal.folder import RunFolder, require_own
 from fsconsole.journal.past import read_journal, read_state
-from fsconsole.journal.store import is_alive
+from fsconsole.journal.store import is_alive, list_runs
 from fsconsole.journal.writer import record_all
 from fsconsole.model.events import Observation, RunInterrupted, SettingReturned, SettingTaken
 from fsconsole.model.state import OPEN_STATUSES, HeldSetting, RunState, RunStatus
@@ -133,6 +133,18 @@ def require_resumable(folder: RunFolder) -> None:
         raise RunLives(run=folder.name)
     if not _is_open(read_state(folder)):
         raise RunComplete(run=folder.name)
+
+
+def resumable_on(scratch_id: str, runs_dir: str) -> tuple[str, ...]:
+    """Return the runs that have cells left to do on a scratch device, by name; what can't be read is passed over."""
+    found = []
+    for folder in list_runs(runs_dir):
+        with suppress(FsconsoleError):
+            state = read_state(folder)
+            targets = {target.identity.scratch_id for target in state.request.targets}
+            if scratch_id in targets and _is_open(state) and not is_alive(folder):
+                found.append(folder.name)
+    return tuple(found)
 
 
 def clean_folder(folder: RunFolder) -> tuple[Cleaned, ...]:

@@ -5,17 +5,25 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.devices import scratch
+from fsconsole.devices import marker, scratch
 from fsconsole.devices.ask import require_answer
 from fsconsole.devices.claims import held_exclusively, needs_hold
-from fsconsole.devices.content import sample_content
 from fsconsole.devices.evidence import GateContext
-from fsconsole.devices.gate import GateReport, check_consent, consent_code, inspect_device, re_prove, require
+from fsconsole.devices.fingerprint import NOT_COUNTED, left_digest, sectors_written
+from fsconsole.devices.gate import (
+    GateReport,
+    check_consent,
+    consent_code,
+    inspect_device,
+    require,
+    require_same,
+    take_fingerprint,
+)
 from fsconsole.devices.identity import absence, differences, lasting_differences, read_identity
 from fsconsole.devices.snapshot import discover, find_device
 from fsconsole.engine.arrays import require_own
@@ -25,18 +33,20 @@ from fsconsole.errors.targets import (
     ConsentOutdated,
     DeviceChanged,
     DeviceMissing,
+    DeviceOpen,
     NotABlockDevice,
     ScratchMissing,
 )
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
+from fsconsole.journal.seal import check_seals
 from fsconsole.journal.writer import record_all
 from fsconsole.model.command import Executor
-from fsconsole.model.device import Identity
-from fsconsole.model.events import Outcome, RequestRenewed
+from fsconsole.model.device import Fingerprint, Identity
+from fsconsole.model.events import RequestRenewed
 from fsconsole.model.plan import Cell, StepKind
 from fsconsole.model.run import RunRequest, Target
-from fsconsole.model.state import CellState, RunState, StepState
+from fsconsole.model.state import OPEN_STATUSES, CellState, RunState, StepState
 from fsconsole.plan.expand import array_uuid, moved_plan
 from fsconsole.preflight.prepare import agreed_target, target_spec
 from fsconsole.system.block import notice_medium
@@ -45,29 +55,23 @@ from fsconsole.system.locks import FileLock
 from fsconsole.units import format_bytes_exact
 
 _WRITING = frozenset({StepKind.EQUALISE, StepKind.ARRAY, StepKind.MKFS, StepKind.RAW_WRITE})
-_ENDED_WITHIN = "its engine was killed while it wiped the device"
-_CUT_SHORT = "the step that wiped it was interrupted, or failed"
-_NO_PROOF = "nothing on it distinguishes the run's data from what others may have written since"
+_KILLED = "the engine was killed in the middle of a cell, so what it left is not known"
+_NOT_TAKEN = "what the run left on it could not be read"
 
 
 @dataclass(frozen=True, slots=True)
 class LastWrite:
-    """What must be on a device since this run's last write to it; all empty while that write is not finished."""
+    """What a device must be like since this run's last write to it; while its cell goes on there is no fingerprint."""
 
-    made: str = ""
-    """The UUID of the filesystem that must be on it."""
-    left: str = ""
-    """The content digest (ContentSample) that a former member of a stopped array must have."""
+    fingerprint: Fingerprint | None = None
+    written: tuple[str, ...] = ()
+    """The kernel's counters of writes, while a cell goes on, and after one whose end the device could not be read."""
     uncertain: str = ""
-    """Why its content can't be distinguished from foreign data, as a clause."""
+    """Why its content can't be told from what others may have written since, as a clause."""
 
 
 def last_writes(state: RunState) -> dict[str, LastWrite]:
-    """Return the last write of earlier attempts to each target since its consent.
-
-    An array's write counts for each member. A cell that was started again may have left anything: its earlier steps
-    are no longer known.
-    """
+    """Return the last write of earlier attempts to each target since its consent; an array's counts for each member."""
     cells = state.request.plan.cells
     agreed = {target.path: target.agreed_attempt for target in state.request.targets}
     newest: dict[str, int] = {}
@@ -79,29 +83,26 @@ def last_writes(state: RunState) -> dict[str, LastWrite]:
     # The monotonic clock restarts with each boot, but an attempt lies within one boot.
     writes.sort(key=lambda write: (write[0].attempt, write[1].started_monotonic_ns))
     return {
-        path: _last_write(known, step, cells[known.index], path, is_known=known.attempt == newest[path])
-        for known, step in writes
+        path: _last_write(
+            known, cells[known.index].devices.index(path), is_newest=known.attempt == newest[path]
+        )
+        for known, _ in writes
         for path in cells[known.index].devices
         if known.attempt >= agreed.get(path, 1)
     }
 
 
-def _last_write(known: CellState, step: StepState, cell: Cell, path: str, *, is_known: bool) -> LastWrite:
-    is_done = step.outcome is Outcome.DONE
-    # A step without an end, or with a bad one, leaves anything.
-    if is_known and is_done and cell.array is None and step.kind is StepKind.MKFS:
-        return LastWrite(made=cell.uuid)
-    if is_known and cell.array is not None:
-        # A member keeps the middle of a filesystem and no UUID: its content is the proof, as it is for consent.
-        member = cell.members.index(path)
-        found = [seen.content_digest for seen in known.left if seen.member == member]
-        if found and found[-1]:
-            return LastWrite(left=found[-1])
-    if step.outcome is None:
-        return LastWrite(uncertain=_ENDED_WITHIN)
-    return LastWrite(uncertain=_NO_PROOF if is_done else _CUT_SHORT)
+def _last_write(known: CellState, device: int, *, is_newest: bool) -> LastWrite:
+    left = [seen.fingerprint for seen in known.left if seen.device == device]
+    # A cell that was started again may have left anything: its earlier steps are no longer known.
+    if left and is_newest:
+        return LastWrite(left[-1])
+    return LastWrite(uncertain=_NOT_TAKEN if known.status not in OPEN_STATUSES else _KILLED)
 
 
+OPENERS_WAIT_S = 60.0
+"""How long a cell waits for whoever has its device open."""
+_LOOK_AGAIN_S = 1.0
 _PROOF_HOLDS_S = 1.0
 """A journal write to a blocked disk can take minutes between the gate and the wipe."""
 
@@ -110,7 +111,7 @@ class Prover:
     """Proves targets against the operator's consent and against what this run itself wrote.
 
     holds_lock: the run holds the targets' locks, as an engine must. state comes from the journal, earlier attempts
-    included. Raises what re_prove() raises, and ConsentOutdated.
+    included. Raises what require_same() raises, and ConsentOutdated.
     """
 
     def __init__(
@@ -119,9 +120,6 @@ class Prover:
         self._executor = executor
         self._run, self._holds_lock = state.request.run_id, holds_lock
         self._targets = {target.path: target for target in state.request.targets}
-        cells = state.request.plan.cells
-        arrays = {array_uuid(self._run, cell.index) for cell in cells if cell.array is not None}
-        self._ours = frozenset({cell.uuid for cell in cells} | arrays)
         self._proved_s: dict[str, float] = {}
         """time.monotonic() of the last proof, by target."""
         self._proved_as: dict[str, Identity] = {}
@@ -129,27 +127,47 @@ class Prover:
         self._runs_dir = os.path.dirname(folder_path)
         self._written = last_writes(state)
         """By path of the target."""
+        self.is_patient = False
+        """True once a cell has ended: who has a device open then, a monitor or smartctl, is waited for."""
+        self.blocked_by = ""
+        """Who had a device open for too long at the last proof, as a sentence; empty where it passed."""
+        self.is_interrupted: Callable[[], bool] = lambda: False
 
     def prove_target(self, target: Target) -> None:
-        """Pass the whole gate for one target."""
-        path = target.path
-        written = self._written.get(path, LastWrite())
-        left = "" if target.identity.scratch_id else written.left
-        context = GateContext(
-            self._executor,
-            self._runs_dir,
-            holds_lock=self._holds_lock,
-            content_is_ours=path in self._written and not left,
-        )
-        report = inspect_device(path, context)
-        shown = replace(report, content=None) if left else report
-        re_prove(shown, target, self._ours, written.made, self._proved_as.get(path))
-        if left and report.content_digest != left:
-            raise DeviceChanged(path, "its content has changed since this run stopped its array")
-        if report.needs_consent and written.uncertain:
-            raise ConsentOutdated(self._run, path, written.uncertain)
+        """Pass the whole gate for one target; raises DeviceOpen where somebody has it open, after a wait."""
+        deadline_s = time.monotonic() + (OPENERS_WAIT_S if self.is_patient else 0.0)
+        while True:
+            self.blocked_by = ""
+            try:
+                return self._prove_once(target)
+            except DeviceOpen as error:
+                self.blocked_by = str(error)
+                if time.monotonic() >= deadline_s or self.is_interrupted():
+                    raise
+            time.sleep(_LOOK_AGAIN_S)
+
+    def _prove_once(self, target: Target) -> None:
+        path, last = target.path, self._written.get(target.path)
+        known = target.fingerprint if last is None else last.fingerprint
+        report = inspect_device(path, self._context(content_is_ours=known is None))
+        if known is None:
+            # In the middle of a cell of its own, or after one that has no end.
+            seen = replace(report.fingerprint, identity=self._proved_as.get(path, target.identity))
+            known = replace(seen, written=last.written) if last is not None and last.written else seen
+        require_same(report, target, known)
+        if last is not None and last.uncertain and last.written != report.fingerprint.written:
+            raise ConsentOutdated(self._run, path, last.uncertain)
         self._proved_s[path] = time.monotonic()
         self._proved_as[path] = report.identity
+
+    def _context(self, *, content_is_ours: bool) -> GateContext:
+        return GateContext(
+            self._executor,
+            self._runs_dir,
+            load_catalog().marks,
+            holds_lock=self._holds_lock,
+            content_is_ours=content_is_ours,
+        )
 
     def absence(self, path: str) -> str:
         """Return why a proved target is gone, as a clause; empty if it is there, or was never proved."""
@@ -167,8 +185,7 @@ class Prover:
             self.prove_target(self._targets[path])
             return
         require_own(cell.target, array_uuid(self._run, cell.index), cell.members)
-        context = GateContext(self._executor, self._runs_dir, holds_lock=True, content_is_ours=True)
-        require(inspect_device(cell.target, context))
+        require(inspect_device(cell.target, self._context(content_is_ours=True)))
         self._proved_s[cell.target] = time.monotonic()
 
     def changed(self, paths: Sequence[str]) -> dict[str, str]:
@@ -207,8 +224,10 @@ class Prover:
             if not needs_hold(argv):
                 held.close()
             yield
-        # Nobody could come in while it was held. A mkfs that takes no UUID leaves a random one, which no proof would
-        # accept: the command right after it sets the run's own.
+            # Still held where it was: nobody could come in.
+            present = discover()
+            for path in paths:
+                self._written[path] = LastWrite(written=sectors_written(find_device(path, present)))
         self._proved_s |= dict.fromkeys(paths, time.monotonic())
 
     def _prove_file(self, device: str, argv: tuple[str, ...]) -> None:
@@ -223,15 +242,34 @@ class Prover:
         if (found.st_dev, found.st_ino) != (identity.backing_device, identity.backing_inode):
             raise DeviceChanged(device, f"another file than its own is at {path} now")
 
-    def note_made(self, cell: Cell) -> None:
-        """Record that the cell's filesystem is on its target, where it must stay until the next wipe."""
-        self._written[cell.target] = LastWrite(made=cell.uuid)
+    def note_left(self, path: str) -> Fingerprint | None:
+        """Take, keep and return the fingerprint of a target as a cell left it, None where it wrote nothing to it.
 
-    def note_left(self, path: str) -> str:
-        """Record and return the digest of a target's content, which must stay until the next wipe. Raises OSError."""
-        digest = sample_content(path, self._targets[path].identity.size_bytes).digest
-        self._written[path] = LastWrite(left=digest)
-        return digest
+        Raises what take_fingerprint() and held_exclusively() raise: then consent has to be given anew, unless this
+        engine finds later that nobody has written to it since.
+        """
+        last, target = self._written.get(path), self._targets[path]
+        if last is None or last.fingerprint is not None or last.uncertain:
+            return None
+        self.doubt(path)
+        # Who only has it open is no matter; a mount, by whomever, is one.
+        with held_exclusively(path):
+            # Should it not be readable: as long as this engine lives, the kernel's count, where there is one, tells of any write.
+            written = sectors_written(find_device(path))
+            if NOT_COUNTED not in written:
+                self._written[path] = LastWrite(written=written, uncertain=_NOT_TAKEN)
+            found = take_fingerprint(path, self._context(content_is_ours=False))
+            if target.identity.scratch_id:
+                digest = left_digest(found.signatures, found.content)
+                marker.note_left(target.backing_file, target.identity.scratch_id, digest)
+                # The mark has changed the file's time.
+                found = replace(found, written=sectors_written(find_device(path)))
+        self._written[path] = LastWrite(found)
+        return found
+
+    def doubt(self, path: str) -> None:
+        """Record that what is on a target may not be the run's own any more."""
+        self._written[path] = LastWrite(uncertain=_NOT_TAKEN)
 
     def note_gone(self, cell: Cell) -> None:
         """Record that the cell's array is gone: whatever gets its name next must be proved again."""
@@ -259,7 +297,7 @@ def present_target(target: Target, executor: Executor) -> Target:
     if changes:
         raise DeviceChanged(target.path, "; ".join(changes))
     shown = tuple(replace(hazard, device=path) for hazard in target.shown)
-    return replace(target, path=path, identity=identity, shown=shown)
+    return replace(target, path=path, fingerprint=replace(target.fingerprint, identity=identity), shown=shown)
 
 
 def _present_path(target: Target, executor: Executor) -> str:
@@ -298,6 +336,13 @@ class UnprovenTarget:
     report: GateReport
     why: DeviceChanged | ConsentMissing | ConsentOutdated
 
+    @property
+    def reason(self) -> str:
+        """Why consent is required again, as a clause."""
+        if isinstance(self.why, DeviceChanged):
+            return self.why.difference
+        return self.why.why if isinstance(self.why, ConsentOutdated) else "consent required"
+
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
@@ -330,17 +375,23 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
     request = _moved(state.request, tuple(present_target(t, executor) for t in state.request.targets))
     moved = replace(state, request=request)
     prover = Prover(executor, moved, folder.path, holds_lock=False)
-    context = GateContext(executor, os.path.dirname(folder.path))
+    _, unsealed = check_seals(folder)
+    context = GateContext(executor, os.path.dirname(folder.path), load_catalog().marks)
     unproven = []
     for target in request.targets:
         require_answer(target.path, target.identity.size_bytes, executor)
+        why: DeviceChanged | ConsentMissing | ConsentOutdated | None = None
         try:
             prover.prove_target(target)
-        except (DeviceChanged, ConsentMissing, ConsentOutdated) as why:
+        except (DeviceChanged, ConsentMissing, ConsentOutdated) as error:
+            why = error
+        if unsealed:
+            why = ConsentOutdated(request.run_id, target.path, unsealed)
+        if why is not None:
             report = inspect_device(target.path, context)
             # Consent can't make the figures of another device comparable.
-            if lasting_differences(target.identity, report.identity):
-                raise
+            if changed := lasting_differences(target.identity, report.identity):
+                raise DeviceChanged(target.path, "; ".join(changed)) from why
             unproven.append(UnprovenTarget(target, report, why))
     return Renewal(moved, request != state.request, tuple(unproven))
 
@@ -355,10 +406,7 @@ def renew(folder: RunFolder, renewal: Renewal, code: str) -> None:
     request = renewal.state.request
     if renewal.unproven and not code:
         first = renewal.unproven[0]
-        if isinstance(first.why, ConsentOutdated):
-            raise first.why
-        why = first.why.difference if isinstance(first.why, DeviceChanged) else "consent required"
-        raise ConsentOutdated(request.run_id, first.target.path, why)
+        raise ConsentOutdated(request.run_id, first.target.path, first.reason)
     check_consent(code, renewal.reports)
     if not (renewal.unproven or renewal.is_moved):
         return
@@ -373,7 +421,8 @@ def renew(folder: RunFolder, renewal: Renewal, code: str) -> None:
     except BlockingIOError as error:
         raise RunLives(run=folder.name) from error
     with lock:
-        record_all(folder, (RequestRenewed(attempt, replace(request, targets=targets)),))
+        seals, _ = check_seals(folder)
+        record_all(folder, (seals.put_on(RequestRenewed(attempt, replace(request, targets=targets))),))
 
 
 def _moved(request: RunRequest, present: tuple[Target, ...]) -> RunRequest:

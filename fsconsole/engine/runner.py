@@ -31,11 +31,20 @@ from fsconsole.engine.proof import Prover
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.engine.work import CellWork, Interrupted, RunWork, StepFailed, StepResult
 from fsconsole.errors import ExitCode, FsconsoleError
-from fsconsole.errors.runs import ExtentsUnreadable, GeneratorFailed, JournalFull, JournalUnusable
-from fsconsole.errors.targets import DeviceChanged, DeviceHangs, DeviceMissing, NotABlockDevice, OptionRefused
+from fsconsole.errors.runs import ExtentsUnreadable, GeneratorFailed, JournalFull, JournalUnusable, ToolFailed
+from fsconsole.errors.targets import (
+    DeviceChanged,
+    DeviceHangs,
+    DeviceMissing,
+    DeviceOpen,
+    DeviceRefused,
+    NotABlockDevice,
+    OptionRefused,
+)
 from fsconsole.journal.folder import RawOutputs, RunFolder, require_own
 from fsconsole.journal.last_word import leave
 from fsconsole.journal.past import read_state
+from fsconsole.journal.seal import check_seals
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model import events
 from fsconsole.model.events import Outcome, RunFinished, Verb
@@ -224,6 +233,7 @@ def _acquire(
     if any(cell.array and not cell.unavailable for cell in _open_cells(state)):
         stack.enter_context(lock_arrays())
     prover = Prover(executor, state, folder.path)
+    prover.is_interrupted = lambda: requests.interrupting
     for target in state.request.targets:
         try:
             stack.enter_context(lock_whole_disk(find_device(target.path)))
@@ -250,6 +260,7 @@ def _acquire(
         prover=prover,
         known_of_all=known_of_all,
         detector=detector,
+        seals=check_seals(folder)[0],
     )
 
 
@@ -276,6 +287,8 @@ def _listen_to_signals(detector: HangDetector) -> None:
 
 
 _ENDS_ALL = (JournalFull, JournalUnusable, DeviceHangs)
+_PAUSES_AFTER = 2
+"""Cells in a row that failed because somebody had their device open."""
 _CLOCK_RUNS = frozenset(CLOSED_BY.values())
 """Steps that stop the clock of the step before them: nothing of ours may write to the disk until then."""
 
@@ -286,6 +299,7 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
     Returns how the run ended; state is as it was before this attempt.
     """
     outcomes: list[Outcome] = []
+    blocked = 0
     lost: dict[str, FsconsoleError] = {}
     for cell in cells:
         run.requests.wait_while_paused()
@@ -295,6 +309,10 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
             continue
         try:
             outcomes.append(run_cell(run, cell))
+            blocked = blocked + 1 if run.prover.blocked_by else 0
+            if blocked == _PAUSES_AFTER:
+                blocked = 0
+                _pause(run)
         except FsconsoleError as error:
             gone = _losses(run, cell, error)
             if not gone:
@@ -318,6 +336,17 @@ def run_cells(run: RunWork, state: RunState, cells: tuple[Cell, ...]) -> RunFini
     return RunFinished(Outcome.DONE)
 
 
+def _pause(run: RunWork) -> None:
+    """Pause before the next cell, since somebody keeps its device open: the cells after it would fail too."""
+    hint = (
+        f"End that process, then `fsconsole stop --continue {run.request.run_id}`; failed cells stay failed."
+    )
+    reason = f"paused: {run.prover.blocked_by}"
+    run.journal.record(events.WarningRaised(None, run.attempt, events.WarningKind.OTHER_IO, reason, hint))
+    run.journal.note(events.ControlRequested(Verb.PAUSE))
+    run.requests.take(Verb.PAUSE)
+
+
 def run_cell(run: RunWork, cell: Cell) -> Outcome:
     """Execute one cell and return its outcome; raises errors that are not a result of the cell."""
     run.journal.record(events.CellStarted(cell.index, run.attempt), durable=True)
@@ -339,6 +368,7 @@ def run_cell(run: RunWork, cell: Cell) -> Outcome:
     finally:
         run.detector.cell = run.detector.step = None
     finished = _finish(run, cell, outcome, reason)
+    run.prover.is_patient = True
     if run.detector.hang is not None:
         raise run.detector.hang
     return finished
@@ -367,9 +397,23 @@ def _run_steps(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
                         break
             finally:
                 run.requests.cell_releases()
+        _note_left(work)
         warnings.about_end(work, run.known_of_all)
         work.keep_kernel_log()
     return outcome, reason
+
+
+def _note_left(work: CellWork) -> None:
+    """Journal what the cell left on its devices, by which the next cell, resume and cleanup know them again."""
+    if work.run.detector.hang is not None:
+        return
+    for number, path in enumerate(work.cell.devices):
+        # A device that is gone, or can't be read, is asked about before the next wipe.
+        with suppress(OSError, DeviceChanged, DeviceMissing, DeviceRefused, NotABlockDevice, ToolFailed):
+            found = work.run.prover.note_left(path)
+            if found is not None:
+                left = events.DeviceLeft(work.cell.index, work.run.attempt, number, found)
+                work.run.journal.record(work.run.seals.put_on(left))
 
 
 def run_step(work: CellWork, step: Step) -> StepResult:
@@ -419,6 +463,11 @@ def _handled(work: CellWork, step: Step) -> StepResult:
         reason = error.strerror or str(error)
     except (JournalFull, JournalUnusable):
         raise
+    except DeviceOpen as error:
+        # Before the first cell it is told at once, to whoever has just started the run.
+        if not work.run.prover.is_patient:
+            raise
+        reason = str(error)
     except FsconsoleError as error:
         # A proof whose program was killed proves nothing; the next cell's proof does. A device that was lost in the
         # middle of a cell is the cell's result.

@@ -28,10 +28,15 @@ from fsconsole.workloads.protocol import LoadResult
 HINT = "Add the missing members, let it recover (/proc/mdstat), and run the plan again."
 
 
-def degraded_below(target: str) -> tuple[MdArray, ...]:
-    """Return the degraded arrays among the target and its lower devices. Raises KernelUnreadable."""
+def arrays_below(target: str) -> tuple[MdArray, ...]:
+    """Return the arrays among the target and its lower devices. Raises KernelUnreadable."""
     names = {device.name for device in watched_tree(os.path.basename(os.path.realpath(target)))}
-    return tuple(array for array in read_arrays() if array.degraded and array.name in names)
+    return tuple(array for array in read_arrays() if array.name in names)
+
+
+def degraded_below(target: str) -> tuple[MdArray, ...]:
+    """Return the degraded ones of those. Raises KernelUnreadable."""
+    return tuple(array for array in arrays_below(target) if array.degraded)
 
 
 def degraded_words(array: MdArray) -> str:
@@ -106,7 +111,14 @@ def about_array(work: CellWork) -> None:
 
 
 def about_target(work: CellWork) -> None:
-    """Warn if the target is a loop device."""
+    """Warn if the target is a loop device, or an array that md still brings in step."""
+    arrays = () if work.cell.array is not None else arrays_below(work.cell.target)
+    for array in (array for array in arrays if array.action):
+        work.warn(
+            WarningKind.NOT_COMPARABLE,
+            f"/dev/{array.name} was in {array.action}: md wrote to its members too",
+            "Wait for it, `mdadm --wait`, and run these cells again.",
+        )
     if any(path.startswith("/dev/loop") for path in work.cell.devices):
         work.warn(
             WarningKind.NOT_COMPARABLE,

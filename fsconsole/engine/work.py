@@ -13,6 +13,7 @@ from fsconsole.engine.proof import Prover
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.inspect.checks import naming, worth_a_warning
 from fsconsole.journal.folder import RawOutputs
+from fsconsole.journal.seal import Seals
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.command import Command, CommandResult, Executor
 from fsconsole.model.events import CommandFinished, Outcome, WarningKind, WarningRaised
@@ -66,6 +67,7 @@ class RunWork:
     attempt: int
     prover: Prover
     detector: HangDetector
+    seals: Seals
     known_of_all: frozenset[str] = frozenset()
     """Texts of the run's own warnings: cells don't repeat them."""
 

@@ -6,7 +6,7 @@ from fsconsole.errors import ExitCode, FsconsoleError
 
 
 class SystemRefused(FsconsoleError):
-    """A system call that failed where no room of fsconsole expected it; what names the file and the reason."""
+    """An unexpected OSError; what names the file and the reason."""
 
     what: str
     sentence = "A system call failed: {what}."
@@ -17,6 +17,13 @@ class NotRoot(FsconsoleError, exit_code=ExitCode.NOT_ROOT):
     what: str
     sentence = "{what} needs root."
     advice = "Run it again with sudo."
+
+
+class StillNeeded(FsconsoleError, exit_code=ExitCode.CONSENT_MISSING):
+    what: str
+    why: str
+    sentence = "{what} is still needed: {why}."
+    advice = "Add --yes if nobody needs it."
 
 
 class NotPrivate(FsconsoleError):

@@ -112,8 +112,12 @@ class DeviceRefused(FsconsoleError, exit_code=ExitCode.DEVICE_REFUSED):
     device: str
     reason: str
     remedy: str
-    sentence = "{device} {reason}; nothing was touched."
+    sentence = "{device} {reason}."
     advice = "{remedy}"
+
+
+class DeviceOpen(DeviceRefused, exit_code=ExitCode.DEVICE_REFUSED):
+    """A device against which nothing speaks but that somebody has it open, for now."""
 
 
 class DeviceMounted(DeviceRefused, exit_code=ExitCode.DEVICE_MOUNTED):

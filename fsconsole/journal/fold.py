@@ -14,9 +14,9 @@ from fsconsole.model.events import (
     CellStarted,
     CommandFinished,
     ControlRequested,
+    DeviceLeft,
     FeatureSeen,
     InCell,
-    MemberLeft,
     RequestRenewed,
     RunFinished,
     RunInterrupted,
@@ -126,7 +126,7 @@ class _Draft:
                 cell = replace(cell, steps=tuple(steps.values()))
             case FeatureSeen():
                 cell = replace(cell, features=(*cell.features, seen))
-            case MemberLeft():
+            case DeviceLeft():
                 cell = replace(cell, left=(*cell.left, seen))
             case WarningRaised():
                 cell = replace(cell, warnings=(*cell.warnings, seen))

@@ -1,4 +1,4 @@
-"""The engine's last word where its journal takes none any more: a file whose room is taken when the run is made.
+"""Fallback file for how a run ended, allocated when the run is created, for when the journal's disk is full.
 
 A disk that is full takes no new block, but lets what is allocated be written over (also on btrfs, the first
 time, as fallocate promises: man 2 fallocate). The word stays until it has been moved into the journal.

@@ -1,4 +1,4 @@
-"""A whole run in one value, for whoever needs where it stands rather than what is new."""
+"""Loads a whole run's state, and its curves, in one call."""
 
 from __future__ import annotations
 

@@ -48,6 +48,12 @@ class JournalReader:
         with self._fitting("run request"):
             return decode(RunRequest, row[0])
 
+    def request_seal(self) -> str:
+        """Return the seal of that request; empty where it has none."""
+        with open_journal(self.path) as connection:
+            row = connection.execute("SELECT seal FROM run").fetchone()
+        return str(row[0]) if row is not None else ""
+
     def read_since(self, cursor: Cursor, *, max_samples: int = MAX_SAMPLES) -> Batch:
         """Return all observations, and up to max_samples samples, that were committed after cursor.
 

@@ -21,7 +21,11 @@ OLD_APPLICATION_ID = 0x66736A31
 SCHEMA_VERSION = 1
 """PRAGMA user_version of a journal written by this program."""
 
-_RUN = "CREATE TABLE run (id INTEGER PRIMARY KEY CHECK (id = 1), request TEXT NOT NULL)"
+_RUN = """CREATE TABLE run (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        request TEXT NOT NULL,
+        seal TEXT NOT NULL DEFAULT '')"""
+"""seal is that of the request (journal.seal)."""
 
 
 def create_tables(connection: sqlite3.Connection) -> None:

@@ -28,6 +28,7 @@ from fsconsole.journal.folder import LATEST, RunFolder, is_full, require_own
 from fsconsole.journal.last_word import reserve
 from fsconsole.journal.past import read_journal
 from fsconsole.journal.schema import create_tables
+from fsconsole.journal.seal import request_seal
 from fsconsole.journal.writer import record_all
 from fsconsole.model.events import RequestRenewed
 from fsconsole.model.run import RunRequest
@@ -203,7 +204,8 @@ def create_run(runs_dir: str, request: RunRequest) -> RunFolder:
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("BEGIN IMMEDIATE")
                 create_tables(connection)
-                connection.execute("INSERT INTO run (id, request) VALUES (1, ?)", (document,))
+                row = (document, request_seal(request))
+                connection.execute("INSERT INTO run (id, request, seal) VALUES (1, ?, ?)", row)
             reserve(hidden)
             os.fsync(fd)
         os.rename(hidden.name, request.run_id, src_dir_fd=runs_fd, dst_dir_fd=runs_fd)

@@ -118,11 +118,26 @@ class TargetAnswer(Wire, frozen=True):
     scratch: bool
     loss: str
     hazards: tuple[Hazard, ...]
+    place: str = ""
+    """Its slot, or its name in /dev/disk/by-path; empty where neither is known."""
+    lookalike: str = ""
+    """A disk of the same model and size; empty where there is none."""
+    changed: str = ""
+    """Of a device whose run is to be resumed: why it is not as the run left it."""
+    files: tuple[str, ...] = ()
+    """Likewise: what its filesystems hold, a sentence each."""
 
     @property
     def refused(self) -> bool:
         """Whether it is never wiped."""
         return any(hazard.verdict is not Verdict.ASKED for hazard in self.hazards)
+
+    @property
+    def to_type(self) -> str:
+        """What agrees to its loss: its name, and what tells it from a disk that looks the same."""
+        name = self.path.rpartition("/")[2]
+        mark = self.serial[-4:] or self.place
+        return f"{name} {mark}" if self.lookalike and mark else name
 
 
 class PlanAnswer(Wire, frozen=True):
@@ -157,8 +172,8 @@ class PlanAnswer(Wire, frozen=True):
 
     @property
     def to_type(self) -> str:
-        """The names of all targets but scratch devices; empty where none need be typed."""
-        return " ".join(target.path.rpartition("/")[2] for target in self.targets if not target.scratch)
+        """What agrees to the loss of all targets but scratch devices; empty where nothing need be typed."""
+        return " ".join(target.to_type for target in self.targets if not target.scratch)
 
     @property
     def members(self) -> frozenset[str]:

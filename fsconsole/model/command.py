@@ -1,4 +1,4 @@
-"""A program to run and what came of it."""
+"""Commands and their results."""
 
 from __future__ import annotations
 

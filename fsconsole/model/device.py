@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Literal
 
 from fsconsole.model.wire import Wire
 
@@ -56,8 +57,14 @@ class LoopBacking(Wire, frozen=True):
     direct_io: bool
     autoclear: bool
     offset_bytes: int = 0
+    limit_bytes: int = 0
+    """0: to the end of the file."""
     scratch_id: str = ""
     """The marker that fsconsole put on the file it made; empty on anybody else's."""
+    is_in_place: bool = True
+    """False where a scratch file has another name or place than it was made with."""
+    left: str = ""
+    """A digest of what a run left on a scratch file; empty while none has been there."""
     device_number: int = 0
     """st_rdev where it stands on a block device instead of a file; 0 for a file."""
 
@@ -125,12 +132,45 @@ class Identity(Wire, frozen=True):
     dm_table: str = ""
     backing_device: int = 0
     backing_inode: int = 0
+    backing_offset_bytes: int = 0
+    backing_limit_bytes: int = 0
     scratch_id: str = ""
 
     def stable_key(self) -> tuple[str | int, ...]:
         """Return what survives a reboot and a change of name; its first field is empty where nothing does."""
         lasting = self.wwn or self.serial or self.dm_uuid or self.scratch_id
         return (lasting, self.size_bytes, self.partition_start_bytes, self.partition_uuid)
+
+
+class WriteMark(Wire, frozen=True):
+    """Bytes of a superblock that a mount for writing changes, from the device's start; over 8 are compared by hash."""
+
+    name: str
+    offset: int
+    bytes: int
+    order: Literal["little", "big"] = "little"
+
+
+class PlacedSignature(Wire, frozen=True):
+    """A signature on a device or on a partition of it, with its filesystem's write marks: "mount count 3"."""
+
+    start_bytes: int
+    """Of the partition; 0 on the device itself."""
+    signature: Signature
+    marks: tuple[str, ...] = ()
+
+
+class Fingerprint(Wire, frozen=True):
+    """Who a device is, what is on it, and what a write to it changes: what is compared before each wipe."""
+
+    identity: Identity
+    partitions: tuple[tuple[int, int], ...]
+    """Start and size in bytes, in order."""
+    signatures: tuple[PlacedSignature, ...]
+    content: str
+    """ContentSample.digest."""
+    written: tuple[str, ...]
+    """The kernel's counters of writes; of one boot only."""
 
 
 class Device(Wire, frozen=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from fsconsole.model.device import Hazard, Identity
+from fsconsole.model.device import Fingerprint, Hazard, Identity
 from fsconsole.model.figures import Measurement
 from fsconsole.model.load import Latencies
 from fsconsole.model.plan import StepKind
@@ -98,6 +98,7 @@ class RequestRenewed(Wire, frozen=True):
 
     attempt: int
     request: RunRequest
+    seal: str = ""
 
 
 class CellStarted(InCell, frozen=True):
@@ -182,14 +183,12 @@ class SettingReturned(InStep, frozen=True):
     why_left: str = ""
 
 
-class MemberLeft(InCell, frozen=True):
-    """A cell's array was stopped whole; content_digest is of what it left on a member, counted from 0.
+class DeviceLeft(InCell, frozen=True):
+    """A cell left a device of its own, counted from 0, unmounted and flushed; what differs later is somebody else's."""
 
-    Like ContentSample.digest: by it resume tells the run's own remains from what others have written since.
-    """
-
-    member: int
-    content_digest: str
+    device: int
+    fingerprint: Fingerprint
+    seal: str = ""
 
 
 class WarningRaised(Wire, frozen=True):
@@ -243,7 +242,7 @@ Observation = (
     | SettingTaken
     | SettingSeen
     | SettingReturned
-    | MemberLeft
+    | DeviceLeft
     | WarningRaised
     | CellFinished
     | ControlRequested

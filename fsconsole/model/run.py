@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.model.device import Hazard, Identity
+from fsconsole.model.device import Fingerprint, Hazard, Identity
 from fsconsole.model.plan import Plan
 from fsconsole.model.wire import Wire
 
@@ -11,15 +11,19 @@ class Target(Wire, frozen=True):
     """A device that the operator has agreed to have wiped: who it is, and exactly what was shown on it."""
 
     path: str
-    identity: Identity
+    fingerprint: Fingerprint
     shown: tuple[Hazard, ...]
-    content_digest: str
     consent: str
     """The consent code; empty for a scratch device, which needs none."""
     backing_file: str = ""
     """Path of a scratch device's file, by which it is attached again after a reboot; empty for any other."""
     agreed_attempt: int = 1
     """The attempt that was about to begin when it was agreed upon: what earlier attempts wrote is not ours."""
+
+    @property
+    def identity(self) -> Identity:
+        """Who it is."""
+        return self.fingerprint.identity
 
 
 class RunRequest(Wire, frozen=True):

@@ -7,8 +7,8 @@ from enum import Enum
 
 from fsconsole.model.events import (
     CommandFinished,
+    DeviceLeft,
     FeatureSeen,
-    MemberLeft,
     Outcome,
     RunStarted,
     SettingTaken,
@@ -84,8 +84,8 @@ class CellState:
     steps: tuple[StepState, ...] = ()
     features: tuple[FeatureSeen, ...] = ()
     warnings: tuple[WarningRaised, ...] = ()
-    left: tuple[MemberLeft, ...] = ()
-    """Of its array, once that is stopped."""
+    left: tuple[DeviceLeft, ...] = ()
+    """Of its devices, once it is over."""
 
     def value(self, metric: Metric) -> float | None:
         """Return the cell's last figure of that metric, or None where it has none."""

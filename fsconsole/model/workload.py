@@ -60,7 +60,7 @@ class Layout(str, Enum):
 
 
 class End(str, Enum):
-    """Where a limit by time or bytes ends a load: after the file at hand, as FFSB, or in the middle of it."""
+    """Where a limit by time or bytes ends a load: after the current file, as FFSB, or in the middle of it."""
 
     BETWEEN_OPERATIONS = "between-operations"
     AT_ONCE = "at-once"

@@ -1,1 +1,1 @@
-"""From a plan file to cells with exact commands; pure."""
+"""Expands a plan file into cells with exact commands; no I/O."""

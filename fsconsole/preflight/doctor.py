@@ -1,4 +1,4 @@
-"""Judges what a machine offers: one finding for each thing that a run leans on, with what to do about it."""
+"""Checks requirements of runs: one finding each, with what to do about it."""
 
 from __future__ import annotations
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import permutations
 
@@ -17,10 +15,13 @@ from fsconsole.devices.claims import lock_paths
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import GateReport, consent_code, inspect_device, short_code, shown_on
 from fsconsole.devices.graph import DeviceGraph
+from fsconsole.devices.hazards import SCRATCH_KEPT
+from fsconsole.devices.scratch import Scratch, attached_for_now
 from fsconsole.devices.settings import queues_of
 from fsconsole.devices.snapshot import find_device, take_snapshot
 from fsconsole.errors.runs import NotRoot
 from fsconsole.errors.targets import DeviceRefused, NotAsShown
+from fsconsole.model import DEFAULT_RUNS_DIR
 from fsconsole.model.command import Executor
 from fsconsole.model.device import Device
 from fsconsole.model.plan import Plan
@@ -31,7 +32,7 @@ from fsconsole.plan.planfile import NO_DEVICE, PlanFile, QueueSpec, TargetSpec
 from fsconsole.plan.read import read_plan, resolve_plan
 from fsconsole.preflight.findings import missing_tools, what_is_known
 from fsconsole.preflight.machine import array_support, require_free_array_name
-from fsconsole.system.files import kernel_release, read_int_or, read_text, read_text_or
+from fsconsole.system.files import kernel_release, read_int_or
 from fsconsole.system.run import RealExecutor, find_program
 
 # Codes of a plan and its devices as they were shown, to which a start can be bound.
@@ -45,14 +46,12 @@ BETWEEN = "."
 _ARRAY_UUID = re.compile(r"(?<='--uuid=)[0-9a-f-]{36}(?=')")
 
 
-def seen_codes(
-    plan: Plan, reports: Sequence[GateReport], marks: Sequence[tuple[str, ...]]
-) -> tuple[str, ...]:
-    """Return the code of a plan, then that of each device; marks are their write_marks(), read before the reports."""
+def seen_codes(plan: Plan, reports: Sequence[GateReport]) -> tuple[str, ...]:
+    """Return the code of a plan, then that of each device."""
     # The UUIDs of filesystems and arrays are new for every run, and are all that may differ.
     cells = (_ARRAY_UUID.sub("UUID", repr(cell).replace(cell.uuid, "UUID")) for cell in plan.cells)
     plan_code = short_code("\n".join((repr(replace(plan, cells=())), *cells)))
-    targets = (json.dumps([shown_on(r), own], sort_keys=True) for r, own in zip(reports, marks, strict=True))
+    targets = (json.dumps(shown_on(report), sort_keys=True) for report in reports)
     return (plan_code, *map(short_code, targets))
 
 
@@ -65,64 +64,6 @@ def check_seen(code: str, now: Sequence[str], reports: Sequence[GateReport]) -> 
     changed = [name for name, before, after in zip(names, seen, now, strict=True) if before != after]
     if changed:
         raise NotAsShown(", ".join(changed))
-
-
-# Marks by which it is noticed that somebody wrote to a device, wherever on it. Reads sysfs and stat, no content.
-
-NOT_COUNTED = "not counted"
-"""Stands for a figure that the kernel doesn't keep or tell, or that didn't hold still: writes don't change it."""
-_SECTORS_WRITTEN, _SECTORS_DISCARDED = 6, 13
-"""Places in /sys/class/block/NAME/stat, from 0 (Documentation/block/stat.rst); the second is there since Linux 4.18."""
-_TRIES = 20
-
-
-def write_marks(device: Device, sys_root: str = "/sys") -> tuple[str, ...]:
-    """Return what a write to a device changes, wherever on it, whichever process it came from.
-
-    Sectors written and discarded so far, for a partition also those through its disk's own node, and for a loop
-    device its file's time and size. A write below an array, a volume or a loop over a device changes none of them,
-    nor does one by another path to the same disk, by a command passed through to the drive, or to the file below a
-    partition's loop device; nor any where all are NOT_COUNTED. A sample of blocks may still show those.
-    """
-    block, disk = f"{sys_root}/class/block", device.parent or device.name
-    of_file: tuple[str, ...] = ()
-    if (loop := device.loop) is not None:
-        of_file = (NOT_COUNTED,)
-        # Attaching and reading leave the time as it is; a write changes it, through the loop device or past it.
-        with suppress(OSError, ValueError):
-            found = os.stat(loop.path)
-            place = (found.st_dev, found.st_ino)
-            if stat.S_ISREG(found.st_mode) and place == (loop.file_device, loop.inode):
-                of_file = (str(found.st_mtime_ns), str(found.st_size))
-    # The counts stand still, at what they were, where nobody keeps them (Documentation/block/queue-sysfs.rst).
-    if read_text_or(f"{block}/{disk}/queue/iostats", "0") == "0":
-        return (NOT_COUNTED, *of_file)
-    try:
-        own = tuple(str(sectors) for sectors in _sectors(block, device.name))
-        beside = _marks_beside(block, disk) if device.parent else ()
-    except OSError:
-        return (NOT_COUNTED, *of_file)
-    return (*own, *beside, *of_file)
-
-
-def _marks_beside(block: str, disk: str) -> tuple[str, ...]:
-    """Return what went through a disk's own node. Its count has that of its partitions in it, whose I/O is no matter.
-
-    Two passes that agree show all counts at one instant; a disk that others keep too busy for that has no mark.
-    """
-    names = sorted(
-        entry.name for entry in os.scandir(f"{block}/{disk}") if os.path.exists(f"{entry.path}/partition")
-    )
-    for _ in range(_TRIES):
-        first, second = ([_sectors(block, name) for name in (disk, *names)] for _ in range(2))
-        if first == second:
-            return tuple(str(whole - sum(parts)) for whole, *parts in zip(*first, strict=True))
-    return (NOT_COUNTED,)
-
-
-def _sectors(block: str, name: str) -> tuple[int, ...]:
-    words = read_text(f"{block}/{name}/stat").split()
-    return tuple(int(words[place]) for place in (_SECTORS_WRITTEN, _SECTORS_DISCARDED) if place < len(words))
 
 
 _STRIPED = ("raid4", "raid5", "raid6")
@@ -163,15 +104,14 @@ def prepare(
     if plan_file.arrays:
         require_free_array_name()
     least, most = size_bounds(plan_file, catalog)
-    context = GateContext(executor, runs_dir, min_bytes=least, max_bytes=most)
+    context = GateContext(executor, runs_dir, catalog.marks, min_bytes=least, max_bytes=most)
     for device in devices:
         require_answer(device.path, device.size_bytes, executor)
-    marks = tuple(write_marks(device) for device in devices)
     reports = tuple(inspect_device(device.path, context) for device in devices)
     graph = take_snapshot().graph
     targets = tuple(target_spec(report.device, graph) for report in reports)
     plan = _expanded(plan_file, targets, executor, run_id)
-    seen = seen_codes(plan, reports, marks)
+    seen = seen_codes(plan, reports)
     is_refused = any(report.refusals for report in reports)
     return Prepared(plan, reports, "" if is_refused else consent_code(reports), seen)
 
@@ -236,14 +176,22 @@ def _distinct(paths: Sequence[str]) -> tuple[Device, ...]:
     return tuple(found.values())
 
 
+def kept_on(made: Scratch) -> str:
+    """Return what somebody may want to keep on a scratch device, as a clause; empty where it is as fsconsole left it."""
+    context = GateContext(RealExecutor(), DEFAULT_RUNS_DIR, load_catalog().marks)
+    with attached_for_now(made) as device:
+        report = inspect_device(device, context)
+    is_kept = any(hazard.check == SCRATCH_KEPT for hazard in report.hazards)
+    return f"it holds {report.loss}" if is_kept else ""
+
+
 def agreed_target(report: GateReport, consent: str) -> Target:
     """Return a device as an engine wants it: who it is, and what was shown on it."""
     loop = report.device.loop
     return Target(
         path=report.device.path,
-        identity=report.identity,
+        fingerprint=report.fingerprint,
         shown=report.hazards,
-        content_digest=report.content_digest,
         consent=consent if report.needs_consent else "",
         backing_file=loop.path if loop is not None and report.device.is_scratch else "",
     )

@@ -302,7 +302,7 @@ def _end_with_stdin(images: str) -> None:
     # By the descriptor: the buffered reader would hold a lock that the interpreter's own end waits for.
     while os.read(0, 1):
         pass
-    # Again where the trial at hand has made an image meanwhile.
+    # Again where the current trial has made an image meanwhile.
     attempts = 100
     while images and os.path.isdir(images) and attempts:
         shutil.rmtree(images, ignore_errors=True)

@@ -309,13 +309,15 @@ _WORDS = {
     "partition_uuid": "PARTUUID",
     "partition_start_bytes": "partition start",
     "backing_inode": "file",
+    "backing_offset_bytes": "offset in its file",
+    "backing_limit_bytes": "limit in its file",
     "backing_device": "filesystem of its file",
     "diskseq": "sequence number",
     "device_number": "number",
 }
 """What tells most comes first. A name is not among them: what stands under one is what is compared."""
 _MOST_TOLD = 2
-_BYTES = frozenset({"size_bytes", "partition_start_bytes"})
+_BYTES = frozenset({"size_bytes", "partition_start_bytes", "backing_offset_bytes", "backing_limit_bytes"})
 
 
 def within_boot(identity: Identity) -> Identity:

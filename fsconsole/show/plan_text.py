@@ -109,11 +109,20 @@ def target_told(target: TargetAnswer, *, is_meant: bool = True) -> Iterator[tupl
     """Yield a target line by line, printable, each with its tone: facts, what would be lost, hazards."""
     kind = "scratch device, " if target.scratch else ""
     yield printable(f"{target.path}  {kind}{target_facts(target)}"), "strong"
+    if target.lookalike:
+        yield (
+            printable(f"  {target.lookalike} has the same model and size: compare serial number and place"),
+            "",
+        )
     if target.stands_on:
         yield printable(f"  {target.stands_on}"), ""
     if not target.refused:
         lead = "would be LOST:" if is_meant and not target.scratch else "holds"
         yield printable(f"  {lead} {target.loss}"), "" if target.scratch else "bad"
+    if target.changed:
+        yield printable(f"  {target.changed}"), ""
+    for files in target.files:
+        yield printable(f"  {files}"), "bad"
     for hazard in target.hazards:
         said = f"{hazard.device} {hazard.reason}. {hazard.hint}".rstrip()
         if hazard.verdict is not Verdict.ASKED:
@@ -125,9 +134,10 @@ def target_told(target: TargetAnswer, *, is_meant: bool = True) -> Iterator[tupl
 
 
 def target_facts(target: TargetAnswer) -> str:
-    """Return a target's size, model and serial number, as far as they are known."""
+    """Return a target's size, model, serial number and place, as far as they are known."""
     serial = f"serial {target.serial}" if target.serial else ""
-    return ", ".join(filter(None, (units.format_bytes(target.size_bytes), target.model, serial)))
+    place = f"at {target.place}" if target.place else ""
+    return ", ".join(filter(None, (units.format_bytes(target.size_bytes), target.model, serial, place)))
 
 
 def _arrays(cells: Sequence[Cell], width: int, *, is_named: bool) -> Iterator[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import stat
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
 from fsconsole.system.files import opened, read_text, read_text_or
 from fsconsole.text import decode
@@ -107,8 +109,33 @@ def _matching_descriptors(pid: int, target_of: _TargetOf) -> Iterator[OpenDescri
     with suppress(*_CLOSED), opened(f"/proc/{pid}/fd", os.O_DIRECTORY) as directory:
         for name in os.listdir(directory):
             with suppress(*_CLOSED):
-                if target := target_of(os.stat(name, dir_fd=directory)):
+                found = os.stat(name, dir_fd=directory)
+                if target := target_of(found):
                     yield OpenDescriptor(pid, _command(pid), os.readlink(name, dir_fd=directory), target)
+                elif found.st_dev == _anonymous_device() and "io_uring" in os.readlink(
+                    name, dir_fd=directory
+                ):
+                    yield from _registered_files(pid, name, target_of)
+
+
+@cache
+def _anonymous_device() -> int:
+    """Return st_dev of descriptors without a file, such as those of io_uring."""
+    with select.epoll() as descriptor:
+        return os.fstat(descriptor.fileno()).st_dev
+
+
+def _registered_files(pid: int, ring: str, target_of: _TargetOf) -> Iterator[OpenDescriptor]:
+    """Yield what of that is registered with an io_uring, which keeps it open when its descriptor is closed.
+
+    fdinfo lists them as "0: /dev/sdb", older kernels by the last name alone (io_uring/fdinfo.c).
+    """
+    _, _, listed = read_text(f"/proc/{pid}/fdinfo/{ring}").partition("\nUserFiles:")
+    for line in listed.partition("\nUserBufs:")[0].splitlines()[1:]:
+        path = line.partition(": ")[2]
+        with suppress(*_CLOSED):
+            if target := target_of(os.stat(f"/proc/{pid}/root{path if path[:1] == '/' else '/dev/' + path}")):
+                yield OpenDescriptor(pid, _command(pid), path, target)
 
 
 def _matching_mappings(pid: int, target_of: _TargetOf) -> Iterator[OpenDescriptor]:

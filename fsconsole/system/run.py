@@ -89,7 +89,7 @@ _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def search_path() -> str:
-    """Return this process's PATH with the system directories at its end, and nothing of the directory at hand."""
+    """Return this process's PATH with the system directories at its end, and without the working directory."""
     # What is relative, or empty, means wherever the operator happens to stand: root must not find tools there.
     directories = [d for d in os.environ.get("PATH", _DEFAULT_PATH).split(":") if os.path.isabs(d)]
     return ":".join([*directories, *(d for d in _SYSTEM_DIRECTORIES if d not in directories)])

@@ -1,4 +1,4 @@
-"""Colours by what they mean; words say the same, for terminals without them.
+"""Semantic colours; words say the same, for terminals without them.
 
 With 16 colours the bright ones are taken where the dim ones can hardly be read on black (blue, red, magenta: a contrast
 below 3.5 on the kernel's palette, where the bright ones have 4.1 and more).

@@ -80,9 +80,12 @@ _NVMET = f"{_CONFIG}/nvmet/subsystems/lab"
 _GADGET = f"{_CONFIG}/usb_gadget/lab"
 _LOOPBACK = f"{_CONFIG}/target/loopback/naa.5001405000000001"
 _LIO_DISK = "lsblk -dno PATH,VENDOR | sed -n 's/ *LIO-ORG *//p'"
-_TWINS = "modprobe scsi_debug dev_size_mb=16 add_host=2 vpd_use_hostno=0; udevadm settle"
-_TWIN = "$(lsblk -dno PATH,MODEL | sed -n 's/ *scsi_debug *//p' | sed -n {}p)"
-_NO_TWINS = "rmmod scsi_debug; udevadm settle"
+TWINS = "modprobe scsi_debug dev_size_mb=16 add_host=2 vpd_use_hostno=0"
+TWIN = "$(lsblk -dno PATH,MODEL | sed -n 's/ *scsi_debug *//p' | sed -n {}p)"
+NO_TWINS = "rmmod scsi_debug; udevadm settle"
+_WRITTEN_TWINS = f"{TWINS}; udevadm settle; printf x | dd of={TWIN.format(1)} bs=1 status=none; sync"
+_HELD_TWIN = f'dmsetup create lab --table "0 2048 linear {TWIN.format(1)} 0"'
+_OPEN_TWIN = f"sh -c 'touch /run/held; exec sleep 999' <{TWIN.format(1)} {_HOLD}"
 _MD5 = "mdadm -qC /dev/md0 -l5 -n3 --assume-clean $A $B $S; udevadm settle"
 _NO_MD = "mdadm -qS /dev/md0; mdadm -q --zero-superblock $A $B $S"
 _REGISTER = "udevadm settle; echo {} >/sys/fs/bcache/register || :"
@@ -109,6 +112,10 @@ MOUNTS = (
     ),
     refused("a disk with a mounted partition", "mounted", f"{_PARTED}; mkfs.ext4 -q ${{A}}1; mount -o ro ${{A}}1 $M", "umount $M"),
     refused("the second device of a mounted btrfs", "mounted-btrfs", "modprobe btrfs; mkfs.btrfs -q $C $D; udevadm settle; mount -o ro $C $M", "umount $M", "$D"),
+    refused(
+        "a device of a btrfs that is mounted degraded, without it", "mounted-btrfs",
+        "modprobe btrfs; mkfs.btrfs -q -m raid1 -d raid1 $C $D; udevadm settle; btrfs device scan --forget; mount -o ro,degraded $C $M", "umount $M", "$D",
+    ),
     refused("the log of a mounted xfs", "mounted", "mkfs.xfs -q -l logdev=$C $E; mount -o logdev=$C $E $M", "umount $M", "$C"),
     refused("the journal of a mounted ext4", "busy", "mke2fs -qF -O journal_dev $B; mkfs.ext4 -qF -J device=$B $C; mount $C $M", "umount $M", "$B"),
     refused("swapped on", "swap", "mkswap -q $A; swapon $A", "swapoff $A"),
@@ -131,7 +138,7 @@ ARRAYS = (
     refused("a member of an array without superblocks", "array-member", "mdadm -qB /dev/md0 -l0 -n2 $A $B", "mdadm -qS /dev/md0", signed=False),
     refused("a member of an inactive array", "array-member", f"{_MD5}; mdadm -qS /dev/md0; mdadm -qI --no-degraded $A", _NO_MD),
     refused("an inactive array", "inactive-array", f"{_MD5}; mdadm -qS /dev/md0; mdadm -qI --no-degraded $A; udevadm settle", _NO_MD, "/dev/md0", signed=False),
-    refused("an array that resyncs", "resyncing", f"{_SLOW}; mdadm -qC /dev/md0 -R -l1 -n2 $A $S; sleep 1", f"{_FAST}; {_NO_MD}", "/dev/md0", signed=False),
+    asked("an array that resyncs", "resyncing", f"{_SLOW}; mdadm -qC /dev/md0 -R -l1 -n2 $A $S; sleep 1", f"{_FAST}; {_NO_MD}", "/dev/md0", signed=False),
     refused("an array that was made read-only", "read-only", f"{_MD5}; mdadm -qo /dev/md0", _NO_MD, "/dev/md0", signed=False),
     asked("a member of an array of another machine", "raid-signature", "mdadm -qC /dev/md0 --homehost=other -l1 -n2 --assume-clean -R $A $S; udevadm settle; mdadm -qS /dev/md0", "mdadm -qSs || :"),
     refused("an LVM volume's only disk", "active-volume-group", _VOLUMES, _NO_VOLUMES),
@@ -174,9 +181,12 @@ SHARED = (
         "a loop device whose file another one has too", "shared-backing-file",
         "truncate -s 8M /run/file; losetup /dev/loop0 /run/file; losetup /dev/loop1 /run/file", "losetup -d /dev/loop0 /dev/loop1", "/dev/loop0", signed=False,
     ),
-    refused("a second path to a mounted disk", "second-path", f"{_TWINS}; mkfs.ext4 -qF {_TWIN.format(1)}; mount -o ro {_TWIN.format(1)} $M", f"umount $M; {_NO_TWINS}", _TWIN.format(2)),
-    refused("a second path to a disk that is held", "second-path", f"{_TWINS}; dmsetup create lab --table \"0 2048 linear {_TWIN.format(1)} 0\"", f"dmsetup remove lab; {_NO_TWINS}", _TWIN.format(2), signed=False),
-    refused("a second path to a disk that is open", "second-path", f"{_TWINS}; sh -c 'touch /run/held; exec sleep 999' <{_TWIN.format(1)} {_HOLD}", f"{_LET_GO}; {_NO_TWINS}", _TWIN.format(2), signed=False),
+    refused("a second path to a mounted disk", "second-path", f"{TWINS}; udevadm settle; mkfs.ext4 -qF {TWIN.format(1)}; mount -o ro {TWIN.format(1)} $M", f"umount $M; {NO_TWINS}", TWIN.format(2)),
+    refused("a second path to a disk that is held", "second-path", f"{_WRITTEN_TWINS}; {_HELD_TWIN}", f"dmsetup remove lab; {NO_TWINS}", TWIN.format(2), signed=False),
+    refused("a second path to a disk that is open", "second-path", f"{_WRITTEN_TWINS}; {_OPEN_TWIN}", f"{_LET_GO}; {NO_TWINS}", TWIN.format(2), signed=False),
+    asked("a second path to a blank disk that is held", "blank-twin", f"{TWINS}; udevadm settle; {_HELD_TWIN}", f"dmsetup remove lab; {NO_TWINS}", TWIN.format(2), signed=False),
+    asked("a second path to a blank disk that is open", "blank-twin", f"{TWINS}; udevadm settle; {_OPEN_TWIN}", f"{_LET_GO}; {NO_TWINS}", TWIN.format(2), signed=False),
+    asked("a disk whose writes nobody counts", "uncounted", "echo 0 >/sys/block/${A##*/}/queue/iostats", "echo 1 >/sys/block/${A##*/}/queue/iostats", signed=False),
     refused("open for reading", "open-elsewhere", f"sh -c 'touch /run/held; exec sleep 999' <$A {_HOLD}", _LET_GO, signed=False),
     refused("open for writing, without O_EXCL", "open-elsewhere", f"sh -c 'touch /run/held; exec sleep 999' 3<>$A {_HOLD}", _LET_GO, signed=False),
     refused(
@@ -211,7 +221,7 @@ CONTENTS = (
             ("mkfs.nilfs2 -fq", "$C"), ("mkfs.jfs -q", "$A"), ("mkfs.reiserfs -ff -q", "$C"),
         )
     ),
-    asked("one of two devices of a btrfs", "filesystem", "modprobe btrfs; mkfs.btrfs -q $C $D; udevadm settle", device="$D"),
+    asked("one of two devices of a btrfs", "btrfs-member", "modprobe btrfs; mkfs.btrfs -q $C $D; udevadm settle", device="$D"),
     asked("a journal for an ext4", "other-signature", "mke2fs -qF -O journal_dev $A"),
     asked("a log for an xfs", "other-signature", "mkfs.xfs -q -l logdev=$C $E", device="$C"),
     asked("a swap area", "other-signature", "mkswap -q $A"),
@@ -225,8 +235,10 @@ CONTENTS = (
 )  # fmt: skip
 
 CHANGES = (
-    changed("formatted since it was agreed upon", "was not there", ":", "mkfs.ext4 -qF $A"),
-    changed("written on since it was agreed upon", "has changed", ":", "printf x | dd of=$A bs=1 status=none"),
+    changed("formatted since it was agreed upon", "ext4 .* is new on it", ":", "mkfs.ext4 -qF $A"),
+    changed("written on since it was agreed upon", "sampled blocks changed", ":", "printf x | dd of=$A bs=1 status=none"),
+    changed("written on since where no sample is taken", "agreed upon: somebody wrote to it", ":", "printf x | dd of=$E bs=1 seek=100M status=none", device="$E"),
+    changed("mounted since it was agreed upon", "ext4 .* was written: .*mount count", "mkfs.ext4 -qF $A", "mount $A $M; umount $M"),
     changed(
         "a partition that was made again elsewhere, of the same size", "partition start",
         f"{_PARTED}", "echo 'start=8MiB,size=16MiB' | sfdisk -q $A; udevadm settle", device="${A}1",
@@ -237,8 +249,8 @@ CHANGES = (
     ),
     changed(
         "another disk of the same name and size", "sequence number",
-        "modprobe scsi_debug dev_size_mb=16; udevadm settle", f"{_NO_TWINS}; modprobe scsi_debug dev_size_mb=16; udevadm settle",
-        undone=_NO_TWINS, device=_TWIN.format(1),
+        "modprobe scsi_debug dev_size_mb=16; udevadm settle", f"{NO_TWINS}; modprobe scsi_debug dev_size_mb=16; udevadm settle",
+        undone=NO_TWINS, device=TWIN.format(1),
     ),
     changed(
         "another table of the same device-mapper name", "table", "dmsetup create lab --table \"0 2048 linear $A 0\"",
@@ -253,7 +265,8 @@ CHANGES = (
         "a loop device whose file grew between two cells", "size", "truncate -s 8M /run/file; losetup /dev/loop0 /run/file",
         "truncate -s 9M /run/file; losetup -c /dev/loop0", undone="losetup -d /dev/loop0", device="/dev/loop0",
     ),
-    between("written over between two cells", "is no longer there", ":", "dd if=/dev/urandom of=$A bs=1M count=32 status=none"),
+    between("mounted and unmounted between two cells", "ext4 .* was written: .*mount count", ":", "mount $A $M; umount $M"),
+    between("written over between two cells", "ext4 .* is gone from it", ":", "dd if=/dev/urandom of=$A bs=1M count=32 status=none"),
 )  # fmt: skip
 
 GROUPS = {

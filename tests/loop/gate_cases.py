@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import GateReport, inspect_device
 from fsconsole.model.device import Verdict
@@ -31,7 +32,7 @@ sys.stdin.read()
 
 
 def context(**facts: object) -> GateContext:
-    return GateContext(RealExecutor(), **{"runs_dir": RUNS_DIR, **facts})  # type: ignore[arg-type]
+    return GateContext(RealExecutor(), **{"runs_dir": RUNS_DIR, "marks": load_catalog().marks, **facts})  # type: ignore[arg-type]
 
 
 def inspect(path: str, **facts: object) -> GateReport:
@@ -50,7 +51,7 @@ def questions(report: GateReport) -> dict[str, str]:
 
 
 def agreed(report: GateReport) -> Target:
-    return Target(report.device.path, report.identity, report.hazards, report.content_digest, "CODE")
+    return Target(report.device.path, report.fingerprint, report.hazards, "CODE")
 
 
 def file_below(device: str) -> str:

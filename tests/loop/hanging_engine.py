@@ -11,7 +11,7 @@ import pathlib
 import sys
 import time
 
-from fsconsole.engine import runner
+from fsconsole.engine import proof, runner
 from fsconsole.engine.steps import HANDLERS
 from fsconsole.model.plan import StepKind
 
@@ -34,5 +34,6 @@ def hang_in(kind: StepKind, position: str, cell: int, marker: pathlib.Path) -> N
 
 if __name__ == "__main__":
     folder, kind_word, where, cell_word, marker_path = sys.argv[1:]
+    proof.OPENERS_WAIT_S = 2.0
     hang_in(StepKind(kind_word), where, int(cell_word), pathlib.Path(marker_path))
     sys.exit(runner.main([folder]))

@@ -19,6 +19,7 @@ import pytest
 from fsconsole.client.engine import create_request
 from fsconsole.devices.settings import Kernel
 from fsconsole.engine.cleanup import Cleaned, clean_folder
+from fsconsole.engine.proof import look_again, renew
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import create_run, is_alive, list_runs, make_run_id
@@ -166,6 +167,12 @@ def clean_up(runs_dir: str) -> tuple[Cleaned, ...]:
     return tuple(cleaned for folder in list_runs(runs_dir) for cleaned in clean_folder(folder))
 
 
+def agree_again(folder: RunFolder) -> None:
+    """Agree to what `resume` asks about; whatever an engine left that was killed in a cell is such."""
+    renewal = look_again(folder, RealExecutor())
+    renew(folder, renewal, renewal.consent)
+
+
 def objects(text: str) -> list[dict[str, object]]:
     """Return the JSON objects of a text, one on each line; anything else in it is a failure."""
     return [json.loads(line) for line in text.splitlines()]
@@ -237,10 +244,17 @@ def is_free(device: str) -> bool:
 
 def engine_of(folder: RunFolder) -> int:
     """Return the process of a run's living engine."""
-    engines = [pid for pid in processes_with(folder.path) if "fsconsole.engine" in arguments_of(pid)[2:4]]
-    # What it has just forked has its arguments until it executes a program of its own.
-    (engine,) = [pid for pid in engines if not any(pid in descendants(other) for other in engines)]
-    return engine
+    found: list[int] = []
+
+    def is_one() -> bool:
+        engines = [pid for pid in processes_with(folder.path) if "fsconsole.engine" in arguments_of(pid)[2:4]]
+        # What it has just forked has its arguments until it executes a program of its own.
+        found[:] = [pid for pid in engines if not any(pid in descendants(other) for other in engines)]
+        return len(found) == 1
+
+    # A fork between two looks is nobody's descendant yet.
+    wait_until(is_one, f"one engine of {folder.path}", 10)
+    return found[0]
 
 
 def generator_of(folder: RunFolder) -> list[int]:

@@ -20,7 +20,6 @@ from itertools import islice
 
 from fsconsole.client.engine import start_engine
 from fsconsole.engine.cleanup import require_resumable
-from fsconsole.engine.proof import look_again, renew
 from fsconsole.journal.events import Cursor
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
@@ -30,11 +29,18 @@ from fsconsole.model.events import CellFinished, CellStarted, Outcome
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Plan
 from fsconsole.model.state import CellState, CellStatus, RunStatus
-from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.loop.bystander import bystander
 from tests.loop.faulty_run import scratch_device
-from tests.loop.runs import assert_nothing_left, clean_up, engine_of, new_run, settings_of, wait_for_end
+from tests.loop.runs import (
+    agree_again,
+    assert_nothing_left,
+    clean_up,
+    engine_of,
+    new_run,
+    settings_of,
+    wait_for_end,
+)
 
 PLAN = """
 schema = 1
@@ -113,10 +119,9 @@ def _used_s(pid: int) -> float:
 
 
 def _resume(folder: RunFolder) -> None:
-    """Take a run up as `fsconsole resume` does; an engine killed in the middle of a wipe asks again."""
+    """Take a run up as `fsconsole resume` does, agreeing to what it asks about."""
     require_resumable(folder)
-    renewal = look_again(folder, RealExecutor())
-    renew(folder, renewal, renewal.consent)
+    agree_again(folder)
     start_engine(folder)
 
 

@@ -149,7 +149,7 @@ AFTER_CONSENT: dict[str, tuple[Callable[[OwnLoop, Path], object], ExitCode, Exit
         ExitCode.DEVICE_CHANGED, ExitCode.DEVICE_CHANGED, "inode of the backing file"),
     "data": (
         lambda loop, _: CHANGES["data"](loop.path),
-        ExitCode.DEVICE_CHANGED, ExitCode.CONSENT_MISSING, "written on it"),
+        ExitCode.DEVICE_CHANGED, ExitCode.CONSENT_MISSING, "somebody wrote to it"),
     "a filesystem": (
         lambda loop, _: CHANGES["a filesystem"](loop.path),
         ExitCode.DEVICE_CHANGED, ExitCode.CONSENT_MISSING, "ext4"),

@@ -20,7 +20,7 @@ from fsconsole.system.mounts import engine_argv
 from fsconsole.system.run import RunningCommand, spawn
 from fsconsole.workloads.builtin import interpreter_places
 from fsconsole.workloads.cage import caged
-from tests.conftest import MakeLoopDevice, Mount
+from tests.conftest import MakeLoopDevice, Mount, wait_until
 from tests.loop.commands import each
 from tests.loop.forked import nursery
 from tests.loop.runs import FSCONSOLE
@@ -295,7 +295,13 @@ def test_it_starts_under_a_number_that_no_process_outside_has(cage: Cage) -> Non
 def test_nothing_lives_on_when_the_cage_is_killed(cage: Cage) -> None:
     with cage.start() as running:
         assert running.receive(LIMIT_S) == "inside"
-    assert not [pid for pid in filter(str.isdigit, os.listdir("/proc")) if _runs_caged(pid, str(cage.tree))]
+    tree = str(cage.tree)
+    # The kernel takes a namespace apart after its first process has been waited for.
+    wait_until(
+        lambda: not [pid for pid in filter(str.isdigit, os.listdir("/proc")) if _runs_caged(pid, tree)],
+        "nothing of the cage runs",
+        10,
+    )
 
 
 def _runs_caged(pid: str, tree: str) -> bool:

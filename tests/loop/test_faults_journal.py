@@ -16,7 +16,7 @@ from fsconsole.text import MIB
 from tests.conftest import Mount
 from tests.loop.faulty_engine import AFTER_CELL, Event
 from tests.loop.faulty_run import carry_out, scratch_device
-from tests.loop.runs import TINY_PLAN, assert_nothing_left, new_run, wait_for_end
+from tests.loop.runs import TINY_PLAN, agree_again, assert_nothing_left, new_run, wait_for_end
 
 pytestmark = pytest.mark.root
 
@@ -56,6 +56,8 @@ def test_a_journal_that_runs_full_at_any_moment_stops_the_run_cleanly_and_loses_
     assert first.status is CellStatus.DONE
 
     (place / "ballast").unlink()
+    # No end of the cell could be written down, so that what it left is asked about.
+    agree_again(folder)
     start_engine(folder)
     wait_for_end(folder)
     after = read_state(folder)

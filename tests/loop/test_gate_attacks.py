@@ -21,7 +21,6 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.store import create_run
 from fsconsole.model.plan import Cell, Step, StepKind, Write
 from fsconsole.model.run import RunRequest
-from fsconsole.model.wire import encode
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, run
@@ -37,13 +36,11 @@ from tests.loop.gate_cases import (
     unchanged,
 )
 from tests.loop.runs import TINY_PLAN, clean_up, new_run, wait_for_end, written
-from tests.loop.test_kill_engine import hanging
+from tests.loop.test_kill_engine import hanging, kill_engine
 from tests.loop.test_resume import (
     carried_out_by_hand,
     consent_of,
     finish,
-    killed,
-    rewrite,
     runs_of,
 )
 
@@ -172,12 +169,14 @@ def test_a_run_folder_that_was_edited_makes_no_engine_do_what_fsconsole_would_no
 
 
 def killed_with_a_serial_number(device: str, directory: Path) -> RunFolder:
-    """Leave a run whose second cell's filesystem is on the device, which had a serial number when it was planned."""
-    folder = killed(device, directory, StepKind.WORKLOAD)
-    request = read_state(folder).request
+    """Leave a run that was killed between its cells, on a device with a serial number."""
+    request = read_state(new_run(TINY_PLAN, device, str(directory / "without"))).request
     (target,) = request.targets
-    named = replace(target, identity=replace(target.identity, serial="ONE"))
-    rewrite(folder, encode(replace(request, targets=(named,))))
+    identity = replace(target.identity, serial="ONE")
+    named = replace(target, fingerprint=replace(target.fingerprint, identity=identity))
+    folder = create_run(str(directory / "runs"), replace(request, targets=(named,)))
+    under = with_serial(device, directory)
+    kill_engine(hanging(folder, StepKind.GATE, "after", directory / "marker", under=under))
     return folder
 
 
@@ -185,7 +184,9 @@ def test_a_disk_proved_after_a_reboot_is_wiped_and_formatted_without_another_que
     blank: str, tmp_path: Path, other_boot: tuple[str, ...]
 ) -> None:
     folder = killed_with_a_serial_number(blank, tmp_path)
-    finish(folder, under=(*with_serial(blank, tmp_path), *other_boot))
+    after = (*with_serial(blank, tmp_path), *other_boot)
+    assert consent_of(folder, after) == ""
+    finish(folder, under=after)
 
 
 def test_a_disk_that_was_plugged_in_again_under_another_name_is_found_and_asked_about(
@@ -232,7 +233,6 @@ def test_a_filesystem_that_is_named_only_after_a_long_mkfs_is_still_the_runs_own
             run("sleep", "1.2")
         with prover.wiping(cell, name):
             run(*name)
-        prover.note_made(cell)
         prover.prove_cell(cell)
 
 

@@ -123,7 +123,7 @@ UNREADABLE = {
 
 
 def test_whatever_cant_be_read_is_a_refusal(blank: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OSError(5, "unreadable")
 
     def refused(reader: str, told: str) -> None:

@@ -30,6 +30,7 @@ from tests.loop.runs import (
     FSCONSOLE,
     RAW_PLAN,
     TINY_PLAN,
+    agree_again,
     assert_nothing_left,
     clean_up,
     kill_engines,
@@ -46,12 +47,16 @@ CELL = 1
 """The second cell hangs, so that there is a first one to be lost."""
 
 
-def hanging(folder, kind, position, marker) -> subprocess.Popen[bytes]:
-    """Start a run's engine, and wait until it stands still before or after a kind of step of its second cell."""
-    argv = (sys.executable, str(DRIVER), folder.path, kind.value, position, str(CELL), str(marker))
+def hanging(folder, kind, position, marker, *, cell=CELL, under=()) -> subprocess.Popen[bytes]:
+    """Start a run's engine, and wait until it stands still before or after a kind of step of a cell."""
+    argv = (sys.executable, str(DRIVER), folder.path, kind.value, position, str(cell), str(marker))
     with open(os.path.join(folder.path, "engine.log"), "ab") as log:
         child = subprocess.Popen(
-            engine_argv(argv), stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
+            [*under, *engine_argv(argv)],
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
         )
 
     def is_there() -> bool:
@@ -122,6 +127,8 @@ def test_a_run_killed_in_any_step_is_cleaned_up_and_can_go_on(tmp_path, victims,
     assert kind in {step.kind for step in victim.planned.steps}, (
         f"{kind.value} needs a plan here, or a place in ELSEWHERE"
     )
+    if victim.attempts:
+        agree_again(victim.folder)
     victim.attempts += 1
     kill_engine(hanging(victim.folder, kind, position, tmp_path / "marker"))
     assert_nothing_left(victim.device, victim.folder)
@@ -141,6 +148,7 @@ def test_a_run_killed_in_any_step_is_cleaned_up_and_can_go_on(tmp_path, victims,
 @pytest.mark.parametrize("plan_text", [PLAN, RAW_PLAN], ids=["a filesystem", "raw"])
 def test_a_run_that_was_killed_in_all_its_steps_is_finished_and_has_lost_nothing(victims, plan_text):
     victim = victims[plan_text]
+    agree_again(victim.folder)
     start_engine(victim.folder)
     wait_for_end(victim.folder)
     state = read_state(victim.folder)
@@ -152,13 +160,13 @@ def test_a_run_that_was_killed_in_all_its_steps_is_finished_and_has_lost_nothing
     assert_nothing_left(victim.device, victim.folder)
 
 
-def test_killing_the_parent_of_the_engine_ends_it_too(tmp_path, device):
-    folder = new_run(TINY_PLAN, device, str(tmp_path / "runs"))
+def test_killing_the_parent_of_the_engine_ends_it_too(tmp_path, own_scratch):
+    folder = new_run(TINY_PLAN, own_scratch.device, str(tmp_path / "runs"))
     unshare = hanging(folder, StepKind.DRAIN, "before", tmp_path / "marker")
     unshare.kill()
     unshare.wait(timeout=30)
     wait_for_end(folder, 10)
-    assert_nothing_left(device, folder)
+    assert_nothing_left(own_scratch.device, folder)
 
 
 KILLS = 200 if SOAK else 1

@@ -18,16 +18,17 @@ from fsconsole.client.engine import remove_owned_scratch
 from fsconsole.devices import scratch
 from fsconsole.devices.content import BLOCK_BYTES, sample_offsets
 from fsconsole.devices.gate import inspect_device
-from fsconsole.engine.proof import Prover, look_again, renew
+from fsconsole.engine.proof import LastWrite, Prover, look_again, renew
 from fsconsole.errors import ExitCode
 from fsconsole.errors.targets import ConsentOutdated, DeviceChanged
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
-from fsconsole.model.device import Identity
+from fsconsole.journal.seal import check_seals
+from fsconsole.model.device import Fingerprint, Identity
 from fsconsole.model.events import (
     CellFinished,
     CellStarted,
-    MemberLeft,
+    DeviceLeft,
     Observation,
     Outcome,
     RunStarted,
@@ -78,6 +79,9 @@ def consent_of(folder: RunFolder, under: tuple[str, ...] = ()) -> str:
 
 
 def finish(folder: RunFolder, *words: str, under: tuple[str, ...] = ()) -> None:
+    """Resume a run to its end, agreeing to what it asks about where no words say otherwise."""
+    consent = "" if words else consent_of(folder, under)
+    words = ("--consent", consent) if consent else words
     done = command("resume", folder.name, *words, *runs_of(folder), under=under)
     assert done.returncode == 0, done.stderr
     assert {cell.status for cell in read_state(folder).cells} == {CellStatus.DONE}
@@ -89,7 +93,7 @@ def test_a_device_whose_wipe_was_cut_short_is_asked_about_again(
     folder = killed(blank, tmp_path, StepKind.EQUALISE)
     resume, again = ("resume", *runs_of(folder)), f"fsconsole resume {folder.name}"
     with unchanged(blank):
-        names = (blank, "killed while it wiped", f"{again} --show")
+        names = (blank, "the engine was killed in the middle of a cell", f"{again} --show")
         fails(ExitCode.CONSENT_MISSING, *resume, names=names)
         codes = [read_state(folder).request.targets[0].consent, consent_of(folder), "00000-00000-00000"]
     # A raw database, or plain dm-crypt: no tool sees a signature in it.
@@ -118,14 +122,17 @@ def test_a_device_whose_wipe_was_cut_short_is_asked_about_again(
     finish(folder, "--consent", consent)
 
 
-def test_a_device_with_the_filesystem_of_the_run_is_not_asked_about_again(blank: str, tmp_path: Path) -> None:
+def test_a_device_as_a_cell_left_it_is_not_asked_about_again_and_one_whose_cell_was_killed_is(
+    blank: str, tmp_path: Path
+) -> None:
     folder = new_run(TINY_PLAN, blank, str(tmp_path / "runs"))
     whole = read_state(folder).request.plan
-    for kind in (StepKind.GATE, StepKind.WORKLOAD, StepKind.CHECK):
+    for kind in (StepKind.GATE, StepKind.WORKLOAD):
         kill_engine(hanging(folder, kind, "after", tmp_path / "marker"))
         (tmp_path / "marker").unlink()
         left = shown(folder)
-        assert (left["consent"], left["cell_count"]) == ("", 1), kind
+        # Only the end of a cell tells what it left.
+        assert (left["consent"] == "", left["cell_count"]) == (kind is StepKind.GATE, 1), kind
         # The two cells are alike.
         assert left["bytes_to_write"] == whole.estimate.bytes_to_write // 2
         assert left["estimate_s"] == pytest.approx(whole.estimate.elapsed_s / 2)
@@ -146,7 +153,7 @@ def test_a_device_without_a_lasting_name_is_no_other_disk_of_its_name_and_asked_
     run("wipefs", "--quiet", "--all", own_loop.path)
     write(own_loop.path, 0, os.urandom(MIB))
     with unchanged(own_loop.path):
-        fails(ExitCode.CONSENT_MISSING, *resume, names=("is no longer there",))
+        fails(ExitCode.CONSENT_MISSING, *resume, names=("is gone from it",))
     own_loop.attach(another)
     with unchanged(own_loop.path):
         for words in ((), ("--show",), ("--consent", "00000-00000-00000")):
@@ -155,7 +162,7 @@ def test_a_device_without_a_lasting_name_is_no_other_disk_of_its_name_and_asked_
     finish(folder, "--consent", consent_of(folder, other_boot), under=other_boot)
 
 
-def test_after_a_reboot_a_scratch_device_is_attached_again_and_the_run_goes_on_unasked(
+def test_after_a_reboot_a_scratch_device_is_attached_again_and_the_run_goes_on(
     own_scratch: scratch.Scratch, tmp_path: Path, other_boot: tuple[str, ...]
 ) -> None:
     folder = killed(own_scratch.device, tmp_path, StepKind.MKFS)
@@ -218,8 +225,17 @@ def ended_cleanly(folder: RunFolder, cell: int = 0, attempt: int = 1) -> None:
     """Let the journal tell of a cell whose array was taken apart, and that its members were looked at then."""
     prover = Prover(RealExecutor(), read_state(folder), folder.path)
     members = read_state(folder).request.plan.cells[cell].members
-    left = (MemberLeft(cell, attempt, n, prover.note_left(path)) for n, path in enumerate(members))
+    seals, _ = check_seals(folder)
+    left = [seals.put_on(left_on(prover, cell, attempt, n, path)) for n, path in enumerate(members)]
     tell(folder, *array_made(cell, attempt), *left, CellFinished(cell, attempt, Outcome.DONE))
+
+
+def left_on(prover: Prover, cell: int, attempt: int, number: int, path: str) -> DeviceLeft:
+    """Let a cell have written to a device, and look at what it left."""
+    prover._written[path] = LastWrite()
+    found = prover.note_left(path)
+    assert found is not None
+    return DeviceLeft(cell, attempt, number, found)
 
 
 def unproven(folder: RunFolder) -> dict[str, str]:
@@ -240,7 +256,7 @@ def raw_data(device: str) -> None:
 
 
 CAME: dict[str, tuple[Callable[[str], object], str]] = {
-    "raw data": (raw_data, "has changed since this run stopped its array"),
+    "raw data": (raw_data, "somebody wrote to it"),
     "nothing any more": (lambda device: write(device, sample_offsets(SIZE)[7], bytes(BLOCK_BYTES)), ""),
     "a filesystem": (lambda device: run("mkfs.ext4", "-q", "-F", device), ""),
 }
@@ -264,12 +280,15 @@ def test_of_an_engine_that_died_within_the_cell_all_members_are_asked_about(
     tell(folder, *array_made(0, 1))
     found = unproven(folder)
     assert list(found) == list(devices)
-    assert all("nothing on it distinguishes" in why for why in found.values())
+    assert all("killed in the middle of a cell" in why for why in found.values())
 
 
 NEXT_ARRAY = {
-    "it was not finished": (array_made(1, 1, None), "was killed while it wiped"),
-    "it failed": (array_made(1, 1, Outcome.FAILED), "was interrupted, or failed"),
+    "it was not finished": (array_made(1, 1, None), "killed in the middle of a cell"),
+    "it failed": (
+        (*array_made(1, 1, Outcome.FAILED), CellFinished(1, 1, Outcome.FAILED)),
+        "could not be read",
+    ),
     # The second attempt made an array in cell 1; the third began the cell anew, so that its journal forgets it.
     "its writes are not known": ((*array_made(1, 2), CellStarted(1, 3)), ""),
 }
@@ -290,7 +309,7 @@ def test_one_member_that_could_not_be_looked_at_is_asked_about_alone(
     folder: RunFolder, devices: tuple[str, str]
 ) -> None:
     prover = Prover(RealExecutor(), read_state(folder), folder.path)
-    left = MemberLeft(0, 1, 0, prover.note_left(devices[0]))
+    left = check_seals(folder)[0].put_on(left_on(prover, 0, 1, 0, devices[0]))
     tell(folder, *array_made(0, 1), left, CellFinished(0, 1, Outcome.FAILED, "workload: it failed"))
     assert list(unproven(folder)) == [devices[1]]
 
@@ -304,18 +323,20 @@ def test_between_two_cells_of_one_engine_just_what_was_left_has_to_stay(
     tell(folder, *array_made(0, 1))
     prover = Prover(RealExecutor(), state, folder.path, holds_lock=False)
     for device in devices:
-        prover.note_left(device)
+        left_on(prover, 0, 1, 0, device)
         raw_data(device)
-    with pytest.raises(DeviceChanged, match="has changed since this run stopped its array"):
+    with pytest.raises(DeviceChanged, match="somebody wrote to it"):
         prover.prove_target(first)
-    raw_data(devices[1])
-    prover.note_left(devices[1])
+    left_on(prover, 0, 1, 1, devices[1])
     prover.prove_target(second)
-    prover.note_left(devices[0])
+    left_on(prover, 0, 1, 0, devices[0])
     with prover.wiping(cell, ("mdadm", "--create"), cell.members):
         raw_data(devices[0])
-    write(devices[0], sample_offsets(SIZE)[9], b"what the next array writes")
     prover.prove_target(first)
+    # Before the next command that wipes, the kernel's counters tell of somebody else's write.
+    raw_data(devices[0])
+    with pytest.raises(DeviceChanged, match="somebody wrote to it"):
+        prover.prove_target(first)
 
 
 DISK_BYTES = 1024 * MIB
@@ -324,6 +345,10 @@ REFUSED = {
     ExitCode.DEVICE_MISSING, ExitCode.DEVICE_CHANGED, ExitCode.CONSENT_MISSING, ExitCode.CONSENT_STALE,
     ExitCode.JOURNAL_UNUSABLE, ExitCode.SCRATCH_MISSING,
 }  # fmt: skip
+
+
+def seen_as(target: Target, identity: Identity) -> Fingerprint:
+    return replace(target.fingerprint, identity=identity)
 
 
 def copied(directory: Path, device: str, edit: Callable[[Target, Identity], Target]) -> RunFolder:
@@ -348,14 +373,17 @@ COPIES: dict[str, tuple[Callable[[Target, Identity], Target]]] = {
     "of its name": (lambda target, _: target,),
     "of its name, and no scratch device": (
         lambda target, _: replace(
-            target, backing_file="", identity=replace(target.identity, scratch_id=""), consent="CODE"
+            target,
+            backing_file="",
+            fingerprint=seen_as(target, replace(target.identity, scratch_id="")),
+            consent="CODE",
         ),
     ),
     "of its name, size and serial number": (
         lambda target, identity: replace(
             target,
             backing_file="",
-            identity=replace(identity, boot_id=target.identity.boot_id, serial="ONE"),
+            fingerprint=seen_as(target, replace(identity, boot_id=target.identity.boot_id, serial="ONE")),
             consent="CODE",
         ),
     ),

@@ -208,9 +208,10 @@ after = { delete = "none" }
 """
 
 
-def test_axes_of_workloads_become_cells_that_write_as_they_say(tmp_path, large_device, mounted):
-    planned = json.loads(succeed("plan", written(tmp_path, AXES), "--device", large_device, "--json"))
-    done, folder = carry_out(AXES, large_device, tmp_path)
+def test_axes_of_workloads_become_cells_that_write_as_they_say(tmp_path, own_scratch, mounted):
+    device = own_scratch.device
+    planned = json.loads(succeed("plan", written(tmp_path, AXES), "--device", device, "--json"))
+    done, folder = carry_out(AXES, device, tmp_path)
     assert done.returncode == 0, done.stderr
     state = read_state(folder)
     assert sorted(loads(state.request.plan)) == [(1, 1), (1, 2), (8, 1), (8, 2)]
@@ -227,7 +228,7 @@ def test_axes_of_workloads_become_cells_that_write_as_they_say(tmp_path, large_d
     assert [order_of(cell) for cell in planned["cells"]] == loads(state.request.plan)
     begun = [event["cell"] for event in objects(done.stdout) if event["event"] == "cell_started"]
     assert begun == [0, 1, 2, 3]
-    tree = mounted(large_device) / "tree"
+    tree = mounted(device) / "tree"
     last = state.request.plan.cells[-1].workloads[0]
     assert last.directories.layout is Layout.PER_THREAD
     assert directory_sizes(tree) == sorted([8 // last.threads] * last.threads + [2, 2, 1])

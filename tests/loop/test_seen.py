@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from fsconsole.devices import scratch
+from fsconsole.devices.fingerprint import NOT_COUNTED, sectors_written
 from fsconsole.devices.marker import write_marker
 from fsconsole.devices.scratch import Scratch
 from fsconsole.devices.snapshot import find_device
 from fsconsole.errors import ExitCode
 from fsconsole.journal.store import list_runs
-from fsconsole.preflight.prepare import NOT_COUNTED, write_marks
 from tests.conftest import run
 from tests.loop.commands import OwnLoop, assert_told, command, each, fails
 from tests.loop.gate_cases import loop_over, partitioned, sparse, unchanged, write
@@ -144,15 +144,15 @@ NO_PLANS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 def test_only_writes_to_its_own_bytes_mark_a_partition(tmp_path: Path) -> None:
     with partitioned(tmp_path, (1, 30), (32, 30)) as (disk, one, two):
-        before = write_marks(find_device(one))
+        before = sectors_written(find_device(one))
         assert NOT_COUNTED not in before
         write(two, UNSAMPLED, LETTERS)
-        assert write_marks(find_device(one)) == before
+        assert sectors_written(find_device(one)) == before
         write(disk, UNSAMPLED, LETTERS)
-        through_the_disk = write_marks(find_device(one))
+        through_the_disk = sectors_written(find_device(one))
         assert through_the_disk != before
         write(one, UNSAMPLED, LETTERS)
-        assert write_marks(find_device(one)) != through_the_disk
+        assert sectors_written(find_device(one)) != through_the_disk
 
 
 UNSAMPLED = 12_345_678
@@ -188,9 +188,9 @@ def test_whatever_is_written_to_a_scratch_device_in_between_is_noticed(tmp_path:
 
 
 def test_reading_and_attaching_again_are_no_writes(device: str) -> None:
-    before = write_marks(find_device(device))
+    before = sectors_written(find_device(device))
     run("dd", f"if={device}", "of=/dev/null", "bs=1M", "status=none")
     with loop_over(scratch.find(device).path):
         pass
-    assert write_marks(find_device(device)) == before
+    assert sectors_written(find_device(device)) == before
     assert NOT_COUNTED not in before

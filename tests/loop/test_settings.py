@@ -30,6 +30,7 @@ from fsconsole.text import MIB
 from tests.conftest import run, wait_until
 from tests.loop.faulty_run import scratch_device
 from tests.loop.runs import (
+    agree_again,
     assert_nothing_left,
     carry_out,
     clean_up,
@@ -247,6 +248,7 @@ def test_cleanup_gives_back_what_a_killed_engine_had_set(tmp_path, device):
 def test_resume_gives_back_first_and_the_run_ends_with_everything_as_before(tmp_path, device):
     before = settings_of(device)
     folder = killed_in_its_load(tmp_path, device)
+    agree_again(folder)
     # A load of single bytes takes its time; it is the same cell that is done again.
     succeed("resume", folder.name, "--runs", str(tmp_path / "runs"))
     state = read_state(folder)

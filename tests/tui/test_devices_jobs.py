@@ -128,7 +128,7 @@ async def test_what_is_left_of_a_making_that_was_ended_is_looked_for_before_it_i
             await pilot.press("escape")
             await shows(pilot, told)
             removed = [words for words in children.asked if words[:2] == ("scratch", "remove")]
-            assert removed == ([("scratch", "remove", "0a1b2c3d")] if out else [])
+            assert removed == ([("scratch", "remove", "--yes", "0a1b2c3d")] if out else [])
             await pilot.press("escape")
             await shows(pilot, "1 device, no target ticked")
 
@@ -152,7 +152,7 @@ async def test_a_scratch_device_is_removed_after_asking_and_nothing_else_is() ->
         children.answers = {**children.answers, "devices": listed(FREE)}
         await pilot.press("y")
         await shows(pilot, "/dev/loop0 and its file are removed.", "1 device, no target ticked")
-        assert children.acted == [("scratch", "remove", "0a1b2c3d")]
+        assert children.acted == [("scratch", "remove", "--yes", "0a1b2c3d")]
 
 
 async def test_the_first_start_offers_the_demo_which_escape_ends_and_d_opens_its_run(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ async def test_each_run_that_the_session_names_says_where_it_stands(
             await pilot.press("1", "3")
             screen = pilot.app.screen
             await until(pilot, lambda f=folder, s=screen: s.snapshot and s.snapshot.folder == f)
-            await shows(pilot, STANDING[folder.name], "write [", "dirty [", "CPU [", "last gauges")
+            await shows(pilot, STANDING[folder.name], "write [", "dirty [", "CPU [", "last gauges", "l Log")
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -108,7 +108,7 @@ async def test_renaming_and_deleting_which_asks_with_the_runs_name_are_done_by_c
     places = ("--runs", str(tmp_path), "--", "raw")
     assert children.acted == [
         ("runs", "rename", *places, "read-ahead, beside the raw device!"),
-        ("runs", "delete", *places),
+        ("runs", "delete", "--yes", *places),
     ]
 
 

@@ -15,7 +15,6 @@ from fsconsole.engine.hangs import hang_timeout_s
 from fsconsole.engine.work import CellWork, Interrupted, StepFailed, StepResult
 from fsconsole.errors.runs import KernelUnreadable
 from fsconsole.errors.targets import ArrayLeft, DeviceChanged
-from fsconsole.model.events import MemberLeft
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import Step
@@ -111,13 +110,9 @@ def _dismantle(work: CellWork) -> None:
     prover.note_gone(cell)
     if left:
         raise ArrayLeft(cell.target, "; ".join(left))
-    # A member outside of the array may have been written by somebody else; a failing one can't be read.
-    for number, path in enumerate(cell.members if was_whole else ()):
-        try:
-            digest = prover.note_left(path)
-        except OSError:
-            continue
-        work.run.journal.record(MemberLeft(work.cell.index, work.run.attempt, number, digest), durable=True)
+    # A member outside of the array may have been written by somebody else.
+    for path in () if was_whole else cell.members:
+        prover.doubt(path)
 
 
 def _uuid(work: CellWork) -> str:

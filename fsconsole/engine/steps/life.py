@@ -212,7 +212,6 @@ def make(work: CellWork, step: Step) -> StepResult:
     """Format; the first command is mkfs and is timed, tuning commands follow."""
     work.run.prover.prove_place(work.cell, work.cell.target)
     results = [_wipe(work, argv) for argv in step.commands]
-    work.run.prover.note_made(work.cell)
     return StepResult(_timed(results[0].usage, Metric.MKFS, Metric.MKFS_USER, Metric.MKFS_SYSTEM))
 
 

@@ -93,7 +93,7 @@ class Session:
     ticks: dict[str, Identity] = field(default_factory=dict)
     """Device nodes that are ticked, in the order of ticking, and who each of them was then."""
     makes_arrays: bool = False
-    """Whether the plan at hand makes arrays of all ticked devices together, rather than run on each in turn."""
+    """Whether the plan makes arrays of all ticked devices together, rather than run on each in turn."""
     folder: RunFolder | None = None
     """The run that Run and Results show."""
 

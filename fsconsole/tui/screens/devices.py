@@ -163,7 +163,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
 
         async def remove() -> None:
             # By its id: a loop's number may be another's by now.
-            await carried_out(self._watch.children, "scratch", "remove", scratch_id)
+            await carried_out(self._watch.children, "scratch", "remove", "--yes", scratch_id)
             self.session.ticks.pop(path, None)
             self.say(f"{path} and its file are removed.")
             self.action_look()

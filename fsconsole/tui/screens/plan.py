@@ -280,7 +280,7 @@ To compare with and without an option that has one value, make a second list of 
 
     @property
     def is_up_to_date(self) -> bool:
-        """Whether the draft at hand was counted, for the devices and the machine at hand."""
+        """Whether the current draft was counted, for the current devices and machine."""
         return self.is_counted and self.counted == self.draft and self._counted_for == (self.disks, self.here)
 
     def say(self, text: str, *, style: str = "") -> None:

@@ -198,6 +198,8 @@ class RunScreen(ConsoleScreen):
         self._leave()
         if self.snapshot is not None and self.snapshot.folder != folder:
             self.snapshot = None
+            # The footer offers nothing until the other run is read.
+            self._offered = ()
             self.query_one("#cells", List).was_moved = False
         self.set_class(self.snapshot is None, "-unread")
         if self.snapshot is None:

@@ -156,7 +156,7 @@ class ScratchForm(Dialog[Scratch]):
                 self.dismiss(made)
                 return
             if made is not None:
-                await carried_out(self._children, "scratch", "remove", made.scratch_id)
+                await carried_out(self._children, "scratch", "remove", "--yes", made.scratch_id)
             left = await asyncio.to_thread(scratch_files, directory) - before
             files = ", ".join(map(printable, sorted(left)))
             told, style = "Cancelled: no device and no file is left.", "$warning"

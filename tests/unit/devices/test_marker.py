@@ -23,8 +23,8 @@ from fsconsole.text import GIB, TIB
 
 
 def test_a_mark_is_read_as_it_was_written() -> None:
-    raw = b'{"id": "0a1b2c3d", "purpose": "demo", "inode": 12, "generation": 7}'
-    assert parse_marker(raw) == Marker("0a1b2c3d", "demo", 12, 7)
+    raw = b'{"id": "0a1b2c3d", "purpose": "demo", "inode": 12, "generation": 7, "born_ns": 9, "place": "ab"}'
+    assert parse_marker(raw) == Marker("0a1b2c3d", "demo", 12, 7, 9, "ab")
 
 
 def test_what_fsconsole_would_not_have_written_is_no_mark() -> None:

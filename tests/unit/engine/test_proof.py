@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
+from fsconsole.devices.fingerprint import NOT_COUNTED
 from fsconsole.engine import proof
-from fsconsole.engine.proof import Prover
+from fsconsole.engine.proof import LastWrite, Prover
+from fsconsole.errors.targets import ConsentOutdated, DeviceOpen
+from fsconsole.model.device import Fingerprint, Identity
 from fsconsole.model.run import Target
 from tests.fakes import FakeExecutor
 from tests.unit.results import build
+
+FINGERPRINT = Fingerprint(Identity("loop7", "boot", 7, 2**30), (), (), "now", ("8", "0"))
 
 CELL = build.cell(0)
 MKFS = ("mkfs.ext4", CELL.target)
@@ -27,6 +32,9 @@ def test_a_proof_holds_for_one_second(prover: Prover, monkeypatch: pytest.Monkey
     now_s, proved = [100.0], []
     monkeypatch.setattr(proof, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
     monkeypatch.setattr(proof, "held_exclusively", nullcontext)
+    monkeypatch.setattr(proof, "discover", tuple)
+    monkeypatch.setattr(proof, "find_device", lambda *_: None)
+    monkeypatch.setattr(proof, "sectors_written", lambda _: ())
     monkeypatch.setattr(Prover, "prove_place", lambda *_: proved.append(now_s[0]))
     for now_s[0] in (100.0, 100.9, 102.0):
         with prover.wiping(CELL, MKFS):
@@ -34,18 +42,89 @@ def test_a_proof_holds_for_one_second(prover: Prover, monkeypatch: pytest.Monkey
     assert proved == [100.0, 102.0]
 
 
-def test_a_filesystem_that_was_made_has_to_stay_until_the_next_wipe(
+def test_what_is_compared_is_what_was_agreed_upon_until_a_write_and_then_what_a_cell_left(
     prover: Prover, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    agreed, left = (replace(FINGERPRINT, content=content) for content in ("agreed", "left"))
+    for name, made in (
+        ("held_exclusively", nullcontext),
+        ("discover", tuple),
+        ("find_device", lambda *_: None),
+    ):
+        monkeypatch.setattr(proof, name, made)
+    monkeypatch.setattr(proof, "sectors_written", lambda _: ("8", "0"))
+    report = SimpleNamespace(fingerprint=FINGERPRINT, identity=FINGERPRINT.identity)
     wanted: list[str] = []
-    report = SimpleNamespace(needs_consent=False, identity=None)
-    monkeypatch.setattr(proof, "held_exclusively", nullcontext)
     monkeypatch.setattr(proof, "inspect_device", lambda *_: report)
-    monkeypatch.setattr(proof, "re_prove", lambda _report, _target, _ours, made, _known: wanted.append(made))
-    target = cast("Target", SimpleNamespace(path=CELL.target, identity=SimpleNamespace(scratch_id="")))
+    monkeypatch.setattr(proof, "require_same", lambda _report, _target, known: wanted.append(known.content))
+    monkeypatch.setattr(proof, "take_fingerprint", lambda *_: left)
+    target = Target(CELL.target, agreed, (), "CODE")
+    prover._targets[CELL.target] = target
     prover.prove_target(target)
-    prover.note_made(CELL)
-    prover.prove_target(target)
+    assert prover.note_left(CELL.target) is None
     with prover.wiping(CELL, MKFS):
         prover.prove_target(target)
-    assert wanted == ["", CELL.uuid, ""]
+    assert prover.note_left(CELL.target) == left
+    prover.prove_target(target)
+    prover.doubt(CELL.target)
+    with pytest.raises(ConsentOutdated):
+        prover.prove_target(target)
+    # While a cell writes, its content is not compared.
+    assert wanted[:3] == ["agreed", FINGERPRINT.content, "left"]
+
+
+def test_a_device_that_could_not_be_read_when_a_cell_ended_is_known_again_while_nobody_writes_to_it(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted, report = ["8", "0"], SimpleNamespace(fingerprint=FINGERPRINT, identity=FINGERPRINT.identity)
+
+    def unreadable(*_: object) -> Fingerprint:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(proof, "find_device", lambda *_: None)
+    monkeypatch.setattr(proof, "held_exclusively", nullcontext)
+    monkeypatch.setattr(proof, "sectors_written", lambda _: tuple(counted))
+    monkeypatch.setattr(proof, "take_fingerprint", unreadable)
+    monkeypatch.setattr(proof, "inspect_device", lambda *_: report)
+    monkeypatch.setattr(proof, "require_same", lambda *_: None)
+    target = Target(CELL.target, FINGERPRINT, (), "CODE")
+    prover._targets[CELL.target] = target
+
+    def ends_unread() -> None:
+        prover._written[CELL.target] = LastWrite()
+        with pytest.raises(OSError, match="Input/output error"):
+            prover.note_left(CELL.target)
+
+    ends_unread()
+    prover.prove_target(target)
+    for counted[:] in (["16", "0"], [NOT_COUNTED]):
+        ends_unread()
+        report.fingerprint = replace(FINGERPRINT, written=(NOT_COUNTED,))
+        with pytest.raises(ConsentOutdated):
+            prover.prove_target(target)
+
+
+def test_who_has_a_device_open_is_waited_for_once_a_cell_has_ended(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s, looks = [100.0], []
+
+    def prove(_prover: Prover, _target: Target) -> None:
+        looks.append(now_s[0])
+        if now_s[0] < 130:
+            raise DeviceOpen(CELL.target, "is open in process 7 (smartctl)", "")
+
+    clock = SimpleNamespace(monotonic=lambda: now_s[0], sleep=lambda s: now_s.__setitem__(0, now_s[0] + s))
+    monkeypatch.setattr(proof, "time", clock)
+    monkeypatch.setattr(Prover, "_prove_once", prove)
+    target = Target(CELL.target, FINGERPRINT, (), "CODE")
+    with pytest.raises(DeviceOpen):
+        prover.prove_target(target)
+    assert "smartctl" in prover.blocked_by
+    prover.is_patient = True
+    prover.prove_target(target)
+    assert (prover.blocked_by, now_s[0]) == ("", 130.0)
+    now_s[0], prover.is_interrupted = 0.0, lambda: True
+    with pytest.raises(DeviceOpen):
+        prover.prove_target(target)
+    assert now_s[0] == 0.0

@@ -62,6 +62,10 @@ class Work:
         return self._result
 
 
+def test_every_kind_of_step_has_its_handler() -> None:
+    assert set(runner.HANDLERS) == set(StepKind)
+
+
 def test_a_load_whose_generator_was_killed_for_want_of_memory_says_so_with_a_hint() -> None:
     work = Work("before", KILLED)
     result = with_killed(work, LOAD, FAILED, 1)  # type: ignore[arg-type]

@@ -12,9 +12,11 @@ from fsconsole.model.device import (
     ContentSample,
     Device,
     DeviceKind,
+    Fingerprint,
     Hazard,
     Identity,
     LoopBacking,
+    PlacedSignature,
     Signature,
     Usage,
 )
@@ -95,18 +97,30 @@ def report(
     what = what or evidence()
     return GateReport(
         what.device,
-        who or identity(what.device),
+        fingerprint(what, who),
         find_hazards(what),
         what.signatures,
-        what.content,
         needs_consent,
+        "",
+        "",
         "what is on it",
+    )
+
+
+def fingerprint(what: Evidence, who: Identity | None = None) -> Fingerprint:
+    """Return what a device with that evidence is known by."""
+    return Fingerprint(
+        who or identity(what.device),
+        tuple((partition.partition_start_bytes, partition.size_bytes) for partition in what.partitions),
+        tuple(PlacedSignature(one.device.partition_start_bytes, one.signature) for one in what.signatures),
+        what.content.digest if what.content is not None else "",
+        ("8", "0"),
     )
 
 
 def agreed(before: GateReport) -> Target:
     """Return the target that an operator agreed to who saw that report."""
-    return Target(before.device.path, before.identity, before.hazards, before.content_digest, "CODE")
+    return Target(before.device.path, before.fingerprint, before.hazards, "CODE")
 
 
 def checks(hazards: tuple[Hazard, ...]) -> set[str]:

@@ -3,8 +3,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fsconsole.devices.evidence import Evidence, Relation, SystemPlace, Unread, UseKind
-from fsconsole.devices.hazards import HINTS, QUESTIONS, find_hazards, is_refused
-from fsconsole.model.device import Device, MdArray, Usage, Verdict
+from fsconsole.devices.fingerprint import left_digest
+from fsconsole.devices.hazards import HINTS, QUESTIONS, SCRATCH_KEPT, find_hazards, is_refused
+from fsconsole.model.device import Device, MdArray, PlacedSignature, Usage, Verdict
 from tests.unit.gate.made import (
     GIB,
     LOOP0,
@@ -55,6 +56,19 @@ CASES: list[tuple[str, Evidence, str]] = [
         evidence(SDB, TWIN, system_places=holds(SDC)),
         "is the same disk as /dev/sdc, which holds /",
     ),
+    (
+        "scratch-kept",
+        evidence(replace(SCRATCH, loop=replace(SCRATCH.loop, is_in_place=False)), content=sample(0)),
+        "is a scratch device, but its file was renamed or moved since it was made",
+    ),
+    (
+        "btrfs-member",
+        evidence(placed=(PlacedSignature(0, signature("btrfs"), ("generation 7", "devices 2")),)),
+        "is one of 2 devices of a btrfs",
+    ),
+    ("blank-twin", evidence(blank_twins=("/dev/sdc",)), "may be the same disk as /dev/sdc"),
+    ("hidden-system", evidence(hidden_places=("/ is zfs",)), "may be part of what this machine runs from"),
+    ("uncounted", evidence(is_uncounted=True), "has no count of writes"),
     ("read-only", evidence(replace(SDB, read_only=True)), "is read-only"),
     ("resyncing", evidence(arrays=(RESYNC,)), "has the array /dev/md0 in resync, at 12.5 %"),
     ("resyncing", evidence(arrays=(DELAYED,)), "has the array /dev/md0 with a resync delayed"),
@@ -165,3 +179,16 @@ def test_copies_of_a_signature_are_one_hazard_two_filesystems_are_two_and_a_part
     asked = evidence(SDB, signatures=(found(SDB1),))
     assert find_hazards(asked)[0].device == "/dev/sdb1"
     assert not is_refused(asked)
+
+
+def test_a_scratch_device_is_free_while_it_is_blank_or_as_a_run_left_it_and_kept_otherwise() -> None:
+    blank, filled = evidence(SCRATCH, content=sample(0)), evidence(SCRATCH, content=sample(3, "d3"))
+    left = left_digest(filled.placed, "d3")
+    as_left = replace(filled, device=replace(SCRATCH, loop=replace(SCRATCH.loop, left=left)))
+    assert [SCRATCH_KEPT in checks(find_hazards(one)) for one in (blank, filled, as_left)] == [
+        False,
+        True,
+        False,
+    ]
+    assert SCRATCH_KEPT in checks(find_hazards(replace(as_left, content=sample(3, "other"))))
+    assert SCRATCH_KEPT not in checks(find_hazards(replace(filled, device=SDB)))

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from fsconsole.devices.identity import _WORDS, differences, differences_across_boots, read_identity
+from fsconsole.devices.identity import _WORDS, differences, lasting_differences, read_identity
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.device import Identity
@@ -31,26 +31,14 @@ def test_a_change_of_any_field_within_one_boot_is_told() -> None:
     assert differences(before, moved) == ("partition start: 1MiB, now 2MiB",)
 
 
-def rebooted(before: Identity, **facts: object) -> Identity:
-    plain = replace(before, boot_id="boot-2", name="sdx", device_number=9, diskseq=3)
-    return replace(plain, **facts)  # type: ignore[arg-type]
-
-
-def test_across_boots_a_lasting_name_and_a_filesystem_of_this_run_are_proof_and_one_alone_is_none() -> None:
-    assert differences_across_boots(identity(), rebooted(identity()), OURS, OURS) == ()
-    for on_it in (NONE, frozenset({"another"})):
-        (why,) = differences_across_boots(identity(), rebooted(identity()), on_it, OURS)
-        assert "no filesystem of this run" in why
-    for facts in ({"wwn": "other"}, {"serial": "other"}, {"size_bytes": 512}, {"partition_start_bytes": 512}):
-        assert differences_across_boots(identity(), rebooted(identity(), **facts), OURS, OURS)
-    nameless = replace(identity(), wwn="", serial="")
-    assert differences_across_boots(nameless, rebooted(nameless), OURS, OURS)
-
-
-def test_a_scratch_device_is_proved_across_boots_by_marker_and_inode() -> None:
-    assert differences_across_boots(SCRATCHED, rebooted(SCRATCHED, backing_device=5), NONE, NONE) == ()
-    assert differences_across_boots(SCRATCHED, rebooted(SCRATCHED, backing_inode=99), NONE, NONE)
-    assert differences_across_boots(SCRATCHED, rebooted(SCRATCHED, scratch_id="f" * 8), NONE, NONE)
+def test_across_boots_only_what_lasts_is_compared() -> None:
+    rebooted = replace(identity(), boot_id="boot-2", name="sdx", device_number=9, diskseq=3)
+    assert lasting_differences(identity(), rebooted) == ()
+    for fact in ({"wwn": "other"}, {"serial": "other"}, {"size_bytes": 512}, {"partition_start_bytes": 512}):
+        assert lasting_differences(identity(), replace(rebooted, **fact)), fact
+    assert lasting_differences(SCRATCHED, replace(SCRATCHED, backing_device=5)) == ()
+    for fact in ({"backing_inode": 99}, {"scratch_id": "f" * 8}, {"backing_offset_bytes": 512}):
+        assert lasting_differences(SCRATCHED, replace(SCRATCHED, **fact)), fact
 
 
 def test_identity_is_read_from_the_device() -> None:

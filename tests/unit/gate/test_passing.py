@@ -111,7 +111,7 @@ def locked(path: Path, how: int) -> int:
 def test_a_probes_shared_lock_is_waited_for(clock: Clock, tmp_path: Path) -> None:
     fd = locked(tmp_path / "disk", fcntl.LOCK_SH)
     clock.on_sleep = lambda: fcntl.flock(fd, fcntl.LOCK_UN) if clock.now_s > 2 * PASSING_BY_S else None
-    claims._acquire(str(tmp_path / "disk"), "/dev/sdb").release()
+    claims.lock_node(str(tmp_path / "disk"), "/dev/sdb").release()
     os.close(fd)
 
 
@@ -119,6 +119,6 @@ def test_a_lock_that_stays_is_somebodys(clock: Clock, tmp_path: Path) -> None:
     for how, passes_by_s in ((fcntl.LOCK_EX, PASSING_BY_S), (fcntl.LOCK_SH, UDEV_PROBE_S)):
         clock.now_s, fd = 0, locked(tmp_path / "disk", how)
         with pytest.raises(DeviceLocked, match="/dev/sdb"):
-            claims._acquire(str(tmp_path / "disk"), "/dev/sdb")
+            claims.lock_node(str(tmp_path / "disk"), "/dev/sdb")
         assert passes_by_s <= clock.now_s < passes_by_s + 1
         os.close(fd)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fsconsole.devices.claims import says_reserved
 from fsconsole.devices.content import (
     BLOCK_BYTES,
-    SAMPLED_BLOCKS,
+    SPREAD_BLOCKS,
     parse_wipefs,
     probe_signatures,
     sample_content,
@@ -24,6 +24,7 @@ from fsconsole.errors.runs import ToolFailed
 from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.device import Signature
 from fsconsole.model.device import Usage as SignatureUsage
+from fsconsole.text import MIB
 from tests.fakes import FakeExecutor
 from tests.unit.gate.made import SDB, device, found, number, signature
 
@@ -87,10 +88,17 @@ def test_sampled_blocks_are_inside_and_among_them_the_first_and_the_last(size_by
     assert offsets[0] == 0
     assert offsets[-1] + min(BLOCK_BYTES, size_bytes) == size_bytes
     assert list(offsets) == sorted(set(offsets))
-    assert len(offsets) <= SAMPLED_BLOCKS
+    assert len(offsets) <= SPREAD_BLOCKS + 2 * 16
     assert all(offset % BLOCK_BYTES == 0 for offset in offsets[:-1])
-    whole = size_bytes <= SAMPLED_BLOCKS * BLOCK_BYTES
-    assert len(offsets) == SAMPLED_BLOCKS or whole
+    whole = size_bytes <= SPREAD_BLOCKS * BLOCK_BYTES
+    assert len(offsets) >= SPREAD_BLOCKS or whole
+
+
+@given(st.integers(1, 2**20).map(lambda size_mib: size_mib * MIB))
+def test_each_mib_of_the_first_and_the_last_16_is_looked_into(size_bytes: int) -> None:
+    mibs = {offset // MIB for offset in sample_offsets(size_bytes)}
+    last = size_bytes // MIB
+    assert mibs >= {*range(min(16, last)), *range(max(last - 16, 0), last)}
 
 
 def test_one_byte_in_a_sampled_block_is_seen_and_a_device_shorter_than_it_says_is_an_error(

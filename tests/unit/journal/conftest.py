@@ -9,7 +9,7 @@ import pytest
 
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.store import create_run, make_run_id
-from fsconsole.model.device import Hazard, Identity, Verdict
+from fsconsole.model.device import Fingerprint, Hazard, Identity, Verdict
 from fsconsole.model.plan import ArraySpec, Setting, Variant
 from fsconsole.model.run import RunRequest, Target
 from tests.unit.results import build
@@ -29,7 +29,9 @@ def make_request() -> RequestMaker:
         planned[1] = replace(planned[1], array=ArraySpec("raid5", 65536))
         identity = Identity("loop7", "b0071d", 7 * 256 + 9, 2**31, diskseq=2**63 + 1)
         hazard = Hazard("signature", Verdict.ASKED, "/dev/loop7", "holds ext4 'a\udcff'", "")
-        target = Target("/dev/loop7", identity, (hazard,), "ab" * 32, "k7qf-22aa")
+        target = Target(
+            "/dev/loop7", Fingerprint(identity, (), (), "ab" * 32, ("8", "0")), (hazard,), "k7qf-22aa"
+        )
         request = build.request(planned, title="ext4 \x1b[31m[/red]")
         return replace(request, run_id=changes.get("run_id", make_run_id()), targets=(target,))
 

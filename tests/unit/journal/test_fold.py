@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from fsconsole.journal.events import Batch, Cursor, JournalEntry
 from fsconsole.journal.fold import fold, note_setting, start
-from fsconsole.model.device import Identity
+from fsconsole.model.device import Fingerprint, Identity
 from fsconsole.model.events import (
     CellFinished,
     CellStarted,
     CommandFinished,
     ControlRequested,
+    DeviceLeft,
     FeatureSeen,
-    MemberLeft,
     Observation,
     Outcome,
     RunFinished,
@@ -247,7 +247,7 @@ def test_all_that_was_taken_and_returned_leaves_nothing(paths: list[str]) -> Non
 
 
 def test_each_member_is_known_by_what_the_present_attempt_left_on_it(new) -> None:
-    first, second = MemberLeft(1, 1, 0, "aa"), MemberLeft(1, 1, 1, "bb")
+    first, second = (DeviceLeft(1, 1, n, Fingerprint(IDENTITY, (), (), "aa", ())) for n in range(2))
     once = fold(new, batch(CellStarted(1, 1), first, second, CellFinished(1, 1, Outcome.DONE)))
     assert once.cells[1].left == (first, second)
     again = fold(once, batch(CellStarted(1, 2), first))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fsconsole.journal.folder import RunFolder
-from fsconsole.model.device import Identity
+from fsconsole.model.device import Fingerprint, Identity
 from fsconsole.model.events import Outcome, RunStarted, WarningKind, WarningRaised
 from fsconsole.model.figures import Measurement
 from fsconsole.model.metrics import Metric
@@ -162,7 +162,7 @@ def request(
         created_wall_ns=CREATED_NS,
         version="0.1.0",
         plan=plan,
-        targets=(Target("/dev/loop7", identity, (), "", ""),),
+        targets=(Target("/dev/loop7", Fingerprint(identity, (), (), "", ()), (), ""),),
     )
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import pickle
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.claims import lock_whole_disk
 from fsconsole.devices.evidence import GateContext
-from fsconsole.devices.gate import GateReport, inspect_device, re_prove, require
+from fsconsole.devices.gate import GateReport, inspect_device, require, require_same, take_fingerprint
 from fsconsole.devices.snapshot import find_device
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import DeviceChanged
 from fsconsole.model.device import Verdict
 from fsconsole.model.run import Target
 from fsconsole.system.run import RealExecutor
+from tests.lab import hazards
 from tests.lab.digest import digest
 from tests.lab.guest import UDEVD, run
 from tests.lab.hazards import BATTERY, Answer, Case
@@ -52,12 +53,14 @@ def blank(case: Case) -> str:
     return f"for disk in {used}; do blkdiscard -f $disk || exit; done; partx -d $A 2>/dev/null || :"
 
 
-def look(path: str, case: Case, *, is_ours: bool = False) -> GateReport:
-    limits = LIMITS.get(case.check, {})
-    context = GateContext(
-        RealExecutor(), "/var/lib/fsconsole/runs", holds_lock=is_ours, content_is_ours=is_ours, **limits
+def context(*, holds_lock: bool = False, **limits: int) -> GateContext:
+    return GateContext(
+        RealExecutor(), "/var/lib/fsconsole/runs", load_catalog().marks, holds_lock=holds_lock, **limits
     )
-    return inspect_device(path, context)
+
+
+def look(path: str, case: Case, *, holds_lock: bool = False) -> GateReport:
+    return inspect_device(path, context(holds_lock=holds_lock, **LIMITS.get(case.check, {})))
 
 
 def look_from(root: str, path: str, case: Case) -> GateReport:
@@ -109,28 +112,45 @@ def check(case: Case, path: str) -> None:
     if case.answer is Answer.ASKED:
         assert case.check in questions, report.hazards
         return
-    target = Target(path, report.identity, report.hazards, report.content_digest, "CODE")
+    target = Target(path, report.fingerprint, report.hazards, "CODE")
     if case.between_cells:
         check_between_cells(case, target)
         return
-    re_prove(look(path, case), target, frozenset())
+    require_same(look(path, case), target, target.fingerprint)
     shell(f"{case.then}\nsync")
     before = digest(path)
     with pytest.raises(DeviceChanged, match=case.check):
-        re_prove(look(path, case), target, frozenset())
+        require_same(look(path, case), target, target.fingerprint)
     assert digest(path) == before
 
 
 def check_between_cells(case: Case, target: Target) -> None:
     """Have the run's filesystem made, then something happen to the device, as the next cell's proof meets it."""
-    made = str(uuid4())
     with lock_whole_disk(find_device(target.path)):
-        shell_alone(f"mkfs.ext4 -qF -U {made} {target.path}; sync")
-        report = look(target.path, case, is_ours=True)
-        re_prove(report, target, frozenset({made}), made)
+        shell_alone(f"mkfs.ext4 -qF {target.path}; sync")
+        left = take_fingerprint(target.path, context(holds_lock=True))
+        require_same(look(target.path, case, holds_lock=True), target, left)
         shell_alone(f"{case.then}\nsync")
         before = digest(target.path)
-        after = look(target.path, case, is_ours=True)
+        after = look(target.path, case, holds_lock=True)
         with pytest.raises(DeviceChanged, match=case.check):
-            re_prove(after, target, frozenset({made}), made, report.identity)
+            require_same(after, target, left)
         assert digest(target.path) == before
+
+
+def test_a_disk_of_the_same_size_and_serial_number_that_holds_something_else_is_another_disk() -> None:
+    os.makedirs(FOLDERS["M"], exist_ok=True)
+    paths = shell_alone(
+        f"{hazards.TWINS} per_host_store=1; udevadm settle; mkfs.ext4 -qF {hazards.TWIN.format(1)}\n"
+        f"mount -o ro {hazards.TWIN.format(1)} $M; sync; echo {hazards.TWIN.format(1)} {hazards.TWIN.format(2)}"
+    )
+    try:
+        mounted, other = (inspect_device(path, context()) for path in paths.split())
+    finally:
+        shell(f"umount $M; {hazards.NO_TWINS}")
+    assert (mounted.device.serial, mounted.device.size_bytes) == (
+        other.device.serial,
+        other.device.size_bytes,
+    )
+    assert {hazard.check for hazard in mounted.refusals} == {"mounted"}
+    assert other.hazards == ()

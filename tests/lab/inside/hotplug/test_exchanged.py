@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import inspect_device
 from fsconsole.devices.identity import differences
@@ -76,7 +77,7 @@ def test_another_medium_in_the_same_drive_is_another_device_at_the_next_proof(qm
     settle()
     # Else the kernel looks every two seconds, as udev has it do.
     (SR0 / "events_poll_msecs").write_text("0")
-    context = GateContext(RealExecutor(), RUNS)
+    context = GateContext(RealExecutor(), RUNS, load_catalog().marks)
     before = inspect_device(f"/dev/{SR0.name}", context).identity
     assert before == inspect_device(f"/dev/{SR0.name}", context).identity
     qmp.do("blockdev-open-tray", id=medium.name, force=True)

@@ -82,27 +82,34 @@ def test_every_level_and_knob_makes_a_cell_that_is_done() -> None:
 
 def test_a_run_that_was_stopped_goes_on_unasked_unless_somebody_wrote_on_a_member() -> None:
     folder = lab.detached_mirror()
+    _stopped_in_its_resync(folder, 1)
+    resume = ("resume", folder.name)
+    assert lab.consent(*resume, "--show") == ""
+    assert fsconsole(*resume, "--detach").code == 0
+    _stopped_in_its_resync(folder, 2)
+    lab.hurry(200000)
+
+    _write_block(B, b"a raw database".ljust(BLOCK_BYTES, b"\0"))
+    now = [digest(disk) for disk in (A, B)]
+    asked = fsconsole(*resume)
+    assert asked.code == ExitCode.CONSENT_MISSING, asked
+    assert f"{B} " in asked.err
+    assert "sampled blocks changed; somebody wrote to it" in asked.err
+    assert [digest(disk) for disk in (A, B)] == now
+
+    done = fsconsole(*resume, "--consent", lab.consent(*resume, "--show"))
+    assert done.code == 0, done
+    assert {cell.status for cell in read_state(folder).cells} == {CellStatus.DONE}
+    assert (lab.arrays(), lab.uuids_on(A, B)) == ({}, set())
+
+
+def _stopped_in_its_resync(folder: RunFolder, attempt: int) -> None:
+    lab.wait_for(folder, lambda state: state.cells[0].attempt == attempt, "the cell has begun")
     lab.wait_for(folder, lab.is_in(0, StepKind.ARRAY_SYNC), "the mirror resyncs")
     lab.wait_for(folder, _tells_how_far, "a sample tells how far the resync is")
     assert fsconsole("stop", folder.name, "--now").code == 0
     wait_until(lambda: not is_alive(folder), "the engine ends", lab.LIMIT_S)
     assert read_state(folder).cells[0].status is CellStatus.STOPPED
-    assert (lab.arrays(), lab.uuids_on(A, B)) == ({}, set())
-    lab.hurry(200000)
-
-    before = _swap_block(B, b"a raw database".ljust(BLOCK_BYTES, b"\0"))
-    now = [digest(disk) for disk in (A, B)]
-    asked = fsconsole("resume", folder.name)
-    assert asked.code == ExitCode.CONSENT_MISSING, asked
-    assert f"{B} " in asked.err
-    assert "has changed since this run took its array apart" in asked.err
-    assert [digest(disk) for disk in (A, B)] == now
-
-    _swap_block(B, before)
-    assert lab.consent("resume", folder.name, "--show") == ""
-    done = fsconsole("resume", folder.name)
-    assert done.code == 0, done
-    assert {cell.status for cell in read_state(folder).cells} == {CellStatus.DONE}
     assert (lab.arrays(), lab.uuids_on(A, B)) == ({}, set())
 
 
@@ -111,16 +118,12 @@ def _tells_how_far(state: RunState) -> bool:
     return sample is not None and sample.progress is not None and sample.progress.left_s is not None
 
 
-def _swap_block(disk: str, block: bytes) -> bytes:
-    """Write a block where the gate samples, and return what was there."""
-    fd = os.open(disk, os.O_RDWR | os.O_SYNC)
-    try:
-        offset = sample_offsets(os.lseek(fd, 0, os.SEEK_END))[20]
-        before = os.pread(fd, BLOCK_BYTES, offset)
-        os.pwrite(fd, block, offset)
-    finally:
-        os.close(fd)
-    return before
+def _write_block(disk: str, block: bytes) -> None:
+    """Write a block where the gate samples."""
+    with open(disk, "r+b", buffering=0) as file:
+        file.seek(sample_offsets(file.seek(0, os.SEEK_END))[20])
+        file.write(block)
+        os.fsync(file.fileno())
 
 
 def test_mdadm_itself_refuses_a_device_that_somebody_has_claimed() -> None:

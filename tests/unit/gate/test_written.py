@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from fsconsole.devices import fingerprint
+from fsconsole.devices.fingerprint import NOT_COUNTED, sectors_written
 from fsconsole.model.device import Device, DeviceKind, LoopBacking
-from fsconsole.preflight import prepare
-from fsconsole.preflight.prepare import NOT_COUNTED, write_marks
 
 PART = Device("sda1", "/dev/sda1", DeviceKind.PARTITION, 8, 1, 2**30, parent="sda")
 DISK = Device("sda", "/dev/sda", DeviceKind.DISK, 8, 0, 2**31)
@@ -36,7 +36,7 @@ def block(tmp_path: Path) -> Path:
 
 
 def marks(device: Device, block: Path) -> tuple[str, ...]:
-    return write_marks(device, str(block.parent.parent))
+    return sectors_written(device, str(block.parent.parent))
 
 
 def test_a_disk_has_its_count_and_a_partition_also_what_went_past_all_partitions(block: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_disk_that_never_holds_still_has_no_mark_of_its_own(
     def sectors(_block: str, name: str) -> tuple[int, ...]:
         return (300, 32) if name == PART.name else (next(counts), 0)
 
-    monkeypatch.setattr(prepare, "_sectors", sectors)
+    monkeypatch.setattr(fingerprint, "_sectors", sectors)
     assert marks(PART, block) == ("300", "32", NOT_COUNTED)
 
 
@@ -68,6 +68,6 @@ def test_a_path_that_names_another_file_than_the_one_below_is_no_mark(block: Pat
     found = file.stat()
     below = LoopBacking(str(file), found.st_dev, found.st_ino, direct_io=True, autoclear=False)
     disk = replace(DISK, loop=below)
-    assert marks(disk, block) == ("1000", "64", str(found.st_mtime_ns), "10")
+    assert marks(disk, block) == ("1000", "64", str(found.st_ctime_ns), "10")
     for other in (replace(below, inode=1), replace(below, path=str(tmp_path / "none"))):
         assert marks(replace(disk, loop=other), block) == ("1000", "64", NOT_COUNTED)

@@ -1,0 +1,105 @@
+"""Seals on what a run may be resumed by: a chain of HMACs with a key that only root of this machine has.
+
+Consent and fingerprints are text in a journal. A run folder that was copied here or edited has no valid seals.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from fsconsole.journal.events import Cursor
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.reader import JournalReader
+from fsconsole.model.events import DeviceLeft, RequestRenewed
+from fsconsole.model.run import RunRequest
+from fsconsole.model.wire import encode
+from fsconsole.system.files import opened, read_text_or
+
+KEY_PATH = "/var/lib/fsconsole/seal.key"
+_KEY_BYTES = 32
+_FOREIGN = "its journal was not sealed by this machine"
+_EDITED = "its journal was changed after it was sealed"
+Sealed = DeviceLeft | RequestRenewed
+
+
+class Seals:
+    """The chain of one run: each seal covers what it is on and the seal before. An empty one is no seal."""
+
+    def __init__(self, key: bytes, last: str) -> None:
+        self._key = key
+        self._last = last
+
+    def put_on(self, event: Sealed) -> Sealed:
+        """Return the event with its seal; without a key it gets none."""
+        self._last = _seal(self._key, self._last, event)
+        return replace(event, seal=self._last)
+
+
+def request_seal(request: RunRequest) -> str:
+    """Return the seal of a new run's request; the machine's key is made where there is none."""
+    return _digest(machine_key(make=True), "", encode(request))
+
+
+def check_seals(folder: RunFolder) -> tuple[Seals, str]:
+    """Return a run's chain, to go on with, and why it can't be relied on, as a clause; empty where it can.
+
+    Where consent to all devices was given anew on this machine, only what came after that counts. Raises as JournalReader.
+    """
+    key, reader = machine_key(make=False), JournalReader(folder.journal)
+    last = reader.request_seal()
+    why = "" if _is_same(last, _digest(key, "", encode(reader.request()))) else _FOREIGN
+    for event in reader.read_since(Cursor(), max_samples=0).observations:
+        if not isinstance(event, (DeviceLeft, RequestRenewed)):
+            continue
+        if isinstance(event, RequestRenewed) and _is_same(event.seal, _seal(key, "", event)):
+            why = ""
+        elif not _is_same(event.seal, _seal(key, last, event)):
+            why = why or _EDITED
+        last = event.seal
+    # What is wrong with a chain stays wrong: the next consent begins a new one.
+    return Seals(key, "" if why else last), why
+
+
+def machine_key(*, make: bool) -> bytes:
+    """Return this machine's key, mixed with its id, so that a copied disk has another; empty where there is none."""
+    with suppress(OSError):
+        try:
+            kept = _read_key()
+        except FileNotFoundError:
+            if not make:
+                return b""
+            os.makedirs(os.path.dirname(KEY_PATH), mode=0o755, exist_ok=True)
+            with (
+                suppress(FileExistsError),
+                opened(KEY_PATH, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600) as fd,
+            ):
+                os.write(fd, secrets.token_bytes(_KEY_BYTES))
+                os.fsync(fd)
+            kept = _read_key()
+        machine = read_text_or("/etc/machine-id", "")
+        return hmac.digest(kept, machine.encode(), "sha256") if len(kept) == _KEY_BYTES else b""
+    return b""
+
+
+def _read_key() -> bytes:
+    with opened(KEY_PATH, os.O_RDONLY | os.O_NOFOLLOW) as fd:
+        found = os.fstat(fd)
+        is_roots = found.st_uid == 0 and not found.st_mode & 0o077
+        return os.read(fd, _KEY_BYTES + 1) if is_roots else b""
+
+
+def _seal(key: bytes, last: str, event: Sealed) -> str:
+    return _digest(key, last, encode(replace(event, seal="")))
+
+
+def _digest(key: bytes, last: str, text: str) -> str:
+    return hmac.new(key, f"{last}\n{text}".encode(), "sha256").hexdigest() if key else ""
+
+
+def _is_same(seal: str, own: str) -> bool:
+    return own != "" and hmac.compare_digest(seal.encode(), own.encode())

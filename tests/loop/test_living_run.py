@@ -1,0 +1,128 @@
+"""A living run beside everything that looks at its device: no cell is lost by it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fsconsole.client.engine import start_engine
+from fsconsole.devices.scratch import Scratch
+from fsconsole.errors import ExitCode
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
+from fsconsole.journal.store import is_alive
+from fsconsole.model.state import CellStatus, RunState
+from tests.lab.soak import SOAK
+from tests.loop.commands import command, each
+from tests.loop.runs import (
+    TINY_PLAN,
+    assert_nothing_left,
+    kill_engines,
+    new_run,
+    succeed,
+    wait_for,
+    wait_for_end,
+    written,
+)
+
+MANY_CELLS_PLAN = TINY_PLAN.replace("repeats = 1", 'repeats = 300\nequalise = "none"')
+TIMES = 50 if SOAK else 8
+"""Fifty take some minutes on a busy machine."""
+
+
+@pytest.fixture
+def living(own_scratch: Scratch, tmp_path: Path) -> Iterator[RunFolder]:
+    """A run of six hundred cells, one of which is done."""
+    folder = new_run(MANY_CELLS_PLAN, own_scratch.device, str(tmp_path / "runs"))
+    start_engine(folder)
+    wait_for(folder, cells_done(1))
+    yield folder
+    kill_engines(str(tmp_path / "runs"))
+
+
+def cells_done(count: int) -> Callable[[RunState], bool]:
+    return lambda state: [cell.status for cell in state.cells].count(CellStatus.DONE) >= count
+
+
+def stopped(folder: RunFolder) -> list[CellStatus]:
+    """Stop the run after its cell, and return the statuses of those that it came to."""
+    succeed("stop", "--runs", str(Path(folder.path).parent))
+    wait_for_end(folder)
+    statuses = [cell.status for cell in read_state(folder).cells]
+    return [status for status in statuses if status is not CellStatus.PENDING]
+
+
+_MONITOR = """
+import os, sys, time
+while True:
+    fd = os.open(sys.argv[1], os.O_RDONLY)
+    print("open", flush=True)
+    time.sleep(1.2)
+    os.close(fd)
+    time.sleep(0.8)
+"""
+
+
+@contextmanager
+def monitored(device: str, log: Path) -> Iterator[None]:
+    """Open a device for longer than a proof holds again and again, as agents and smartctl do."""
+    with (
+        log.open("w") as out,
+        subprocess.Popen([sys.executable, "-c", _MONITOR, device], stdout=out) as monitor,
+    ):
+        try:
+            yield
+        finally:
+            monitor.kill()
+
+
+def test_a_monitor_that_opens_the_device_again_and_again_costs_no_cell(
+    living: RunFolder, own_scratch: Scratch, tmp_path: Path
+) -> None:
+    log = tmp_path / "opened"
+    with monitored(own_scratch.device, log):
+        wait_for(living, cells_done(7), 240)
+        statuses = stopped(living)
+    assert log.read_text().count("open") >= 5
+    assert set(statuses) == {CellStatus.DONE}
+    assert_nothing_left(own_scratch.device, living)
+
+
+def test_no_command_that_looks_at_its_device_or_is_refused_costs_a_cell(
+    living: RunFolder, own_scratch: Scratch, tmp_path: Path
+) -> None:
+    runs = ("--runs", str(tmp_path / "runs"))
+    on_it = (written(tmp_path, TINY_PLAN), "--device", own_scratch.device, *runs)
+    where = ("--dir", str(Path(own_scratch.path).parent))
+    remove = ("scratch", "remove", own_scratch.device, *where, *runs)
+    looks = {
+        "devices": (("devices", *runs), 0),
+        "scratch list": (("scratch", "list", *where), 0),
+    }
+    refused = (
+        {
+            "plan": (("plan", *on_it), ExitCode.DEVICE_LOCKED),
+            "scratch remove": (remove, ExitCode.SCRATCH_IN_USE),
+        },
+        {
+            "run": (("run", *on_it), ExitCode.DEVICE_LOCKED),
+            "scratch remove --yes": ((*remove, "--yes"), ExitCode.SCRATCH_IN_USE),
+        },
+    )
+
+    def harmless(words: tuple[str, ...], code: int) -> None:
+        done = command(*words)
+        assert is_alive(living)
+        assert done.returncode == code, done.stdout + done.stderr
+
+    for number in range(TIMES):
+        each(looks | refused[number % 2], harmless)
+    statuses = stopped(living)
+    assert set(statuses) == {CellStatus.DONE}
+    assert len(statuses) > TIMES // 10
+    assert_nothing_left(own_scratch.device, living)
