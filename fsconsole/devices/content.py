@@ -35,8 +35,10 @@ _END_BYTES = 2**20
 """Where signatures lie: within the first and the last MiB, but for copies (ZFS labels, md 0.90 and 1.0, GPT)."""
 
 
-def sample_offsets(size_bytes: int) -> tuple[int, ...]:
+def sample_offsets(size_bytes: int, *, at_ends: bool = True) -> tuple[int, ...]:
     """Return where the sampled blocks start: 64 spread evenly, and one of every MiB of the first and the last 16 MiB.
+
+    A listing needs no more than the spread ones: at_ends is for what is compared.
 
     The first and the last block are among them. A device of fewer than 64 blocks is sampled whole. All but the last
     are multiples of 4 KiB; the last one ends with the device, whose size is a multiple of its logical sector.
@@ -48,16 +50,16 @@ def sample_offsets(size_bytes: int) -> tuple[int, ...]:
     spread = (last * step // steps // BLOCK_BYTES * BLOCK_BYTES for step in range(steps))
     start = range(0, min(_ENDS_MIB * MIB, last), MIB)
     end = (at // BLOCK_BYTES * BLOCK_BYTES for at in range(max(size_bytes - _ENDS_MIB * MIB, 0), last, MIB))
-    return tuple(sorted({*spread, *start, *end, last}))
+    return tuple(sorted({*spread, *(start if at_ends else ()), *(end if at_ends else ()), last}))
 
 
-def sample_content(path: str, size_bytes: int) -> ContentSample:
+def sample_content(path: str, size_bytes: int, *, at_ends: bool = True) -> ContentSample:
     """Read the sampled blocks, past the page cache where the device allows, and return what they hold.
 
     Raises OSError, also where a block can't be read whole.
     """
     digest, nonzero = hashlib.sha256(), 0
-    offsets, length = sample_offsets(size_bytes), min(BLOCK_BYTES, size_bytes)
+    offsets, length = sample_offsets(size_bytes, at_ends=at_ends), min(BLOCK_BYTES, size_bytes)
     for block in _read_past_cache(path, offsets, length):
         digest.update(block)
         nonzero += block != _ZEROS[:length]

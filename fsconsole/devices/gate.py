@@ -322,7 +322,9 @@ def _from_signatures(
 
 def _with_content(evidence: Evidence, context: GateContext) -> Evidence:
     try:
-        content = sample_content(evidence.device.path, evidence.device.size_bytes)
+        device = evidence.device
+        at_ends = device.is_scratch or not context.is_listing
+        content = sample_content(device.path, device.size_bytes, at_ends=at_ends)
         signatures = placed(evidence.signatures, evidence.partitions, context.marks)
     except OSError as error:
         return _unread(evidence, "its content", error.strerror or str(error))

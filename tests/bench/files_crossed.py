@@ -86,7 +86,9 @@ def expand_options(file: Path) -> Callable[[], object]:
 
 def ask_consent(device: str, place: Path) -> Callable[[], object]:
     """Return a call of the gate that ends in a device's consent code."""
-    return lambda: consent_code((inspect_device(device, GateContext(RealExecutor(), str(place))),))
+    return lambda: consent_code(
+        (inspect_device(device, GateContext(RealExecutor(), str(place), load_catalog().marks)),)
+    )
 
 
 def load_all() -> None:
