@@ -129,7 +129,7 @@ class Flag(Wire, frozen=True, eq=False):
 
 
 class Trial(Wire, frozen=True, eq=False):
-    """How an option is tried out on an image."""
+    """Trial of an option on an image."""
 
     values: tuple[str, ...] = ()
     """Of an option that takes any number or size."""
@@ -165,7 +165,7 @@ class Option(Wire, frozen=True, eq=False):
     """First version of the filesystem's tools that knows it; empty: older than anything that matters."""
     trial: Trial = Trial()
     shown: ByValue = msgspec.field(default_factory=ByValue)
-    """How it shows when it is in effect; see words.effect_of."""
+    """Text that shows it in effect; see words.effect_of."""
     shown_in: str = ""
     """The field of the read-back features that it changes, where that has other values."""
 
@@ -277,7 +277,7 @@ class Catalog:
 
     @property
     def marks(self) -> dict[str, tuple[WriteMark, ...]]:
-        """What a write changes in each filesystem's superblock, by its name."""
+        """Write marks of each filesystem, by its name."""
         return {filesystem.name: filesystem.marks for filesystem in self.filesystems}
 
     def get(self, name: str) -> Filesystem:

@@ -69,13 +69,13 @@ def misuse(error: TyperException, words: Sequence[str], commands: Collection[str
 
 
 def need_root(what: str) -> None:
-    """Let root pass. Raises NotRoot."""
+    """Raise NotRoot unless run by root."""
     if os.geteuid() != 0:
         raise NotRoot(what)
 
 
 def require_agreement(what: str, why: str, *, yes: bool) -> None:
-    """Let a deletion pass that nothing speaks against, that --yes agrees to, or the operator. Raises StillNeeded."""
+    """Raise StillNeeded unless why is empty, --yes was given, or the operator confirms."""
     if not why or yes:
         return
     if (

@@ -31,7 +31,7 @@ from fsconsole.text import decode as decode_text
 _WORD = "fsconsole: "
 _HINT = "hint: "
 _PATIENCE_S = 5.0
-"""How long a child may take to clean up, before it is killed."""
+"""Time limit for the cleanup of a child, before SIGKILL."""
 _PATIENCE_OF_STARTS_S = 90.0
 """The same for one that starts an engine: killed before it has handed on that the run must stop, it left one unseen."""
 _PATIENCE_AFTER_KILL_S = 5.0

@@ -103,7 +103,7 @@ class EngineChild:
     silence = "it said nothing"
 
     def __init__(self, argv: tuple[str, ...], log_path: str) -> None:
-        # In a session of its own, its outputs in the log; nobody needs to wait for it.
+        # New session, output to the log; not waited for.
         with opened(log_path, _LOG_FLAGS) as log:
             self._pid = os.posix_spawn(
                 find_program(argv[0]),

@@ -291,8 +291,8 @@ def is_busy(path: str, *, is_ours: bool = False) -> bool:
     """Return whether something in the kernel, or a program with O_EXCL, has claimed the device. Raises OSError.
 
     It is opened for reading: the claim is the same (block/bdev.c, bd_prepare_to_claim), and closing a device that was
-    open for writing has udev probe it anew. Without the lock a device that a run has locked is left alone: for as long
-    as this claim lasts, the run's own mkfs or mount would fail.
+    open for writing has udev probe it anew. A device that another run has locked is not claimed: that run's mkfs or
+    mount would fail with EBUSY meanwhile.
     """
     with opened(path, os.O_RDONLY) as fd:
         try:

@@ -28,7 +28,7 @@ from fsconsole.units import format_guess
 BLOCK_BYTES = 4096
 SPREAD_BLOCKS = 64
 _ENDS_MIB = 16
-"""Where tables, labels and superblocks lie; most of what somebody writes by hand begins there too."""
+"""Partition tables, labels and superblocks lie here, and most writes by hand start here."""
 _OF_THREAD = threading.local()
 _ZEROS = bytes(BLOCK_BYTES)
 _END_BYTES = 2**20

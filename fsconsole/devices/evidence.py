@@ -19,7 +19,7 @@ class GateContext:
     runs_dir: str
     """Where runs are kept: its disk is never wiped."""
     marks: Mapping[str, tuple[WriteMark, ...]]
-    """What a write changes in each filesystem's superblock (Catalog.marks)."""
+    """Write marks of each filesystem (Catalog.marks)."""
     min_bytes: int = 0
     max_bytes: int = 0
     """0: no upper limit."""

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from fsconsole.devices.ask import silent_among
 from fsconsole.devices.claims import (
     SAME_BYTES,
     busy_uses,
@@ -89,7 +90,7 @@ def gather(
     alone. What can't be read stands in the evidence as unread.
     """
     graph = snapshot.graph
-    found = _with_real_twins(_from_tables(subjects, snapshot, context), graph)
+    found = _with_real_twins(_from_tables(subjects, snapshot, context), graph, context.executor)
     found = _unless_refused(found, lambda free: _from_other_holders(free, graph, context))
 
     def opened(evidence: Evidence) -> Evidence:
@@ -194,10 +195,12 @@ def _from_tables(
     return tuple(told(device, real) for device, real in subjects)
 
 
-def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph) -> tuple[Evidence, ...]:
+def _with_real_twins(
+    found: tuple[Evidence, ...], graph: DeviceGraph, executor: Executor
+) -> tuple[Evidence, ...]:
     """Return the evidence without twins that hold something else, and with a question for those that are blank too.
 
-    Two paths to one disk read the same. Where either is written meanwhile, or locked, nothing is decided.
+    Two paths to one disk read the same. Where either is written meanwhile, locked or silent, nothing is decided.
     """
     disks: dict[str, Device] = {}
     for relative in (relative for evidence in found for relative in evidence.relatives):
@@ -206,7 +209,9 @@ def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph) -> tuple[E
         disks |= {disk.path: disk for disk in (own, *twins) if twins}
     if not disks:
         return found
-    free = [disk for disk in disks.values() if not is_locked(disk.path)]
+    # A dead path of a multipath disk answers no read, and whoever reads it can't be ended.
+    silent = silent_among({path: disk.size_bytes for path, disk in disks.items()}, executor)
+    free = [disk for path, disk in disks.items() if path not in silent and not is_locked(path)]
     before = {disk.path: sectors_written(disk) for disk in free}
     samples = dict(zip(before, _side_by_side(_sample, free), strict=True))
     known = {
@@ -233,7 +238,8 @@ def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph) -> tuple[E
                 for relative in evidence.relatives
                 if relative.role is not Relation.TWIN or relative.number not in gone
             ),
-            blank_twins=tuple(blank),
+            # One disk may have both the WWN and the serial number.
+            blank_twins=tuple(dict.fromkeys(blank)),
         )
 
     return tuple(map(judged, found))

@@ -155,7 +155,9 @@ class Prover:
             seen = replace(report.fingerprint, identity=self._proved_as.get(path, target.identity))
             known = replace(seen, written=last.written) if last is not None and last.written else seen
         require_same(report, target, known)
-        if last is not None and last.uncertain and last.written != report.fingerprint.written:
+        # Without a count that this engine took itself nothing vouches for it.
+        is_untouched = last is not None and last.written == report.fingerprint.written != ()
+        if last is not None and last.uncertain and not is_untouched:
             raise ConsentOutdated(self._run, path, last.uncertain)
         self._proved_s[path] = time.monotonic()
         self._proved_as[path] = report.identity

@@ -11,6 +11,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 
 from fsconsole.catalog.filesystem import Catalog
 from fsconsole.catalog.loader import load_catalog
@@ -97,7 +98,10 @@ def main(device: str, filesystem: str, options: str) -> None:
         else:
             listing = _listing(point)
             executor.run(Command(("umount", point)))
-    finally:
+    except OSError as error:
+        # A killed engine may leave a damaged filesystem.
+        listing = RootListing(why=error.strerror or str(error))
+    with suppress(OSError):
         os.rmdir(point)
     sys.stdout.write(f"{encode(listing)}\n")
 

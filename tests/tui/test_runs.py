@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from fsconsole.client.children import Done
 from fsconsole.client.runs import targets_of
+from fsconsole.errors import ExitCode
 from fsconsole.errors.runs import NotRoot
 from fsconsole.journal.folder import RunFolder
 from fsconsole.show import run
@@ -108,8 +109,26 @@ async def test_renaming_and_deleting_which_asks_with_the_runs_name_are_done_by_c
     places = ("--runs", str(tmp_path), "--", "raw")
     assert children.acted == [
         ("runs", "rename", *places, "read-ahead, beside the raw device!"),
-        ("runs", "delete", "--yes", *places),
+        ("runs", "delete", *places),
     ]
+
+
+async def test_what_a_deletion_still_needs_is_asked_about_with_the_commands_words(tmp_path: Path) -> None:
+    recorded("raw", tmp_path)
+    words = ("runs", "delete", "--runs", str(tmp_path), "--", "raw")
+    why = "fsconsole: run raw is still needed: it can be resumed.\nhint: Add --yes if nobody needs it.\n"
+    refused = Done(words, ExitCode.CONSENT_MISSING, "", why)
+    children = Scripted({"runs delete": refused, "runs delete --yes": ""})
+    async with in_the_list(console(children, runs_dir=tmp_path)) as pilot:
+        for answer, asked in (("n", 1), ("y", 3)):
+            await pilot.press("x")
+            await shows(pilot, "Delete run raw?")
+            await pilot.press("y")
+            await shows(pilot, "Delete it all the same?", "it can be resumed")
+            await pilot.press(answer)
+            await until(pilot, lambda count=asked: len(children.acted) == count)
+        await shows(pilot, "Run raw is deleted.")
+    assert children.acted == [words, words, ("runs", "delete", "--yes", *words[2:])]
 
 
 async def test_a_resume_asks_about_devices_that_must_be_agreed_to_anew_and_goes_on_in_the_run_screen(

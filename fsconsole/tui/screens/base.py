@@ -18,8 +18,16 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from fsconsole.client.children import Children, Done, carried_out, not_stopped, started_run, was_undone
-from fsconsole.errors import FsconsoleError
+from fsconsole.client.children import (
+    Children,
+    Done,
+    carried_out,
+    failure,
+    not_stopped,
+    started_run,
+    was_undone,
+)
+from fsconsole.errors import ExitCode, FsconsoleError
 from fsconsole.errors.runs import NotRoot
 from fsconsole.journal.folder import RunFolder
 from fsconsole.model.device import Identity
@@ -181,6 +189,20 @@ class ConsoleScreen(Screen[None]):
         with self.complaining():
             done = await carried_out(self.session.children, *words)
             self.say(said(done.out))
+
+    async def removed(self, *words: str) -> bool:
+        """Carry out a command that deletes, asking with its own words where what it deletes is still needed.
+
+        Returns whether it was done. Raises ChildFailed.
+        """
+        done = await self.session.children.run(*words)
+        if done.exit_code == ExitCode.CONSENT_MISSING:
+            if not await self.agreed("Delete it all the same?", str(failure(done)), yes="Delete"):
+                return False
+            done = await self.session.children.run(*words[:2], "--yes", *words[2:])
+        if done.exit_code:
+            raise failure(done)
+        return True
 
     def show_run(self, folder: RunFolder, told: str) -> None:
         """Show a run on its screen; where another screen or dialog is open, say so there instead."""

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker
 
-from fsconsole.client.children import answer, carried_out, not_started
+from fsconsole.client.children import answer, not_started
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.scratch import Scratch
 from fsconsole.errors import FsconsoleError
@@ -163,7 +163,8 @@ On a machine without runs or scratch devices, d starts a first comparison that t
 
         async def remove() -> None:
             # By its id: a loop's number may be another's by now.
-            await carried_out(self._watch.children, "scratch", "remove", "--yes", scratch_id)
+            if not await self.removed("scratch", "remove", scratch_id):
+                return
             self.session.ticks.pop(path, None)
             self.say(f"{path} and its file are removed.")
             self.action_look()

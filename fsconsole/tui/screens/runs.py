@@ -134,8 +134,9 @@ Where an engine died, c removes the mounts and loop devices that it left, and re
 
         lost = f"'{run.title}': its figures, samples and outputs are gone then, and a scratch device made for it alone."
         if await self.agreed(f"Delete run {run.name}?", lost, yes="Delete"):
-            words = ("runs", "delete", "--yes", "--runs", self.session.runs_dir, "--", run.name)
-            await self.act(words, lambda _out: f"Run {run.name} is deleted.")
+            with self.complaining():
+                if await self.removed("runs", "delete", "--runs", self.session.runs_dir, "--", run.name):
+                    self.say(f"Run {run.name} is deleted.")
 
     def action_seek(self) -> None:
         field = self.query_one("#sought", Input)

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from fsconsole.devices import gate
 from fsconsole.devices.claims import TOOLS_WITH_O_EXCL, needs_hold
-from fsconsole.devices.evidence import SystemPlace, Unread, UseKind
+from fsconsole.devices.evidence import Relation, SystemPlace, Unread, UseKind
 from fsconsole.devices.gate import GateReport, check_consent, consent_code, require, require_same
+from fsconsole.devices.graph import DeviceGraph
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import (
     ConsentMissing,
@@ -19,19 +21,22 @@ from fsconsole.errors.targets import (
     DeviceRefused,
     DeviceTooSmall,
 )
-from fsconsole.model.device import Usage
+from fsconsole.model.device import ContentSample, Usage
+from tests.fakes import FakeExecutor
 from tests.unit.gate.made import (
     GIB,
     OTHER_UUID,
     SCRATCH,
     SDB,
     SDB1,
+    SDC,
     agreed,
     device,
     evidence,
     found,
     identity,
     number,
+    relative,
     report,
     sample,
     signature,
@@ -168,3 +173,39 @@ def test_only_tools_that_were_tried_are_trusted_to_take_o_excl() -> None:
     assert not needs_hold(("/usr/sbin/mkfs.ext4", "/dev/sdb"))
     for tool in ("mkfs.nilfs2", "blkdiscard", "/sbin/wipefs", "fio", "dd", "/sbin/mkfs.udf", "anything"):
         assert needs_hold((tool, "-f", "/dev/sdb"))
+
+
+TWIN = evidence(SDB, relative(SDC, Relation.TWIN))
+SAME, OTHER, BLANK = sample(3, "same"), sample(3, "other"), sample(0, "blank")
+
+
+TWINS = {  # contents, silent disks, counts of writes; whether it stays a twin, and whether it is asked about
+    "the same": ((SAME, SAME), (), (), True, False),
+    "another": ((SAME, OTHER), (), (), False, False),
+    "blank too": ((BLANK, BLANK), (), (), False, True),
+    # Read while somebody writes, or not at all: nothing is decided.
+    "written meanwhile": ((SAME, OTHER), (), ("8", "16", "24", "32"), True, False),
+    "silent": ((SAME, OTHER), (SDC.path,), (), True, False),
+}
+
+
+@pytest.mark.parametrize("case", TWINS)
+def test_a_disk_of_the_same_number_is_a_second_path_unless_it_holds_something_else(
+    monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    contents, silent, written, is_twin, is_asked = TWINS[case]
+    held, counts = dict(zip((SDB.path, SDC.path), contents, strict=True)), iter(written)
+    read: list[str] = []
+
+    def sampled(path: str, _size: int) -> ContentSample:
+        read.append(path)
+        return held[path]
+
+    monkeypatch.setattr(gate, "silent_among", lambda *_: dict.fromkeys(silent))
+    monkeypatch.setattr(gate, "is_locked", lambda _: False)
+    monkeypatch.setattr(gate, "sectors_written", lambda _: (next(counts, "0"),))
+    monkeypatch.setattr(gate, "sample_content", sampled)
+    (found,) = gate._with_real_twins((TWIN,), DeviceGraph((SDB, SDC)), FakeExecutor({}))
+    assert (number(SDC) in {one.number for one in found.relatives}) is is_twin
+    assert found.blank_twins == ((SDC.path,) if is_asked else ())
+    assert not set(silent) & set(read)
