@@ -24,7 +24,7 @@ from fsconsole.system.run import RealExecutor
 from fsconsole.text import printable
 from fsconsole.units import format_bytes
 
-_OWN_MOUNTS = ("unshare", "--mount", "--propagation", "private", "--")
+_OWN_MOUNTS = ("unshare", "--mount", "--propagation", "slave", "--")
 _LIMIT_S = 20.0
 _MOST_ENTRIES = 200
 _SHOWN = 6

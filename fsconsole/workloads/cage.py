@@ -18,7 +18,7 @@ from fsconsole.system.run import RealExecutor
 # bubblewrap (man 1 bwrap) builds a root of its own. A mount that is only read-only is no protection: a Unix socket on it
 # can be connected to, and root's tmux in /tmp is as good as a shell. So what isn't needed isn't there.
 
-_PRIVATE_MOUNTS = ("unshare", "--mount", "--mount-proc", "--propagation", "private", "--")
+_PRIVATE_MOUNTS = ("unshare", "--mount", "--mount-proc", "--propagation", "slave", "--")
 """bwrap leaves its mounts slaves of the host's: later mounts of the host would appear inside, writable. And it looks
 up its child in /proc: in the engine's PID namespace the host's /proc has another process, or none, under that pid
 (measured: bwrap then died without telling its child)."""

@@ -217,8 +217,9 @@ def lines_until(stream: Iterator[str], word: str) -> Iterator[str]:
 
 def agreeing(runs: str) -> tuple[str, str]:
     """Return the words that agree to what is asked; a code is asked for only after the middle of a wipe."""
-    shown = json.loads(command("resume", "--runs", runs, "--show", "--json").stdout)
-    return ("--consent", shown["consent"])
+    shown = command("resume", "--runs", runs, "--show", "--json")
+    assert shown.returncode == 0, shown
+    return ("--consent", json.loads(shown.stdout)["consent"])
 
 
 def reported(text: str) -> int:
