@@ -10,17 +10,19 @@ import struct
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 
 from fsconsole.devices.evidence import Relation, Relative, Use, UseKind
 from fsconsole.devices.graph import DeviceGraph, number_of
 from fsconsole.devices.snapshot import take_snapshot
-from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceRefused
+from fsconsole.devices.uses import mounted_numbers
+from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceOpen
 from fsconsole.model.device import Device, DeviceKind
 from fsconsole.system.block import open_exclusive
 from fsconsole.system.files import opened, read_text, read_text_or
 from fsconsole.system.locks import FileLock, is_locked
+from fsconsole.system.mounts import read_mounts
 from fsconsole.system.processes import (
     OpenDescriptor,
     Target,
@@ -131,21 +133,26 @@ def lock_node(path: str, device_path: str) -> FileLock:
 
 
 @contextmanager
-def held_exclusively(path: str) -> Iterator[None]:
+def held_exclusively(path: str, may_wait: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Hold the device with O_EXCL: nothing in the kernel has claimed it, and nothing can until this ends.
 
-    Raises DeviceRefused where something has, DeviceChanged where it can't be opened at all.
+    Who has claimed it is waited for as long as may_wait(). Raises DeviceOpen then, DeviceChanged where it can't be
+    opened at all.
     """
-    try:
-        fd = open_exclusive(path)
-    except OSError as error:
-        if error.errno != errno.EBUSY:
-            raise DeviceChanged(path, f"it can't be opened for writing: {error.strerror}") from error
-        raise DeviceRefused(
-            path,
-            "is claimed by something else now (O_EXCL says busy)",
-            "`lsblk DEVICE` and `fuser --verbose DEVICE` help to find who it is.",
-        ) from error
+    while True:
+        try:
+            fd = open_exclusive(path)
+            break
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise DeviceChanged(path, f"it can't be opened for writing: {error.strerror}") from error
+            if not may_wait():
+                raise DeviceOpen(
+                    path,
+                    "is claimed by something else now (O_EXCL says busy)",
+                    "`lsblk DEVICE` and `fuser --verbose DEVICE` help to find who it is.",
+                ) from error
+        time.sleep(_PAUSE_S)
     try:
         yield
     finally:
@@ -284,7 +291,22 @@ def busy_uses(relatives: Iterable[Relative], graph: DeviceGraph, *, is_ours: boo
             continue
         if lasting(partial(is_busy, relative.path, is_ours=is_ours)):
             clause = "is claimed by something that is not shown here (O_EXCL says busy)"
-            yield Use(UseKind.BUSY, relative.number, clause)
+            yield Use(UseKind.BUSY, relative.number, next(_mounts_elsewhere(relative.number, graph), clause))
+
+
+def _mounts_elsewhere(number: int, graph: DeviceGraph) -> Iterator[str]:
+    """Yield a clause for each mount of a device in the mount namespaces of other processes; each is read once."""
+    numbers = {device.path: number_of(device) for device in graph.devices}
+    seen = set[int]()
+    for pid in sorted(numbers_in("/proc")):
+        with suppress(OSError, ValueError):
+            namespace = os.stat(f"/proc/{pid}/ns/mnt").st_ino
+            mounts = () if namespace in seen else read_mounts(str(pid))
+            seen.add(namespace)
+            process = f"process {pid} ({read_text_or(f'/proc/{pid}/comm', 'gone')})"
+            for mount in mounts:
+                if number in mounted_numbers(mount, numbers):
+                    yield f"is mounted on {mount.mount_point} in another mount namespace, of {process}"
 
 
 def is_busy(path: str, *, is_ours: bool = False) -> bool:

@@ -357,6 +357,8 @@ def _unread(evidence: Evidence, source: str, why: str) -> Evidence:
 
 
 _MOUNTS = frozenset({UseKind.MOUNT, UseKind.BTRFS})
+_PASSING = frozenset({UseKind.OPEN, UseKind.BUSY})
+"""Claims that may end by themselves: a monitor, a mount namespace that is given up later than its mounts elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,7 +458,7 @@ def require(report: GateReport) -> None:
     Raises DeviceMounted, DeviceLocked, DeviceTooSmall, DeviceOpen or DeviceRefused, with the reason and the remedy.
     """
     path = report.device.path
-    if {hazard.check for hazard in report.refusals} == {UseKind.OPEN.value}:
+    if report.refusals and {hazard.check for hazard in report.refusals} <= _PASSING:
         raise DeviceOpen(path, report.refusals[0].reason, report.refusals[0].hint)
     for hazard in sorted(report.refusals, key=lambda hazard: hazard.check not in _MOUNTS):
         if hazard.check in _MOUNTS:

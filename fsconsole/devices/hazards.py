@@ -50,8 +50,8 @@ HINTS = {
     "reserved": "`sg_persist --in --read-reservation DEVICE` shows the holder; ask whoever runs that cluster.",
     "locked": "`fsconsole runs` shows living runs; wait, or stop the other one with `fsconsole stop`.",
     "open-elsewhere": "`fuser --verbose DEVICE` shows the process; end it, if nobody needs it.",
-    "busy": "`lsblk DEVICE`, `fuser --verbose DEVICE` and `lsns --type mnt` help to find who it is; what was "
-    "unmounted during a run's load stays busy until that load ends.",
+    "busy": "If a process is named: `nsenter --mount --target PID umount PLACE`, if nobody needs what is on it. Else "
+    "`lsblk DEVICE` and `fuser --verbose DEVICE` help; what was unmounted during a run's load stays busy until that ends.",
     RESYNCING: "Wait for it, `mdadm --wait DEVICE`, or go on: each cell's figures are labelled.",
     "inactive-array": "`mdadm --run DEVICE` starts it if enough members are there; `cat /proc/mdstat` shows them.",
     "read-only": "A switch on the medium, or `blockdev --setrw DEVICE`, if it may be written at all.",

@@ -221,7 +221,12 @@ class Prover:
                 self._prove_file(path, argv)
                 # With many members the first proof is old by the time the last one is made.
                 if needs_hold(argv) or len(paths) > 1:
-                    held.enter_context(held_exclusively(path))
+                    try:
+                        held.enter_context(held_exclusively(path))
+                    except DeviceOpen:
+                        # Claimed since the proof: made anew it waits, and tells what that left.
+                        self.prove_place(cell, path)
+                        held.enter_context(held_exclusively(path))
             self._written |= dict.fromkeys(paths, LastWrite())
             if not needs_hold(argv):
                 held.close()
@@ -254,8 +259,15 @@ class Prover:
         if last is None or last.fingerprint is not None or last.uncertain:
             return None
         self.doubt(path)
-        # Who only has it open is no matter; a mount, by whomever, is one.
-        with held_exclusively(path):
+        deadline_s = time.monotonic() + OPENERS_WAIT_S
+
+        def may_wait() -> bool:
+            # A mount that is seen may have got files by its end; a namespace lets go of the run's own some time after.
+            is_mounted = any(mount.mount_point for mount in find_device(path).mounts)
+            return not is_mounted and time.monotonic() < deadline_s and not self.is_interrupted()
+
+        # Who only has it open is no matter; a claim is one.
+        with held_exclusively(path, may_wait):
             # Should it not be readable: as long as this engine lives, the kernel's count, where there is one, tells of any write.
             written = sectors_written(find_device(path))
             if NOT_COUNTED not in written:

@@ -117,7 +117,7 @@ class DeviceRefused(FsconsoleError, exit_code=ExitCode.DEVICE_REFUSED):
 
 
 class DeviceOpen(DeviceRefused, exit_code=ExitCode.DEVICE_REFUSED):
-    """A device against which nothing speaks but that somebody has it open, for now."""
+    """A device against which nothing speaks but that somebody has it open, or has claimed it, for now."""
 
 
 class DeviceMounted(DeviceRefused, exit_code=ExitCode.DEVICE_MOUNTED):

@@ -21,7 +21,7 @@ from fsconsole.devices.claims import (
 from fsconsole.devices.gate import require
 from fsconsole.devices.snapshot import find_device
 from fsconsole.engine.proof import Prover
-from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceRefused
+from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceOpen, DeviceRefused
 from fsconsole.journal.past import read_state
 from fsconsole.model.plan import Cell
 from fsconsole.system.block import open_exclusive
@@ -64,6 +64,23 @@ def test_who_has_a_device_open_or_locked_counts_unless_it_is_the_run_itself(
     with FileLock.acquire(blank):
         assert set(refusals(inspect(blank))) == {"locked"}
         assert refusals(inspect(blank, holds_lock=True)) == {}
+
+
+def test_a_mount_in_another_namespace_is_told_with_its_place_and_a_process_that_has_it(
+    blank: str, tmp_path: Path
+) -> None:
+    run("mkfs.ext4", "-q", blank)
+    script = 'mount -o ro "$0" "$1" && echo mounted && read -r _'
+    argv = ["unshare", "--mount", "sh", "-c", script, blank, str(tmp_path)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"mounted\n"
+        report = inspect(blank)
+        process.communicate()
+    told = f"is mounted on {tmp_path} in another mount namespace, of process {process.pid} (sh)"
+    assert refusals(report) == {"busy": told}
+    with pytest.raises(DeviceOpen):
+        require(report)
 
 
 def test_a_process_that_only_passes_by_is_no_refusal(blank: str) -> None:
@@ -154,6 +171,12 @@ SIZE = 144 * MIB
 XFS_SIZE = 330 * MIB
 """mkfs.xfs makes nothing below 300 MiB."""
 
+CLAIMS_FOR_A_SECOND = """
+import os, sys, time
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)
+print("claimed", flush=True)
+time.sleep(1)
+"""
 OTHER_UUID = "0f0e0d0c-0b0a-4908-8706-050403020100"
 
 REFUSING = {
@@ -276,6 +299,33 @@ def test_a_partition_locks_its_disk_and_a_loop_the_device_below_all_or_none(tmp_
             assert not is_locked(two)
         with lock_whole_disk(find_device(top)):
             assert [is_locked(path) for path in (disk, two, top, one)] == [True, True, True, False]
+
+
+def test_a_short_claim_is_waited_for_when_a_cell_ends_and_between_proof_and_wipe_but_no_mount(
+    blank: str, tmp_path: Path, mounted: Mount
+) -> None:
+    state = read_state(new_run(TINY_PLAN, blank, str(tmp_path / "runs")))
+    cell, prover = state.request.plan.cells[0], Prover(RealExecutor(), state, str(tmp_path / "runs" / "one"))
+    claims = [sys.executable, "-c", CLAIMS_FOR_A_SECOND, blank]
+    prover.is_patient = True
+    with lock_whole_disk(find_device(blank)):
+        prover.prove_cell(cell)
+        with subprocess.Popen(claims, stdout=subprocess.PIPE) as passing:
+            assert passing.stdout is not None
+            assert passing.stdout.readline() == b"claimed\n"
+            with prover.wiping(cell, ("blkdiscard", blank)):
+                assert passing.wait() == 0
+        run("mkfs.ext4", "-q", blank)
+        with subprocess.Popen(claims, stdout=subprocess.PIPE) as passing:
+            assert passing.stdout is not None
+            assert passing.stdout.readline() == b"claimed\n"
+            assert prover.note_left(blank) is not None
+        with prover.wiping(cell, ("blkdiscard", blank)):
+            pass
+        run("mkfs.ext4", "-q", blank)
+        mounted(blank)
+        with pytest.raises(DeviceOpen):
+            prover.note_left(blank)
 
 
 CREATE = ("mdadm", "--create", "/dev/md400")

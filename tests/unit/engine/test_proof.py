@@ -31,7 +31,7 @@ def prover() -> Prover:
 def test_a_proof_holds_for_one_second(prover: Prover, monkeypatch: pytest.MonkeyPatch) -> None:
     now_s, proved = [100.0], []
     monkeypatch.setattr(proof, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
-    monkeypatch.setattr(proof, "held_exclusively", nullcontext)
+    monkeypatch.setattr(proof, "held_exclusively", lambda *_: nullcontext())
     monkeypatch.setattr(proof, "discover", tuple)
     monkeypatch.setattr(proof, "find_device", lambda *_: None)
     monkeypatch.setattr(proof, "sectors_written", lambda _: ())
@@ -47,7 +47,7 @@ def test_what_is_compared_is_what_was_agreed_upon_until_a_write_and_then_what_a_
 ) -> None:
     agreed, left = (replace(FINGERPRINT, content=content) for content in ("agreed", "left"))
     for name, made in (
-        ("held_exclusively", nullcontext),
+        ("held_exclusively", lambda *_: nullcontext()),
         ("discover", tuple),
         ("find_device", lambda *_: None),
     ):
@@ -82,7 +82,7 @@ def test_a_device_that_could_not_be_read_when_a_cell_ended_is_known_again_while_
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(proof, "find_device", lambda *_: None)
-    monkeypatch.setattr(proof, "held_exclusively", nullcontext)
+    monkeypatch.setattr(proof, "held_exclusively", lambda *_: nullcontext())
     monkeypatch.setattr(proof, "sectors_written", lambda _: tuple(counted))
     monkeypatch.setattr(proof, "take_fingerprint", unreadable)
     monkeypatch.setattr(proof, "inspect_device", lambda *_: report)
