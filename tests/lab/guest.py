@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import json
 import os
@@ -63,6 +64,7 @@ def become(words: tuple[str, ...], out: Path, err: Path) -> None:
     try:
         for number, path in ((1, out), (2, err)):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        faulthandler.enable(2, all_threads=True)
         sys.stdout, sys.stderr = (os.fdopen(number, "w") for number in (1, 2))
         sys.argv = ["fsconsole", *words]
         code = main()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsconsole.errors.runs import NotPrivate
 from fsconsole.model.command import CommandResult
 from fsconsole.system import mounts
 from fsconsole.system.mounts import (
@@ -17,9 +18,7 @@ from fsconsole.system.mounts import (
     SwapEntry,
     SystemdUnit,
     engine_argv,
-    enter_private,
     is_gone,
-    is_private,
     kill,
     parse_mountinfo,
     parse_swaps,
@@ -133,15 +132,35 @@ def test_an_engine_dies_with_its_namespace_and_sees_the_hosts_unmounts() -> None
     assert engine_argv(("--help", "x")) == (*UNSHARE, "--help", "x")
 
 
-def test_nothing_is_mounted_in_the_hosts_own_namespace() -> None:
-    if Path("/proc/self/mountinfo").read_bytes() != Path("/proc/1/mountinfo").read_bytes():
-        pytest.skip("these tests run in a mount namespace of their own")
-    assert not is_private()
-    executor = FakeExecutor({})
-    with pytest.raises(NotPrivate):
-        enter_private(executor, "/run/fsconsole-test-not-made")
-    assert executor.calls == []
-    assert not os.path.exists("/run/fsconsole-test-not-made")
+HOSTS_OWN = """
+import sys
+from fsconsole.errors.runs import NotPrivate
+from fsconsole.system.mounts import enter_private, is_private
+from tests.fakes import FakeExecutor
+assert not is_private()
+executor = FakeExecutor({})
+try:
+    enter_private(executor, sys.argv[1])
+except NotPrivate:
+    sys.exit(executor.calls != [])
+"""
+
+
+def test_nothing_is_mounted_in_the_hosts_own_namespace(tmp_path: Path) -> None:
+    # PID 1 of a namespace of its own is its own host.
+    argv = (
+        "unshare",
+        "--mount-proc",
+        "--pid",
+        "--fork",
+        sys.executable,
+        "-c",
+        HOSTS_OWN,
+        f"{tmp_path}/private",
+    )
+    done = subprocess.run(argv, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not os.listdir(tmp_path)
 
 
 RECORDED = load_results(str(Path(__file__).parents[2] / "data" / "systemd" / "252.json"))
