@@ -266,12 +266,15 @@ class Prover:
             is_mounted = any(mount.mount_point for mount in find_device(path).mounts)
             return not is_mounted and time.monotonic() < deadline_s and not self.is_interrupted()
 
+        # Should it not be readable: as long as this engine lives, the kernel's count, where there is one, tells of any write.
+        written = sectors_written(find_device(path))
+        if NOT_COUNTED not in written:
+            self._written[path] = LastWrite(written=written, uncertain=_NOT_TAKEN)
         # Who only has it open is no matter; a claim is one.
         with held_exclusively(path, may_wait):
-            # Should it not be readable: as long as this engine lives, the kernel's count, where there is one, tells of any write.
-            written = sectors_written(find_device(path))
-            if NOT_COUNTED not in written:
-                self._written[path] = LastWrite(written=written, uncertain=_NOT_TAKEN)
+            # A mount in another namespace, which is not seen, may have got files by its end.
+            if sectors_written(find_device(path)) != written:
+                raise DeviceChanged(path, "it was written to while something else had claimed it")
             found = take_fingerprint(path, self._context(content_is_ours=False))
             if target.identity.scratch_id:
                 digest = left_digest(found.signatures, found.content)

@@ -20,7 +20,7 @@ from fsconsole.devices.claims import (
 )
 from fsconsole.devices.gate import require
 from fsconsole.devices.snapshot import find_device
-from fsconsole.engine.proof import Prover
+from fsconsole.engine.proof import LastWrite, Prover
 from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceOpen, DeviceRefused
 from fsconsole.journal.past import read_state
 from fsconsole.model.plan import Cell
@@ -177,6 +177,7 @@ fd = os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)
 print("claimed", flush=True)
 time.sleep(1)
 """
+KEEPS_A_FILE = 'mount "$1" "$2" && echo kept >"$2/file" && cat "$2/file" && exec sleep 1'
 OTHER_UUID = "0f0e0d0c-0b0a-4908-8706-050403020100"
 
 REFUSING = {
@@ -323,6 +324,15 @@ def test_a_short_claim_is_waited_for_when_a_cell_ends_and_between_proof_and_wipe
         with prover.wiping(cell, ("blkdiscard", blank)):
             pass
         run("mkfs.ext4", "-q", blank)
+        keeps = ("unshare", "--mount", "sh", "-c", KEEPS_A_FILE, "", blank, str(tmp_path))
+        with subprocess.Popen(keeps, stdout=subprocess.PIPE) as elsewhere:
+            assert elsewhere.stdout is not None
+            assert elsewhere.stdout.readline() == b"kept\n"
+            with pytest.raises(DeviceChanged, match="written to while"):
+                prover.note_left(blank)
+        with pytest.raises(DeviceChanged, match="somebody wrote"):
+            prover.prove_cell(cell)
+        prover._written[blank] = LastWrite()
         mounted(blank)
         with pytest.raises(DeviceOpen):
             prover.note_left(blank)
