@@ -82,7 +82,7 @@ def differences(expected: Identity, found: Identity, names: Iterable[str] = tupl
 
     def shown(name: str, identity: Identity) -> str:
         value: object = getattr(identity, name)
-        is_size = name in {"size_bytes", "partition_start_bytes"}
+        is_size = name.endswith("_bytes")
         return format_bytes_exact(int(str(value))) if is_size else str(value) or "none"
 
     return tuple(

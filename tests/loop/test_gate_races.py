@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,7 @@ from fsconsole.journal.past import read_state
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
 from fsconsole.system import block
+from fsconsole.system.files import opened
 from fsconsole.text import MIB
 from tests.conftest import MakeLoopDevice, Mount, run
 from tests.loop.commands import each
@@ -29,6 +32,7 @@ from tests.loop.gate_cases import (
     loop_over,
     questions,
     refusals,
+    sparse,
     unchanged,
     write,
 )
@@ -91,6 +95,23 @@ def test_before_each_mkfs_only_what_was_shown_passes(blank: str) -> None:
     run("mkfs.ext4", "-q", "-F", "-U", UUID, blank)
     with unchanged(blank), pytest.raises(DeviceChanged, match=f"ext4 UUID {UUID} is new on it"):
         proved(blank, shown)
+
+
+def test_a_loop_device_that_shows_another_part_of_its_file_by_now_is_another_device(tmp_path: Path) -> None:
+    file = sparse(tmp_path / "disk")
+    with loop_over(file, "--offset", "0", "--sizelimit", str(16 * MIB)) as device, opened(device) as fd:
+        shown = inspect(device)
+        status = bytearray(fcntl.ioctl(fd, block._LOOP_GET_STATUS64, bytes(block._INFO.size)))
+        # lo_offset of struct loop_info64: size, node, sequence number and file stay what they were.
+        status[24:32] = (32 * MIB).to_bytes(8, sys.byteorder)
+        fcntl.ioctl(fd, block._LOOP_SET_STATUS64, bytes(status))
+        with (
+            unchanged(device),
+            pytest.raises(DeviceChanged, match="offset in the backing file: 0B, now 32MiB"),
+        ):
+            proved(device, shown)
+        with pytest.raises(ConsentStale):
+            check_consent(consent_code([shown]), [inspect(device)])
 
 
 FILLED: dict[str, tuple[Callable[[str, str], object]]] = {

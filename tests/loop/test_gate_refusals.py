@@ -28,7 +28,7 @@ from fsconsole.system.block import open_exclusive
 from fsconsole.system.locks import FileLock, is_locked
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice, Mount, run, unmount
+from tests.conftest import MakeLoopDevice, Mount, run, unmount, wait_until
 from tests.loop.commands import AS_NOBODY, each
 from tests.loop.gate_cases import (
     held_by_another_process,
@@ -64,6 +64,32 @@ def test_who_has_a_device_open_or_locked_counts_unless_it_is_the_run_itself(
     with FileLock.acquire(blank):
         assert set(refusals(inspect(blank))) == {"locked"}
         assert refusals(inspect(blank, holds_lock=True)) == {}
+
+
+REGISTERED = """
+import ctypes, os, sys
+IO_URING_SETUP, IO_URING_REGISTER, IORING_REGISTER_FILES = 425, 427, 2
+device = os.open(sys.argv[1], os.O_RDWR)
+call = ctypes.CDLL(None, use_errno=True).syscall
+ring = call(IO_URING_SETUP, 4, ctypes.create_string_buffer(120))
+registered = call(IO_URING_REGISTER, ring, IORING_REGISTER_FILES, (ctypes.c_int * 1)(device), 1)
+os.close(device)
+print(registered or "registered", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_who_has_a_device_among_the_registered_files_of_an_io_uring_is_told(blank: str) -> None:
+    argv = [sys.executable, "-c", REGISTERED, blank]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        if process.stdout.readline() != b"registered\n":
+            pytest.skip("THE KERNEL REFUSES io_uring HERE (sysctl kernel.io_uring_disabled)")
+        assert not any(blank in os.readlink(fd) for fd in Path(f"/proc/{process.pid}/fd").iterdir())
+        assert f"process {process.pid} (" in refusals(inspect(blank))["open-elsewhere"]
+        process.communicate()
+    # The kernel closes the files of a ring some time after its last descriptor.
+    wait_until(lambda: refusals(inspect(blank)) == {}, "nobody has it open")
 
 
 def test_a_mount_in_another_namespace_is_told_with_its_place_and_a_process_that_has_it(
