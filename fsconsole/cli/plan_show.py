@@ -79,6 +79,7 @@ def target_answer(report: GateReport, seen: str = "") -> TargetAnswer:
         scratch=not report.needs_consent,
         place=report.place,
         lookalike=report.lookalike,
+        mark=report.mark,
         loss=report.loss,
         hazards=report.hazards,
     )

@@ -377,6 +377,8 @@ class GateReport:
     """Where its disk is plugged in."""
     lookalike: str
     """Another disk of the same model and size."""
+    mark: str
+    """What tells it from that one: the end of its serial number, or its place."""
     loss: str
     """What would be lost, in words that complete "holds ..."."""
 
@@ -413,14 +415,17 @@ def inspect_device(path: str, context: GateContext) -> GateReport:
         loss.append(f"data in {content.blocks_nonzero} of {content.blocks_read} sampled blocks")
     evidence = replace(evidence, is_uncounted=NOT_COUNTED in written)
     hazards = find_hazards(evidence)
+    place = slot_of(snapshot.graph.disk(device).path)
+    alike = snapshot.graph.lookalikes(device)
     return GateReport(
         device=device,
         fingerprint=_fingerprint(evidence, written, context.executor),
         hazards=hazards,
         found=evidence.signatures,
         needs_consent=not device.is_scratch or any(hazard.check == SCRATCH_KEPT for hazard in hazards),
-        place=slot_of(snapshot.graph.disk(device).path),
-        lookalike=snapshot.graph.lookalike(device),
+        place=place,
+        lookalike=alike[0].path if alike else "",
+        mark=(snapshot.graph.serial_end(device) or place) if alike else "",
         loss="; ".join(dict.fromkeys(loss)) or "nothing that a probe and a sample of its blocks show",
     )
 

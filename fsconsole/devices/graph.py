@@ -66,18 +66,22 @@ class DeviceGraph:
             )
             yield from (other for other in labelled if other != device and same_disk(device, other))
 
-    def lookalike(self, device: Device) -> str:
-        """Return another disk of the same model and size as a device's own disk; empty where there is none."""
+    def lookalikes(self, device: Device) -> tuple[Device, ...]:
+        """Return the other disks of the same model and size as a device's own disk."""
         disk = self.disk(device)
-        alike = (
-            other.path
+        return tuple(
+            other
             for other in self.devices
             if other.kind is DeviceKind.DISK
             and other.name != disk.name
             and disk.model
             and (other.model, other.size_bytes) == (disk.model, disk.size_bytes)
         )
-        return next(alike, "")
+
+    def serial_end(self, device: Device) -> str:
+        """Return the last four characters of a disk's serial number; empty where one that looks the same ends so too."""
+        end = self.disk(device).serial[-4:]
+        return "" if any(other.serial[-4:] == end for other in self.lookalikes(device)) else end
 
     def gaps(self, device: Device) -> tuple[str, ...]:
         """Return what the device lies on and is not in the listing: names, or numbers of devices under loops."""

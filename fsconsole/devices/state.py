@@ -17,12 +17,13 @@ _OWNERS = {"LVM": "LV", "CRYPT": "encrypted volume", "mpath": "multipath"}
 
 
 def stands_on(device: Device) -> str:
-    """Return "loop over /path", "LV vg/lv", "md raid5 of sdb, sdc", "dm NAME"; empty for what stands for itself."""
+    """Return "loop over /path", "LV vg/lv on sdb1", "md raid5 of sdb, sdc", "dm NAME"; empty for what stands for itself."""
     if device.loop is not None:
         return f"loop over {device.loop.path}"
     if device.dm_name:
         owner = _OWNERS.get(device.dm_uuid.split("-", 1)[0], "dm")
-        return f"{owner} {volume_name(device.dm_name) if owner == 'LV' else device.dm_name}"
+        name = volume_name(device.dm_name) if owner == "LV" else device.dm_name
+        return f"{owner} {name} on {', '.join(device.lower)}" if device.lower else f"{owner} {name}"
     if device.md is not None and device.md.members:
         members = ", ".join(member.name for member in device.md.members)
         return f"md {device.md.level} of {members}".replace("  ", " ")

@@ -110,7 +110,7 @@ class TargetAnswer(Wire, frozen=True):
     seen: str
     """The code of what was shown of it; empty where no start is bound to it."""
     stands_on: str
-    """The file below a loop device, the name of an LV; empty for a device of its own."""
+    """The file below a loop device, the name of an LV and what it is on; empty for a device of its own."""
     kind: DeviceKind
     model: str
     serial: str
@@ -122,6 +122,8 @@ class TargetAnswer(Wire, frozen=True):
     """Its slot, or its name in /dev/disk/by-path; empty where neither is known."""
     lookalike: str = ""
     """A disk of the same model and size; empty where there is none."""
+    mark: str = ""
+    """What tells it from that one, and is typed beside its name: the end of its serial number, or its place."""
     changed: str = ""
     """Of a device whose run is to be resumed: why it is not as the run left it."""
     files: tuple[str, ...] = ()
@@ -136,8 +138,7 @@ class TargetAnswer(Wire, frozen=True):
     def to_type(self) -> str:
         """What agrees to its loss: its name, and what tells it from a disk that looks the same."""
         name = self.path.rpartition("/")[2]
-        mark = self.serial[-4:] or self.place
-        return f"{name} {mark}" if self.lookalike and mark else name
+        return f"{name} {self.mark}".rstrip()
 
 
 class PlanAnswer(Wire, frozen=True):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from fsconsole import units
 from fsconsole.devices.hazards import HIDDEN_PROCESS
 from fsconsole.model.answers import StepAnswer, TargetAnswer
-from fsconsole.model.device import Verdict
+from fsconsole.model.device import DeviceKind, Verdict
 from fsconsole.model.plan import Cell, Plan, Step, Variant, array_aspects, array_words, arrays_in_words
 from fsconsole.results.content import hanging
 from fsconsole.text import cells_of, pad_right, printable
@@ -134,10 +134,15 @@ def target_told(target: TargetAnswer, *, is_meant: bool = True) -> Iterator[tupl
 
 
 def target_facts(target: TargetAnswer) -> str:
-    """Return a target's size, model, serial number and place, as far as they are known."""
-    serial = f"serial {target.serial}" if target.serial else ""
-    place = f"at {target.place}" if target.place else ""
-    return ", ".join(filter(None, (units.format_bytes(target.size_bytes), target.model, serial, place)))
+    """Return a target's size, model, serial number and place; of hardware also which of them are unknown."""
+    is_hardware = target.kind in (DeviceKind.DISK, DeviceKind.PARTITION)
+    facts = {
+        "model": target.model,
+        "serial number": target.serial and f"serial {target.serial}",
+        "place": target.place and f"at {target.place}",
+    }
+    told = (fact or f"{name} unknown" for name, fact in facts.items() if fact or is_hardware)
+    return ", ".join((units.format_bytes(target.size_bytes), *told))
 
 
 def _arrays(cells: Sequence[Cell], width: int, *, is_named: bool) -> Iterator[str]:

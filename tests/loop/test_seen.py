@@ -106,6 +106,8 @@ def test_every_target_tells_who_it_is_and_what_it_stands_on(tmp_path: Path, devi
     (target,) = shown(tmp_path, device)["targets"]  # type: ignore[misc]
     file = scratch.find(device).path
     assert target["stands_on"] == f"loop over {file}"
+    unknown = ("model", "serial", "place", "lookalike", "mark")
+    assert [target[name] for name in unknown] == [""] * len(unknown)
     assert target["identity"]["backing_inode"] == os.stat(file).st_ino
     assert target["identity"]["device_number"] == os.stat(device).st_rdev
     assert str(shown(tmp_path, device)["seen"]).endswith(target["seen"])

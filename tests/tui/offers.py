@@ -43,12 +43,14 @@ def target(
     loss: str = LOSS,
     hazards: tuple[object, ...] = (),
     stands_on: str = "",
+    lookalike: str = "",
+    mark: str = "",
     **other: object,
 ) -> dict[str, object]:
     return {
         "path": path, "name": path, "kind": "disk", "model": "ST2000DM", "serial": "Z1X", "size_bytes": 2**31,
         "scratch": scratch, "loss": loss, "hazards": list(hazards), "stands_on": stands_on,
-        "identity": identity(**other), "seen": "SEEN0",
+        "identity": identity(**other), "seen": "SEEN0", "lookalike": lookalike, "mark": mark,
     }  # fmt: skip
 
 

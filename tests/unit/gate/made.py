@@ -101,9 +101,10 @@ def report(
         find_hazards(what),
         what.signatures,
         needs_consent,
-        "",
-        "",
-        "what is on it",
+        place="",
+        lookalike="",
+        mark="",
+        loss="what is on it",
     )
 
 

@@ -57,6 +57,17 @@ def test_the_paths_that_a_multipath_map_is_made_of_are_no_twins() -> None:
     }
 
 
+def test_the_end_of_a_serial_number_tells_disks_apart_unless_one_that_looks_the_same_has_it_too() -> None:
+    one = device("sdb", minor=16, model="ST2000DM", serial="Z0001234")
+    part = replace(one, name="sdb1", minor=17, kind=DeviceKind.PARTITION, parent="sdb")
+    for serial, end in (("Z0005678", "1234"), ("", "1234"), ("Z9991234", "")):
+        graph = DeviceGraph((one, part, replace(one, name="sdc", minor=32, serial=serial)))
+        for which in (one, part):
+            assert [other.name for other in graph.lookalikes(which)] == ["sdc"]
+            assert graph.serial_end(which) == end
+    assert DeviceGraph((one, SDA)).lookalikes(one) == ()
+
+
 def test_wwn_decides_where_both_have_one_and_the_serial_otherwise() -> None:
     for one, other, same in (
         (("w1", "s1"), ("w1", "s2"), True),

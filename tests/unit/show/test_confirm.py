@@ -6,7 +6,6 @@ import json
 from typing import cast
 
 import pytest
-from msgspec.structs import replace
 
 from fsconsole.client.children import decoded
 from fsconsole.errors import ChildFailed
@@ -48,18 +47,6 @@ def test_nothing_but_the_exact_names_begins_and_those_of_scratch_devices_are_not
     assert two.to_type == "sdb sdc"
     assert not may_begin(two, "sdb")
     assert may_begin(two, "sdb sdc")
-
-
-def test_of_two_disks_that_look_the_same_the_serials_end_or_the_place_is_typed_too() -> None:
-    (plain,) = read(document(DISK)).targets
-    alike = replace(plain, lookalike="/dev/sdc", serial="WD-4K2X", place="pci-0000:00:1f.2-ata-1")
-    typed = [replace(alike, serial=serial, place=place).to_type for serial, place in (
-        ("WD-4K2X", ""), ("", alike.place), ("", ""),
-    )]  # fmt: skip
-    assert [plain.to_type, *typed] == ["sdb", "sdb 4K2X", "sdb pci-0000:00:1f.2-ata-1", "sdb"]
-    told = words_of(replace(read(document(DISK)), targets=(alike,)))
-    assert "/dev/sdc has the same model and size" in told
-    assert "at pci-0000:00:1f.2-ata-1" in told
 
 
 def test_a_refused_target_is_never_begun_with_nor_a_plan_of_which_no_cell_can_run() -> None:
