@@ -95,17 +95,25 @@ MODULES_WITH_O_EXCL = frozenset({"fsconsole.workloads.raw"})
 """Programs of this package (python -I -m MODULE) that take O_EXCL themselves, tried likewise."""
 
 
-def lock_paths(device: Device, graph: DeviceGraph) -> tuple[str, ...]:
-    """Return the nodes that a run locks: the device, its whole disk, and all below md, dm or a loop over a device.
+_DISK_LOCK = "/run/fsconsole-disk-{}.lock"
+"""Keeps two runs from one disk where its node may not be locked for so long."""
 
+
+def lock_paths(device: Device, graph: DeviceGraph, system: frozenset[int] = frozenset()) -> dict[str, str]:
+    """Return the nodes and files that a run locks, each with the node it stands for.
+
+    They are the device, its whole disk, all below md, dm or a loop over a device, and a file for each whole disk.
     Partitions among them too: while one is open the kernel lets nobody delete it and make it again elsewhere.
+    Of disks whose numbers are in system only the device itself and the file: udevd skips a disk that is locked.
     """
-    nodes = {number_of(layer): layer.path for layer in graph.down(device)}
-    return tuple(nodes[number] for number in sorted(nodes))
+    layers = sorted(graph.down(device), key=number_of)
+    nodes = [layer for layer in layers if layer == device or number_of(graph.disk(layer)) not in system]
+    files = {_DISK_LOCK.format(layer.name): layer.path for layer in layers if not layer.parent}
+    return {node.path: node.path for node in nodes} | files
 
 
-def lock_whole_disk(device: Device) -> ExitStack:
-    """Take flock(LOCK_EX) on the device, on its whole disk and on all that lies below it, until the stack is closed.
+def lock_disks(device: Device, system: frozenset[int] = frozenset()) -> ExitStack:
+    """Take flock(LOCK_EX) on all that lock_paths() names, until the stack is closed.
 
     Raises DeviceLocked where a run or a tool has one of them, DeviceChanged where the device is gone, OSError.
     """
@@ -114,7 +122,7 @@ def lock_whole_disk(device: Device) -> ExitStack:
     if current is None:
         raise DeviceChanged(device.path, "it is gone")
     with ExitStack() as locks:
-        for path in lock_paths(current, graph):
+        for path in lock_paths(current, graph, system):
             locks.enter_context(lock_node(path, device.path))
         return locks.pop_all()
 
@@ -274,9 +282,9 @@ def hidden_processes() -> tuple[str, ...]:
 
 def lock_uses(device: Device, graph: DeviceGraph) -> Iterator[Use]:
     """Yield a use for every node that a run would lock and somebody else has locked. Raises OSError."""
-    for path in lock_paths(device, graph):
+    for path, node in lock_paths(device, graph).items():
         if lasting(partial(is_locked, path)):
-            words = "is locked" if path == device.path else f"is on {path}, which is locked"
+            words = "is locked" if node == device.path else f"is on {node}, which is locked"
             yield Use(UseKind.LOCKED, number_of(device), f"{words} by another run or tool")
 
 

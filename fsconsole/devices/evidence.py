@@ -26,7 +26,7 @@ class GateContext:
     is_listing: bool = False
     """True where it is only shown whether a device is blank, and nothing is compared."""
     holds_lock: bool = False
-    """True while this run holds the lock of claims.lock_whole_disk()."""
+    """True while this run holds the lock of claims.lock_disks()."""
     content_is_ours: bool = False
     """True once this run has begun to write on the device: what is sampled from then on is its own."""
 
@@ -120,6 +120,8 @@ class Evidence:
     partitions: tuple[Device, ...] = ()
     uses: tuple[Use, ...] = ()
     system_places: tuple[SystemPlace, ...] = ()
+    bound: str = "was not told apart from it"
+    """Why a device on a disk of the system may be part of it, as a clause; empty where it shares the disk alone."""
     hidden_places: tuple[str, ...] = ()
     """Why it can't be told which disks the running system stands on, as clauses."""
     arrays: tuple[MdArray, ...] = ()
@@ -141,3 +143,14 @@ class Evidence:
     strange_node: str = ""
     """A clause, where the device node does not lead to the device of its name."""
     unread: tuple[Unread, ...] = ()
+
+    @property
+    def shares_with(self) -> str:
+        """The places of the system on the device's disks, in words; empty where there are none."""
+        own = {relative.number for relative in self.relatives if relative.role is not Relation.TWIN}
+        return " and ".join(dict.fromkeys(place.place for place in self.system_places if place.numbers & own))
+
+    @property
+    def is_shared(self) -> bool:
+        """True for a part of a disk of the system that is apart from the system itself."""
+        return not self.bound and bool(self.shares_with)

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from fsconsole.devices.apart import bound_by
 from fsconsole.devices.ask import silent_among
 from fsconsole.devices.claims import (
     SAME_BYTES,
@@ -59,6 +60,7 @@ from fsconsole.errors.targets import (
 )
 from fsconsole.model.command import Executor
 from fsconsole.model.device import (
+    SHARED,
     ContentSample,
     Device,
     Fingerprint,
@@ -91,6 +93,7 @@ def gather(
     """
     graph = snapshot.graph
     found = _with_real_twins(_from_tables(subjects, snapshot, context), graph, context.executor)
+    found = tuple(_told_apart(evidence, graph, context.executor) for evidence in found)
     found = _unless_refused(found, lambda free: _from_other_holders(free, graph, context))
 
     def opened(evidence: Evidence) -> Evidence:
@@ -193,6 +196,16 @@ def _from_tables(
         return evidence
 
     return tuple(told(device, real) for device, real in subjects)
+
+
+def _told_apart(evidence: Evidence, graph: DeviceGraph, executor: Executor) -> Evidence:
+    """Return the evidence with why a device on a disk of the system is bound to it, or that it is not."""
+    if not evidence.shares_with:
+        return evidence
+    try:
+        return replace(evidence, bound=bound_by(evidence, graph, executor))
+    except (OSError, FsconsoleError) as error:
+        return _unread(evidence, _SYSTEM_DISKS, str(error))
 
 
 def _with_real_twins(
@@ -388,6 +401,11 @@ class GateReport:
         return self.fingerprint.identity
 
     @property
+    def is_shared(self) -> bool:
+        """True for a part of a disk that holds the system too."""
+        return any(hazard.check == SHARED for hazard in self.hazards)
+
+    @property
     def refusals(self) -> tuple[Hazard, ...]:
         """The hazards that end the matter."""
         return tuple(hazard for hazard in self.hazards if hazard.verdict is Verdict.REFUSED)
@@ -487,6 +505,8 @@ def require_same(report: GateReport, target: Target, known: Fingerprint) -> None
     require(report)
     if changed := changes(known, report.fingerprint):
         raise DeviceChanged(target.path, "; ".join(changed))
+    if report.is_shared and not target.shared:
+        raise DeviceChanged(target.path, "its disk is shared with the system now")
     if report.needs_consent and not target.consent:
         raise ConsentMissing(target.path, report.loss)
 

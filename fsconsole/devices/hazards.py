@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fsconsole.devices.evidence import Evidence, FoundSignature, Relation, UseKind
 from fsconsole.devices.fingerprint import left_digest
-from fsconsole.model.device import Hazard, MdArray, Usage, Verdict
+from fsconsole.model.device import SHARED, Hazard, MdArray, Usage, Verdict
 from fsconsole.units import format_bytes
 
 TOO_SMALL, RESYNCING = "too-small", "resyncing"
@@ -27,6 +27,7 @@ QUESTIONS = CONTENT_CHECKS | {
     RESYNCING,
     HIDDEN_PROCESS,
     SCRATCH_KEPT,
+    SHARED,
     "btrfs-member",
     "hidden-system",
     "blank-twin",
@@ -39,7 +40,8 @@ HINTS = {
     "mounted": "If nobody needs what is on it, unmount it: `umount DEVICE`; `findmnt` shows where it is.",
     "mounted-btrfs": "`btrfs filesystem show` lists its devices; unmount it, if nobody needs what is on it.",
     "swap": "`swapoff DEVICE` frees it, where there is memory enough.",
-    "system-disk": "Nothing on that disk is ever wiped; choose another disk, or `fsconsole scratch create`.",
+    "system-disk": "Choose another disk, or `fsconsole scratch create`; of that one only a free partition of type Linux, "
+    "or a linear or striped LVM volume, can be wiped.",
     "held": "`lsblk DEVICE` shows what stands on it; take that apart first, if nobody needs it.",
     "array-member": "`cat /proc/mdstat` shows the array; `mdadm --stop` frees its members, if nobody needs it.",
     "active-volume-group": "`pvs` and `lvs` show the group; `vgchange --activate n` frees it, if nobody needs it.",
@@ -58,6 +60,7 @@ HINTS = {
     TOO_SMALL: 'Choose a larger device, smaller files, or `scale = "fit"` in the plan.',
     "too-large": "Choose a smaller device, or a partition of it.",
     "undetermined": "Run as root; `fsconsole doctor` shows what this system hides.",
+    SHARED: "The system disturbs its figures: better choose a disk of its own. Nothing else on that disk is wiped.",
     "partition-table": "`fdisk --list DEVICE` shows the partitions that would be lost.",
     PARTITION: "`fdisk --list DEVICE` shows the partitions.",
     "filesystem": "Mount it read-only to see what is on it: `mount -o ro DEVICE /mnt`.",
@@ -88,7 +91,9 @@ class Case(NamedTuple):
 
 def find_hazards(evidence: Evidence) -> tuple[Hazard, ...]:
     """Return the hazards of all checks, each once."""
-    cases = (*_refusals(evidence), *_questions(evidence))
+    cases = [*_refusals(evidence), *_questions(evidence)]
+    if evidence.is_shared:
+        cases.append(Case(SHARED, f"is on a disk shared with {evidence.shares_with}"))
     hazards = (
         Hazard(
             case.check,
@@ -131,6 +136,7 @@ _LINKS = {
     Relation.TWIN: "is the same disk as {path}, which ",
 }
 
+_MAY_BELONG = "It may belong to the system: take it apart with its own tools first, if nobody needs it."
 _IO_ERROR = os.strerror(errno.EIO)
 _DISK_FAILS = "The disk itself can't be read: `smartctl --all DEVICE` and `dmesg` say more of its health."
 
@@ -146,14 +152,7 @@ def _refusals(evidence: Evidence) -> Iterator[Case]:
                 yield Case("second-path", reason)
             elif relative.role in _ROLES.get(use.kind, _SHARING) and use.by not in own:
                 yield Case(use.kind.value, reason)
-    for place in evidence.system_places:
-        for relative in (relatives[number] for number in place.numbers & relatives.keys()):
-            if relative.role is Relation.TWIN:
-                reason = _LINKS[relative.role].format(path=relative.path) + f"holds {place.place}"
-                hint = "Nothing on that disk is ever wiped, by none of its names."
-                yield Case("second-path", reason, hint=hint)
-            else:
-                yield Case("system-disk", f"is on the disk that holds {place.place}")
+    yield from _of_system(evidence)
     for array in evidence.arrays:
         if array.name == evidence.device.name and not array.active:
             yield Case("inactive-array", "is an inactive array")
@@ -161,6 +160,22 @@ def _refusals(evidence: Evidence) -> Iterator[Case]:
     for unread in evidence.unread:
         hint = _DISK_FAILS if _IO_ERROR in unread.why else ""
         yield Case("undetermined", f"could not be proved free: {unread.source}: {unread.why}", hint=hint)
+
+
+def _of_system(evidence: Evidence) -> Iterator[Case]:
+    """Yield what binds a device to the system, where they are on one disk."""
+    for place in evidence.system_places:
+        for relative in (relative for relative in evidence.relatives if relative.number in place.numbers):
+            if relative.role is Relation.TWIN:
+                reason = _LINKS[relative.role].format(path=relative.path) + f"holds {place.place}"
+                hint = "Nothing on that disk is ever wiped, by none of its names."
+                yield Case("second-path", reason, hint=hint)
+            elif evidence.bound:
+                yield Case("system-disk", f"is on the disk that holds {place.place} and {evidence.bound}")
+    for found in evidence.signatures if evidence.is_shared else ():
+        if found.signature.usage is not Usage.FILESYSTEM:
+            reason = f"is on the disk that holds {evidence.shares_with} and holds {signature_words(found)}"
+            yield Case("system-disk", reason, hint=_MAY_BELONG)
 
 
 def _state(evidence: Evidence) -> Iterator[Case]:

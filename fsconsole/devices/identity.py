@@ -45,14 +45,17 @@ _LASTING = (
 
 def read_identity(device: Device, executor: Executor) -> Identity:
     """Return who a device is now. Raises ToolMissing or ToolFailed for a dm device whose table can't be read."""
-    table = ""
-    if device.dm_name:
-        # man 8 dmsetup; without --showkeys it tells no key.
-        result = executor.run(Command(("dmsetup", "table", device.dm_name), timeout_s=_DM_TIMEOUT_S))
-        if result.exit_code != 0 or result.timed_out:
-            raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no output")
-        table = result.out.strip()
+    table = read_table(device, executor) if device.dm_name else ""
     return replace(listed_identity(device), boot_id=boot_id(), dm_table=table)
+
+
+def read_table(device: Device, executor: Executor) -> str:
+    """Return the table of a dm device (man 8 dmsetup), a line for each target. Raises ToolMissing, ToolFailed."""
+    # Without --showkeys it tells no key.
+    result = executor.run(Command(("dmsetup", "table", device.dm_name), timeout_s=_DM_TIMEOUT_S))
+    if result.exit_code != 0 or result.timed_out:
+        raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no output")
+    return result.out.strip()
 
 
 def listed_identity(device: Device) -> Identity:

@@ -239,6 +239,15 @@ def system_places(
     return tuple(found), tuple(dict.fromkeys(hidden))
 
 
+def system_numbers(snapshot: MachineSnapshot, runs_dir: str) -> frozenset[int]:
+    """Return the numbers of all devices below those places; none where the gate refuses whatever may be one of them."""
+    try:
+        places, _ = system_places(snapshot, runs_dir)
+    except (OSError, LookupError):
+        return frozenset()
+    return frozenset().union(*(place.numbers for place in places))
+
+
 def _below_folder(snapshot: MachineSnapshot, path: str) -> frozenset[int]:
     """Return every device from the filesystem that path lies on down to whole disks."""
     # The dot has an automount take place: what lies on the disk is what would be mounted.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
-from fsconsole.devices.claims import UDEV_PROBE_S, lock_whole_disk
+from fsconsole.devices.claims import UDEV_PROBE_S, lock_disks
 from fsconsole.devices.content import probe_signatures
 from fsconsole.devices.identity import differences, lasting_differences, read_identity
 from fsconsole.devices.md import HeldArray, held_arrays, is_started, kernel_name, member_uuid
@@ -249,7 +249,7 @@ def take_apart_leftovers(
     with ExitStack() as stack:
         try:
             for device in members:
-                stack.enter_context(lock_whole_disk(device))
+                stack.enter_context(lock_disks(device))
         except (DeviceLocked, DeviceChanged, OSError) as error:
             return (f"its arrays have to wait: {str(error).rstrip('.')}",)
         assemble_stopped(own, executor)

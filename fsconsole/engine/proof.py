@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices import marker, scratch
 from fsconsole.devices.ask import require_answer
-from fsconsole.devices.claims import held_exclusively, needs_hold
+from fsconsole.devices.claims import held_exclusively, lock_disks, lock_node, needs_hold
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.fingerprint import NOT_COUNTED, left_digest, sectors_written
 from fsconsole.devices.gate import (
@@ -24,8 +24,9 @@ from fsconsole.devices.gate import (
     require_same,
     take_fingerprint,
 )
+from fsconsole.devices.graph import number_of
 from fsconsole.devices.identity import absence, differences, lasting_differences, read_identity
-from fsconsole.devices.snapshot import discover, find_device
+from fsconsole.devices.snapshot import discover, find_device, system_numbers, take_snapshot
 from fsconsole.engine.arrays import require_own
 from fsconsole.errors.runs import RunLives
 from fsconsole.errors.targets import (
@@ -127,13 +128,28 @@ class Prover:
         self._runs_dir = os.path.dirname(folder_path)
         self._written = last_writes(state)
         """By path of the target."""
+        self._locked_to_write: dict[str, str] = {}
+        """The disks that are not locked for the whole run, by path of the target."""
         self.is_patient = False
         """True once a cell has ended: who has a device open then, a monitor or smartctl, is waited for."""
         self.blocked_by = ""
         """Who had a device open for too long at the last proof, as a sentence; empty where it passed."""
         self.is_interrupted: Callable[[], bool] = lambda: False
 
-    def prove_target(self, target: Target) -> None:
+    def lock(self, target: Target) -> ExitStack:
+        """Lock a target with all that it lies on, until the stack is closed; what holds the system only while it is written.
+
+        udevd passes over every event of a locked disk. Raises what lock_disks() raises, DeviceMissing, NotABlockDevice.
+        """
+        snapshot = take_snapshot()
+        device = find_device(target.path, snapshot.devices)
+        disk, system = snapshot.graph.disk(device), system_numbers(snapshot, self._runs_dir)
+        locks = lock_disks(device, system)
+        if disk != device and number_of(disk) in system:
+            self._locked_to_write[target.path] = disk.path
+        return locks
+
+    def prove_target(self, target: Target) -> GateReport:
         """Pass the whole gate for one target; raises DeviceOpen where somebody has it open, after a wait."""
         deadline_s = time.monotonic() + (OPENERS_WAIT_S if self.is_patient else 0.0)
         while True:
@@ -146,7 +162,7 @@ class Prover:
                     raise
             time.sleep(_LOOK_AGAIN_S)
 
-    def _prove_once(self, target: Target) -> None:
+    def _prove_once(self, target: Target) -> GateReport:
         path, last = target.path, self._written.get(target.path)
         known = target.fingerprint if last is None else last.fingerprint
         report = inspect_device(path, self._context(content_is_ours=known is None))
@@ -161,6 +177,7 @@ class Prover:
             raise ConsentOutdated(self._run, path, last.uncertain)
         self._proved_s[path] = time.monotonic()
         self._proved_as[path] = report.identity
+        return report
 
     def _context(self, *, content_is_ours: bool) -> GateContext:
         return GateContext(
@@ -214,8 +231,12 @@ class Prover:
         device's content is this run's own.
         """
         paths = devices or (cell.target,)
-        with ExitStack() as held:
+        with ExitStack() as stack:
+            held = stack.enter_context(ExitStack())
             for path in paths:
+                if disk := self._locked_to_write.get(path):
+                    # Held while the command writes, when udevd would look at what is half written.
+                    stack.enter_context(lock_node(disk, path))
                 if time.monotonic() - self._proved_s.get(path, -math.inf) > _PROOF_HOLDS_S:
                     self.prove_place(cell, path)
                 self._prove_file(path, argv)

@@ -20,7 +20,6 @@ from fsconsole import __version__
 from fsconsole.catalog.filesystem import Catalog, Filesystem
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import Where, split_flags, split_mount, to_argv
-from fsconsole.devices.claims import lock_whole_disk
 from fsconsole.devices.settings import facts_in_force, lock_machine_settings
 from fsconsole.devices.snapshot import find_device
 from fsconsole.engine import warnings
@@ -35,6 +34,7 @@ from fsconsole.errors.runs import ExtentsUnreadable, GeneratorFailed, JournalFul
 from fsconsole.errors.targets import (
     DeviceChanged,
     DeviceHangs,
+    DeviceLocked,
     DeviceMissing,
     DeviceOpen,
     DeviceRefused,
@@ -56,7 +56,7 @@ from fsconsole.plan.expand import as_the_level_has_it, cell_uuid, filesystem_of,
 from fsconsole.plan.keys import MACHINE_WIDE
 from fsconsole.plan.planfile import TargetSpec
 from fsconsole.plan.steps import MOUNT_POINT
-from fsconsole.preflight.prepare import target_spec
+from fsconsole.preflight.prepare import require_apart, target_spec
 from fsconsole.system.files import boot_id, cpu_count, kernel_release, memory_bytes
 from fsconsole.system.kmsg import KernelLog
 from fsconsole.system.locks import FileLock
@@ -234,15 +234,17 @@ def _acquire(
         stack.enter_context(lock_arrays())
     prover = Prover(executor, state, folder.path)
     prover.is_interrupted = lambda: requests.interrupting
+    reports = []
     for target in state.request.targets:
         try:
-            stack.enter_context(lock_whole_disk(find_device(target.path)))
+            stack.enter_context(prover.lock(target))
         except (DeviceMissing, NotABlockDevice) as error:
             raise DeviceChanged(target.path, "it is gone") from error
-        prover.prove_target(target)
+        reports.append(prover.prove_target(target))
         accepted = events.TargetAccepted(target.path, target.identity, target.shown, target.consent)
         journal.record(accepted, durable=True)
         sampler.gauges.devices.watch(os.path.basename(os.path.realpath(target.path)))
+    require_apart(state.request.plan, reports)
     require_own_commands(state.request, load_catalog(), folder.journal)
     known_of_all = warnings.about_run(state.request, folder.path, journal, attempt)
     sampler.start()
@@ -463,7 +465,7 @@ def _handled(work: CellWork, step: Step) -> StepResult:
         reason = error.strerror or str(error)
     except (JournalFull, JournalUnusable):
         raise
-    except DeviceOpen as error:
+    except (DeviceLocked, DeviceOpen) as error:
         # Before the first cell it is told at once, to whoever has just started the run.
         if not work.run.prover.is_patient:
             raise

@@ -231,6 +231,10 @@ class Verdict(str, Enum):
     ASKED = "asked"
 
 
+SHARED = "shared-disk"
+"""The check that asks about a part of a disk which holds the system too."""
+
+
 class Hazard(Wire, frozen=True):
     """One reason, in words. check names the class that found it; what is data for scripts and tests."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsconsole.model.device import Fingerprint, Hazard, Identity
+from fsconsole.model.device import SHARED, Fingerprint, Hazard, Identity
 from fsconsole.model.plan import Plan
 from fsconsole.model.wire import Wire
 
@@ -24,6 +24,11 @@ class Target(Wire, frozen=True):
     def identity(self) -> Identity:
         """Who it is."""
         return self.fingerprint.identity
+
+    @property
+    def shared(self) -> str:
+        """What its disk is shared with, "is on a disk shared with /"; empty for a disk without the system."""
+        return next((hazard.reason for hazard in self.shown if hazard.check == SHARED), "")
 
 
 class RunRequest(Wire, frozen=True):

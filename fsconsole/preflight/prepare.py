@@ -94,7 +94,8 @@ def prepare(
     """Return a plan for these devices; reads them, writes nothing. plan_path may name a shipped plan.
 
     A device that the gate refuses has its refusals in its report; nothing is raised for it. Raises NotRoot,
-    DeviceMissing, NotABlockDevice, DeviceSilent, DeviceRefused where two devices overlap or arrays have no name, and what read_plan and build_plan raise.
+    DeviceMissing, NotABlockDevice, DeviceSilent, DeviceRefused where two devices overlap or arrays have no name, and what require_apart, read_plan and
+    build_plan raise.
     """
     plan_file = read_plan(resolve_plan(plan_path))
     catalog = load_catalog()
@@ -111,9 +112,32 @@ def prepare(
     graph = take_snapshot().graph
     targets = tuple(target_spec(report.device, graph) for report in reports)
     plan = _expanded(plan_file, targets, executor, run_id)
+    require_apart(plan, reports)
     seen = seen_codes(plan, reports)
     is_refused = any(report.refusals for report in reports)
     return Prepared(plan, reports, "" if is_refused else consent_code(reports), seen)
+
+
+def require_apart(plan: Plan, reports: Sequence[GateReport]) -> None:
+    """Let a plan pass that leaves the rest of a disk alone which the system is on too. Raises DeviceRefused."""
+    for report in reports:
+        path, own = report.device.path, f"/sys/block/{report.device.name}/"
+        if not report.is_shared:
+            continue
+        # One code agrees to all targets: what costs a system must not pass among them.
+        if len(reports) > 1 or any(cell.array for cell in plan.cells):
+            what = "is on a disk shared with the system, and is not the only target"
+            raise DeviceRefused(
+                path, what, "Run the plan on it alone, without arrays: it has a consent of its own."
+            )
+        for write in (write for cell in plan.cells for write in cell.writes):
+            if write.path.startswith("/sys/") and not write.path.startswith(own):
+                what = (
+                    f"is on a disk shared with the system, and the plan sets {write.name} of that whole disk"
+                )
+                raise DeviceRefused(
+                    path, what, f"Leave {write.name} out of the plan, or name a disk of its own."
+                )
 
 
 def expand_only(plan_path: str, *, run_id: str) -> Plan:

@@ -70,7 +70,7 @@ _PROGRAMS_OF = {  # by Debian package, where that has another name; they are nea
     "reiserfsprogs": ("debugreiserfs", "mkfs.reiserfs", "mkreiserfs", "reiserfsck"),
     "systemd": ("systemctl", "systemd-run"),
     "util-linux": (
-        "blkdiscard", "blkid", "blockdev", "fallocate", "flock", "lsblk", "mkswap", "setsid", "unshare", "wipefs",
+        "blkdiscard", "blkid", "blockdev", "fallocate", "flock", "lsblk", "mkswap", "partx", "setsid", "unshare", "wipefs",
     ),
     "xfsprogs": ("mkfs.xfs", "xfs_admin", "xfs_info", "xfs_repair"),
 }  # fmt: skip

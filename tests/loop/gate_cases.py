@@ -6,6 +6,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -141,6 +142,12 @@ def partitioned(
         finally:
             for number in range(1, len(extents_mib) + 1):
                 subprocess.run(["delpart", disk, str(number)], check=False, capture_output=True)
+
+
+def write_dos_table(disk: str, *extents_mib: tuple[int, int], kind: int = 0x83) -> None:
+    """Write the partition table that says so on the disk, all partitions of a kind."""
+    entries = (struct.pack("<4xB3xII", kind, start * 2048, size * 2048) for start, size in extents_mib)
+    write(disk, 446, b"".join(entries).ljust(64, b"\0") + b"\x55\xaa")
 
 
 def sparse(path: Path, size_bytes: int = 64 * MIB) -> str:

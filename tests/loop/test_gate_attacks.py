@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.devices import scratch
-from fsconsole.devices.claims import lock_whole_disk
+from fsconsole.devices.claims import lock_disks
 from fsconsole.devices.snapshot import find_device
 from fsconsole.engine.proof import Prover
 from fsconsole.errors import ExitCode
@@ -68,7 +68,7 @@ def test_a_mark_that_was_copied_with_a_file_makes_no_scratch_device(
 
 
 def test_a_partition_that_a_run_holds_can_not_be_moved(tmp_path: Path) -> None:
-    with partitioned(tmp_path, (1, 30)) as (disk, one), lock_whole_disk(find_device(one)):
+    with partitioned(tmp_path, (1, 30)) as (disk, one), lock_disks(find_device(one)):
         moved = subprocess.run(["delpart", disk, "1"], check=False, capture_output=True, text=True)
         assert moved.returncode != 0
         assert "busy" in moved.stderr
@@ -226,7 +226,7 @@ def test_a_filesystem_that_is_named_only_after_a_long_mkfs_is_still_the_runs_own
     cell = state.request.plan.cells[0]
     prover = Prover(RealExecutor(), state, folder.path)
     make, name = ("mkfs.jfs", "-q", blank), ("jfs_tune", "-U", cell.uuid, blank)
-    with lock_whole_disk(find_device(blank)):
+    with lock_disks(find_device(blank)):
         with prover.wiping(cell, make):
             run(*make)
             # As on a large disk: longer than one proof holds.

@@ -15,7 +15,7 @@ from fsconsole.devices.claims import (
     TOOLS_WITH_O_EXCL,
     held_exclusively,
     is_busy,
-    lock_whole_disk,
+    lock_disks,
     needs_hold,
 )
 from fsconsole.devices.gate import require
@@ -306,25 +306,25 @@ def test_a_device_that_is_held_lets_a_tool_work_and_nobody_else_claim_it(large: 
 
 
 def test_one_run_locks_the_whole_disk_its_own_tools_work_and_a_second_is_refused(blank: str) -> None:
-    with lock_whole_disk(find_device(blank)):
+    with lock_disks(find_device(blank)):
         assert is_locked(blank)
         with pytest.raises(DeviceLocked):
-            lock_whole_disk(find_device(blank))
+            lock_disks(find_device(blank))
         run("mkfs.ext4", "-q", blank)
         write(blank, 0, b"x")
-    lock_whole_disk(find_device(blank)).close()
+    lock_disks(find_device(blank)).close()
 
 
 def test_a_partition_locks_its_disk_and_a_loop_the_device_below_all_or_none(tmp_path: Path) -> None:
     with partitioned(tmp_path, (1, 30), (32, 30)) as (disk, one, two), loop_over(two) as top:
-        with lock_whole_disk(find_device(one)):
+        with lock_disks(find_device(one)):
             assert [is_locked(path) for path in (disk, one)] == [True, True]
             for other in (two, top):
                 with pytest.raises(DeviceLocked):
-                    lock_whole_disk(find_device(other))
+                    lock_disks(find_device(other))
             assert not is_locked(top)
             assert not is_locked(two)
-        with lock_whole_disk(find_device(top)):
+        with lock_disks(find_device(top)):
             assert [is_locked(path) for path in (disk, two, top, one)] == [True, True, True, False]
 
 
@@ -335,7 +335,7 @@ def test_a_short_claim_is_waited_for_when_a_cell_ends_and_between_proof_and_wipe
     cell, prover = state.request.plan.cells[0], Prover(RealExecutor(), state, str(tmp_path / "runs" / "one"))
     claims = [sys.executable, "-c", CLAIMS_FOR_A_SECOND, blank]
     prover.is_patient = True
-    with lock_whole_disk(find_device(blank)):
+    with lock_disks(find_device(blank)):
         prover.prove_cell(cell)
         with subprocess.Popen(claims, stdout=subprocess.PIPE) as passing:
             assert passing.stdout is not None

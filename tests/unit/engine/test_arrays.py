@@ -206,7 +206,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[arrays.OwnArray]:
         return ("/dev/md127 was not created by the run: left untouched",)
 
     monkeypatch.setattr(arrays, "dismantle", dismantle)
-    monkeypatch.setattr(arrays, "lock_whole_disk", nullcontext)
+    monkeypatch.setattr(arrays, "lock_disks", nullcontext)
     monkeypatch.setattr(arrays, "held_arrays", lambda: [HeldArray("md400", frozenset({"vdz"}))])
     return seen
 

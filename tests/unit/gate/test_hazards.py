@@ -56,6 +56,7 @@ CASES: list[tuple[str, Evidence, str]] = [
         evidence(SDB, TWIN, system_places=holds(SDC)),
         "is the same disk as /dev/sdc, which holds /",
     ),
+    ("shared-disk", evidence(system_places=holds(SDB), bound=""), "is on a disk shared with /"),
     (
         "scratch-kept",
         evidence(replace(SCRATCH, loop=replace(SCRATCH.loop, is_in_place=False)), content=sample(0)),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fsconsole.catalog.loader import load_catalog
-from fsconsole.devices.claims import lock_whole_disk
+from fsconsole.devices.claims import lock_disks
 from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.gate import GateReport, inspect_device, require, require_same, take_fingerprint
 from fsconsole.devices.snapshot import find_device
@@ -126,7 +126,7 @@ def check(case: Case, path: str) -> None:
 
 def check_between_cells(case: Case, target: Target) -> None:
     """Have the run's filesystem made, then something happen to the device, as the next cell's proof meets it."""
-    with lock_whole_disk(find_device(target.path)):
+    with lock_disks(find_device(target.path)):
         shell_alone(f"mkfs.ext4 -qF {target.path}; sync")
         left = take_fingerprint(target.path, context(holds_lock=True))
         require_same(look(target.path, case, holds_lock=True), target, left)

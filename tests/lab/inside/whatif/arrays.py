@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from fsconsole.devices.claims import lock_whole_disk
+from fsconsole.devices.claims import lock_disks
 from fsconsole.devices.md import HeldArray, held_arrays, member_uuid
 from fsconsole.devices.snapshot import find_device
 from fsconsole.journal.folder import RunFolder
@@ -76,7 +76,7 @@ def clear_disks() -> None:
     """Stop all arrays and clear all disks, locked meanwhile: udev would put a stopped array together again."""
     with ExitStack() as stack:
         for disk in DISKS:
-            stack.enter_context(lock_whole_disk(find_device(disk)))
+            stack.enter_context(lock_disks(find_device(disk)))
         for array in held_arrays():
             run("mdadm", "--stop", array.path)
         for disk in DISKS:

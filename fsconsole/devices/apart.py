@@ -1,0 +1,65 @@
+"""Parts of the system's own disks that a run may have: free partitions and plain LVM volumes, which share no byte with it."""
+
+from __future__ import annotations
+
+import re
+
+from fsconsole.devices.evidence import Evidence, Relation
+from fsconsole.devices.graph import DeviceGraph, number_of
+from fsconsole.devices.identity import read_table
+from fsconsole.errors.runs import ToolFailed
+from fsconsole.model.command import Command, Executor
+from fsconsole.model.device import Device, DeviceKind
+from fsconsole.text import SECTOR_BYTES
+
+_LINUX_TYPES = frozenset({"0x83", "0fc63daf-8483-4772-8e79-3d69d8477de4"})
+"""Partition types of a plain Linux filesystem, DOS and GPT. Boot loaders keep code without any signature in others."""
+_DISKS = frozenset({DeviceKind.DISK, DeviceKind.LOOP})
+_PLAIN_TARGETS = frozenset({"linear", "striped"})
+_VOLUME_UUID = re.compile(r"LVM-[A-Za-z0-9]{64}")
+"""LVM's hidden layers have an ending after it: -real, -cow, -tdata, -tpool, -cvol (lib/activate/dev_manager.c)."""
+_TABLE = ("partx", "--raw", "--noheadings", "--output", "START,SECTORS,TYPE")
+_TIMEOUT_S = 30.0
+
+
+def bound_by(evidence: Evidence, graph: DeviceGraph, executor: Executor) -> str:
+    """Return why a device on a disk of the system may be part of it, as a clause; empty where it is apart from it.
+
+    Raises ToolMissing or ToolFailed where a partition table, or a device-mapper table, can't be read.
+    """
+    device = evidence.device
+    roles = {relative.role for relative in evidence.relatives if relative.number != number_of(device)}
+    if any(number_of(device) in place.numbers for place in evidence.system_places):
+        return "is a part of what it lies on"
+    if device.kind is DeviceKind.PARTITION and roles == {Relation.DISK}:
+        return _bound_partition(device, graph, executor)
+    if _VOLUME_UUID.fullmatch(device.dm_uuid) and roles == {Relation.BELOW}:
+        below = [graph.by_number[relative.number] for relative in evidence.relatives[1:]]
+        if any(layer.kind not in _DISKS | {DeviceKind.PARTITION} for layer in below):
+            return "is a volume on something else than disks and their partitions"
+        targets = {line.split()[2] for line in read_table(device, executor).splitlines()}
+        others = ", ".join(sorted(targets - _PLAIN_TARGETS)) or "empty"
+        return "" if targets and targets <= _PLAIN_TARGETS else f"is no linear or striped volume ({others})"
+    return "is neither a partition of it nor a linear or striped LVM volume"
+
+
+def _bound_partition(device: Device, graph: DeviceGraph, executor: Executor) -> str:
+    disk, start = graph.disk(device), device.partition_start_bytes
+    if disk.kind not in _DISKS:
+        return f"is a partition of {disk.path}, which is no plain disk"
+    for other in graph.partitions(disk):
+        ends = other.partition_start_bytes + other.size_bytes
+        if other != device and start < ends and other.partition_start_bytes < start + device.size_bytes:
+            return f"overlaps {other.path}"
+    # The table as it is on the disk now: the kernel may have read it when it was another one.
+    result = executor.run(Command((*_TABLE, disk.path), timeout_s=_TIMEOUT_S))
+    if result.exit_code != 0 or result.timed_out:
+        raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no output")
+    place = [str(start // SECTOR_BYTES), str(device.size_bytes // SECTOR_BYTES)]
+    types = [words[2:] for words in map(str.split, result.out.splitlines()) if words[:2] == place]
+    if len(types) != 1:
+        return f"is not as the partition table on {disk.path} has it"
+    kind = "".join(types[0])
+    return (
+        "" if kind in _LINUX_TYPES else f"has the partition type {kind or 'unknown'}, not that of Linux data"
+    )

@@ -1,0 +1,128 @@
+"""A free partition of a disk that the system lives on too: here the run folder stands for the system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from msgspec.structs import replace
+
+from fsconsole.devices.claims import lock_disks
+from fsconsole.devices.snapshot import find_device
+from fsconsole.engine.proof import Prover
+from fsconsole.errors import ExitCode
+from fsconsole.errors.targets import DeviceLocked
+from fsconsole.journal.past import read_state
+from fsconsole.model.device import SHARED
+from fsconsole.model.plan import StepKind
+from fsconsole.system.locks import FileLock, is_locked
+from fsconsole.system.run import RealExecutor
+from fsconsole.text import MIB
+from tests.conftest import Mount, run, unmount
+from tests.loop.commands import fails
+from tests.loop.gate_cases import inspect, partitioned, questions, refusals, write_dos_table
+from tests.loop.runs import TINY_PLAN, new_run, succeed, written
+
+EXTENTS = ((1, 40), (41, 40), (81, 40))
+
+
+class SystemDisk(NamedTuple):
+    """A disk, and its partitions: the first one holds the run folder, the others are free."""
+
+    disk: str
+    one: str
+    two: str
+    three: str
+    runs: str
+
+
+@pytest.fixture
+def system(tmp_path: Path, mounted: Mount) -> Iterator[SystemDisk]:
+    """A disk with a partition table; nothing is mounted from it any more when it goes."""
+    with partitioned(tmp_path, *EXTENTS, size_bytes=124 * MIB) as (disk, one, two, three):
+        write_dos_table(disk, *EXTENTS)
+        run("mkfs.ext4", "-q", one)
+        point = mounted(one)
+        try:
+            yield SystemDisk(disk, one, two, three, f"{point}/runs")
+        finally:
+            unmount(point)
+
+
+def test_a_free_partition_is_asked_about_and_the_rest_of_its_disk_stays_refused(system: SystemDisk) -> None:
+    report = inspect(system.two, runs_dir=system.runs)
+    assert refusals(report) == {}
+    assert questions(report) == {SHARED: "is on a disk shared with the run folder"}
+    assert report.needs_consent
+    assert "system-disk" in refusals(inspect(system.disk, runs_dir=system.runs))
+    assert {"system-disk", "mounted"} <= set(refusals(inspect(system.one, runs_dir=system.runs)))
+    for extents, kind in ((EXTENTS, 0xEF), (((1, 40), (41, 39), (81, 40)), 0x83), (EXTENTS[:1], 0x83)):
+        write_dos_table(system.disk, *extents, kind=kind)
+        assert set(refusals(inspect(system.two, runs_dir=system.runs))) == {"system-disk"}, (extents, kind)
+
+
+def test_the_disk_is_locked_only_while_a_tool_writes_and_no_second_run_gets_onto_it(
+    system: SystemDisk,
+) -> None:
+    folder = new_run(TINY_PLAN, system.two, system.runs)
+    state = read_state(folder)
+    (target,), cell = state.request.targets, state.request.plan.cells[0]
+    mkfs = next(step for step in cell.steps if step.kind is StepKind.MKFS).commands[0]
+    prover = Prover(RealExecutor(), state, folder.path)
+    seen = []
+
+    def look() -> None:
+        # As udevd does before it looks at a partition.
+        seen.append((is_locked(system.disk), is_locked(system.two)))
+
+    with prover.lock(target):
+        look()
+        prover.prove_target(target)
+        with prover.wiping(cell, mkfs):
+            look()
+            run(*mkfs)
+        look()
+        prover.prove_cell(cell)
+        look()
+        assert "locked" in refusals(inspect(system.three, runs_dir=system.runs))
+        assert "locked" in refusals(inspect(system.three))
+        other = Prover(RealExecutor(), state, folder.path)
+        for another_run in (
+            lambda: other.lock(replace(target, path=system.three)),
+            lambda: lock_disks(find_device(system.three)),
+        ):
+            with pytest.raises(DeviceLocked):
+                another_run()
+        with FileLock.acquire(system.disk), pytest.raises(DeviceLocked), prover.wiping(cell, mkfs):
+            pytest.fail("a disk that somebody else has locked was written to")
+    assert seen == [(False, True), (True, True), (False, True), (False, True)]
+    other.lock(target).close()
+
+
+READ_AHEAD = '\n[settings]\nread_ahead = ["128KiB", "1MiB"]\n'
+OF_WORKLOAD = '\nwith = { scheduler = "none" }\n'
+DIRTY = '\n[settings]\ndirty_bytes = "64MiB"\n'
+ARRAY = '\n[[array]]\nlevel = "linear"\n'
+
+
+def test_a_plan_that_sets_the_whole_disk_or_has_another_target_is_refused_and_says_what_to_do(
+    system: SystemDisk, blank: str, tmp_path: Path
+) -> None:
+    plan = Path(written(tmp_path, TINY_PLAN))
+    for more, devices, told in (
+        (READ_AHEAD, [system.two], "the plan sets read_ahead of that whole disk"),
+        (OF_WORKLOAD, [system.two], "the plan sets scheduler of that whole disk"),
+        ("", [system.two, blank], "is not the only target"),
+        (ARRAY, [system.two, blank], "is not the only target"),
+    ):
+        plan.write_text(TINY_PLAN + more)
+        named = [word for path in devices for word in ("--device", path)]
+        for command in ("plan", "run"):
+            done = fails(ExitCode.DEVICE_REFUSED, command, str(plan), *named, "--runs", system.runs)
+            assert f"{system.two} is on a disk shared with the system, and {told}" in done.stderr
+    plan.write_text(TINY_PLAN + DIRTY)
+    assert "shared with the run folder" in succeed(
+        "plan", str(plan), "--device", system.two, "--runs", system.runs
+    )
