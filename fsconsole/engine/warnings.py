@@ -111,7 +111,14 @@ def about_array(work: CellWork) -> None:
 
 
 def about_target(work: CellWork) -> None:
-    """Warn if the target is a loop device, or an array that md still brings in step."""
+    """Warn if the target is a loop device, shares its disk with the system, or is an array that md still brings in step."""
+    for target in work.run.request.targets:
+        if target.shared and target.path in work.cell.devices:
+            work.warn(
+                WarningKind.SHARED_DISK,
+                f"the target {target.shared}: the system's own reads and writes disturb its figures",
+                "Compare variants within this run only; for figures of a disk, run the plan on one without the system.",
+            )
     arrays = () if work.cell.array is not None else arrays_below(work.cell.target)
     for array in (array for array in arrays if array.action):
         work.warn(

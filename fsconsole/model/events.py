@@ -37,6 +37,7 @@ class WarningKind(str, Enum):
     NEARLY_FULL = "nearly-full"
     TARGET_FULL = "target-full"
     JOURNAL_SHARED_DISK = "journal-shared-disk"
+    SHARED_DISK = "shared-disk"
     DRIVER = "driver"
     OBSERVER = "observer"
     OTHER_IO = "other-io"

@@ -18,7 +18,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@")
 
 def cells_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Metric)) -> str:
     """Return the raw figures, one line per cell (and workload, where a cell has several), in plan order."""
-    head = ["run", "cell", "repeat", "attempt", *_KEY_HEAD, "status", "reason", "check verdict"]
+    head = ["run", "cell", "repeat", "attempt", *_KEY_HEAD, "status", "reason", "check verdict", "warnings"]
     entries = [(figures, row) for row in grid.rows for figures in row.cells]
     lines = [
         [
@@ -30,6 +30,7 @@ def cells_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Met
             figures.status.value,
             guarded(figures.reason),
             guarded(figures.verdict),
+            _warned(grid, {figures.cell}),
             *(_number(figures.value(metric)) for metric in columns),
         ]
         for figures, row in sorted(entries, key=lambda entry: entry[0].cell)
@@ -39,13 +40,13 @@ def cells_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Met
 
 def summary_csv(state: RunState, grid: Grid, columns: Sequence[Metric] = tuple(Metric)) -> str:
     """Return median, n and spread of each column, one line per row of the grid, in its order."""
-    head = ["run", *_KEY_HEAD, "cells", "check verdict", "notes"]
+    head = ["run", *_KEY_HEAD, "cells", "check verdict", "warnings", "notes"]
     for metric in columns:
         head += [_head(metric), f"{metric.column} n", f"{metric.column} spread [%]"]
     lines = []
     for row in grid.rows:
         fields = [guarded(state.request.run_id), *_key_fields(row), str(len(row.cells))]
-        fields += [guarded(row.verdict), guarded("; ".join(row.notes))]
+        fields += [guarded(row.verdict), _warned(grid, set(row.indexes)), guarded("; ".join(row.notes))]
         for metric in columns:
             known = row.figure(metric)
             fields += (
@@ -91,6 +92,12 @@ def _key_fields(row: GridRow) -> list[str]:
         " + ".join(str(workload.threads) for workload in shown),
     )
     return [guarded(text) for text in texts]
+
+
+def _warned(grid: Grid, cells: set[int]) -> str:
+    """Return the kinds of the warnings on any of these cells, or on the whole run."""
+    kinds = (one.kind.value for one in grid.warnings if not one.cells or cells.intersection(one.cells))
+    return "; ".join(dict.fromkeys(kinds))
 
 
 def guarded(text: str) -> str:

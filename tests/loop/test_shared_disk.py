@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +11,7 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
+from fsconsole.client.engine import start_engine
 from fsconsole.devices.claims import lock_disks
 from fsconsole.devices.snapshot import find_device
 from fsconsole.engine.proof import Prover
@@ -17,13 +20,23 @@ from fsconsole.errors.targets import DeviceLocked
 from fsconsole.journal.past import read_state
 from fsconsole.model.device import SHARED
 from fsconsole.model.plan import StepKind
+from fsconsole.preflight import prepare
 from fsconsole.system.locks import FileLock, is_locked
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
 from tests.conftest import Mount, run, unmount
 from tests.loop.commands import fails
 from tests.loop.gate_cases import inspect, partitioned, questions, refusals, write_dos_table
-from tests.loop.runs import TINY_PLAN, new_run, succeed, written
+from tests.loop.runs import (
+    TINY_PLAN,
+    UNHURRIED_PLAN,
+    is_in,
+    new_run,
+    succeed,
+    wait_for,
+    wait_for_end,
+    written,
+)
 
 EXTENTS = ((1, 40), (41, 40), (81, 40))
 
@@ -99,6 +112,62 @@ def test_the_disk_is_locked_only_while_a_tool_writes_and_no_second_run_gets_onto
             pytest.fail("a disk that somebody else has locked was written to")
     assert seen == [(False, True), (True, True), (False, True), (False, True)]
     other.lock(target).close()
+
+
+def test_every_row_says_what_its_disk_is_shared_with_and_nothing_else_on_the_disk_changes(
+    system: SystemDisk, tmp_path: Path
+) -> None:
+    plan, on = written(tmp_path, TINY_PLAN), ("--device", system.two, "--runs", system.runs)
+    shared = f"{system.two} is on a disk shared with the run folder"
+    text = " ".join(succeed("plan", plan, *on).split())
+    assert shared in text
+    offer = json.loads(succeed("plan", plan, *on, "--json"))
+    assert [hazard["check"] for hazard in offer["targets"][0]["hazards"]].count(SHARED) == 1
+    fails(ExitCode.CONSENT_MISSING, "run", plan, *on)
+    with open(system.three, "rb") as three, open(system.disk, "rb") as disk:
+        before = three.read(), disk.read(MIB)
+    succeed("run", plan, *on, "--consent", offer["consent"])
+    with open(system.three, "rb") as three, open(system.disk, "rb") as disk:
+        assert (three.read(), disk.read(MIB)) == before
+    said = "the target is on a disk shared with the run folder"
+    for form in ("table", "md"):
+        assert said in " ".join(succeed("results", "--format", form, "--runs", system.runs).split()), form
+    for more in ((), ("--summary",)):
+        lines = csv.DictReader(
+            succeed("results", "--format", "csv", *more, "--runs", system.runs).splitlines()
+        )
+        assert all("shared-disk" in line["warnings"].split("; ") for line in lines), more
+    told = json.loads(succeed("results", "--format", "json", "--runs", system.runs))
+    assert all(any(said in one["reason"] for one in cell["warnings"]) for cell in told["cells"])
+
+
+def test_a_living_run_leaves_the_disk_to_udev_during_its_load_and_keeps_a_second_run_away(
+    system: SystemDisk, tmp_path: Path
+) -> None:
+    folder = new_run(UNHURRIED_PLAN, system.two, system.runs)
+    start_engine(folder)
+    try:
+        wait_for(folder, is_in(0, StepKind.WORKLOAD))
+        assert (is_locked(system.disk), is_locked(system.two)) == (False, True)
+        plan = written(tmp_path, TINY_PLAN)
+        for runs in (system.runs, str(tmp_path / "elsewhere")):
+            fails(ExitCode.DEVICE_LOCKED, "run", plan, "--device", system.three, "--runs", runs)
+    finally:
+        succeed("stop", "--now", "--runs", system.runs)
+        wait_for_end(folder)
+
+
+def test_an_engine_refuses_what_may_not_be_done_on_a_shared_disk_though_the_plan_was_let_pass(
+    system: SystemDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as blind:
+        blind.setattr(prepare, "require_apart", lambda *_: None)
+        folder = new_run(TINY_PLAN + READ_AHEAD, system.two, system.runs)
+    start_engine(folder)
+    wait_for_end(folder)
+    state = read_state(folder)
+    assert "sets read_ahead of that whole disk" in state.reason
+    assert not any(cell.steps for cell in state.cells)
 
 
 READ_AHEAD = '\n[settings]\nread_ahead = ["128KiB", "1MiB"]\n'

@@ -45,6 +45,7 @@ def test_every_cell_is_a_line_in_plan_order_below_the_head() -> None:
     ]
     assert lines[1]["check verdict"] == "errors"
     assert lines[3]["durable [B/s]"] == ""
+    assert [line["warnings"] for line in lines] == ["short; not-comparable", "short", "", ""]
     assert _lines_of(build.run([], [])) == []
     assert _summary(build.run([], [])) == []
 
