@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from fsconsole.errors.targets import BadQuantity
 from fsconsole.text import GIB, KIB, MIB, TIB
@@ -36,9 +36,7 @@ def parse_bytes(text: str) -> int:
 
     Single letters are binary (4G is 4 GiB), as mkfs and truncate read them. Raises BadQuantity.
     """
-    number, unit = _split(text, "a size")
-    if unit not in _SIZE_FACTORS:
-        raise BadQuantity(text=text, wanted="a size", examples="4096, 64KiB, 1.5GiB, 500MB")
+    number, unit = _split(text, _SIZE_FACTORS, "a size", "4096, 64KiB, 1.5GiB, 500MB")
     value = number * _SIZE_FACTORS[unit]
     # The bound first: of a number too large for a float, which is infinite, there is no int.
     if value >= 2**63 or value != int(value):
@@ -48,16 +46,14 @@ def parse_bytes(text: str) -> int:
 
 def parse_seconds(text: str) -> float:
     """Return the seconds that a duration such as "90", "250ms" or "10min" means. Raises BadQuantity."""
-    number, unit = _split(text, "a duration")
-    if unit not in _TIME_FACTORS:
-        raise BadQuantity(text=text, wanted="a duration", examples="30s, 250ms, 10min, 2h")
+    number, unit = _split(text, _TIME_FACTORS, "a duration", "30s, 250ms, 10min, 2h")
     return number * _TIME_FACTORS[unit]
 
 
-def _split(text: str, wanted: str) -> tuple[float, str]:
+def _split(text: str, units: Container[str], wanted: str, examples: str) -> tuple[float, str]:
     match = _QUANTITY.fullmatch(text.strip())
-    if match is None:
-        raise BadQuantity(text=text, wanted=wanted, examples="64KiB, 30s")
+    if match is None or match["unit"] not in units:
+        raise BadQuantity(text=text, wanted=wanted, examples=examples)
     return float(match["number"]), match["unit"]
 
 

@@ -504,6 +504,9 @@ def require_same(report: GateReport, target: Target, known: Fingerprint) -> None
         raise DeviceChanged(target.path, "; ".join(changed))
     require(report)
     if changed := changes(known, report.fingerprint):
+        if report.found and known.signatures == report.fingerprint.signatures:
+            # In the middle of a cell none are compared: what is there now tells who wrote.
+            changed = (*changed, f"it holds {report.loss}")
         raise DeviceChanged(target.path, "; ".join(changed))
     if report.is_shared and not target.shared:
         raise DeviceChanged(target.path, "its disk is shared with the system now")

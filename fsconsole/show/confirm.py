@@ -129,7 +129,7 @@ def _of_plan(offer: PlanAnswer, width: int) -> list[TextLine]:
     cells = f"{offer.runnable:,} cell{'s' if offer.runnable != 1 else ''}"
     size, lasts = format_bytes(offer.bytes_to_write), format_guess(offer.estimate_s)
     rows = block(offer.title or "a plan without a title", width, "strong")
-    rows += block(f"{cells}, {size} to write, est. {lasts}", width)
+    rows += block(f"{cells}, {size} to write, about {lasts}", width)
     missing = offer.cell_count - offer.runnable
     if missing:
         rows += block(

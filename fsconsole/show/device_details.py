@@ -62,8 +62,8 @@ def _wiping(entry: ListedEntry, listing: Listing, *, is_root: bool) -> Iterator[
         yield "refused", _reason(hazard, entry.device), "warning"
     for hazard in entry.questions:
         yield "to be lost" if hazard.check in CONTENT_CHECKS else "hazard", _reason(hazard, entry.device), ""
-    if entry.device.is_scratch and claim is Claim.FREE:
-        yield "to be lost", "nothing: it is a scratch device", ""
+    if entry.device.is_scratch:
+        yield "scratch", "wiped without a question while it is blank or as a run left it", ""
     elif claim is Claim.FREE and not entry.hazards:
         yield "to be lost", "nothing seen; its content is sampled before you consent", ""
     notes = [note for note in listing.notes if note.startswith(f"{entry.device.path} ")]

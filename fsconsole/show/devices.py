@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from fsconsole.client.children import decoded
 from fsconsole.devices.graph import DeviceGraph, TreeRow, tree_rows
+from fsconsole.devices.hazards import SCRATCH_KEPT
 from fsconsole.devices.identity import listed_identity
 from fsconsole.devices.state import Claim, DeviceState, ListedDevice, device_state, holdings
 from fsconsole.model import DEFAULT_SCRATCH_DIR
@@ -456,8 +457,8 @@ def offer(*, is_root: bool) -> str:
 def ticked_told(entry: ListedEntry) -> str:
     """Return what is said of a device that was ticked just now, and what will be asked about it."""
     path = entry.device.path
-    if entry.device.is_scratch:
-        return f"{path} is ticked: a scratch device, safe to wipe. Enter plans."
+    if entry.device.is_scratch and all(hazard.check != SCRATCH_KEPT for hazard in entry.hazards):
+        return f"{path} is ticked: a scratch device, wiped without a question. Enter plans."
     held = holdings(entry.device.signatures)
     asked = f"It holds {held}: " if held else "Enter plans; "
     return f"{path} is ticked. {asked}nothing is wiped before you type its name."

@@ -145,11 +145,16 @@ def checklist_name(draft: Draft, number: int) -> str:
 
 
 def totals(
-    outcome: Outcome | None, disks: Sequence[TargetSpec], missing: Sequence[str], width: int
+    outcome: Outcome | None,
+    disks: Sequence[TargetSpec],
+    missing: Sequence[str],
+    width: int,
+    reading: Sequence[str] = (),
 ) -> tuple[str, str]:
-    """Return the totals of the draft, and its devices: two lines of at most width cells."""
-    if outcome is None:
-        return "counting ...", _devices(disks, missing, width)
+    """Return the totals of the draft, and its devices, of which some may still be read: two lines of at most width cells."""
+    if reading or outcome is None:
+        read = shorten_middle(f"Reading {', '.join(reading)} ...", width)
+        return "counting ...", read if reading else _devices(disks, missing, width)
     if outcome.plan is None:
         return outcome.problem, outcome.hint
     plan = outcome.plan

@@ -72,9 +72,8 @@ def place_words(state: RunState, now_ns: int, *, per_cell_s: float | None = None
     number = state.current_cell
     cell = "between cells" if number is None else f"cell {number + 1} of {len(state.cells)}"
     paused = "paused, " if state.status is RunStatus.PAUSED else ""
-    is_measured = any(cell.status is CellStatus.DONE for cell in state.cells)
     left = format_guess(remaining_s(state, now_ns, per_cell_s=per_cell_s))
-    return f"{paused}{cell}, {'about' if is_measured else 'est.'} {left} left"
+    return f"{paused}{cell}, about {left} left"
 
 
 def step_words(state: RunState, step: StepState, sample: Sample | None, now_ns: int) -> str:

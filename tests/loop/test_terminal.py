@@ -142,7 +142,7 @@ def test_a_run_fits_a_console_of_80_columns_and_says_where_it_is(
 LIVE = {
     "dumb": ("1/3  ext4 data=",),
     "linux": (
-        "cell 1 of 3, est. ", " left", "ext4 data=", "step    workload: ", "load    ", "MB/s", "threads",
+        "cell 1 of 3, about ", " left", "ext4 data=", "step    workload: ", "load    ", "MB/s", "threads",
         "dirty   [", "limit ",
     ),
 }  # fmt: skip
@@ -164,7 +164,7 @@ def a_scratch_device(console: Terminal, directory: Path) -> None:
     console.type(str(directory))
     console.wait_for("It fits")
     console.press("Enter")
-    console.wait_for("1 target ticked", "scratch device, safe to wipe")
+    console.wait_for("1 target ticked", "scratch device, wiped without")
 
 
 def two_journals_and_xfs(console: Terminal) -> None:

@@ -36,7 +36,7 @@ async def test_a_run_that_goes_on_is_offered_at_the_start_and_shown_by_enter(
     with living_run(tmp_path) as run:
         async with drive(app, size=size) as pilot:
             await offered(pilot)
-            await shows(pilot, "A run is in progress:", "two filesystems", "cell 1 of 2, est.", "on /dev/")
+            await shows(pilot, "A run is in progress:", "two filesystems", "cell 1 of 2, about", "on /dev/")
             assert app.current_mode == "devices"
             await pilot.press("enter")
             await shows(pilot, "two filesystems: cell 1 of 2")

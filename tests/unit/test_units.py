@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsconsole.errors.targets import BadQuantity
-from fsconsole.units import fixed, format_elapsed, format_guess, format_seconds, parse_bytes, shared_decimals
+from fsconsole.units import (
+    fixed,
+    format_elapsed,
+    format_guess,
+    format_seconds,
+    parse_bytes,
+    parse_seconds,
+    shared_decimals,
+)
 
 
 @pytest.mark.parametrize(
@@ -59,3 +67,12 @@ def test_a_duration_is_as_fine_as_it_is_known(
 def test_a_size_is_a_whole_number_of_bytes_below_8_eib(text: str) -> None:
     with pytest.raises(BadQuantity, match="whole number of bytes below 8 EiB"):
         parse_bytes(text)
+
+
+def test_what_is_no_size_or_no_time_is_shown_examples_of_that_alone() -> None:
+    for parse, own, others in ((parse_bytes, "64KiB", "30s"), (parse_seconds, "30s", "KiB")):
+        for text in ("", "much", "3 parsecs", "-1"):
+            with pytest.raises(BadQuantity) as refused:
+                parse(text)
+            assert own in refused.value.hint
+            assert others not in refused.value.hint

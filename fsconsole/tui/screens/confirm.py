@@ -44,7 +44,7 @@ class ConfirmScreen(Dialog[RunFolder]):
     """Shows what a plan would destroy, starts it once that is confirmed, and ends with the run's folder."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "start", "Start", id="confirm.start", tooltip="Wipe the devices and start the run", priority=True),
+        Binding("ctrl+s", "start", "Wipe and run", id="confirm.start", tooltip="Wipe the devices and start the run", priority=True),
         Binding("escape", "back", "Back", id="confirm.back", tooltip="Go back; cancel a start", priority=True),
         Binding("f5", "look", "Look again", id="confirm.look", tooltip="Read the devices again"),
         Binding("up,pageup", "read(-1)", "Up", id="confirm.up", tooltip="Read further up", show=False),

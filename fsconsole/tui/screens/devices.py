@@ -41,7 +41,8 @@ class DevicesScreen(ConsoleScreen):
     MODE: ClassVar[str] = "devices"
     HELP: ClassVar[str] = """Devices: what can be tested. Nothing is written here.
 Tick what may be wiped; the plan runs on each target in turn, after you confirm what will be lost.
-A device in use can't be ticked; its details say why and how to free it. A scratch device is always safe.
+A device in use can't be ticked; its details say why and how to free it. A scratch device
+is wiped without a question while it is blank or as a run left it.
 The list is updated when devices change. Tab goes to the details, which the arrow keys scroll.
 On a machine without runs or scratch devices, d starts a first comparison that touches no disk."""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012 (Textual's own is no class variable)

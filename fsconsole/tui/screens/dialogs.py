@@ -102,8 +102,8 @@ class AskScreen(Dialog[bool]):
     """Asks before something that can't be undone; y does it, n and escape don't."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "dismiss(True)", "Yes", id="ask.yes", tooltip="Do it"),
-        Binding("n,escape", "dismiss(False)", "No", id="ask.no", tooltip="Change nothing"),
+        Binding("y", "dismiss(True)", "Yes", id="ask.yes", tooltip="Do it", show=False),
+        Binding("n,escape", "dismiss(False)", "No", id="ask.no", tooltip="Change nothing", show=False),
         Binding("left,right", "app.focus_next", "Other", id="ask.other", tooltip="The other answer", show=False),
     ]  # fmt: skip
 

@@ -147,8 +147,10 @@ To compare with and without an option that has one value, make a second list of 
         name = view.name_line(self.draft, is_changed=self.is_changed, width=self.size.width)
         # The sizes of these texts stay: the rest of the screen need not be laid out for them.
         self.put("#plan-name", plain(name, "bold"), layout=False)
-        outcome = self.outcome if self.is_up_to_date else None
-        first, second = view.totals(outcome, self.disks, self.missing, self.size.width)
+        looked_at = {*(disk.path for disk in self.disks), *self.missing}
+        reading = [path for path in self.session.targets if path not in looked_at]
+        outcome = self.outcome if self.is_up_to_date and not reading else None
+        first, second = view.totals(outcome, self.disks, self.missing, self.size.width, reading)
         is_wrong = outcome is not None and outcome.plan is None
         self.query_one("#totals").set_class(is_wrong, "-wrong")
         self.put(
@@ -328,6 +330,7 @@ To compare with and without an option that has one value, make a second list of 
         targets = self.session.targets
         if targets or targets != self._asked_for:
             self._asked_for = targets
+            self.show_draft()
             self._look_at()
         if not self.is_counted:
             self.count()
@@ -408,6 +411,8 @@ To compare with and without an option that has one value, make a second list of 
             self.disks, self.missing = tuple(disks), tuple(missing)
             self.show_outcome()
             self.count()
+        elif lost:
+            self.show_draft()
         if lost:
             self.say_at_hand(" ".join(lost), style="$warning")
 

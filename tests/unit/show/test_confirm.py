@@ -65,7 +65,7 @@ def test_a_refused_target_is_never_begun_with_nor_a_plan_of_which_no_cell_can_ru
 def test_what_would_be_lost_cells_bytes_and_time_are_shown() -> None:
     shown = words_of(read(document(DISK, SCRATCH)))
     for said in (
-        "2 cells, 3.0 GiB to write, est. 4 min 02 s",
+        "2 cells, 3.0 GiB to write, about 4 min 02 s",
         "/dev/sdb 2.0 GiB, ST2000DM, serial Z1X",
         "would be LOST: ext4 '[/x]', UUID 2b9570c7-4191-4350-b671-b53e98ae2219",
         "note: /dev/sdb may be open. Look at it.",

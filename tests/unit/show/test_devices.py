@@ -156,7 +156,7 @@ def test_the_pane_tells_who_a_device_is_what_would_be_lost_and_how_far_an_array_
         # What is no content is not said to be lost.
         "/dev/loop0": (
             "hazard      may be open in process 1",
-            "to be lost  nothing: it is a scratch device",
+            "scratch     wiped without a question while it is blank",
         ),
         "/dev/md0": (
             "raid5, 4 members UUUU, chunk 512KiB",

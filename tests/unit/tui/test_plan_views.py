@@ -79,6 +79,8 @@ def test_totals_are_what_the_plan_says_of_itself_what_was_assumed_or_why_there_i
     assert second == "on /dev/loop7 (100.0 GiB)"
     assert "No device is ticked" in view.totals(outcome(new_draft()), (), (), 80)[1]
     assert view.totals(None, (), (), 80)[0] == "counting ..."
+    reading = view.totals(outcome(new_draft()), (), (), 80, ["/dev/loop0"])
+    assert reading == ("counting ...", "Reading /dev/loop0 ...")
     variants = "".join(f'[[variant]]\ntype="{name}"\nlabel="a"\n' for name in ("ext4", "xfs"))
     bad = parse(f'schema = 1\n{variants}[[workload]]\nkind="create"\nfile_size=4096\nblock_size=4096\n')
     first, second = view.totals(outcome(Draft(bad)), (), (), 80)
