@@ -211,7 +211,7 @@ def cleanup(
     as_json: JsonLines = False,
     runs: RunsDir = DEFAULT_RUNS_DIR,
 ) -> None:
-    """Clean up after killed runs: mounts, arrays, scratch devices. Running runs are left alone."""
+    """Clean up after killed runs: settings, scratch devices. Arrays are shown; running runs are left alone."""
     from dataclasses import asdict
 
     from fsconsole.client.engine import abandoned_scratch

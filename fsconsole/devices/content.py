@@ -142,17 +142,12 @@ Found = tuple[Signature, ...] | FsconsoleError
 """The signatures of a device, or why they can't be told."""
 
 
-def probe_signatures(executor: Executor, path: str) -> tuple[Signature, ...]:
-    """Return every magic string that libblkid finds on the device, valid or damaged (man 8 wipefs).
-
-    Reads only. Raises DeviceSilent, ToolFailed where the device can't be read or the answer is not understood,
-    ToolMissing.
-    """
-    return _probe(executor, (path,))[path]
-
-
 def probe_all(executor: Executor, paths: Sequence[str]) -> dict[str, Found]:
-    """Return what probe_signatures() says of each device, or its error: some devices a child, the children side by side."""
+    """Return every magic string that libblkid finds on each device, valid or damaged (man 8 wipefs), or its error.
+
+    Reads only, some devices a child, the children side by side. The errors are DeviceSilent, ToolMissing, and
+    ToolFailed where a device can't be read or the answer is not understood.
+    """
     step = -(-len(paths) // _AT_ONCE)
     groups = [tuple(paths[first : first + step]) for first in range(0, len(paths), step or 1)]
 

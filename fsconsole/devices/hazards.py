@@ -192,12 +192,13 @@ def _state(evidence: Evidence) -> Iterator[Case]:
 
 
 def _resync_words(array: MdArray, name: str) -> str:
+    # Not how far it is: the consent code covers these words.
     is_itself = array.name == name
     if array.progress_percent is None:
         what = "has a" if is_itself else f"has the array /dev/{array.name} with a"
         return f"{what} resync {array.action.lower()}"
     what = "is" if is_itself else f"has the array /dev/{array.name}"
-    return f"{what} in {array.action}, at {array.progress_percent:.1f} %"
+    return f"{what} in {array.action}"
 
 
 def _questions(evidence: Evidence) -> Iterator[Case]:

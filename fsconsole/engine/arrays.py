@@ -1,32 +1,33 @@
-"""The what-if arrays of a run: recognised by UUID, proved before a write, stopped and cleared by the same proof."""
+"""The what-if arrays of a run: recognised by UUID, proved before a write, stopped and cleared by the same proof.
+
+Those of a killed engine are shown, and stopped only with consent.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import time
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from fsconsole.devices.claims import UDEV_PROBE_S, lock_disks
-from fsconsole.devices.content import probe_signatures
-from fsconsole.devices.identity import differences, lasting_differences, read_identity
-from fsconsole.devices.md import HeldArray, held_arrays, is_started, kernel_name, member_uuid
-from fsconsole.devices.snapshot import discover
+from fsconsole.devices.ask import require_answer
+from fsconsole.devices.claims import UDEV_PROBE_S
+from fsconsole.devices.evidence import GateContext
+from fsconsole.devices.fingerprint import sectors_written
+from fsconsole.devices.gate import GateReport, inspect_device
+from fsconsole.devices.md import HeldArray, held_arrays, kernel_name, member_uuid
+from fsconsole.devices.snapshot import find_device
+from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import ToolFailed
-from fsconsole.errors.targets import ArraysLocked, DeviceChanged, DeviceLocked, DeviceSilent
-from fsconsole.model.command import Command, Executor
-from fsconsole.model.device import Device, Signature
-from fsconsole.model.events import Outcome
-from fsconsole.model.plan import StepKind
-from fsconsole.model.run import Target
-from fsconsole.model.state import CellState, CellStatus, RunState
-from fsconsole.plan.arrays import ARRAY_NAME, ARRAY_PATH
+from fsconsole.errors.targets import ArrayLeft, ArraysLocked, DeviceChanged
+from fsconsole.model.command import Command
+from fsconsole.model.state import CellStatus, RunState
+from fsconsole.plan.arrays import ARRAY_PATH
 from fsconsole.plan.expand import array_uuid
-from fsconsole.plan.steps import METADATA, look_command, stop_command, zero_command
-from fsconsole.system.files import boot_id
+from fsconsole.plan.steps import METADATA, stop_command, zero_command
+from fsconsole.preflight.root_listing import root_listings
 from fsconsole.system.locks import FileLock
 
 ARRAYS_LOCK = "/run/fsconsole-arrays.lock"
@@ -151,123 +152,70 @@ def _is_busy(path: str) -> bool:
 
 
 _TIMEOUT_S = 60.0
-_NUMBERS = range(401, 500)
-"""md numbers after the one that runs use: unlikely to be taken."""
 
 
-def assemble_stopped(own: OwnArray, executor: Executor) -> None:
-    """Assemble a run's stopped arrays read-only under free numbers, which changes no byte of a member.
+def arrays_left(state: RunState) -> tuple[HeldArray, ...]:
+    """Return the assembled arrays that a killed engine left: what has been stored on them since is not known.
 
-    Their content can be probed only then. One with too many members gone stays stopped. Raises ToolMissing.
+    None of the targets may be silent.
     """
-    held = frozenset[str]().union(*(array.members for array in held_arrays()))
-    found: dict[str, list[str]] = defaultdict(list)
-    busy = set()
-    for path in own.members:
-        with suppress(OSError):
-            uuid = member_uuid(path)
-            found[uuid].append(path)
-            if kernel_name(path) in held:
-                busy.add(uuid)
-    free = (f"/dev/md{number}" for number in _NUMBERS if not os.path.exists(f"/sys/block/md{number}"))
-    for path, uuid in zip(free, found.keys() & own.uuids - busy, strict=False):
-        executor.run(Command(look_command(path, tuple(found[uuid])), timeout_s=_TIMEOUT_S))
-
-
-_SHOWED = "showed "
-_BETWEEN = ", "
-
-
-def in_words(signatures: Iterable[Signature]) -> str:
-    """Return a new array's signatures as its step's verdict: "showed ext4 UUID"; empty for none.
-
-    They remain from an older array of the same members.
-    """
-    words = _BETWEEN.join(sorted({_word(signature) for signature in signatures}))
-    return words and _SHOWED + words
-
-
-def foreign_content(array: HeldArray, state: RunState, executor: Executor) -> str:
-    """Return a clause that names content on a dead run's array that the run did not make; empty if it has none.
-
-    An array that can't be read may have some. state comes from the journal.
-    """
-    cells = zip(state.request.plan.cells, state.cells, strict=True)
-    made = {array_uuid(state.request.run_id, cell.index): (cell.uuid.lower(), known) for cell, known in cells}
-    nodes = [f"/dev/{member.replace('!', '/')}" for member in sorted(array.members)]
-    by_hand = (
-        f"if nobody needs it: `mdadm --stop {array.path}`, then `mdadm --zero-superblock {' '.join(nodes)}`"
+    uuids, names = _uuids(state), dict[str, str]()
+    for target in state.request.targets if uuids else ():
+        with suppress(OSError):  # gone
+            names[kernel_name(target.path)] = target.path
+    return tuple(
+        array
+        for array in held_arrays()
+        if any(_uuid_or_nothing(names[member]) in uuids for member in array.members & names.keys())
     )
-    uuids = {_uuid_or_nothing(node) for node in nodes} & made.keys()
-    try:
-        strange = [word for uuid in uuids for word in _foreign_words(array, *made[uuid], executor)]
-    except (DeviceSilent, ToolFailed) as error:
-        why = str(error).rstrip(".")
-        return f"{array.path} may hold anything, since it can't be read: {why}: left untouched; {by_hand}"
-    if not strange:
-        return ""
-    return f"{array.path} holds {strange[0]}, which the run did not make: left untouched; {by_hand}"
 
 
-def _foreign_words(array: HeldArray, uuid: str, known: CellState, executor: Executor) -> list[str]:
-    making = [step for step in known.steps if step.kind is StepKind.ARRAY]
-    # An engine that died while it created the array never journalled its signatures.
-    if not making or making[-1].outcome is not Outcome.DONE or not is_started(array.name):
-        return []
-    remains = making[-1].verdict.removeprefix(_SHOWED).split(_BETWEEN)
-    found = probe_signatures(executor, array.path)
-    return [word for seen in found if seen.uuid.lower() != uuid and (word := _word(seen)) not in remains]
+def left_in_words(state: RunState, context: GateContext, silent: Collection[str] = ()) -> Iterator[str]:
+    """Yield a clause for each array that a killed engine left: what is on it, and what to do about it.
 
-
-def _word(signature: Signature) -> str:
-    return f"{signature.type} {signature.uuid or f'at {signature.offset_bytes}'}"
-
-
-def take_apart_leftovers(
-    state: RunState, executor: Executor, silent: Collection[str] = ()
-) -> tuple[str, ...]:
-    """Stop a dead run's arrays and clear their members; return the outcomes as clauses.
-
-    The caller holds the run's lock. An array is the run's by the UUID on its members, which are proved to be the
-    run's targets, and only without foreign content; others stay untouched. If a member is silent, all must wait.
+    Nothing is stopped, as it may be in somebody's use by now. silent are targets that don't answer.
     """
-    uuids = _uuids(state)
-    if not uuids:
-        return ()
-    if silent:
-        return (f"its arrays have to wait: {min(silent)} does not answer",)
-    members, done = _present(state.request.targets, executor), []
+    run = state.request.run_id
+    if silent and _uuids(state):
+        yield f"its arrays can't be looked at: {min(silent)} does not answer"
+        return
+    for array in arrays_left(state):
+        try:
+            require_answer(array.path, find_device(array.path).size_bytes, context.executor)
+            report = inspect_device(array.path, context)
+            found = [hazard.reason for hazard in report.hazards] or ["looks empty"]
+            found += root_listings(report, context.executor)
+        except FsconsoleError as error:
+            found = [f"can't be looked at: {str(error).rstrip('.')}"]
+        nodes = " ".join(f"/dev/{member.replace('!', '/')}" for member in sorted(array.members))
+        yield (
+            f"{array.path} is left assembled, as somebody may have stored files on it since the engine died: it "
+            f"{', '.join(found)}; `fsconsole resume {run} --show` prints the code that gives it up, or by hand: "
+            f"`mdadm --stop {array.path}`, then `mdadm --zero-superblock {nodes}`"
+        )
+
+
+def give_up(report: GateReport, members: Sequence[str], state: RunState, context: GateContext) -> None:
+    """Stop an array that a killed engine left, as agreed upon with its report, and clear its members.
+
+    The caller has locked these. Raises ArrayLeft.
+    """
+    executor = context.executor
 
     def act(argv: tuple[str, ...]) -> None:
         result = executor.run(Command(argv, timeout_s=_TIMEOUT_S))
         if result.exit_code != 0 or result.timed_out:
             raise ToolFailed(" ".join(argv), result.exit_code, result.err.strip())
-        did = "stopped the array" if "--stop" in argv else "cleared its former member"
-        done.append(f"{did} {argv[-1]}")
 
-    own = OwnArray(uuids, tuple(device.path for device in members))
-    with ExitStack() as stack:
-        try:
-            for device in members:
-                stack.enter_context(lock_disks(device))
-        except (DeviceLocked, DeviceChanged, OSError) as error:
-            return (f"its arrays have to wait: {str(error).rstrip('.')}",)
-        assemble_stopped(own, executor)
-        left = dismantle(own, act, lambda array: foreign_content(array, state, executor))
-    names = {device.name for device in members}
-    foreign = (
-        f"{array.path} is an array of {', '.join(sorted(array.members))}, not the run's: left untouched"
-        for array in held_arrays()
-        if array.name == ARRAY_NAME and not array.members & names
-    )
-    return (*done, *left, *foreign)
+    def objection(array: HeldArray) -> str:
+        now = sectors_written(find_device(array.path))
+        return (
+            "" if now == report.fingerprint.written else f"somebody wrote to {array.path} since it was shown"
+        )
 
-
-def members_left(state: RunState) -> dict[str, int]:
-    """Return the devices, with their sizes in bytes, that may still carry an array."""
-    return (
-        {target.path: target.identity.size_bytes for target in state.request.targets} if _uuids(state) else {}
-    )
+    own = OwnArray(_uuids(state), tuple(members))
+    if left := dismantle(own, act, objection):
+        raise ArrayLeft(report.device.path, "; ".join(left))
 
 
 def _uuids(state: RunState) -> frozenset[str]:
@@ -279,20 +227,3 @@ def _uuids(state: RunState) -> frozenset[str]:
         for cell, known in cells
         if cell.array is not None and known.attempt and known.status is not CellStatus.DONE
     )
-
-
-def _present(targets: tuple[Target, ...], executor: Executor) -> tuple[Device, ...]:
-    """Return the devices that are proved to be the run's targets, under any path."""
-    devices, present = discover(), []
-    for target in targets:
-        known, found = target.identity, []
-        for device in devices:
-            if device.size_bytes == known.size_bytes:
-                now = read_identity(device, executor)
-                is_in_place = device.path == target.path and known.boot_id == boot_id()
-                is_lasting = known.stable_key()[0] and not lasting_differences(known, now)
-                if is_lasting or (is_in_place and not differences(known, now)):
-                    found.append(device)
-        if len(found) == 1:
-            present += found
-    return tuple(present)

@@ -1,4 +1,4 @@
-"""Cleans up after killed engines: restores settings, stops arrays, and records how the run ended.
+"""Cleans up after killed engines: restores settings, shows arrays, and records how the run ended.
 
 Mounts, processes and locks of a killed engine vanish with its namespaces.
 """
@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
+from fsconsole.catalog.loader import load_catalog
 from fsconsole.devices.ask import silent_among
+from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.settings import DiskNumbers, Kernel, disk_node, give_back, lock_machine_settings
-from fsconsole.engine.arrays import members_left, take_apart_leftovers
+from fsconsole.engine.arrays import left_in_words
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import RunComplete, RunLives, SettingsLocked
 from fsconsole.journal import last_word
@@ -168,10 +170,12 @@ def _clean_locked(folder: RunFolder, name: str) -> tuple[Cleaned, ...]:
     state = read_journal(folder)
     if os.path.lexists(folder.control):
         os.unlink(folder.control)
-    executor, members = RealExecutor(), members_left(state)
-    silent = silent_among({**dict.fromkeys(disks_of(state), 0), **members}, executor)
+    context = GateContext(RealExecutor(), os.path.dirname(folder.path), load_catalog().marks)
+    makes_arrays = any(cell.array for cell in state.request.plan.cells)
+    members = {target.path: target.identity.size_bytes for target in state.request.targets if makes_arrays}
+    silent = silent_among({**dict.fromkeys(disks_of(state), 0), **members}, context.executor)
     leftovers = give_back_leftovers(state, silent=silent)
-    arrays = take_apart_leftovers(state, executor, silent.keys() & members.keys())
+    arrays = left_in_words(state, context, silent.keys() & members.keys())
     told: list[Observation] = [leftover.returned for leftover in leftovers if not leftover.busy]
     said = [*in_words(leftovers), *arrays, *_remains(folder)]
     has_died = state.status in (RunStatus.RUNNING, RunStatus.PAUSED)

@@ -25,9 +25,11 @@ from fsconsole.devices.gate import (
     take_fingerprint,
 )
 from fsconsole.devices.graph import number_of
+from fsconsole.devices.hazards import RESYNCING
 from fsconsole.devices.identity import absence, differences, lasting_differences, read_identity
+from fsconsole.devices.md import kernel_name
 from fsconsole.devices.snapshot import discover, find_device, system_numbers, take_snapshot
-from fsconsole.engine.arrays import require_own
+from fsconsole.engine.arrays import arrays_left, give_up, require_own
 from fsconsole.errors.runs import RunLives
 from fsconsole.errors.targets import (
     ConsentMissing,
@@ -53,6 +55,7 @@ from fsconsole.preflight.prepare import agreed_target, target_spec
 from fsconsole.system.block import notice_medium
 from fsconsole.system.files import boot_id
 from fsconsole.system.locks import FileLock
+from fsconsole.system.run import RealExecutor
 from fsconsole.units import format_bytes_exact
 
 _WRITING = frozenset({StepKind.EQUALISE, StepKind.ARRAY, StepKind.MKFS, StepKind.RAW_WRITE})
@@ -368,9 +371,12 @@ def _present_path(target: Target, executor: Executor) -> str:
 
 @dataclass(frozen=True, slots=True)
 class UnprovenTarget:
-    """A device that failed its proof at resume, with everything that is on it now."""
+    """A device that failed its proof at resume, with everything that is on it now.
 
-    target: Target
+    An array that a killed engine left stands for all targets that are its members.
+    """
+
+    targets: tuple[Target, ...]
     report: GateReport
     why: DeviceChanged | ConsentMissing | ConsentOutdated
 
@@ -415,9 +421,21 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
     prover = Prover(executor, moved, folder.path, holds_lock=False)
     _, unsealed = check_seals(folder)
     context = GateContext(executor, os.path.dirname(folder.path), load_catalog().marks)
-    unproven = []
     for target in request.targets:
         require_answer(target.path, target.identity.size_bytes, executor)
+    unproven, held = [], set[str]()
+    for array in arrays_left(moved):
+        require_answer(array.path, find_device(array.path).size_bytes, executor)
+        members = tuple(target for target in request.targets if kernel_name(target.path) in array.members)
+        report = inspect_device(array.path, context)
+        # A resync that ends meanwhile must not change the code.
+        lasting = tuple(hazard for hazard in report.hazards if hazard.check != RESYNCING)
+        report = replace(report, hazards=lasting)
+        unproven.append(UnprovenTarget(members, report, ConsentOutdated(request.run_id, array.path, _KILLED)))
+        held |= {target.path for target in members}
+    for target in request.targets:
+        if target.path in held:
+            continue
         why: DeviceChanged | ConsentMissing | ConsentOutdated | None = None
         try:
             prover.prove_target(target)
@@ -430,7 +448,7 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
             # Consent can't make the figures of another device comparable.
             if changed := lasting_differences(target.identity, report.identity):
                 raise DeviceChanged(target.path, "; ".join(changed)) from why
-            unproven.append(UnprovenTarget(target, report, why))
+            unproven.append(UnprovenTarget((target,), report, why))
     return Renewal(moved, request != state.request, tuple(unproven))
 
 
@@ -444,21 +462,30 @@ def renew(folder: RunFolder, renewal: Renewal, code: str) -> None:
     request = renewal.state.request
     if renewal.unproven and not code:
         first = renewal.unproven[0]
-        raise ConsentOutdated(request.run_id, first.target.path, first.reason)
+        raise ConsentOutdated(request.run_id, first.report.device.path, first.reason)
     check_consent(code, renewal.reports)
     if not (renewal.unproven or renewal.is_moved):
         return
     attempt = len(renewal.state.started) + 1
-    anew = {
-        unproved.target.path: replace(agreed_target(report, renewal.consent), agreed_attempt=attempt)
-        for unproved, report in zip(renewal.unproven, renewal.reports, strict=True)
-    }
-    targets = tuple(anew.get(target.path, target) for target in request.targets)
+    context = GateContext(RealExecutor(), os.path.dirname(folder.path), load_catalog().marks, holds_lock=True)
     try:
         lock = FileLock.acquire(folder.lock)
     except BlockingIOError as error:
         raise RunLives(run=folder.name) from error
-    with lock:
+    with ExitStack() as stack:
+        stack.enter_context(lock)
+        anew = {}
+        for unproved in renewal.unproven:
+            paths, reports = [target.path for target in unproved.targets], [unproved.report]
+            if unproved.report.device.path not in paths:
+                for path in paths:
+                    stack.enter_context(lock_disks(find_device(path)))
+                give_up(unproved.report, paths, renewal.state, context)
+                reports = [inspect_device(path, context) for path in paths]
+            for path, report in zip(paths, reports, strict=True):
+                agreed = agreed_target(replace(report, needs_consent=True), renewal.consent)
+                anew[path] = replace(agreed, agreed_attempt=attempt)
+        targets = tuple(anew.get(target.path, target) for target in request.targets)
         seals, _ = check_seals(folder)
         record_all(folder, (seals.put_on(RequestRenewed(attempt, replace(request, targets=targets))),))
 

@@ -202,9 +202,7 @@ class ArrayLeft(FsconsoleError, exit_code=ExitCode.DEVICE_CHANGED):
     device: str
     why: str
     sentence = "The array {device} was not stopped: {why}."
-    advice = (
-        "`fsconsole cleanup` tries again; `cat /proc/mdstat` and `mdadm --examine MEMBER` show what is there."
-    )
+    advice = "`cat /proc/mdstat` and `mdadm --examine MEMBER` show what is there; `fsconsole resume` asks about it."
 
 
 class ConsentMissing(FsconsoleError, exit_code=ExitCode.CONSENT_MISSING):

@@ -79,11 +79,6 @@ def stop_command(path: str) -> tuple[str, ...]:
     return ("mdadm", "--stop", path)
 
 
-def look_command(path: str, members: Sequence[str]) -> tuple[str, ...]:
-    """Return the command that puts a stopped array together without writing on it, degraded too (man 8 mdadm)."""
-    return ("mdadm", "--assemble", "--readonly", "--run", path, *members)
-
-
 def zero_command(member: str) -> tuple[str, ...]:
     """Return the command that makes a former member an ordinary device again.
 

@@ -12,7 +12,7 @@ import pytest
 
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import filled, make_commands
-from fsconsole.devices.content import probe_signatures
+from fsconsole.devices.content import probe_all
 from fsconsole.inspect.checks import CheckVerdict, non_contiguous_percent, verdict_of
 from fsconsole.inspect.features import parse_mkfs_features
 from fsconsole.model.plan import Variant
@@ -130,7 +130,8 @@ def test_a_rarer_filesystem_has_the_runs_uuid_shows_what_it_was_made_with_and_is
     variant = Variant("", name, (*filesystem.base_mkfs.split(), *words))
     for argv in make_commands(filesystem, variant, device, UUID):
         run(*argv)
-    found = probe_signatures(RealExecutor(), device)
+    found = probe_all(RealExecutor(), [device])[device]
+    assert isinstance(found, tuple)
     assert {(signature.type, signature.uuid) for signature in found} == {(name, UUID)}
     text = run(*filled(filesystem.commands.features, device=device))
     features = {feature.name: feature.value for feature in parse_mkfs_features(name, text)}

@@ -241,7 +241,7 @@ def left_on(prover: Prover, cell: int, attempt: int, number: int, path: str) -> 
 def unproven(folder: RunFolder) -> dict[str, str]:
     """Return why each target has to be asked about."""
     found = look_again(folder, RealExecutor()).unproven
-    return {doubt.target.path: str(doubt.why) for doubt in found}
+    return {doubt.report.device.path: str(doubt.why) for doubt in found}
 
 
 def test_after_a_clean_end_nothing_is_asked(folder: RunFolder) -> None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
-from fsconsole.devices.content import parse_wipefs
+from fsconsole.devices.evidence import GateContext
 from fsconsole.devices.md import HeldArray
 from fsconsole.engine import arrays
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.errors.targets import DeviceChanged
-from fsconsole.model.command import Command, CommandResult, ResourceUsage
-from fsconsole.model.events import Outcome
-from fsconsole.model.plan import ArraySpec, StepKind
-from fsconsole.model.state import CellState, CellStatus, RunState, StepState
+from fsconsole.model.plan import ArraySpec
+from fsconsole.model.state import CellState, CellStatus, RunState
 from fsconsole.plan.expand import array_uuid
 from tests.fakes import FakeExecutor
 from tests.unit.results import build
@@ -197,144 +193,24 @@ def killed(status: CellStatus) -> RunState:
     return build.run((cell,), (CellState(0, status, 1),))
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[arrays.OwnArray]:
-    seen: list[arrays.OwnArray] = []
-
-    def dismantle(own: arrays.OwnArray, _act: object, _objection: object) -> tuple[str, ...]:
-        seen.append(own)
-        return ("/dev/md127 was not created by the run: left untouched",)
-
-    monkeypatch.setattr(arrays, "dismantle", dismantle)
-    monkeypatch.setattr(arrays, "lock_disks", nullcontext)
-    monkeypatch.setattr(arrays, "held_arrays", lambda: [HeldArray("md400", frozenset({"vdz"}))])
-    return seen
-
-
-def test_the_arrays_of_cells_that_were_begun_and_not_done_are_looked_for_unless_a_member_is_silent(
-    asked: list[arrays.OwnArray],
+def test_assembled_arrays_of_cells_that_were_begun_and_not_done_are_a_dead_engines_unless_a_member_is_silent(
+    md: Md,
 ) -> None:
     done, state = killed(CellStatus.DONE), killed(CellStatus.UNKNOWN)
-    members = arrays.members_left(state).keys()
-    assert (arrays.take_apart_leftovers(done, FakeExecutor({})), arrays.members_left(done)) == ((), {})
-    said = arrays.take_apart_leftovers(state, FakeExecutor({}), members)
-    assert said == (f"its arrays have to wait: {min(members)} does not answer",)
-    assert asked == []
-    said = arrays.take_apart_leftovers(state, FakeExecutor({}))
-    assert [own.uuids for own in asked] == [{array_uuid(state.request.run_id, 0)}]
-    assert said == (
-        "/dev/md127 was not created by the run: left untouched",
-        "/dev/md400 is an array of vdz, not the run's: left untouched",
-    )
-
-
-FIRST_UUID, SECOND_UUID, OTHERS_UUID = "0000aaaa", "0000bbbb", "0000cccc"
-ON = {
-    "/dev/vda": FIRST_UUID,
-    "/dev/vdb": FIRST_UUID,
-    "/dev/vdc": SECOND_UUID,
-    "/dev/vdd": OTHERS_UUID,
-    "/dev/vde": "",
-}
-OWN = arrays.OwnArray(frozenset({FIRST_UUID, SECOND_UUID}), (*ON, "/dev/gone"))
-
-
-class Recorder:
-    """An executor of which every command fails, as mdadm does where too many members are gone."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, ...]] = []
-
-    def run(self, command: Command) -> CommandResult:
-        self.calls.append(command.argv)
-        return CommandResult(command.argv, 1, b"", b"mdadm: failed to RUN_ARRAY", ResourceUsage(0, 0, 0, 0))
-
-
-def member_uuid(path: str) -> str:
-    if path not in ON:
-        raise FileNotFoundError(path)
-    return ON[path]
-
-
-def test_the_runs_own_stopped_arrays_are_assembled_read_only_under_numbers_of_their_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def assembled(*held: str) -> list[tuple[str, ...]]:
-        """Return the commands while the kernel holds an array of the disks named, and others."""
-        monkeypatch.setattr(arrays, "held_arrays", lambda: [HeldArray("md401", frozenset({"vdz", *held}))])
-        recorder = Recorder()
-        arrays.assemble_stopped(OWN, recorder)
-        assert {argv[:4] for argv in recorder.calls} == {("mdadm", "--assemble", "--readonly", "--run")}
-        return sorted((argv[4:] for argv in recorder.calls), key=lambda words: words[-1])
-
-    monkeypatch.setattr(arrays, "member_uuid", member_uuid)
-    monkeypatch.setattr(arrays, "kernel_name", lambda path: path.removeprefix("/dev/"))
-    monkeypatch.setattr(arrays.os.path, "exists", lambda path: path == "/sys/block/md401")
-    both = assembled()
-    assert {number for number, *_ in both} == {"/dev/md402", "/dev/md403"}
-    assert [tuple(members) for _, *members in both] == [("/dev/vda", "/dev/vdb"), ("/dev/vdc",)]
-    # One that is held together already is left as it is.
-    assert [tuple(members) for _, *members in assembled("vdc")] == [("/dev/vda", "/dev/vdb")]
-
-
-ARRAY = HeldArray("md127", frozenset({"vda", "vdb"}), "1.2")
-MADE, OLD, OTHERS = "0000aaaa-own", "0000bbbb-old", "0000cccc-new"
-
-
-def answer(*found: tuple[str, str]) -> bytes:
-    rows = [{"type": kind, "offset": "0x438", "usage": "filesystem", "uuid": uuid} for kind, uuid in found]
-    return json.dumps({"signatures": rows}).encode()
-
-
-def executor(stdout: bytes, exit_code: int = 0, *, timed_out: bool = False) -> FakeExecutor:
-    columns = "DEVICE,OFFSET,TYPE,USAGE,UUID,LABEL,LENGTH"
-    argv = ("wipefs", "--no-act", "--json", "--output", columns, "/dev/md127")
-    result = CommandResult(argv, exit_code, stdout, b"", ResourceUsage(0, 0, 0, 0), timed_out=timed_out)
-    return FakeExecutor({argv: result})
-
-
-def left(outcome: Outcome | None, *showed: tuple[str, str]) -> RunState:
-    verdict = arrays.in_words(parse_wipefs(answer(*showed), ("/dev/md9",))["/dev/md9"])
-    step = StepState(1, StepKind.ARRAY, "make raid1", 0, outcome=outcome, verdict=verdict)
-    members = ("/dev/vda", "/dev/vdb")
-    cell = replace(build.cell(0), uuid=MADE, array=ArraySpec("raid1"), members=members)
-    return build.run((cell,), (CellState(0, CellStatus.UNKNOWN, 1, steps=(step,)),))
-
-
-@pytest.fixture
-def _bears_the_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
-    uuid = array_uuid(left(None).request.run_id, 0)
-    monkeypatch.setattr(arrays, "member_uuid", lambda _path: uuid)
-    monkeypatch.setattr(arrays, "is_started", lambda _name: True)
-
-
-@pytest.mark.usefixtures("_bears_the_uuid")
-def test_content_that_the_run_did_not_make_and_the_new_array_did_not_show_is_somebody_elses() -> None:
-    foreign, old, own = ("ext4", OTHERS), ("xfs", OLD), ("ext4", MADE)
-    said = arrays.foreign_content(ARRAY, left(Outcome.DONE), executor(answer(foreign)))
-    assert said.startswith(f"/dev/md127 holds ext4 {OTHERS}, which the run did not make: left untouched")
-    assert "`mdadm --stop /dev/md127`, then `mdadm --zero-superblock /dev/vda /dev/vdb`" in said
-    showed_old = left(Outcome.DONE, old)
-    for found in ((), (own,), (("ext4", MADE.upper()),), (old,)):
-        assert arrays.foreign_content(ARRAY, showed_old, executor(answer(*found))) == "", found
-    # Remains are no leave for something new; an array that was not made whole may show anything.
-    assert f"ext4 {OTHERS}" in arrays.foreign_content(ARRAY, showed_old, executor(answer(old, foreign)))
-    assert arrays.foreign_content(ARRAY, left(None), executor(answer(old))) == ""
-
-
-@pytest.mark.usefixtures("_bears_the_uuid")
-def test_an_array_that_can_not_be_read_may_be_somebodys_and_one_that_was_not_started_shows_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    unread = {
-        executor(b"", exit_code=1): "may hold anything",
-        executor(b"", exit_code=-9): "may hold anything",
-        executor(b"", exit_code=-9, timed_out=True): "does not answer",
-    }
-    for probe, why in unread.items():
-        said = arrays.foreign_content(ARRAY, left(Outcome.DONE), probe)
-        assert said.startswith("/dev/md127 may hold anything")
-        assert why in said
-        assert "left untouched" in said
-    monkeypatch.setattr(arrays, "is_started", lambda _name: False)
-    assert arrays.foreign_content(ARRAY, left(Outcome.DONE), executor(answer(("ext4", OTHERS)))) == ""
+    own_uuid = array_uuid(state.request.run_id, 0)
+    context = GateContext(FakeExecutor({}), "/var/lib/fsconsole/runs", {})
+    (target,) = state.request.targets
+    members = frozenset({"loop7", "vdb"})
+    for uuid, held, found in (
+        (own_uuid, {"md400": members}, ["md400"]),
+        (own_uuid, {"md127": members}, ["md127"]),
+        (FOREIGN, {"md400": members}, []),
+        (own_uuid, {"md400": frozenset({"vda", "vdb"})}, []),
+    ):
+        md.uuids, md.arrays = {target.path: uuid, VDA: own_uuid, VDB: own_uuid}, held
+        assert [array.name for array in arrays.arrays_left(state)] == found
+        assert arrays.arrays_left(done) == ()
+    assert [*arrays.left_in_words(state, context, {VDB})] == [
+        f"its arrays can't be looked at: {VDB} does not answer"
+    ]
+    assert [*arrays.left_in_words(done, context, {VDB})] == []

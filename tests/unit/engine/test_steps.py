@@ -385,7 +385,6 @@ class Life:
         monkeypatch.setattr(arrays, "require_free_array_name", lambda: None)
         monkeypatch.setattr(arrays, "is_left_empty", lambda _: False)
         monkeypatch.setattr(arrays, "require_own", lambda *_: None)
-        monkeypatch.setattr(arrays, "probe_signatures", lambda *_: ())
         monkeypatch.setattr(arrays, "sync_state", lambda _: next(self.states))
         monkeypatch.setattr(arrays, "hang_timeout_s", lambda: 240.0)
         monkeypatch.setattr(arrays, "ended_io", lambda _names: next(self.ended))

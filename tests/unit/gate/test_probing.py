@@ -15,7 +15,7 @@ from fsconsole.devices.content import (
     BLOCK_BYTES,
     SPREAD_BLOCKS,
     parse_wipefs,
-    probe_signatures,
+    probe_all,
     sample_content,
     sample_offsets,
 )
@@ -78,8 +78,7 @@ def test_a_probe_that_fails_is_an_error() -> None:
     argv = ("wipefs", "--no-act", "--json", "--output", columns, "/dev/sdb")
     for code, out in ((1, b""), (0, b"not json")):
         executor = FakeExecutor({argv: CommandResult(argv, code, out, b"", ResourceUsage(0, 0, 0, 0))})
-        with pytest.raises(ToolFailed):
-            probe_signatures(executor, "/dev/sdb")
+        assert isinstance(probe_all(executor, ["/dev/sdb"])["/dev/sdb"], ToolFailed)
 
 
 @given(st.integers(512, 2**50).map(lambda size: size // 512 * 512))

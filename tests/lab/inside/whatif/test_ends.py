@@ -6,10 +6,12 @@ import fcntl
 import os
 import struct
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from fsconsole.devices.content import BLOCK_BYTES, sample_offsets
+from fsconsole.errors import ExitCode
+from fsconsole.journal.folder import RunFolder
+from fsconsole.journal.past import read_state
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellStatus
 from tests.lab.digest import digest
@@ -17,11 +19,12 @@ from tests.lab.guest import create_array, fsconsole, run, settle
 from tests.lab.inside.whatif import arrays as lab
 from tests.lab.inside.whatif.arrays import A, B, C, D
 
-MDADM_CONF = Path("/etc/mdadm/mdadm.conf")
 SET_ARRAY_INFO = 0x40480923
 
 
-def test_a_cell_skipped_and_an_engine_killed_leave_no_array_and_no_other_array_is_touched() -> None:
+def test_a_skipped_cell_leaves_no_array_and_what_is_stored_on_a_killed_engines_stays_until_it_is_agreed_upon() -> (
+    None
+):
     _leave_a_number_without_members()
     folder = lab.detached_mirror()
 
@@ -44,15 +47,58 @@ def test_a_cell_skipped_and_an_engine_killed_leave_no_array_and_no_other_array_i
     create_array("md400", "raid1", C, D)
     settle()
     before = [digest(disk) for disk in (C, D)]
-    path = _taken_by_somebody(ours.path, folder.name)
+    _stored_on_it_stays_until_it_is_agreed_upon(folder, ours.path)
+    assert [digest(disk) for disk in (C, D)] == before
+    run("mdadm", "--stop", "/dev/md400")
 
+    done = fsconsole("resume", folder.name, "--consent", lab.consent("resume", folder.name, "--show"))
+    assert done.code == 0, done
+    assert [cell.status for cell in read_state(folder).cells] == [CellStatus.SKIPPED, CellStatus.DONE]
+    assert lab.arrays() == {}
+    assert lab.uuids_on(A, B) == set()
+
+
+def _stored_on_it_stays_until_it_is_agreed_upon(folder: RunFolder, array: str) -> None:
+    """Let somebody store data, then files on what a killed engine left: all is told, and nothing is touched."""
+    show = ("resume", folder.name, "--show")
+    unused = lab.consent(*show)
+    _write_unsampled(array)
+    assert _cleaned_in_vain(folder)
+    outdated = fsconsole("resume", folder.name, "--consent", unused)
+    assert outdated.code == ExitCode.CONSENT_STALE, outdated
+
+    # By its UUID it is the very filesystem that the run makes in this cell.
+    run("mkfs.ext4", "-q", "-F", "-U", read_state(folder).request.plan.cells[1].uuid, array)
+    run("mount", array, "/mnt")
+    Path("/mnt/letters").write_text("kept")
+    run("umount", "/mnt")
+    settle()
+    told = _cleaned_in_vain(folder)
+    assert f"{array} is left assembled" in told
+    assert "letters (4 B)" in told
+    assert f"`mdadm --stop {array}`, then `mdadm --zero-superblock {A} {B}`" in told
+    asked = fsconsole("resume", folder.name)
+    assert (asked.code, array in asked.err) == (ExitCode.CONSENT_MISSING, True), asked
+    assert "letters (4 B)" in fsconsole(*show).out
+
+
+def _write_unsampled(array: str) -> None:
+    with open(array, "r+b", buffering=0) as file:
+        size_bytes = file.seek(0, os.SEEK_END)
+        sampled = {offset // BLOCK_BYTES for offset in sample_offsets(size_bytes, at_ends=True)}
+        file.seek(BLOCK_BYTES * next(n for n in range(size_bytes // BLOCK_BYTES) if n not in sampled))
+        file.write(os.urandom(BLOCK_BYTES))
+        os.fsync(file.fileno())
+
+
+def _cleaned_in_vain(folder: RunFolder) -> str:
+    """Return what cleanup says, which must change nothing."""
+    found, before = lab.arrays(), [digest(disk) for disk in (A, B)]
     cleaned = fsconsole("cleanup", folder.name)
     assert cleaned.code == 0, cleaned
-    assert f"stopped the array {path}" in cleaned.out
-    assert "/dev/md400 is an array of ubdc, ubdd, not the run's: left untouched" in cleaned.out
-    assert lab.arrays().keys() == {"md400"}
-    assert lab.uuids_on(A, B) == set()
-    assert [digest(disk) for disk in (C, D)] == before
+    assert lab.arrays() == found
+    assert [digest(disk) for disk in (A, B)] == before
+    return cleaned.out
 
 
 def _leave_a_number_without_members() -> None:
@@ -66,34 +112,3 @@ def _leave_a_number_without_members() -> None:
     os.close(array)
     assert Path("/sys/block/md400/md/array_state").read_text() == "inactive\n"
     assert lab.arrays() == {}
-
-
-def _taken_by_somebody(array: str, run_id: str) -> str:
-    """Let somebody make a filesystem of his own on a leftover, and stop it: it is left to him until that is gone.
-
-    Return what the array is called in the end.
-    """
-    run("mkfs.ext4", "-q", "-F", array)
-    settle()
-    with _not_assembled_by_udev():
-        run("mdadm", "--stop", array)
-        settle()
-        assert lab.arrays().keys() == {"md400"}
-        before = [digest(disk) for disk in (A, B)]
-        kept = fsconsole("cleanup", run_id)
-        (looked_at,) = lab.arrays().keys() - {"md400"}
-        assert f"/dev/{looked_at} holds ext4" in kept.out
-        assert [digest(disk) for disk in (A, B)] == before
-    run("mdadm", "--readwrite", f"/dev/{looked_at}")
-    run("wipefs", "--quiet", "--all", f"/dev/{looked_at}")
-    settle()
-    return f"/dev/{looked_at}"
-
-
-@contextmanager
-def _not_assembled_by_udev() -> Iterator[None]:
-    """Have udev leave the members of stopped arrays alone (man 5 mdadm.conf, AUTO)."""
-    told = MDADM_CONF.read_text() if MDADM_CONF.exists() else ""
-    MDADM_CONF.write_text("AUTO -all\n")
-    yield
-    MDADM_CONF.write_text(told)

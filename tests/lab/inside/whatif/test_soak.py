@@ -58,8 +58,6 @@ def test_a_run_whose_engine_was_killed_while_mdadm_made_its_array_is_resumed_to_
 def resumed_to_its_end(folder: RunFolder, *, may_need_no_consent: bool) -> None:
     lab.hurry(200000)
     shown = ("resume", folder.name, "--show")
-    assert fsconsole(*shown).code == 0
-    assert lab.arrays() == {}
     code = lab.consent(*shown)
     assert code or may_need_no_consent
     done = fsconsole("resume", folder.name, "--consent", code)
