@@ -213,6 +213,35 @@ SHARED = (
     refused("a node with another device's number", "strange-node", "mknod /dev/vdz b $(stat -c '0x%t 0x%T' $A)", "rm /dev/vdz", "/dev/vdz", signed=False),
 )  # fmt: skip
 
+_BOOT = "mkfs.ext4 -q {0}; mkdir -p /boot; mount -o ro {0} /boot; udevadm settle"
+_BOOT_PARTED = "printf '{0}size=8MiB,{1}\\nsize=8MiB,{1}\\n' | sfdisk -q $A; udevadm settle; " + _BOOT.format(
+    "${{A}}1"
+)
+_LVM = '--config \'global{thin_check_executable="" cache_check_executable=""}\' -qq -y'
+_BOOT_VOLUME = f"vgcreate -qq lab $C $D; lvcreate {_LVM} -Wn -Zn -L16M -n boot lab $C; {_BOOT.format('/dev/lab/boot')}; lvcreate {_LVM}"
+_DATA = "-Wn -Zn -L16M -n data lab $C"
+_NO_BOOT = f"umount /boot; vgremove {_LVM} lab; pvremove -qq $C $D"
+
+BESIDE = (
+    asked("a free partition beside that of /boot", "shared-disk", _BOOT_PARTED.format("", "type=83"), "umount /boot", "${A}2", signed=False),
+    refused("a partition beside that of /boot, of a boot loader's type", "system-disk", _BOOT_PARTED.format("label:gpt\\n", "type=21686148-6449-6E6F-744E-656564454649"), "umount /boot", "${A}2", signed=False),
+    refused("a partition beside that of /boot, with a swap area", "system-disk", f"{_BOOT_PARTED.format('', 'type=83')}; mkswap -q ${{A}}2", "umount /boot", "${A}2"),
+    refused("a physical volume below /boot", "active-volume-group", f"{_BOOT_VOLUME} {_DATA}", _NO_BOOT, "$C"),
+    refused("a physical volume of the group of /boot", "active-volume-group", f"{_BOOT_VOLUME} {_DATA}", _NO_BOOT, "$D"),
+    asked("a linear volume beside that of /boot", "shared-disk", f"{_BOOT_VOLUME} {_DATA}", _NO_BOOT, "/dev/lab/data", signed=False),
+    asked("a striped volume beside that of /boot", "shared-disk", f"{_BOOT_VOLUME} -i2 -Wn -Zn -L16M -n data lab", _NO_BOOT, "/dev/lab/data", signed=False),
+    *(
+        refused(f"{name} beside the volume of /boot", "system-disk", f"{_BOOT_VOLUME} {made}", _NO_BOOT, f"/dev/lab/{device}", signed=False)
+        for name, made, device in (
+            ("a volume with a snapshot", f"{_DATA}; lvcreate {_LVM} -s -l1 -n shot lab/data", "data"),
+            ("a snapshot", f"{_DATA}; lvcreate {_LVM} -s -l1 -n shot lab/data", "shot"),
+            ("a thin volume", "-L32M -V16M --thinpool pool -n data lab $C", "data"),
+            ("a cached volume", f"{_DATA}; lvcreate {_LVM} --type cache-pool -L16M -n fast lab $C; lvconvert {_LVM} --type cache --cachepool lab/fast lab/data", "data"),
+            ("a mirrored volume", "--type raid1 -m1 --nosync -L16M -n data lab", "data"),
+        )
+    ),
+)  # fmt: skip
+
 CONTENTS = (
     *(
         asked(f"a filesystem: {tool.split(' ')[0][5:]}", "filesystem", f"{tool} {disk} >/run/said 2>&1 </dev/null", device=disk)
@@ -273,6 +302,7 @@ GROUPS = {
     "mounts and swap": MOUNTS,
     "arrays, volumes, encryption": ARRAYS,
     "used, shared, locked, or not to be used": SHARED,
+    "beside the system on one disk": BESIDE,
     "what is on it": CONTENTS,
     "what became of it": CHANGES,
 }

@@ -1,0 +1,54 @@
+"""A run on a linear volume beside the mounted one of /boot: nothing below it is locked or set, and its row says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fsconsole.errors import ExitCode
+from fsconsole.model.events import WarningKind
+from fsconsole.model.state import CellStatus
+from tests.lab.digest import digest
+from tests.lab.guest import fsconsole
+from tests.lab.hazards import BESIDE
+from tests.lab.inside.hazards.test_battery import blank, shell
+from tests.lab.runs import act, begin, new_run, state_of
+
+PLAN = Path("tests/lab/tiny.toml")
+VOLUME, BOOT, SEEN = "/dev/lab/data", "/dev/lab/boot", Path("/run/seen")
+LOOK = f"for node in /dev/ubdc {{}}; do flock -ns $node echo free || echo locked; done >{SEEN}"
+
+
+@pytest.fixture
+def volume() -> Iterator[str]:
+    """The volume of a case of the battery."""
+    case = next(case for case in BESIDE if case.name.startswith("a linear volume"))
+    shell(case.made)
+    yield VOLUME
+    shell(f"{case.undone}\n{blank(case)}")
+
+
+def test_a_run_on_a_volume_locks_it_alone_and_leaves_the_one_beside_it_as_it_was(volume: str) -> None:
+    before = digest(BOOT)
+    folder = new_run(str(PLAN), volume)
+    (cell,), (target,) = state_of(folder).cells, state_of(folder).request.targets
+    # A lock is one of a node: without udevd the volume's name is a node of its own.
+    look = act(cell, "workload", ("sh", "-c", LOOK.format(target.path)))
+    assert begin(folder, look).wait() == 0
+    (cell,) = state_of(folder).cells
+    assert cell.status is CellStatus.DONE
+    assert [one.reason for one in cell.warnings if one.kind is WarningKind.SHARED_DISK] == [
+        "the target is on a disk shared with /boot: the system's own reads and writes disturb its figures"
+    ]
+    assert SEEN.read_text().split() == ["free", "locked"]
+    assert digest(BOOT) == before
+
+
+def test_a_volume_may_have_a_read_ahead_of_its_own_and_the_disk_no_other_scheduler(volume: str) -> None:
+    plan = Path("/tmp/set.toml")
+    for setting, code in (('read_ahead = "1MiB"', 0), ('scheduler = "none"', ExitCode.DEVICE_REFUSED)):
+        plan.write_text(f"{PLAN.read_text()}\n[settings]\n{setting}\n")
+        done = fsconsole("plan", str(plan), "--device", volume)
+        assert done.code == code, (setting, done)
