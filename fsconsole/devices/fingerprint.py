@@ -22,6 +22,7 @@ NOT_COUNTED = "not counted"
 _SECTORS_WRITTEN, _SECTORS_DISCARDED = 6, 13
 """Places in /sys/class/block/NAME/stat, from 0 (Documentation/block/stat.rst); the second is there since Linux 4.18."""
 _TRIES = 20
+_SECTOR_BYTES = 512
 _MARKED_BYTES = 128 * 1024
 """All marks of the catalog lie in a device's first 128 KiB."""
 
@@ -60,7 +61,9 @@ def changes(known: Fingerprint, now: Fingerprint) -> tuple[str, ...]:
     if known.content != now.content:
         found.append("sampled blocks changed")
     counted = [pair for pair in zip(known.written, now.written, strict=False) if NOT_COUNTED not in pair]
-    if is_same_boot and any(before != after for before, after in counted):
+    if is_same_boot and (NOT_COUNTED in known.written[:1]) != (NOT_COUNTED in now.written[:1]):
+        found.append("its writes were not counted all the time (queue/iostats was changed)")
+    elif is_same_boot and any(before != after for before, after in counted):
         found.append("somebody wrote to it (sectors written and discarded, or its file's time)")
     return tuple(found)
 
@@ -140,15 +143,25 @@ def sectors_written(device: Device, sys_root: str = "/sys") -> tuple[str, ...]:
             place = (found.st_dev, found.st_ino)
             if stat.S_ISREG(found.st_mode) and place == (loop.file_device, loop.inode):
                 of_file = (str(found.st_ctime_ns), str(found.st_size))
-    # The counts stand still, at what they were, where nobody keeps them (Documentation/block/queue-sysfs.rst).
-    if read_text_or(f"{block}/{disk}/queue/iostats", "0") == "0":
-        return (NOT_COUNTED, *of_file)
     try:
+        # The counts stand still, at what they were, where nobody keeps them (Documentation/block/queue-sysfs.rst).
+        is_on = read_text_or(f"{block}/{disk}/queue/iostats", "0") != "0"
+        if not (is_on or (device.dm_name and _counts_reads(block, device))):
+            return (NOT_COUNTED, *of_file)
         own = tuple(str(sectors) for sectors in _sectors(block, device.name))
         beside = _marks_beside(block, disk) if device.parent else ()
     except OSError:
         return (NOT_COUNTED, *of_file)
     return (*own, *beside, *of_file)
+
+
+def _counts_reads(block: str, device: Device) -> bool:
+    """Return whether the kernel counts a read: before Linux 6.4 dm counts whatever iostats says, which is 0 (drivers/md/dm.c)."""
+    path = f"{block}/{device.name}/stat"
+    before = read_text(path).split()[0]
+    with suppress(OSError):  # counted too
+        read_start(device.path, device.size_bytes, _SECTOR_BYTES)
+    return read_text(path).split()[0] != before
 
 
 def _marks_beside(block: str, disk: str) -> tuple[str, ...]:

@@ -386,6 +386,7 @@ def _losses(run: RunWork, cell: Cell, error: FsconsoleError) -> dict[str, str]:
 def _run_steps(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
     """Execute all steps and release what the cell took: "done" includes the release."""
     outcome, reason = Outcome.DONE, ""
+    lost_before = run.journal.dropped_samples
     with KernelLog() as kernel_log:
         run.requests.cell_begins()
         with ExitStack() as stack:
@@ -401,6 +402,7 @@ def _run_steps(run: RunWork, cell: Cell) -> tuple[Outcome, str]:
                 run.requests.cell_releases()
         _note_left(work)
         warnings.about_end(work, run.known_of_all)
+        warnings.about_samples(work, run.journal.dropped_samples - lost_before)
         work.keep_kernel_log()
     return outcome, reason
 

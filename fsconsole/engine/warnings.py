@@ -52,6 +52,16 @@ def about_end(work: CellWork, known: Iterable[str]) -> None:
             work.warn(WarningKind.NOT_COMPARABLE, f"{words} when the cell ended", HINT)
 
 
+def about_samples(work: CellWork, lost: int) -> None:
+    """Warn of gauges' samples that the journal could not take."""
+    if lost:
+        work.warn(
+            WarningKind.NOT_COUNTED,
+            f"{lost} samples of the gauges were lost: the disk of the run folder took none for too long",
+            "The grid's figures are not affected, plots have a gap; keep runs (--runs) on a disk that answers.",
+        )
+
+
 SHORT_S = 10.0
 NEARLY_FULL_PERCENT = 90.0
 OBSERVER_PERCENT = 2.0

@@ -1,6 +1,6 @@
 """An engine to which something happens in one certain instant.
 
-python disturbed_engine.py RUN_FOLDER skip-at-mount|kernel-error|kept-busy|system-refuses|fails-first|stop-in-proof
+python disturbed_engine.py RUN_FOLDER skip-at-mount|kernel-error|loses-samples|kept-busy|system-refuses|fails-first|stop-in-proof
 """
 
 from __future__ import annotations
@@ -49,6 +49,17 @@ def kernel_error() -> None:
         return result
 
     HANDLERS[StepKind.WORKLOAD] = load_and_err
+
+
+def loses_samples() -> None:
+    """Have the journal lose samples in the load of the first cell, as on a disk that takes none for half an hour."""
+    load = HANDLERS[StepKind.WORKLOAD]
+
+    def load_and_lose(work, step):
+        work.run.journal._dropped += 3 if work.cell.index == 0 else 0
+        return load(work, step)
+
+    HANDLERS[StepKind.WORKLOAD] = load_and_lose
 
 
 def kept_busy() -> None:
@@ -110,6 +121,7 @@ def stop_in_proof() -> None:
 DISTURBANCES = {
     "skip-at-mount": skip_at_mount,
     "kernel-error": kernel_error,
+    "loses-samples": loses_samples,
     "kept-busy": kept_busy,
     "system-refuses": system_refuses,
     "fails-first": fails_first,

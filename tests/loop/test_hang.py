@@ -165,6 +165,15 @@ def test_what_the_kernel_complains_about_during_a_load_is_a_warning_on_the_cell_
     assert "EXT4-fs error" in kept.read_text()
 
 
+def test_samples_that_the_journal_could_not_take_are_a_warning_on_their_cell_alone(folder):
+    cells = disturbed(folder, "loses-samples").cells
+    told = [[w.reason for w in cell.warnings if w.kind is WarningKind.NOT_COUNTED] for cell in cells]
+    assert told == [
+        ["3 samples of the gauges were lost: the disk of the run folder took none for too long"],
+        [],
+    ]
+
+
 def test_a_filesystem_that_cannot_be_given_back_ends_the_run_with_the_reason(folder):
     state = disturbed(folder, "kept-busy")
     assert (state.outcome, state.exit_code) == (Outcome.FAILED, ExitCode.TOOL_FAILED)

@@ -16,9 +16,11 @@ from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import is_alive
-from fsconsole.model.state import CellStatus, RunState
+from fsconsole.model.plan import StepKind
+from fsconsole.model.state import CellStatus, RunState, RunStatus
 from tests.lab.soak import SOAK
 from tests.loop.commands import command, each
+from tests.loop.gate_cases import held_by_another_process
 from tests.loop.runs import (
     TINY_PLAN,
     assert_nothing_left,
@@ -29,6 +31,7 @@ from tests.loop.runs import (
     wait_for_end,
     written,
 )
+from tests.loop.test_kill_engine import hanging
 
 MANY_CELLS_PLAN = TINY_PLAN.replace("repeats = 1", 'repeats = 300\nequalise = "none"')
 TIMES = 50 if SOAK else 8
@@ -91,6 +94,29 @@ def test_a_monitor_that_opens_the_device_again_and_again_costs_no_cell(
     assert log.read_text().count("open") >= 5
     assert set(statuses) == {CellStatus.DONE}
     assert_nothing_left(own_scratch.device, living)
+
+
+def test_two_cells_in_a_row_that_an_opener_spoils_pause_the_run_by_its_name_and_it_goes_on_when_continued(
+    own_scratch: Scratch, tmp_path: Path
+) -> None:
+    runs = str(tmp_path / "runs")
+    folder = new_run(TINY_PLAN.replace("repeats = 1", "repeats = 2"), own_scratch.device, runs)
+    # Such an engine waits for openers for 2 s only.
+    unshare = hanging(folder, StepKind.GATE, "before", tmp_path / "at-the-gate")
+    with held_by_another_process(own_scratch.device, "os.O_RDONLY") as pid:
+        (tmp_path / "at-the-gate").unlink()
+        state = wait_for(folder, lambda state: state.status is RunStatus.PAUSED)
+        who = f"is open in process {pid} ("
+        assert [cell.status.value for cell in state.cells] == ["done", "failed", "failed", "pending"]
+        assert all(who in cell.reason for cell in state.cells[1:3])
+        (paused,) = (told for told in state.warnings if told.reason.startswith("paused: "))
+        assert who in paused.reason
+        assert f"`fsconsole stop --continue {folder.name}`" in paused.hint
+    succeed("stop", "--continue", "--runs", runs)
+    assert unshare.wait(60) == ExitCode.CELLS_FAILED
+    state = read_state(folder)
+    assert (state.status, state.cells[3].status) == (RunStatus.FINISHED, CellStatus.DONE)
+    assert_nothing_left(own_scratch.device, folder)
 
 
 def test_no_command_that_looks_at_its_device_or_is_refused_costs_a_cell(

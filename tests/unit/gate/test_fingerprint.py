@@ -57,6 +57,10 @@ CHANGED = {
         replace(KNOWN, written=("1000", "72")),
         "somebody wrote to it (sectors written and discarded, or its file's time)",
     ),
+    "not counted for a time": (
+        replace(KNOWN, written=(NOT_COUNTED, "1700000000", "65536")),
+        "its writes were not counted all the time (queue/iostats was changed)",
+    ),
 }  # fmt: skip
 
 
@@ -71,9 +75,11 @@ def test_a_disk_without_anything_that_lasts_is_not_known_again_after_a_reboot() 
     assert changes(bare, later) == ("it has no WWN, serial number or marker that lasts across a reboot",)
 
 
-def test_what_the_kernel_does_not_count_at_one_of_two_looks_is_not_compared() -> None:
-    uncounted = replace(KNOWN, written=(NOT_COUNTED,))
-    assert changes(KNOWN, uncounted) == changes(uncounted, KNOWN) == ()
+def test_what_went_past_a_partition_is_not_compared_where_its_disk_was_too_busy_at_one_of_two_looks() -> None:
+    quiet, busy = (
+        replace(KNOWN, written=("300", "32", *beside)) for beside in (("100", "0"), (NOT_COUNTED,))
+    )
+    assert changes(quiet, busy) == changes(busy, quiet) == ()
 
 
 def test_each_filesystem_of_the_catalog_has_a_mark_within_the_bytes_that_are_read() -> None:

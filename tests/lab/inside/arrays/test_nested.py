@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from fsconsole.devices.fingerprint import NOT_COUNTED, sectors_written
+from fsconsole.devices.snapshot import find_device
 from tests.lab.guest import create_array, fsconsole, listed, run, settle, stop_arrays
 
 
@@ -40,3 +43,14 @@ def test_of_a_volume_on_an_array_on_partitions_only_the_volume_is_a_target(tower
         done = fsconsole("plan", "tests/lab/tiny.toml", "--device", f"/dev/{target}", "--json")
         assert done.code == code, (target, done)
         assert ('"consent": ""' in done.out) == (code != 0)
+        assert "uncounted" not in done.out
+
+
+def test_writes_to_a_volume_are_counted_whatever_its_kernel_says_of_that(tower: None) -> None:
+    volume = find_device("/dev/mapper/lab-data")
+    before = sectors_written(volume)
+    assert NOT_COUNTED not in before
+    assert sectors_written(volume) == before
+    Path(volume.path).write_bytes(b"letters")
+    run("sync", volume.path)
+    assert sectors_written(volume) != before

@@ -109,8 +109,6 @@ def _set_up() -> None:
     run("modprobe", "-a", "dm-flakey", "dm-delay", "raid456", "raid0")
     run("dmsetup", "create", "low", "--table", WELL.format(n=sectors()))
     run("dmsetup", "create", "top", "--table", f"0 {sectors()} linear /dev/mapper/low 0")
-    # Linux 6.1 counts what is written to a dm device, and says that it doesn't.
-    Path("/sys/block", Path(TOP).resolve().name, "queue/iostats").write_text("1")
     create_array("md0", "raid5", *MEMBERS[:3])
     create_array("md1", "raid0", *MEMBERS[3:], words=())
     settle()
