@@ -10,9 +10,10 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
-from fsconsole.devices.apart import bound_by
+from fsconsole.devices.apart import bound_by, bound_by_content
 from fsconsole.devices.ask import silent_among
 from fsconsole.devices.claims import (
     SAME_BYTES,
@@ -93,7 +94,9 @@ def gather(
     """
     graph = snapshot.graph
     found = _with_real_twins(_from_tables(subjects, snapshot, context), graph, context.executor)
-    found = tuple(_told_apart(evidence, graph, context.executor) for evidence in found)
+    found = tuple(
+        _told_apart(one, partial(bound_by, graph=graph, executor=context.executor)) for one in found
+    )
     found = _unless_refused(found, lambda free: _from_other_holders(free, graph, context))
 
     def opened(evidence: Evidence) -> Evidence:
@@ -110,6 +113,7 @@ def gather(
 
     found = _unless_refused(found, lambda free: _side_by_side(opened, free))
     found = _from_signatures(found, snapshot, context)
+    found = tuple(_told_apart(one, bound_by_content) if one.is_shared else one for one in found)
     if context.content_is_ours:
         return found
 
@@ -198,12 +202,12 @@ def _from_tables(
     return tuple(told(device, real) for device, real in subjects)
 
 
-def _told_apart(evidence: Evidence, graph: DeviceGraph, executor: Executor) -> Evidence:
+def _told_apart(evidence: Evidence, look: Callable[[Evidence], str]) -> Evidence:
     """Return the evidence with why a device on a disk of the system is bound to it, or that it is not."""
     if not evidence.shares_with:
         return evidence
     try:
-        return replace(evidence, bound=bound_by(evidence, graph, executor))
+        return replace(evidence, bound=look(evidence))
     except (OSError, FsconsoleError) as error:
         return _unread(evidence, _SYSTEM_DISKS, str(error))
 

@@ -41,7 +41,7 @@ HINTS = {
     "mounted-btrfs": "`btrfs filesystem show` lists its devices; unmount it, if nobody needs what is on it.",
     "swap": "`swapoff DEVICE` frees it, where there is memory enough.",
     "system-disk": "Choose another disk, or `fsconsole scratch create`; of that one only a free partition of type Linux, "
-    "or a linear or striped LVM volume, can be wiped.",
+    "or a linear or striped LVM volume, with a filesystem or nothing on it, can be wiped.",
     "held": "`lsblk DEVICE` shows what stands on it; take that apart first, if nobody needs it.",
     "array-member": "`cat /proc/mdstat` shows the array; `mdadm --stop` frees its members, if nobody needs it.",
     "active-volume-group": "`pvs` and `lvs` show the group; `vgchange --activate n` frees it, if nobody needs it.",
@@ -136,7 +136,6 @@ _LINKS = {
     Relation.TWIN: "is the same disk as {path}, which ",
 }
 
-_MAY_BELONG = "It may belong to the system: take it apart with its own tools first, if nobody needs it."
 _IO_ERROR = os.strerror(errno.EIO)
 _DISK_FAILS = "The disk itself can't be read: `smartctl --all DEVICE` and `dmesg` say more of its health."
 
@@ -172,10 +171,6 @@ def _of_system(evidence: Evidence) -> Iterator[Case]:
                 yield Case("second-path", reason, hint=hint)
             elif evidence.bound:
                 yield Case("system-disk", f"is on the disk that holds {place.place} and {evidence.bound}")
-    for found in evidence.signatures if evidence.is_shared else ():
-        if found.signature.usage is not Usage.FILESYSTEM:
-            reason = f"is on the disk that holds {evidence.shares_with} and holds {signature_words(found)}"
-            yield Case("system-disk", reason, hint=_MAY_BELONG)
 
 
 def _state(evidence: Evidence) -> Iterator[Case]:

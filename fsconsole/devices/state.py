@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from fsconsole.devices.graph import DeviceGraph
-from fsconsole.model.device import Device, DeviceKind, Hazard, Signature, Usage, Verdict
+from fsconsole.model.device import SHARED, Device, DeviceKind, Hazard, Signature, Usage, Verdict
 from fsconsole.model.wire import Wire
 from fsconsole.text import printable
 
@@ -90,7 +90,11 @@ def device_state(
     contents = holdings(device.signatures)
     held = (f"holds {contents}",) if contents else ()
     refused = tuple(_clauses(hazards or (), Verdict.REFUSED)) if not troubles else ()
-    asked = tuple(_clauses(hazards or (), Verdict.ASKED)) if not held else ()
+    asked = tuple(
+        hazard.reason
+        for hazard in hazards or ()
+        if hazard.verdict is Verdict.ASKED and (not held or hazard.check == SHARED)
+    )
     dangers = (*troubles, *refused, *held, *(asked if not refused else ()))
     if device.is_scratch and hazards is not None and not (troubles or refused):
         return _state(Claim.FREE, ("free", *held))

@@ -35,6 +35,7 @@ from fsconsole.errors.targets import (
     ConsentMissing,
     ConsentOutdated,
     DeviceChanged,
+    DeviceLocked,
     DeviceMissing,
     DeviceOpen,
     NotABlockDevice,
@@ -239,7 +240,11 @@ class Prover:
             for path in paths:
                 if disk := self._locked_to_write.get(path):
                     # Held while the command writes, when udevd would look at what is half written.
-                    stack.enter_context(lock_node(disk, path))
+                    try:
+                        stack.enter_context(lock_node(disk, path))
+                    except DeviceLocked as error:
+                        self.blocked_by = str(error)
+                        raise
                 if time.monotonic() - self._proved_s.get(path, -math.inf) > _PROOF_HOLDS_S:
                     self.prove_place(cell, path)
                 self._prove_file(path, argv)

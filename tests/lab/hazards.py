@@ -217,6 +217,10 @@ _BOOT = "mkfs.ext4 -q {0}; mkdir -p /boot; mount -o ro {0} /boot; udevadm settle
 _BOOT_PARTED = "printf '{0}size=8MiB,{1}\\nsize=8MiB,{1}\\n' | sfdisk -q $A; udevadm settle; " + _BOOT.format(
     "${{A}}1"
 )
+_LOGICAL = (
+    "printf 'size=8MiB,type=83\\ntype=5\\nsize=8MiB,type=83\\n' | sfdisk -q $A; udevadm settle; "
+    + _BOOT.format("${A}1")
+)
 _LVM = '--config \'global{thin_check_executable="" cache_check_executable=""}\' -qq -y'
 _BOOT_VOLUME = f"vgcreate -qq lab $C $D; lvcreate {_LVM} -Wn -Zn -L16M -n boot lab $C; {_BOOT.format('/dev/lab/boot')}; lvcreate {_LVM}"
 _DATA = "-Wn -Zn -L16M -n data lab $C"
@@ -225,6 +229,8 @@ _NO_BOOT = f"umount /boot; vgremove {_LVM} lab; pvremove -qq $C $D"
 BESIDE = (
     asked("a free partition beside that of /boot", "shared-disk", _BOOT_PARTED.format("", "type=83"), "umount /boot", "${A}2", signed=False),
     refused("a partition beside that of /boot, of a boot loader's type", "system-disk", _BOOT_PARTED.format("label:gpt\\n", "type=21686148-6449-6E6F-744E-656564454649"), "umount /boot", "${A}2", signed=False),
+    asked("a logical partition beside that of /boot", "shared-disk", _LOGICAL, "umount /boot", "${A}5", signed=False),
+    refused("an extended partition beside that of /boot", "system-disk", _LOGICAL, "umount /boot", "${A}2"),
     refused("a partition beside that of /boot, with a swap area", "system-disk", f"{_BOOT_PARTED.format('', 'type=83')}; mkswap -q ${{A}}2", "umount /boot", "${A}2"),
     refused("a physical volume below /boot", "active-volume-group", f"{_BOOT_VOLUME} {_DATA}", _NO_BOOT, "$C"),
     refused("a physical volume of the group of /boot", "active-volume-group", f"{_BOOT_VOLUME} {_DATA}", _NO_BOOT, "$D"),

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from fsconsole.devices import gate
+from fsconsole.devices.apart import bound_by, bound_by_content
 from fsconsole.devices.claims import lock_paths
 from fsconsole.devices.evidence import Evidence, SystemPlace
 from fsconsole.devices.graph import DeviceGraph, relatives
@@ -13,7 +16,7 @@ from fsconsole.devices.uses import holder_uses
 from fsconsole.model.command import CommandResult, ResourceUsage
 from fsconsole.model.device import SHARED, Device, Usage
 from tests.fakes import FakeExecutor
-from tests.unit.gate.made import GIB, SDA, checks, device, found, number, over, signature
+from tests.unit.gate.made import GIB, OTHER_UUID, SDA, UUID, checks, device, found, number, over, signature
 
 MIB = 2**20
 GPT_LINUX, ESP = "0fc63daf-8483-4772-8e79-3d69d8477de4", "c12a7328-f81f-11d2-ba4b-00a0c93ec93b"
@@ -44,7 +47,7 @@ def judged(of: Device, *others: Device, answer: str = "", code: int = 0) -> Evid
     )
     uses = tuple(use for use in holder_uses(graph))
     evidence = Evidence(of, relatives(of, graph), uses=uses, system_places=PLACES)
-    return gate._told_apart(evidence, graph, executor)
+    return gate._told_apart(evidence, partial(bound_by, graph=graph, executor=executor))
 
 
 TABLE = f"{GIB // 512} {GIB // 512} {ESP}\n{2 * GIB // 512} {GIB // 512} 0x8e\n{3 * GIB // 512} {GIB // 512} "
@@ -113,9 +116,9 @@ def test_all_else_on_the_systems_disk_is_refused_whatever_it_seems_to_be() -> No
     assert checks(find_hazards(REFUSED["held by something"])) == {"held", SHARED}
 
 
-def test_what_may_be_a_part_of_the_system_by_its_signature_is_refused_and_a_filesystem_is_asked_about() -> (
-    None
-):
+def test_what_may_be_a_part_of_the_system_by_its_content_or_name_is_refused_and_a_filesystem_asked_about(
+    tmp_path: Path,
+) -> None:
     free = judged(SDA3, answer=TABLE + "0x83")
     for kind, usage, refused in (
         ("ext4", Usage.FILESYSTEM, False),
@@ -124,9 +127,25 @@ def test_what_may_be_a_part_of_the_system_by_its_signature_is_refused_and_a_file
         ("crypto_LUKS", Usage.CRYPTO, True),
         ("swap", Usage.OTHER, True),
         ("dos", Usage.PARTITION_TABLE, True),
+        ("zfs_member", Usage.FILESYSTEM, True),
     ):
         holding = replace(free, signatures=(found(SDA3, signature(kind, usage)),))
-        assert ("system-disk" in checks(find_hazards(holding))) is refused, kind
+        told = gate._told_apart(holding, bound_by_content)
+        assert ("system-disk" in checks(find_hazards(told))) is refused, kind
+    fstab, ext4 = tmp_path / "fstab", (found(SDA3, signature()),)
+    for line, refused in (
+        (f"UUID={UUID} /old ext4 noauto 0 0", True),
+        (f'UUID="{UUID.upper()}" /old ext4', True),
+        ("LABEL=data\t/old ext4", True),
+        ("PARTUUID=aa-3 /old ext4", True),
+        ("/dev/null /old ext4", False),
+        (f"# UUID={UUID} /old ext4", False),
+        (f"UUID={OTHER_UUID} /old ext4\n\n", False),
+    ):
+        fstab.write_text(f"proc /proc proc\n{line}\n")
+        named = replace(free, device=replace(SDA3, partition_uuid="aa-3"), signatures=ext4)
+        assert bool(bound_by_content(named, str(fstab))) is refused, line
+    assert bound_by_content(free, str(fstab)) == bound_by_content(free, str(tmp_path / "none")) == ""
 
 
 def test_a_partition_of_a_loop_over_a_device_is_no_part_of_its_own_disk() -> None:
