@@ -35,7 +35,7 @@ _WHY = why_no_machine(KERNEL)
 pytestmark = pytest.mark.skipif(bool(_WHY), reason=f"no virtual machine: {_WHY}")
 
 CHECKOUT = Path(__file__).parents[2]
-CUTS = 20 if SOAK else 1
+CUTS = int(os.environ.get("FSCONSOLE_CUTS", "20" if SOAK else "1"))
 GUEST = (sys.executable, "-m", "tests.lab.power_guest")
 SIZES_MIB = {"kept": 2048, "target": 64, "bystander": 16}
 """In the order of the guest's disks; a scratch device leaves 1 GiB of its filesystem free."""

@@ -243,10 +243,12 @@ def is_free(device: str) -> bool:
 
 
 def engine_of(folder: RunFolder) -> int:
-    """Return the process of a run's living engine."""
+    """Return the process of a run's living engine. Raises ProcessLookupError where it has ended."""
     found: list[int] = []
 
     def is_one() -> bool:
+        if not is_alive(folder):
+            raise ProcessLookupError(folder.path)
         engines = [pid for pid in processes_with(folder.path) if "fsconsole.engine" in arguments_of(pid)[2:4]]
         # What it has just forked has its arguments until it executes a program of its own.
         found[:] = [pid for pid in engines if not any(pid in descendants(other) for other in engines)]
@@ -296,9 +298,9 @@ def freeze_load(folder: RunFolder, cell: int = 0, limit_s: float = 60) -> list[i
 def kill_engines(runs_dir: str) -> None:
     """Kill whatever engine a failed test has left alive."""
     for folder in list_runs(runs_dir):
-        if is_alive(folder):
+        with suppress(ProcessLookupError):
             os.kill(engine_of(folder), signal.SIGKILL)
-            wait_for_end(folder)
+        wait_for_end(folder)
 
 
 def thaw(workers: list[int]) -> None:

@@ -105,7 +105,7 @@ def _one_run(folder: RunFolder, device: str, chance: random.Random) -> Iterator[
 
 def _wait(folder: RunFolder, cpu_s: float) -> None:
     """Wait until a run's engine has used so much of a CPU, its own programs with it, or has ended."""
-    with suppress(ValueError, OSError):
+    with suppress(OSError):
         engine = engine_of(folder)
         while is_alive(folder) and _used_s(engine) < cpu_s:
             time.sleep(0.005)
@@ -145,7 +145,7 @@ def _had_begun(folder: RunFolder) -> bool:
 
 def _kill(folder: RunFolder) -> bool:
     """Kill a run's engine; False where it has ended by itself."""
-    with suppress(ValueError, ProcessLookupError):
+    with suppress(ProcessLookupError):
         os.kill(engine_of(folder), signal.SIGKILL)
     wait_for_end(folder)
     return read_state(folder).status is not RunStatus.FINISHED

@@ -71,6 +71,9 @@ def _stored_on_it_stays_until_it_is_agreed_upon(folder: RunFolder, array: str) -
     run("mkfs.ext4", "-q", "-F", "-U", read_state(folder).request.plan.cells[1].uuid, array)
     run("mount", array, "/mnt")
     Path("/mnt/letters").write_text("kept")
+    assert f"{array} is left assembled" in (told := fsconsole("cleanup", folder.name).out)
+    assert "is mounted on /mnt" in told
+    assert fsconsole("resume", folder.name).code == ExitCode.DEVICE_MOUNTED
     run("umount", "/mnt")
     settle()
     told = _cleaned_in_vain(folder)
