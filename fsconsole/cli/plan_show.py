@@ -98,7 +98,8 @@ def show_renewal(name: str, renewal: Renewal, runs: str, *, as_json: bool) -> No
         return
     agreeing = ("--consent", renewal.consent) if renewal.consent else ()
     command = command_line("resume", name, runs=runs, more=agreeing)
-    typer.echo("\n".join(renewal_lines(left, targets, command, width=terminal_width())))
+    proven = tuple(map(target_answer, renewal.proven))
+    typer.echo("\n".join(renewal_lines(left, targets, command, proven, width=terminal_width())))
 
 
 def show_list(*, as_json: bool) -> None:

@@ -158,7 +158,7 @@ def held_exclusively(path: str, may_wait: Callable[[], bool] = lambda: False) ->
                 raise DeviceOpen(
                     path,
                     "is claimed by something else now (O_EXCL says busy)",
-                    "`lsblk DEVICE` and `fuser --verbose DEVICE` help to find who it is.",
+                    f"`lsblk {path}` and `fuser --verbose {path}` help to find who it is.",
                 ) from error
         time.sleep(_PAUSE_S)
     try:

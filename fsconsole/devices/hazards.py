@@ -76,7 +76,7 @@ HINTS = {
     "uncounted": "Turn the kernel's count on: `echo 1 > /sys/block/NAME/queue/iostats`.",
     HIDDEN_PROCESS: "`ps` tells what the process is.",
 }
-"""Every check with its hint, in the order in which they are told: what says most about a device comes first."""
+"""Every check with its hint, in the order in which they are told: what says most comes first. DEVICE is what it is about."""
 _ORDER = {check: place for place, check in enumerate(HINTS)}
 
 
@@ -100,7 +100,7 @@ def find_hazards(evidence: Evidence) -> tuple[Hazard, ...]:
             Verdict.ASKED if case.check in QUESTIONS else Verdict.REFUSED,
             case.device or evidence.device.path,
             case.reason,
-            case.hint or HINTS[case.check],
+            (case.hint or HINTS[case.check]).replace("DEVICE", case.device or evidence.device.path),
             waits=case.check == RESYNCING,
         )
         for case in sorted(cases, key=lambda case: _ORDER[case.check])
@@ -150,7 +150,8 @@ def _refusals(evidence: Evidence) -> Iterator[Case]:
             if relative.role is Relation.TWIN:
                 yield Case("second-path", reason)
             elif relative.role in _ROLES.get(use.kind, _SHARING) and use.by not in own:
-                yield Case(use.kind.value, reason)
+                hint = HINTS[use.kind.value].replace("DEVICE", relative.path)
+                yield Case(use.kind.value, reason, hint=hint)
     yield from _of_system(evidence)
     for array in evidence.arrays:
         if array.name == evidence.device.name and not array.active:

@@ -401,6 +401,8 @@ class Renewal:
     """As journalled, with the present device paths."""
     is_moved: bool
     unproven: tuple[UnprovenTarget, ...]
+    proven: tuple[GateReport, ...]
+    """Of the devices that are as the run left them."""
 
     @property
     def reports(self) -> tuple[GateReport, ...]:
@@ -428,7 +430,7 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
     context = GateContext(executor, os.path.dirname(folder.path), load_catalog().marks)
     for target in request.targets:
         require_answer(target.path, target.identity.size_bytes, executor)
-    unproven, held = [], set[str]()
+    unproven, proven, held = [], [], set[str]()
     for array in arrays_left(moved):
         require_answer(array.path, find_device(array.path).size_bytes, executor)
         members = tuple(target for target in request.targets if kernel_name(target.path) in array.members)
@@ -443,18 +445,20 @@ def look_again(folder: RunFolder, executor: Executor) -> Renewal:
             continue
         why: DeviceChanged | ConsentMissing | ConsentOutdated | None = None
         try:
-            prover.prove_target(target)
+            report = prover.prove_target(target)
         except (DeviceChanged, ConsentMissing, ConsentOutdated) as error:
             why = error
         if unsealed:
             why = ConsentOutdated(request.run_id, target.path, unsealed)
-        if why is not None:
+        if why is None:
+            proven.append(report)
+        else:
             report = inspect_device(target.path, context)
             # Consent can't make the figures of another device comparable.
             if changed := lasting_differences(target.identity, report.identity):
                 raise DeviceChanged(target.path, "; ".join(changed)) from why
             unproven.append(UnprovenTarget((target,), report, why))
-    return Renewal(moved, request != state.request, tuple(unproven))
+    return Renewal(moved, request != state.request, tuple(unproven), tuple(proven))
 
 
 def renew(folder: RunFolder, renewal: Renewal, code: str) -> None:

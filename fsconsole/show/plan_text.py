@@ -52,14 +52,26 @@ def plan_lines(
     yield from _closing(targets, "To agree to the loss:", agreeing, width)
 
 
-def renewal_lines(plan: Plan, targets: Sequence[TargetAnswer], command: str, *, width: int) -> Iterator[str]:
+def renewal_lines(
+    plan: Plan,
+    targets: Sequence[TargetAnswer],
+    command: str,
+    proven: Sequence[TargetAnswer] = (),
+    *,
+    width: int,
+) -> Iterator[str]:
     """Yield what is left of a run, the loss that needs consent again, and the command that resumes it.
 
-    plan holds only the cells that are left; targets are empty where nothing has to be asked.
+    plan holds only the cells that are left; targets are empty where nothing has to be asked, proven are the others.
     """
     yield from _head(plan, width)
     if targets:
         yield from _targets(targets, width)
+    if proven:
+        yield from ("", "Devices to wipe again, each as the run left it:")
+    for target in proven:
+        told = "; ".join(filter(None, (f"{target.path}  {target_facts(target)}", target.stands_on)))
+        yield from hanging("  ", printable(told), width)
     yield from _arrays(plan.cells, width, is_named=True)
     yield from _cells(plan.cells, width)
     yield ""

@@ -232,7 +232,7 @@ def test_a_disk_that_can_not_be_read_is_refused_also_in_the_middle_of_a_run(
         report = inspect(blank, content_is_ours=is_ours)
         (hazard,) = report.refusals
         assert hazard.reason == f"could not be proved free: the signatures on {blank}: Input/output error"
-        assert "`smartctl --all DEVICE`" in hazard.hint
+        assert f"`smartctl --all {blank}`" in hazard.hint
         with pytest.raises(DeviceRefused):
             require(report)
 

@@ -133,6 +133,9 @@ def test_a_device_as_a_cell_left_it_is_not_asked_about_again_and_one_whose_cell_
         left = shown(folder)
         # Only the end of a cell tells what it left.
         assert (left["consent"] == "", left["cell_count"]) == (kind is StepKind.GATE, 1), kind
+        told = " ".join(command("resume", "--show", *runs_of(folder)).stdout.split())
+        again = f"Devices to wipe again, each as the run left it: {blank} 64.0 MiB; loop over "
+        assert (again in told) == (kind is StepKind.GATE), told
         # The two cells are alike.
         assert left["bytes_to_write"] == whole.estimate.bytes_to_write // 2
         assert left["estimate_s"] == pytest.approx(whole.estimate.elapsed_s / 2)

@@ -105,8 +105,9 @@ class Hand:
         await self.settled()
 
     async def open(self, path: Path) -> None:
-        """Open a plan file by the keys."""
-        await self.keys("o", "tab")
+        """Open a plan file by the keys: the first that is typed at the list goes to the path."""
+        await self.keys("o", "slash")
+        assert cast("Input", self.pilot.app.screen.focused).value == "/"
         await self.type(str(path))
         await self.keys("enter")
 

@@ -152,7 +152,9 @@ async def test_a_scratch_device_is_removed_after_asking_and_nothing_else_is() ->
         children.answers = {**children.answers, "devices": listed(FREE)}
         await pilot.press("y")
         await shows(pilot, "/dev/loop0 and its file are removed.", "1 device, no target ticked")
-        assert children.acted == [("scratch", "remove", "0a1b2c3d")]
+        # Of those runs it is told which can still be resumed on it.
+        runs = pilot.app.session.runs_dir
+        assert children.acted == [("scratch", "remove", "0a1b2c3d", "--runs", runs)]
 
 
 async def test_the_first_start_offers_the_demo_which_escape_ends_and_d_opens_its_run(tmp_path: Path) -> None:

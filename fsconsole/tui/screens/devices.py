@@ -164,7 +164,7 @@ On a machine without runs or scratch devices, d starts a first comparison that t
 
         async def remove() -> None:
             # By its id: a loop's number may be another's by now.
-            if not await self.removed("scratch", "remove", scratch_id):
+            if not await self.removed("scratch", "remove", scratch_id, "--runs", self.session.runs_dir):
                 return
             self.session.ticks.pop(path, None)
             self.say(f"{path} and its file are removed.")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.suggester import Suggester
@@ -114,6 +115,14 @@ class OpenScreen(PickScreen):
         yield from super().body()
         yield Static(plain("Or a file (right arrow completes, enter opens):"), classes="told")
         yield Input(placeholder="/path/to/plan.toml", id="path", compact=True, suggester=PathSuggester())
+
+    def on_key(self, event: events.Key) -> None:
+        """Take what is typed for the path, also at the list; Enter would open the plan at its cursor."""
+        path = self.query_one("#path", Input)
+        if event.is_printable and event.key != "space" and not path.has_focus:
+            event.stop()
+            path.focus()
+            path.insert_text_at_cursor(event.character or "")
 
     def action_accept(self) -> None:
         if path := self.query_one("#path", Input).value.strip():
