@@ -8,7 +8,7 @@ import stat
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from fsconsole.system.files import opened, read_text, read_text_or
@@ -48,11 +48,26 @@ def holders_of(
         return (found.st_dev, found.st_ino) if (found.st_dev, found.st_ino) in targets else 0
 
     return tuple(
-        found
+        replace(found, pid=pid)
         for pid in pids or numbers_in("/proc")
         if pid not in ignore_pids
-        for found in (*_matching_descriptors(pid, target_of), *_matching_mappings(pid, target_of))
+        for task in (pid, *_apart(pid))
+        for found in (*_matching_descriptors(task, target_of), *_matching_mappings(task, target_of))
     )
+
+
+def _apart(pid: int) -> tuple[int, ...]:
+    """Return a process's threads that have other descriptors than its first one, each of which has a /proc/TASK.
+
+    A thread may have its own (man 2 unshare, CLONE_FILES), and a first thread that has ended shows none. Numbers that
+    agree are taken for shared ones: kcmp(2), which knows, counts pids of this process's own namespace.
+    """
+    tasks = numbers_in(f"/proc/{pid}/task")
+    try:
+        first = numbers_in(f"/proc/{pid}/fd") if len(tasks) > 1 else ()
+        return tuple(task for task in tasks if task != pid and numbers_in(f"/proc/{task}/fd") != first)
+    except PermissionError:
+        return ()
 
 
 def own_pid_in_host_proc() -> int:
