@@ -60,10 +60,9 @@ def changes(known: Fingerprint, now: Fingerprint) -> tuple[str, ...]:
     found += [f"{_partition(one)} is gone from it" for one in known.partitions if one not in now.partitions]
     if known.content != now.content:
         found.append("sampled blocks changed")
-    counted = [pair for pair in zip(known.written, now.written, strict=False) if NOT_COUNTED not in pair]
     if is_same_boot and (NOT_COUNTED in known.written[:1]) != (NOT_COUNTED in now.written[:1]):
         found.append("its writes were not counted all the time (queue/iostats was changed)")
-    elif is_same_boot and any(before != after for before, after in counted):
+    elif is_same_boot and is_written(known.written, now.written):
         found.append("somebody wrote to it (sectors written and discarded, or its file's time)")
     return tuple(found)
 
@@ -162,6 +161,12 @@ def _counts_reads(block: str, device: Device) -> bool:
     with suppress(OSError):  # counted too
         read_start(device.path, device.size_bytes, _SECTOR_BYTES)
     return read_text(path).split()[0] != before
+
+
+def is_written(known: tuple[str, ...], now: tuple[str, ...]) -> bool:
+    """Return whether two answers of sectors_written() differ in anything that both have counted."""
+    pairs = zip(known, now, strict=False)
+    return any(before != after for before, after in pairs if NOT_COUNTED not in (before, after))
 
 
 def _marks_beside(block: str, disk: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from fsconsole.devices import marker, scratch
 from fsconsole.devices.ask import require_answer
 from fsconsole.devices.claims import held_exclusively, lock_disks, lock_node, needs_hold
 from fsconsole.devices.evidence import GateContext
-from fsconsole.devices.fingerprint import NOT_COUNTED, left_digest, sectors_written
+from fsconsole.devices.fingerprint import NOT_COUNTED, is_written, left_digest, sectors_written
 from fsconsole.devices.gate import (
     GateReport,
     check_consent,
@@ -46,7 +46,7 @@ from fsconsole.journal.past import read_state
 from fsconsole.journal.seal import check_seals
 from fsconsole.journal.writer import record_all
 from fsconsole.model.command import Executor
-from fsconsole.model.device import Fingerprint, Identity
+from fsconsole.model.device import Device, Fingerprint, Identity
 from fsconsole.model.events import RequestRenewed
 from fsconsole.model.plan import Cell, StepKind
 from fsconsole.model.run import RunRequest, Target
@@ -129,6 +129,8 @@ class Prover:
         """time.monotonic() of the last proof, by target."""
         self._proved_as: dict[str, Identity] = {}
         """The identity of each target at that proof, which it must keep from then on."""
+        self._counted: dict[str, tuple[Device, tuple[str, ...]]] = {}
+        """The kernel's counts of writes at that proof, or after this run's last write since."""
         self._runs_dir = os.path.dirname(folder_path)
         self._written = last_writes(state)
         """By path of the target."""
@@ -181,6 +183,7 @@ class Prover:
             raise ConsentOutdated(self._run, path, last.uncertain)
         self._proved_s[path] = time.monotonic()
         self._proved_as[path] = report.identity
+        self._counted[path] = report.device, report.fingerprint.written
         return report
 
     def _context(self, *, content_is_ours: bool) -> GateContext:
@@ -210,6 +213,14 @@ class Prover:
         require_own(cell.target, array_uuid(self._run, cell.index), cell.members)
         require(inspect_device(cell.target, self._context(content_is_ours=True)))
         self._proved_s[cell.target] = time.monotonic()
+        self._counted.pop(cell.target, None)
+
+    def _is_as_proved(self, path: str) -> bool:
+        """Return whether the last proof is fresh, of the device that has the path now, and of all writes to it."""
+        if time.monotonic() - self._proved_s.get(path, -math.inf) > _PROOF_HOLDS_S or self.absence(path):
+            return False
+        device, counts = self._counted.get(path, (None, ()))
+        return device is None or not is_written(counts, sectors_written(device))
 
     def changed(self, paths: Sequence[str]) -> dict[str, str]:
         """Return the targets that are not the devices of their last proof, each with the reason."""
@@ -245,7 +256,7 @@ class Prover:
                     except DeviceLocked as error:
                         self.blocked_by = str(error)
                         raise
-                if time.monotonic() - self._proved_s.get(path, -math.inf) > _PROOF_HOLDS_S:
+                while not self._is_as_proved(path):
                     self.prove_place(cell, path)
                 self._prove_file(path, argv)
                 # With many members the first proof is old by the time the last one is made.
@@ -263,7 +274,9 @@ class Prover:
             # Still held where it was: nobody could come in.
             present = discover()
             for path in paths:
-                self._written[path] = LastWrite(written=sectors_written(find_device(path, present)))
+                device = find_device(path, present)
+                self._counted[path] = device, sectors_written(device)
+                self._written[path] = LastWrite(written=self._counted[path][1])
         self._proved_s |= dict.fromkeys(paths, time.monotonic())
 
     def _prove_file(self, device: str, argv: tuple[str, ...]) -> None:

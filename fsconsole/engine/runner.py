@@ -502,7 +502,7 @@ def _with_absence(work: CellWork, result: StepResult) -> StepResult:
     if result.outcome not in (Outcome.DONE, Outcome.FAILED) or _clock_runs_on(work, result):
         return result
     why = work.run.prover.absence(work.cell.target)
-    if not why:
+    if not why or why in result.reason:
         return result
     said = result.reason if result.outcome is Outcome.FAILED else ""
     reason = "; ".join(filter(None, (said, f"{work.cell.target} {why}")))

@@ -133,6 +133,10 @@ class CellWork:
         """
         if self.run.requests.interrupting:
             raise Interrupted
+        for path in self.cell.devices:
+            # A program is given a name: it must still lead to the device that was proved.
+            if path in argv and (why := self.run.prover.absence(path)):
+                raise StepFailed(f"{path} {why}")
         result = self.run.executor.run(Command(argv))
         self.keep(self.step_number, result)
         if not clock_runs_on:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -375,7 +376,8 @@ def test_a_member_is_held_from_its_own_proof_until_all_are_proved_and_free_for_t
     state = read_state(folder)
     seen: list[tuple[bool, ...]] = []
 
-    def prove(_prover: Prover, _cell: Cell, _path: str) -> None:
+    def prove(prover: Prover, _cell: Cell, path: str) -> None:
+        prover._proved_s[path] = time.monotonic()
         seen.append(tuple(is_busy(member) for member in members))
 
     monkeypatch.setattr(Prover, "prove_place", prove)

@@ -13,6 +13,7 @@ from fsconsole.engine import proof
 from fsconsole.engine.proof import LastWrite, Prover
 from fsconsole.errors.targets import ConsentOutdated, DeviceOpen
 from fsconsole.model.device import Fingerprint, Identity
+from fsconsole.model.plan import Cell
 from fsconsole.model.run import Target
 from tests.fakes import FakeExecutor
 from tests.unit.results import build
@@ -35,7 +36,12 @@ def test_a_proof_holds_for_one_second(prover: Prover, monkeypatch: pytest.Monkey
     monkeypatch.setattr(proof, "discover", tuple)
     monkeypatch.setattr(proof, "find_device", lambda *_: None)
     monkeypatch.setattr(proof, "sectors_written", lambda _: ())
-    monkeypatch.setattr(Prover, "prove_place", lambda *_: proved.append(now_s[0]))
+
+    def prove(self: Prover, _cell: Cell, path: str) -> None:
+        proved.append(now_s[0])
+        self._proved_s[path] = now_s[0]
+
+    monkeypatch.setattr(Prover, "prove_place", prove)
     for now_s[0] in (100.0, 100.9, 102.0):
         with prover.wiping(CELL, MKFS):
             pass
@@ -53,7 +59,8 @@ def test_what_is_compared_is_what_was_agreed_upon_until_a_write_and_then_what_a_
     ):
         monkeypatch.setattr(proof, name, made)
     monkeypatch.setattr(proof, "sectors_written", lambda _: ("8", "0"))
-    report = SimpleNamespace(fingerprint=FINGERPRINT, identity=FINGERPRINT.identity)
+    monkeypatch.setattr(Prover, "absence", lambda *_: "")
+    report = SimpleNamespace(device=None, fingerprint=FINGERPRINT, identity=FINGERPRINT.identity)
     wanted: list[str] = []
     monkeypatch.setattr(proof, "inspect_device", lambda *_: report)
     monkeypatch.setattr(proof, "require_same", lambda _report, _target, known: wanted.append(known.content))
@@ -76,7 +83,10 @@ def test_what_is_compared_is_what_was_agreed_upon_until_a_write_and_then_what_a_
 def test_a_device_that_could_not_be_read_when_a_cell_ended_is_known_again_while_nobody_writes_to_it(
     prover: Prover, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted, report = ["8", "0"], SimpleNamespace(fingerprint=FINGERPRINT, identity=FINGERPRINT.identity)
+    counted, report = (
+        ["8", "0"],
+        SimpleNamespace(device=None, fingerprint=FINGERPRINT, identity=FINGERPRINT.identity),
+    )
 
     def unreadable(*_: object) -> Fingerprint:
         raise OSError(5, "Input/output error")
