@@ -29,9 +29,11 @@ BLOCK_BYTES = 4096
 SPREAD_BLOCKS = 64
 _ENDS_MIB = 16
 """Partition tables, labels and superblocks lie here, and most writes by hand start here."""
+_COPIES_MIB = (32, 64, 128, 256 * 1024)
+"""Where ext (with blocks of 2 and 4 KiB) and btrfs keep the next copies of a superblock that may have been wiped."""
 _OF_THREAD = threading.local()
-_ZEROS = bytes(BLOCK_BYTES)
 _END_BYTES = 2**20
+_ZEROS = bytes(_END_BYTES)
 """Where signatures lie: within the first and the last MiB, but for copies (ZFS labels, md 0.90 and 1.0, GPT)."""
 
 
@@ -48,22 +50,26 @@ def sample_offsets(size_bytes: int, *, at_ends: bool = True) -> tuple[int, ...]:
         return (*range(0, last, BLOCK_BYTES), last)
     steps = SPREAD_BLOCKS - 1
     spread = (last * step // steps // BLOCK_BYTES * BLOCK_BYTES for step in range(steps))
+    copies = (at * MIB for at in _COPIES_MIB if at * MIB < last)
     start = range(0, min(_ENDS_MIB * MIB, last), MIB)
     end = (at // BLOCK_BYTES * BLOCK_BYTES for at in range(max(size_bytes - _ENDS_MIB * MIB, 0), last, MIB))
-    return tuple(sorted({*spread, *(start if at_ends else ()), *(end if at_ends else ()), last}))
+    return tuple(sorted({*spread, *copies, *(start if at_ends else ()), *(end if at_ends else ()), last}))
 
 
 def sample_content(path: str, size_bytes: int, *, at_ends: bool = True) -> ContentSample:
-    """Read the sampled blocks, past the page cache where the device allows, and return what they hold.
+    """Read the sampled blocks, and both ends whole, past the page cache where the device allows; return what they hold.
 
     Raises OSError, also where a block can't be read whole.
     """
-    digest, nonzero = hashlib.sha256(), 0
-    offsets, length = sample_offsets(size_bytes, at_ends=at_ends), min(BLOCK_BYTES, size_bytes)
-    for block in _read_past_cache(path, offsets, length):
-        digest.update(block)
-        nonzero += block != _ZEROS[:length]
-    return ContentSample(len(offsets), nonzero, digest.hexdigest())
+    digest, read, nonzero = hashlib.sha256(), 0, 0
+    parts = [(sample_offsets(size_bytes, at_ends=at_ends), BLOCK_BYTES)]
+    # What a format keeps beside a signature that was wiped lies anywhere there.
+    parts += [((0, max(size_bytes - _END_BYTES, 0)), _END_BYTES)] if at_ends else []
+    for offsets, length in ((offsets, min(length, size_bytes)) for offsets, length in parts):
+        for block in _read_past_cache(path, offsets, length):
+            digest.update(block)
+            read, nonzero = read + 1, nonzero + (block != _ZEROS[:length])
+    return ContentSample(read, nonzero, digest.hexdigest())
 
 
 def read_start(path: str, size_bytes: int, length: int) -> bytes:
