@@ -201,6 +201,10 @@ def save(path: str, text: str, *, overwrite: bool) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             if overwrite:
+                with suppress(FileNotFoundError):
+                    # A device's node would be gone, and a file have its name.
+                    if stat.S_IFMT(os.lstat(path).st_mode) not in (stat.S_IFREG, stat.S_IFLNK):
+                        raise ExportFailed(path=path, why="it is no plain file")
                 os.replace(place, path)
             undo.pop_all()
     except OSError as error:
