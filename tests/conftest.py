@@ -22,7 +22,7 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.lab.groups import boot_of, turn_of
 
 LOOP_CONTROL = "/dev/loop-control"
-LOOP_TESTS = "tests/loop/"
+LOOP_TESTS = ("tests/loop/", "tests/attacks/")
 """Where every test needs root and loop devices."""
 DETACH_TIMEOUT_S = 60.0
 
@@ -99,7 +99,7 @@ def _turn(item: pytest.Item) -> tuple[int, ...]:
     """Return what comes first: what takes longest in one piece, so that the processes end together."""
     if boot_of(item.path):
         return (0, *turn_of(item.path))
-    names = ("tests/lab/", "tests/loop/", "tests/tui/")
+    names = ("tests/lab/", "tests/attacks/", "tests/loop/", "tests/tui/")
     return (
         next((turn for turn, name in enumerate(names, 1) if item.nodeid.startswith(name)), len(names) + 1),
     )
@@ -108,7 +108,7 @@ def _turn(item: pytest.Item) -> tuple[int, ...]:
 class _ByFileOrBoot(LoadScopeScheduling):
     """Tests of a file one after the other, and those in a virtual machine together with the others of its boot.
 
-    Files of tests/loop run side by side: each has loop devices of its own, counts on no number but an OwnLoop's, and
+    Files of tests/attacks and tests/loop run side by side: each has loop devices of its own, counts on no number but an OwnLoop's, and
     repeats what another one's cold mount may spoil, which drops the caches of the whole machine.
     """
 

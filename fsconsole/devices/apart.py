@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Iterable
 
 from fsconsole.devices.evidence import Evidence, Relation
 from fsconsole.devices.graph import DeviceGraph, number_of
 from fsconsole.devices.hazards import signature_words
 from fsconsole.devices.identity import read_table
-from fsconsole.devices.uses import block_number
+from fsconsole.devices.uses import NAMED_IN, named_in
 from fsconsole.errors.runs import ToolFailed
 from fsconsole.model.command import Command, Executor
 from fsconsole.model.device import Device, DeviceKind, Usage
-from fsconsole.system.files import read_text
 from fsconsole.text import SECTOR_BYTES
 
 _LINUX_TYPES = frozenset({"0x83", "0fc63daf-8483-4772-8e79-3d69d8477de4"})
@@ -47,24 +46,14 @@ def bound_by(evidence: Evidence, graph: DeviceGraph, executor: Executor) -> str:
     return "is neither a partition of it nor a linear or striped LVM volume"
 
 
-def bound_by_content(evidence: Evidence, fstab: str = "/etc/fstab") -> str:
-    """Return why what is on such a device may be a part of the system, as a clause; empty where nothing is. Raises OSError."""
+def bound_by_content(evidence: Evidence, files: Iterable[str] = NAMED_IN) -> str:
+    """Return why what is on such a device may be a part of the system, as a clause; empty where nothing is."""
     for found in evidence.signatures:
         # libblkid takes a member of a ZFS pool for a filesystem.
         if found.signature.usage is not Usage.FILESYSTEM or found.signature.type == "zfs_member":
             return f"holds {signature_words(found)}"
-    device, told = evidence.device, [found.signature for found in evidence.signatures]
-    tags = {f"UUID={one.uuid}" for one in told} | {f"LABEL={one.label}" for one in told}
-    tags = {tag.lower() for tag in tags | {f"PARTUUID={device.partition_uuid}"}}
     # What is not mounted now may be later, by systemd on its own too.
-    for line in read_text(fstab).splitlines() if os.path.exists(fstab) else ():
-        name = re.split(r"[\s#]", line.strip().replace('"', ""))[0]
-        tag, is_tag, value = name.partition("=")
-        path = f"/dev/disk/by-{tag.lower()}/{value}" if is_tag else name
-        is_own = path.startswith("/dev/") and block_number(path) == number_of(device)
-        if is_own or (value and name.lower() in tags):
-            return f"is named in {fstab}"
-    return ""
+    return next((f"is named in {path}" for path in named_in(evidence, files)), "")
 
 
 def _bound_partition(device: Device, graph: DeviceGraph, executor: Executor) -> str:

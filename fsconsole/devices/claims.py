@@ -263,17 +263,18 @@ def open_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Iterator[Use
 
 
 def hidden_processes() -> tuple[str, ...]:
-    """Return the processes whose descriptors stay hidden even from root, "1 (init)", by pid.
+    """Return the processes whose descriptors stay hidden even from root, "process 1 (init)", by pid.
 
-    A security module does that, or a sandbox; on a plain system there are none.
+    A security module does that, or a sandbox; on a plain system there are none. In a container with a PID namespace of
+    its own all of the host's are hidden, and the kernel's threads with them.
     """
-    hidden = []
+    hidden = [] if read_text_or("/proc/2/comm", "") == "kthreadd" else ["a process outside of this container"]
     for pid in sorted(numbers_in("/proc")):
         try:
             for name in os.listdir(f"/proc/{pid}/fd")[:1]:
                 os.readlink(f"/proc/{pid}/fd/{name}")
         except PermissionError:
-            hidden.append(f"{pid} ({read_text_or(f'/proc/{pid}/comm', 'gone')})")
+            hidden.append(f"process {pid} ({read_text_or(f'/proc/{pid}/comm', 'gone')})")
         except (FileNotFoundError, ProcessLookupError):
             # It has ended, or closed that one.
             continue

@@ -133,10 +133,12 @@ class Evidence:
     """The same signatures with write marks; read together with the content."""
     blank_twins: tuple[str, ...] = ()
     """Disks of the same size and serial number (or WWN) that are as blank as its own."""
+    named_in: tuple[str, ...] = ()
+    """Files such as /etc/fstab that name the device or a partition of it, though nothing uses it now."""
     is_uncounted: bool = False
     """True where the kernel counts no writes to it, or somebody keeps it too busy to read the count."""
     hidden_processes: tuple[str, ...] = ()
-    """Processes, "1 (init)", that show their descriptors to nobody, not even to CAP_SYS_PTRACE."""
+    """Processes, "process 1 (init)", that show their descriptors to nobody, not even to CAP_SYS_PTRACE."""
     min_bytes: int = 0
     max_bytes: int = 0
     """0: no upper limit."""

@@ -47,7 +47,7 @@ from fsconsole.devices.hazards import (
 from fsconsole.devices.identity import differences, lasting_differences, read_identity
 from fsconsole.devices.snapshot import MachineSnapshot, find_device, system_places, take_snapshot
 from fsconsole.devices.sysfs import slot_of
-from fsconsole.devices.uses import active_groups, btrfs_without, volume_group_uses
+from fsconsole.devices.uses import active_groups, btrfs_without, named_in, volume_group_uses
 from fsconsole.errors import FsconsoleError
 from fsconsole.errors.targets import (
     ConsentMissing,
@@ -118,7 +118,7 @@ def gather(
         return found
 
     def sampled(evidence: Evidence) -> Evidence:
-        return _with_content(evidence, context)
+        return replace(_with_content(evidence, context), named_in=tuple(named_in(evidence)))
 
     return _unless_refused(found, lambda free: _side_by_side(sampled, free))
 

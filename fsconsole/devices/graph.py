@@ -42,6 +42,23 @@ class DeviceGraph:
         """Return the partitions of a whole disk, in the order of the listing."""
         return tuple(self._partitions.get(device.name, ()))
 
+    def inside(self, device: Device) -> tuple[Device, ...]:
+        """Return the partitions of a whole disk; of a partition those that overlap it.
+
+        BSD slices lie within a DOS partition, and Sun labels have one for the whole disk (block/partitions).
+        """
+        first, end = device.partition_start_bytes, device.partition_start_bytes + device.size_bytes
+        return tuple(
+            other
+            for other in self.partitions(self.disk(device))
+            if not device.parent
+            or (
+                other.name != device.name
+                and other.partition_start_bytes < end
+                and first < other.partition_start_bytes + other.size_bytes
+            )
+        )
+
     def loops_over(self, device: Device) -> tuple[Device, ...]:
         """Return the loop devices that were attached to the device by its path."""
         return tuple(self._loops.get(device.path, ()))
@@ -133,7 +150,7 @@ def relatives(device: Device, graph: DeviceGraph) -> tuple[Relative, ...]:
         layer = graph.under(layer)
     for layer in layers:
         note(layer, Relation.UNDER)
-        for partition in graph.partitions(layer):
+        for partition in graph.inside(layer):
             note(partition, Relation.INSIDE)
         note(graph.disk(layer), Relation.DISK)
     for lower in graph.down(device):

@@ -14,6 +14,7 @@ from fsconsole.units import format_bytes
 
 TOO_SMALL, RESYNCING = "too-small", "resyncing"
 PARTITION, DATA, HIDDEN_PROCESS, SCRATCH_KEPT = "partition", "data", "hidden-process", "scratch-kept"
+NAMED = "named"
 _OF_USAGE = {
     Usage.FILESYSTEM: "filesystem",
     Usage.RAID: "raid-signature",
@@ -28,6 +29,7 @@ QUESTIONS = CONTENT_CHECKS | {
     HIDDEN_PROCESS,
     SCRATCH_KEPT,
     SHARED,
+    NAMED,
     "btrfs-member",
     "hidden-system",
     "blank-twin",
@@ -61,6 +63,7 @@ HINTS = {
     "too-large": "Choose a smaller device, or a partition of it.",
     "undetermined": "Run as root; `fsconsole doctor` shows what this system hides.",
     SHARED: "The system disturbs its figures: better choose a disk of its own. Nothing else on that disk is wiped.",
+    NAMED: "Something expects it later; remove it from that file too, if nobody needs what is on it.",
     "partition-table": "`fdisk --list DEVICE` shows the partitions that would be lost.",
     PARTITION: "`fdisk --list DEVICE` shows the partitions.",
     "filesystem": "Mount it read-only to see what is on it: `mount -o ro DEVICE /mnt`.",
@@ -74,7 +77,7 @@ HINTS = {
     "hidden-system": "Nothing has claimed it. `zpool status`, `findmnt /` and `lsblk` show what the system stands on.",
     "blank-twin": "`lsblk -o NAME,SIZE,SERIAL,HCTL` and the slot's light tell them apart; unplug the other one.",
     "uncounted": "Turn the kernel's count on: `echo 1 > /sys/block/NAME/queue/iostats`.",
-    HIDDEN_PROCESS: "`ps` tells what the process is.",
+    HIDDEN_PROCESS: "`ps` tells what the process is; in a container, ask again on the host.",
 }
 """Every check with its hint, in the order in which they are told: what says most comes first. DEVICE is what it is about."""
 _ORDER = {check: place for place, check in enumerate(HINTS)}
@@ -208,6 +211,7 @@ def _questions(evidence: Evidence) -> Iterator[Case]:
     for partition in evidence.partitions:
         size, start = format_bytes(partition.size_bytes), partition.partition_start_bytes
         yield Case(PARTITION, f"has the partition {partition.path} of {size} at byte {start}")
+    yield from (Case(NAMED, f"is named in {path}") for path in evidence.named_in)
     if why := _kept(evidence):
         yield Case(SCRATCH_KEPT, f"is a scratch device, but {why}")
     content = evidence.content
@@ -227,7 +231,7 @@ def _questions(evidence: Evidence) -> Iterator[Case]:
     if evidence.is_uncounted:
         yield Case("uncounted", "has no count of writes, so that one before the start may go unnoticed")
     for process in evidence.hidden_processes:
-        yield Case(HIDDEN_PROCESS, f"may be open in process {process}, which does not show what it has open")
+        yield Case(HIDDEN_PROCESS, f"may be open in {process}, which does not show what it has open")
 
 
 def _kept(evidence: Evidence) -> str:

@@ -67,6 +67,11 @@ def between(name: str, word: str, made: str, then: str, *, undone: str = ":", de
     return Case(name, made, undone, Answer.CHANGED, word, device, then, between_cells=True)
 
 
+_OVERLAPPING = (
+    r"printf '\203\0\0\0\0\10\0\0\0\200\0\0\0\0\0\0\203\0\0\0\0\20\0\0\0\40\0\0' | dd of=$A bs=1 seek=450 status=none; "
+    r"printf '\125\252' | dd of=$A bs=1 seek=510 status=none; blockdev --rereadpt $A; udevadm settle"
+)
+"""A DOS table with one partition of 16 MiB and another within it, as BSD slices lie (sfdisk makes none such)."""
 _PARTED = "echo 'size=16MiB' | sfdisk -q $A; udevadm settle"
 _VOLUMES = "vgcreate -qq lab $A $B; lvcreate -qq -y -Wn -Zn -l1 -n data lab $A; udevadm settle"
 _NO_VOLUMES = "vgremove -qq -y lab; pvremove -qq $A $B"
@@ -111,6 +116,7 @@ MOUNTS = (
         _LET_GO,
     ),
     refused("a disk with a mounted partition", "mounted", f"{_PARTED}; mkfs.ext4 -q ${{A}}1; mount -o ro ${{A}}1 $M", "umount $M"),
+    refused("a partition that overlaps a mounted one", "mounted", f"{_OVERLAPPING}; mkfs.ext4 -q ${{A}}1; mount -o ro ${{A}}1 $M", "umount $M", "${A}2"),
     refused("the second device of a mounted btrfs", "mounted-btrfs", "modprobe btrfs; mkfs.btrfs -q $C $D; udevadm settle; mount -o ro $C $M", "umount $M", "$D"),
     refused(
         "a device of a btrfs that is mounted degraded, without it", "mounted-btrfs",

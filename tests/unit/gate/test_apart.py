@@ -144,8 +144,8 @@ def test_what_may_be_a_part_of_the_system_by_its_content_or_name_is_refused_and_
     ):
         fstab.write_text(f"proc /proc proc\n{line}\n")
         named = replace(free, device=replace(SDA3, partition_uuid="aa-3"), signatures=ext4)
-        assert bool(bound_by_content(named, str(fstab))) is refused, line
-    assert bound_by_content(free, str(fstab)) == bound_by_content(free, str(tmp_path / "none")) == ""
+        assert bool(bound_by_content(named, [str(fstab)])) is refused, line
+    assert bound_by_content(free, [str(fstab), str(tmp_path / "none")]) == ""
 
 
 def test_a_partition_of_a_loop_over_a_device_is_no_part_of_its_own_disk() -> None:

@@ -10,7 +10,7 @@ from fsconsole.devices.graph import DeviceGraph, natural_key, relatives, same_di
 from fsconsole.model.device import Device, DeviceKind, LoopBacking
 from fsconsole.show.devices import guide
 from fsconsole.show.terminal import ASCII, SAFE
-from tests.unit.gate.made import LOOP0, SDA, SDA1, SDB, SDB1, SDB2, SDC, SDC1, device, over
+from tests.unit.gate.made import GIB, LOOP0, SDA, SDA1, SDB, SDB1, SDB2, SDC, SDC1, device, over
 
 LOOP1, LOOP2 = device("loop1", 7, 1), device("loop2", 7, 2)
 MD0 = device("md0", 9, 0, lower=("sda1", "sdb1"))
@@ -30,6 +30,13 @@ def test_a_device_has_all_as_relatives_that_share_its_bytes() -> None:
     partitions = {"sdb1": inside, "sdb2": inside}
     assert roles(SDB) == {"sdb": same, **partitions}
     assert roles(SDB2) == {"sdb2": same, "sdb": disk}
+    # A BSD slice within a DOS partition, and a label with a partition for the whole disk.
+    for sdb5 in (
+        device("sdb5", minor=21, parent="sdb", partition_start_bytes=3 * GIB - 512, size_bytes=1024),
+        device("sdb5", minor=21, parent="sdb"),
+    ):
+        assert roles(SDB2, SDB, SDB1, sdb5) == {"sdb2": same, "sdb5": inside, "sdb": disk}
+        assert roles(sdb5, SDB, SDB2)["sdb2"] is inside
     assert roles(LV) == {"dm-0": same, **below}
     # A loop over a file is a disk of its own; a chain of loops reaches the disk, and a circle of them ends.
     assert roles(LOOP0) == {"loop0": same}

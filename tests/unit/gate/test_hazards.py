@@ -69,6 +69,7 @@ CASES: list[tuple[str, Evidence, str]] = [
     ),
     ("blank-twin", evidence(blank_twins=("/dev/sdc",)), "may be the same disk as /dev/sdc"),
     ("hidden-system", evidence(hidden_places=("/ is zfs",)), "may be part of what this machine runs from"),
+    ("named", evidence(named_in=("/etc/fstab",)), "is named in /etc/fstab"),
     ("uncounted", evidence(is_uncounted=True), "has no count of writes"),
     ("read-only", evidence(replace(SDB, read_only=True)), "is read-only"),
     ("resyncing", evidence(arrays=(RESYNC,)), "has the array /dev/md0 in resync"),
@@ -90,11 +91,11 @@ CASES: list[tuple[str, Evidence, str]] = [
     ("raid-signature", signed("LVM2_member", Usage.RAID, "abc"), "holds LVM physical volume, UUID abc"),
     ("encryption", signed("crypto_LUKS", Usage.CRYPTO), "holds LUKS, 4.0 GiB"),
     ("other-signature", signed("swap", Usage.OTHER), "holds swap area, 4.0 GiB"),
-    ("partition", evidence(partitions=(SDB1,)), "has the partition /dev/sdb1 of 4.0 GiB at byte 1048576"),
+    ("partition", evidence(partitions=(SDB1,)), "has the partition /dev/sdb1 of 1.0 GiB at byte 1048576"),
     ("data", evidence(content=sample(3)), "holds data: 3 of 64 sampled blocks are not zero"),
     (
         "hidden-process",
-        evidence(hidden_processes=("1 (init)",)),
+        evidence(hidden_processes=("process 1 (init)",)),
         "may be open in process 1 (init), which does not",
     ),
 ]

@@ -89,7 +89,9 @@ def _write_unsampled(array: str) -> None:
     with open(array, "r+b", buffering=0) as file:
         size_bytes = file.seek(0, os.SEEK_END)
         sampled = {offset // BLOCK_BYTES for offset in sample_offsets(size_bytes, at_ends=True)}
-        file.seek(BLOCK_BYTES * next(n for n in range(size_bytes // BLOCK_BYTES) if n not in sampled))
+        # The first MiB is read whole.
+        blocks = range(2**20 // BLOCK_BYTES, size_bytes // BLOCK_BYTES)
+        file.seek(BLOCK_BYTES * next(n for n in blocks if n not in sampled))
         file.write(os.urandom(BLOCK_BYTES))
         os.fsync(file.fileno())
 

@@ -1,41 +1,27 @@
-"""Attacks on the gate: journals edited, devices exchanged, tools replaced."""
+"""Run folders from elsewhere: edited, of other users, or told of a device that is another one now."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-from fsconsole.devices import scratch
-from fsconsole.devices.claims import lock_disks
-from fsconsole.devices.snapshot import find_device
-from fsconsole.engine.proof import Prover
 from fsconsole.errors import ExitCode
 from fsconsole.journal.folder import RunFolder
 from fsconsole.journal.past import read_state
 from fsconsole.journal.store import create_run
 from fsconsole.model.plan import Cell, Step, StepKind, Write
 from fsconsole.model.run import RunRequest
-from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice, run
+from tests.conftest import MakeLoopDevice
 from tests.loop.commands import APART, OwnLoop, assert_told, command, each, fails
 from tests.loop.gate_cases import (
-    file_below,
-    held_by_another_process,
-    inspect,
     loop_over,
-    partitioned,
-    refusals,
     sparse,
     unchanged,
 )
-from tests.loop.runs import TINY_PLAN, clean_up, new_run, wait_for_end, written
+from tests.loop.runs import TINY_PLAN, clean_up, new_run
 from tests.loop.test_kill_engine import hanging, kill_engine
 from tests.loop.test_resume import (
     carried_out_by_hand,
@@ -45,45 +31,6 @@ from tests.loop.test_resume import (
 )
 
 SIZE = 64 * MIB
-
-
-COPYING = (
-    ("cp", "--archive"),
-    ("cp", "--attributes-only", "--preserve=all"),
-    ("cp", "--archive", "--reflink=auto", "--sparse=always"),
-)
-
-
-def test_a_mark_that_was_copied_with_a_file_makes_no_scratch_device(
-    own_scratch: scratch.Scratch, tmp_path: Path
-) -> None:
-    for number, copy in enumerate(COPYING):
-        yours = tmp_path / f"yours{number}.img"
-        run(*copy, own_scratch.path, str(yours))
-        assert b'"id"' in os.getxattr(yours, "trusted.fsconsole.scratch")
-        os.truncate(yours, 16 * MIB)
-        with loop_over(str(yours)) as device:
-            assert inspect(device).needs_consent, copy
-    assert not inspect(own_scratch.device).needs_consent
-
-
-def test_a_partition_that_a_run_holds_can_not_be_moved(tmp_path: Path) -> None:
-    with partitioned(tmp_path, (1, 30)) as (disk, one), lock_disks(find_device(one)):
-        moved = subprocess.run(["delpart", disk, "1"], check=False, capture_output=True, text=True)
-        assert moved.returncode != 0
-        assert "busy" in moved.stderr
-
-
-def test_a_loop_whose_file_another_process_has_open_is_refused(blank: str, tmp_path: Path) -> None:
-    other_name = tmp_path / "disk of a virtual machine.img"
-    os.link(file_below(blank), other_name)
-    assert refusals(inspect(blank)) == {}
-    with held_by_another_process(str(other_name), "os.O_RDWR") as pid:
-        told = f"file that is open in process {pid}"
-        assert told in refusals(inspect(blank))["open-elsewhere"]
-        with loop_over(blank) as top:
-            assert told in refusals(inspect(top))["open-elsewhere"]
-    assert refusals(inspect(blank)) == {}
 
 
 Edit = Callable[[RunRequest, str], RunRequest]
@@ -216,52 +163,6 @@ def with_serial(device: str, directory: Path) -> tuple[str, ...]:
     return (*APART, script, "sh", str(directory / "run"))
 
 
-def test_a_filesystem_that_is_named_only_after_a_long_mkfs_is_still_the_runs_own(
-    blank: str, tmp_path: Path
-) -> None:
-    if shutil.which("mkfs.jfs") is None:
-        pytest.skip("NOT INSTALLED HERE: mkfs.jfs (package jfsutils)")
-    folder = new_run(TINY_PLAN, blank, str(tmp_path / "runs"))
-    state = read_state(folder)
-    cell = state.request.plan.cells[0]
-    prover = Prover(RealExecutor(), state, folder.path)
-    make, name = ("mkfs.jfs", "-q", blank), ("jfs_tune", "-U", cell.uuid, blank)
-    with lock_disks(find_device(blank)):
-        with prover.wiping(cell, make):
-            run(*make)
-            # As on a large disk: longer than one proof holds.
-            run("sleep", "1.2")
-        with prover.wiping(cell, name):
-            run(*name)
-        prover.prove_cell(cell)
-
-
-def test_a_file_that_took_the_place_of_a_scratch_file_is_not_filled_up(
-    own_scratch: scratch.Scratch, tmp_path: Path
-) -> None:
-    folder, file = new_run(TINY_PLAN, own_scratch.device, str(tmp_path / "runs")), Path(own_scratch.path)
-    engine = hanging(folder, StepKind.GATE, "before", tmp_path / "marker")
-    os.rename(file, tmp_path / "scratch" / "moved.img")
-    file.write_text("letters")
-    (tmp_path / "marker").unlink()
-    engine.wait(timeout=60)
-    wait_for_end(folder)
-    assert file.read_text() == "letters"
-    assert read_state(folder).exit_code == ExitCode.DEVICE_CHANGED
-
-
-def test_two_targets_on_one_disk_are_refused_before_anybody_is_asked(tmp_path: Path) -> None:
-    with (
-        partitioned(tmp_path, (1, 64), (70, 64), size_bytes=3 * SIZE) as (_, one, two),
-        loop_over(one) as first,
-        loop_over(two) as second,
-    ):
-        plan, runs = written(tmp_path, TINY_PLAN), str(tmp_path / "runs")
-        for devices in ((one, two), (first, second)):
-            words = ("plan", plan, "--device", devices[0], "--device", devices[1], "--runs", runs)
-            fails(ExitCode.DEVICE_REFUSED, *words, names=("on the same disk",))
-
-
 OTHERS = {
     "a folder of another user's": lambda folder: os.chown(folder.path, 1000, 1000),
     "a journal of another user's": lambda folder: os.chown(folder.journal, 1000, 1000),
@@ -291,16 +192,3 @@ def test_nothing_is_done_that_stands_in_a_folder_which_others_can_have_written(
         assert "left as it is" in clean_up(runs_of(folder)[1])[0].did
 
     each({name: (name, give_away) for name, give_away in OTHERS.items()}, refused)
-
-
-def test_no_tool_of_the_directory_at_hand_is_run(blank: str, tmp_path: Path) -> None:
-    trap, here = tmp_path / "ran", tmp_path / "here"
-    here.mkdir()
-    (here / "wipefs").write_text(f"#!/bin/sh\ntouch {trap}\n")
-    (here / "wipefs").chmod(0o755)
-    words = ("plan", written(tmp_path, TINY_PLAN), "--device", blank, "--runs", str(tmp_path / "runs"))
-    for path in (".", "", "../here"):
-        environment = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}"}
-        done = command(*words, cwd=here, env=environment)
-        assert done.returncode == 0, done.stderr
-    assert not trap.exists()

@@ -1,4 +1,4 @@
-"""Contents and changes that the gate finds before and after consent."""
+"""What somebody keeps on a device, and the gate's look at it before and after consent."""
 
 from __future__ import annotations
 
@@ -6,19 +6,14 @@ import fcntl
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fsconsole.devices import scratch
 from fsconsole.devices.gate import GateReport, check_consent, consent_code, require, require_same
-from fsconsole.errors import ExitCode
 from fsconsole.errors.targets import ConsentMissing, ConsentStale, DeviceChanged, DeviceRefused
-from fsconsole.journal.past import read_state
-from fsconsole.model.plan import StepKind
-from fsconsole.model.state import CellStatus
 from fsconsole.system import block
 from fsconsole.system.files import opened
 from fsconsole.text import MIB
@@ -36,8 +31,6 @@ from tests.loop.gate_cases import (
     unchanged,
     write,
 )
-from tests.loop.runs import TINY_PLAN, new_run, wait_for_end
-from tests.loop.test_kill_engine import CELL, hanging
 
 UUID = "3f1c3e2a-0f3b-4f5e-9b1d-3c1f0f6f1a11"
 
@@ -145,6 +138,55 @@ def test_a_filesystem_that_was_mounted_and_written_is_not_what_was_shown(
     each(FILLED if filesystem == "ext4" else {name: FILLED[name] for name in ("a file",)}, told)
 
 
+KIB = 1024
+KEPT: dict[str, tuple[int, bytes]] = {
+    "an LVM label in the fourth sector": (3 * 512, b"LABELONE"),
+    "Oracle ASM": (32, b"ORCLDISKDATA"),
+    "Stratis, the second copy": (9 * 512, b"!Stra0tis\x86\xff\x02^\x41rh"),
+    "bcache": (4 * KIB + 24, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca"),
+    "f2fs, the second superblock": (5 * KIB, b"\x10\x20\xf5\xf2"),
+    "LUKS2, the second header": (16 * KIB, b"SKUL\xba\xbe"),
+    "ISO 9660": (32 * KIB + 1, b"CD001"),
+    "UDF": (34 * KIB + 1, b"NSR03"),
+    "btrfs": (64 * KIB + 64, b"_BHRfS_M"),
+    "ZFS, the second label": (384 * KIB, b"\x0c\xb1\xba\x00"),
+    "a raw database": (1000 * KIB + 1, b"x"),
+    "VMFS": (MIB, b"\x0d\xd0\x01\xc0"),
+    "ext, the second superblock, blocks of 1 KiB": (8193 * KIB + 56, b"\x53\xef"),
+    "ext, the second superblock, blocks of 2 KiB": (32 * MIB + 56, b"\x53\xef"),
+    "btrfs, the second superblock": (64 * MIB + 64, b"_BHRfS_M"),
+    "ext, the second superblock, blocks of 4 KiB": (128 * MIB + 56, b"\x53\xef"),
+    "bcachefs, the last superblock": (24 - MIB, b"\xc6\x85\x73\xf6\x66\xce\x90\xa9"),
+    "what DRBD keeps before its superblock": (-600 * KIB, b"x"),
+    "ZFS, the last label": (-128 * KIB, b"\x0c\xb1\xba\x00"),
+    "md 0.90": (-64 * KIB, b"\xfc\x4e\x2b\xa9"),
+    "Promise RAID": (-63 * 512, b"Promise Technology, Inc."),
+    "md 1.0": (-8 * KIB, b"\xfc\x4e\x2b\xa9"),
+    "DRBD": (60 - 4 * KIB, b"\x83\x74\x02\x6b"),
+    "Intel RAID": (-1024, b"Intel Raid ISM Cfg Sig. "),
+    "a GPT's second header": (-512, b"EFI PART"),
+    "NTFS, the second boot sector": (3 - 512, b"NTFS    "),
+    "DDF": (-512, b"\x11\xde\x11\xde"),
+}
+"""Where formats keep what a wipe of the rest leaves, from the start or the end (util-linux, libblkid/src/superblocks)."""
+
+
+def test_nothing_that_a_format_keeps_at_an_odd_place_of_a_scratch_device_is_wiped_unasked(
+    scratch_folder: Path,
+) -> None:
+    made = scratch.create(160 * MIB, str(scratch_folder))
+
+    def asked(place: int, kept: bytes) -> None:
+        at = place % made.size_bytes
+        write(made.device, at, kept)
+        with unchanged(made.device):
+            assert inspect(made.device).needs_consent
+        write(made.device, at, bytes(len(kept)))
+
+    each(KEPT, asked)
+    assert not inspect(made.device).needs_consent
+
+
 def test_a_scratch_device_is_wiped_unasked_only_while_nobody_keeps_anything_on_it(
     device: str, tmp_path: Path
 ) -> None:
@@ -174,53 +216,24 @@ def test_a_scratch_file_that_was_renamed_or_copied_is_no_scratch_file_to_wipe_un
         shutil.rmtree(tmp_path / "scratch")
 
 
-@contextmanager
-def mounts_it(device: str, directory: Path) -> Iterator[None]:
-    run("mkfs.ext4", "-q", "-F", device)
-    (directory / "mnt").mkdir()
-    run("mount", device, str(directory / "mnt"))
-    try:
-        yield
-    finally:
-        run("umount", str(directory / "mnt"))
+COPYING = (
+    ("cp", "--archive"),
+    ("cp", "--attributes-only", "--preserve=all"),
+    ("cp", "--archive", "--reflink=auto", "--sparse=always"),
+)
 
 
-@contextmanager
-def formats_it(device: str, _directory: Path) -> Iterator[None]:
-    run("mkfs.ext4", "-q", "-F", "-L", "photos", device)
-    yield
-
-
-@contextmanager
-def opens_it(device: str, _directory: Path) -> Iterator[None]:
-    with held_by_another_process(device, "os.O_RDWR"):
-        yield
-
-
-RACES = {
-    "mounted": (mounts_it, {ExitCode.DEVICE_MOUNTED, ExitCode.DEVICE_CHANGED}, CellStatus.STOPPED),
-    "formatted": (formats_it, {ExitCode.DEVICE_CHANGED}, CellStatus.STOPPED),
-    # Who only has it open is waited for, and costs a cell, not the run.
-    "opened": (opens_it, {ExitCode.CELLS_FAILED}, CellStatus.FAILED),
-}
-
-
-@pytest.mark.parametrize(("act", "codes", "status"), RACES.values(), ids=RACES)
-def test_what_happened_since_the_gate_is_seen_before_the_wipe(
-    blank: str, tmp_path: Path, act: Callable[..., object], codes: set[ExitCode], status: CellStatus
+def test_a_mark_that_was_copied_with_a_file_makes_no_scratch_device(
+    own_scratch: scratch.Scratch, tmp_path: Path
 ) -> None:
-    folder = new_run(TINY_PLAN, blank, str(tmp_path / "runs"))
-    engine = hanging(folder, StepKind.EQUALISE, "before", tmp_path / "marker")
-    with act(blank, tmp_path), unchanged(blank):  # type: ignore[attr-defined]
-        # Longer than one proof holds.
-        run("sleep", "1.2")
-        (tmp_path / "marker").unlink()
-        engine.wait(timeout=60)
-        wait_for_end(folder)
-    after = read_state(folder)
-    assert after.exit_code in codes
-    assert after.cells[0].status is CellStatus.DONE
-    assert after.cells[CELL].status is status
+    for number, copy in enumerate(COPYING):
+        yours = tmp_path / f"yours{number}.img"
+        run(*copy, own_scratch.path, str(yours))
+        assert b'"id"' in os.getxattr(yours, "trusted.fsconsole.scratch")
+        os.truncate(yours, 16 * MIB)
+        with loop_over(str(yours)) as device:
+            assert inspect(device).needs_consent, copy
+    assert not inspect(own_scratch.device).needs_consent
 
 
 def test_a_disk_that_can_not_be_read_is_refused_also_in_the_middle_of_a_run(
