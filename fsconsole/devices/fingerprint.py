@@ -144,8 +144,10 @@ def sectors_written(device: Device, sys_root: str = "/sys") -> tuple[str, ...]:
                 of_file = (str(found.st_ctime_ns), str(found.st_size))
     try:
         # The counts stand still, at what they were, where nobody keeps them (Documentation/block/queue-sysfs.rst).
-        is_on = read_text_or(f"{block}/{disk}/queue/iostats", "0") != "0"
-        if not (is_on or (device.dm_name and _counts_reads(block, device))):
+        is_counted = read_text_or(f"{block}/{disk}/queue/iostats", "0") != "0"
+        if any(os.path.exists(f"{block}/{disk}/{driver}") for driver in ("dm", "md")):
+            is_counted = _counts_reads(block, device)
+        if not is_counted:
             return (NOT_COUNTED, *of_file)
         own = tuple(str(sectors) for sectors in _sectors(block, device.name))
         beside = _marks_beside(block, disk) if device.parent else ()
@@ -155,7 +157,11 @@ def sectors_written(device: Device, sys_root: str = "/sys") -> tuple[str, ...]:
 
 
 def _counts_reads(block: str, device: Device) -> bool:
-    """Return whether the kernel counts a read: before Linux 6.4 dm counts whatever iostats says, which is 0 (drivers/md/dm.c)."""
+    """Return whether the kernel counts a read, tried out.
+
+    Whatever iostats says, dm counts before Linux 6.4 (drivers/md/dm.c), and linear arrays don't since 5.14
+    (drivers/md/md-linear.c).
+    """
     path = f"{block}/{device.name}/stat"
     before = read_text(path).split()[0]
     with suppress(OSError):  # counted too

@@ -76,7 +76,7 @@ HINTS = {
     DATA: "A new disk reads as zeros, and so does one after `blkdiscard` or zeroing.",
     "hidden-system": "Nothing has claimed it. `zpool status`, `findmnt /` and `lsblk` show what the system stands on.",
     "blank-twin": "`lsblk -o NAME,SIZE,SERIAL,HCTL` and the slot's light tell them apart; unplug the other one.",
-    "uncounted": "Turn the kernel's count on: `echo 1 > /sys/block/NAME/queue/iostats`.",
+    "uncounted": "`echo 1 > /sys/block/NAME/queue/iostats` turns the kernel's count on, but not that of linear arrays.",
     HIDDEN_PROCESS: "`ps` tells what the process is; in a container, ask again on the host.",
 }
 """Every check with its hint, in the order in which they are told: what says most comes first. DEVICE is what it is about."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from fsconsole.catalog.filesystem import Scope
 from fsconsole.catalog.loader import load_catalog
 from fsconsole.catalog.words import Where, not_in_effect, split_flags, split_mount
+from fsconsole.devices.fingerprint import NOT_COUNTED, sectors_written
 from fsconsole.devices.snapshot import find_device, read_arrays
 from fsconsole.engine.work import CellWork, StepResult
 from fsconsole.inspect.checks import CheckVerdict, killed_for_memory
@@ -20,8 +21,8 @@ from fsconsole.model.events import FeatureSeen, Outcome, WarningKind, WarningRai
 from fsconsole.model.plan import Step, StepKind
 from fsconsole.model.run import RunRequest
 from fsconsole.model.workload import Workload
-from fsconsole.system.files import memory_bytes, read_text_or
-from fsconsole.telemetry.block import SYS, disk_name, watched_tree
+from fsconsole.system.files import memory_bytes
+from fsconsole.telemetry.block import disk_name, watched_tree
 from fsconsole.units import format_percent, format_seconds
 from fsconsole.workloads.protocol import LoadResult
 
@@ -86,8 +87,8 @@ def about_run(request: RunRequest, folder_path: str, journal: JournalWriter, att
         for array in degraded_below(target.path):
             warn(WarningKind.NOT_COMPARABLE, degraded_words(array), HINT)
         disks = dict.fromkeys(disk_name(watched.name) for watched in watched_tree(device.name))
-        iostats = {disk: read_text_or(f"{SYS}/class/block/{disk}/queue/iostats", "1") for disk in disks}
-        uncounted = [disk for disk, value in iostats.items() if value == "0"]
+        paths = {disk: f"/dev/{disk.replace('!', '/')}" for disk in disks}
+        uncounted = [disk for disk in disks if NOT_COUNTED in sectors_written(find_device(paths[disk]))[:1]]
         if uncounted:
             warn(
                 WarningKind.NOT_COUNTED,

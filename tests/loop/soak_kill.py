@@ -148,7 +148,10 @@ def _kill(folder: RunFolder) -> bool:
     with suppress(ProcessLookupError):
         os.kill(engine_of(folder), signal.SIGKILL)
     wait_for_end(folder)
-    return read_state(folder).status is not RunStatus.FINISHED
+    state = read_state(folder)
+    # An engine that gave up before it was hit is no kill, and no end either.
+    assert state.outcome in (None, Outcome.DONE), state.reason
+    return state.status is not RunStatus.FINISHED
 
 
 def _is_open(folder: RunFolder) -> bool:
