@@ -71,6 +71,9 @@ def test_a_free_partition_is_asked_about_and_the_rest_of_its_disk_stays_refused(
     assert report.needs_consent
     assert "system-disk" in refusals(inspect(system.disk, runs_dir=system.runs))
     assert {"system-disk", "mounted"} <= set(refusals(inspect(system.one, runs_dir=system.runs)))
+    run("mkswap", "-q", system.two)
+    assert set(refusals(inspect(system.two, runs_dir=system.runs))) == {"system-disk"}
+    run("wipefs", "-q", "--all", system.two)
     for extents, kind in ((EXTENTS, 0xEF), (((1, 40), (41, 39), (81, 40)), 0x83), (EXTENTS[:1], 0x83)):
         write_dos_table(system.disk, *extents, kind=kind)
         assert set(refusals(inspect(system.two, runs_dir=system.runs))) == {"system-disk"}, (extents, kind)

@@ -14,7 +14,7 @@ from fsconsole.devices.graph import DeviceGraph, relatives
 from fsconsole.devices.hazards import find_hazards
 from fsconsole.devices.uses import holder_uses
 from fsconsole.model.command import CommandResult, ResourceUsage
-from fsconsole.model.device import SHARED, Device, Usage
+from fsconsole.model.device import SHARED, Device, DeviceKind, Usage
 from tests.fakes import FakeExecutor
 from tests.unit.gate.made import GIB, OTHER_UUID, SDA, UUID, checks, device, found, number, over, signature
 
@@ -40,7 +40,7 @@ PLACES = (SystemPlace("/", frozenset(map(number, (ROOT, SDA2, SDA)))), SystemPla
 
 def judged(of: Device, *others: Device, answer: str = "", code: int = 0) -> Evidence:
     """Return the evidence on a device of the system's disk; answer is what partx, or dmsetup, says."""
-    graph = DeviceGraph((*(one for one in SYSTEM if one.name != of.name), of, *others))
+    graph = DeviceGraph({one.name: one for one in (*SYSTEM, of, *others)}.values())
     argv = ("dmsetup", "table", of.dm_name) if of.dm_name else ("partx", "--raw", "--noheadings", "--output", "START,SECTORS,TYPE", "/dev/sda")  # fmt: skip
     executor = FakeExecutor(
         {argv: CommandResult(argv, code, answer.encode(), b"", ResourceUsage(0, 0, 0, 0))}
@@ -90,6 +90,8 @@ REFUSED: dict[str, Evidence] = {
     "of no volume group": judged(replace(FREE, dm_uuid="mpath-1"), answer=LINEAR),
     "on LUKS": judged(replace(FREE, lower=("dm-8",)), CRYPT, answer=LINEAR),
     "on an array": judged(replace(FREE, lower=("md0",)), MD, answer=LINEAR),
+    "with a second path": judged(FREE, replace(SDA, name="sdz", path="/dev/sdz", minor=99), answer=LINEAR),
+    "on no plain disk": judged(SDA3, replace(SDA, kind=DeviceKind.OTHER), answer=TABLE + "0x83"),
     "the root": judged(ROOT, answer=LINEAR),
     "table unreadable": judged(FREE, answer=LINEAR, code=1),
     "the whole disk": judged(SDA),

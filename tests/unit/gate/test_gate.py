@@ -104,6 +104,14 @@ def test_another_device_is_told_by_each_difference_and_one_that_came_into_use_is
         proved(report(replace(EMPTY, uses=(use(UseKind.MOUNT, SDB),))), report(EMPTY))
 
 
+def test_a_disk_that_became_the_systems_too_since_it_was_agreed_upon_is_asked_about_again() -> None:
+    shared = replace(EMPTY, bound="", system_places=(SystemPlace("/boot", frozenset({number(SDB)})),))
+    proved(report(shared), report(shared))
+    proved(report(EMPTY), report(shared))
+    with pytest.raises(DeviceChanged, match="shared with the system now"):
+        proved(report(shared), report(EMPTY))
+
+
 def test_who_only_has_it_open_is_told_from_all_other_reasons() -> None:
     opened = use(UseKind.OPEN, SDB, "is open in process 7 (smartctl)")
     with pytest.raises(DeviceOpen, match="smartctl"):
