@@ -128,7 +128,7 @@ async def test_a_disk_is_wiped_only_when_its_name_was_typed() -> None:
     async with confirming({"plan": said(DISK, consent="CODE"), "run": BEGUN}, DISK) as shown:
         await shown.sees("type sdb")
         await shown.keys("ctrl+s", "enter", *"sda", "ctrl+s", "enter")
-        await shown.sees("That is not the name.")
+        await shown.sees("That is not the name. To wipe, type sdb and press ctrl+s.")
         assert shown.begun == []
         await shown.keys("backspace", "b", "enter", "enter")
         await shown.sees("Enter alone wipes nothing")

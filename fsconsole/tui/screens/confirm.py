@@ -133,8 +133,10 @@ class ConfirmScreen(Dialog[RunFolder]):
 
     def action_accept(self) -> None:
         """Start nothing: Enter alone must not wipe."""
-        agreed = self._may_start()
-        self._say("Ctrl+s starts; Enter alone wipes nothing." if agreed else "That is not the name.")
+        if self._may_start():
+            self._say("Ctrl+s starts; Enter alone wipes nothing.")
+        elif self._offer is not None:
+            self._say(f"That is not the name. {view.asking_words(self._offer, self._strayed)}")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         if event.button.id == "start":
