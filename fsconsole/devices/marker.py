@@ -88,12 +88,13 @@ def write_marker(fd: int, scratch_id: str, purpose: str = "") -> None:
 
 
 def note_left(path: str, scratch_id: str, left: str) -> None:
-    """Have the mark on a scratch file tell what a run left on it. Raises OSError, also where it is another's file."""
+    """Have the mark on a scratch file tell, durably, what a run left on it. Raises OSError, also for another's file."""
     with opened(path, os.O_RDONLY | os.O_NOFOLLOW) as fd:
         marker = marker_of(fd)
         if marker.scratch_id != scratch_id:
             raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
         os.setxattr(fd, SCRATCH_XATTR, encode(replace(marker, left=left)).encode())
+        os.fsync(fd)
 
 
 def place_of(path: str) -> str:

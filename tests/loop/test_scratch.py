@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fsconsole.devices import scratch
+from fsconsole.devices import marker, scratch
 from fsconsole.devices.scratch import Scratch
 from fsconsole.devices.snapshot import find_device
 from fsconsole.errors import ExitCode
@@ -26,7 +26,7 @@ from fsconsole.system import block
 from fsconsole.system.block import device_size_bytes, diskseq, is_read_only
 from fsconsole.system.locks import FileLock
 from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice, Mount, loops_under, run, unmount, wait_until
+from tests.conftest import MakeLoopDevice, Mount, loops_under, lose_power, run, unmount, wait_until
 from tests.loop.commands import APART, OwnLoop
 from tests.loop.gate_cases import file_below, held_by_another_process, sparse
 from tests.loop.runs import fsconsole
@@ -48,6 +48,24 @@ def test_a_scratch_device_is_allocated_marked_and_goes_past_the_page_cache(scrat
     assert file.st_blocks * 512 >= SIZE
     assert stat.S_IMODE(file.st_mode) == 0o600
     assert stat.S_IMODE(scratch_folder.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+def test_what_a_run_left_on_a_scratch_file_is_known_after_the_power_was_cut(
+    loop_device: MakeLoopDevice, mounted: Mount, filesystem: str
+) -> None:
+    disk = loop_device(320 * MIB)
+    run(f"mkfs.{filesystem}", "-q", disk)
+    before = mounted(disk)
+    file = before / "scratch.img"
+    with file.open("wb") as made:
+        marker.write_marker(made.fileno(), "0123abcd")
+    os.sync()
+    marker.note_left(str(file), "0123abcd", "a digest")
+    lose_power(before)
+    unmount(before)
+    with (mounted(disk) / "scratch.img").open("rb") as kept:
+        assert marker.marker_of(kept.fileno()).left == "a digest"
 
 
 def test_the_last_of_a_disk_is_refused_and_nothing_is_made(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ from fsconsole.journal.reader import JournalReader
 from fsconsole.journal.store import create_run
 from fsconsole.journal.writer import JournalWriter
 from fsconsole.model.events import CellStarted, RunInterrupted
+from tests.conftest import lose_power
 from tests.unit.journal.journals import a_sample, child_that_writes, written
 
 pytestmark = pytest.mark.root
@@ -146,11 +145,6 @@ def test_a_frozen_disk_stalls_no_sample(disk, make_request) -> None:
     assert written(folder) == [CellStarted(0, 1), CellStarted(1, 1)]
 
 
-FS_IOC_SHUTDOWN = 0x8004587D
-NO_LOG_FLUSH = 2
-"""From here on the filesystem writes nothing at all, as if the power had gone (fs/ext4/ioctl.c)."""
-
-
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
 def test_what_was_reported_survives_the_loss_of_power(
     loop_device, mounted, make_request, filesystem: str
@@ -162,9 +156,7 @@ def test_what_was_reported_survives_the_loss_of_power(
     writer = JournalWriter(folder)
     for cell in range(20):
         writer.record(CellStarted(cell, 1), durable=cell % 5 == 4)
-    fd = os.open(before, os.O_RDONLY)
-    fcntl.ioctl(fd, FS_IOC_SHUTDOWN, struct.pack("=I", NO_LOG_FLUSH))
-    os.close(fd)
+    lose_power(before)
     with pytest.raises(JournalUnusable):
         writer.record(RunInterrupted("too late"))
     with pytest.raises(JournalUnusable):
