@@ -154,3 +154,6 @@ def test_a_disk_of_the_same_size_and_serial_number_that_holds_something_else_is_
     )
     assert {hazard.check for hazard in mounted.refusals} == {"mounted"}
     assert other.hazards == ()
+    # What is typed beside its name must not be the serial number that both have.
+    assert (other.lookalike, other.mark) == (mounted.device.path, other.place)
+    assert other.place not in ("", mounted.place)
