@@ -157,7 +157,10 @@ class Prover:
 
     def prove_target(self, target: Target) -> GateReport:
         """Pass the whole gate for one target; raises DeviceOpen where somebody has it open, after a wait."""
-        deadline_s = time.monotonic() + (OPENERS_WAIT_S if self.is_patient else 0.0)
+        last = self._written.get(target.path)
+        # In the middle of a cell only the count tells what was written meanwhile.
+        may_wait = self.is_patient and not (last is not None and NOT_COUNTED in last.written)
+        deadline_s = time.monotonic() + (OPENERS_WAIT_S if may_wait else 0.0)
         while True:
             self.blocked_by = ""
             try:
@@ -302,14 +305,15 @@ class Prover:
             return None
         self.doubt(path)
         deadline_s = time.monotonic() + OPENERS_WAIT_S
+        written = sectors_written(find_device(path))
 
         def may_wait() -> bool:
-            # A mount that is seen may have got files by its end; a namespace lets go of the run's own some time after.
+            # A mount may have got files by its end, of which only the count tells where the mount is not seen.
             is_mounted = any(mount.mount_point for mount in find_device(path).mounts)
-            return not is_mounted and time.monotonic() < deadline_s and not self.is_interrupted()
+            is_told = NOT_COUNTED not in written and not is_mounted
+            return is_told and time.monotonic() < deadline_s and not self.is_interrupted()
 
         # Should it not be readable: as long as this engine lives, the kernel's count, where there is one, tells of any write.
-        written = sectors_written(find_device(path))
         if NOT_COUNTED not in written:
             self._written[path] = LastWrite(written=written, uncertain=_NOT_TAKEN)
         # Who only has it open is no matter; a claim is one.

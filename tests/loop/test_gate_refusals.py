@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -363,6 +365,37 @@ def test_a_short_claim_is_waited_for_when_a_cell_ends_and_between_proof_and_wipe
         mounted(blank)
         with pytest.raises(DeviceOpen):
             prover.note_left(blank)
+
+
+def test_no_claim_is_waited_for_where_nobody_counts_what_it_writes(tmp_path: Path) -> None:
+    point = tmp_path / "mount"
+    point.mkdir()
+    with partitioned(tmp_path, (1, 62)) as (disk, one), ExitStack() as stack:
+        counting = Path(f"/sys/block/{Path(disk).name}/queue/iostats")
+        stack.callback(counting.write_text, "1")
+        counting.write_text("0")
+        state = read_state(new_run(TINY_PLAN, one, str(tmp_path / "runs")))
+        cell, prover = state.request.plan.cells[0], Prover(RealExecutor(), state, str(tmp_path / "runs/one"))
+        prover.is_patient, prover.is_interrupted = True, lambda: pytest.fail("it is waited for")
+        looks: tuple[Callable[[], object], ...] = (
+            lambda: prover.prove_cell(cell),
+            lambda: prover.note_left(one),
+        )
+        for look in looks:
+            with prover.wiping(cell, ("mkfs.ext4", one)):
+                run("mkfs.ext4", "-q", "-F", one)
+            script = KEEPS_A_FILE.replace("sleep 1", "cat")
+            keeps = ("unshare", "--mount", "sh", "-c", script, "", one, str(point))
+            with subprocess.Popen(keeps, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as elsewhere:
+                assert elsewhere.stdin is not None
+                assert elsewhere.stdout is not None
+                assert elsewhere.stdout.readline() == b"kept\n"
+                with pytest.raises(DeviceOpen):
+                    look()
+                elsewhere.stdin.close()
+            # Its mount ends some time after it.
+            with held_exclusively(one, lambda: True):
+                pass
 
 
 CREATE = ("mdadm", "--create", "/dev/md400")
