@@ -21,7 +21,7 @@ _DISKS = frozenset({DeviceKind.DISK, DeviceKind.LOOP})
 _PLAIN_TARGETS = frozenset({"linear", "striped"})
 _VOLUME_UUID = re.compile(r"LVM-[A-Za-z0-9]{64}")
 """LVM's hidden layers have an ending after it: -real, -cow, -tdata, -tpool, -cvol (lib/activate/dev_manager.c)."""
-_TABLE = ("partx", "--raw", "--noheadings", "--output", "START,SECTORS,TYPE")
+_TABLE = ("partx", "--raw", "--noheadings", "--output", "START,SECTORS,FLAGS,TYPE")
 _TIMEOUT_S = 30.0
 
 
@@ -69,10 +69,10 @@ def _bound_partition(device: Device, graph: DeviceGraph, executor: Executor) -> 
     if result.exit_code != 0 or result.timed_out:
         raise ToolFailed(" ".join(result.argv), result.exit_code, result.err.strip() or "no output")
     place = [str(start // SECTOR_BYTES), str(device.size_bytes // SECTOR_BYTES)]
-    types = [words[2:] for words in map(str.split, result.out.splitlines()) if words[:2] == place]
-    if len(types) != 1:
+    entries = [words[2:] for words in map(str.split, result.out.splitlines()) if words[:2] == place]
+    if len(entries) != 1:
         return f"is not as the partition table on {disk.path} has it"
-    kind = "".join(types[0])
-    return (
-        "" if kind in _LINUX_TYPES else f"has the partition type {kind or 'unknown'}, not that of Linux data"
-    )
+    flags, kind = entries[0][0], "".join(entries[0][1:])
+    if kind not in _LINUX_TYPES:
+        return f"has the partition type {kind or 'unknown'}, not that of Linux data"
+    return "" if flags == "0x0" else f"has the partition flags {flags}, as what a machine boots from has"

@@ -17,7 +17,7 @@ from fsconsole.devices.graph import DeviceGraph, number_of
 from fsconsole.devices.sysfs import parse_number
 from fsconsole.model.device import Device, MdArray
 from fsconsole.system.files import read_text, read_text_or
-from fsconsole.system.mounts import MountEntry
+from fsconsole.system.mounts import MountEntry, unescape
 
 # Block devices and files that this machine's kernel serves to others.
 
@@ -253,8 +253,10 @@ def named_in(evidence: Evidence, files: Iterable[str] = NAMED_IN) -> Iterator[st
     names = {name.lower() for name in (*names, *(device.partition_uuid for device in devices))} - {""}
     for path in (path for pattern in files for path in sorted(glob.glob(pattern))):
         lines = (line for line in read_text_or(path, "").splitlines() if not line.lstrip().startswith("#"))
-        told = {name for line in lines for name in _NAME.findall(line)}
-        if any(os.path.basename(name).lower() in names or block_number(name) in numbers for name in told):
+        told = {unescape(name) for line in lines for name in _NAME.findall(line)}
+        # Of a label such as /home the last part is not its name.
+        tags = {name.lower() for name in told} | {os.path.basename(name).lower() for name in told}
+        if names & tags or any(block_number(name) in numbers for name in told):
             yield path
 
 

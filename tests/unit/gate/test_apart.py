@@ -41,7 +41,7 @@ PLACES = (SystemPlace("/", frozenset(map(number, (ROOT, SDA2, SDA)))), SystemPla
 def judged(of: Device, *others: Device, answer: str = "", code: int = 0) -> Evidence:
     """Return the evidence on a device of the system's disk; answer is what partx, or dmsetup, says."""
     graph = DeviceGraph({one.name: one for one in (*SYSTEM, of, *others)}.values())
-    argv = ("dmsetup", "table", of.dm_name) if of.dm_name else ("partx", "--raw", "--noheadings", "--output", "START,SECTORS,TYPE", "/dev/sda")  # fmt: skip
+    argv = ("dmsetup", "table", of.dm_name) if of.dm_name else ("partx", "--raw", "--noheadings", "--output", "START,SECTORS,FLAGS,TYPE", "/dev/sda")  # fmt: skip
     executor = FakeExecutor(
         {argv: CommandResult(argv, code, answer.encode(), b"", ResourceUsage(0, 0, 0, 0))}
     )
@@ -50,7 +50,8 @@ def judged(of: Device, *others: Device, answer: str = "", code: int = 0) -> Evid
     return gate._told_apart(evidence, partial(bound_by, graph=graph, executor=executor))
 
 
-TABLE = f"{GIB // 512} {GIB // 512} {ESP}\n{2 * GIB // 512} {GIB // 512} 0x8e\n{3 * GIB // 512} {GIB // 512} "
+BEFORE = f"{GIB // 512} {GIB // 512} 0x0 {ESP}\n{2 * GIB // 512} {GIB // 512} 0x80 0x8e\n{3 * GIB // 512} {GIB // 512} "
+TABLE = BEFORE + "0x0 "
 
 
 @pytest.mark.parametrize("answer", [TABLE + GPT_LINUX, TABLE + "0x83"])
@@ -102,7 +103,9 @@ REFUSED: dict[str, Evidence] = {
     "LVM by its type": judged(SDA3, answer=TABLE + "0x8e"),
     "of no type": judged(SDA3, answer=TABLE),
     "not in the table": judged(SDA3, answer=""),
-    "moved in the table": judged(SDA3, answer=f"{3 * GIB // 512} 2048 0x83"),
+    "moved in the table": judged(SDA3, answer=f"{3 * GIB // 512} 2048 0x0 0x83"),
+    "active, as a DOS boot loader wants it": judged(SDA3, answer=BEFORE + "0x80 0x83"),
+    "with a GPT's flag for legacy boot loaders": judged(SDA3, answer=f"{BEFORE}0x4 {GPT_LINUX}"),
     "twice in the table": judged(SDA3, answer=f"{TABLE}0x83\n{TABLE}0x83"),
     "partition table unreadable": judged(SDA3, answer=TABLE + "0x83", code=1),
     "overlapping": judged(SDA3, part(4, 3 * GIB + MIB), answer=TABLE + "0x83"),
@@ -134,11 +137,12 @@ def test_what_may_be_a_part_of_the_system_by_its_content_or_name_is_refused_and_
         holding = replace(free, signatures=(found(SDA3, signature(kind, usage)),))
         told = gate._told_apart(holding, bound_by_content)
         assert ("system-disk" in checks(find_hazards(told))) is refused, kind
-    fstab, ext4 = tmp_path / "fstab", (found(SDA3, signature()),)
+    fstab, ext4 = tmp_path / "fstab", (found(SDA3, signature(label="/my data")),)
     for line, refused in (
         (f"UUID={UUID} /old ext4 noauto 0 0", True),
         (f'UUID="{UUID.upper()}" /old ext4', True),
-        ("LABEL=data\t/old ext4", True),
+        ("LABEL=/my\\040data\t/old ext4", True),
+        ("LABEL=/other\t/old ext4", False),
         ("PARTUUID=aa-3 /old ext4", True),
         ("/dev/null /old ext4", False),
         (f"# UUID={UUID} /old ext4", False),
