@@ -59,15 +59,23 @@ def holders_of(
 def _apart(pid: int) -> tuple[int, ...]:
     """Return a process's threads that have other descriptors than its first one, each of which has a /proc/TASK.
 
-    A thread may have its own (man 2 unshare, CLONE_FILES), and a first thread that has ended shows none. Numbers that
-    agree are taken for shared ones: kcmp(2), which knows, counts pids of this process's own namespace.
+    A thread may have its own (man 2 unshare, CLONE_FILES), and a first thread that has ended shows none. As many are
+    taken for the same: kcmp(2), which knows, counts pids of this process's own namespace.
     """
     tasks = numbers_in(f"/proc/{pid}/task")
     try:
-        first = numbers_in(f"/proc/{pid}/fd") if len(tasks) > 1 else ()
-        return tuple(task for task in tasks if task != pid and numbers_in(f"/proc/{task}/fd") != first)
+        first = _descriptors(pid) if len(tasks) > 1 else 0
+        return tuple(task for task in tasks if task != pid and _descriptors(task) != first)
     except PermissionError:
         return ()
+
+
+def _descriptors(task: int) -> int:
+    """Return how many descriptors a task has; before Linux 6.2 the folder's size doesn't tell (fs/proc/fd.c)."""
+    try:
+        return os.stat(f"/proc/{task}/fd").st_size or len(numbers_in(f"/proc/{task}/fd"))
+    except _GONE:
+        return 0
 
 
 def own_pid_in_host_proc() -> int:
