@@ -217,6 +217,9 @@ def remove(scratch: Scratch) -> None:
     with ExitStack() as held:
         for device in devices:
             held.enter_context(held_for_removal(device))
+        # Another file may have come to its place while somebody was waited for.
+        if _of_file(scratch.path, loops).scratch_id != scratch.scratch_id:
+            raise ScratchMissing(name=scratch.path)
         # Detached while held exclusively: it goes at the last close, and nobody can come in between.
         for device in devices:
             block.detach(device)

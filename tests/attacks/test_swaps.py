@@ -16,6 +16,7 @@ from fsconsole.devices.claims import lock_disks
 from fsconsole.devices.snapshot import find_device
 from fsconsole.engine.proof import Prover
 from fsconsole.errors import ExitCode, FsconsoleError
+from fsconsole.errors.targets import ScratchMissing
 from fsconsole.journal.past import read_state
 from fsconsole.model.device import ContentSample
 from fsconsole.model.plan import Cell, StepKind
@@ -269,6 +270,24 @@ def test_a_file_that_took_the_place_of_a_scratch_file_is_not_filled_up(
     wait_for_end(folder)
     assert file.read_text() == "letters"
     assert read_state(folder).exit_code == ExitCode.DEVICE_CHANGED
+
+
+def test_a_file_that_took_the_place_of_a_scratch_file_is_not_removed(
+    own_scratch: scratch.Scratch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, file = scratch.held_for_removal, Path(own_scratch.path)
+
+    @contextmanager
+    def held(device: str) -> Iterator[None]:
+        with real(device):
+            os.rename(file, file.with_name("moved.img"))
+            file.write_text("letters")
+            yield
+
+    monkeypatch.setattr(scratch, "held_for_removal", held)
+    with pytest.raises(ScratchMissing):
+        scratch.remove(own_scratch)
+    assert file.read_text() == "letters"
 
 
 def test_a_filesystem_that_is_named_only_after_a_long_mkfs_is_still_the_runs_own(
