@@ -238,9 +238,10 @@ def loop_uses(devices: Iterable[Device]) -> Iterator[Use]:
 
 NAMED_IN = (
     "/etc/fstab", "/etc/crypttab", "/proc/cmdline", "/etc/systemd/system/*.mount", "/etc/systemd/system/*.swap",
-    "/etc/libvirt/qemu/*.xml", "/etc/pve/qemu-server/*.conf",
+    "/etc/initramfs-tools/conf.d/resume", "/etc/kdump.conf", "/etc/auto.*", "/etc/libvirt/qemu/*.xml",
+    "/etc/pve/qemu-server/*.conf", "/etc/drbd.d/*.res", "/etc/target/saveconfig.json", "/etc/nvmet/config.json", "/etc/vdoconf.yml",
 )  # fmt: skip
-"""Files that name devices which may be mounted, swapped on, resumed from or given to a virtual machine later."""
+"""Files that name devices which may be mounted, resumed from, exported or given to a virtual machine later."""
 _NAME = re.compile(r"""(?:\b(?:UUID|LABEL|PARTUUID|PARTLABEL)=["']?|(?=/dev/))([^\s"'<>,;]+)""")
 """A name by one of those (man 5 fstab), or a path."""
 
