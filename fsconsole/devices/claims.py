@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import glob
 import os
+import re
+import stat
 import struct
 import time
 from collections import defaultdict
@@ -248,18 +251,33 @@ def open_uses(relatives: Iterable[Relative], graph: DeviceGraph) -> Iterator[Use
     if not int(status.get("CapEff", "0"), 16) >> _CAP_SYS_PTRACE & 1:
         raise PermissionError(errno.EPERM, "the descriptors of other processes may not be looked at")
     files: dict[Target, list[int]] = defaultdict(list)
+    generic: dict[Target, tuple[int, str]] = {}
     numbers = {relative.number for relative in relatives if relative.role in SAME_BYTES}
     for number in numbers:
         device = graph.by_number[number]
+        generic |= {node: (number, path) for node, path in _generic_nodes(device)}
         if device.loop is not None and device.loop.inode and not graph.under(device):
             files[device.loop.file_device, device.loop.inode].append(number)
-    targets: frozenset[Target] = frozenset((*numbers, *files))
+    targets: frozenset[Target] = frozenset((*numbers, *files, *generic))
     for holder in lasting_holders(partial(holders_of, targets, frozenset({own_pid_in_host_proc()}))):
         process = f"process {holder.pid} ({holder.command})"
         if isinstance(holder.target, int):
             yield Use(UseKind.OPEN, holder.target, f"is open in {process}")
         for number in files.get(holder.target, ()):
             yield Use(UseKind.OPEN, number, f"stands on a file that is open in {process}")
+        if holder.target in generic:
+            number, node = generic[holder.target]
+            yield Use(UseKind.OPEN, number, f"is open as {node} in {process}")
+
+
+def _generic_nodes(device: Device) -> Iterator[tuple[Target, str]]:
+    """Yield the character devices that take commands for a disk past the block layer (man 4 sg; nvme-generic)."""
+    names = map(os.path.basename, glob.glob(f"/sys/class/block/{device.name}/device/scsi_generic/*"))
+    for path in (f"/dev/{name}" for name in (*names, re.sub("^nvme", "ng", device.name))):
+        with suppress(OSError):
+            found = os.stat(path)
+            if stat.S_ISCHR(found.st_mode):
+                yield (found.st_dev, found.st_ino), path
 
 
 def hidden_processes() -> tuple[str, ...]:

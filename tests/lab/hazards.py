@@ -194,6 +194,11 @@ SHARED = (
     asked("a second path to a blank disk that is open", "blank-twin", f"{TWINS}; udevadm settle; {_OPEN_TWIN}", f"{_LET_GO}; {NO_TWINS}", TWIN.format(2), signed=False),
     asked("a disk whose writes nobody counts", "uncounted", "echo 0 >/sys/block/${A##*/}/queue/iostats", "echo 1 >/sys/block/${A##*/}/queue/iostats", signed=False),
     refused("open for reading", "open-elsewhere", f"sh -c 'touch /run/held; exec sleep 999' <$A {_HOLD}", _LET_GO, signed=False),
+    refused(
+        "open by its generic SCSI node", "open-elsewhere",
+        f"{TWINS}; modprobe sg; udevadm settle; disk={TWIN.format(1)}; sh -c 'touch /run/held; exec sleep 999' </dev/$(ls /sys/block/${{disk##*/}}/device/scsi_generic) {_HOLD}",
+        f"{_LET_GO}; {NO_TWINS}", TWIN.format(1), signed=False,
+    ),
     refused("open for writing, without O_EXCL", "open-elsewhere", f"sh -c 'touch /run/held; exec sleep 999' 3<>$A {_HOLD}", _LET_GO, signed=False),
     refused(
         "mapped into a process that closed it", "open-elsewhere",
