@@ -141,8 +141,8 @@ def read_loops(devices: Iterable[Device], sys_root: str = SYS_ROOT) -> dict[str,
             try:
                 statuses[device.path] = status(device.path)
             except OSError as error:
-                # Detached since the listing.
-                if error.errno not in {errno.ENXIO, errno.ENOENT}:
+                # Detached since the listing, or its node leads elsewhere: that device is refused, others are not.
+                if error.errno not in {errno.ENXIO, errno.ENOENT, errno.ENOTTY}:
                     raise
     return statuses
 

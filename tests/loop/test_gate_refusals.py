@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -27,7 +28,8 @@ from fsconsole.engine.proof import LastWrite, Prover
 from fsconsole.errors.targets import DeviceChanged, DeviceLocked, DeviceOpen, DeviceRefused
 from fsconsole.journal.past import read_state
 from fsconsole.model.plan import Cell
-from fsconsole.system.block import open_exclusive
+from fsconsole.system import block
+from fsconsole.system.block import LoopStatus, open_exclusive
 from fsconsole.system.locks import FileLock, is_locked
 from fsconsole.system.run import RealExecutor
 from fsconsole.text import MIB
@@ -39,6 +41,7 @@ from tests.loop.gate_cases import (
     loop_over,
     partitioned,
     refusals,
+    sparse,
     unchanged,
     write,
 )
@@ -182,6 +185,21 @@ def test_whatever_cant_be_read_is_a_refusal(blank: str, monkeypatch: pytest.Monk
             require(report)
 
     each({reader: (reader, told) for reader, told in UNREADABLE.items()}, refused)
+
+
+def test_a_loop_device_that_goes_or_whose_node_is_a_file_is_no_matter_to_others(
+    blank: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with loop_over(sparse(tmp_path / "other")) as other:
+        for number in (errno.ENXIO, errno.ENOENT, errno.ENOTTY):
+
+            def status(path: str, number: int = number) -> LoopStatus:
+                if path == other:
+                    raise OSError(number, os.strerror(number))
+                return block.status(path)
+
+            monkeypatch.setattr(snapshot, "status", status)
+            assert refusals(inspect(blank)) == {}, os.strerror(number)
 
 
 def test_an_unprivileged_user_gets_a_refusal_and_no_traceback(blank: str) -> None:
