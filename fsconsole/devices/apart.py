@@ -34,6 +34,7 @@ def bound_by(evidence: Evidence, graph: DeviceGraph, executor: Executor) -> str:
     roles = {relative.role for relative in evidence.relatives if relative.number != number_of(device)}
     if any(number_of(device) in place.numbers for place in evidence.system_places):
         return "is a part of what it lies on"
+    # One that overlaps another partition has that one inside.
     if device.kind is DeviceKind.PARTITION and roles == {Relation.DISK}:
         return _bound_partition(device, graph, executor)
     if _VOLUME_UUID.fullmatch(device.dm_uuid) and roles == {Relation.BELOW}:
@@ -60,10 +61,6 @@ def _bound_partition(device: Device, graph: DeviceGraph, executor: Executor) -> 
     disk, start = graph.disk(device), device.partition_start_bytes
     if disk.kind not in _DISKS:
         return f"is a partition of {disk.path}, which is no plain disk"
-    for other in graph.partitions(disk):
-        ends = other.partition_start_bytes + other.size_bytes
-        if other != device and start < ends and other.partition_start_bytes < start + device.size_bytes:
-            return f"overlaps {other.path}"
     # The table as it is on the disk now: the kernel may have read it when it was another one.
     result = executor.run(Command((*_TABLE, disk.path), timeout_s=_TIMEOUT_S))
     if result.exit_code != 0 or result.timed_out:

@@ -1,4 +1,4 @@
-"""A run on a linear volume beside the mounted one of /boot: nothing below it is locked or set, and its row says so."""
+"""Runs beside /boot: on a linear volume, where nothing below it is locked or set, and on a partition while udevd works."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from fsconsole.errors import ExitCode
 from fsconsole.model.events import WarningKind
 from fsconsole.model.state import CellStatus
 from tests.lab.digest import digest
-from tests.lab.guest import fsconsole
+from tests.lab.guest import fsconsole, udevd
 from tests.lab.hazards import BESIDE
 from tests.lab.inside.hazards.test_battery import blank, shell
 from tests.lab.runs import act, begin, new_run, state_of
+from tests.loop.faulty_engine import Event
 
 PLAN = Path("tests/lab/tiny.toml")
 VOLUME, BOOT, SEEN = "/dev/lab/data", "/dev/lab/boot", Path("/run/seen")
@@ -52,3 +53,32 @@ def test_a_volume_may_have_a_read_ahead_of_its_own_and_the_disk_no_other_schedul
         plan.write_text(f"{PLAN.read_text()}\n[settings]\n{setting}\n")
         done = fsconsole("plan", str(plan), "--device", volume)
         assert done.code == code, (setting, done)
+
+
+PARTED = "printf 'size=8MiB,type=83\\ntype=83\\n' | sfdisk -q $C; udevadm settle; mkfs.ext4 -q ${C}1; mkdir -p /boot; mount -o ro ${C}1 /boot"
+TYPE_SEEN = f"udevadm settle; udevadm info --query=property {{}} | grep ID_FS_TYPE >>{SEEN}"
+
+
+def test_udevd_sees_each_filesystem_of_a_run_on_a_partition_though_the_disk_is_locked_to_make_it() -> None:
+    plan = Path("/tmp/shared.toml")
+    plan.write_text(
+        PLAN.read_text().replace('type = "ext4"', 'type = "ext4"\n[[filesystem]]\ntype = "btrfs"')
+    )
+    SEEN.write_text("")
+    with udevd():
+        shell(PARTED)
+        try:
+            folder = new_run(str(plan), "/dev/ubdc2")
+            acts = []
+            for cell in state_of(folder).cells:
+                locked = LOOK.replace(" >", " >>").format("/dev/ubdc2")
+                acts += [
+                    Event(cell.index, "mkfs", locked, "middle"),
+                    Event(cell.index, "workload", TYPE_SEEN.format("/dev/ubdc2")),
+                ]
+            assert begin(folder, *acts).wait() == 0
+        finally:
+            shell("umount /boot; for part in 1 2; do delpart $C $part; done; blkdiscard -f $C")
+    assert [cell.status for cell in state_of(folder).cells] == [CellStatus.DONE] * 2
+    made = (["locked", "locked", f"ID_FS_TYPE={name}"] for name in ("ext4", "btrfs"))
+    assert SEEN.read_text().split() == [word for words in made for word in words]
