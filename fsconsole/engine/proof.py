@@ -134,8 +134,8 @@ class Prover:
         self._runs_dir = os.path.dirname(folder_path)
         self._written = last_writes(state)
         """By path of the target."""
-        self._locked_to_write: dict[str, str] = {}
-        """The disks that are not locked for the whole run, by path of the target."""
+        self._disk_to_lock: dict[str, str] = {}
+        """The disk that the system is on too, by path of the target: locked only during each write."""
         self.is_patient = False
         """True once a cell has ended: who has a device open then, a monitor or smartctl, is waited for."""
         self.blocked_by = ""
@@ -143,16 +143,16 @@ class Prover:
         self.is_interrupted: Callable[[], bool] = lambda: False
 
     def lock(self, target: Target) -> ExitStack:
-        """Lock a target with all that it lies on, until the stack is closed; what holds the system only while it is written.
+        """Lock a target with all that it lies on until the stack is closed, but a disk of the system only during each write.
 
-        udevd passes over every event of a locked disk. Raises what lock_disks() raises, DeviceMissing, NotABlockDevice.
+        udevd skips every event of a locked disk. Raises what lock_disks() raises, DeviceMissing, NotABlockDevice.
         """
         snapshot = take_snapshot()
         device = find_device(target.path, snapshot.devices)
         disk, system = snapshot.graph.disk(device), system_numbers(snapshot, self._runs_dir)
         locks = lock_disks(device, system)
         if disk != device and number_of(disk) in system:
-            self._locked_to_write[target.path] = disk.path
+            self._disk_to_lock[target.path] = disk.path
         return locks
 
     def prove_target(self, target: Target) -> GateReport:
@@ -252,7 +252,7 @@ class Prover:
         with ExitStack() as stack:
             held = stack.enter_context(ExitStack())
             for path in paths:
-                if disk := self._locked_to_write.get(path):
+                if disk := self._disk_to_lock.get(path):
                     # Held while the command writes, when udevd would look at what is half written.
                     try:
                         stack.enter_context(lock_node(disk, path))

@@ -119,7 +119,7 @@ def prepare(
 
 
 def require_apart(plan: Plan, reports: Sequence[GateReport]) -> None:
-    """Let a plan pass that leaves the rest of a disk alone which the system is on too. Raises DeviceRefused."""
+    """Raise DeviceRefused if the target shares a disk with the system, and the plan has another one or sets that disk."""
     for report in reports:
         path, own = report.device.path, f"/sys/block/{report.device.name}/"
         if not report.is_shared:
