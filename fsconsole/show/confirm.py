@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from fsconsole.model.answers import PlanAnswer, TargetAnswer
@@ -50,7 +49,7 @@ def offer_rows(
         rows += [*said, *(row for words in changed for row in block(words, width, "bad")), TextLine("")]
     rows += _of_plan(offer, width)
     if offer.arrays:
-        names = [os.path.basename(one.path) for one in offer.targets if one.path in offer.members]
+        names = [printable(one.to_type) for one in offer.targets if one.path in offer.members]
         lead = "one consent for all" if offer.to_type else "all"
         told = f"Members of arrays, {lead} {len(names)}: {' '.join(names)}"
         rows += [TextLine(""), *block(told, width, "strong", is_whole=True)]
@@ -85,7 +84,7 @@ def asking_words(offer: PlanAnswer, strayed: Sequence[str] = ()) -> str:
         together = " all of them, as members of arrays" if offer.arrays else ""
         names = printable(offer.to_type)
         if len(names) > _MOST_CHARACTERS:
-            names = "the names of all devices above, but of no scratch device, in their order,"
+            names = 'the names of all devices above, each with what "this one" says, but of no scratch device, in order,'
         return f"To wipe{together}, type {names} and press ctrl+s."
     if not offer.targets:
         return "No consent is required. Ctrl+s resumes the run, which wipes its devices again."
@@ -93,8 +92,8 @@ def asking_words(offer: PlanAnswer, strayed: Sequence[str] = ()) -> str:
 
 
 def may_begin(offer: PlanAnswer, typed: str) -> bool:
-    """Return whether what was typed agrees to the offer, letter by letter."""
-    return not offer.refused and offer.runnable > 0 and typed.strip() == offer.to_type
+    """Return whether what was typed agrees to the offer, word by word."""
+    return not offer.refused and offer.runnable > 0 and typed.split() == printable(offer.to_type).split()
 
 
 def changes(before: PlanAnswer, after: PlanAnswer) -> tuple[str, ...]:

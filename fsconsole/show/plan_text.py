@@ -122,10 +122,8 @@ def target_told(target: TargetAnswer, *, is_meant: bool = True) -> Iterator[tupl
     kind = "scratch device, " if target.scratch else ""
     yield printable(f"{target.path}  {kind}{target_facts(target)}"), "strong"
     if target.lookalike:
-        yield (
-            printable(f"  {target.lookalike} has the same model and size: compare serial number and place"),
-            "",
-        )
+        same = f"  {target.lookalike} has the same model and size: compare serial number and place"
+        yield printable(f"{same} (this one: {target.mark})" if target.mark else same), ""
     if target.stands_on:
         yield printable(f"  {target.stands_on}"), ""
     if not target.refused:

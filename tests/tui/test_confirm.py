@@ -142,7 +142,7 @@ async def test_a_disk_is_wiped_only_when_its_name_was_typed() -> None:
 async def test_beside_a_disk_that_looks_the_same_what_tells_them_apart_is_typed_too() -> None:
     twin = target("/dev/sdb", lookalike="/dev/sdc", mark="0Z1X")
     async with confirming({"plan": said(twin, consent="CODE"), "run": BEGUN}, twin) as shown:
-        same = "/dev/sdc has the same model and size: compare serial number and place"
+        same = "/dev/sdc has the same model and size: compare serial number and place (this one: 0Z1X)"
         await shown.sees(same, "2.0 GiB, ST2000DM, serial Z1X, place unknown", "type sdb 0Z1X and press")
         await shown.keys(*"sdb", "ctrl+s", "enter")
         await shown.sees("That is not the name.")

@@ -130,6 +130,23 @@ def test_who_the_members_are_stands_before_what_would_be_lost_and_the_arrays_aft
     assert asking_words(without).startswith("To wipe, type nvme0n1 nvme1n1")
 
 
+def test_marks_of_disks_that_look_the_same_are_listed_where_the_names_are_and_typed_as_they_are_shown() -> (
+    None
+):
+    alike = (
+        target("/dev/sda", lookalike="/dev/sdb", mark="A  1"),
+        target("/dev/sdb", lookalike="/dev/sda", mark="\x1b2"),
+    )
+    found = read(document(*alike, arrays=ARRAYS))
+    told = words_of(found)
+    assert "(this one: A 1)" in told
+    typed = told.split("one consent for all 2: ")[1].split(" /dev/")[0]
+    assert typed in " ".join(asking_words(found).split())
+    assert typed.startswith("sda A 1 sdb ")
+    assert may_begin(found, f" {typed} ")
+    assert not may_begin(found, "sda sdb")
+
+
 def test_every_member_is_named_whole_however_many_there_are_and_only_some_of_many_arrays() -> None:
     for count in (4, 24, 90, 250):
         found = of_members(count)
