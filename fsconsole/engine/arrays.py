@@ -184,8 +184,7 @@ def left_in_words(state: RunState, context: GateContext, silent: Collection[str]
             require_answer(array.path, find_device(array.path).size_bytes, context.executor)
             report = inspect_device(array.path, context)
             found = [hazard.reason for hazard in report.hazards] or ["looks empty"]
-            # One in use is seen where it is mounted.
-            found += () if report.refusals else root_listings(report, context.executor)
+            found += root_listings(report, context.executor)
         except FsconsoleError as error:
             found = [f"can't be looked at: {str(error).rstrip('.')}"]
         nodes = " ".join(f"/dev/{member.replace('!', '/')}" for member in sorted(array.members))

@@ -63,11 +63,16 @@ class RootListing(Wire, frozen=True):
 
 
 def root_listings(report: GateReport, executor: Executor) -> tuple[str, ...]:
-    """Return what each filesystem on a device and its partitions holds, as a sentence with the device's name."""
+    """Return what each filesystem on a device and its partitions holds, as a sentence with the device's name.
+
+    Nothing is mounted from a device that is refused: it may be in use.
+    """
     return tuple(
         f"{found.device.path}: {list_root(found.device.path, found.signature.type, load_catalog(), executor)}"
         for found in report.found
-        if found.signature.usage is Usage.FILESYSTEM and found.signature.type in load_catalog().names
+        if found.signature.usage is Usage.FILESYSTEM
+        and found.signature.type in load_catalog().names
+        and not report.refusals
     )
 
 

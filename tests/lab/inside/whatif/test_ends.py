@@ -73,6 +73,7 @@ def _stored_on_it_stays_until_it_is_agreed_upon(folder: RunFolder, array: str) -
     Path("/mnt/letters").write_text("kept")
     assert f"{array} is left assembled" in (told := fsconsole("cleanup", folder.name).out)
     assert "is mounted on /mnt" in told
+    assert "letters" not in told + fsconsole(*show).out
     assert fsconsole("resume", folder.name).code == ExitCode.DEVICE_MOUNTED
     run("umount", "/mnt")
     settle()
