@@ -29,7 +29,7 @@ UNITS_NOTE = "MB = 10^6 bytes, MiB = 2^20 bytes."
 def heading(state: RunState, standing: str) -> tuple[str, ...]:
     """Return the run's title, where it has one, and its name and status."""
     request = state.request
-    place = f"Run {request.run_id}: {standing}. {cells_in_words(state)}."
+    place = f"Run {request.run_id}: {standing.rstrip('.')}. {cells_in_words(state)}."
     return tuple(printable(line) for line in (request.plan.title, place) if line.strip())
 
 

@@ -15,6 +15,7 @@ from fsconsole.model.events import Outcome
 from fsconsole.model.plan import StepKind
 from fsconsole.model.sample import Sample, StepProgress
 from fsconsole.model.state import CellState, CellStatus, RunState, RunStatus, StepState
+from fsconsole.results.content import heading
 from fsconsole.results.figures import as_left, cells_in_words, cells_over, status_words
 from fsconsole.show.progress import cell_elapsed_s, progress_words, remaining_s
 from fsconsole.show.run import step_line
@@ -50,6 +51,7 @@ def test_a_run_says_where_it_stands_and_how_to_take_it_up() -> None:
         (NEW, True, "starting"),
     ):
         assert status_words(state, alive=alive) == words
+        assert ".." not in heading(state, words)[-1]
 
 
 def test_cells_are_counted_by_how_they_ended_and_as_interrupted_where_no_engine_lives() -> None:
