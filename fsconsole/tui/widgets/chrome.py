@@ -166,7 +166,8 @@ class ListFilter(Vertical):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        self._show()
+        # In the list's own turn: a message that its parent has it post ends at the parent, and the screen is not told.
+        self.choices.call_next(self._show)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
