@@ -220,10 +220,12 @@ class Prover:
 
     def _is_as_proved(self, path: str) -> bool:
         """Return whether the last proof is fresh, of the device that has the path now, and of all writes to it."""
-        if time.monotonic() - self._proved_s.get(path, -math.inf) > _PROOF_HOLDS_S or self.absence(path):
-            return False
+        is_old = time.monotonic() - self._proved_s.get(path, -math.inf) > _PROOF_HOLDS_S
+        return not (is_old or self.absence(path) or self._is_written(path))
+
+    def _is_written(self, path: str) -> bool:
         device, counts = self._counted.get(path, (None, ()))
-        return device is None or not is_written(counts, sectors_written(device))
+        return device is not None and is_written(counts, sectors_written(device))
 
     def changed(self, paths: Sequence[str]) -> dict[str, str]:
         """Return the targets that are not the devices of their last proof, each with the reason."""
@@ -270,6 +272,8 @@ class Prover:
                         # Claimed since the proof: made anew it waits, and tells what that left.
                         self.prove_place(cell, path)
                         held.enter_context(held_exclusively(path))
+                    if self._is_written(path):
+                        raise DeviceChanged(path, "somebody wrote to it before it was held")
             self._written |= dict.fromkeys(paths, LastWrite())
             if not needs_hold(argv):
                 held.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,11 +13,12 @@ import pytest
 from fsconsole.devices.fingerprint import NOT_COUNTED
 from fsconsole.engine import proof
 from fsconsole.engine.proof import LastWrite, Prover
-from fsconsole.errors.targets import ConsentOutdated, DeviceOpen
+from fsconsole.errors.targets import ConsentOutdated, DeviceChanged, DeviceOpen
 from fsconsole.model.device import Fingerprint, Identity
 from fsconsole.model.plan import Cell
 from fsconsole.model.run import Target
 from tests.fakes import FakeExecutor
+from tests.unit.gate.made import SDB
 from tests.unit.results import build
 
 FINGERPRINT = Fingerprint(Identity("loop7", "boot", 7, 2**30), (), (), "now", ("8", "0"))
@@ -46,6 +49,25 @@ def test_a_proof_holds_for_one_second(prover: Prover, monkeypatch: pytest.Monkey
         with prover.wiping(CELL, MKFS):
             pass
     assert proved == [100.0, 102.0]
+
+
+def test_what_is_written_between_the_proof_and_the_hold_is_seen(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = ["8"]
+
+    @contextmanager
+    def hold(_path: str) -> Iterator[None]:
+        counted[0] = "16"
+        yield
+
+    monkeypatch.setattr(proof, "held_exclusively", hold)
+    monkeypatch.setattr(proof, "sectors_written", lambda _: tuple(counted))
+    monkeypatch.setattr(Prover, "absence", lambda *_: "")
+    prover._proved_s[CELL.target] = time.monotonic() + 60
+    prover._counted[CELL.target] = SDB, ("8",)
+    with pytest.raises(DeviceChanged, match="before it was held"), prover.wiping(CELL, ("blkdiscard",)):
+        pytest.fail("it was wiped")
 
 
 def test_what_is_compared_is_what_was_agreed_upon_until_a_write_and_then_what_a_cell_left(
