@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from fsconsole.devices.graph import DeviceGraph
+from fsconsole.devices.hazards import SCRATCH_KEPT
 from fsconsole.model.device import SHARED, Device, DeviceKind, Hazard, Signature, Usage, Verdict
 from fsconsole.model.wire import Wire
 from fsconsole.text import printable
@@ -96,7 +97,8 @@ def device_state(
         if hazard.verdict is Verdict.ASKED and (not held or hazard.check == SHARED)
     )
     dangers = (*troubles, *refused, *held, *(asked if not refused else ()))
-    if device.is_scratch and hazards is not None and not (troubles or refused):
+    kept = any(hazard.check == SCRATCH_KEPT for hazard in hazards or ())
+    if device.is_scratch and hazards is not None and not (troubles or refused or kept):
         return _state(Claim.FREE, ("free", *held))
     if dangers:
         return _state(Claim.HAZARDOUS, dangers)

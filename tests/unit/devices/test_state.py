@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fsconsole.devices.graph import DeviceGraph
+from fsconsole.devices.hazards import SCRATCH_KEPT
 from fsconsole.devices.state import Claim, DeviceState, device_state, holdings, stands_on, volume_name
 from fsconsole.model.device import (
     Device,
@@ -115,6 +116,8 @@ def test_what_a_scratch_device_holds_makes_it_no_less_free() -> None:
     refused = hazard("is locked by another run or tool", Verdict.REFUSED)
     assert state(scratch, hazards=(refused,)).claim is Claim.HAZARDOUS
     assert state(scratch, hazards=None).claim is not Claim.FREE
+    kept = replace(hazard("is a scratch device, but its file was renamed", Verdict.ASKED), check=SCRATCH_KEPT)
+    assert state(scratch, hazards=(kept,)) == DeviceState(Claim.HAZARDOUS, "holds ext4 'label'")
 
 
 def test_a_device_is_called_what_its_owner_calls_it() -> None:
