@@ -11,7 +11,8 @@ import math
 import re
 from dataclasses import Field, fields, make_dataclass
 from functools import cache
-from typing import TypeVar
+from threading import Lock
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -87,7 +88,7 @@ def decode(kind: type[Value], text: str | bytes) -> Value:
     try:
         raw = text.encode() if isinstance(text, str) else text
         if not _is_unusual(raw):
-            return msgspec.json.decode(raw, type=kind)
+            return _decoder(kind).decode(raw)
         # msgspec refuses lone surrogates, and takes integers of any size.
         document = json.loads(raw, parse_int=_integer, parse_float=_number, parse_constant=_number)
     except msgspec.ValidationError as error:
@@ -95,6 +96,18 @@ def decode(kind: type[Value], text: str | bytes) -> Value:
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise Mismatch(f"is not JSON: {error}") from error
     return from_plain(kind, document)
+
+
+_decoders: dict[object, object] = {}
+_learning = Lock()
+
+
+def _decoder(kind: type[Value]) -> msgspec.json.Decoder[Value]:
+    """Return the decoder of a type; msgspec 0.22 crashes where two threads learn a type at once."""
+    with _learning:
+        if kind not in _decoders:
+            _decoders[kind] = msgspec.json.Decoder(kind)
+        return cast("msgspec.json.Decoder[Value]", _decoders[kind])
 
 
 def decode_whole(kind: type[Value], text: str | bytes) -> Value:
@@ -131,6 +144,7 @@ def from_line(kind: type[Value], line: bytes) -> Value:
 def from_plain(kind: type[Value], document: object) -> Value:
     """Return the value of that type that dicts, lists and scalars hold; numbers' bounds are not checked. Raises Mismatch."""
     try:
+        _decoder(kind)
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
         raise _mismatch(error) from error

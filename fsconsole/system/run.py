@@ -167,8 +167,15 @@ def start_child(command: Command, *, stdin: int, stdout: int, stderr: int) -> Ru
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
-                # Nothing of the operator's but PATH can change what it does or says.
-                env={"PATH": search_path(), "LANG": "C", "LC_ALL": "C", **dict(command.environment)},
+                # Nothing of the operator's but PATH can change what it does or says; nor can libblkid's cache, by
+                # which mkfs.btrfs refuses a UUID that was on a device some minutes ago (man 8 blkid).
+                env={
+                    "PATH": search_path(),
+                    "LANG": "C",
+                    "LC_ALL": "C",
+                    "BLKID_FILE": os.devnull,
+                    **dict(command.environment),
+                },
                 close_fds=True,
                 pass_fds=command.inherit_fds,
                 start_new_session=True,

@@ -49,6 +49,8 @@ def run(*argv: str, text: str = "", environment: Mapping[str, str] | None = None
 def fsconsole(*words: str) -> Done:
     """Carry out a command of fsconsole in a process of its own: forked, as loading it takes 15 s in the guest."""
     out, err = Path("/tmp/fsconsole.out"), Path("/tmp/fsconsole.err")
+    for path in (out, err):
+        path.write_bytes(b"")
     # A collection would write to pages that both share, and each page copied is dear under user-mode Linux.
     gc.freeze()
     child = os.fork()
@@ -63,7 +65,8 @@ def become(words: tuple[str, ...], out: Path, err: Path) -> None:
     code = 99
     try:
         for number, path in ((1, out), (2, err)):
-            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+            # One of them may be the port of the reports, which under user-mode Linux is a file: what was told stays.
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
         faulthandler.enable(2, all_threads=True)
         sys.stdout, sys.stderr = (os.fdopen(number, "w") for number in (1, 2))
         sys.argv = ["fsconsole", *words]

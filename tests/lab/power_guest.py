@@ -81,6 +81,7 @@ def command(*words: str) -> Done:
 def show(*words: str) -> int:
     """Carry out a command whose every line is told the moment it is written; tell the run that it ended."""
     err = Path("/tmp/shown.err")
+    err.write_bytes(b"")
     child = os.fork()
     if child == 0:
         become(words, PORT, err)

@@ -166,6 +166,8 @@ def _kept(folder: RunFolder) -> list[CellState]:
 def _finish(folder: RunFolder, device: str, plan: Plan) -> None:
     """Resume a run to its end, and prove that nothing is missing and that it was carried out as it was planned."""
     before = _kept(folder)
+    failed = [cell.reason for cell in read_state(folder).cells if cell.status is CellStatus.FAILED]
+    assert not failed, failed
     if _is_open(folder):
         _resume(folder)
         wait_for_end(folder)

@@ -337,3 +337,15 @@ def test_a_filesystem_without_extent_maps_is_told_as_such_and_none_is_entered_fr
             figures(tree)
     finally:
         run("umount", str(tree / "inner"))
+
+
+def test_a_filesystem_whose_uuid_was_seen_by_others_before_the_device_was_discarded_is_made_anew(
+    loop_device: MakeLoopDevice,
+) -> None:
+    device, uuid = loop_device(320 * MIB), "5e0c9d4e-2a53-4a3b-9b7c-1d8b6d1f7a10"
+    for _ in range(2):
+        done = RealExecutor().run(Command(("mkfs.btrfs", "-q", "-f", "-U", uuid, device), timeout_s=LIMIT_S))
+        assert done.exit_code == 0, done.err
+        # It is in libblkid's cache now, which is believed for some minutes.
+        run("blkid", device)
+        run("blkdiscard", "--force", device)

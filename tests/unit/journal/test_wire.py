@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from enum import Enum
 
 import pytest
@@ -143,3 +145,39 @@ def test_only_values_of_the_model_are_encoded_and_no_figure_that_is_no_number() 
         encode(Leaf("a", 1, float("nan"), Colour.RED))
     with pytest.raises(TypeError, match="list"):
         encode([1])
+
+
+TAUGHT_AT_ONCE = """
+import sys
+from threading import Barrier, Thread
+
+from fsconsole.model.wire import Wire, decode, from_plain
+
+sys.setswitchinterval(1e-6)
+for _ in range(100):
+    class Leaf(Wire, frozen=True):
+        name: str
+        size: int = 0
+
+    class Tree(Wire, frozen=True):
+        leaves: tuple[Leaf, ...]
+
+    def learn(number, barrier):
+        barrier.wait()
+        if number % 2:
+            decode(Tree, '{"leaves": [{"name": "a"}]}')
+        else:
+            from_plain(Tree, {"leaves": [{"name": "a"}]})
+
+    barrier = Barrier(8)
+    threads = [Thread(target=learn, args=(number, barrier)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_threads_that_meet_a_type_for_the_first_time_together_take_no_harm() -> None:
+    done = subprocess.run([sys.executable, "-c", TAUGHT_AT_ONCE], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

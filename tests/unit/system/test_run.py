@@ -84,6 +84,7 @@ def test_the_environment_is_clean_and_takes_additions(monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     result = RealExecutor().run(Command(("env",), environment=(("FIO_X", "1"),)))
     assert sorted(result.out.split("\n"))[1:] == [
+        "BLKID_FILE=/dev/null",
         "FIO_X=1",
         "LANG=C",
         "LC_ALL=C",
