@@ -243,7 +243,9 @@ def _kept(evidence: Evidence) -> str:
         return "its file was renamed or moved since it was made"
     is_blank = not (content.blocks_nonzero or evidence.signatures or evidence.partitions)
     is_left = loop.left == left_digest(evidence.placed, content.digest)
-    return "" if is_blank or is_left else "it holds what no run of fsconsole left there"
+    if not (is_blank or is_left):
+        return "it holds what no run of fsconsole left there"
+    return f"it was written to since {'a run left it' if loop.left else 'it was made'}" * loop.is_written
 
 
 _KNOWN_TYPES = {

@@ -42,6 +42,8 @@ class Marker(Wire, frozen=True):
     """A digest of its path."""
     left: str = ""
     """A digest of what a run of fsconsole left on it; empty while none has been there."""
+    written_ns: int = 0
+    """The file's time of change (st_mtime) when it was made, or when that was noted: no sample sees every write."""
 
 
 UNMARKED = Marker("", "", 0, 0, 0, "")
@@ -83,7 +85,8 @@ def marker_of(fd: int) -> Marker:
 def write_marker(fd: int, scratch_id: str, purpose: str = "") -> None:
     """Mark an open file. Raises OSError: EOPNOTSUPP where the filesystem has no such attributes."""
     place = place_of(os.readlink(f"/proc/self/fd/{fd}"))
-    marker = Marker(scratch_id, purpose[:MAX_PURPOSE_CHARACTERS], *_file_of(fd), place)
+    written_ns = os.fstat(fd).st_mtime_ns
+    marker = Marker(scratch_id, purpose[:MAX_PURPOSE_CHARACTERS], *_file_of(fd), place, written_ns=written_ns)
     os.setxattr(fd, SCRATCH_XATTR, encode(marker).encode())
 
 
@@ -93,8 +96,14 @@ def note_left(path: str, scratch_id: str, left: str) -> None:
         marker = marker_of(fd)
         if marker.scratch_id != scratch_id:
             raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
-        os.setxattr(fd, SCRATCH_XATTR, encode(replace(marker, left=left)).encode())
+        noted = replace(marker, left=left, written_ns=os.fstat(fd).st_mtime_ns)
+        os.setxattr(fd, SCRATCH_XATTR, encode(noted).encode())
         os.fsync(fd)
+
+
+def is_written(path: str, marker: Marker) -> bool:
+    """Return whether a marked file was written to since it was made, or since a run left it. Raises OSError."""
+    return marker.written_ns not in (0, os.lstat(path).st_mtime_ns)
 
 
 def place_of(path: str) -> str:

@@ -137,6 +137,7 @@ def create(size_bytes: int, directory: str = DEFAULT_SCRATCH_DIR, *, purpose: st
                 # Marked before it is filled: what a kill leaves can still be listed and removed.
                 write_marker(fd, scratch_id, purpose)
                 os.posix_fallocate(fd, 0, size_bytes)
+                write_marker(fd, scratch_id, purpose)
                 os.fsync(fd)
             made = _attach_proven(path, undo)
             undo.pop_all()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fsconsole.devices.marker import place_of, proven_marker
+from fsconsole.devices.marker import is_written, place_of, proven_marker
 from fsconsole.errors.targets import DeviceMissing
 from fsconsole.model.device import Device, DeviceKind, LoopBacking
 from fsconsole.system.block import LoopStatus
@@ -343,4 +343,5 @@ def loop_backing(name: str, told: LoopStatus | None, sys_root: str = SYS_ROOT) -
         scratch_id=marker.scratch_id,
         is_in_place=marker.place in ("", place_of(path)),
         left=marker.left,
+        is_written=marker.scratch_id != "" and is_written(path, marker),
     )

@@ -65,6 +65,8 @@ class LoopBacking(Wire, frozen=True):
     """False where a scratch file has another name or place than it was made with."""
     left: str = ""
     """A digest of what a run left on a scratch file; empty while none has been there."""
+    is_written: bool = False
+    """True where a scratch file was written to since then, or since it was made."""
     device_number: int = 0
     """st_rdev where it stands on a block device instead of a file; 0 for a file."""
 

@@ -17,7 +17,7 @@ from fsconsole.errors.targets import ConsentMissing, ConsentStale, DeviceChanged
 from fsconsole.system import block
 from fsconsole.system.files import opened
 from fsconsole.text import MIB
-from tests.conftest import MakeLoopDevice, Mount, run
+from tests.conftest import MakeLoopDevice, Mount, loops_under, run, wait_until
 from tests.loop.commands import each
 from tests.loop.gate_cases import (
     agreed,
@@ -180,11 +180,23 @@ def test_nothing_that_a_format_keeps_at_an_odd_place_of_a_scratch_device_is_wipe
         at = place % made.size_bytes
         write(made.device, at, kept)
         with unchanged(made.device):
-            assert inspect(made.device).needs_consent
+            told = questions(inspect(made.device))
+        assert "holds what no run" in told["scratch-kept"], told
         write(made.device, at, bytes(len(kept)))
 
     each(KEPT, asked)
+
+
+def test_a_scratch_device_is_asked_about_also_where_no_sample_shows_what_was_written(
+    scratch_folder: Path,
+) -> None:
+    made = scratch.create(256 * MIB, str(scratch_folder))
     assert not inspect(made.device).needs_consent
+    write(made.device, 75 * MIB + 4096, b"dear")
+    assert "was written to since it was made" in questions(inspect(made.device))["scratch-kept"]
+    block.detach(made.device)
+    wait_until(lambda: not loops_under(str(scratch_folder)), "it is detached")
+    assert inspect(scratch.attach(made.path).device).needs_consent
 
 
 def test_a_scratch_device_is_wiped_unasked_only_while_nobody_keeps_anything_on_it(
