@@ -213,7 +213,8 @@ def test_a_node_that_is_exchanged_before_any_step_leads_no_tool_to_another_devic
 def mounts_it(device: str, directory: Path) -> Iterator[None]:
     run("mkfs.ext4", "-q", "-F", device)
     (directory / "mnt").mkdir()
-    run("mount", device, str(directory / "mnt"))
+    # For reading: ext4 itself would write a few seconds later.
+    run("mount", "-o", "ro", device, str(directory / "mnt"))
     try:
         yield
     finally:
@@ -229,6 +230,8 @@ def formats_it(device: str, _directory: Path) -> Iterator[None]:
 @contextmanager
 def opens_it(device: str, _directory: Path) -> Iterator[None]:
     with held_by_another_process(device, "os.O_RDWR"):
+        # No write: it is seen once the proof is older than it holds.
+        run("sleep", "1.2")
         yield
 
 
@@ -247,8 +250,6 @@ def test_what_happened_since_the_gate_is_seen_before_the_wipe(
     folder = new_run(TINY_PLAN, blank, str(tmp_path / "runs"))
     engine = hanging(folder, StepKind.EQUALISE, "before", tmp_path / "marker")
     with act(blank, tmp_path), unchanged(blank):  # type: ignore[attr-defined]
-        # Longer than one proof holds.
-        run("sleep", "1.2")
         (tmp_path / "marker").unlink()
         engine.wait(timeout=60)
         wait_for_end(folder)
