@@ -160,6 +160,20 @@ def test_a_run_that_was_killed_in_all_its_steps_is_finished_and_has_lost_nothing
     assert_nothing_left(victim.device, victim.folder)
 
 
+def test_a_killed_btrfs_is_made_again_also_where_nothing_clears_the_device(tmp_path):
+    plan = TINY_PLAN.replace('mount = { data = ["ordered", "writeback"] }', "").replace("ext4", "btrfs")
+    with scratch_device(tmp_path, 256 * MIB) as device:
+        plan = plan.replace("repeats = 1", 'repeats = 2\nequalise = "none"')
+        folder = new_run(plan, device, str(tmp_path / "runs"))
+        kill_engine(hanging(folder, StepKind.MOUNT, "after", tmp_path / "marker"))
+        clean_up(str(tmp_path / "runs"))
+        agree_again(folder)
+        start_engine(folder)
+        wait_for_end(folder)
+        state = read_state(folder)
+    assert [(cell.status, cell.reason) for cell in state.cells] == [(CellStatus.DONE, "")] * 2
+
+
 def test_killing_the_parent_of_the_engine_ends_it_too(tmp_path, own_scratch):
     folder = new_run(TINY_PLAN, own_scratch.device, str(tmp_path / "runs"))
     unshare = hanging(folder, StepKind.DRAIN, "before", tmp_path / "marker")
