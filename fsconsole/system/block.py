@@ -51,6 +51,12 @@ def flush_buffers(fd: int) -> None:
     fcntl.ioctl(fd, _BLKFLSBUF)
 
 
+def forget_cached(path: str) -> None:
+    """Drop the clean pages that were read through a device's own node; one that is gone is the next command's matter."""
+    with suppress(OSError), opened(path) as fd:
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 def notice_medium(path: str) -> None:
     """Open and close a device: only then does the kernel notice another medium (block/disk-events.c)."""
     with suppress(OSError):
