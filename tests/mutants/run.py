@@ -145,6 +145,8 @@ class Copy:
         # Only the paths: the .pth file in the other interpreter's folder would lead back to the checkout.
         site = Path(sysconfig.get_path("purelib", vars={"base": str(venv)}))
         (site / "copy.pth").write_text(f"{self.root}\n{sysconfig.get_path('purelib')}\n")
+        # A generator sees its own interpreter's folders only.
+        shutil.copytree(Path(sysconfig.get_path("platlib"), "msgspec"), site / "msgspec")
         command = venv / "bin/fsconsole"
         command.write_text(f"#!{self.python}\nimport sys\nfrom fsconsole.cli.main import main\nsys.exit(main())\n")
         command.chmod(0o755)
