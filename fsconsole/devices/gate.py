@@ -9,6 +9,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -213,7 +214,7 @@ def _told_apart(evidence: Evidence, look: Callable[[Evidence], str]) -> Evidence
 def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph, executor: Executor) -> tuple[Evidence, ...]:
     """Return the evidence without twins that hold something else, and with a question for those that are blank too.
 
-    Two paths to one disk read the same. Where either is written meanwhile, locked or silent, nothing is decided.
+    Two paths to one disk read the same. Where either is written meanwhile, uncounted, locked or silent, nothing is decided.
     """
     disks: dict[str, Device] = {}
     for relative in (relative for evidence in found for relative in evidence.relatives):
@@ -226,11 +227,11 @@ def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph, executor: 
     silent = silent_among({path: disk.size_bytes for path, disk in disks.items()}, executor)
     free = [disk for path, disk in disks.items() if path not in silent and not is_locked(path)]
     before = {disk.path: sectors_written(disk) for disk in free}
-    samples = dict(zip(before, _side_by_side(_sample, free), strict=True))
+    samples = dict(read for found_there in _side_by_side(_sample, free) for read in found_there)
     known = {
         disk.path: samples[disk.path]
         for disk in free
-        if samples[disk.path] is not None and sectors_written(disk) == before[disk.path]
+        if disk.path in samples and NOT_COUNTED not in before[disk.path] and sectors_written(disk) == before[disk.path]
     }
 
     def judged(evidence: Evidence) -> Evidence:
@@ -258,11 +259,11 @@ def _with_real_twins(found: tuple[Evidence, ...], graph: DeviceGraph, executor: 
     return tuple(map(judged, found))
 
 
-def _sample(device: Device) -> ContentSample | None:
-    try:
-        return sample_content(device.path, device.size_bytes)
-    except OSError:
-        return None
+def _sample(disk: Device) -> tuple[tuple[str, ContentSample], ...]:
+    """Return a disk's path with its content; nothing of one that can't be read, of which nothing is decided."""
+    with suppress(OSError):
+        return ((disk.path, sample_content(disk.path, disk.size_bytes)),)
+    return ()
 
 
 def _from_other_holders(found: Sequence[Evidence], graph: DeviceGraph, context: GateContext) -> Iterable[Evidence]:

@@ -15,13 +15,21 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from urllib.parse import quote
 
-from fsconsole.errors.runs import JournalUnusable, NotRoot
+from fsconsole.errors.runs import JournalNewer, JournalOlder, JournalUnusable, NotRoot
 from fsconsole.journal.events import Batch, Cursor, read_entries
 from fsconsole.journal.folder import BESIDE_JOURNAL, journal_fault, require_no_super_journal, require_room
 from fsconsole.journal.samples import read_samples
-from fsconsole.journal.schema import check_version
 from fsconsole.model.run import RunRequest
 from fsconsole.model.wire import Mismatch, decode
+
+APPLICATION_ID = 0x66736A32
+""""fsj2" in the database header: tells a journal from any other SQLite file (sqlite.org/fileformat2.html)."""
+
+OLD_APPLICATION_ID = 0x66736A31
+""""fsj1", with a table for each kind of event; never released."""
+
+SCHEMA_VERSION = 1
+"""PRAGMA user_version of a journal written by this program."""
 
 WAIT_FOR_LOCK_S = 5.0
 _WAL_HEADER_BYTES = 32
@@ -200,3 +208,22 @@ def _read_fault(error: sqlite3.Error, path: str) -> Exception:
         why = "its engine was killed and SQLite must write beside it to read on; copy the folder first"
         return JournalUnusable(path=path, why=why)
     return journal_fault(error, path)
+
+
+def check_version(connection: sqlite3.Connection, path: str) -> None:
+    """Let an open journal of this version pass. Raises JournalNewer, JournalOlder, JournalUnusable, sqlite3.Error."""
+    ((application,), (version,)) = (
+        connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
+    )
+    if application == OLD_APPLICATION_ID:
+        raise JournalOlder(path)
+    if application != APPLICATION_ID:
+        raise JournalUnusable(path=path, why="it is not a journal of fsconsole")
+    if version > SCHEMA_VERSION:
+        raise JournalNewer(path=path, version=version)
+    if version < 1:
+        raise JournalUnusable(path=path, why=f"no journal has the version {version}")
+    # A view or trigger in a journal from elsewhere would be a program, and a journal is data only.
+    programs = connection.execute("SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger')")
+    if programs.fetchone() != (0,):
+        raise JournalUnusable(path=path, why="it holds views or triggers, which no journal has")

@@ -22,8 +22,8 @@ from fsconsole.errors import FsconsoleError
 from fsconsole.errors.runs import JournalFull, JournalUnusable
 from fsconsole.journal.events import EventRow, event_row
 from fsconsole.journal.folder import RunFolder, has_no_room, journal_fault, require_no_super_journal
+from fsconsole.journal.reader import check_version
 from fsconsole.journal.samples import SampleRow, sample_row
-from fsconsole.journal.schema import check_version
 from fsconsole.model.events import Observation
 from fsconsole.model.sample import Sample
 

@@ -8,6 +8,7 @@ import pytest
 from fsconsole.devices import gate
 from fsconsole.devices.claims import TOOLS_WITH_O_EXCL, needs_hold
 from fsconsole.devices.evidence import Relation, SystemPlace, Unread, UseKind
+from fsconsole.devices.fingerprint import NOT_COUNTED
 from fsconsole.devices.gate import GateReport, check_consent, consent_code, require, require_same
 from fsconsole.devices.graph import DeviceGraph
 from fsconsole.errors import FsconsoleError
@@ -193,6 +194,7 @@ TWINS = {  # contents, silent disks, counts of writes; whether it stays a twin, 
     "blank too": ((BLANK, BLANK), (), (), False, True),
     # Read while somebody writes, or not at all: nothing is decided.
     "written meanwhile": ((SAME, OTHER), (), ("8", "16", "24", "32"), True, False),
+    "written uncounted": ((SAME, OTHER), (), (NOT_COUNTED,) * 4, True, False),
     "silent": ((SAME, OTHER), (SDC.path,), (), True, False),
 }
 

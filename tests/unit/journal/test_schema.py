@@ -7,7 +7,8 @@ from contextlib import closing
 import pytest
 
 from fsconsole.errors.runs import JournalNewer, JournalOlder, JournalUnusable
-from fsconsole.journal.schema import OLD_APPLICATION_ID, SCHEMA_VERSION, check_version, create_tables
+from fsconsole.journal.reader import OLD_APPLICATION_ID, SCHEMA_VERSION, check_version
+from fsconsole.journal.store import create_tables
 
 
 @pytest.fixture
