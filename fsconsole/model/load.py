@@ -44,6 +44,7 @@ class Timed(str, Enum):
     STAT = "stat"
     DELETE = "delete"
     FSYNC = "fsync"
+    FDATASYNC = "fdatasync"
 
 
 _TIMED_IN: dict[WorkloadKind, tuple[Timed, ...]] = {
@@ -117,7 +118,7 @@ BUCKETS = bucket_of(_LARGEST_NS) + 1
 def timed_in(workload: Workload) -> tuple[Timed, ...]:
     """Return what is timed in a workload, in the order of its regions in the counter page."""
     kinds = [timed for kind, _ in workload.operations for timed in _TIMED_IN.get(kind, ())]
-    return tuple(dict.fromkeys(kinds + ([Timed.FSYNC] if workload.fsync_every else [])))
+    return tuple(dict.fromkeys(kinds + ([Timed(workload.sync_call.value)] if workload.syncs else [])))
 
 
 def merged(parts: Sequence[Latencies]) -> Latencies:

@@ -174,7 +174,11 @@ def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
 
 
 def run_operations(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
-    """Run all operations, up to the limits; False if the engine asked for a stop. Raises OSError."""
+    """Run all operations, up to the limits, then the syncs at the end; False if the engine asked for a stop. Raises OSError."""
+    return _run_all(means, todo, limits) and means.syncs.finish()
+
+
+def _run_all(means: Means, todo: Iterator[Pick], limits: Limits) -> bool:
     words, files_word = means.words, slot_word(means.thread, SlotWord.FILES_DONE)
     is_limited = limits != Limits()
     for files_done, (operation, directory_fd, name, number) in enumerate(todo, start=1):

@@ -40,7 +40,7 @@ EVERY_KIND = (
     HEAD
     + """
 workload = [
-    { name = "files", kind = "create", threads = 4, files = 40, file_size = ["4KiB", "256KiB"], block_size = "4KiB", directories = "per-thread", fsync_every = 100 },
+    { name = "files", kind = "create", threads = 4, files = 40, file_size = ["4KiB", "256KiB"], block_size = "4KiB", directories = "per-thread", fsync = 100 },
     { name = "others", kind = "create", threads = 2, file_size = "4MiB", data = 0.5 },
     { name = "cold read", kind = "read", cold = true, threads = 4, of = "files", block_size = "4KiB" },
     { kind = "append", threads = 4, of = "files", file_size = "64KiB" },

@@ -20,7 +20,17 @@ from hypothesis import strategies as st
 from fsconsole.model.command import Command
 from fsconsole.model.load import ThreadState
 from fsconsole.model.wire import Mismatch, encode, to_plain
-from fsconsole.model.workload import OPERATIONS, DataKind, Directories, End, Layout, Workload, WorkloadKind
+from fsconsole.model.workload import (
+    OPERATIONS,
+    DataKind,
+    Directories,
+    End,
+    Layout,
+    SyncAt,
+    SyncCall,
+    Workload,
+    WorkloadKind,
+)
 from fsconsole.system.memfd import CounterPage
 from fsconsole.system.run import RunningCommand, spawn
 from fsconsole.workloads.job import Job, job_from_line
@@ -47,6 +57,8 @@ JOB = Job("/mnt/tree", 1793, "load", 2, 7, WORKLOAD, SourceFiles("files", Direct
         zero_share=st.floats(0, 1),
         direct=st.booleans(),
         fsync_every=st.integers(0, 2**40),
+        sync_at=st.sampled_from(SyncAt),
+        sync_call=st.sampled_from(SyncCall),
         limit_bytes=st.integers(0, 2**62),
         duration_s=st.floats(0, 1e9),
         end=st.sampled_from(End),
