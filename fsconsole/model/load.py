@@ -58,6 +58,7 @@ _TIMED_IN: dict[WorkloadKind, tuple[Timed, ...]] = {
 }
 CALLS = frozenset({Timed.WRITE, Timed.APPEND, Timed.READ, Timed.RANDOM_READ, Timed.RANDOM_WRITE})
 """Operations that move data: a load's latency figures are theirs, where it has any."""
+SYNCS = frozenset({Timed.FSYNC, Timed.FDATASYNC})
 
 
 class LatencyBucket(Wire, frozen=True, array_like=True):

@@ -99,7 +99,7 @@ class Metric(str, Enum):
     READ_BYTES = "read_bytes", "bytes read", Unit.BYTES, "bytes that the readers got from the kernel"
     READ_TIME = "read_time", "read time", Unit.SECONDS, "last reader done - first reader started"
     LATENCY_MEAN = ("latency_mean", "latency", Unit.MILLISECONDS,
-        "mean time of one call that reads or writes a block; of stats and deletes: of one file")
+        "mean time of one call that reads or writes a block, with the sync after it; of stats and deletes: of one file")
     LATENCY_P50 = "latency_p50", "latency p50", Unit.MILLISECONDS, "median of the same, within 6 %"
     LATENCY_P95 = ("latency_p95", "latency p95", Unit.MILLISECONDS,
         "95 % of the same were no longer, within 6 %")
@@ -108,6 +108,10 @@ class Metric(str, Enum):
     LATENCY_MAX = "latency_max", "latency max", Unit.MILLISECONDS, "the longest of the same"
     OVER_2_S = "over_2_s", "over 2 s", Unit.PERCENT, "share of the same that took more than 2 s"
     OVER_10_S = "over_10_s", "over 10 s", Unit.PERCENT, "share of the same that took more than 10 s"
+    FSYNC_MEAN = "fsync_mean", "fsync mean", Unit.MILLISECONDS, "mean time of one fsync or fdatasync of the load"
+    FSYNC_P50 = "fsync_p50", "fsync p50", Unit.MILLISECONDS, "median of the same, within 6 %"
+    FSYNC_P99 = "fsync_p99", "fsync p99", Unit.MILLISECONDS, "99 % of the same were no longer, within 6 %"
+    FSYNC_MAX = "fsync_max", "fsync max", Unit.MILLISECONDS, "the longest of the same"
     ARRAY_SYNC = ("array_sync", "resync", Unit.SECONDS,
         "from the array's making until its members were in step")
     # fmt: on

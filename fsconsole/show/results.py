@@ -35,7 +35,7 @@ _FIRST_OF_GROUP = {
     ),
     "latency": (
         Metric.LATENCY_MEAN, Metric.LATENCY_P50, Metric.LATENCY_P95, Metric.LATENCY_P99, Metric.LATENCY_MAX,
-        Metric.OVER_2_S, Metric.OVER_10_S,
+        Metric.OVER_2_S, Metric.OVER_10_S, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX,
     ),
     "CPU": (Metric.CPU, Metric.CPU_GENERATOR, Metric.CPU_PER_GIB, Metric.OBSERVER),
     "against raw": (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsconsole.model.figures import Measurement
-from fsconsole.model.load import CALLS, Latencies, ThreadCounters, ThreadState, Timed, merged
+from fsconsole.model.load import CALLS, SYNCS, Latencies, ThreadCounters, ThreadState, merged
 from fsconsole.model.metrics import Metric
 from fsconsole.text import GIB
 
@@ -115,22 +115,31 @@ def generator_measurements(result: LoadResult, done_ns: int) -> tuple[Measuremen
 
 
 def latency_measurements(latencies: tuple[Latencies, ...]) -> tuple[Measurement, ...]:
-    """Return tiobench's latency figures: over all calls that moved data, else over all operations."""
-    calls = [part for part in latencies if part.operation in CALLS and part.buckets]
-    parts = calls or [part for part in latencies if part.operation is not Timed.FSYNC and part.buckets]
-    if not parts:
-        return ()
-    whole = merged(parts)
-    figures = {
-        Metric.LATENCY_MEAN: whole.mean_ns / 1e6,
-        Metric.LATENCY_P50: whole.percentile_ns(50) / 1e6,
-        Metric.LATENCY_P95: whole.percentile_ns(95) / 1e6,
-        Metric.LATENCY_P99: whole.percentile_ns(99) / 1e6,
-        Metric.LATENCY_MAX: whole.max_ns / 1e6,
-        Metric.OVER_2_S: 100 * whole.over_2_s / whole.count,
-        Metric.OVER_10_S: 100 * whole.over_10_s / whole.count,
+    """Return tiobench's latency figures, over all calls that moved data, else over all operations; and those of syncs."""
+    timed = [part for part in latencies if part.buckets]
+    syncs = [part for part in timed if part.operation in SYNCS]
+    operations = [part for part in timed if part.operation not in SYNCS]
+    figures: list[Measurement] = []
+    if operations:
+        whole = merged([part for part in operations if part.operation in CALLS] or operations)
+        figures += _times_of("latency", whole)
+        figures += [
+            Measurement(Metric.LATENCY_P95, whole.percentile_ns(95) / 1e6),
+            Measurement(Metric.OVER_2_S, 100 * whole.over_2_s / whole.count),
+            Measurement(Metric.OVER_10_S, 100 * whole.over_10_s / whole.count),
+        ]
+    return (*figures, *(_times_of("fsync", merged(syncs)) if syncs else ()))
+
+
+def _times_of(name: str, latencies: Latencies) -> list[Measurement]:
+    """Return mean, percentiles and maximum of one kind of operation, as the metrics of that name."""
+    times_ns = {
+        "mean": latencies.mean_ns,
+        "p50": latencies.percentile_ns(50),
+        "p99": latencies.percentile_ns(99),
+        "max": latencies.max_ns,
     }
-    return tuple(Measurement(metric, value) for metric, value in figures.items())
+    return [Measurement(Metric(f"{name}_{which}"), time_ns / 1e6) for which, time_ns in times_ns.items()]
 
 
 def cpu_measurements(busy_s: float, available_s: float, moved_bytes: int) -> tuple[Measurement, ...]:

@@ -20,6 +20,7 @@ from fsconsole.model.metrics import Metric
 from fsconsole.model.plan import StepKind
 from fsconsole.model.state import CellState, CellStatus, StepState
 from fsconsole.model.workload import Directories, Workload, WorkloadKind
+from fsconsole.results.grid import build_grid, columns_for
 from fsconsole.text import KIB, MIB
 from fsconsole.workloads.builtin import prepare_load
 from fsconsole.workloads.protocol import LoadResult
@@ -41,9 +42,9 @@ EVERY_KIND = (
     + """
 workload = [
     { name = "files", kind = "create", threads = 4, files = 40, file_size = ["4KiB", "256KiB"], block_size = "4KiB", directories = "per-thread", fsync = 100 },
-    { name = "others", kind = "create", threads = 2, file_size = "4MiB", data = 0.5 },
+    { name = "others", kind = "create", threads = 2, file_size = "4MiB", data = 0.5, fsync = "each-file", sync_call = "fdatasync" },
     { name = "cold read", kind = "read", cold = true, threads = 4, of = "files", block_size = "4KiB" },
-    { kind = "append", threads = 4, of = "files", file_size = "64KiB" },
+    { kind = "append", threads = 4, of = "files", file_size = "64KiB", fsync = "end" },
     { kind = "random-read", threads = 2, block_size = "4KiB", direct = true },
     { kind = "random-write", threads = 2, block_size = "4KiB" },
     { kind = "stat", threads = 2, of = "files", files = 50000 },
@@ -147,6 +148,20 @@ def test_latency_figures_rise_with_the_percentile(every_kind: RunFolder) -> None
         rising = [of[metric] for metric in (Metric.LATENCY_P50, Metric.LATENCY_P95, Metric.LATENCY_P99)]
         assert 0 < rising[0] <= rising[1] <= rising[2] <= of[Metric.LATENCY_MAX]
         assert of[Metric.OVER_10_S] == of[Metric.OVER_2_S] == 0 or of[Metric.LATENCY_MAX] > 2000
+
+
+def test_syncs_of_every_load_that_asks_for_them_are_columns_by_themselves(every_kind: RunFolder) -> None:
+    for workload, call in ((FILES, Timed.FSYNC), (OTHERS, Timed.FDATASYNC), (APPEND, Timed.FSYNC)):
+        of, seen = figures(every_kind, workload, StepKind.DRAIN), latencies(every_kind, workload)[call]
+        assert of[Metric.FSYNC_MEAN] == pytest.approx(seen.sum_ns / seen.count / 1e6)
+        assert 0 < of[Metric.FSYNC_P50] <= of[Metric.FSYNC_P99] <= of[Metric.FSYNC_MAX] == seen.max_ns / 1e6
+    assert latencies(every_kind, OTHERS)[Timed.FDATASYNC].count == 2
+    assert latencies(every_kind, APPEND)[Timed.FSYNC].count == 40
+    # A write's time has the sync after it.
+    made = latencies(every_kind, FILES)
+    assert made[Timed.WRITE].sum_ns > made[Timed.FSYNC].sum_ns
+    grid = build_grid(read_state(every_kind))
+    assert {Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX} < set(columns_for(grid))
 
 
 def test_extents_are_those_of_each_workloads_own_files(every_kind: RunFolder) -> None:

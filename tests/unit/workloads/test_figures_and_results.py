@@ -81,11 +81,26 @@ def test_latency_figures_are_those_of_the_calls_that_moved_data_or_else_of_the_f
     assert seen[Metric.LATENCY_P50] == pytest.approx(3, rel=0.06)
     assert seen[Metric.LATENCY_MAX] == 11_000
     assert (seen[Metric.OVER_2_S], seen[Metric.OVER_10_S]) == (50.0, 25.0)
+    assert seen[Metric.FSYNC_MAX] == 60_000
     stats = (latencies(load.Timed.STAT, 2_000), latencies(load.Timed.READ))
     assert figures(protocol.latency_measurements(stats))[Metric.LATENCY_MAX] == 0.002
     empty_files = (latencies(load.Timed.CREATE, 3_000), latencies(load.Timed.FSYNC, 10**9))
     assert figures(protocol.latency_measurements(empty_files))[Metric.LATENCY_MAX] == 0.003
     assert protocol.latency_measurements((latencies(load.Timed.READ),)) == ()
+
+
+def test_syncs_have_mean_percentiles_and_maximum_whichever_call_they_are() -> None:
+    for call in load.SYNCS:
+        times_ns = [1_000_000] * 98 + [40_000_000, 100_000_000]
+        seen = figures(
+            protocol.latency_measurements((latencies(load.Timed.WRITE, 5), latencies(call, *times_ns)))
+        )
+        assert seen[Metric.FSYNC_MEAN] == pytest.approx(2.38)
+        assert seen[Metric.FSYNC_P50] == pytest.approx(1, rel=0.06)
+        assert seen[Metric.FSYNC_P99] == pytest.approx(40, rel=0.06)
+        assert seen[Metric.FSYNC_MAX] == 100
+        assert seen[Metric.LATENCY_MAX] == 5e-6
+    assert not {Metric.FSYNC_MAX} & set(figures(protocol.latency_measurements((latencies(call),))))
 
 
 def test_cpu_is_a_share_of_all_cpus_and_per_gib_moved() -> None:
