@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from fsconsole.model.load import SYNCS, Timed
+
 
 class Unit(str, Enum):
     """What a stored value counts. Values are stored in these base units, and rounded only when printed."""
@@ -16,6 +18,22 @@ class Unit(str, Enum):
     PER_SECOND = "1/s"
     MILLISECONDS = "ms"
     """Of latencies alone, which would be all zeros in seconds."""
+
+
+_OF_EACH = (
+    ("ops_per_s", "ops/s", Unit.PER_SECOND, "{} calls of a mix / (last writer done - first writer started)"),
+    ("mean", "mean", Unit.MILLISECONDS, "mean time of one {} call of a mix"),
+    ("p50", "p50", Unit.MILLISECONDS, "median of these {} calls, within 6 %"),
+    ("p99", "p99", Unit.MILLISECONDS, "99 % of these {} calls were no longer, within 6 %"),
+    ("max", "max", Unit.MILLISECONDS, "the longest of these {} calls"),
+)
+_SPLIT = tuple(
+    (f"{of.value.replace('-', '_')}_{name}", f"{of.value} {column}", unit, explanation.format(of.value))
+    for of in Timed
+    if of not in SYNCS
+    for name, column, unit, explanation in _OF_EACH
+)
+"""A mix is split by what it does: the same figures of each."""
 
 
 class Metric(str, Enum):
@@ -48,6 +66,8 @@ class Metric(str, Enum):
     CPU_PER_GIB = "cpu_per_gib", "CPU/GiB", Unit.SECONDS, "busy CPU seconds per GiB moved"
     FILES_PER_S = ("files_per_s", "files/s", Unit.PER_SECOND,
         "files finished / (last writer done - first writer started)")
+    OPS_PER_S = ("ops_per_s", "ops/s", Unit.PER_SECOND,
+        "blocks read and written, files statted and deleted / (last writer done - first writer started)")
     EXTENTS_MEAN = ("extents_mean", "extents/file", Unit.COUNT,
         "mean over all files of the workload, physically contiguous runs merged, as filefrag counts")
     EXTENTS_MEDIAN = "extents_median", "extents p50", Unit.COUNT, "median extents per file"
@@ -115,3 +135,12 @@ class Metric(str, Enum):
     ARRAY_SYNC = ("array_sync", "resync", Unit.SECONDS,
         "from the array's making until its members were in step")
     # fmt: on
+
+    # As the manual of Enum makes members in a loop.
+    _ignore_ = ["_members", "_row"]  # noqa: RUF012
+    _members = vars()
+    for _row in _SPLIT:
+        _members[_row[0].upper()] = _row
+
+
+OF_MIXES = tuple(Metric(name) for name, *_ in _SPLIT)

@@ -12,6 +12,7 @@ from fsconsole.model.events import WarningKind
 from fsconsole.model.figures import Measurement, Publication
 from fsconsole.model.metrics import Metric, Unit
 from fsconsole.model.state import CellState, CellStatus, RunState
+from fsconsole.model.workload import WorkloadKind
 from fsconsole.results.figures import (
     CellFigures,
     Noted,
@@ -99,9 +100,10 @@ _MORE_IS_FIRST = frozenset({Unit.BYTES_PER_S, Unit.PER_SECOND})
 _NEAREST_SHOWN = 6
 
 _WHERE_MEASURED = (
-    Metric.READ, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX,
+    Metric.READ, Metric.OPS_PER_S, Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX,
 )  # fmt: skip
-"""Columns that stand behind the durable one where a load has such figures."""
+"""Columns that stand behind the durable one where a load has such figures; operations those of counted loads alone."""
+_COUNTED = frozenset({WorkloadKind.RANDOM_READ, WorkloadKind.RANDOM_WRITE, WorkloadKind.MIX})
 _GIVE_WAY = (Metric.MKFS, Metric.CHECK, Metric.DELETE, Metric.EXTENTS_MEAN, Metric.CPU)
 """Columns that make room for them, the first one first."""
 _MOST_COLUMNS = 7
@@ -314,6 +316,8 @@ def columns_for(grid: Grid) -> tuple[Metric, ...]:
     if grid.publication is not None:
         return tuple(dict.fromkeys((*_OWN_FIRST, *grid.publication.metrics)))
     present = {metric for row in grid.rows for metric, _ in row.figures}
+    if not any(load.kind in _COUNTED for row in grid.rows for load in row.key.workloads):
+        present.discard(Metric.OPS_PER_S)
     columns = COLUMNS_WITH_RAW if Metric.OF_RAW_1 in present else DEFAULT_COLUMNS
     return with_more(columns, [metric for metric in _WHERE_MEASURED if metric in present])
 

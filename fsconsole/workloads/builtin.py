@@ -69,7 +69,7 @@ class BuiltInLoad:
     def __init__(self, running: RunningCommand, page: CounterPage, workload: Workload) -> None:
         self.page = page
         self._running = running
-        self._workload = workload
+        self.workload = workload
         self._directory = ""
         self._last_report: HostReport | None = None
         self._ended_ns = 0
@@ -90,7 +90,7 @@ class BuiltInLoad:
 
     def latencies(self) -> tuple[Latencies, ...]:
         """Return how long operations took, over all threads, one item for each kind of them; before kill()."""
-        return self.page.latencies(timed_in(self._workload))
+        return self.page.latencies(timed_in(self.workload))
 
     def finished(self, timeout_s: float) -> bool:
         """Wait up to timeout_s for the load's end; True where it has ended, however."""

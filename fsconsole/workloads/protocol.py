@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fsconsole.model.figures import Measurement
 from fsconsole.model.load import CALLS, SYNCS, Latencies, ThreadCounters, ThreadState, merged
 from fsconsole.model.metrics import Metric
+from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.text import GIB
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -91,6 +92,9 @@ def load_measurements(result: LoadResult) -> tuple[Measurement, ...]:
                 figures.append(Measurement(rate, moved_bytes / elapsed_s))
     if elapsed_s > 0:
         figures.append(Measurement(Metric.FILES_PER_S, result.files_done / elapsed_s))
+        operations = sum(thread.operations for thread in result.threads)
+        if operations:
+            figures.append(Measurement(Metric.OPS_PER_S, operations / elapsed_s))
     return tuple(figures)
 
 
@@ -114,13 +118,24 @@ def generator_measurements(result: LoadResult, done_ns: int) -> tuple[Measuremen
     return (Measurement(Metric.CPU_GENERATOR, 100 * (result.user_s + result.system_s) / elapsed_s),)
 
 
-def latency_measurements(latencies: tuple[Latencies, ...]) -> tuple[Measurement, ...]:
-    """Return tiobench's latency figures, over all calls that moved data, else over all operations; and those of syncs."""
+def latency_measurements(
+    workload: Workload, result: LoadResult, latencies: tuple[Latencies, ...]
+) -> tuple[Measurement, ...]:
+    """Return tiobench's latency figures, over all calls that moved data, else over all operations; and those of syncs.
+
+    A mix has them of each kind of operation, since one figure of unlike calls tells nothing.
+    """
     timed = [part for part in latencies if part.buckets]
     syncs = [part for part in timed if part.operation in SYNCS]
     operations = [part for part in timed if part.operation not in SYNCS]
     figures: list[Measurement] = []
-    if operations:
+    if workload.kind is WorkloadKind.MIX:
+        for part in operations:
+            name = part.operation.value.replace("-", "_")
+            if result.elapsed_s > 0:
+                figures.append(Measurement(Metric(f"{name}_ops_per_s"), part.count / result.elapsed_s))
+            figures += _times_of(name, part)
+    elif operations:
         whole = merged([part for part in operations if part.operation in CALLS] or operations)
         figures += _times_of("latency", whole)
         figures += [

@@ -143,7 +143,7 @@ def test_latencies_of_every_operation_are_journalled_one_for_each_call(every_kin
 
 
 def test_latency_figures_rise_with_the_percentile(every_kind: RunFolder) -> None:
-    for workload in (FILES, APPEND, RANDOM_WRITE, MIX, DELETE):
+    for workload in (FILES, APPEND, RANDOM_WRITE, DELETE):
         of = figures(every_kind, workload, StepKind.DRAIN)
         rising = [of[metric] for metric in (Metric.LATENCY_P50, Metric.LATENCY_P95, Metric.LATENCY_P99)]
         assert 0 < rising[0] <= rising[1] <= rising[2] <= of[Metric.LATENCY_MAX]
@@ -162,6 +162,18 @@ def test_syncs_of_every_load_that_asks_for_them_are_columns_by_themselves(every_
     assert made[Timed.WRITE].sum_ns > made[Timed.FSYNC].sum_ns
     grid = build_grid(read_state(every_kind))
     assert {Metric.FSYNC_MEAN, Metric.FSYNC_P50, Metric.FSYNC_P99, Metric.FSYNC_MAX} < set(columns_for(grid))
+
+
+def test_operations_are_counted_and_those_of_a_mix_by_their_kind(every_kind: RunFolder) -> None:
+    for workload, operations in ((RANDOM_READ, 8 * MIB / (4 * KIB)), (STAT, 50000), (DELETE, 2)):
+        of = figures(every_kind, workload)
+        assert of[Metric.OPS_PER_S] * of[Metric.LAST_DONE] == pytest.approx(operations), workload
+    mixed = figures(every_kind, MIX, StepKind.WORKLOAD, StepKind.DRAIN)
+    for kind, seen in latencies(every_kind, MIX).items():
+        assert mixed[Metric(f"{kind.value}_ops_per_s")] * mixed[Metric.LAST_DONE] == pytest.approx(seen.count)
+        assert mixed[Metric(f"{kind.value}_mean")] == pytest.approx(seen.sum_ns / seen.count / 1e6)
+        assert mixed[Metric(f"{kind.value}_max")] == seen.max_ns / 1e6
+    assert Metric.LATENCY_MEAN not in mixed
 
 
 def test_extents_are_those_of_each_workloads_own_files(every_kind: RunFolder) -> None:
