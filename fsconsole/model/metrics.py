@@ -119,7 +119,8 @@ class Metric(str, Enum):
     READ_BYTES = "read_bytes", "bytes read", Unit.BYTES, "bytes that the readers got from the kernel"
     READ_TIME = "read_time", "read time", Unit.SECONDS, "last reader done - first reader started"
     LATENCY_MEAN = ("latency_mean", "latency", Unit.MILLISECONDS,
-        "mean time of one call that reads or writes a block, with the sync after it; of stats and deletes: of one file")
+        "mean time of one call that reads or writes a block, with the sync after it; of stats and deletes: of one file; "
+        "with p95 and p99 only for up to 128 writers, which have a process each")
     LATENCY_P50 = "latency_p50", "latency p50", Unit.MILLISECONDS, "median of the same, within 6 %"
     LATENCY_P95 = ("latency_p95", "latency p95", Unit.MILLISECONDS,
         "95 % of the same were no longer, within 6 %")

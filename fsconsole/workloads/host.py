@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import mmap
 import os
 import random
 import resource
@@ -146,7 +147,7 @@ def _mixed(
 _STACK_BYTES = 512 * 1024
 """Enough for a writer; thousands of default stacks (8 MiB) would count against a memory limit."""
 _OWN_BUFFER_BYTES = 2**20
-"""Threads that read larger blocks share one buffer, whose content is not used."""
+"""All that read larger blocks share one buffer, whose content is not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,8 @@ class WorkerTask:
     """A pipe into which each thread writes a byte when it is ready."""
     release_reader: int
     """A pipe from which each thread reads until the host closes its end."""
+    buffer: memoryview | None
+    """What all read into; None where each thread has its own."""
 
 
 def prepared(ground: Ground, means: Means) -> Callable[[Limits], bool]:
@@ -203,12 +206,12 @@ def limits_of(workload: Workload, thread: int, started_ns: int) -> Limits:
     return Limits(deadline_ns, budget)
 
 
-def _run_thread(task: WorkerTask, thread: int, shared: memoryview | None) -> None:
+def _run_thread(task: WorkerTask, thread: int) -> None:
     words, workload = task.words, task.ground.workload
     state = slot_word(thread, SlotWord.STATE)
-    buffer = memoryview(b"") if shared is None else shared
-    if shared is None and workload.reads:
-        buffer = memoryview(anonymous_memory(workload.block_size_bytes))
+    buffer = task.buffer
+    if buffer is None:
+        buffer = memoryview(anonymous_memory(workload.block_size_bytes) if workload.reads else b"")
     means = Means(workload, thread, words, task.content.pieces(thread), buffer)
     work = prepared(task.ground, means)
     words[state] = ThreadState.READY
@@ -265,13 +268,17 @@ def _run_job(job: Job) -> None:
     if (page.threads, page.regions) != (workload.threads, len(timed_in(workload))):
         raise Refused(f"the counter page is for {page.threads} threads, the job for {workload.threads}")
     directory, ground = _open_ground(job)
-    content = content_of(workload)
+    content, block = content_of(workload), workload.block_size_bytes
+    is_shared = workload.reads and block > _OWN_BUFFER_BYTES
+    buffer = memoryview(anonymous_memory(block, mmap.MAP_SHARED)) if is_shared else None
     release_reader, release_writer = os.pipe()
     workers: list[Worker] = []
     try:
         for worker in range(job.workers):
             ready = os.pipe()
-            task = WorkerTask(ground, job.workers, worker, content, page.words, ready[1], release_reader)
+            task = WorkerTask(
+                ground, job.workers, worker, content, page.words, ready[1], release_reader, buffer
+            )
             workers.append(_fork_worker(task, ready, release_writer))
         _await_go(workers, directory)
     except (Refused, OSError):
@@ -340,12 +347,10 @@ def _fork_worker(task: WorkerTask, ready: tuple[int, int], release_writer: int) 
         # A worker that kept this end open would never be released.
         os.close(release_writer)
         threading.stack_size(_STACK_BYTES)
-        block = task.ground.workload.block_size_bytes
-        shared = memoryview(anonymous_memory(block)) if block > _OWN_BUFFER_BYTES else None
         # Cycles are not made here, and a collection would stand in somebody's latency.
         gc.disable()
         writers = [
-            threading.Thread(target=_run_thread, args=(task, thread, shared), name=f"writer-{thread}")
+            threading.Thread(target=_run_thread, args=(task, thread), name=f"writer-{thread}")
             for thread in numbers
         ]
         for writer in writers:

@@ -9,13 +9,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fsconsole.model.figures import Measurement
-from fsconsole.model.load import CALLS, SYNCS, Latencies, ThreadCounters, ThreadState, merged
+from fsconsole.model.load import (
+    CALLS,
+    MOST_PROCESSES,
+    SYNCS,
+    Latencies,
+    ThreadCounters,
+    ThreadState,
+    merged,
+)
 from fsconsole.model.metrics import Metric
 from fsconsole.model.workload import Workload, WorkloadKind
 from fsconsole.text import GIB
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _ENDED_WELL = frozenset({ThreadState.DONE, ThreadState.STOPPED})
+_OF_A_PROCESS_EACH = frozenset({"mean", "p95", "p99"})
+"""Latency figures that only loads have whose writers share no process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +153,11 @@ def latency_measurements(
             Measurement(Metric.OVER_2_S, 100 * whole.over_2_s / whole.count),
             Measurement(Metric.OVER_10_S, 100 * whole.over_10_s / whole.count),
         ]
-    return (*figures, *(_times_of("fsync", merged(syncs)) if syncs else ()))
+    figures += _times_of("fsync", merged(syncs)) if syncs else []
+    is_whole = workload.threads <= MOST_PROCESSES
+    return tuple(
+        one for one in figures if is_whole or one.metric.value.rpartition("_")[2] not in _OF_A_PROCESS_EACH
+    )
 
 
 def _times_of(name: str, latencies: Latencies) -> list[Measurement]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import pathlib
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -22,7 +24,7 @@ from fsconsole.model.state import CellState, CellStatus, StepState
 from fsconsole.model.workload import Directories, Workload, WorkloadKind
 from fsconsole.results.grid import build_grid, columns_for
 from fsconsole.text import KIB, MIB
-from fsconsole.workloads.builtin import prepare_load
+from fsconsole.workloads.builtin import BuiltInLoad, prepare_load
 from fsconsole.workloads.protocol import LoadResult
 from fsconsole.workloads.tree import SourceFiles
 from tests.conftest import MakeLoopDevice, Mount
@@ -278,14 +280,56 @@ def test_what_a_generator_said_before_it_failed_at_its_barrier_is_kept(
     assert "last words" in cell_of(folder).reason
 
 
-def loaded(tree: pathlib.Path, workload: Workload, source: SourceFiles | None = None) -> LoadResult:
-    handle = prepare_load(workload, tree=str(tree), tree_device=tree.stat().st_dev, hidden=(), source=source)
+@contextmanager
+def prepared(tree: pathlib.Path, load: Workload, source: SourceFiles | None = None) -> Iterator[BuiltInLoad]:
+    """Give a load that waits for the word."""
+    handle = prepare_load(load, tree=str(tree), tree_device=tree.stat().st_dev, hidden=(), source=source)
     try:
         handle.wait_ready()
-        handle.go()
-        return handle.wait()
+        yield handle
     finally:
         handle.kill()
+
+
+def loaded(tree: pathlib.Path, workload: Workload, source: SourceFiles | None = None) -> LoadResult:
+    with prepared(tree, workload, source) as load:
+        load.go()
+        return load.wait()
+
+
+def python_below(pid: int) -> list[int]:
+    """Return the processes below one that run Python."""
+    below = [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    python = os.path.realpath(sys.executable)
+    own = [child for child in below if os.readlink(f"/proc/{child}/exe") == python]
+    return own + [found for child in below for found in python_below(child)]
+
+
+def test_each_writer_is_a_process_and_beyond_128_a_thread_of_one(tmp_path: pathlib.Path) -> None:
+    for writers, processes in ((1, 1), (16, 16), (128, 128), (150, 128)):
+        before = len(python_below(os.getpid()))
+        with prepared(tmp_path, Workload("files", WorkloadKind.CREATE, writers, writers, 100, 100)) as load:
+            # With the host itself.
+            assert len(python_below(os.getpid())) - before == processes + 1
+            load.go()
+            assert load.wait().files_done == writers
+
+
+def test_readers_of_large_blocks_share_one_buffer(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "files").mkdir()
+    for number in range(4):
+        (tmp_path / "files" / f"f{number:08d}").write_bytes(b"x" * 3 * MIB)
+    source = SourceFiles("files", Directories(), (1, 1, 1, 1))
+    for block, is_shared in ((2 * MIB, True), (MIB, False)):
+        before = set(python_below(os.getpid()))
+        with prepared(tmp_path, Workload("read", WorkloadKind.READ, 4, 0, 0, block), source) as load:
+            workers = set(python_below(os.getpid())) - before
+            maps = [pathlib.Path(f"/proc/{pid}/maps").read_text() for pid in workers]
+            # What memory is called that forks share (man 5 proc_pid_maps).
+            assert ["/dev/zero (deleted)" in text for text in maps] == [is_shared] * 5
+            load.go()
+            result = load.wait()
+        assert (result.read_bytes, result.failures) == (12 * MIB, "")
 
 
 def test_a_hot_read_touches_no_device(loop_device: MakeLoopDevice, mounted: Mount) -> None:

@@ -111,6 +111,17 @@ def test_syncs_have_mean_percentiles_and_maximum_whichever_call_they_are() -> No
         assert times(latencies(call)) == {}
 
 
+def test_without_a_process_for_each_writer_there_is_no_mean_and_no_high_percentile() -> None:
+    parts = (latencies(load.Timed.WRITE, 5, 9), latencies(load.Timed.FSYNC, 7))
+    for kind, name in ((WorkloadKind.CREATE, "latency"), (WorkloadKind.MIX, "write")):
+        few, many = (replace(A_CREATE, kind=kind, threads=threads) for threads in (128, 129))
+        lost = {f"{name}_mean", f"{name}_p99", "latency_p95", "fsync_mean", "fsync_p99"}
+        lost -= {"latency_p95"} if kind is WorkloadKind.MIX else set()
+        left = set(times(*parts, workload=many))
+        assert set(times(*parts, workload=few)) - left == {Metric(one) for one in lost}
+        assert {Metric(f"{name}_p50"), Metric(f"{name}_max"), Metric.FSYNC_P50, Metric.FSYNC_MAX} <= left
+
+
 def test_a_mix_has_figures_of_each_kind_of_operation_and_none_of_them_together() -> None:
     mix = replace(A_CREATE, kind=WorkloadKind.MIX)
     parts = (
