@@ -129,7 +129,7 @@ class Metric(str, Enum):
     LATENCY_MAX = "latency_max", "latency max", Unit.MILLISECONDS, "the longest of the same"
     OVER_2_S = "over_2_s", "over 2 s", Unit.PERCENT, "share of the same that took more than 2 s"
     OVER_10_S = "over_10_s", "over 10 s", Unit.PERCENT, "share of the same that took more than 10 s"
-    FSYNC_MEAN = "fsync_mean", "fsync mean", Unit.MILLISECONDS, "mean time of one fsync or fdatasync of the load"
+    FSYNC_MEAN = "fsync_mean", "fsync", Unit.MILLISECONDS, "mean time of one fsync or fdatasync of the load"
     FSYNC_P50 = "fsync_p50", "fsync p50", Unit.MILLISECONDS, "median of the same, within 6 %"
     FSYNC_P99 = "fsync_p99", "fsync p99", Unit.MILLISECONDS, "99 % of the same were no longer, within 6 %"
     FSYNC_MAX = "fsync_max", "fsync max", Unit.MILLISECONDS, "the longest of the same"
