@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -276,6 +277,16 @@ def test_a_worker_that_was_killed_is_told_of(ready: Host) -> None:
     assert ready.finish()["event"] == "done"
     states = [thread.state for thread in ready.page.read()]
     assert states == [ThreadState.READY, ThreadState.DONE, ThreadState.READY, ThreadState.DONE]
+
+
+def test_what_writers_used_before_the_word_is_not_in_their_cpu_time(host: Host) -> None:
+    # Each fills a pool of 66 MiB beforehand, and writes 400 bytes.
+    load = replace(A_CREATE, files=THREADS, file_size_bytes=100, block_size_bytes=64 * 2**20)
+    host.send(replace(host.job, workers=THREADS, workload=load))
+    before_s = sum(time.clock_gettime(~pid << 3 | 2) for pid in host.workers())
+    done = host.finish()
+    assert (done["event"], len(host.files())) == ("done", THREADS)
+    assert float(str(done["user_s"])) + float(str(done["system_s"])) < before_s / 2
 
 
 def test_a_stop_ends_all_threads_in_good_order(ready: Host) -> None:
