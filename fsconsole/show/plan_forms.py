@@ -78,9 +78,7 @@ def next_run_value(plan: PlanFile, name: str) -> object:
     if len(kind.choices) < 2:
         return None
     following = (
-        kind.choices[(kind.choices.index(now) + 1) % len(kind.choices)]
-        if now in kind.choices
-        else kind.choices[0]
+        kind.choices[(kind.choices.index(now) + 1) % len(kind.choices)] if now in kind.choices else kind.choices[0]
     )
     return kind.typed(following) if kind is keys.FLAG else following
 
@@ -110,8 +108,7 @@ def form_fields(table: Mapping[str, object]) -> tuple[FormField, ...]:
     return tuple(
         FormField(name, key.hint, _text_of(table.get(name, "")))
         for name, key in _WORKLOAD.items()
-        if name != "kind"
-        and (kind in key.kinds or table.get(name, "") not in ("", key.kind.toml(key.default)))
+        if name != "kind" and (kind in key.kinds or table.get(name, "") not in ("", key.kind.toml(key.default)))
     )
 
 

@@ -97,9 +97,7 @@ def content_of(workload: Workload) -> PayloadContent:
         zeros = bytes(round(workload.zero_share * PAGE_BYTES))
         kept = PAGE_BYTES - len(zeros)
         data = b"".join(data[at : at + kept] + zeros for at in range(0, len(data), PAGE_BYTES))
-    return PayloadContent(
-        workload, words, data, filled(data, len(data), block) if is_shared else memoryview(b"")
-    )
+    return PayloadContent(workload, words, data, filled(data, len(data), block) if is_shared else memoryview(b""))
 
 
 def walk(pool_bytes: int, alignment_bytes: int, thread: int) -> tuple[int, int]:
@@ -137,9 +135,7 @@ def stamper(memory: memoryview, stamps: bytes, block_size_bytes: int, threads: i
             following += 1
         else:
             pages = (size_bytes + PAGE_BYTES - 1) // PAGE_BYTES
-            words[at : at + pages * _PAGE_WORDS : _PAGE_WORDS] = following_stamps[
-                following : following + pages
-            ]
+            words[at : at + pages * _PAGE_WORDS : _PAGE_WORDS] = following_stamps[following : following + pages]
             following += pages
         if following > last:
             following = first

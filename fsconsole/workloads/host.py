@@ -74,9 +74,7 @@ def new_names(ground: Ground, thread: int) -> tuple[int, Iterator[str]]:
     workload, numbers = ground.workload, _new_numbers(ground.workload, thread)
     if workload.directories.layout is Layout.PER_THREAD:
         own = os.path.dirname(namer(workload.directories, threads=workload.threads)(thread))
-        return os.open(own, DIRECTORY_FLAGS, dir_fd=ground.own_fd), map(
-            namer(Directories(), threads=1), numbers
-        )
+        return os.open(own, DIRECTORY_FLAGS, dir_fd=ground.own_fd), map(namer(Directories(), threads=1), numbers)
     return ground.own_fd, map(namer(workload.directories, threads=workload.threads), numbers)
 
 
@@ -100,9 +98,7 @@ def _source_files(ground: Ground, operation: Operation, thread: int) -> Iterator
     return islice(files, _share(workload, thread))
 
 
-def _mixed(
-    ground: Ground, operations: dict[WorkloadKind, Operation], thread: int
-) -> Callable[[], Iterator[Pick]]:
+def _mixed(ground: Ground, operations: dict[WorkloadKind, Operation], thread: int) -> Callable[[], Iterator[Pick]]:
     """Prepare whole operations drawn by weight, as FFSB's threadgroups, each on a file of the thread's own share.
 
     They end when there is no file left to work on, and none can be made.
@@ -276,9 +272,7 @@ def _run_job(job: Job) -> None:
     try:
         for worker in range(job.workers):
             ready = os.pipe()
-            task = WorkerTask(
-                ground, job.workers, worker, content, page.words, ready[1], release_reader, buffer
-            )
+            task = WorkerTask(ground, job.workers, worker, content, page.words, ready[1], release_reader, buffer)
             workers.append(_fork_worker(task, ready, release_writer))
         _await_go(workers, directory)
     except (Refused, OSError):
@@ -356,8 +350,7 @@ def _fork_worker(task: WorkerTask, ready: tuple[int, int], release_writer: int) 
         # Cycles are not made here, and a collection would stand in somebody's latency.
         gc.disable()
         writers = [
-            threading.Thread(target=_run_thread, args=(task, thread), name=f"writer-{thread}")
-            for thread in numbers
+            threading.Thread(target=_run_thread, args=(task, thread), name=f"writer-{thread}") for thread in numbers
         ]
         for writer in writers:
             writer.start()

@@ -81,9 +81,7 @@ def failures_in_words(threads: Sequence[ThreadCounters]) -> str:
         for thread in threads
         if thread.state not in _ENDED_WELL
     )
-    return "; ".join(
-        f"{count} of {len(threads)} writers stopped: {why}" for why, count in reasons.most_common()
-    )
+    return "; ".join(f"{count} of {len(threads)} writers stopped: {why}" for why, count in reasons.most_common())
 
 
 def load_measurements(result: LoadResult) -> tuple[Measurement, ...]:
@@ -155,9 +153,7 @@ def latency_measurements(
         ]
     figures += _times_of("fsync", merged(syncs)) if syncs else []
     is_whole = workload.threads <= MOST_PROCESSES
-    return tuple(
-        one for one in figures if is_whole or one.metric.value.rpartition("_")[2] not in _OF_A_PROCESS_EACH
-    )
+    return tuple(one for one in figures if is_whole or one.metric.value.rpartition("_")[2] not in _OF_A_PROCESS_EACH)
 
 
 def _times_of(name: str, latencies: Latencies) -> list[Measurement]:

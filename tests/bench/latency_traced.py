@@ -140,9 +140,7 @@ def read_trace(trace: Path, result: LoadResult, wanted: str) -> Traced:
 def load(disk: Mounted, trace: Path | None, workload: Workload) -> tuple[dict[Metric, float], int, Traced]:
     """Run a load under the trace; returns its figures, how many calls they are of, and the trace's."""
     made = None if workload.creates else SourceFiles("source", SOURCE.directories, (1,) * SOURCE.threads)
-    handle = prepare_load(
-        workload, tree=str(disk.point), tree_device=disk.point.stat().st_dev, hidden=(), source=made
-    )
+    handle = prepare_load(workload, tree=str(disk.point), tree_device=disk.point.stat().st_dev, hidden=(), source=made)
     try:
         handle.wait_ready()
         if trace is not None:

@@ -68,9 +68,7 @@ def test_what_a_run_left_on_a_scratch_file_is_known_after_the_power_was_cut(
         assert marker.marker_of(kept.fileno()).left == "a digest"
 
 
-def test_the_last_of_a_disk_is_refused_and_nothing_is_made(
-    loop_device: MakeLoopDevice, mounted: Mount
-) -> None:
+def test_the_last_of_a_disk_is_refused_and_nothing_is_made(loop_device: MakeLoopDevice, mounted: Mount) -> None:
     disk = loop_device(4 * SIZE)
     run("mkfs.ext4", "-q", disk)
     point = mounted(disk)

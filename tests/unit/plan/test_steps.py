@@ -246,8 +246,7 @@ def test_every_setting_and_number_of_threads_has_its_raw_row() -> None:
         )
         cells = build(text).cells
         places = {
-            raw: {(c.setting, c.workloads, c.repeat) for c in cells if c.variant.is_raw is raw}
-            for raw in (True, False)
+            raw: {(c.setting, c.workloads, c.repeat) for c in cells if c.variant.is_raw is raw} for raw in (True, False)
         }
         assert places[True] == places[False]
         assert len(places[True]) == 4 * repeats

@@ -121,8 +121,7 @@ def test_a_warning_of_the_whole_run_has_no_letter() -> None:
 def _warned(*reasons: str) -> str:
     cells = [build.cell(index, repeat=index + 1) for index in range(len(reasons))]
     states = [
-        build.done(index, warnings=(build.warning(index, reason=reason),))
-        for index, reason in enumerate(reasons)
+        build.done(index, warnings=(build.warning(index, reason=reason),)) for index, reason in enumerate(reasons)
     ]
     return _text(build.run(cells, states))
 
